@@ -1,0 +1,1 @@
+//! Python bindings: converts and forwards, no logic.

@@ -1,0 +1,78 @@
+//! Devices: one positioning mechanism each, behind the [`Device`] trait.
+
+mod service;
+
+pub use service::{EnergyLedger, Phases, Service, State, STATES};
+
+use crate::request::Request;
+use crate::time::Time;
+
+/// Where a block lies, in the mechanism's own terms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// Coarse coordinate: everything in one cylinder is reached without moving the coarse actuator.
+    pub cylinder: u32,
+    /// What decides the positioning time within the cylinder (for a MEMS sled: the row).
+    pub slot: u32,
+}
+
+/// One positioning mechanism: maps LBNs to locations, estimates positioning times, serves requests. It does not queue.
+///
+/// Times are nanoseconds. `now` never runs backwards between calls on one device.
+pub trait Device: Send {
+    /// Number of addressable blocks.
+    fn capacity_blocks(&self) -> u64;
+
+    /// Size of a block in bytes.
+    fn block_bytes(&self) -> u32;
+
+    /// Time from the arrival of a request until it may be scheduled; requests overlap in it.
+    fn command_overhead_ns(&self) -> u64;
+
+    /// Number of cylinders; [`Location::cylinder`] is below it.
+    fn cylinders(&self) -> u32;
+
+    /// Location of the first thing positioned to for a request that starts at `lbn` (`lbn` < capacity).
+    fn locate(&self, lbn: u64) -> Location;
+
+    /// Physical coordinates of a location in metres, for policies that go by distance.
+    fn coordinates_m(&self, location: Location) -> (f64, f64);
+
+    /// Physical coordinates of the mechanism at `now`, in metres.
+    fn position_m(&self, now: Time) -> (f64, f64);
+
+    /// Cylinder the mechanism stands at.
+    fn cylinder(&self, now: Time) -> u32;
+
+    /// A lower bound on [`Device::positioning_ns`] for every location in `cylinder`: never falls as the distance from
+    /// [`Device::cylinder`] grows, on either side.
+    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64;
+
+    /// Exact time from a dispatch at `now` until the first bit of `location` can pass under a tip or head.
+    fn positioning_ns(&self, now: Time, location: Location) -> u64;
+
+    /// Serves `request`, dispatched at `now` (not before the mechanism was free), and moves the mechanism.
+    ///
+    /// The caller has checked that the request is not empty and lies inside the device.
+    fn serve(&mut self, now: Time, request: &Request) -> Service;
+
+    /// Serves several requests together; `out` receives one [`Service`] per request, in the order of `requests`.
+    /// Mechanisms that can't access non-contiguous blocks together serve them one after the other.
+    fn serve_batch(&mut self, now: Time, requests: &[Request], out: &mut Vec<Service>) {
+        let mut at = now;
+        for request in requests {
+            let service = self.serve(at, request);
+            at = service.free;
+            out.push(service);
+        }
+    }
+
+    /// Whether `other` can be accessed in the same pass as some block of `first` (by other tips). Used to form batches.
+    fn shares_pass(&self, first: &Request, other: &Request) -> bool {
+        let _ = (first, other);
+        false
+    }
+
+    /// Time and energy by state for everything from the start of the run until `now`, the running service clipped at it.
+    fn ledger(&self, now: Time) -> EnergyLedger;
+}

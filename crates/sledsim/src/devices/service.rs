@@ -1,0 +1,133 @@
+//! What a device says of a served request: when, in which phases, for how many joules.
+
+use std::ops::{AddAssign, Sub};
+
+use crate::time::{ns_to_s, Time};
+
+/// What a mechanism does at an instant; every nanosecond of a run is in exactly one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(usize)]
+pub enum State {
+    /// Stopped to save power.
+    Inactive,
+    /// On the way from inactive to ready.
+    Startup,
+    /// Positioning, before and between passes.
+    Seek,
+    /// Servo bursts pass under the tips.
+    Servo,
+    /// Data bits pass under the tips.
+    Data,
+    /// Ready, with nothing to do (bus transfers included).
+    Idle,
+}
+
+/// Names of the states, in the order of [`State`].
+pub const STATES: [&str; 6] = ["inactive", "startup", "seek", "servo", "data", "idle"];
+
+/// Time and energy by state.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EnergyLedger {
+    /// Nanoseconds in each state, in the order of [`State`].
+    pub time_ns: [u64; STATES.len()],
+    /// Joules in each state, in the order of [`State`].
+    pub energy_j: [f64; STATES.len()],
+    /// Number of start-ups.
+    pub startups: u64,
+}
+
+impl EnergyLedger {
+    /// Books `time_ns` in `state` at `power_w`.
+    #[inline]
+    pub fn book(&mut self, state: State, time_ns: u64, power_w: f64) {
+        self.time_ns[state as usize] += time_ns;
+        self.energy_j[state as usize] += ns_to_s(time_ns) * power_w;
+    }
+
+    /// Joules over all states.
+    #[must_use]
+    pub fn total_j(&self) -> f64 {
+        self.energy_j.iter().sum()
+    }
+
+    /// Nanoseconds over all states.
+    #[must_use]
+    pub fn total_ns(&self) -> u64 {
+        self.time_ns.iter().sum()
+    }
+}
+
+impl AddAssign<&Self> for EnergyLedger {
+    fn add_assign(&mut self, other: &Self) {
+        for i in 0..STATES.len() {
+            self.time_ns[i] += other.time_ns[i];
+            self.energy_j[i] += other.energy_j[i];
+        }
+        self.startups += other.startups;
+    }
+}
+
+impl Sub for &EnergyLedger {
+    type Output = EnergyLedger;
+    /// What was booked since `earlier`, an older reading of the same ledger.
+    fn sub(self, earlier: Self) -> EnergyLedger {
+        let mut since = EnergyLedger { startups: self.startups - earlier.startups, ..EnergyLedger::default() };
+        for i in 0..STATES.len() {
+            since.time_ns[i] = self.time_ns[i] - earlier.time_ns[i];
+            since.energy_j[i] = (self.energy_j[i] - earlier.energy_j[i]).max(0.0);
+        }
+        since
+    }
+}
+
+/// Phases of one request, in nanoseconds.
+///
+/// `startup + seek + turnaround + servo + transfer + bus` is the service time. `seek_x`, `seek_y` and
+/// `settle` are the parts of `seek`, which run in parallel: `seek = max(seek_x, seek_y)`, `seek_x` includes `settle`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// From inactive to ready.
+    pub startup_ns: u64,
+    /// Positioning before the first pass.
+    pub seek_ns: u64,
+    /// The X component of `seek_ns`, settling included.
+    pub seek_x_ns: u64,
+    /// The Y component of `seek_ns`.
+    pub seek_y_ns: u64,
+    /// The settling inside `seek_x_ns`.
+    pub settle_ns: u64,
+    /// The reversals inside `seek_y_ns` (0 where the seek model does not tell them apart).
+    pub seek_turnaround_ns: u64,
+    /// Positioning between the passes of the request.
+    pub turnaround_ns: u64,
+    /// Servo bursts.
+    pub servo_ns: u64,
+    /// Data bits.
+    pub transfer_ns: u64,
+    /// Bus transfer left when the last pass is over.
+    pub bus_ns: u64,
+}
+
+impl Phases {
+    /// From dispatch to completion.
+    #[inline]
+    #[must_use]
+    pub const fn service_ns(&self) -> u64 {
+        self.startup_ns + self.seek_ns + self.turnaround_ns + self.servo_ns + self.transfer_ns + self.bus_ns
+    }
+}
+
+/// Outcome of one request at a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Service {
+    /// When the request was dispatched.
+    pub start: Time,
+    /// When the host has everything: the completion.
+    pub end: Time,
+    /// When the mechanism can begin the next request; not after `end`.
+    pub free: Time,
+    /// Where the time went.
+    pub phases: Phases,
+    /// Joules spent on this request, idle time before it not included.
+    pub energy_j: f64,
+}

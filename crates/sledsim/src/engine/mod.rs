@@ -1,0 +1,1 @@
+//! Event queue, components, random streams, run loop.

@@ -1,0 +1,13 @@
+//! Sledsim: a simulator of storage that moves.
+//!
+//! Everything speaks [`time`], [`request`] and [`units`]; `engine` runs components; `devices`, `schedulers`,
+//! `workloads`, `traces` and `metrics` stand beside each other on top of it; `hierarchy` nests components; only
+//! `scenario` knows concrete names.
+
+pub mod devices;
+pub mod engine;
+pub mod request;
+pub mod schedulers;
+pub mod time;
+pub mod units;
+pub mod workloads;

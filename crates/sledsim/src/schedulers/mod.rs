@@ -1,0 +1,25 @@
+//! Schedulers: one policy, one file, one line in the registry.
+
+use crate::devices::Device;
+use crate::request::Request;
+use crate::time::Time;
+
+/// Holds the pending requests of one device and picks the next.
+pub trait Scheduler: Send {
+    /// Takes a request that has become ready at `now`.
+    fn push(&mut self, now: Time, request: Request, device: &dyn Device);
+
+    /// Removes and returns the request to serve next, `None` when nothing is pending.
+    fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request>;
+
+    /// Removes up to `limit` pending requests that satisfy `wanted`, oldest first, into `out`.
+    fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>);
+
+    /// Number of pending requests.
+    fn len(&self) -> usize;
+
+    /// Whether nothing is pending.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
