@@ -6,8 +6,10 @@
 
 pub mod devices;
 pub mod engine;
+pub mod hierarchy;
 pub mod request;
 pub mod schedulers;
+pub mod service;
 pub mod time;
 pub mod units;
 pub mod workloads;

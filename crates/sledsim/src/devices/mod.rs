@@ -1,10 +1,9 @@
 //! Devices: one positioning mechanism each, behind the [`Device`] trait.
 
-mod service;
-
-pub use service::{EnergyLedger, Phases, Service, State, STATES};
+pub mod mems;
 
 use crate::request::Request;
+pub use crate::service::{EnergyLedger, Phases, Service, State, STATES};
 use crate::time::Time;
 
 /// Where a block lies, in the mechanism's own terms.

@@ -1,38 +1,3 @@
 //! Workloads: generators and replay.
 
-use crate::devices::Service;
-use crate::request::Request;
-use crate::time::Time;
-
-/// When the next request comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// At this time, not before the last arrival taken and not before the last completion heard.
-    At(Time),
-    /// Not until a completion is heard.
-    Waiting,
-    /// Never.
-    Ended,
-}
-
-/// What goes wrong in a workload while it runs.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct WorkloadError(pub String);
-
-/// Produces arrivals and hears completions, so closed loops, think times and dependent replay need no special case.
-pub trait Workload: Send {
-    /// When the next request comes. May be asked any number of times; the answer changes only after
-    /// [`Workload::take`] or [`Workload::completed`].
-    ///
-    /// # Errors
-    /// Whatever stops the source: a corrupt trace record, a request that does not fit.
-    fn peek(&mut self) -> Result<Next, WorkloadError>;
-
-    /// Removes the next request; called only when [`Workload::peek`] answered [`Next::At`]. The request's `arrival` is
-    /// that time and its `id` counts from 0.
-    fn take(&mut self) -> Request;
-
-    /// Hears that `request` has completed at `service.end`, now.
-    fn completed(&mut self, request: &Request, service: &Service);
-}
+pub use crate::engine::workload::{Next, Workload, WorkloadError};

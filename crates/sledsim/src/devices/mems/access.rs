@@ -1,0 +1,384 @@
+//! Serving requests: pass by pass over the rows they cover.
+
+use crate::devices::mems::batch;
+use crate::devices::mems::energy::{Books, Power};
+use crate::devices::mems::geometry::Geometry;
+use crate::devices::mems::parameters::{Idle, MemsParameters, Timeout};
+use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
+use crate::devices::{Device, Location};
+use crate::request::{Op, Request};
+use crate::service::{EnergyLedger, Phases, Service, State};
+use crate::time::{s_to_ns, Time};
+use crate::units::NS_PER_MS;
+
+/// One sled with its tips.
+pub struct MemsDevice {
+    pub(super) geometry: Geometry,
+    positioning: Positioning,
+    power: Power,
+    bidirectional: bool,
+    servo_ns: u64,
+    transfer_ns: u64,
+    bus_ns_per_block: u64,
+    overhead_ns: u64,
+    startup_ns: u64,
+    sweeps: bool,
+    inactive_after_ns: Option<u64>,
+    /// When the bus has carried everything read so far.
+    bus_free: Time,
+    sled: Sled,
+    /// Everything up to the end of the last service.
+    books: Books,
+    last: LastService,
+}
+
+/// Where the sled is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sled {
+    cylinder: u32,
+    y: YState,
+}
+
+/// The latest service: it may reach beyond the present.
+#[derive(Clone, Copy, Debug, Default)]
+struct LastService {
+    start: Time,
+    end: Time,
+    /// Tips of its last pass.
+    tips: u32,
+    phases: Phases,
+    books: Books,
+}
+
+/// A service in the making.
+pub(super) struct Passes {
+    pub(super) start: Time,
+    /// End of the last pass.
+    pub(super) at: Time,
+    /// When everything read so far has crossed the bus.
+    pub(super) bus_done: Time,
+    pub(super) phases: Phases,
+    /// When the blocks to be written so far have crossed the bus.
+    written: Time,
+    tips: u32,
+    positioned: bool,
+    books: Books,
+}
+
+/// The quickest way to a row.
+#[derive(Clone, Copy, Debug)]
+struct Approach {
+    entry: Entry,
+    y: YTime,
+    seek_ns: u64,
+}
+
+impl MemsDevice {
+    /// A device at rest at the centre of travel, inactive.
+    ///
+    /// # Errors
+    /// When the parameters do not fit each other: says which to change.
+    pub fn new(parameters: &MemsParameters) -> Result<Self, String> {
+        let p = parameters;
+        let geometry = Geometry::new(p)?;
+        let positioning = Positioning::new(p, &geometry);
+        if !positioning.starts() {
+            return Err(format!(
+                "the springs (spring_factor = {}) keep a sled at rest from reaching the access speed of {} m/s everywhere: \
+                 lower spring_factor or bit_rate_kbit_s, or raise acceleration_y_m_s2",
+                p.spring_factor,
+                positioning.speed_m_s()
+            ));
+        }
+        let bit_s = 1.0 / (p.bit_rate_kbit_s * 1e3);
+        // A pass is rounded as a whole: streaming then keeps the bit rate to the nanosecond per row.
+        let pass_ns = s_to_ns(f64::from(geometry.pitch_bits()) * bit_s);
+        let servo_ns = s_to_ns(f64::from(geometry.servo_bits) * bit_s);
+        let ms = |value: f64| (value * NS_PER_MS).round() as u64;
+        Ok(Self {
+            power: Power::new(p, geometry.servo_bits, geometry.data_bits),
+            bidirectional: p.bidirectional,
+            servo_ns,
+            transfer_ns: pass_ns - servo_ns,
+            bus_ns_per_block: ms(p.bus_ms_per_block),
+            overhead_ns: ms(p.overhead_ms),
+            startup_ns: ms(p.startup_ms),
+            sweeps: p.idle == Idle::Sweep,
+            inactive_after_ns: match p.inactive_after_ms {
+                Timeout::AfterMs(value) => Some(ms(value)),
+                Timeout::Never => None,
+            },
+            sled: Sled { cylinder: geometry.centre_cylinder(), y: YState::Rest },
+            bus_free: Time::ZERO,
+            books: Books::default(),
+            last: LastService::default(),
+            positioning,
+            geometry,
+        })
+    }
+
+    /// The geometry.
+    #[must_use]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The blocks that lie at the sled position of `lbn`, see [`Geometry::equivalent`].
+    #[must_use]
+    pub fn equivalent(&self, lbn: u64) -> Vec<u64> {
+        self.geometry.equivalent(lbn)
+    }
+
+    /// Whether nothing has been served yet.
+    fn untouched(&self) -> bool {
+        self.last.tips == 0
+    }
+
+    /// Where the sled is at `now`, which is not before the end of the last service, and how long it takes to wake.
+    #[inline]
+    fn sled_at(&self, now: Time) -> (Sled, u64) {
+        let idle_ns = now.saturating_since(self.last.end);
+        if self.untouched() || self.inactive_after_ns.is_some_and(|limit| idle_ns > limit) {
+            let sled = Sled { cylinder: self.geometry.centre_cylinder(), y: YState::Rest };
+            return (sled, self.startup_ns);
+        }
+        if self.sweeps && idle_ns > 0 {
+            return (Sled { y: self.positioning.swept(&self.sled.y, idle_ns), ..self.sled }, 0);
+        }
+        (self.sled, 0)
+    }
+
+    /// The time between the last service and `now`, by state.
+    #[inline]
+    fn idle_books(&self, now: Time) -> Books {
+        let mut books = Books::default();
+        let idle_ns = now.saturating_since(self.last.end);
+        if self.untouched() {
+            books.book(State::Inactive, idle_ns, 0);
+        } else {
+            let moving_ns = self.inactive_after_ns.map_or(idle_ns, |limit| idle_ns.min(limit));
+            books.book(State::Idle, moving_ns, self.last.tips);
+            books.book(State::Inactive, idle_ns - moving_ns, 0);
+        }
+        books
+    }
+
+    /// The quickest way from `sled` to a row; where both directions are as quick, downward (DiskSim's choice).
+    #[inline]
+    fn approach(&self, sled: &Sled, cylinder: u32, row: u32) -> Approach {
+        let x_ns = self.positioning.x_ns(sled.cylinder, cylinder);
+        let entry = self.positioning.upward(row);
+        let y = self.positioning.y_ns(&sled.y, entry.from);
+        let up = Approach { entry, y, seek_ns: y.ns.max(x_ns) };
+        if !self.bidirectional {
+            return up;
+        }
+        let entry = self.positioning.downward(row);
+        let y = self.positioning.y_ns(&sled.y, entry.from);
+        let down = Approach { entry, y, seek_ns: y.ns.max(x_ns) };
+        if down.seek_ns <= up.seek_ns {
+            down
+        } else {
+            up
+        }
+    }
+
+    /// Servo and data time of one pass.
+    pub(super) fn pass_ns(&self) -> (u64, u64) {
+        (self.servo_ns, self.transfer_ns)
+    }
+
+    /// Time to position for a row from where the sled stands in the middle of a service.
+    pub(super) fn seek_ns(&self, cylinder: u32, row: u32) -> u64 {
+        self.approach(&self.sled, cylinder, row).seek_ns
+    }
+
+    /// Wakes the device at `now` for a service.
+    #[inline]
+    pub(super) fn begin(&mut self, now: Time) -> Passes {
+        let idle = self.idle_books(now);
+        self.books.add(&idle);
+        let (sled, startup_ns) = self.sled_at(now);
+        self.sled = sled;
+        let mut books = Books::default();
+        if startup_ns > 0 || matches!(sled.y, YState::Rest) {
+            books.book(State::Startup, startup_ns, 0);
+            books.count_startup();
+        }
+        let awake = now + startup_ns;
+        Passes {
+            start: now,
+            at: awake,
+            bus_done: self.bus_free.max(awake),
+            phases: Phases { startup_ns, ..Phases::default() },
+            written: awake,
+            tips: 0,
+            positioned: false,
+            books,
+        }
+    }
+
+    /// Moves to a row and passes over it, reading and writing so many blocks.
+    #[inline]
+    pub(super) fn pass(&mut self, run: &mut Passes, cylinder: u32, row: u32, reads: u32, writes: u32) {
+        let approach = self.approach(&self.sled, cylinder, row);
+        let seek_ns = approach.seek_ns;
+        if run.positioned {
+            run.phases.turnaround_ns += seek_ns;
+        } else {
+            run.positioned = true;
+            run.phases.seek_ns = seek_ns;
+            run.phases.seek_x_ns = self.positioning.x_ns(self.sled.cylinder, cylinder);
+            run.phases.seek_y_ns = approach.y.ns;
+            run.phases.seek_turnaround_ns = approach.y.turnaround_ns;
+            run.phases.settle_ns = if cylinder == self.sled.cylinder { 0 } else { self.positioning.settle_ns() };
+        }
+        run.books.book(State::Seek, seek_ns, 0);
+        run.at += seek_ns;
+        if writes > 0 {
+            run.written += u64::from(writes) * self.bus_ns_per_block;
+            let wait_ns = run.written.saturating_since(run.at);
+            run.phases.bus_ns += wait_ns;
+            run.books.book(State::Idle, wait_ns, 0);
+            run.at += wait_ns;
+        }
+        let tips = (reads + writes) * self.geometry.tips_per_block;
+        run.tips = tips;
+        run.books.book(State::Servo, self.servo_ns, tips);
+        run.books.book(State::Data, self.transfer_ns, tips);
+        run.phases.servo_ns += self.servo_ns;
+        run.phases.transfer_ns += self.transfer_ns;
+        run.at += self.servo_ns + self.transfer_ns;
+        if reads > 0 {
+            run.bus_done = run.bus_done.max(run.at) + u64::from(reads) * self.bus_ns_per_block;
+        }
+        self.sled = Sled { cylinder, y: YState::Gate(approach.entry.to) };
+    }
+
+    /// Ends a service and books it. The sled is free when the last pass is over; what is left of the bus transfer
+    /// overlaps with whatever it does next.
+    #[inline]
+    pub(super) fn finish(&mut self, mut run: Passes) -> Service {
+        let bus_ns = run.bus_done.saturating_since(run.at);
+        run.phases.bus_ns += bus_ns;
+        self.bus_free = run.bus_done;
+        self.books.add(&run.books);
+        self.last = LastService { start: run.start, end: run.at, tips: run.tips, phases: run.phases, books: run.books };
+        let energy_j = run.books.total_j(&self.power);
+        Service { start: run.start, end: run.at + bus_ns, free: run.at, phases: run.phases, energy_j }
+    }
+
+    /// The part of the last service that lies before `now`, by state: start-up, seek, then passes with what lies
+    /// between them in proportion, then the bus.
+    fn last_until(&self, now: Time) -> Books {
+        let LastService { start, phases, books, .. } = &self.last;
+        let passed_ns = now.saturating_since(*start);
+        let mut part = Books::default();
+        let startup_ns = passed_ns.min(phases.startup_ns);
+        part.book(State::Startup, startup_ns, 0);
+        if phases.startup_ns > 0 {
+            part.count_startup();
+        }
+        let seek_ns = (passed_ns - startup_ns).min(phases.seek_ns);
+        part.book(State::Seek, seek_ns, 0);
+        let left_ns = passed_ns - startup_ns - seek_ns;
+        if left_ns > 0 {
+            let mut access = *books;
+            access.remove(&part);
+            part.add(&access.first_part(left_ns, access.total_ns()));
+        }
+        part
+    }
+}
+
+impl Device for MemsDevice {
+    fn capacity_blocks(&self) -> u64 {
+        self.geometry.capacity_blocks()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.geometry.block_bytes
+    }
+
+    fn command_overhead_ns(&self) -> u64 {
+        self.overhead_ns
+    }
+
+    fn cylinders(&self) -> u32 {
+        self.geometry.cylinders
+    }
+
+    #[inline]
+    fn locate(&self, lbn: u64) -> Location {
+        let place = self.geometry.place(lbn);
+        Location { cylinder: place.cylinder, slot: place.row }
+    }
+
+    fn coordinates_m(&self, location: Location) -> (f64, f64) {
+        (self.geometry.x_m(location.cylinder), self.geometry.row_middle_m(location.slot))
+    }
+
+    fn position_m(&self, now: Time) -> (f64, f64) {
+        let (sled, _) = self.sled_at(now);
+        (self.geometry.x_m(sled.cylinder), self.positioning.position(&sled.y).0)
+    }
+
+    #[inline]
+    fn cylinder(&self, now: Time) -> u32 {
+        self.sled_at(now).0.cylinder
+    }
+
+    #[inline]
+    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
+        let (sled, startup_ns) = self.sled_at(now);
+        startup_ns + self.positioning.x_ns(sled.cylinder, cylinder)
+    }
+
+    #[inline]
+    fn positioning_ns(&self, now: Time, location: Location) -> u64 {
+        let (sled, startup_ns) = self.sled_at(now);
+        startup_ns + self.approach(&sled, location.cylinder, location.slot).seek_ns
+    }
+
+    #[inline]
+    fn serve(&mut self, now: Time, request: &Request) -> Service {
+        let mut run = self.begin(now);
+        let mut place = self.geometry.place(request.lbn);
+        let mut left = request.blocks;
+        loop {
+            let blocks = left.min(self.geometry.blocks_per_row - place.slot);
+            let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
+            self.pass(&mut run, place.cylinder, place.row, reads, writes);
+            left -= blocks;
+            if left == 0 {
+                break;
+            }
+            place = self.geometry.next_row(&place);
+        }
+        self.finish(run)
+    }
+
+    fn serve_batch(&mut self, now: Time, requests: &[Request], out: &mut Vec<Service>) {
+        match requests {
+            [] => {}
+            // Alone, a request is served in LBN order, as outside batches.
+            [only] => out.push(self.serve(now, only)),
+            _ => batch::serve(self, now, requests, out),
+        }
+    }
+
+    fn shares_pass(&self, first: &Request, other: &Request) -> bool {
+        batch::share_position(&self.geometry, first, other)
+    }
+
+    fn ledger(&self, now: Time) -> EnergyLedger {
+        let mut books = self.books;
+        if now < self.last.end {
+            books.remove(&self.last.books);
+            books.add(&self.last_until(now));
+        } else {
+            books.add(&self.idle_books(now));
+        }
+        books.ledger(&self.power)
+    }
+}

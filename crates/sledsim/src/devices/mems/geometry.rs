@@ -1,0 +1,247 @@
+//! Where blocks lie on the media.
+//!
+//! A cylinder is one column of bits under every tip; its tracks are the groups of tips that work at once; a row is one
+//! tip sector under each tip of a track. LBN order: blocks within a row, rows within a track, tracks within a
+//! cylinder, cylinders (Griffin et al. 1999, section 2.2).
+
+use crate::devices::mems::parameters::{Layout, MemsParameters};
+use crate::units::{M_PER_NM, M_PER_UM};
+
+/// Place of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Column of bits, counted along X.
+    pub cylinder: u32,
+    /// Group of tips.
+    pub track: u32,
+    /// Tip sector along Y.
+    pub row: u32,
+    /// Block within the row.
+    pub slot: u32,
+}
+
+/// Geometry of one sled, derived from its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Geometry {
+    /// Columns of bits.
+    pub cylinders: u32,
+    /// Tip sectors along Y.
+    pub rows: u32,
+    /// Groups of tips.
+    pub tracks: u32,
+    /// Blocks that pass under the active tips together.
+    pub blocks_per_row: u32,
+    /// Tips a block is striped over.
+    pub tips_per_block: u32,
+    /// Bits of a servo burst.
+    pub servo_bits: u32,
+    /// Encoded bits of a tip sector, servo not counted.
+    pub data_bits: u32,
+    /// Size of a block.
+    pub block_bytes: u32,
+    layout: Layout,
+    bit_m: f64,
+    x_range_m: f64,
+    y_range_m: f64,
+    blocks_per_cylinder: u64,
+    blocks_per_track: u64,
+}
+
+impl Geometry {
+    /// Derives the geometry.
+    ///
+    /// # Errors
+    /// When the parameters leave no room for a single block: says which parameter to change.
+    pub fn new(parameters: &MemsParameters) -> Result<Self, String> {
+        let p = parameters;
+        let bits = |range_um: f64| (range_um * M_PER_UM / (p.bit_nm * M_PER_NM) + 1e-6).floor();
+        if p.block_bytes % p.tip_sector_bytes != 0 {
+            return Err(format!(
+                "block_bytes = {} is not a multiple of tip_sector_bytes = {}: a block is striped over whole tip sectors",
+                p.block_bytes, p.tip_sector_bytes
+            ));
+        }
+        if p.active_tips > p.tips {
+            return Err(format!("active_tips = {} exceeds tips = {}", p.active_tips, p.tips));
+        }
+        let tips_per_block = p.block_bytes / p.tip_sector_bytes;
+        let blocks_per_row = p.active_tips / tips_per_block;
+        if blocks_per_row == 0 {
+            return Err(format!(
+                "active_tips = {} is fewer than the {tips_per_block} tips of a block: raise active_tips, or tip_sector_bytes",
+                p.active_tips
+            ));
+        }
+        let data_bits = p.tip_sector_bytes * p.encoded_bits_per_byte;
+        let pitch = f64::from(p.servo_bits + data_bits);
+        let rows = ((bits(p.y_range_um) - f64::from(p.servo_bits)) / pitch).floor();
+        if rows < 1.0 {
+            return Err(format!(
+                "a tip region of y_range_um = {} holds {} bits of bit_nm = {}, fewer than one tip sector between two servo \
+                 bursts ({} bits): raise y_range_um or lower bit_nm",
+                p.y_range_um,
+                bits(p.y_range_um),
+                p.bit_nm,
+                pitch + f64::from(p.servo_bits)
+            ));
+        }
+        let cylinders = bits(p.x_range_um);
+        if cylinders < 1.0 {
+            return Err(format!("x_range_um = {} is less than one bit of bit_nm = {}", p.x_range_um, p.bit_nm));
+        }
+        let tracks = p.tips / p.active_tips;
+        let blocks_per_track = rows as u64 * u64::from(blocks_per_row);
+        Ok(Self {
+            cylinders: cylinders as u32,
+            rows: rows as u32,
+            tracks,
+            blocks_per_row,
+            tips_per_block,
+            servo_bits: p.servo_bits,
+            data_bits,
+            block_bytes: p.block_bytes,
+            layout: p.layout,
+            bit_m: p.bit_nm * M_PER_NM,
+            x_range_m: p.x_range_um * M_PER_UM,
+            y_range_m: p.y_range_um * M_PER_UM,
+            blocks_per_cylinder: blocks_per_track * u64::from(tracks),
+            blocks_per_track,
+        })
+    }
+
+    /// Number of blocks on the sled.
+    #[must_use]
+    pub fn capacity_blocks(&self) -> u64 {
+        self.blocks_per_cylinder * u64::from(self.cylinders)
+    }
+
+    /// Place of a block (`lbn` below the capacity).
+    #[inline]
+    #[must_use]
+    pub fn place(&self, lbn: u64) -> Place {
+        let cylinder = lbn / self.blocks_per_cylinder;
+        // Within a cylinder everything fits 32 bits, where division is much cheaper, unless the design is enormous.
+        let rest = lbn % self.blocks_per_cylinder;
+        let (track, row, slot) = if let Ok(rest) = u32::try_from(rest) {
+            let track = rest / self.blocks_per_track as u32;
+            let rest = rest % self.blocks_per_track as u32;
+            (track, rest / self.blocks_per_row, rest % self.blocks_per_row)
+        } else {
+            let track = rest / self.blocks_per_track;
+            let rest = rest % self.blocks_per_track;
+            let per_row = u64::from(self.blocks_per_row);
+            (track as u32, (rest / per_row) as u32, (rest % per_row) as u32)
+        };
+        let cylinder = cylinder as u32;
+        let row = if self.inverted(cylinder, track) { self.rows - 1 - row } else { row };
+        Place { cylinder, track, row, slot }
+    }
+
+    /// The block at a place.
+    #[must_use]
+    pub fn lbn(&self, place: &Place) -> u64 {
+        let row = if self.inverted(place.cylinder, place.track) { self.rows - 1 - place.row } else { place.row };
+        u64::from(place.cylinder) * self.blocks_per_cylinder
+            + u64::from(place.track) * self.blocks_per_track
+            + u64::from(row) * u64::from(self.blocks_per_row)
+            + u64::from(place.slot)
+    }
+
+    /// Place of the first block of the row after the one `place` is in, in LBN order.
+    #[inline]
+    #[must_use]
+    pub fn next_row(&self, place: &Place) -> Place {
+        let (mut cylinder, mut track) = (place.cylinder, place.track);
+        let inverted = self.inverted(cylinder, track);
+        let last = if inverted { 0 } else { self.rows - 1 };
+        if place.row != last {
+            let row = if inverted { place.row - 1 } else { place.row + 1 };
+            return Place { cylinder, track, row, slot: 0 };
+        }
+        track += 1;
+        if track == self.tracks {
+            track = 0;
+            cylinder += 1;
+        }
+        let row = if self.inverted(cylinder, track) { self.rows - 1 } else { 0 };
+        Place { cylinder, track, row, slot: 0 }
+    }
+
+    /// Whether a track runs its rows backwards. Tracks alternate through the whole device, so that where a cylinder has
+    /// an odd number of them, odd cylinders invert the other half.
+    #[inline]
+    fn inverted(&self, cylinder: u32, track: u32) -> bool {
+        self.layout == Layout::Serpentine && (u64::from(cylinder) * u64::from(self.tracks) + u64::from(track)) % 2 == 1
+    }
+
+    /// X of a cylinder in metres from the centre of travel.
+    #[inline]
+    #[must_use]
+    pub fn x_m(&self, cylinder: u32) -> f64 {
+        f64::from(cylinder) * self.bit_m - self.x_range_m / 2.0
+    }
+
+    /// The cylinder nearest to the centre of travel.
+    #[must_use]
+    pub fn centre_cylinder(&self) -> u32 {
+        ((self.x_range_m / 2.0 / self.bit_m).round() as u32).min(self.cylinders - 1)
+    }
+
+    /// Y of a bit boundary in metres from the centre of travel.
+    #[inline]
+    #[must_use]
+    pub fn y_m(&self, bit: u64) -> f64 {
+        bit as f64 * self.bit_m - self.y_range_m / 2.0
+    }
+
+    /// Bits from one servo burst to the next.
+    #[inline]
+    #[must_use]
+    pub fn pitch_bits(&self) -> u32 {
+        self.servo_bits + self.data_bits
+    }
+
+    /// Y, in bits, where an upward pass over `row` begins, which is also where one over `row - 1` ends.
+    #[inline]
+    #[must_use]
+    pub fn upward_bit(&self, row: u32) -> u64 {
+        u64::from(row) * u64::from(self.pitch_bits())
+    }
+
+    /// Y, in bits, where a downward pass over `row - 1` begins, which is also where one over `row` ends.
+    #[inline]
+    #[must_use]
+    pub fn downward_bit(&self, row: u32) -> u64 {
+        self.upward_bit(row) + u64::from(self.servo_bits)
+    }
+
+    /// Y of the middle of a row's data in metres from the centre of travel.
+    #[must_use]
+    pub fn row_middle_m(&self, row: u32) -> f64 {
+        let bit = self.downward_bit(row) as f64 + f64::from(self.data_bits) / 2.0;
+        bit * self.bit_m - self.y_range_m / 2.0
+    }
+
+    /// The tip group of a place: blocks of one position with different groups can be accessed together.
+    #[must_use]
+    pub fn group(&self, place: &Place) -> u32 {
+        place.track * self.blocks_per_row + place.slot
+    }
+
+    /// The blocks at the sled position of `lbn` under other tips, ascending, `lbn` itself left out: at most
+    /// `blocks_per_row - 1` of them can be accessed in the same pass (Schlosser & Ganger 2004, section 6.1).
+    #[must_use]
+    pub fn equivalent(&self, lbn: u64) -> Vec<u64> {
+        let place = self.place(lbn);
+        let mut blocks = Vec::with_capacity((self.tracks * self.blocks_per_row) as usize);
+        for track in 0..self.tracks {
+            for slot in 0..self.blocks_per_row {
+                let block = self.lbn(&Place { track, slot, ..place });
+                if block != lbn {
+                    blocks.push(block);
+                }
+            }
+        }
+        blocks
+    }
+}

@@ -1,0 +1,22 @@
+//! MEMS (probe) storage: a sled that carries the media over fixed tips.
+//!
+//! | code | papers' symbol |
+//! | --- | --- |
+//! | `acceleration_*_m_s2` | a_x, a_y |
+//! | access speed | v_access, v_0y |
+//! | `settle_constants` | number of time constants |
+//! | `resonance_hz` | f |
+//! | `spring_factor` | spring factor |
+
+mod access;
+mod batch;
+mod energy;
+pub mod geometry;
+pub mod motion;
+mod parameters;
+mod positioning;
+
+pub use access::MemsDevice;
+pub use geometry::{Geometry, Place};
+pub use motion::SeekModel;
+pub use parameters::{Idle, IdleTips, Layout, MemsParameters, SledLayout, Timeout};

@@ -1,0 +1,203 @@
+//! Parameters of a MEMS device, in the units people read.
+
+use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use crate::devices::mems::motion::SeekModel;
+
+/// Order of rows along the tracks of a cylinder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// Every other track runs its rows backwards, so that the end of one track lies at the start of the next.
+    #[default]
+    Serpentine,
+    /// Every track runs its rows in the same direction.
+    Simple,
+}
+
+/// What the sled does while there is nothing to serve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Idle {
+    /// The next request finds the sled as the last one left it.
+    #[default]
+    Hold,
+    /// The sled goes on up and down its column at access speed.
+    Sweep,
+}
+
+/// Which tips go on reading servo bursts while the sled is idle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdleTips {
+    /// None: idle power is the sled's alone.
+    #[default]
+    None,
+    /// Those of the last access (lin2002, section 4).
+    LastAccess,
+}
+
+/// How the LBN space is laid over several sleds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SledLayout {
+    /// Each sled holds a contiguous share of the LBN space.
+    #[default]
+    Split,
+    /// Stripe units go round the sleds.
+    Striped,
+}
+
+/// A time after which something happens by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Timeout {
+    /// After this many milliseconds.
+    AfterMs(f64),
+    /// Never.
+    #[default]
+    #[serde(with = "never")]
+    Never,
+}
+
+mod never {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    pub fn serialize<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("never")
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+        match String::deserialize(deserializer)?.as_str() {
+            "never" => Ok(()),
+            other => Err(D::Error::custom(format!("{other:?} is neither a number of milliseconds nor \"never\""))),
+        }
+    }
+}
+
+impl JsonSchema for Timeout {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Timeout".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"anyOf": [{"type": "number", "minimum": 0.0, "maximum": 1e9}, {"const": "never"}]})
+    }
+}
+
+/// A MEMS device: one or more sleds, each carrying media over fixed probe tips.
+///
+/// Sources: Griffin et al. 1999, sections 2.2 and 4.1; Schlosser et al. 2000, section 2 and Table 2.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemsParameters {
+    /// Travel of the sled along X: the width of a tip's region.
+    #[schemars(range(min = 1.0, max = 10000.0), extend("x-unit" = "um"))]
+    pub x_range_um: f64,
+    /// Travel of the sled along Y: the height of a tip's region.
+    #[schemars(range(min = 1.0, max = 10000.0), extend("x-unit" = "um"))]
+    pub y_range_um: f64,
+    /// Width of a (square) bit.
+    #[schemars(range(min = 1.0, max = 10000.0), extend("x-unit" = "nm"))]
+    pub bit_nm: f64,
+    /// Probe tips over one sled.
+    #[schemars(range(min = 1, max = 10000000))]
+    pub tips: u32,
+    /// Tips that can work at once.
+    #[schemars(range(min = 1, max = 10000000))]
+    pub active_tips: u32,
+    /// Size of a logical block.
+    #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
+    pub block_bytes: u32,
+    /// Data bytes in a tip sector; a block is striped over `block_bytes / tip_sector_bytes` tips.
+    #[schemars(range(min = 1, max = 4096), extend("x-unit" = "B"))]
+    pub tip_sector_bytes: u32,
+    /// Bits on the media for each byte of data, error correction included.
+    #[schemars(range(min = 8, max = 64), extend("x-unit" = "bit"))]
+    pub encoded_bits_per_byte: u32,
+    /// Bits of a servo burst, before each tip sector and after the last.
+    #[schemars(range(min = 0, max = 10000), extend("x-unit" = "bit"))]
+    pub servo_bits: u32,
+    /// Order of rows along the tracks of a cylinder.
+    #[serde(default)]
+    pub layout: Layout,
+    /// Whether data can be accessed with the sled moving downward too; upward only otherwise.
+    pub bidirectional: bool,
+    /// Acceleration of the sled's actuator along X.
+    #[schemars(range(min = 0.1, max = 1000000.0), extend("x-unit" = "m/s2"))]
+    pub acceleration_x_m_s2: f64,
+    /// Acceleration of the sled's actuator along Y.
+    #[schemars(range(min = 0.1, max = 1000000.0), extend("x-unit" = "m/s2"))]
+    pub acceleration_y_m_s2: f64,
+    /// Spring force at full displacement as a fraction of the actuator's force.
+    #[schemars(range(min = 0.0, max = 0.99))]
+    pub spring_factor: f64,
+    /// Resonant frequency of the sled, which sets the settling time constant.
+    #[schemars(range(min = 1.0, max = 1000000.0), extend("x-unit" = "Hz"))]
+    pub resonance_hz: f64,
+    /// Time constants to wait after a move along X.
+    #[schemars(range(min = 0.0, max = 100.0))]
+    pub settle_constants: f64,
+    /// Rate at which bits pass under each tip; with the bit width it gives the access speed.
+    #[schemars(range(min = 0.1, max = 1000000.0), extend("x-unit" = "kbit/s"))]
+    pub bit_rate_kbit_s: f64,
+    /// How seek times are computed.
+    #[serde(default)]
+    pub seek_model: SeekModel,
+    /// Command processing, from arrival until the request may be scheduled; requests overlap in it.
+    #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
+    pub overhead_ms: f64,
+    /// Time of a block on the bus.
+    #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
+    pub bus_ms_per_block: f64,
+    /// What the sled does while there is nothing to serve.
+    #[serde(default)]
+    pub idle: Idle,
+    /// Idle time after which the sled stops at the centre, or "never". The device starts the run stopped.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "ms"))]
+    pub inactive_after_ms: Timeout,
+    /// Delay of the first request after a stop.
+    #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
+    pub startup_ms: f64,
+    /// Power of the moving sled: seeking, accessing, idle.
+    #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "mW"))]
+    pub sled_mw: f64,
+    /// Power of each tip while servo or data bits pass under it.
+    #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "mW"))]
+    pub tip_mw: f64,
+    /// Power of the stopped device.
+    #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "mW"))]
+    pub inactive_mw: f64,
+    /// Power during start-up.
+    #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "mW"))]
+    pub startup_mw: f64,
+    /// Which tips go on reading servo bursts while the sled is idle.
+    #[serde(default)]
+    pub idle_tips: IdleTips,
+    /// Independent sleds in the device.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub sleds: u32,
+    /// How the LBN space is laid over several sleds.
+    #[serde(default)]
+    pub sled_layout: SledLayout,
+    /// Stripe unit where sleds are striped.
+    #[serde(default = "default_stripe")]
+    #[schemars(range(min = 1, max = 1000000000))]
+    pub stripe_blocks: u32,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn default_stripe() -> u32 {
+    64
+}

@@ -1,0 +1,229 @@
+//! Seek times between the places a sled can be at, in nanoseconds.
+//!
+//! Along Y a sled that has served something stands at one of few places: the ends of rows, moving up or down. Seek
+//! times between those are computed once each and kept.
+
+use std::cell::Cell;
+
+use crate::devices::mems::geometry::Geometry;
+use crate::devices::mems::motion::{exact_turnaround_s, rest_to_rest_s, settle_s, y_seek, Axis, SeekModel, YSeek};
+use crate::devices::mems::parameters::MemsParameters;
+use crate::time::s_to_ns;
+use crate::units::{M_PER_NM, M_PER_UM};
+
+/// Where the sled is along Y, and how it moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum YState {
+    /// At the end of a row, moving at access speed: a gate.
+    Gate(Gate),
+    /// At the centre of travel, at rest.
+    Rest,
+    /// Anywhere, at `speed_m_s` (signed), after finishing a reversal that takes another `delay_ns`.
+    Free {
+        /// Metres from the centre.
+        y_m: f64,
+        /// Signed speed.
+        speed_m_s: f64,
+        /// Nanoseconds until it is there.
+        delay_ns: u64,
+    },
+}
+
+/// A servo burst passed in a direction: where a pass over a row begins or ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate(u32);
+
+/// A seek along Y.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct YTime {
+    /// Whole time.
+    pub ns: u64,
+    /// The reversals in it, where the model tells them apart.
+    pub turnaround_ns: u64,
+}
+
+/// A pass over a row in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it begins.
+    pub from: Gate,
+    /// Where it ends.
+    pub to: Gate,
+}
+
+/// Seek table entries are 32-bit; this one is not filled in yet.
+const UNKNOWN: u32 = u32::MAX;
+
+/// More gates than this are not tabulated: the table would cost more than it saves.
+const MOST_GATES: usize = 1024;
+
+/// Seek times of one sled.
+pub struct Positioning {
+    geometry: Geometry,
+    x_axis: Axis,
+    y_axis: Axis,
+    model: SeekModel,
+    speed_m_s: f64,
+    settle_ns: u64,
+    gates: u32,
+    /// (time, turnaround) from each gate, and from rest, to each gate.
+    table: Box<[Cell<(u32, u32)>]>,
+}
+
+impl Positioning {
+    /// From parameters and the geometry derived from them.
+    #[must_use]
+    pub fn new(parameters: &MemsParameters, geometry: &Geometry) -> Self {
+        let p = parameters;
+        // The first-order model knows no springs (Griffin et al. 1999, equations 2 and 4).
+        let spring = if p.seek_model == SeekModel::FirstOrder { 0.0 } else { p.spring_factor };
+        let axis = |accel_m_s2: f64, range_um: f64| Axis { accel_m_s2, spring, range_m: range_um * M_PER_UM };
+        let gates = 2 * (geometry.rows + 1);
+        let entries = (gates as usize + 1) * gates as usize;
+        let table = vec![Cell::new((UNKNOWN, 0)); if gates as usize <= MOST_GATES { entries } else { 0 }];
+        Self {
+            geometry: geometry.clone(),
+            x_axis: axis(p.acceleration_x_m_s2, p.x_range_um),
+            y_axis: axis(p.acceleration_y_m_s2, p.y_range_um),
+            model: p.seek_model,
+            speed_m_s: p.bit_rate_kbit_s * 1e3 * p.bit_nm * M_PER_NM,
+            settle_ns: s_to_ns(settle_s(p.settle_constants, p.resonance_hz)),
+            gates,
+            table: table.into_boxed_slice(),
+        }
+    }
+
+    /// Settling time after a move along X.
+    #[must_use]
+    pub fn settle_ns(&self) -> u64 {
+        self.settle_ns
+    }
+
+    /// Access speed.
+    #[must_use]
+    pub fn speed_m_s(&self) -> f64 {
+        self.speed_m_s
+    }
+
+    /// Time to move from one cylinder to another and settle; 0 where they are the same.
+    #[inline]
+    #[must_use]
+    pub fn x_ns(&self, from: u32, to: u32) -> u64 {
+        if from == to {
+            return 0;
+        }
+        let (x0, x1) = (self.geometry.x_m(from), self.geometry.x_m(to));
+        s_to_ns(rest_to_rest_s(&self.x_axis, x0, x1)) + self.settle_ns
+    }
+
+    /// Whether the sled can start from rest at the centre and reach the access speed wherever a pass may begin.
+    #[must_use]
+    pub fn starts(&self) -> bool {
+        self.y_axis.starts_to(self.speed_m_s)
+    }
+
+    /// The upward pass over a row.
+    #[inline]
+    #[must_use]
+    pub fn upward(&self, row: u32) -> Entry {
+        Entry { from: Gate(row), to: Gate(row + 1) }
+    }
+
+    /// The downward pass over a row.
+    #[inline]
+    #[must_use]
+    pub fn downward(&self, row: u32) -> Entry {
+        let half = self.gates / 2;
+        Entry { from: Gate(half + row + 1), to: Gate(half + row) }
+    }
+
+    /// Y and signed speed of a gate.
+    #[must_use]
+    pub fn gate(&self, gate: Gate) -> (f64, f64) {
+        let half = self.gates / 2;
+        if gate.0 < half {
+            (self.geometry.y_m(self.geometry.upward_bit(gate.0)), self.speed_m_s)
+        } else {
+            (self.geometry.y_m(self.geometry.downward_bit(gate.0 - half)), -self.speed_m_s)
+        }
+    }
+
+    /// Y and signed speed of a state.
+    #[must_use]
+    pub fn position(&self, state: &YState) -> (f64, f64) {
+        match *state {
+            YState::Gate(gate) => self.gate(gate),
+            YState::Rest => (0.0, 0.0),
+            YState::Free { y_m, speed_m_s, .. } => (y_m, speed_m_s),
+        }
+    }
+
+    /// Time from a state until the sled passes a gate.
+    #[inline]
+    #[must_use]
+    pub fn y_ns(&self, from: &YState, to: Gate) -> YTime {
+        let row = match *from {
+            YState::Gate(gate) => gate.0,
+            YState::Rest => self.gates,
+            YState::Free { delay_ns, .. } => {
+                let time = self.compute(from, to);
+                return YTime { ns: time.ns + delay_ns, ..time };
+            }
+        };
+        let Some(cell) = self.table.get(row as usize * self.gates as usize + to.0 as usize) else {
+            return self.compute(from, to);
+        };
+        let (ns, turnaround_ns) = cell.get();
+        if ns != UNKNOWN {
+            return YTime { ns: u64::from(ns), turnaround_ns: u64::from(turnaround_ns) };
+        }
+        let time = self.compute(from, to);
+        if time.ns < u64::from(UNKNOWN) {
+            cell.set((time.ns as u32, time.turnaround_ns as u32));
+        }
+        time
+    }
+
+    #[cold]
+    fn compute(&self, from: &YState, to: Gate) -> YTime {
+        let (y0, v0) = self.position(from);
+        let (y1, v1) = self.gate(to);
+        let YSeek { time_s, turnaround_s, .. } = y_seek(self.model, &self.y_axis, self.speed_m_s, y0, v0, y1, v1);
+        YTime { ns: s_to_ns(time_s), turnaround_ns: s_to_ns(turnaround_s) }
+    }
+
+    /// Where a sled that sweeps its column is `idle_ns` after it was at `from`.
+    ///
+    /// It goes at access speed between the first servo burst and the last and reverses beyond them; a reversal once
+    /// begun is finished.
+    #[must_use]
+    pub fn swept(&self, from: &YState, idle_ns: u64) -> YState {
+        let g = &self.geometry;
+        let (bottom, top) = (g.y_m(g.upward_bit(0)), g.y_m(g.downward_bit(g.rows)));
+        let (y, v) = self.position(from);
+        let up = v >= 0.0;
+        let speed = self.speed_m_s;
+        let crossing_s = (top - bottom) / speed;
+        let reversal_s =
+            [exact_turnaround_s(&self.y_axis, bottom, -speed), exact_turnaround_s(&self.y_axis, top, speed)];
+        let delay_s = if let YState::Free { delay_ns, .. } = from { *delay_ns as f64 * 1e-9 } else { 0.0 };
+        // Time since the sled set out from the border behind it, counting a reversal still to be finished as negative.
+        let y = y.clamp(bottom, top);
+        let mut upward = up;
+        let travelled = if up { y - bottom } else { top - y } / speed;
+        let period_s = 2.0 * crossing_s + reversal_s[0] + reversal_s[1];
+        let mut clock = (travelled - delay_s + idle_ns as f64 * 1e-9) % period_s;
+        loop {
+            if clock <= crossing_s {
+                let along = clock.max(0.0) * speed;
+                return YState::Free {
+                    y_m: if upward { bottom + along } else { top - along },
+                    speed_m_s: if upward { speed } else { -speed },
+                    delay_ns: s_to_ns((-clock).max(0.0)),
+                };
+            }
+            clock -= crossing_s + reversal_s[usize::from(upward)];
+            upward = !upward;
+        }
+    }
+}

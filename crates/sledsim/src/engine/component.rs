@@ -1,0 +1,221 @@
+//! Components: anything that accepts requests and completes them. They nest: submit goes down, completion comes up,
+//! timers fire; nothing else passes between them.
+
+use std::collections::VecDeque;
+
+use crate::engine::queue::EventQueue;
+use crate::request::Request;
+use crate::service::{EnergyLedger, Service};
+use crate::time::Time;
+
+/// A component's place in its [`System`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ComponentId(pub u32);
+
+/// A request that has come back.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    /// The request as it was submitted.
+    pub request: Request,
+    /// When and how it was served.
+    pub service: Service,
+    /// False when the component could not serve it.
+    pub served: bool,
+}
+
+/// Anything that accepts requests and completes each of them once.
+pub trait Component: Send {
+    /// Number of addressable blocks.
+    fn capacity_blocks(&self) -> u64;
+
+    /// Size of a block in bytes.
+    fn block_bytes(&self) -> u32;
+
+    /// Accepts a request from above.
+    fn submit(&mut self, request: Request, context: &mut Context<'_>);
+
+    /// Hears that a request it submitted to `child` has completed.
+    fn completed(&mut self, child: ComponentId, completion: Completion, context: &mut Context<'_>);
+
+    /// Hears a timer it set.
+    fn timer(&mut self, tag: u64, context: &mut Context<'_>);
+
+    /// Opens the measurement window at `now`: time averages and maxima start afresh.
+    fn start_measuring(&mut self, now: Time);
+
+    /// What it measured from the start of the window until `now`.
+    fn measured(&self, now: Time) -> Measured;
+}
+
+/// What a component reports besides the requests it completed. Parts add up over components.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// Mechanisms behind this component.
+    pub mechanisms: u32,
+    /// Nanoseconds in which a mechanism was serving, over all mechanisms.
+    pub busy_ns: u64,
+    /// Integral over time of the number of requests waiting to be dispatched, in request-nanoseconds.
+    pub queue_ns: u128,
+    /// Most requests that waited at once at one mechanism.
+    pub queue_max: u64,
+    /// Time and energy by state, over all mechanisms.
+    pub ledger: EnergyLedger,
+}
+
+impl Measured {
+    /// Takes in a sibling's figures.
+    pub fn add(&mut self, other: &Self) {
+        self.mechanisms += other.mechanisms;
+        self.busy_ns += other.busy_ns;
+        self.queue_ns += other.queue_ns;
+        self.queue_max = self.queue_max.max(other.queue_max);
+        self.ledger += &other.ledger;
+    }
+}
+
+#[derive(Debug)]
+enum Message {
+    Submit(ComponentId, Request),
+    Complete(ComponentId, Completion),
+}
+
+/// What a component may do while it handles something.
+pub struct Context<'a> {
+    now: Time,
+    me: ComponentId,
+    queue: &'a mut EventQueue,
+    messages: &'a mut VecDeque<Message>,
+}
+
+impl Context<'_> {
+    /// The current time.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Sends a request down to a child.
+    pub fn submit(&mut self, child: ComponentId, request: Request) {
+        self.messages.push_back(Message::Submit(child, request));
+    }
+
+    /// Sends a completion up to the parent.
+    #[inline]
+    pub fn complete(&mut self, completion: Completion) {
+        self.messages.push_back(Message::Complete(self.me, completion));
+    }
+
+    /// Asks for [`Component::timer`] at `at` (not before now).
+    #[inline]
+    pub fn timer(&mut self, at: Time, tag: u64) {
+        debug_assert!(at >= self.now);
+        self.queue.push(at, self.me, tag);
+    }
+}
+
+/// A tree of components with its clock.
+#[derive(Default)]
+pub struct System {
+    components: Vec<Box<dyn Component>>,
+    /// Parent of each component; the root has none.
+    parents: Vec<Option<ComponentId>>,
+    queue: EventQueue,
+    messages: VecDeque<Message>,
+    now: Time,
+}
+
+impl System {
+    /// Adds a component whose `children` were added before; returns its id. The one added last is the root.
+    ///
+    /// # Panics
+    /// If a child was not added before or already has a parent.
+    pub fn add(&mut self, component: Box<dyn Component>, children: &[ComponentId]) -> ComponentId {
+        let id = ComponentId(self.components.len() as u32);
+        for child in children {
+            let parent = &mut self.parents[child.0 as usize];
+            assert!(parent.is_none(), "component {child:?} has two parents");
+            *parent = Some(id);
+        }
+        self.components.push(component);
+        self.parents.push(None);
+        id
+    }
+
+    /// The component requests enter by.
+    #[must_use]
+    pub fn root(&self) -> ComponentId {
+        ComponentId(self.components.len() as u32 - 1)
+    }
+
+    /// A component.
+    #[must_use]
+    pub fn component(&self, id: ComponentId) -> &dyn Component {
+        self.components[id.0 as usize].as_ref()
+    }
+
+    /// The current time.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// When the next timer fires.
+    #[inline]
+    #[must_use]
+    pub fn next_time(&self) -> Option<Time> {
+        self.queue.next_time()
+    }
+
+    /// Lets time pass to `at`, which is not beyond the next timer.
+    #[inline]
+    pub fn advance(&mut self, at: Time) {
+        debug_assert!(at >= self.now);
+        self.now = at;
+    }
+
+    /// Hands a request to the root at `request.arrival`; completions at that instant go to `completed`.
+    #[inline]
+    pub fn submit(&mut self, request: Request, completed: &mut impl FnMut(Completion)) {
+        self.advance(request.arrival);
+        let root = self.root();
+        self.handle(root, |component, context| component.submit(request, context));
+        self.deliver(completed);
+    }
+
+    /// Fires the next timer, if any; completions go to `completed`.
+    #[inline]
+    pub fn step(&mut self, completed: &mut impl FnMut(Completion)) {
+        if let Some(event) = self.queue.pop() {
+            self.advance(event.time);
+            self.handle(event.target, |component, context| component.timer(event.tag, context));
+            self.deliver(completed);
+        }
+    }
+
+    /// Opens the measurement window of every component.
+    pub fn start_measuring(&mut self) {
+        for component in &mut self.components {
+            component.start_measuring(self.now);
+        }
+    }
+
+    #[inline]
+    fn handle(&mut self, id: ComponentId, act: impl FnOnce(&mut dyn Component, &mut Context<'_>)) {
+        let mut context = Context { now: self.now, me: id, queue: &mut self.queue, messages: &mut self.messages };
+        act(self.components[id.0 as usize].as_mut(), &mut context);
+    }
+
+    #[inline]
+    fn deliver(&mut self, completed: &mut impl FnMut(Completion)) {
+        while let Some(message) = self.messages.pop_front() {
+            match message {
+                Message::Submit(child, request) => self.handle(child, |c, context| c.submit(request, context)),
+                Message::Complete(from, completion) => match self.parents[from.0 as usize] {
+                    Some(parent) => self.handle(parent, |c, context| c.completed(from, completion, context)),
+                    None => completed(completion),
+                },
+            }
+        }
+    }
+}

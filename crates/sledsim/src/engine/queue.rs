@@ -1,0 +1,99 @@
+//! The event queue: timers ordered by (time, sequence).
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::engine::component::ComponentId;
+use crate::time::Time;
+
+/// A timer that fires at `time` for `target`.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// When it fires.
+    pub time: Time,
+    /// Order of setting among events of the same time.
+    pub sequence: u64,
+    /// Whose timer it is.
+    pub target: ComponentId,
+    /// What the component meant by it.
+    pub tag: u64,
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Event {}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Event {
+    /// Reversed, so that the heap's greatest event is the earliest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.time, other.sequence).cmp(&(self.time, self.sequence))
+    }
+}
+
+/// Pending events.
+#[derive(Debug, Default)]
+pub struct EventQueue {
+    /// The earliest event, kept out of the heap: most queues hold one or two.
+    first: Option<Event>,
+    rest: BinaryHeap<Event>,
+    sequence: u64,
+}
+
+impl EventQueue {
+    /// Sets a timer.
+    #[inline]
+    pub fn push(&mut self, time: Time, target: ComponentId, tag: u64) {
+        let event = Event { time, sequence: self.sequence, target, tag };
+        self.sequence += 1;
+        match &mut self.first {
+            None => self.first = Some(event),
+            // A later event never precedes an equal-time one: its sequence is greater.
+            Some(first) if event.time < first.time => self.rest.push(std::mem::replace(first, event)),
+            Some(_) => self.rest.push(event),
+        }
+    }
+
+    /// Time of the earliest event.
+    #[inline]
+    #[must_use]
+    pub fn next_time(&self) -> Option<Time> {
+        self.first.map(|event| event.time)
+    }
+
+    /// Removes the earliest event.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Event> {
+        let event = self.first.take()?;
+        self.first = self.rest.pop();
+        Some(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_by_time_then_by_order_of_setting() {
+        let mut queue = EventQueue::default();
+        for (time, tag) in [(5, 0), (3, 1), (5, 2), (3, 3), (1, 4), (5, 5)] {
+            queue.push(Time::from_ns(time), ComponentId(0), tag);
+        }
+        let mut tags = Vec::new();
+        while let Some(event) = queue.pop() {
+            tags.push(event.tag);
+        }
+        assert_eq!(tags, [4, 1, 3, 0, 2, 5]);
+        assert_eq!(queue.next_time(), None);
+    }
+}

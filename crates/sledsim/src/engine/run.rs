@@ -1,0 +1,198 @@
+//! The run loop: arrivals from a workload, timers of a system, limits, interruption.
+
+use crate::engine::component::{Completion, System};
+use crate::engine::workload::{Next, Workload, WorkloadError};
+use crate::request::Request;
+use crate::service::Service;
+use crate::time::Time;
+
+/// When a run ends and what it discards first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Submit at most this many requests, warm-up included, and wait for all of them.
+    pub requests: Option<u64>,
+    /// Stop at this simulated time, whatever is under way.
+    pub until: Option<Time>,
+    /// Leave this many first requests out of the statistics.
+    pub warmup_requests: u64,
+    /// Leave requests that arrive before this time out of the statistics.
+    pub warmup: Time,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The workload had no more requests and all have completed.
+    WorkloadEnded,
+    /// The request limit was reached and all have completed.
+    Requests,
+    /// The time limit was reached.
+    Time,
+    /// Somebody asked to stop.
+    Interrupted,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Requests submitted so far.
+    pub submitted: u64,
+    /// Simulated time.
+    pub now: Time,
+}
+
+/// Counts of a finished run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Why it ended.
+    pub end: End,
+    /// When it ended: at the time limit, or when the last request completed.
+    pub finished: Time,
+    /// Start of the measurement window; `finished` when the warm-up never ended.
+    pub measured_from: Time,
+    /// Requests handed to the system, warm-up included.
+    pub submitted: u64,
+    /// Requests served, warm-up included.
+    pub completed: u64,
+    /// Requests that the system could not serve.
+    pub failed: u64,
+    /// Of the submitted ones, how many fell into the warm-up.
+    pub warmup: u64,
+}
+
+/// Hears every measured completion, in order of completion.
+pub trait Observer {
+    /// `request` has been served.
+    fn served(&mut self, request: &Request, service: &Service);
+}
+
+/// Requests between two looks at the clock and the caller.
+const CHECK_EVERY: u64 = 4096;
+
+/// Runs `workload` on `system` until a limit is reached, the workload ends or `keep_going` answers false.
+///
+/// # Errors
+/// What the workload reports; everything completed until then has been given to `observer`.
+pub fn run(
+    system: &mut System,
+    workload: &mut dyn Workload,
+    limits: &Limits,
+    observer: &mut impl Observer,
+    keep_going: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Outcome, WorkloadError> {
+    Run { system, workload, limits, observer, counts: Counts::default(), measured_from: None }.go(keep_going)
+}
+
+#[derive(Default)]
+struct Counts {
+    submitted: u64,
+    completed: u64,
+    failed: u64,
+    warmup: u64,
+    steps: u64,
+}
+
+struct Run<'a, O> {
+    system: &'a mut System,
+    workload: &'a mut dyn Workload,
+    limits: &'a Limits,
+    observer: &'a mut O,
+    counts: Counts,
+    measured_from: Option<Time>,
+}
+
+impl<O: Observer> Run<'_, O> {
+    fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, WorkloadError> {
+        let until = self.limits.until.unwrap_or(Time::MAX);
+        let last = self.limits.requests.unwrap_or(u64::MAX);
+        if self.limits.warmup_requests == 0 && self.limits.warmup == Time::ZERO {
+            self.start_measuring();
+        }
+        let end = loop {
+            self.counts.steps += 1;
+            if self.counts.steps % CHECK_EVERY == 0 {
+                let progress = Progress { submitted: self.counts.submitted, now: self.system.now() };
+                if !keep_going(progress) {
+                    break End::Interrupted;
+                }
+            }
+            let exhausted = self.counts.submitted >= last;
+            let arrival = match if exhausted { Next::Ended } else { self.workload.peek()? } {
+                Next::At(time) => Some(time),
+                Next::Waiting | Next::Ended => None,
+            };
+            let timer = self.system.next_time();
+            // A timer of the same instant comes first: what it completes may matter to the arrival.
+            let (at, is_arrival) = match (arrival, timer) {
+                (Some(arrival), Some(timer)) if timer <= arrival => (timer, false),
+                (Some(arrival), _) => (arrival, true),
+                (None, Some(timer)) => (timer, false),
+                (None, None) => break if exhausted { End::Requests } else { End::WorkloadEnded },
+            };
+            if at > until {
+                self.system.advance(until);
+                break End::Time;
+            }
+            if is_arrival {
+                self.arrive();
+            } else {
+                self.fire();
+            }
+        };
+        Ok(self.outcome(end))
+    }
+
+    fn start_measuring(&mut self) {
+        self.measured_from = Some(self.system.now());
+        self.system.start_measuring();
+    }
+
+    #[inline]
+    fn arrive(&mut self) {
+        let request = self.workload.take();
+        if self.measured_from.is_none() {
+            if self.counts.submitted >= self.limits.warmup_requests && request.arrival >= self.limits.warmup {
+                self.system.advance(request.arrival);
+                self.start_measuring();
+            } else {
+                self.counts.warmup += 1;
+            }
+        }
+        self.counts.submitted += 1;
+        let Self { system, workload, observer, counts, .. } = self;
+        system.submit(request, &mut |completion| settle(completion, &mut **workload, *observer, counts));
+    }
+
+    #[inline]
+    fn fire(&mut self) {
+        let Self { system, workload, observer, counts, .. } = self;
+        system.step(&mut |completion| settle(completion, &mut **workload, *observer, counts));
+    }
+
+    fn outcome(self, end: End) -> Outcome {
+        let finished = self.system.now();
+        Outcome {
+            end,
+            finished,
+            measured_from: self.measured_from.unwrap_or(finished),
+            submitted: self.counts.submitted,
+            completed: self.counts.completed,
+            failed: self.counts.failed,
+            warmup: self.counts.warmup,
+        }
+    }
+}
+
+/// Books one completion. Requests are numbered from 0 in order of submission, so the warm-up's are the lowest ids.
+#[inline]
+fn settle(completion: Completion, workload: &mut dyn Workload, observer: &mut impl Observer, counts: &mut Counts) {
+    if completion.served {
+        counts.completed += 1;
+        if completion.request.id >= counts.warmup {
+            observer.served(&completion.request, &completion.service);
+        }
+    } else {
+        counts.failed += 1;
+    }
+    workload.completed(&completion.request, &completion.service);
+}

@@ -1,0 +1,264 @@
+//! A drive: one device and the scheduler that holds its pending requests.
+
+use std::collections::VecDeque;
+
+use crate::devices::Device;
+use crate::engine::component::Measured;
+use crate::engine::{Completion, Component, ComponentId, Context};
+use crate::request::Request;
+use crate::schedulers::Scheduler;
+use crate::service::{EnergyLedger, Service};
+use crate::time::Time;
+
+/// Timer tag: the oldest request in command processing is ready to be scheduled.
+const READY: u64 = u64::MAX;
+/// Timer tag: the mechanism is free again.
+const FREE: u64 = u64::MAX - 1;
+
+/// A queue with a mechanism behind it.
+///
+/// A request first passes command processing (requests overlap in it), then waits in the scheduler, then is served.
+pub struct Drive {
+    device: Box<dyn Device>,
+    scheduler: Box<dyn Scheduler>,
+    overhead_ns: u64,
+    /// Most requests dispatched together.
+    batch_max: usize,
+    /// In command processing, with the time each is ready.
+    incoming: VecDeque<(Time, Request)>,
+    ready_timer: bool,
+    /// Under service; the timer tag of a completion is its index here.
+    serving: Vec<Option<Completion>>,
+    mechanism_busy: bool,
+    batch: Vec<Request>,
+    services: Vec<Service>,
+    window: Window,
+}
+
+/// Sums over the measurement window.
+#[derive(Default)]
+struct Window {
+    start: Time,
+    ledger_at_start: EnergyLedger,
+    /// Busy time from the dispatches of the window, the last one perhaps reaching beyond now.
+    busy_ns: u64,
+    busy_until: Option<Time>,
+    queue_ns: u128,
+    queue_max: u64,
+    queue_changed: Time,
+}
+
+impl Drive {
+    /// A drive; `batch_max` requests at most are dispatched together (1: no batches).
+    #[must_use]
+    pub fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
+        let overhead_ns = device.command_overhead_ns();
+        Self {
+            device,
+            scheduler,
+            overhead_ns,
+            batch_max: batch_max.max(1),
+            incoming: VecDeque::new(),
+            ready_timer: false,
+            serving: Vec::new(),
+            mechanism_busy: false,
+            batch: Vec::new(),
+            services: Vec::new(),
+            window: Window::default(),
+        }
+    }
+
+    /// Brings the queue's time integral up to `now`.
+    #[inline]
+    fn count_queue(&mut self, now: Time) {
+        let waiting = self.scheduler.len() as u64;
+        self.window.queue_ns += u128::from(waiting) * u128::from(now - self.window.queue_changed);
+        self.window.queue_changed = now;
+    }
+
+    /// Moves what has passed command processing into the scheduler.
+    #[inline]
+    fn take_ready(&mut self, now: Time) {
+        while let Some(&(ready, request)) = self.incoming.front() {
+            if ready > now {
+                break;
+            }
+            self.incoming.pop_front();
+            // It has waited since it was ready, though it is moved only now that somebody looks.
+            self.window.queue_ns += u128::from(now - ready.max(self.window.start));
+            self.scheduler.push(now, request, self.device.as_ref());
+        }
+    }
+
+    fn dispatch(&mut self, context: &mut Context<'_>) {
+        if self.mechanism_busy {
+            return;
+        }
+        let now = context.now();
+        self.count_queue(now);
+        self.take_ready(now);
+        if self.window.busy_until == Some(now) {
+            // All of these waited for the mechanism; one that finds it idle does not.
+            self.watch_queue();
+        }
+        let Some(request) = self.scheduler.pop(now, self.device.as_ref()) else {
+            self.await_ready(context);
+            return;
+        };
+        self.watch_queue();
+        if self.batch_max > 1 {
+            self.dispatch_batch(now, request, context);
+        } else {
+            let service = self.device.serve(now, &request);
+            self.begin(request, service, context);
+            self.occupy(now, service.free, service.end == service.free, context);
+        }
+    }
+
+    #[inline]
+    fn watch_queue(&mut self) {
+        self.window.queue_max = self.window.queue_max.max(self.scheduler.len() as u64);
+    }
+
+    fn dispatch_batch(&mut self, now: Time, first: Request, context: &mut Context<'_>) {
+        let mut batch = std::mem::take(&mut self.batch);
+        let mut services = std::mem::take(&mut self.services);
+        batch.clear();
+        services.clear();
+        batch.push(first);
+        let device = &self.device;
+        self.scheduler.take_matching(self.batch_max - 1, &mut |other| device.shares_pass(&first, other), &mut batch);
+        self.device.serve_batch(now, &batch, &mut services);
+        let mut free = now;
+        let mut freed_by_completion = false;
+        for (&request, &service) in batch.iter().zip(&services) {
+            if service.free >= free {
+                free = service.free;
+                freed_by_completion = false;
+            }
+            freed_by_completion |= service.end == free;
+            self.begin(request, service, context);
+        }
+        self.occupy(now, free, freed_by_completion, context);
+        self.batch = batch;
+        self.services = services;
+    }
+
+    #[inline]
+    fn begin(&mut self, request: Request, service: Service, context: &mut Context<'_>) {
+        let completion = Some(Completion { request, service, served: true });
+        let index = match self.serving.iter().position(Option::is_none) {
+            Some(free) => {
+                self.serving[free] = completion;
+                free
+            }
+            None => {
+                self.serving.push(completion);
+                self.serving.len() - 1
+            }
+        };
+        context.timer(service.end, index as u64);
+    }
+
+    /// Keeps the mechanism until `free`; where a completion's timer fires then too, it does for both.
+    #[inline]
+    fn occupy(&mut self, now: Time, free: Time, freed_by_completion: bool, context: &mut Context<'_>) {
+        self.mechanism_busy = true;
+        self.window.busy_ns += free - now;
+        self.window.busy_until = Some(free);
+        if !freed_by_completion {
+            context.timer(free, FREE);
+        }
+    }
+
+    /// Nanoseconds of the service under way that lie after `now`.
+    fn busy_after(&self, now: Time) -> u64 {
+        self.window.busy_until.map_or(0, |until| until.saturating_since(now))
+    }
+
+    /// Sees to it that a timer fires when the next request in command processing is ready.
+    #[inline]
+    fn await_ready(&mut self, context: &mut Context<'_>) {
+        if let (false, Some(&(ready, _))) = (self.ready_timer, self.incoming.front()) {
+            self.ready_timer = true;
+            context.timer(ready, READY);
+        }
+    }
+}
+
+impl Component for Drive {
+    fn capacity_blocks(&self) -> u64 {
+        self.device.capacity_blocks()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.device.block_bytes()
+    }
+
+    #[inline]
+    fn submit(&mut self, request: Request, context: &mut Context<'_>) {
+        let now = context.now();
+        if request.blocks == 0
+            || request.lbn.checked_add(u64::from(request.blocks)).is_none_or(|end| end > self.capacity_blocks())
+        {
+            let service = Service { start: now, end: now, free: now, ..Service::default() };
+            context.complete(Completion { request, service, served: false });
+        } else if self.overhead_ns > 0 {
+            self.incoming.push_back((now + self.overhead_ns, request));
+            if !self.mechanism_busy {
+                self.await_ready(context);
+            }
+        } else {
+            self.count_queue(now);
+            self.scheduler.push(now, request, self.device.as_ref());
+            self.dispatch(context);
+        }
+    }
+
+    fn completed(&mut self, _child: ComponentId, _completion: Completion, _context: &mut Context<'_>) {
+        // A drive has no children.
+    }
+
+    #[inline]
+    fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
+        match tag {
+            READY => self.ready_timer = false,
+            FREE => self.mechanism_busy = false,
+            index => {
+                let finished = usize::try_from(index).ok().and_then(|i| self.serving.get_mut(i)).and_then(Option::take);
+                if let Some(completion) = finished {
+                    if self.window.busy_until <= Some(completion.service.end) {
+                        self.mechanism_busy = false;
+                    }
+                    context.complete(completion);
+                }
+            }
+        }
+        self.dispatch(context);
+    }
+
+    fn start_measuring(&mut self, now: Time) {
+        self.window = Window {
+            start: now,
+            ledger_at_start: self.device.ledger(now),
+            busy_ns: self.busy_after(now),
+            busy_until: self.window.busy_until,
+            queue_ns: 0,
+            queue_max: self.scheduler.len() as u64,
+            queue_changed: now,
+        };
+    }
+
+    fn measured(&self, now: Time) -> Measured {
+        let window = &self.window;
+        let waiting = self.scheduler.len() as u128 * u128::from(now - window.queue_changed);
+        let unseen: u64 = self.incoming.iter().map(|&(ready, _)| now.saturating_since(ready.max(window.start))).sum();
+        Measured {
+            mechanisms: 1,
+            busy_ns: window.busy_ns - self.busy_after(now),
+            queue_ns: window.queue_ns + waiting + u128::from(unseen),
+            queue_max: window.queue_max,
+            ledger: &self.device.ledger(now) - &window.ledger_at_start,
+        }
+    }
+}
