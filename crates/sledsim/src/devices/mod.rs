@@ -1,5 +1,6 @@
 //! Devices: one positioning mechanism each, behind the [`Device`] trait.
 
+pub mod mems;
 mod service;
 
 pub use service::{EnergyLedger, Phases, Service, State, STATES};
