@@ -1,0 +1,184 @@
+//! Motion of a MEMS sled: how long it takes from one place, speed and direction to another.
+//!
+//! The axes move independently. On each of them `x'' = u − κ x` with `|u| ≤ a`: the actuator's acceleration against
+//! springs that pull back to the centre of travel (`κ = spring · a / (range / 2)`). Everything here is a pure function
+//! of positions in metres from the centre of travel and speeds in m/s; transcendental functions come from `libm`, so
+//! the same inputs give the same bits on every platform.
+//!
+//! | here | Griffin et al. 1999, section 4.1 | meaning |
+//! | --- | --- | --- |
+//! | `accel_m_s2` | `a_x`, `a_y` | acceleration by the actuator |
+//! | `speed_m_s` | `v_access` | speed at which media pass the tips |
+//! | `settle_s` | `time_settle`, equation 3 | damping after an X move |
+//! | `turnaround_s` | `time_turnaround`, equation 5 | reversal of direction (there without springs) |
+//! | `kappa`, `omega` | – | stiffness per mass `κ`, and `ω = √κ` |
+//!
+//! # One switch
+//!
+//! Under constant force the sled runs on a circle about `±a/κ` in the plane of `x` and `x'/ω`, and the chord between two
+//! of its states gives the time without subtracting nearly equal angles:
+//! `tan(ω t / 2) = ω (x₂ − x₁) / (v₁ + v₂) = ω (v₂ − v₁) / (2u − κ (x₁ + x₂))`.
+//! A move at full force one way, then the other, switches where the energies meet. With half distance `h` and
+//! `σ = κ (x₀ + x₁) / (2a)` the switch lies `h (1 + σ)` from the start and `h (1 − σ)` from the end, seen in the
+//! direction of the move. All forms stay accurate as `κ → 0`, where they become those of constant acceleration.
+//!
+//! # Bounds of travel
+//!
+//! Positions given lie within the travel (`|x| ≤ range / 2`). In between the sled leaves the span between start and end
+//! only to turn round, by at most [`run_out_m`] at that place; the reach `y + run_out_m(y)` grows with `y`, so no seek
+//! goes further out than a reversal at the edge of travel does.
+
+mod constant_force;
+mod decomposed;
+mod first_order;
+mod seek_model;
+mod time_optimal;
+
+pub use constant_force::{exact_turnaround_s, run_out_m};
+pub use decomposed::turnaround_s;
+pub use seek_model::{SeekModel, UnknownSeekModel};
+pub use time_optimal::{time_optimal_profile, Profile};
+
+use constant_force::Dynamics;
+
+/// One axis of a sled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axis {
+    /// Acceleration by the actuator in m/s², above 0.
+    pub accel_m_s2: f64,
+    /// Fraction of the actuator's force with which the springs pull back at full displacement: from 0 (no springs) to
+    /// below 1.
+    pub spring: f64,
+    /// Full travel in metres, above 0: positions lie within half of it on either side of the centre.
+    pub range_m: f64,
+}
+
+impl Axis {
+    /// Stiffness of the springs per mass of the sled, `κ`, in 1/s².
+    #[inline]
+    #[must_use]
+    pub fn kappa(&self) -> f64 {
+        self.spring * self.accel_m_s2 / (0.5 * self.range_m)
+    }
+
+    /// Whether a sled at rest anywhere in its travel can reach `speed_m_s` at any other place with one switch of force,
+    /// and so within the bounds of travel.
+    ///
+    /// The two circles of such a move meet if `(3 + x₀/c)² ≥ (1 − x₁/c)² + κ v²/a²` with `c = a/κ`; the worst case is
+    /// start and end at one edge. Published devices stay below a hundredth of the limit. [`y_seek`] from rest at a place
+    /// from which the speed is out of reach is infinite; a move that starts at speed needs no such condition.
+    #[must_use]
+    pub fn starts_to(&self, speed_m_s: f64) -> bool {
+        let a = self.accel_m_s2;
+        self.kappa() * speed_m_s * speed_m_s <= 8.0 * (1.0 - self.spring) * a * a
+    }
+}
+
+/// Duration of a seek along Y, and what of it went into reversals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct YSeek {
+    /// Time of the whole seek in seconds.
+    pub time_s: f64,
+    /// Part of `time_s` spent in reversals, in seconds: from passing a place at access speed to passing it at access
+    /// speed the other way. 0 for a start from rest, which has no such part.
+    pub turnaround_s: f64,
+    /// Number of reversals in `turnaround_s`: 0, 1 or 2.
+    pub turnarounds: u32,
+}
+
+/// Time in seconds for a move from rest at `x0_m` to rest at `x1_m`, without settling: the X seek.
+///
+/// Full force towards the target, switched once: `tan(ω T / 2) = (ω / a) √(h (2a + κ h) / (1 − σ²))` (symbols in the
+/// [module](self) documentation), and `2 √(|Δx| / a)` without springs (Griffin et al. 1999, equation 2).
+#[inline]
+#[must_use]
+pub fn rest_to_rest_s(axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
+    let a = axis.accel_m_s2;
+    let distance_m = (x1_m - x0_m).abs();
+    let kappa = axis.kappa();
+    if kappa == 0.0 {
+        return 2.0 * (distance_m / a).sqrt();
+    }
+    let half_m = 0.5 * distance_m;
+    let sigma = 0.5 * kappa * (x0_m + x1_m) / a;
+    let omega = kappa.sqrt();
+    let tangent = omega / a * (half_m * (2.0 * a + kappa * half_m) / (1.0 - sigma * sigma)).sqrt();
+    2.0 / omega * libm::atan(tangent)
+}
+
+/// Settling time in seconds after an X move: `constants / (2 π f)` with the sled's resonance `f` in Hz (Griffin et al.
+/// 1999, equation 3). Owed by every move of at least one cylinder, not by a zero move.
+#[inline]
+#[must_use]
+pub fn settle_s(constants: f64, resonance_hz: f64) -> f64 {
+    constants / (2.0 * core::f64::consts::PI * resonance_hz)
+}
+
+/// Seek along Y from `y0_m` to `y1_m`, arriving at the access speed.
+///
+/// `speed_m_s` is the access speed `v` > 0; of `v0_m_s` (`+v`, `−v`, or 0 for a sled at rest) and `v1_m_s` (`+v` or `−v`)
+/// only the sign counts. A seek to the very state the sled is in takes no time; one to a place ever so little behind
+/// takes two reversals, so positions of adjacent places must come from the same arithmetic.
+#[inline]
+#[must_use]
+pub fn y_seek(model: SeekModel, axis: &Axis, speed_m_s: f64, y0_m: f64, v0_m_s: f64, y1_m: f64, v1_m_s: f64) -> YSeek {
+    if v0_m_s == 0.0 {
+        let time_s = match model {
+            SeekModel::FirstOrder => first_order::from_rest_s(axis, speed_m_s, y0_m, y1_m, v1_m_s),
+            SeekModel::Decomposed | SeekModel::TimeOptimal => {
+                time_optimal::from_rest(&Dynamics::of(axis), speed_m_s, y0_m, y1_m, v1_m_s).total_s()
+            }
+        };
+        return YSeek { time_s, turnaround_s: 0.0, turnarounds: 0 };
+    }
+    let route = Route::between(y0_m, v0_m_s, y1_m, v1_m_s);
+    match model {
+        SeekModel::FirstOrder => first_order::seek(axis, speed_m_s, &route),
+        SeekModel::Decomposed => decomposed::seek(axis, speed_m_s, &route),
+        SeekModel::TimeOptimal => time_optimal::seek(axis, speed_m_s, &route),
+    }
+}
+
+/// The move that lies between two passes at access speed, and the reversals it needs.
+#[derive(Clone, Copy, Debug)]
+struct Route {
+    y0_m: f64,
+    y1_m: f64,
+    /// +1 or −1: which way the sled moves between the reversals.
+    direction: f64,
+    /// The sled passes the start the wrong way and must reverse before it moves.
+    reverses_before: bool,
+    /// The sled arrives at the end the wrong way and must reverse there.
+    reverses_after: bool,
+}
+
+impl Route {
+    #[inline]
+    fn between(y0_m: f64, v0_m_s: f64, y1_m: f64, v1_m_s: f64) -> Self {
+        let distance_m = y1_m - y0_m;
+        // Without a distance the sled only has to face the right way.
+        let direction = (if distance_m == 0.0 { v1_m_s } else { distance_m }).signum();
+        Self {
+            y0_m,
+            y1_m,
+            direction,
+            reverses_before: v0_m_s.signum() != direction,
+            reverses_after: v1_m_s.signum() != direction,
+        }
+    }
+
+    /// Puts a seek together from the move's time and the model's time for a reversal at (position, incoming velocity).
+    #[inline]
+    fn assemble(&self, speed_m_s: f64, move_s: f64, reversal_s: impl Fn(f64, f64) -> f64) -> YSeek {
+        let (mut turnaround_s, mut turnarounds) = (0.0, 0);
+        if self.reverses_before {
+            turnaround_s += reversal_s(self.y0_m, -self.direction * speed_m_s);
+            turnarounds += 1;
+        }
+        if self.reverses_after {
+            turnaround_s += reversal_s(self.y1_m, self.direction * speed_m_s);
+            turnarounds += 1;
+        }
+        YSeek { time_s: move_s + turnaround_s, turnaround_s, turnarounds }
+    }
+}
