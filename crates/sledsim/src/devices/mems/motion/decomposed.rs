@@ -3,6 +3,11 @@
 //!
 //! A sled at rest has no reversal to decompose: its seek is the exact one-switch move of
 //! [`SeekModel::TimeOptimal`](super::SeekModel::TimeOptimal).
+//!
+//! Where DiskSim differs: it moves in eight chunks per phase, which takes 2 to 4 µs longer on average with a spring
+//! factor of 0.75 and up to 20 µs; and for the reversal after a move it asks whether the sled moves inwards or outwards
+//! once it has turned, so there the spring acts with the wrong sign. Here a reversal always goes by the velocity that it
+//! takes away, without which it could be faster than the actuator allows. Without springs neither difference exists.
 
 use super::constant_force::Dynamics;
 use super::{Axis, Route, YSeek};
