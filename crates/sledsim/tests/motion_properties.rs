@@ -34,10 +34,23 @@ proptest! {
     #[test]
     fn time_optimal_never_exceeds_decomposed(s in any_seek()) {
         let (optimal, decomposed) = (seek(SeekModel::TimeOptimal, &s), seek(SeekModel::Decomposed, &s));
-        prop_assert!(optimal.time_s <= decomposed.time_s * (1.0 + ROUNDING), "{optimal:?} {decomposed:?}");
         prop_assert_eq!(optimal.turnarounds, decomposed.turnarounds);
         if optimal.turnarounds == 0 {
             prop_assert_eq!(optimal.time_s, decomposed.time_s);
+        }
+        // With the spring's physical sign at the reversal after the move, without exception.
+        let direction = (if s.y1_m == s.y0_m { s.v1_m_s } else { s.y1_m - s.y0_m }).signum();
+        let reverses_after = s.v0_m_s != 0.0 && s.v1_m_s.signum() != direction;
+        let sign_correction_s = if reverses_after {
+            let v = direction * s.speed_m_s;
+            turnaround_s(&s.axis, s.y1_m, v) - turnaround_s(&s.axis, s.y1_m, -v)
+        } else {
+            0.0
+        };
+        prop_assert!(optimal.time_s <= (decomposed.time_s + sign_correction_s) * (1.0 + ROUNDING), "{optimal:?} {decomposed:?}");
+        // With DiskSim's sign, unless that reversal catches the sled moving inwards.
+        if s.axis.spring == 0.0 || !reverses_after || s.y1_m * direction >= 0.0 {
+            prop_assert!(optimal.time_s <= decomposed.time_s * (1.0 + ROUNDING), "{optimal:?} {decomposed:?}");
         }
     }
 
@@ -72,7 +85,8 @@ proptest! {
     #[test]
     fn a_seek_takes_as_long_backwards_in_time(s in moving_seek()) {
         let reversed = Seek { y0_m: s.y1_m, v0_m_s: -s.v1_m_s, y1_m: s.y0_m, v1_m_s: -s.v0_m_s, ..s };
-        for model in SeekModel::ALL {
+        // DiskSim's sign at the reversal after a move leaves the decomposed model without this symmetry.
+        for model in [SeekModel::FirstOrder, SeekModel::TimeOptimal] {
             let (there, back) = (seek(model, &s).time_s, seek(model, &reversed).time_s);
             prop_assert!((there - back).abs() <= ROUNDING * there, "{model}: {there} {back}");
         }

@@ -4,7 +4,7 @@
 //! A reversal at full force points that way too, whether it comes before the move or after it. So a seek that starts at
 //! access speed splits at the moments it passes its start or its end at access speed, into exact reversals and an exact
 //! move between them; that is how the times are computed. It differs from the decomposed model only in the reversals,
-//! and never exceeds it (see [`exact_turnaround_s`](super::exact_turnaround_s)).
+//! and with the spring's physical sign there never exceeds it (see [`exact_turnaround_s`](super::exact_turnaround_s)).
 //!
 //! That no other force does better, with however many switches, is held by a test that separates the target from
 //! everything reachable sooner.
