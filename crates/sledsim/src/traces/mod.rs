@@ -29,10 +29,16 @@
 //! rather than DiskSim ASCII, whose times have decimals in practice; five integers between commas are Tencent.
 //! A DiskSim ASCII trace of whole milliseconds must therefore be named with [`TraceOptions::format`].
 //!
+//! # Order
+//!
+//! Records are given in the order of the trace, and a record whose time lies before that of the record above it is a bad
+//! record, in every format: a trace out of order has to be sorted first. All of the published traces that this module is
+//! tested with are in order.
+//!
 //! # A new format
 //!
-//! One file here with a parser and an `ENTRY`, and one line in the list in `format.rs`. Detection, error handling,
-//! information and the contract tests pick it up from there.
+//! One file here with a parser and an `ENTRY`, its `mod` line, and one line in the list in `format.rs`. Detection, error
+//! handling, information and the contract tests pick it up from there.
 
 mod alibaba;
 mod arc;
