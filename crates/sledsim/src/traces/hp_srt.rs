@@ -19,8 +19,8 @@
 //! | 16, 17 | | offset in bytes, high and low word |
 //! | 18–21 | | unused |
 //!
-//! A suspect record has one more word, the suspicion flags, and is left out, as HP's own tools did. Which of the two
-//! layouts a file has is told by the ids of its records, not by the header, which people edit. The size of a sector in
+//! A suspect record has one more word, the suspicion flags, and is left out, as DiskSim leaves it out. Which of the two
+//! layouts a file has is told by the id of its first record, not by its header. The size of a sector in
 //! 1.x stands in the header as `sectorsize`; without one it is 256 bytes, as on the HP-IB disks of that trace.
 //! The device of a 1.7 record is its whole device number, since no part of it is known to be unique.
 

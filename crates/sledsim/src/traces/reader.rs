@@ -141,7 +141,7 @@ impl TraceReader {
     /// A damaged stream, a bad record beyond [`TraceOptions::skip_bad`], or a trace that ends without any record.
     #[allow(
         clippy::should_implement_trait,
-        reason = "the iterator is there too, with the arguments the other way round"
+        reason = "an error ends the trace, which `?` on this says and an iterator's item does not"
     )]
     #[inline]
     pub fn next(&mut self) -> Result<Option<TraceRecord>, TraceError> {
