@@ -11,5 +11,6 @@ pub mod request;
 pub mod schedulers;
 pub mod service;
 pub mod time;
+pub mod traces;
 pub mod units;
 pub mod workloads;

@@ -1,0 +1,75 @@
+//! The lists that came with the ARC paper: `start_block count ignored request_no`.
+//!
+//! Work that uses them must cite N. Megiddo and D. S. Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache",
+//! FAST 2003. Every line is a read of `count` consecutive blocks. There are no times and no devices: the lists serve the
+//! study of caches. A block is taken for 512 bytes; for a list of larger pages (OLTP) say so with
+//! [`super::TraceOptions::sector_bytes`]. The third field and the request number decide nothing (not every list counts
+//! its requests) but must be numbers.
+
+use super::error::Parsed;
+use super::format::Entry;
+use super::text::{exact_words, sectors_to_bytes, uint, LineParser, Lines};
+use super::{Step, TraceRecord, DEFAULT_SECTOR_BYTES};
+use crate::request::Op;
+
+/// ARC lists in the list of formats.
+pub(super) const ENTRY: Entry = Entry {
+    name: "arc",
+    description: "Lists of the ARC paper (cite Megiddo and Modha, FAST 2003): start_block count ignored request_no",
+    has_times: false,
+    example: b"230027 8 0 0\n\
+        1842745 64 0 1\n\
+        216082 8 0 2\n",
+    detect: |head| head.requests(Arc { sector_bytes: DEFAULT_SECTOR_BYTES }),
+    build: |_, options| Ok(Box::new(Lines(Arc { sector_bytes: options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES) }))),
+};
+
+struct Arc {
+    sector_bytes: u32,
+}
+
+impl LineParser for Arc {
+    #[inline]
+    fn line(&mut self, line: &[u8]) -> Parsed<Step> {
+        let [start, count, ignored, number] = exact_words(line, "start_block count ignored request_no")?;
+        let offset_bytes = sectors_to_bytes("start_block", uint("start_block", start)?, self.sector_bytes)?;
+        let bytes = sectors_to_bytes("count", uint("count", count)?, self.sector_bytes)?;
+        uint("ignored", ignored)?;
+        uint("request_no", number)?;
+        Ok(Step::Request(TraceRecord::new(0, 0, offset_bytes, bytes, Op::Read)))
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.sector_bytes
+    }
+
+    fn has_times(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_read() {
+        let mut parser = Arc { sector_bytes: 512 };
+        let Ok(Step::Request(record)) = parser.line(b"1842745 64 0 1") else { panic!("no request") };
+        assert_eq!(record, TraceRecord::new(0, 0, 1_842_745 * 512, 64 * 512, Op::Read));
+    }
+
+    #[test]
+    fn wrong_fields_are_named() {
+        let mut parser = Arc { sector_bytes: 512 };
+        for (line, field) in [
+            (&b"x 64 0 1"[..], "start_block"),
+            (b"1 6.4 0 1", "count"),
+            (b"1 64 - 1", "ignored"),
+            (b"1 64 0 one", "request_no"),
+            (b"1 64 0", "line"),
+        ] {
+            assert_eq!(parser.line(line).unwrap_err().field, field);
+        }
+    }
+}

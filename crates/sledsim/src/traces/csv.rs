@@ -1,0 +1,370 @@
+//! CSV traces: columns named by a header, or mapped by the user; and the engine of every format that is plain CSV.
+//!
+//! The canonical form, which [`super::write`] writes, is `t_ns,device,offset_bytes,bytes,op`. Of another header these
+//! names are understood, in any case and order, further columns being ignored:
+//!
+//! | meaning | names |
+//! | --- | --- |
+//! | arrival | `t`, `time`, `timestamp`, `ts` or `arrival`, then `_ns`, `_us`, `_ms` or `_s` |
+//! | device (0 without one) | `device`, `device_id`, `dev`, `devno`, `disk`, `volume`, `asu` |
+//! | offset in bytes | `offset_bytes`, `offset`, `byte_offset` |
+//! | offset in sectors | `lbn`, `lba`, `sector`, `block`, `blkno`, `offset_sectors` |
+//! | length in bytes | `bytes`, `length`, `length_bytes`, `size`, `size_bytes` |
+//! | length in sectors | `blocks`, `sectors`, `length_sectors`, `size_sectors` |
+//! | operation | `op`, `operation`, `opcode`, `type`, `rw` |
+//!
+//! Cells are separated by commas, semicolons or tabs, whichever the first line has most of; a cell may stand in double
+//! quotes. The first line is taken for a header when columns are named, and, when they are given by position, if no cell
+//! of it begins with a digit.
+
+use super::error::{excerpt, Failure, Fault, Parsed, Place, TraceError};
+use super::format::{Built, Entry, Head};
+use super::options::{ColumnMap, ColumnRef, LengthUnit};
+use super::source::{Input, LONGEST_LINE_BYTES};
+use super::text::{
+    operation, sectors_to_bytes, split, time_ns, uint, uint32, wrong_count, LineParser, Lines, TimeUnit,
+};
+use super::{Step, TraceOptions, TraceRecord, DEFAULT_SECTOR_BYTES};
+use crate::request::Op;
+
+/// CSV in the list of formats.
+pub(super) const ENTRY: Entry = Entry {
+    name: "csv",
+    description: "CSV with named columns; canonically t_ns,device,offset_bytes,bytes,op",
+    has_times: true,
+    example: b"t_ns,device,offset_bytes,bytes,op\n\
+        0,0,4096,4096,R\n\
+        1500000,0,8192,512,W\n\
+        2250000,1,0,1024,R\n",
+    detect,
+    build,
+};
+
+/// Columns of a trace that are looked at; one further to the right cannot be mapped.
+pub(super) const MOST_COLUMNS: usize = 32;
+const TIME_NAMES: [&str; 5] = ["t", "time", "timestamp", "ts", "arrival"];
+const TIME_UNITS: [(&str, TimeUnit); 4] =
+    [("_ns", TimeUnit::Ns), ("_us", TimeUnit::Us), ("_ms", TimeUnit::Ms), ("_s", TimeUnit::S)];
+const DEVICE_NAMES: [&str; 7] = ["device", "device_id", "dev", "devno", "disk", "volume", "asu"];
+const OFFSET_BYTES_NAMES: [&str; 3] = ["offset_bytes", "offset", "byte_offset"];
+const OFFSET_SECTORS_NAMES: [&str; 6] = ["lbn", "lba", "sector", "block", "blkno", "offset_sectors"];
+const LENGTH_BYTES_NAMES: [&str; 5] = ["bytes", "length", "length_bytes", "size", "size_bytes"];
+const LENGTH_SECTORS_NAMES: [&str; 4] = ["blocks", "sectors", "length_sectors", "size_sectors"];
+const OP_NAMES: [&str; 5] = ["op", "operation", "opcode", "type", "rw"];
+
+fn detect(head: &Head) -> usize {
+    let Some((header, rest)) = head.lines.split_first() else { return 0 };
+    match Columns::of_header(header, DEFAULT_SECTOR_BYTES) {
+        Ok(mut columns) => 1 + rest.iter().filter(|line| columns.line(line).is_ok()).count(),
+        Err(_) => 0,
+    }
+}
+
+fn build(input: &mut Input, options: &TraceOptions) -> Built {
+    let sector_bytes = options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES);
+    let first = first_line(input)?;
+    let resolved = match &options.columns {
+        None => Columns::of_header(&first, sector_bytes).map(|columns| (columns, true)),
+        Some(map) => Columns::of_map(map, &first, sector_bytes),
+    };
+    let (columns, has_header) = resolved.map_err(|problem| {
+        Box::new(TraceError::Option {
+            file: input.name().to_owned(),
+            place: Place::Line(1),
+            option: "columns",
+            problem,
+        })
+    })?;
+    if has_header {
+        pass_line(input)?;
+    }
+    Ok(Box::new(Lines(columns)))
+}
+
+/// The first line that is not blank, without moving on; empty at the end of the content.
+fn first_line(input: &mut Input) -> Result<Vec<u8>, Box<TraceError>> {
+    let head = Head::of(input.peek(LONGEST_LINE_BYTES)?);
+    Ok(head.lines.first().map_or_else(Vec::new, |line| line.to_vec()))
+}
+
+/// Moves behind the first line that is not blank.
+fn pass_line(input: &mut Input) -> Result<(), Box<TraceError>> {
+    loop {
+        match input.line() {
+            Ok(Some(line)) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Err(Failure::Fatal(error)) => return Err(error),
+            // Too long a line is met again, and reported, by whoever reads the first record.
+            Ok(_) | Err(_) => return Ok(()),
+        }
+    }
+}
+
+/// A parser for a format that is CSV with fixed columns, behind an optional header.
+pub(super) fn preset(input: &mut Input, columns: Columns) -> Built {
+    let first = first_line(input)?;
+    if is_header(&first, columns.separator) {
+        pass_line(input)?;
+    }
+    Ok(Box::new(Lines(columns)))
+}
+
+/// Whether no cell of a line begins with a digit.
+fn is_header(line: &[u8], separator: u8) -> bool {
+    !line.is_empty() && !cells(line, separator).any(|cell| cell.first().is_some_and(u8::is_ascii_digit))
+}
+
+/// How many cells a line must have.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum CellCount {
+    /// So many.
+    Exactly(usize),
+    /// So many or more.
+    AtLeast(usize),
+}
+
+/// Where a CSV trace keeps what.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    pub separator: u8,
+    pub count: CellCount,
+    /// What a line looks like, for messages.
+    pub shape: &'static str,
+    pub time: usize,
+    pub time_unit: TimeUnit,
+    pub device: Option<usize>,
+    pub offset: usize,
+    pub offset_unit: LengthUnit,
+    pub length: usize,
+    pub length_unit: LengthUnit,
+    pub op: usize,
+    pub op_values: Option<(String, String)>,
+    pub sector_bytes: u32,
+}
+
+impl Columns {
+    /// As a header names them; or why it does not.
+    fn of_header(header: &[u8], sector_bytes: u32) -> Result<Self, String> {
+        let separator = separator(header);
+        let names: Vec<String> =
+            cells(header, separator).map(|cell| String::from_utf8_lossy(cell).to_lowercase()).collect();
+        let find = |wanted: &[&str]| names.iter().position(|name| wanted.contains(&name.as_str()));
+        let lacks = |what: &str, wanted: &str| {
+            format!("the header {} names no {what} ({wanted}); map the columns or name another format", excerpt(header))
+        };
+        let (time, time_unit) = names
+            .iter()
+            .enumerate()
+            .find_map(|(index, name)| time_unit(name).map(|unit| (index, unit)))
+            .ok_or_else(|| lacks("arrival", "such as t_ns or timestamp_us"))?;
+        let either = |in_bytes: &[&str], in_sectors: &[&str]| {
+            find(in_bytes)
+                .map(|index| (index, LengthUnit::Bytes))
+                .or_else(|| find(in_sectors).map(|index| (index, LengthUnit::Sectors)))
+        };
+        let (offset, offset_unit) = either(&OFFSET_BYTES_NAMES, &OFFSET_SECTORS_NAMES)
+            .ok_or_else(|| lacks("offset", "such as offset_bytes or lbn"))?;
+        let (length, length_unit) = either(&LENGTH_BYTES_NAMES, &LENGTH_SECTORS_NAMES)
+            .ok_or_else(|| lacks("length", "such as bytes or blocks"))?;
+        let op = find(&OP_NAMES).ok_or_else(|| lacks("operation", "such as op"))?;
+        let columns = Self {
+            separator,
+            count: CellCount::Exactly(names.len()),
+            shape: "as in the header",
+            time,
+            time_unit,
+            device: find(&DEVICE_NAMES),
+            offset,
+            offset_unit,
+            length,
+            length_unit,
+            op,
+            op_values: None,
+            sector_bytes,
+        };
+        columns.bounded()
+    }
+
+    /// As the user maps them, and whether the first line is a header; or why that does not work.
+    fn of_map(map: &ColumnMap, first: &[u8], sector_bytes: u32) -> Result<(Self, bool), String> {
+        let separator = separator(first);
+        let names: Vec<String> =
+            cells(first, separator).map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
+        let find = |column: &ColumnRef| match column {
+            ColumnRef::Index(index) if *index < names.len() => Ok(*index),
+            ColumnRef::Name(wanted) => names
+                .iter()
+                .position(|name| name.eq_ignore_ascii_case(wanted))
+                .ok_or_else(|| format!("column {column} is not in the first line {}", excerpt(first))),
+            ColumnRef::Index(_) => Err(format!("column {column} is beyond the {} of the first line", names.len())),
+        };
+        let mentioned = [Some(&map.time), map.device.as_ref(), Some(&map.offset), Some(&map.length), Some(&map.op)];
+        let is_named = mentioned.into_iter().flatten().any(|column| matches!(column, ColumnRef::Name(_)));
+        let columns = Self {
+            separator,
+            count: CellCount::Exactly(names.len()),
+            shape: "as in the first line",
+            time: find(&map.time)?,
+            time_unit: map.time_unit,
+            device: map.device.as_ref().map(find).transpose()?,
+            offset: find(&map.offset)?,
+            offset_unit: map.offset_unit,
+            length: find(&map.length)?,
+            length_unit: map.length_unit,
+            op: find(&map.op)?,
+            op_values: map.op_values.clone(),
+            sector_bytes,
+        };
+        Ok((columns.bounded()?, is_named || is_header(first, separator)))
+    }
+
+    /// Itself, if no column stands too far to the right.
+    fn bounded(self) -> Result<Self, String> {
+        let used = [Some(self.time), self.device, Some(self.offset), Some(self.length), Some(self.op)];
+        match used.into_iter().flatten().max() {
+            Some(last) if last >= MOST_COLUMNS => {
+                Err(format!("column {last} (from 0) is beyond the first {MOST_COLUMNS}, which are looked at"))
+            }
+            _ => Ok(self),
+        }
+    }
+
+    fn op(&self, cell: &[u8]) -> Parsed<Op> {
+        match &self.op_values {
+            None => operation("op", cell),
+            Some((read, _)) if cell == read.as_bytes() => Ok(Op::Read),
+            Some((_, write)) if cell == write.as_bytes() => Ok(Op::Write),
+            Some((read, write)) => Err(Fault::text("op", format!("{read} (read) or {write} (write)"), cell)),
+        }
+    }
+
+    fn bytes(&self, field: &'static str, cell: &[u8], unit: LengthUnit) -> Parsed<u64> {
+        let value = uint(field, cell)?;
+        match unit {
+            LengthUnit::Bytes => Ok(value),
+            LengthUnit::Sectors => sectors_to_bytes(field, value, self.sector_bytes),
+        }
+    }
+}
+
+impl LineParser for Columns {
+    #[inline]
+    fn line(&mut self, line: &[u8]) -> Parsed<Step> {
+        let (found, count) = split::<MOST_COLUMNS>(cells(line, self.separator));
+        match self.count {
+            CellCount::Exactly(wanted) if count != wanted => return Err(wrong_count(count, wanted, self.shape, line)),
+            CellCount::AtLeast(wanted) if count < wanted => return Err(wrong_count(count, wanted, self.shape, line)),
+            _ => {}
+        }
+        Ok(Step::Request(TraceRecord::new(
+            time_ns("time", found[self.time], self.time_unit)?,
+            self.device.map_or(Ok(0), |column| uint32("device", found[column]))?,
+            self.bytes("offset", found[self.offset], self.offset_unit)?,
+            self.bytes("length", found[self.length], self.length_unit)?,
+            self.op(found[self.op])?,
+        )))
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.sector_bytes
+    }
+}
+
+/// The unit in the name of an arrival column, or `None` if it is no such name.
+fn time_unit(name: &str) -> Option<TimeUnit> {
+    TIME_UNITS
+        .iter()
+        .find(|(suffix, _)| name.strip_suffix(suffix).is_some_and(|stem| TIME_NAMES.contains(&stem)))
+        .map(|&(_, unit)| unit)
+}
+
+/// What separates the cells of a line: whichever it has most of.
+fn separator(line: &[u8]) -> u8 {
+    let count = |wanted: u8| line.iter().filter(|&&byte| byte == wanted).count();
+    // The last of several equal ones is taken.
+    [b'\t', b';', b','].into_iter().max_by_key(|&wanted| count(wanted)).unwrap_or(b',')
+}
+
+/// The cells of a line, without blanks around them and without their quotes.
+pub(super) fn cells(line: &[u8], separator: u8) -> Cells<'_> {
+    Cells { rest: Some(line), separator }
+}
+
+/// See [`cells`].
+pub(super) struct Cells<'a> {
+    rest: Option<&'a [u8]>,
+    separator: u8,
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest?;
+        let quoted = match rest {
+            [b'"', inside @ ..] => inside.iter().position(|&byte| byte == b'"').map_or(0, |at| at + 2),
+            _ => 0,
+        };
+        let cell = match rest[quoted..].iter().position(|&byte| byte == self.separator) {
+            Some(at) => {
+                self.rest = Some(&rest[quoted + at + 1..]);
+                &rest[..quoted + at]
+            }
+            None => {
+                self.rest = None;
+                rest
+            }
+        };
+        let cell = cell.trim_ascii();
+        Some(cell.strip_prefix(b"\"").and_then(|inside| inside.strip_suffix(b"\"")).unwrap_or(cell))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(line: &[u8]) -> Vec<&[u8]> {
+        cells(line, b',').collect()
+    }
+
+    #[test]
+    fn cells_may_be_quoted_and_empty() {
+        assert_eq!(all(b"1, 2 ,\"a,b\",,x"), [&b"1"[..], b"2", b"a,b", b"", b"x"]);
+        assert_eq!(all(b"\"open,2"), [&b"\"open"[..], b"2"]);
+        assert_eq!(all(b""), [&b""[..]]);
+    }
+
+    #[test]
+    fn a_header_decides_columns_units_and_separator() {
+        let mut columns = Columns::of_header(b"Op;LBN;blocks;Timestamp_ms;other", 512).unwrap();
+        let Ok(Step::Request(record)) = columns.line(b"read;8;2;1.5;x") else { panic!("no request") };
+        assert_eq!(record, TraceRecord::new(1_500_000, 0, 4096, 1024, Op::Read));
+        assert!(Columns::of_header(b"time,offset,bytes,op", 512).unwrap_err().contains("arrival"));
+        assert!(Columns::of_header(b"t_ns,bytes,op", 512).unwrap_err().contains("offset"));
+    }
+
+    #[test]
+    fn a_map_decides_columns() {
+        let map = ColumnMap {
+            time: ColumnRef::Index(0),
+            time_unit: TimeUnit::S,
+            device: None,
+            offset: ColumnRef::Index(2),
+            offset_unit: LengthUnit::Bytes,
+            length: ColumnRef::Index(3),
+            length_unit: LengthUnit::Bytes,
+            op: ColumnRef::Index(1),
+            op_values: Some(("0".to_owned(), "1".to_owned())),
+        };
+        let (mut columns, has_header) = Columns::of_map(&map, b"0.5,1,4096,512", 512).unwrap();
+        assert!(!has_header);
+        let Ok(Step::Request(record)) = columns.line(b"0.5,1,4096,512") else { panic!("no request") };
+        assert_eq!(record, TraceRecord::new(500_000_000, 0, 4096, 512, Op::Write));
+        assert_eq!(columns.line(b"0.5,2,4096,512").unwrap_err().field, "op");
+        let beyond = ColumnMap { op: ColumnRef::Index(4), ..map.clone() };
+        assert!(Columns::of_map(&beyond, b"0.5,1,4096,512", 512).unwrap_err().contains("beyond"));
+        let named = ColumnMap { op: ColumnRef::Name("kind".to_owned()), ..map };
+        assert!(Columns::of_map(&named, b"t,KIND,o,l", 512).unwrap().1);
+    }
+}

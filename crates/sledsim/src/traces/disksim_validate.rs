@@ -1,0 +1,95 @@
+//! DiskSim's validation traces: `R|W outcome lbn blocks service_us next_gap_us`, blocks of 512 bytes.
+//!
+//! A closed loop: the next request arrives `next_gap_us` after this one completes, and `service_us` is what the real
+//! drive took. There are no arrival times, so every record stands at 0. The outcome is what the drive's cache did: `Hit`
+//! or `Miss`, and in the HP C2247A's trace also `Doub` and `Trip` for writes. It decides nothing here.
+
+use super::error::{Fault, Parsed};
+use super::format::Entry;
+use super::text::{exact_words, sectors_to_bytes, time_ns, uint, LineParser, Lines, TimeUnit};
+use super::{Step, TraceRecord, DEFAULT_SECTOR_BYTES};
+use crate::request::Op;
+
+/// The outcomes that published traces contain.
+const OUTCOMES: [&[u8]; 4] = [b"Hit", b"Miss", b"Doub", b"Trip"];
+
+/// DiskSim validation traces in the list of formats.
+pub(super) const ENTRY: Entry = Entry {
+    name: "disksim-validate",
+    description: "DiskSim validation: R|W Hit|Miss lbn blocks service_us next_gap_us (closed loop)",
+    has_times: false,
+    example: b"R Miss 564347 2 14095.370 13876.270\n\
+        R Hit 564349 2 1414.270 18746.770\n\
+        W Miss 1569160 3 6936.010 23126.390\n",
+    detect: |head| head.requests(DisksimValidate { sector_bytes: DEFAULT_SECTOR_BYTES }),
+    build: |_, options| {
+        Ok(Box::new(Lines(DisksimValidate { sector_bytes: options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES) })))
+    },
+};
+
+struct DisksimValidate {
+    sector_bytes: u32,
+}
+
+impl LineParser for DisksimValidate {
+    #[inline]
+    fn line(&mut self, line: &[u8]) -> Parsed<Step> {
+        let [op, outcome, lbn, blocks, service, gap] =
+            exact_words(line, "R|W outcome lbn blocks service_us next_gap_us")?;
+        let op = match op {
+            b"R" => Op::Read,
+            b"W" => Op::Write,
+            _ => return Err(Fault::text("operation", "R or W", op)),
+        };
+        if !OUTCOMES.contains(&outcome) {
+            return Err(Fault::text("outcome", "Hit, Miss, Doub or Trip", outcome));
+        }
+        let offset_bytes = sectors_to_bytes("lbn", uint("lbn", lbn)?, self.sector_bytes)?;
+        let bytes = sectors_to_bytes("blocks", uint("blocks", blocks)?, self.sector_bytes)?;
+        Ok(Step::Request(TraceRecord {
+            service_ns: Some(time_ns("service_us", service, TimeUnit::Us)?),
+            gap_ns: Some(time_ns("next_gap_us", gap, TimeUnit::Us)?),
+            ..TraceRecord::new(0, 0, offset_bytes, bytes, op)
+        }))
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.sector_bytes
+    }
+
+    fn has_times(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_request_with_its_measured_times() {
+        let mut parser = DisksimValidate { sector_bytes: 512 };
+        let Ok(Step::Request(record)) = parser.line(b"W Doub 1569163     3     10671.040     19196.570") else {
+            panic!("no request")
+        };
+        let plain = TraceRecord::new(0, 0, 1_569_163 * 512, 1536, Op::Write);
+        let measured = TraceRecord { service_ns: Some(10_671_040), gap_ns: Some(19_196_570), ..plain };
+        assert_eq!(record, measured);
+    }
+
+    #[test]
+    fn wrong_fields_are_named() {
+        let mut parser = DisksimValidate { sector_bytes: 512 };
+        for (line, field) in [
+            (&b"r Hit 1 4 1.0 2.0"[..], "operation"),
+            (b"R hit 1 4 1.0 2.0", "outcome"),
+            (b"R Hit x 4 1.0 2.0", "lbn"),
+            (b"R Hit 1 -4 1.0 2.0", "blocks"),
+            (b"R Hit 1 4 -1.0 2.0", "service_us"),
+            (b"R Hit 1 4 1.0 nan", "next_gap_us"),
+            (b"R Hit 1 4 1.0", "line"),
+        ] {
+            assert_eq!(parser.line(line).unwrap_err().field, field);
+        }
+    }
+}

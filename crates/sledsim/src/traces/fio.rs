@@ -1,0 +1,139 @@
+//! fio's iolog, versions 2 and 3: a line `fio version N iolog`, then one action a line.
+//!
+//! Version 2 has `file action [offset length]`, version 3 puts a timestamp in front; offset and length are in bytes.
+//! Requests are `read` and `write`; file actions, waits, syncs and trims are other records. Version 2 has no times, so
+//! every record stands at 0 and its waits are not added up. The timestamps of version 3 are taken for milliseconds;
+//! logs that count microseconds, as those do which fio itself records, are read with
+//! [`super::TraceOptions::fio_time_unit`]. A file's device is its number in the order of first appearance.
+
+use super::error::{excerpt, BadRecord, Failure, Fault, Parsed, Place, TraceError};
+use super::format::{Built, Entry, CERTAIN};
+use super::intern::Names;
+use super::source::Input;
+use super::text::{split, time_ns, uint, words, wrong_count, LineParser, Lines, TimeUnit};
+use super::{Step, TraceFormat, TraceOptions, TraceRecord};
+use crate::request::Op;
+
+/// fio's iolog in the list of formats.
+pub(super) const ENTRY: Entry = Entry {
+    name: "fio",
+    description: "fio iolog, version 2 (without times) and 3",
+    has_times: true,
+    example: b"fio version 3 iolog\n\
+        0 /dev/sda add\n\
+        0 /dev/sda open\n\
+        2 /dev/sda write 0 16384\n\
+        7 /dev/sda read 65536 4096\n\
+        9 /dev/sda write 16384 4096\n\
+        12 /dev/sda close\n",
+    detect: |head| if head.lines.first().is_some_and(|line| line.starts_with(b"fio version ")) { CERTAIN } else { 0 },
+    build,
+};
+
+fn build(input: &mut Input, options: &TraceOptions) -> Built {
+    let header = match input.line() {
+        Ok(line) => line.unwrap_or(&[]).to_vec(),
+        Err(Failure::Fatal(error)) => return Err(error),
+        Err(Failure::Bad(_, fault) | Failure::Lost(_, fault)) => fault.found.into_bytes(),
+    };
+    let has_times = match header.trim_ascii() {
+        b"fio version 2 iolog" => false,
+        b"fio version 3 iolog" => true,
+        other => {
+            return Err(Box::new(TraceError::BadRecord(Box::new(BadRecord {
+                file: input.name().to_owned(),
+                place: Place::Line(1),
+                format: TraceFormat::Fio,
+                field: "header".into(),
+                expected: "`fio version 2 iolog` or `fio version 3 iolog`".into(),
+                found: excerpt(other),
+                remedy: "restore the header, or name another `--format`".to_owned(),
+            }))));
+        }
+    };
+    let unit = options.fio_time_unit.unwrap_or(TimeUnit::Ms);
+    Ok(Box::new(Lines(Fio { has_times, unit, files: Names::default() })))
+}
+
+struct Fio {
+    /// Version 3.
+    has_times: bool,
+    unit: TimeUnit,
+    files: Names,
+}
+
+impl LineParser for Fio {
+    #[inline]
+    fn line(&mut self, line: &[u8]) -> Parsed<Step> {
+        let mut parts = words(line);
+        let time_ns = if self.has_times { time_ns("timestamp", parts.next().unwrap_or(&[]), self.unit)? } else { 0 };
+        let ([file, action, offset, length], count) = split::<4>(parts);
+        if count != 2 && count != 4 {
+            let shape =
+                if self.has_times { "timestamp file action [offset length]" } else { "file action [offset length]" };
+            let times = usize::from(self.has_times);
+            return Err(wrong_count(count + times, 4 + times, shape, line));
+        }
+        let device = self.files.number("file", file)?;
+        let op = match (action, count) {
+            (b"read", 4) => Op::Read,
+            (b"write", 4) => Op::Write,
+            (b"add" | b"open" | b"close", 2) => return Ok(Step::Other),
+            (b"sync" | b"datasync" | b"sync_file_range" | b"trim", 4) => return Ok(Step::Other),
+            (b"wait", 4) if !self.has_times => return Ok(Step::Other),
+            _ => {
+                let expected = "read, write, sync, datasync, trim (and wait, in version 2) with offset and length, or \
+                                add, open, close without";
+                return Err(Fault::text("action", expected, action));
+            }
+        };
+        Ok(Step::Request(TraceRecord::new(time_ns, device, uint("offset", offset)?, uint("length", length)?, op)))
+    }
+
+    fn has_times(&self) -> bool {
+        self.has_times
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parser(has_times: bool, unit: TimeUnit) -> Fio {
+        Fio { has_times, unit, files: Names::default() }
+    }
+
+    #[test]
+    fn version_3_has_times_in_either_unit() {
+        for (unit, ns) in [(TimeUnit::Ms, 878_000_000), (TimeUnit::Us, 878_000)] {
+            let mut parser = parser(true, unit);
+            assert!(matches!(parser.line(b"2 /dev/sda add"), Ok(Step::Other)));
+            assert!(matches!(parser.line(b"3 /dev/sdb add"), Ok(Step::Other)));
+            let Ok(Step::Request(record)) = parser.line(b"878 /dev/sdb write 8192 16384") else { panic!("no request") };
+            assert_eq!(record, TraceRecord::new(ns, 1, 8192, 16_384, Op::Write));
+        }
+    }
+
+    #[test]
+    fn version_2_has_none() {
+        let mut parser = parser(false, TimeUnit::Ms);
+        assert!(matches!(parser.line(b"f wait 100 0"), Ok(Step::Other)));
+        let Ok(Step::Request(record)) = parser.line(b"f read 0 4096") else { panic!("no request") };
+        assert_eq!(record, TraceRecord::new(0, 0, 0, 4096, Op::Read));
+    }
+
+    #[test]
+    fn wrong_fields_are_named() {
+        for (line, field) in [
+            (&b"x f read 0 512"[..], "timestamp"),
+            (b"1 f wait 0 0", "action"),
+            (b"1 f reed 0 512", "action"),
+            (b"1 f read", "action"),
+            (b"1 f read x 512", "offset"),
+            (b"1 f read 0 5k", "length"),
+            (b"1 f read 0", "line"),
+        ] {
+            assert_eq!(parser(true, TimeUnit::Ms).line(line).unwrap_err().field, field);
+        }
+    }
+}

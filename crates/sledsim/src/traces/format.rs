@@ -1,0 +1,228 @@
+//! The list of formats, and the detector.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::error::{excerpt, TraceError};
+use super::options::TraceOptions;
+use super::source::{Input, LONGEST_LINE_BYTES};
+use super::text::{words, LineParser};
+use super::{
+    alibaba, arc, blkparse, csv, disksim_ascii, disksim_validate, fio, hp_srt, mqsim, msr, spc, tencent, vscsi,
+};
+use super::{Place, RecordParser, Step};
+
+/// Lines that detection looks at.
+const HEAD_LINES: usize = 16;
+
+/// A parser made for a content, or why there is none.
+pub(super) type Built = Result<Box<dyn RecordParser>, Box<TraceError>>;
+
+/// What a format's file says about it.
+pub(super) struct Entry {
+    /// Kebab-case name.
+    pub name: &'static str,
+    /// One line for people.
+    pub description: &'static str,
+    /// Whether records carry arrival times.
+    pub has_times: bool,
+    /// A small trace of this format.
+    pub example: &'static [u8],
+    /// How much of the beginning of a content is this format; 0 for none of it.
+    pub detect: fn(&Head) -> usize,
+    /// Makes a parser; may read a header.
+    pub build: fn(&mut Input, &TraceOptions) -> Built,
+}
+
+/// A certain match, by a magic or by every record.
+pub(super) const CERTAIN: usize = usize::MAX;
+
+macro_rules! formats {
+    ($($(#[$doc:meta])* $variant:ident => $module:ident,)*) => {
+        /// A format of block traces.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum TraceFormat { $($(#[$doc])* $variant,)* }
+
+        impl TraceFormat {
+            /// Every format; of two that recognise a content equally well the earlier is taken.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// What the format's file says about it.
+            pub(super) const fn entry(self) -> &'static Entry {
+                match self { $(Self::$variant => &$module::ENTRY,)* }
+            }
+        }
+    };
+}
+
+formats! {
+    /// HP Labs SRT, 1.x (1992) and 1.7 (2003); binary.
+    HpSrt => hp_srt,
+    /// VMware vscsiStats, versions 1 and 2; binary.
+    Vscsi => vscsi,
+    /// fio iolog, versions 2 and 3.
+    Fio => fio,
+    /// Text output of blkparse.
+    Blkparse => blkparse,
+    /// DiskSim's validation traces: a closed loop with measured service times.
+    DisksimValidate => disksim_validate,
+    /// MQSim.
+    Mqsim => mqsim,
+    /// DiskSim's default ASCII format.
+    DisksimAscii => disksim_ascii,
+    /// Lists of the ARC paper (Megiddo and Modha, FAST 2003): reads without times.
+    Arc => arc,
+    /// MSR Cambridge.
+    Msr => msr,
+    /// Storage Performance Council, as in the UMass repository.
+    Spc => spc,
+    /// Alibaba Cloud block traces.
+    Alibaba => alibaba,
+    /// Tencent Cloud block traces.
+    Tencent => tencent,
+    /// CSV with named or mapped columns.
+    Csv => csv,
+}
+
+impl TraceFormat {
+    /// Its name, in kebab-case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// What it is, in one line.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        self.entry().description
+    }
+
+    /// Whether its records carry arrival times. fio's do from version 3 on; [`super::TraceReader::has_times`] knows.
+    #[must_use]
+    pub const fn has_times(self) -> bool {
+        self.entry().has_times
+    }
+
+    /// A small trace of this format, made up: what its records look like, and what the contract tests read.
+    #[must_use]
+    pub const fn example(self) -> &'static [u8] {
+        self.entry().example
+    }
+
+    /// The format of the content of `input`, told by its beginning.
+    pub(super) fn detect(input: &mut Input) -> Result<Self, Box<TraceError>> {
+        let name = input.name().to_owned();
+        let head = Head::of(input.peek(LONGEST_LINE_BYTES)?);
+        let mut best = None;
+        for &format in Self::ALL {
+            let score = (format.entry().detect)(&head);
+            if score > 0 && best.is_none_or(|(most, _)| score > most) {
+                best = Some((score, format));
+            }
+        }
+        match best {
+            Some((score, format)) if score.saturating_mul(2) >= head.lines.len() => Ok(format),
+            _ => Err(Box::new(TraceError::UnknownContent {
+                file: name,
+                place: Place::Byte(0),
+                found: if head.bytes.is_empty() { "nothing: it is empty".to_owned() } else { excerpt(head.bytes) },
+                formats: names(),
+            })),
+        }
+    }
+}
+
+impl fmt::Display for TraceFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for TraceFormat {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        if let Some(&format) = Self::ALL.iter().find(|format| format.name() == text) {
+            return Ok(format);
+        }
+        let nearest = Self::ALL.iter().map(|format| format.name()).min_by_key(|name| edit_distance(name, text));
+        Err(TraceError::UnknownFormat {
+            found: text.chars().take(40).collect(),
+            nearest: nearest.unwrap_or(Self::Csv.name()),
+            formats: names(),
+        })
+    }
+}
+
+/// Every format's name, in a row.
+fn names() -> String {
+    TraceFormat::ALL.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Levenshtein's distance; only the first 40 characters count.
+fn edit_distance(name: &str, text: &str) -> usize {
+    let text: Vec<char> = text.chars().take(40).collect();
+    let mut row: Vec<usize> = (0..=text.len()).collect();
+    for (index, letter) in name.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = index + 1;
+        for (column, other) in text.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[text.len()]
+}
+
+/// The beginning of a content, as detectors see it.
+pub(super) struct Head<'a> {
+    /// Its first bytes.
+    pub bytes: &'a [u8],
+    /// Its first lines that are not blank and not cut.
+    pub lines: Vec<&'a [u8]>,
+}
+
+impl<'a> Head<'a> {
+    /// Of the first bytes of a content. When there are fewer than [`LONGEST_LINE_BYTES`] they are all there is.
+    pub fn of(bytes: &'a [u8]) -> Self {
+        let is_whole = bytes.len() < LONGEST_LINE_BYTES;
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').take(HEAD_LINES * 4).collect();
+        if lines.len() < HEAD_LINES * 4 && !is_whole {
+            lines.pop();
+        }
+        lines.retain(|line| words(line).any(|word| word != b"\r"));
+        lines.truncate(HEAD_LINES);
+        let lines = lines.into_iter().map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
+        Self { bytes, lines }
+    }
+
+    /// How many of its lines hold requests for `parser`.
+    pub fn requests(&self, mut parser: impl LineParser) -> usize {
+        self.lines.iter().filter(|line| matches!(parser.line(line), Ok(Step::Request(_)))).count()
+    }
+
+    /// How many of its lines `parser` accepts.
+    pub fn accepted(&self, mut parser: impl LineParser) -> usize {
+        self.lines.iter().filter(|line| parser.line(line).is_ok()).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_is_answered_with_the_nearest() {
+        let message = "disksim-asci".parse::<TraceFormat>().unwrap_err().to_string();
+        assert!(message.contains("nearest is `disksim-ascii`") && message.contains("tencent"), "{message}");
+    }
+
+    #[test]
+    fn distances_count_edits() {
+        assert_eq!(edit_distance("msr", "msr"), 0);
+        assert_eq!(edit_distance("msr", ""), 3);
+        assert_eq!(edit_distance("mqsim", "disksim"), 4);
+    }
+}

@@ -1,0 +1,238 @@
+//! What a trace contains, in one pass.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::{TraceError, TraceFormat, TraceOptions, TraceReader, TraceRecord};
+use crate::request::Op;
+use crate::time::{ns_to_s, Time};
+
+/// Devices that a [`TraceInfo`] lists.
+const LISTED_DEVICES: usize = 100;
+/// Devices told apart; a trace with more counts this many. Bounds the memory.
+const MOST_DEVICES: usize = 1 << 20;
+
+/// Totals of a trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceInfo {
+    /// The format's name.
+    pub format: &'static str,
+    /// Whether records carry arrival times.
+    pub has_times: bool,
+    /// Bytes in a sector of this trace.
+    pub sector_bytes: u32,
+    /// Requests.
+    pub records: u64,
+    /// Requests that read.
+    pub reads: u64,
+    /// Requests that write.
+    pub writes: u64,
+    /// Reads among the requests, 0 to 1.
+    pub read_share: f64,
+    /// From the first arrival to the last.
+    pub duration_s: f64,
+    /// Mean time between arrivals; `None` without times or with fewer than two requests.
+    pub mean_interarrival_s: Option<f64>,
+    /// Squared coefficient of variation (variance over squared mean) of the time between arrivals: 1 for a Poisson
+    /// process, more for a bursty one; `None` as for the mean, and when the mean is 0.
+    pub interarrival_scv: Option<f64>,
+    /// Bytes of all requests.
+    pub total_bytes: u64,
+    /// Bytes of all reads.
+    pub read_bytes: u64,
+    /// Mean length.
+    pub mean_bytes: f64,
+    /// Shortest request.
+    pub min_bytes: u64,
+    /// Longest request.
+    pub max_bytes: u64,
+    /// Lowest first byte of any request.
+    pub min_offset_bytes: u64,
+    /// Highest first byte of any request.
+    pub max_offset_bytes: u64,
+    /// One past the highest byte touched on any device: the capacity a replay needs.
+    pub end_offset_bytes: u64,
+    /// Reads that begin where the last request to the same device ended, among reads; `None` without reads.
+    pub sequential_read_share: Option<f64>,
+    /// The same of writes.
+    pub sequential_write_share: Option<f64>,
+    /// Different devices (more than 1048576 count as that many).
+    pub devices: u64,
+    /// The lowest 100 device numbers.
+    pub device_list: Vec<u32>,
+    /// Bad records skipped, as the options allowed.
+    pub skipped: u64,
+    /// Records that the trace itself marks as unreliable, left out.
+    pub suspect: u64,
+    /// Well-formed records that are neither reads nor writes, left out.
+    pub other: u64,
+}
+
+/// Reads the whole trace at `path` and totals it.
+///
+/// # Errors
+///
+/// As [`TraceReader::open`] and [`TraceReader::next`].
+pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, TraceError> {
+    TraceInfo::of(TraceReader::open(path, options)?)
+}
+
+impl TraceInfo {
+    /// Totals what is left of `reader`.
+    ///
+    /// # Errors
+    ///
+    /// As [`TraceReader::next`].
+    pub fn of(mut reader: TraceReader) -> Result<Self, TraceError> {
+        let mut totals = Totals::default();
+        while let Some(record) = reader.next()? {
+            totals.add(&record);
+        }
+        Ok(totals.info(&reader))
+    }
+}
+
+/// Counts of requests of one direction.
+#[derive(Default)]
+struct Direction {
+    requests: u64,
+    sequential: u64,
+    bytes: u64,
+}
+
+impl Direction {
+    fn sequential_share(&self) -> Option<f64> {
+        (self.requests > 0).then(|| self.sequential as f64 / self.requests as f64)
+    }
+}
+
+#[derive(Default)]
+struct Totals {
+    reads: Direction,
+    writes: Direction,
+    first: Option<TraceRecord>,
+    last: Time,
+    /// Welford's running mean of the time between arrivals, and sum of squared deviations from it.
+    mean_ns: f64,
+    squares_ns2: f64,
+    min_bytes: u64,
+    max_bytes: u64,
+    min_offset_bytes: u64,
+    max_offset_bytes: u64,
+    end_offset_bytes: u64,
+    /// Device and one past the last byte touched on it.
+    devices: BTreeMap<u32, u64>,
+}
+
+impl Totals {
+    fn add(&mut self, record: &TraceRecord) {
+        if self.first.is_none() {
+            self.first = Some(*record);
+            self.min_bytes = record.bytes;
+            self.min_offset_bytes = record.offset_bytes;
+        } else {
+            let gap_ns = record.time.saturating_since(self.last) as f64;
+            let gaps = (self.reads.requests + self.writes.requests) as f64;
+            let delta = gap_ns - self.mean_ns;
+            self.mean_ns += delta / gaps;
+            self.squares_ns2 += delta * (gap_ns - self.mean_ns);
+        }
+        self.last = record.time;
+        let end = record.offset_bytes.saturating_add(record.bytes);
+        let follows = match self.devices.get_mut(&record.device) {
+            Some(last_end) => std::mem::replace(last_end, end) == record.offset_bytes,
+            None => {
+                if self.devices.len() < MOST_DEVICES {
+                    self.devices.insert(record.device, end);
+                }
+                false
+            }
+        };
+        let direction = match record.op {
+            Op::Read => &mut self.reads,
+            Op::Write => &mut self.writes,
+        };
+        direction.requests += 1;
+        direction.sequential += u64::from(follows);
+        direction.bytes = direction.bytes.saturating_add(record.bytes);
+        self.min_bytes = self.min_bytes.min(record.bytes);
+        self.max_bytes = self.max_bytes.max(record.bytes);
+        self.min_offset_bytes = self.min_offset_bytes.min(record.offset_bytes);
+        self.max_offset_bytes = self.max_offset_bytes.max(record.offset_bytes);
+        self.end_offset_bytes = self.end_offset_bytes.max(end);
+    }
+
+    fn info(&self, reader: &TraceReader) -> TraceInfo {
+        let records = self.reads.requests + self.writes.requests;
+        let total_bytes = self.reads.bytes.saturating_add(self.writes.bytes);
+        let gaps = records.saturating_sub(1);
+        let has_gaps = reader.has_times() && gaps > 0;
+        let variance_ns2 = self.squares_ns2 / gaps.max(1) as f64;
+        let per_record = |total: u64| if records == 0 { 0.0 } else { total as f64 / records as f64 };
+        TraceInfo {
+            format: TraceFormat::name(reader.format()),
+            has_times: reader.has_times(),
+            sector_bytes: reader.sector_bytes(),
+            records,
+            reads: self.reads.requests,
+            writes: self.writes.requests,
+            read_share: per_record(self.reads.requests),
+            duration_s: ns_to_s(self.first.map_or(0, |first| self.last.saturating_since(first.time))),
+            mean_interarrival_s: has_gaps.then_some(self.mean_ns * 1e-9),
+            interarrival_scv: (has_gaps && self.mean_ns > 0.0).then_some(variance_ns2 / (self.mean_ns * self.mean_ns)),
+            total_bytes,
+            read_bytes: self.reads.bytes,
+            mean_bytes: per_record(total_bytes),
+            min_bytes: self.min_bytes,
+            max_bytes: self.max_bytes,
+            min_offset_bytes: self.min_offset_bytes,
+            max_offset_bytes: self.max_offset_bytes,
+            end_offset_bytes: self.end_offset_bytes,
+            sequential_read_share: self.reads.sequential_share(),
+            sequential_write_share: self.writes.sequential_share(),
+            devices: self.devices.len() as u64,
+            device_list: self.devices.keys().copied().take(LISTED_DEVICES).collect(),
+            skipped: reader.skipped(),
+            suspect: reader.suspect(),
+            other: reader.other(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(content: &'static str) -> TraceInfo {
+        let options = TraceOptions::default();
+        let raw = Box::new(std::io::Cursor::new(content));
+        TraceInfo::of(TraceReader::from_reader("made", raw, &options).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn totals_are_as_counted_by_hand() {
+        let info = of("t_ns,device,offset_bytes,bytes,op\n\
+                       5,0,1000,100,R\n\
+                       15,0,1100,300,R\n\
+                       45,7,1400,200,W\n\
+                       65,0,1400,600,W\n");
+        assert_eq!((info.format, info.records, info.reads, info.writes, info.devices), ("csv", 4, 2, 2, 2));
+        assert_eq!((info.total_bytes, info.read_bytes, info.min_bytes, info.max_bytes), (1200, 400, 100, 600));
+        assert_eq!((info.min_offset_bytes, info.max_offset_bytes, info.end_offset_bytes), (1000, 1400, 2000));
+        assert_eq!((info.sequential_read_share, info.sequential_write_share), (Some(0.5), Some(0.5)));
+        assert_eq!(info.device_list, [0, 7]);
+        // Gaps of 10, 30 and 20 ns: mean 20, variance 200/3.
+        assert!((info.duration_s - 60e-9).abs() < 1e-18);
+        assert!((info.mean_interarrival_s.unwrap() - 20e-9).abs() < 1e-18);
+        assert!((info.interarrival_scv.unwrap() - 200.0 / 3.0 / 400.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_trace_without_times_has_no_interarrival() {
+        let info = of("1 1 0 0\n2 1 0 1\n");
+        assert_eq!((info.format, info.has_times, info.mean_interarrival_s), ("arc", false, None));
+        assert_eq!(info.sequential_read_share, Some(0.5));
+    }
+}

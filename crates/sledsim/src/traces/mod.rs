@@ -1,0 +1,143 @@
+//! Block traces: streaming readers, one file per format, and one detector.
+//!
+//! Every reader works in constant memory, takes gzip, zstd, bzip2 and xz by their magic bytes, rebases time so that the
+//! first record stands at 0, and answers a malformed record with an error that names file, place, field, finding,
+//! expectation and remedy. Times must not run backwards, every request has at least one byte, and none ends beyond
+//! 2^64 bytes; all three are checked in one place, for every format.
+//!
+//! | format | a record |
+//! | --- | --- |
+//! | [`TraceFormat::DisksimAscii`] | `time_ms devno blkno blocks flags` |
+//! | [`TraceFormat::DisksimValidate`] | `R\|W Hit\|Miss lbn blocks service_us next_gap_us`, a closed loop |
+//! | [`TraceFormat::HpSrt`] | binary, HP Labs 1992 (1.x) and 2003 (1.7) |
+//! | [`TraceFormat::Spc`] | `asu,lba,bytes,R\|W,seconds[,…]` |
+//! | [`TraceFormat::Msr`] | `filetime,host,disk,Read\|Write,offset,bytes,response` |
+//! | [`TraceFormat::Vscsi`] | binary, VMware vscsiStats versions 1 and 2 |
+//! | [`TraceFormat::Mqsim`] | `time_ns device lba sectors type` |
+//! | [`TraceFormat::Arc`] | `start_block count ignored request_no` |
+//! | [`TraceFormat::Blkparse`] | the default text of `blkparse` |
+//! | [`TraceFormat::Fio`] | fio's iolog, versions 2 and 3 |
+//! | [`TraceFormat::Csv`] | named columns; canonically `t_ns,device,offset_bytes,bytes,op` |
+//! | [`TraceFormat::Alibaba`] | `device,opcode,offset,length,timestamp_us` |
+//! | [`TraceFormat::Tencent`] | `timestamp_s,offset,size,io_type,volume` |
+//!
+//! # Detection
+//!
+//! A format is recognised by content, never by the file's name. Binary formats are told by their magic or by the version
+//! in every record. For a text format the first 16 lines are offered to its parser; the format that accepts most of them
+//! wins if it accepts at least half. Ties go to the narrower shape: five integers of which the last is 0 or 1 are MQSim
+//! rather than DiskSim ASCII, whose times have decimals in practice; five integers between commas are Tencent.
+//! A DiskSim ASCII trace of whole milliseconds must therefore be named with [`TraceOptions::format`].
+//!
+//! # Order
+//!
+//! Records are given in the order of the trace, and a record whose time lies before that of the record above it is a bad
+//! record, in every format: a trace out of order has to be sorted first. All of the published traces that this module is
+//! tested with are in order.
+//!
+//! # A new format
+//!
+//! One file here with a parser and an `ENTRY`, its `mod` line, and one line in the list in `format.rs`. Detection, error
+//! handling, information and the contract tests pick it up from there.
+
+mod alibaba;
+mod arc;
+mod blkparse;
+mod csv;
+mod disksim_ascii;
+mod disksim_validate;
+mod error;
+mod fio;
+mod format;
+mod hp_srt;
+mod info;
+mod intern;
+mod mqsim;
+mod msr;
+mod options;
+mod reader;
+mod source;
+mod spc;
+mod tencent;
+mod text;
+mod vscsi;
+mod writer;
+
+pub use error::{BadRecord, Place, TraceError};
+pub use format::TraceFormat;
+pub use info::{info, TraceInfo};
+pub use options::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, TraceOptions};
+pub use reader::TraceReader;
+pub use text::TimeUnit;
+pub use writer::{convert, write, TraceWriter};
+
+use crate::request::{Flags, Op};
+use crate::time::Time;
+use error::Failure;
+use source::Input;
+
+/// Bytes in a sector, wherever a format does not say otherwise.
+pub(crate) const DEFAULT_SECTOR_BYTES: u32 = 512;
+
+/// One request of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceRecord {
+    /// Arrival, from the first record; 0 for every record of a trace without times.
+    pub time: Time,
+    /// The device it went to, as the trace numbers devices.
+    pub device: u32,
+    /// First byte on that device.
+    pub offset_bytes: u64,
+    /// Length, at least 1 byte.
+    pub bytes: u64,
+    /// Read or write.
+    pub op: Op,
+    /// Hints, where the format has any.
+    pub flags: Flags,
+    /// Service time measured on the real drive, in closed-loop (validation) traces.
+    pub service_ns: Option<u64>,
+    /// Time between the completion of this request and the arrival of the next, in closed-loop traces.
+    pub gap_ns: Option<u64>,
+}
+
+impl TraceRecord {
+    /// A record without flags and without closed-loop times. `time_ns` is what the trace says, not yet rebased.
+    const fn new(time_ns: u64, device: u32, offset_bytes: u64, bytes: u64, op: Op) -> Self {
+        Self {
+            time: Time::from_ns(time_ns),
+            device,
+            offset_bytes,
+            bytes,
+            op,
+            flags: Flags::NONE,
+            service_ns: None,
+            gap_ns: None,
+        }
+    }
+}
+
+/// What one record of a trace turned out to be.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// A request.
+    Request(TraceRecord),
+    /// A well-formed record of something else: a discard, a cache flush, another event, a header line.
+    Other,
+    /// A record that its own trace marks as unreliable.
+    Suspect,
+}
+
+/// Turns a content into records; one implementation per family of formats.
+trait RecordParser: Send {
+    /// The next record, or `None` at the end of the content.
+    fn next(&mut self, input: &mut Input) -> Result<Option<Step>, Failure>;
+
+    /// Where the record stands that [`RecordParser::next`] gave last.
+    fn place(&self, input: &Input) -> Place;
+
+    /// Bytes in a sector of this trace.
+    fn sector_bytes(&self) -> u32;
+
+    /// Whether its records carry times.
+    fn has_times(&self) -> bool;
+}

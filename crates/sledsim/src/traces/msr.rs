@@ -1,0 +1,96 @@
+//! MSR Cambridge traces (Narayanan, Donnelly and Rowstron, FAST 2008):
+//! `filetime,host,disk,Read|Write,offset,bytes,response`.
+//!
+//! The time counts ticks of 100 ns since 1601; offset and length are in bytes; the response time, in ticks too, is not
+//! looked at. The device is the disk number, plus 256 for every host that appeared before this record's: in a trace of
+//! one host, as they are published, it is the disk number.
+
+use super::csv::cells;
+use super::error::{Fault, Parsed};
+use super::format::Entry;
+use super::intern::Names;
+use super::text::{operation, split, time_ns, uint, wrong_count, LineParser, Lines, TimeUnit};
+use super::{Step, TraceRecord};
+
+/// MSR Cambridge in the list of formats.
+pub(super) const ENTRY: Entry = Entry {
+    name: "msr",
+    description: "MSR Cambridge: filetime,host,disk,Read|Write,offset,bytes,response",
+    has_times: true,
+    example: b"128166372003061629,usr,0,Read,7014609920,24576,41286\n\
+        128166372016382155,usr,0,Write,2657792,512,1963\n\
+        128166372026382245,usr,1,Read,2658304,4096,1800\n",
+    detect: |head| head.requests(Msr::default()),
+    build: |_, _| Ok(Box::new(Lines(Msr::default()))),
+};
+
+/// Disks of one host.
+const DISKS: u32 = 256;
+
+#[derive(Default)]
+struct Msr {
+    hosts: Names,
+}
+
+impl LineParser for Msr {
+    #[inline]
+    fn line(&mut self, line: &[u8]) -> Parsed<Step> {
+        let ([filetime, host, disk, op, offset, bytes, response], count) = split::<7>(cells(line, b','));
+        if count != 7 {
+            return Err(wrong_count(count, 7, "filetime,host,disk,Read|Write,offset,bytes,response", line));
+        }
+        let time_ns = time_ns("filetime", filetime, TimeUnit::Filetime)?;
+        let disk = uint("disk", disk)
+            .ok()
+            .and_then(|disk| u32::try_from(disk).ok())
+            .filter(|&disk| disk < DISKS)
+            .ok_or_else(|| Fault::text("disk", "a disk number below 256", disk))?;
+        let op = operation("type", op)?;
+        let (offset_bytes, bytes) = (uint("offset", offset)?, uint("bytes", bytes)?);
+        uint("response", response)?;
+        let device = self.hosts.number("host", host)? * DISKS + disk;
+        Ok(Step::Request(TraceRecord::new(time_ns, device, offset_bytes, bytes, op)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Op;
+
+    #[test]
+    fn hosts_and_disks_make_devices() {
+        let mut parser = Msr::default();
+        let mut device = |line: &[u8]| match parser.line(line) {
+            Ok(Step::Request(record)) => record.device,
+            _ => panic!("no request"),
+        };
+        assert_eq!(device(b"128166372003061629,usr,1,Read,7014609920,24576,41286"), 1);
+        assert_eq!(device(b"128166372003061629,src,2,Write,7014609920,24576,41286"), 258);
+        assert_eq!(device(b"128166372003061629,usr,0,Read,7014609920,24576,41286"), 0);
+    }
+
+    #[test]
+    fn a_line_is_a_request() {
+        let Ok(Step::Request(record)) = Msr::default().line(b"128166372003061629,usr,0,Read,7014609920,24576,41286")
+        else {
+            panic!("no request")
+        };
+        assert_eq!(record, TraceRecord::new(12_816_637_200_306_162_900, 0, 7_014_609_920, 24_576, Op::Read));
+    }
+
+    #[test]
+    fn wrong_fields_are_named() {
+        for (line, field) in [
+            (&b"x,usr,0,Read,0,512,1"[..], "filetime"),
+            (b"1,usr,256,Read,0,512,1", "disk"),
+            (b"1,usr,0,Reed,0,512,1", "type"),
+            (b"1,usr,0,Read,-1,512,1", "offset"),
+            (b"1,usr,0,Read,0,5.2,1", "bytes"),
+            (b"1,usr,0,Read,0,512,", "response"),
+            (b"1,usr,0,Read,0,512", "line"),
+        ] {
+            assert_eq!(Msr::default().line(line).unwrap_err().field, field);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The one reader: detection, rebasing of time, the checks every record must pass, and the counting of what is skipped.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::error::{BadRecord, Failure, Fault, Place, TraceError};
+use super::options::TraceOptions;
+use super::source::Input;
+use super::{RecordParser, Step, TraceFormat, TraceRecord};
+use crate::time::Time;
+
+/// A stream of the requests of a trace, in constant memory.
+///
+/// After an error or the end it gives no more records.
+pub struct TraceReader {
+    input: Input,
+    parser: Box<dyn RecordParser>,
+    format: TraceFormat,
+    skip_bad: u64,
+    skipped: u64,
+    suspect: u64,
+    other: u64,
+    records: u64,
+    base_ns: u64,
+    last_ns: u64,
+    done: bool,
+}
+
+impl TraceReader {
+    /// Opens the trace at `path`.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, its format is unknown, or its header is damaged or contradicts the options.
+    pub fn open(path: &Path, options: &TraceOptions) -> Result<Self, TraceError> {
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Self::from_reader(&name, Box::new(file), options),
+            Err(source) => Err(TraceError::Io { file: name, place: Place::Byte(0), action: "open".to_owned(), source }),
+        }
+    }
+
+    /// Reads a trace from anything; `name` stands for it in messages.
+    ///
+    /// # Errors
+    ///
+    /// As [`TraceReader::open`].
+    pub fn from_reader(name: &str, raw: Box<dyn Read + Send>, options: &TraceOptions) -> Result<Self, TraceError> {
+        Self::begin(name, raw, options).map_err(|error| *error)
+    }
+
+    fn begin(name: &str, raw: Box<dyn Read + Send>, options: &TraceOptions) -> Result<Self, Box<TraceError>> {
+        if options.sector_bytes == Some(0) {
+            return Err(Box::new(TraceError::Option {
+                file: name.to_owned(),
+                place: Place::Byte(0),
+                option: "sector_bytes",
+                problem: "must be at least 1".to_owned(),
+            }));
+        }
+        let mut input = Input::new(name.to_owned(), raw)?;
+        let format = match (options.format, &options.columns) {
+            (Some(TraceFormat::Csv) | None, Some(_)) => TraceFormat::Csv,
+            (Some(format), None) => format,
+            (Some(format), Some(_)) => {
+                return Err(Box::new(TraceError::Option {
+                    file: name.to_owned(),
+                    place: Place::Byte(0),
+                    option: "columns",
+                    problem: format!("has a meaning for format csv only, and the format given is {format}"),
+                }));
+            }
+            (None, None) if input.is_at_end()? => {
+                return Err(Box::new(empty(&input, 0)));
+            }
+            (None, None) => TraceFormat::detect(&mut input)?,
+        };
+        let parser = (format.entry().build)(&mut input, options)?;
+        Ok(Self {
+            input,
+            parser,
+            format,
+            skip_bad: options.skip_bad,
+            skipped: 0,
+            suspect: 0,
+            other: 0,
+            records: 0,
+            base_ns: 0,
+            last_ns: 0,
+            done: false,
+        })
+    }
+
+    /// The trace's format.
+    #[must_use]
+    pub const fn format(&self) -> TraceFormat {
+        self.format
+    }
+
+    /// Bytes in a sector of this trace.
+    #[must_use]
+    pub fn sector_bytes(&self) -> u32 {
+        self.parser.sector_bytes()
+    }
+
+    /// Whether its records carry arrival times.
+    #[must_use]
+    pub fn has_times(&self) -> bool {
+        self.parser.has_times()
+    }
+
+    /// Bad records skipped so far, as [`TraceOptions::skip_bad`] allows.
+    #[must_use]
+    pub const fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Records left out so far because the trace itself marks them as unreliable (HP SRT).
+    #[must_use]
+    pub const fn suspect(&self) -> u64 {
+        self.suspect
+    }
+
+    /// Well-formed records so far that are neither reads nor writes: discards, flushes, other events.
+    #[must_use]
+    pub const fn other(&self) -> u64 {
+        self.other
+    }
+
+    /// Requests given so far.
+    #[must_use]
+    pub const fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// The next request, or `None` at the end of the trace.
+    ///
+    /// # Errors
+    ///
+    /// A damaged stream, a bad record beyond [`TraceOptions::skip_bad`], or a trace that ends without any record.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "an error ends the trace, which `?` on this says and an iterator's item does not"
+    )]
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<TraceRecord>, TraceError> {
+        while !self.done {
+            match self.parser.next(&mut self.input) {
+                Ok(Some(Step::Request(record))) => match self.accept(record) {
+                    Ok(record) => return Ok(Some(record)),
+                    Err(fault) => self.tolerate(self.parser.place(&self.input), *fault)?,
+                },
+                Ok(Some(Step::Other)) => self.other += 1,
+                Ok(Some(Step::Suspect)) => self.suspect += 1,
+                Ok(None) => {
+                    self.done = true;
+                    if self.records == 0 {
+                        return Err(empty(&self.input, self.skipped));
+                    }
+                }
+                Err(Failure::Bad(place, fault)) => self.tolerate(place, *fault)?,
+                Err(Failure::Lost(place, fault)) => {
+                    self.done = true;
+                    let remedy = "what follows cannot be told apart: repair the trace, or name another `--format`";
+                    return Err(self.bad(place, *fault, remedy.to_owned()));
+                }
+                Err(Failure::Fatal(error)) => {
+                    self.done = true;
+                    return Err(*error);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Appends up to `count` requests to `batch`; fewer only at the end of the trace. Returns how many.
+    ///
+    /// # Errors
+    ///
+    /// As [`TraceReader::next`]; what came before the error is in `batch`.
+    pub fn read_batch(&mut self, count: usize, batch: &mut Vec<TraceRecord>) -> Result<usize, TraceError> {
+        for done in 0..count {
+            match self.next()? {
+                Some(record) => batch.push(record),
+                None => return Ok(done),
+            }
+        }
+        Ok(count)
+    }
+
+    /// Checks what must hold for a request of any format, and rebases its time.
+    #[inline]
+    fn accept(&mut self, mut record: TraceRecord) -> Result<TraceRecord, Box<Fault>> {
+        let time_ns = record.time.ns();
+        if record.bytes == 0 || record.offset_bytes.checked_add(record.bytes).is_none() || time_ns < self.last_ns {
+            return Err(self.refuse(&record));
+        }
+        if self.records == 0 {
+            self.base_ns = time_ns;
+        }
+        self.last_ns = time_ns;
+        self.records += 1;
+        record.time = Time::from_ns(time_ns - self.base_ns);
+        Ok(record)
+    }
+
+    /// Why [`TraceReader::accept`] refuses a record.
+    #[cold]
+    fn refuse(&self, record: &TraceRecord) -> Box<Fault> {
+        if record.bytes == 0 {
+            return Fault::new("bytes", "a length of at least 1", "0 (a request of zero length)");
+        }
+        if record.offset_bytes.checked_add(record.bytes).is_none() {
+            let found = format!("offset {} plus length {}", record.offset_bytes, record.bytes);
+            return Fault::new("offset", "a request that ends within 2^64 bytes", found);
+        }
+        let back_ns = self.last_ns - record.time.ns();
+        Fault::new(
+            "time",
+            "a time not before that of the record above",
+            format!("one {back_ns} ns earlier (time runs backwards; sorting the trace by time would help)"),
+        )
+    }
+
+    /// Counts a bad record, or makes it an error when there have been enough.
+    #[cold]
+    fn tolerate(&mut self, place: Place, fault: Fault) -> Result<(), TraceError> {
+        if self.skipped < self.skip_bad {
+            self.skipped += 1;
+            return Ok(());
+        }
+        self.done = true;
+        let remedy = if self.skipped == 0 {
+            "repair the record, tolerate N such records with `--skip-bad N`, or name another `--format`".to_owned()
+        } else {
+            format!("this is bad record {} and `--skip-bad {}` tolerates no more", self.skipped + 1, self.skip_bad)
+        };
+        Err(self.bad(place, fault, remedy))
+    }
+
+    fn bad(&self, place: Place, fault: Fault, remedy: String) -> TraceError {
+        TraceError::BadRecord(Box::new(BadRecord {
+            file: self.input.name().to_owned(),
+            place,
+            format: self.format,
+            field: fault.field,
+            expected: fault.expected,
+            found: fault.found,
+            remedy,
+        }))
+    }
+}
+
+impl Iterator for TraceReader {
+    type Item = Result<TraceRecord, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Self::next(self).transpose()
+    }
+}
+
+/// The error of a trace that ends where `input` stands, without a record.
+fn empty(input: &Input, skipped: u64) -> TraceError {
+    TraceError::Empty { file: input.name().to_owned(), place: Place::Byte(input.offset()), skipped }
+}

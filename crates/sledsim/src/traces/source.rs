@@ -1,0 +1,220 @@
+//! Where the bytes come from: a buffered, transparently decompressed stream that knows its offset and line number.
+
+use std::io::{self, BufReader, Cursor, Read};
+
+use super::error::{Failure, Fault, Place, TraceError};
+
+/// Size of the window on the content; also how much of it detection may look at.
+const WINDOW_BYTES: usize = 256 * 1024;
+/// The longest line accepted. Longer ones are binary data or damage.
+pub(super) const LONGEST_LINE_BYTES: usize = 64 * 1024;
+/// Memory the xz decoder may use: what `xz -9` needs (65 MiB), four times over.
+const XZ_MEMORY_BYTES: u64 = 256 << 20;
+
+/// How a stream is compressed, told by its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compression {
+    /// Not at all.
+    None,
+    /// RFC 1952, one or several members.
+    Gzip,
+    /// RFC 8878, one or several frames.
+    Zstd,
+    /// bzip2, one or several streams.
+    Bzip2,
+    /// xz, one or several streams.
+    Xz,
+}
+
+impl Compression {
+    /// Told by magic bytes.
+    fn of(magic: &[u8]) -> Self {
+        match magic {
+            [0x1f, 0x8b, 8, ..] => Self::Gzip,
+            // A data frame, or a skippable frame before one.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..] => Self::Bzip2,
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
+            _ => Self::None,
+        }
+    }
+
+    /// What reading such a stream is called in a message.
+    const fn action(self) -> &'static str {
+        match self {
+            Self::None => "read",
+            Self::Gzip => "decompress (gzip)",
+            Self::Zstd => "decompress (zstd)",
+            Self::Bzip2 => "decompress (bzip2)",
+            Self::Xz => "decompress (xz)",
+        }
+    }
+
+    /// The stream's content.
+    fn decode(self, raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+        let buffered = BufReader::with_capacity(WINDOW_BYTES, raw);
+        Ok(match self {
+            Self::None => buffered.into_inner(),
+            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered)),
+            Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(buffered)?),
+            Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered)),
+            Self::Xz => {
+                let stream =
+                    liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY_BYTES, liblzma::stream::CONCATENATED)
+                        .map_err(io::Error::other)?;
+                Box::new(liblzma::bufread::XzDecoder::new_stream(buffered, stream))
+            }
+        })
+    }
+}
+
+/// The content of a trace: a window that moves over the decompressed bytes, in constant memory.
+pub(super) struct Input {
+    name: String,
+    reader: Box<dyn Read + Send>,
+    compression: Compression,
+    window: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Offset in the content of `window[start]`.
+    offset: u64,
+    /// Lines handed out.
+    line: u64,
+    ended: bool,
+}
+
+impl Input {
+    /// Begins to read `raw`, called `name` in messages.
+    pub fn new(name: String, mut raw: Box<dyn Read + Send>) -> Result<Self, Box<TraceError>> {
+        let failed = |name: &str, action: &str, source| {
+            Box::new(TraceError::Io { file: name.to_owned(), place: Place::Byte(0), action: action.to_owned(), source })
+        };
+        let mut magic = Vec::with_capacity(6);
+        raw.by_ref().take(6).read_to_end(&mut magic).map_err(|source| failed(&name, "read", source))?;
+        let compression = Compression::of(&magic);
+        let whole = Box::new(Cursor::new(magic).chain(raw));
+        let reader = compression.decode(whole).map_err(|source| failed(&name, compression.action(), source))?;
+        Ok(Self {
+            name,
+            reader,
+            compression,
+            window: vec![0; WINDOW_BYTES],
+            start: 0,
+            end: 0,
+            offset: 0,
+            line: 0,
+            ended: false,
+        })
+    }
+
+    /// The trace's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Offset in the content of the next byte to be handed out.
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Number of the line handed out last, from 1.
+    pub const fn line_number(&self) -> u64 {
+        self.line
+    }
+
+    /// An error of the stream itself.
+    fn failed(&self, source: io::Error) -> Box<TraceError> {
+        Box::new(TraceError::Io {
+            file: self.name.clone(),
+            place: Place::Byte(self.offset + (self.end - self.start) as u64),
+            action: self.compression.action().to_owned(),
+            source,
+        })
+    }
+
+    /// Brings more content into the window; false at the end of it, or when the window is full.
+    fn fill(&mut self) -> Result<bool, Box<TraceError>> {
+        if self.ended {
+            return Ok(false);
+        }
+        if self.start > 0 {
+            self.window.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.end == self.window.len() {
+            return Ok(false);
+        }
+        loop {
+            match self.reader.read(&mut self.window[self.end..]) {
+                Ok(0) => {
+                    self.ended = true;
+                    return Ok(false);
+                }
+                Ok(read) => {
+                    self.end += read;
+                    return Ok(true);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failed(error)),
+            }
+        }
+    }
+
+    /// Up to `wanted` bytes from here (fewer at the end of the content), without moving on.
+    #[inline]
+    pub fn peek(&mut self, wanted: usize) -> Result<&[u8], Box<TraceError>> {
+        while self.end - self.start < wanted {
+            if !self.fill()? {
+                break;
+            }
+        }
+        Ok(&self.window[self.start..self.end.min(self.start + wanted)])
+    }
+
+    /// Moves on by `count` bytes that [`Input::peek`] has shown.
+    #[inline]
+    pub fn skip(&mut self, count: usize) {
+        let count = count.min(self.end - self.start);
+        self.start += count;
+        self.offset += count as u64;
+    }
+
+    /// The next line, without its end (LF or CR LF); `None` at the end of the content.
+    #[inline]
+    pub fn line(&mut self) -> Result<Option<&[u8]>, Failure> {
+        if self.offset == 0 && self.peek(3)? == b"\xef\xbb\xbf" {
+            // The byte order mark that some editors write is no part of the first field.
+            self.skip(3);
+        }
+        let mut searched = 0;
+        let length = loop {
+            let unread = &self.window[self.start..self.end];
+            if let Some(at) = unread[searched..].iter().position(|&byte| byte == b'\n') {
+                break searched + at;
+            }
+            searched = unread.len();
+            if searched > LONGEST_LINE_BYTES {
+                let expected = format!("a line end within {LONGEST_LINE_BYTES} bytes");
+                let fault = Fault::text("line", expected, unread);
+                return Err(Failure::Lost(Place::Line(self.line + 1), fault));
+            }
+            if !self.fill()? {
+                if searched == 0 {
+                    return Ok(None);
+                }
+                break searched;
+            }
+        };
+        let begin = self.start;
+        self.line += 1;
+        self.skip(length + 1);
+        let line = &self.window[begin..begin + length];
+        Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
+    }
+
+    /// Whether nothing is left to read.
+    pub fn is_at_end(&mut self) -> Result<bool, Box<TraceError>> {
+        Ok(self.peek(1)?.is_empty())
+    }
+}

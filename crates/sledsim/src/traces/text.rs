@@ -1,0 +1,276 @@
+//! Pieces that the readers of text formats share: splitting a line, and numbers, times and operations in it.
+
+use std::borrow::Cow;
+
+use super::error::{Failure, Fault, Parsed, Place};
+use super::source::Input;
+use super::{RecordParser, Step};
+use crate::request::Op;
+
+/// A format in which every line stands alone.
+pub(super) trait LineParser: Send {
+    /// What a line that is not blank says.
+    fn line(&mut self, line: &[u8]) -> Parsed<Step>;
+
+    /// Bytes in a sector of this trace.
+    fn sector_bytes(&self) -> u32 {
+        super::DEFAULT_SECTOR_BYTES
+    }
+
+    /// Whether its records carry times.
+    fn has_times(&self) -> bool {
+        true
+    }
+}
+
+/// A [`LineParser`] applied to a content.
+pub(super) struct Lines<P>(pub P);
+
+impl<P: LineParser> RecordParser for Lines<P> {
+    #[inline]
+    fn next(&mut self, input: &mut Input) -> Result<Option<Step>, Failure> {
+        loop {
+            let Some(line) = input.line()? else { return Ok(None) };
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            return match self.0.line(line) {
+                Ok(step) => Ok(Some(step)),
+                Err(fault) => Err(Failure::Bad(Place::Line(input.line_number()), fault)),
+            };
+        }
+    }
+
+    fn place(&self, input: &Input) -> Place {
+        Place::Line(input.line_number())
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.0.sector_bytes()
+    }
+
+    fn has_times(&self) -> bool {
+        self.0.has_times()
+    }
+}
+
+/// The fields of a line, up to `N` of them, and how many there are in all.
+pub(super) fn split<'a, const N: usize>(parts: impl Iterator<Item = &'a [u8]>) -> ([&'a [u8]; N], usize) {
+    let mut fields: [&[u8]; N] = [&[]; N];
+    let mut count = 0;
+    for part in parts {
+        if let Some(field) = fields.get_mut(count) {
+            *field = part;
+        }
+        count += 1;
+    }
+    (fields, count)
+}
+
+/// The words of a line, separated by blanks.
+#[inline]
+pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
+    line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())
+}
+
+/// Exactly `N` words, which `shape` describes.
+#[inline]
+pub(super) fn exact_words<'a, const N: usize>(line: &'a [u8], shape: &'static str) -> Parsed<[&'a [u8]; N]> {
+    let (fields, count) = split::<N>(words(line));
+    if count == N {
+        Ok(fields)
+    } else {
+        Err(wrong_count(count, N, shape, line))
+    }
+}
+
+/// The fault of a line with the wrong number of fields.
+#[cold]
+pub(super) fn wrong_count(count: usize, wanted: usize, shape: &'static str, line: &[u8]) -> Box<Fault> {
+    let found = format!("{count} fields in {}", super::error::excerpt(line));
+    Fault::new("line", format!("{wanted} fields `{shape}`"), found)
+}
+
+/// An unsigned decimal integer.
+#[inline]
+pub(super) fn uint(field: &'static str, text: &[u8]) -> Parsed<u64> {
+    digits(text).ok_or_else(|| Fault::text(field, "an unsigned integer below 2^64", text))
+}
+
+/// An unsigned decimal integer that fits a device number.
+#[inline]
+pub(super) fn uint32(field: &'static str, text: &[u8]) -> Parsed<u32> {
+    digits(text)
+        .and_then(|value| u32::try_from(value).ok())
+        .ok_or_else(|| Fault::text(field, "an unsigned integer below 2^32", text))
+}
+
+/// The value of a non-empty run of digits; `None` for anything else or when it does not fit.
+#[inline]
+pub(super) fn digits(text: &[u8]) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    let mut value = 0_u64;
+    for &byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(value)
+}
+
+/// `count` sectors in bytes.
+#[inline]
+pub(super) fn sectors_to_bytes(field: impl Into<Cow<'static, str>>, count: u64, sector_bytes: u32) -> Parsed<u64> {
+    count.checked_mul(u64::from(sector_bytes)).ok_or_else(|| {
+        Fault::new(field, format!("sectors of {sector_bytes} bytes within 2^64 bytes"), count.to_string())
+    })
+}
+
+/// Unit of a time in a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Nanoseconds.
+    Ns,
+    /// Ticks of 100 ns, as Windows counts them.
+    Filetime,
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    Ms,
+    /// Seconds.
+    S,
+}
+
+impl TimeUnit {
+    /// Decimal digits between this unit and the nanosecond.
+    const fn digits(self) -> u32 {
+        match self {
+            Self::Ns => 0,
+            Self::Filetime => 2,
+            Self::Us => 3,
+            Self::Ms => 6,
+            Self::S => 9,
+        }
+    }
+
+    /// What a time in this unit should look like.
+    const fn expected(self) -> &'static str {
+        match self {
+            Self::Ns => "a non-negative time in ns, below 584 years",
+            Self::Filetime => "a non-negative time in ticks of 100 ns, below 584 years",
+            Self::Us => "a non-negative time in us, below 584 years",
+            Self::Ms => "a non-negative time in ms, below 584 years",
+            Self::S => "a non-negative time in s, below 584 years",
+        }
+    }
+}
+
+impl std::str::FromStr for TimeUnit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "ns" => Ok(Self::Ns),
+            "filetime" => Ok(Self::Filetime),
+            "us" => Ok(Self::Us),
+            "ms" => Ok(Self::Ms),
+            "s" => Ok(Self::S),
+            _ => Err(format!("unknown time unit {text:?}; the units are: ns, us, ms, s, filetime")),
+        }
+    }
+}
+
+/// A non-negative decimal time in `unit`, to the nearest nanosecond. Exact: no floating point unless the text has an
+/// exponent.
+#[inline]
+pub(super) fn time_ns(field: impl Into<Cow<'static, str>>, text: &[u8], unit: TimeUnit) -> Parsed<u64> {
+    decimal(text, unit.digits()).ok_or_else(|| Fault::text(field, unit.expected(), text))
+}
+
+/// The decimal number `text` times ten to the `shift`, rounded half up; `None` if it is no such number.
+#[inline]
+fn decimal(text: &[u8], shift: u32) -> Option<u64> {
+    if text.iter().any(|byte| matches!(byte, b'e' | b'E')) {
+        return exponential(text, shift);
+    }
+    let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
+    let whole = digits(&text[..point])?;
+    let fraction = text.get(point + 1..).unwrap_or(&[]);
+    let mut value = whole.checked_mul(10_u64.pow(shift))?;
+    let mut weight = 10_u64.pow(shift);
+    for (index, &byte) in fraction.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        if index < shift as usize {
+            weight /= 10;
+            value = value.checked_add(weight * u64::from(digit))?;
+        } else if index == shift as usize && digit >= 5 {
+            value = value.checked_add(1)?;
+        }
+    }
+    Some(value)
+}
+
+/// As [`decimal`], for numbers such as `1e-05` that data-frame libraries write.
+#[cold]
+fn exponential(text: &[u8], shift: u32) -> Option<u64> {
+    if !text.first().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    let scaled = value * 10_u64.pow(shift) as f64;
+    // Above 2^53 a floating-point number no longer holds every integer.
+    (scaled.is_finite() && (0.0..9e15).contains(&scaled)).then_some((scaled + 0.5) as u64)
+}
+
+/// `R`, `W`, `read`, `write` in any case.
+#[inline]
+pub(super) fn operation(field: impl Into<Cow<'static, str>>, text: &[u8]) -> Parsed<Op> {
+    match text {
+        [b'R' | b'r'] => Ok(Op::Read),
+        [b'W' | b'w'] => Ok(Op::Write),
+        _ if text.eq_ignore_ascii_case(b"read") => Ok(Op::Read),
+        _ if text.eq_ignore_ascii_case(b"write") => Ok(Op::Write),
+        _ => Err(Fault::text(field, "R, W, read or write", text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact_and_round_half_up() {
+        assert_eq!(decimal(b"1.5", 9), Some(1_500_000_000));
+        assert_eq!(decimal(b"0.0000000014", 9), Some(1));
+        assert_eq!(decimal(b"0.0000000015", 9), Some(2));
+        assert_eq!(decimal(b"17403.764668", 3), Some(17_403_765));
+        assert_eq!(decimal(b"7.", 0), Some(7));
+        assert_eq!(decimal(b"1e-05", 9), Some(10_000));
+        assert_eq!(decimal(b"18446744073.709551615", 9), Some(u64::MAX));
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in
+            [&b""[..], b".5", b"-1", b"+1", b"1.2.3", b"nan", b"inf", b"1e", b"e5", b"1e400", b"18446744073.709551616"]
+        {
+            assert_eq!(decimal(text, 9), None, "{}", text.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn integers_overflow_into_faults() {
+        assert_eq!(digits(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(digits(b"18446744073709551616"), None);
+        assert_eq!(digits(b""), None);
+        assert_eq!(digits(b"1a"), None);
+        assert!(uint32("device", b"4294967296").is_err());
+    }
+}

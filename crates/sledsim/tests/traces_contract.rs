@@ -1,0 +1,300 @@
+//! What holds for every trace format, whichever it is.
+
+use std::io::{Cursor, Read, Write};
+
+use sledsim::request::Flags;
+use sledsim::time::Time;
+use sledsim::traces::{convert, Place, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceReader, TraceRecord};
+
+/// Everything in `content`, and the reader at its end.
+fn read_as(content: &[u8], options: &TraceOptions) -> Result<(Vec<TraceRecord>, TraceReader), TraceError> {
+    let mut reader = TraceReader::from_reader("made", Box::new(Cursor::new(content.to_vec())), options)?;
+    let mut records = Vec::new();
+    while let Some(record) = reader.next()? {
+        records.push(record);
+    }
+    Ok((records, reader))
+}
+
+/// The records of a content whose format is to be detected.
+fn read(content: &[u8]) -> Vec<TraceRecord> {
+    read_as(content, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}")).0
+}
+
+fn is_binary(format: TraceFormat) -> bool {
+    matches!(format, TraceFormat::HpSrt | TraceFormat::Vscsi)
+}
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn bzip2(content: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn xz(content: &[u8]) -> Vec<u8> {
+    let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(content: &[u8]) -> Vec<u8> {
+    ::zstd::encode_all(content, 3).unwrap()
+}
+
+/// A named way to compress.
+type Compressor = (&'static str, fn(&[u8]) -> Vec<u8>);
+const COMPRESSORS: [Compressor; 4] = [("gz", gzip), ("bz2", bzip2), ("xz", xz), ("zst", zstd)];
+
+#[test]
+fn names_are_kebab_case_unique_and_parse_back() {
+    for (index, format) in TraceFormat::ALL.iter().enumerate() {
+        let name = format.name();
+        assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{name}");
+        assert_eq!(name.parse::<TraceFormat>().unwrap(), *format);
+        assert!(!format.description().is_empty());
+        assert!(TraceFormat::ALL[..index].iter().all(|other| other.name() != name));
+    }
+    assert!("no-such".parse::<TraceFormat>().is_err());
+}
+
+#[test]
+fn every_example_is_recognised_and_begins_at_zero() {
+    for &format in TraceFormat::ALL {
+        let (records, reader) = read_as(format.example(), &TraceOptions::default()).unwrap();
+        assert_eq!(reader.format(), format);
+        assert_eq!(reader.has_times(), format.has_times());
+        assert_eq!((records.len(), reader.records()), (3, 3), "{format}");
+        assert_eq!(records[0].time, Time::ZERO);
+        assert!(records.windows(2).all(|pair| pair[0].time <= pair[1].time));
+        assert_eq!(records[2].time > Time::ZERO, format.has_times(), "{format}");
+        assert!(records.iter().all(|record| record.bytes > 0));
+        assert_eq!(records.iter().all(|record| record.gap_ns.is_some()), format == TraceFormat::DisksimValidate);
+    }
+}
+
+#[test]
+fn naming_the_format_changes_nothing() {
+    for &format in TraceFormat::ALL {
+        let options = TraceOptions { format: Some(format), ..TraceOptions::default() };
+        assert_eq!(read_as(format.example(), &options).unwrap().0, read(format.example()));
+    }
+}
+
+#[test]
+fn every_compression_is_transparent_in_one_member_or_several() {
+    for &format in TraceFormat::ALL {
+        let example = format.example();
+        for (name, compress) in COMPRESSORS {
+            assert_eq!(read(&compress(example)), read(example), "{format} {name}");
+            let (left, right) = example.split_at(example.len() / 2);
+            let members = [compress(left), compress(right)].concat();
+            assert_eq!(read(&members), read(example), "{format} {name}, two members");
+        }
+    }
+}
+
+#[test]
+fn a_compressed_trace_that_is_cut_is_an_error() {
+    for &format in TraceFormat::ALL {
+        for (name, compress) in COMPRESSORS {
+            let whole = compress(format.example());
+            for length in 1..whole.len() {
+                let error = read_as(&whole[..length], &TraceOptions::default()).err();
+                let error = error.unwrap_or_else(|| panic!("{format} {name} cut after {length} bytes is accepted"));
+                assert!(error.place().is_some(), "{error}");
+            }
+        }
+    }
+}
+
+/// Gives one byte at a time, as a slow pipe does.
+struct Dribble(Cursor<Vec<u8>>);
+
+impl Read for Dribble {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let most = buffer.len().min(1);
+        self.0.read(&mut buffer[..most])
+    }
+}
+
+#[test]
+fn how_the_bytes_arrive_and_are_asked_for_does_not_matter() {
+    for &format in TraceFormat::ALL {
+        let content = format.example().to_vec();
+        let options = TraceOptions::default();
+        let slow = TraceReader::from_reader("slow", Box::new(Dribble(Cursor::new(content.clone()))), &options).unwrap();
+        let one_by_one: Vec<_> = slow.map(Result::unwrap).collect();
+        assert_eq!(one_by_one, read(&content));
+        let mut reader = TraceReader::from_reader("batched", Box::new(Cursor::new(content)), &options).unwrap();
+        let mut batch = Vec::new();
+        assert_eq!(reader.read_batch(2, &mut batch).unwrap(), 2);
+        assert_eq!(reader.read_batch(2, &mut batch).unwrap(), 1);
+        assert_eq!(reader.read_batch(2, &mut batch).unwrap(), 0);
+        assert_eq!(batch, one_by_one);
+    }
+}
+
+#[test]
+fn an_empty_trace_contains_no_records() {
+    let error = read_as(b"", &TraceOptions::default()).err().unwrap();
+    assert!(error.to_string().contains("contains no records"), "{error}");
+    for &format in TraceFormat::ALL {
+        let options = TraceOptions { format: Some(format), ..TraceOptions::default() };
+        let error = read_as(b"", &options).err().unwrap();
+        assert!(error.place().is_some(), "{error}");
+    }
+    let header_only = read_as(b"t_ns,device,offset_bytes,bytes,op\n", &TraceOptions::default()).err().unwrap();
+    assert!(header_only.to_string().contains("contains no records"), "{header_only}");
+}
+
+#[test]
+fn unknown_content_lists_the_formats() {
+    for content in [&b"once upon a time\nthere was a disk\n"[..], &[0xee; 5000], b"\n\n\n", b"1 2 3"] {
+        let message = read_as(content, &TraceOptions::default()).err().unwrap().to_string();
+        assert!(message.contains("--format"), "{message}");
+        assert!(TraceFormat::ALL.iter().all(|format| message.contains(format.name())), "{message}");
+    }
+}
+
+#[test]
+fn a_bad_line_is_an_error_with_its_place_or_is_skipped_and_counted() {
+    for &format in TraceFormat::ALL.iter().filter(|format| !is_binary(**format)) {
+        let mut content = format.example().to_vec();
+        let last = content[..content.len() - 1].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
+        let lines = content[..last].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        content.splice(last..last, b"?? damaged ??\n".iter().copied());
+        let error = read_as(&content, &TraceOptions::default()).err().unwrap();
+        assert_eq!(error.place(), Some(Place::Line(lines + 1)), "{error}");
+        assert!(error.to_string().contains("--skip-bad"), "{error}");
+        let tolerant = TraceOptions { skip_bad: 1, ..TraceOptions::default() };
+        let (records, reader) = read_as(&content, &tolerant).unwrap();
+        assert_eq!((records, reader.skipped()), (read(format.example()), 1), "{format}");
+    }
+}
+
+#[test]
+fn a_cut_last_binary_record_is_an_error_with_its_offset() {
+    for &format in TraceFormat::ALL.iter().filter(|format| is_binary(**format)) {
+        let example = format.example();
+        let error = read_as(&example[..example.len() - 1], &TraceOptions::default()).err().unwrap();
+        let Some(Place::Byte(offset)) = error.place() else { panic!("{error}") };
+        assert!(offset > 0 && error.to_string().contains("before the end"), "{error}");
+    }
+}
+
+#[test]
+fn another_format_in_the_middle_is_an_error_with_its_line() {
+    let mixed = [TraceFormat::Mqsim.example(), TraceFormat::Spc.example()].concat();
+    let options = TraceOptions { format: Some(TraceFormat::Mqsim), ..TraceOptions::default() };
+    assert_eq!(read_as(&mixed, &options).err().unwrap().place(), Some(Place::Line(4)));
+    // Past the lines that detection looks at.
+    let long = [TraceFormat::Arc.example().repeat(10), TraceFormat::Mqsim.example().to_vec()].concat();
+    assert_eq!(read_as(&long, &TraceOptions::default()).err().unwrap().place(), Some(Place::Line(31)));
+}
+
+#[test]
+fn zero_length_and_backward_time_are_errors_or_counted() {
+    let zero = b"1 0 8 8 1\n2 0 8 0 1\n3 0 8 8 1\n";
+    let error = read_as(zero, &TraceOptions::default()).err().unwrap();
+    assert!(error.place() == Some(Place::Line(2)) && error.to_string().contains("zero length"), "{error}");
+    let backward = b"5 0 8 8 1\n4 0 8 8 1\n6 0 8 8 1\n";
+    let error = read_as(backward, &TraceOptions::default()).err().unwrap();
+    assert!(error.place() == Some(Place::Line(2)) && error.to_string().contains("runs backwards"), "{error}");
+    let beyond = b"5 0 36028797018963967 2 1\n";
+    let error = read_as(beyond, &TraceOptions::default()).err().unwrap();
+    assert!(error.to_string().contains("2^64"), "{error}");
+    let tolerant = TraceOptions { skip_bad: 1, ..TraceOptions::default() };
+    for content in [&zero[..], backward] {
+        let (records, reader) = read_as(content, &tolerant).unwrap();
+        assert_eq!((records.len(), reader.skipped()), (2, 1));
+    }
+    let twice = b"1 0 8 8 1\n2 0 8 0 1\n3 0 8 0 1\n";
+    let error = read_as(twice, &tolerant).err().unwrap();
+    assert!(error.place() == Some(Place::Line(3)) && error.to_string().contains("bad record 2"), "{error}");
+}
+
+#[test]
+fn line_ends_blank_lines_and_byte_order_marks_do_not_matter() {
+    for &format in TraceFormat::ALL.iter().filter(|format| !is_binary(**format)) {
+        let text = std::str::from_utf8(format.example()).unwrap();
+        let expected = read(format.example());
+        assert_eq!(read(text.trim_end().as_bytes()), expected, "{format}, no last line end");
+        assert_eq!(read(text.replace('\n', "\r\n").as_bytes()), expected, "{format}, CR LF");
+        assert_eq!(read(format!("\u{feff}{text}\n\n").as_bytes()), expected, "{format}, byte order mark");
+    }
+}
+
+#[test]
+fn a_line_without_end_is_refused_in_bounded_memory() {
+    let endless = [&b"1 0 8 8 1\n"[..], &vec![b'7'; 1 << 20]].concat();
+    let error = read_as(&endless, &TraceOptions::default()).err().unwrap();
+    assert_eq!(error.place(), Some(Place::Line(2)), "{error}");
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused() {
+    let zero = TraceOptions { sector_bytes: Some(0), ..TraceOptions::default() };
+    assert!(matches!(read_as(b"1 0 8 8 1\n", &zero), Err(TraceError::Option { option: "sector_bytes", .. })));
+    let larger = TraceOptions { sector_bytes: Some(4096), ..TraceOptions::default() };
+    assert_eq!(read_as(b"1 0 8 8 1\n", &larger).unwrap().0[0].offset_bytes, 8 * 4096);
+}
+
+#[test]
+fn converting_keeps_every_request() {
+    let folder = tempfile::tempdir().unwrap();
+    for &format in TraceFormat::ALL {
+        let from = folder.path().join(format!("{format}.trace"));
+        std::fs::write(&from, format.example()).unwrap();
+        let expected: Vec<_> = read(format.example())
+            .into_iter()
+            .map(|record| TraceRecord { flags: Flags::NONE, service_ns: None, gap_ns: None, ..record })
+            .collect();
+        for target in [TraceFormat::Csv, TraceFormat::Mqsim, TraceFormat::DisksimAscii] {
+            for suffix in ["txt", "gz", "bz2", "xz", "zst"] {
+                let to = folder.path().join(format!("to.{suffix}"));
+                let written = convert(&from, &TraceOptions::default(), &to, target);
+                let unaligned = expected.iter().any(|record| (record.offset_bytes | record.bytes) % 512 != 0);
+                if unaligned && target != TraceFormat::Csv {
+                    assert!(matches!(written, Err(TraceError::Inexpressible { .. })), "{format} to {target}");
+                    continue;
+                }
+                assert_eq!(written.unwrap(), 3);
+                let content = std::fs::read(&to).unwrap();
+                assert_eq!(content.starts_with(b"t_ns"), suffix == "txt" && target == TraceFormat::Csv);
+                assert_eq!(read(&content), expected, "{format} to {target}.{suffix}");
+            }
+        }
+    }
+    let partial = std::fs::read_dir(folder.path())
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|suffix| suffix == "partial"));
+    assert_eq!(partial.count(), 0, "a half-written trace was left behind");
+    let refused = convert(&folder.path().join("csv.trace"), &TraceOptions::default(), folder.path(), TraceFormat::Msr);
+    assert!(refused.err().unwrap().to_string().contains("cannot be written"));
+}
+
+#[test]
+fn information_serialises_with_units_in_its_keys() {
+    for &format in TraceFormat::ALL {
+        let reader =
+            TraceReader::from_reader("made", Box::new(Cursor::new(format.example())), &TraceOptions::default())
+                .unwrap();
+        let info = serde_json::to_value(TraceInfo::of(reader).unwrap()).unwrap();
+        assert_eq!(info["format"], format.name());
+        for key in ["duration_s", "mean_bytes", "min_offset_bytes", "read_share", "devices"] {
+            assert!(info[key].is_number(), "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = TraceReader::open(std::path::Path::new("no/such.trace"), &TraceOptions::default()).err().unwrap();
+    assert!(error.to_string().starts_with("no/such.trace"), "{error}");
+}
