@@ -5,7 +5,8 @@ use sledsim::workloads::{Distribution, WeightedValue};
 
 const SAMPLES: usize = 1_000_000;
 
-/// One of each kind; parameters for which the fourth moment, and so the error of the sample variance, is finite and modest.
+/// One of each kind; parameters for which the fourth moment, and so the error of the sample variance, is finite and
+/// modest.
 fn distributions() -> Vec<Distribution> {
     let points = [(1.0, 2.0), (10.0, 1.0), (40.0, 0.5)].map(|(value, weight)| WeightedValue { value, weight });
     vec![

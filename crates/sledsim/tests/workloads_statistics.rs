@@ -43,8 +43,8 @@ fn popularity(location: LocationSpec, bins: usize, count: u32) -> Vec<u32> {
     counts
 }
 
-/// Asserts that counts agree with probabilities: chi-square below its mean plus four standard deviations, which a correct
-/// generator exceeds once in some thousand.
+/// Asserts that counts agree with probabilities: chi-square below its mean plus four standard deviations, which a
+/// correct generator exceeds once in some thousand.
 fn assert_fits(counts: &[u32], probabilities: &[f64]) {
     let total: u32 = counts.iter().sum();
     let chi_square: f64 = counts
@@ -90,8 +90,9 @@ fn renewal_arrivals_have_the_variability_of_their_distribution() {
 fn bursts_have_the_mean_and_variability_of_an_interrupted_poisson_process() {
     let (burst_ms, idle_ms, rate_per_s) = (10.0, 40.0, 1000.0);
     let (mean_ns, scv) = interarrival(ArrivalSpec::OnOff { burst_ms, idle_ms, rate_per_s }, 1_000_000);
-    // A = sum over a geometric number of idle times: E A = (1 + idle/burst) / rate. A. Kuczura, "The interrupted Poisson
-    // process as an overflow process", 1973: scv = 1 + 2 rate * off / (on + off)² with on = 1/idle, off = 1/burst.
+    // A = sum over a geometric number of idle times: E A = (1 + idle/burst) / rate. A. Kuczura, "The interrupted
+    // Poisson process as an overflow process", 1973: scv = 1 + 2 rate * off / (on + off)² with on = 1/idle, off =
+    // 1/burst.
     let (on, off) = (1.0 / idle_ms, 1.0 / burst_ms);
     let expected_scv = 1.0 + 2.0 * (rate_per_s * 1e-3) * off / (on + off).powi(2);
     // Each of the 100 000 bursts contributes an idle time: errors near 1/sqrt(100 000), times about 2 for the sum.

@@ -15,9 +15,9 @@ const UNIT_STEP: f64 = 1.0 / (1_u64 << 53) as f64;
 
 /// A stream of random numbers, determined by a seed and a name.
 ///
-/// The generator is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021).
-/// Its 256 bits of state are the first four outputs of SplitMix64 started at `mix(mix(seed) + fnv1a(name))`, where `mix`
-/// is SplitMix64's output function and `fnv1a` the 64-bit FNV-1a hash of the name's UTF-8 bytes.
+/// The generator is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021). Its 256
+/// bits of state are the first four outputs of SplitMix64 started at `mix(mix(seed) + fnv1a(name))`, where `mix` is
+/// SplitMix64's output function and `fnv1a` the 64-bit FNV-1a hash of the name's UTF-8 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
     generator: Xoshiro256PlusPlus,
@@ -164,8 +164,8 @@ const fn log_table() -> [(f64, f64); 1 << LOG_TABLE_BITS] {
 
 /// -ln(`n` / 2^53) for `n` from 1 to 2^53, to an absolute accuracy of 1e-15; never negative.
 ///
-/// More than twice as fast as a general logarithm, which arrivals would spend most of their time in: the mantissa is reduced by a table, the
-/// rest is a short series. Plain multiplications and additions give the same bits everywhere.
+/// More than twice as fast as a general logarithm, which would be most of the cost of an arrival: a table reduces the
+/// mantissa, the rest is a short series. Plain multiplications and additions give the same bits everywhere.
 #[inline]
 fn minus_log_unit(n: u64) -> f64 {
     let bits = (n as f64).to_bits();
@@ -204,6 +204,7 @@ fn ratio(x: f64, (numerator, denominator): &Rational) -> f64 {
     horner(numerator) / horner(denominator)
 }
 
+#[allow(clippy::excessive_precision, reason = "as published")]
 const CENTRE: Rational = (
     [
         2_509.080_928_730_122_672_7,
@@ -227,6 +228,7 @@ const CENTRE: Rational = (
     ],
 );
 
+#[allow(clippy::excessive_precision, reason = "as published")]
 const SHOULDER: Rational = (
     [
         7.745_450_142_783_414_076_4e-4,
@@ -250,6 +252,7 @@ const SHOULDER: Rational = (
     ],
 );
 
+#[allow(clippy::excessive_precision, reason = "as published")]
 const TAIL: Rational = (
     [
         2.010_334_399_292_288_132_65e-7,

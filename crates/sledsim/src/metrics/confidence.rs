@@ -46,10 +46,10 @@ pub enum NoInterval {
 
 /// Sums over consecutive batches of equal size, of which there are 64 to 128 once enough values have come.
 ///
-/// The interval is the classical one of batch means (A. M. Law, *Simulation Modeling and Analysis*, chapter 9): Student's t
-/// around the mean of all values. Batches are lengthened until von Neumann's test sees no correlation between neighbours
-/// (G. S. Fishman and L. S. Yarberry, "An implementation of the batch means method", 1997), and once more after that,
-/// as long as 20 remain.
+/// The interval is the classical one of batch means (A. M. Law, *Simulation Modeling and Analysis*, chapter 9):
+/// Student's t around the mean of all values. Batches are lengthened until von Neumann's test sees no correlation
+/// between neighbours (G. S. Fishman and L. S. Yarberry, "An implementation of the batch means method", 1997), and once
+/// more after that, as long as 20 remain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchMeans {
     /// Sums of the complete batches, ns.
@@ -169,8 +169,8 @@ fn is_uncorrelated(values: &[f64], lag_1: f64) -> bool {
 
 /// Half-width factor of a two-sided 95 % interval: the 0.975-quantile of Student's t for `degrees_of_freedom` >= 1.
 ///
-/// Inverts the finite series for the probability between -t and t (Abramowitz and Stegun, 26.7.3 and 26.7.4) by bisection
-/// in the angle atan(t / sqrt(degrees of freedom)).
+/// Inverts the finite series for the probability between -t and t (Abramowitz and Stegun, 26.7.3 and 26.7.4) by
+/// bisection in the angle atan(t / sqrt(degrees of freedom)).
 #[must_use]
 pub fn students_t_95(degrees_of_freedom: u32) -> f64 {
     /// From here on the normal distribution is within 1e-5.

@@ -10,8 +10,8 @@ const ROWS: usize = 64 - SUB_BITS as usize + 1;
 /// Counts of one row.
 type Row = [u64; SUB_BUCKETS as usize];
 
-/// Log-linear histogram of `u64` nanoseconds: 512 equal buckets in each octave, so a bucket is narrower than 0.2 % of its
-/// values, and values below 1024 ns have one bucket each.
+/// Log-linear histogram of `u64` nanoseconds: 512 equal buckets in each octave, so a bucket is narrower than 0.2 % of
+/// its values, and values below 1024 ns have one bucket each.
 ///
 /// The layout is that of HdrHistogram (G. Tene). Rows are allocated when first used: 4 KiB per octave seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,11 +82,11 @@ impl Histogram {
         self.rows.iter().flatten().flat_map(|row| row.iter()).sum()
     }
 
-    /// Estimates of the `ps`-quantiles, ns: the values of rank `ceil(p * count)` (at least 1) from below. `None` when the
-    /// histogram is empty. `ps` must not fall from one to the next; those outside 0 to 1 count as 0 or 1.
+    /// Estimates of the `ps`-quantiles, ns: the values of rank `ceil(p * count)` (at least 1) from below. `None` when
+    /// the histogram is empty. `ps` must not fall from one to the next; those outside 0 to 1 count as 0 or 1.
     ///
-    /// The values of a bucket are taken to be spread evenly over it, so an estimate lies in the same bucket as the value
-    /// of that rank: it is off by less than 1/512 of it, and exact below 1024 ns.
+    /// The values of a bucket are taken to be spread evenly over it, so an estimate lies in the same bucket as the
+    /// value of that rank: it is off by less than 1/512 of it, and exact below 1024 ns.
     #[must_use]
     pub fn quantiles_ns<const N: usize>(&self, ps: [f64; N]) -> Option<[f64; N]> {
         let total = self.count();
@@ -116,8 +116,8 @@ impl Histogram {
         self.quantiles_ns([p]).map(|[estimate]| estimate)
     }
 
-    /// Bins for plotting, `per_octave` (rounded up to a power of two, at most 512) to each octave from 512 ns on and to the
-    /// range below; from the first to the last that are not empty.
+    /// Bins for plotting, `per_octave` (rounded up to a power of two, at most 512) to each octave from 512 ns on and to
+    /// the range below; from the first to the last that are not empty.
     #[must_use]
     pub fn bins(&self, per_octave: u32) -> Bins {
         let per_octave = per_octave.clamp(1, SUB_BUCKETS as u32).next_power_of_two() as usize;

@@ -14,7 +14,8 @@ pub struct TimeAverage {
 }
 
 impl TimeAverage {
-    /// Books that the quantity is `value` from `now` on. `now` must not run backwards; an earlier one counts as the last.
+    /// Books that the quantity is `value` from `now` on. `now` must not run backwards; an earlier one counts as the
+    /// last.
     #[inline]
     pub fn set(&mut self, now: Time, value: u64) {
         let elapsed_ns = now.saturating_since(self.since);

@@ -4,8 +4,8 @@ use crate::engine::random::Stream;
 
 /// Draws an index with a probability proportional to its weight.
 ///
-/// The alias method of A. J. Walker in M. D. Vose's form ("A linear algorithm for generating random numbers with a given
-/// distribution", 1991): each column holds one item up to its threshold and another, its alias, above.
+/// The alias method of A. J. Walker in M. D. Vose's form ("A linear algorithm for generating random numbers with a
+/// given distribution", 1991): each column holds one item up to its threshold and another, its alias, above.
 #[derive(Clone, Debug)]
 pub(super) struct AliasTable {
     columns: Vec<Column>,

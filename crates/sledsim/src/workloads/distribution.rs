@@ -81,8 +81,8 @@ pub enum Distribution {
         #[schemars(range(min = 0.1, max = 100))]
         shape: f64,
     },
-    /// Pareto: the probability of a value above x falls as x to the power of minus the shape. The variance is infinite for
-    /// shapes up to 2.
+    /// Pareto: the probability of a value above x falls as x to the power of minus the shape. The variance is infinite
+    /// for shapes up to 2.
     Pareto {
         /// Mean.
         #[schemars(range(max = 1e15), extend("exclusiveMinimum" = 0))]
@@ -190,7 +190,8 @@ impl Distribution {
         }
     }
 
-    /// The squared coefficient of variation; infinite for a Pareto distribution of shape up to 2, and 0 for a mean of 0.
+    /// The squared coefficient of variation; infinite for a Pareto distribution of shape up to 2, and 0 for a mean of
+    /// 0.
     #[must_use]
     pub fn scv(&self) -> f64 {
         match *self {
@@ -315,7 +316,8 @@ impl Sampler {
     }
 }
 
-/// Sum of `k` exponentials of mean 1: minus the logarithm of a product of uniforms, taken before the product can underflow.
+/// Sum of `k` exponentials of mean 1: minus the logarithm of a product of uniforms, taken before the product can
+/// underflow.
 fn erlang(k: u32, stream: &mut Stream) -> f64 {
     /// 2^-53 to this power is still a normal number.
     const FACTORS: u32 = 16;

@@ -23,21 +23,21 @@ pub enum LocationSpec {
     },
     /// Each request starts where the previous one ended, from the last block of the range on to the first.
     Sequential {
-        /// Mean number of requests (geometric) until a new run starts anywhere; one endless run from the start of the range
-        /// when absent.
+        /// Mean number of requests (geometric) until a new run starts anywhere; one endless run from the start of the
+        /// range when absent.
         #[schemars(range(min = 1, max = 1e12))]
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run_requests: Option<f64>,
     },
-    /// A random walk: each request starts a random distance, up or down, from the end of the previous one. Steps beyond the
-    /// ends of the range are reflected.
+    /// A random walk: each request starts a random distance, up or down, from the end of the previous one. Steps beyond
+    /// the ends of the range are reflected.
     LocalWalk {
         /// Mean distance (exponential), bytes.
         #[schemars(range(min = 0, max = 1e15))]
         scale_bytes: f64,
     },
-    /// Equal regions, the k-th most popular with a probability proportional to k to the power of minus `exponent`; anywhere
-    /// within a region.
+    /// Equal regions, the k-th most popular with a probability proportional to k to the power of minus `exponent`;
+    /// anywhere within a region.
     Zipf {
         /// Skew: 0 is uniform.
         #[schemars(range(min = 0, max = 10))]
@@ -135,8 +135,8 @@ impl Extent {
         Ok(part)
     }
 
-    /// A position anywhere in this extent, so that `blocks` end before `limit`; the last such position before the extent if
-    /// there is none inside. There must be one.
+    /// A position anywhere in this extent, so that `blocks` end before `limit`; the last such position before the
+    /// extent if there is none inside. There must be one.
     #[inline]
     fn draw(self, blocks: u64, limit: u64, stream: &mut Stream) -> u64 {
         let last = limit - blocks;

@@ -14,14 +14,15 @@ use crate::service::Service;
 /// Largest device a workload can be made for, blocks: positions and distances stay far from overflow.
 const MAX_CAPACITY_BLOCKS: u64 = 1 << 60;
 
-/// A synthetic workload. Arrivals, sizes, locations and operations are independent of one another, and each has a random
-/// stream of its own.
+/// A synthetic workload. Arrivals, sizes, locations and operations are independent of one another, and each has a
+/// random stream of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyntheticSpec {
     /// When requests arrive.
     pub arrival: ArrivalSpec,
-    /// How long they are, bytes: rounded up to whole blocks, at least one block, at most the range of the device in use.
+    /// How long they are, bytes: rounded up to whole blocks, at least one block, at most the range of the device in
+    /// use.
     #[serde(default = "default_size_bytes")]
     pub size_bytes: Distribution,
     /// Where they go.
