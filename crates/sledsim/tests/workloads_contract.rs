@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use sledsim::devices::Service;
 use sledsim::request::{Op, Request};
+use sledsim::service::Service;
 use sledsim::time::Time;
 use sledsim::workloads::{
     ArrivalSpec, Distribution, HotSpot, LocationSpec, Next, RangeSpec, Synthetic, SyntheticSpec, WeightedValue,
