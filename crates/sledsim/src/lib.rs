@@ -7,6 +7,7 @@
 pub mod devices;
 pub mod engine;
 pub mod hierarchy;
+pub mod metrics;
 pub mod request;
 pub mod schedulers;
 pub mod service;

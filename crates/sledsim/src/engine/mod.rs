@@ -2,6 +2,7 @@
 
 pub mod component;
 pub mod queue;
+pub mod random;
 pub mod run;
 pub mod workload;
 

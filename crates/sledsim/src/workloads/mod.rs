@@ -1,3 +1,13 @@
 //! Workloads: generators and replay.
 
+mod alias;
+mod arrival;
+mod distribution;
+mod location;
+mod synthetic;
+
 pub use crate::engine::workload::{Next, Workload, WorkloadError};
+pub use arrival::ArrivalSpec;
+pub use distribution::{Distribution, Sampler, WeightedValue};
+pub use location::{HotSpot, LocationSpec};
+pub use synthetic::{RangeSpec, Synthetic, SyntheticSpec};

@@ -1,0 +1,287 @@
+//! Confidence intervals for the mean of a correlated sequence: batch means in constant memory.
+
+use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
+
+use crate::engine::random::normal_quantile;
+
+/// Batches kept at most; when they are full, neighbours are merged and the batch size doubles.
+const MAX_BATCHES: usize = 128;
+/// Fewest batches an interval rests on.
+const MIN_BATCHES: usize = 20;
+/// Fewest values in a batch an interval rests on.
+const MIN_BATCH_VALUES: u64 = 16;
+/// Level of the one-sided test for correlation between neighbouring batches.
+const CORRELATION_LEVEL: f64 = 0.05;
+
+/// A two-sided 95 % confidence interval, ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Lower end, ns. May be negative where the estimate is poor.
+    pub low_ns: f64,
+    /// Upper end, ns.
+    pub high_ns: f64,
+}
+
+/// Why a sequence has no confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum NoInterval {
+    /// Fewer values than 20 batches of 16.
+    #[error("{count} values are too few for a confidence interval: it takes 320")]
+    TooFew {
+        /// Number of values so far.
+        count: u64,
+    },
+    /// Long batches still resemble their neighbours, because the run is short or drifts.
+    #[error(
+        "batch means of {batch_values} values are still correlated (lag 1: {lag_1:.2}): the run is too short for a \
+         confidence interval, or the system is not in a steady state"
+    )]
+    Correlated {
+        /// Values in each of the longest batches that could be tested.
+        batch_values: u64,
+        /// Their lag-1 autocorrelation.
+        lag_1: f64,
+    },
+}
+
+/// Sums over consecutive batches of equal size, of which there are 64 to 128 once enough values have come.
+///
+/// The interval is the classical one of batch means (A. M. Law, *Simulation Modeling and Analysis*, chapter 9):
+/// Student's t around the mean of all values. Batches are lengthened until von Neumann's test sees no correlation
+/// between neighbours (G. S. Fishman and L. S. Yarberry, "An implementation of the batch means method", 1997), and once
+/// more after that, as long as 20 remain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchMeans {
+    /// Sums of the complete batches, ns.
+    sums: Vec<u128>,
+    batch_values: u64,
+    open_values: u64,
+    open_sum: u128,
+}
+
+impl Default for BatchMeans {
+    fn default() -> Self {
+        Self { sums: Vec::with_capacity(MAX_BATCHES), batch_values: 1, open_values: 0, open_sum: 0 }
+    }
+}
+
+impl BatchMeans {
+    /// Adds the next value of the sequence, ns.
+    #[inline]
+    pub fn record(&mut self, value_ns: u64) {
+        self.open_sum += u128::from(value_ns);
+        self.open_values += 1;
+        if self.open_values == self.batch_values {
+            self.close_batch();
+        }
+    }
+
+    fn close_batch(&mut self) {
+        self.sums.push(self.open_sum);
+        self.open_sum = 0;
+        self.open_values = 0;
+        if self.sums.len() == MAX_BATCHES {
+            for pair in 0..MAX_BATCHES / 2 {
+                self.sums[pair] = self.sums[2 * pair] + self.sums[2 * pair + 1];
+            }
+            self.sums.truncate(MAX_BATCHES / 2);
+            self.batch_values *= 2;
+        }
+    }
+
+    /// Number of values.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.sums.len() as u64 * self.batch_values + self.open_values
+    }
+
+    /// Mean of all values, ns; 0 without values.
+    #[must_use]
+    pub fn mean_ns(&self) -> f64 {
+        let sum = self.sums.iter().sum::<u128>() + self.open_sum;
+        sum as f64 / self.count().max(1) as f64
+    }
+
+    /// The 95 % confidence interval of the mean.
+    ///
+    /// # Errors
+    /// When the sequence is too short to tell.
+    pub fn interval95(&self) -> Result<Interval, NoInterval> {
+        let most_merged = self.sums.len() / MIN_BATCHES;
+        let mut merged = MIN_BATCH_VALUES.div_ceil(self.batch_values) as usize;
+        let mut verdict = NoInterval::TooFew { count: self.count() };
+        while merged <= most_merged {
+            let means = self.means_ns(merged);
+            let lag_1 = lag_1_autocorrelation(&means);
+            if is_uncorrelated(&means, lag_1) {
+                return Ok(self.interval_of(&self.means_ns((2 * merged).min(most_merged))));
+            }
+            verdict = NoInterval::Correlated { batch_values: self.batch_values * merged as u64, lag_1 };
+            merged *= 2;
+        }
+        Err(verdict)
+    }
+
+    /// Means of batches `merged` times as long as those kept, ns.
+    fn means_ns(&self, merged: usize) -> Vec<f64> {
+        let values = (self.batch_values * merged as u64) as f64;
+        self.sums.chunks_exact(merged).map(|sums| sums.iter().sum::<u128>() as f64 / values).collect()
+    }
+
+    fn interval_of(&self, means_ns: &[f64]) -> Interval {
+        let batches = means_ns.len() as f64;
+        let variance = squared_deviations(means_ns).1 / (batches - 1.0);
+        let half_width_ns = students_t_95(means_ns.len() as u32 - 1) * (variance / batches).sqrt();
+        let mean_ns = self.mean_ns();
+        Interval { low_ns: mean_ns - half_width_ns, high_ns: mean_ns + half_width_ns }
+    }
+}
+
+/// Mean of the values, and sum of their squared deviations from it.
+fn squared_deviations(values: &[f64]) -> (f64, f64) {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    (mean, values.iter().map(|value| (value - mean) * (value - mean)).sum())
+}
+
+/// Lag-1 autocorrelation; 0 for a constant sequence.
+fn lag_1_autocorrelation(values: &[f64]) -> f64 {
+    let (mean, squares) = squared_deviations(values);
+    let products: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    if squares == 0.0 {
+        0.0
+    } else {
+        products / squares
+    }
+}
+
+/// Von Neumann's test: whether independent values would show this much lag-1 autocorrelation with a probability above
+/// [`CORRELATION_LEVEL`].
+fn is_uncorrelated(values: &[f64], lag_1: f64) -> bool {
+    let (mean, squares) = squared_deviations(values);
+    if squares == 0.0 {
+        return true;
+    }
+    let n = values.len() as f64;
+    let ends = (values[0] - mean).powi(2) + (values[values.len() - 1] - mean).powi(2);
+    let statistic = ((n * n - 1.0) / (n - 2.0)).sqrt() * (lag_1 + ends / (2.0 * squares));
+    statistic < normal_quantile(1.0 - CORRELATION_LEVEL)
+}
+
+/// Half-width factor of a two-sided 95 % interval: the 0.975-quantile of Student's t for `degrees_of_freedom` >= 1.
+///
+/// Inverts the finite series for the probability between -t and t (Abramowitz and Stegun, 26.7.3 and 26.7.4) by
+/// bisection in the angle atan(t / sqrt(degrees of freedom)).
+#[must_use]
+pub fn students_t_95(degrees_of_freedom: u32) -> f64 {
+    /// From here on the normal distribution is within 1e-5.
+    const NORMAL_FROM: u32 = 250_000;
+    if degrees_of_freedom >= NORMAL_FROM {
+        return normal_quantile(0.975);
+    }
+    let degrees_of_freedom = degrees_of_freedom.max(1);
+    let (mut low, mut high) = (0.0, FRAC_PI_2);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if central_probability(middle, degrees_of_freedom) < 0.95 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    libm::tan(low) * f64::from(degrees_of_freedom).sqrt()
+}
+
+/// Probability that Student's t lies between -t and t, where `angle` is atan(t / sqrt(degrees of freedom)).
+fn central_probability(angle: f64, degrees_of_freedom: u32) -> f64 {
+    let (sine, cosine) = libm::sincos(angle);
+    let odd = degrees_of_freedom % 2 == 1;
+    let (mut term, mut sum) = if odd { (cosine, 0.0) } else { (1.0, 0.0) };
+    let mut power = if odd { 1 } else { 0 };
+    while power + 2 <= degrees_of_freedom {
+        sum += term;
+        power += 2;
+        term *= cosine * cosine * f64::from(power - 1) / f64::from(power);
+    }
+    if odd {
+        FRAC_2_PI * (angle + sine * sum)
+    } else {
+        sine * sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn students_t_matches_the_tables() {
+        // 0.975-quantiles from the usual printed tables, to their three decimals; the first is tan(0.475 pi).
+        let table = [
+            (1, 12.706),
+            (2, 4.303),
+            (3, 3.182),
+            (4, 2.776),
+            (5, 2.571),
+            (9, 2.262),
+            (10, 2.228),
+            (19, 2.093),
+            (20, 2.086),
+            (30, 2.042),
+            (31, 2.040),
+            (63, 1.998),
+            (120, 1.980),
+        ];
+        for (degrees_of_freedom, quantile) in table {
+            let found = students_t_95(degrees_of_freedom);
+            assert!((found - quantile).abs() <= 5.1e-4, "{degrees_of_freedom}: {found}, not {quantile}");
+        }
+        assert!((students_t_95(249_999) - students_t_95(250_000)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn students_t_agrees_with_its_asymptotic_expansion() {
+        // Abramowitz and Stegun 26.7.5; the first omitted term is below 1e-5 from 19 degrees of freedom on.
+        let x = normal_quantile(0.975);
+        for degrees_of_freedom in 19..200 {
+            let n = f64::from(degrees_of_freedom);
+            let g1 = (x.powi(3) + x) / 4.0;
+            let g2 = (5.0 * x.powi(5) + 16.0 * x.powi(3) + 3.0 * x) / 96.0;
+            let g3 = (3.0 * x.powi(7) + 19.0 * x.powi(5) + 17.0 * x.powi(3) - 15.0 * x) / 384.0;
+            let expansion = x + g1 / n + g2 / (n * n) + g3 / n.powi(3);
+            assert!((students_t_95(degrees_of_freedom) - expansion).abs() < 1e-4, "{degrees_of_freedom}");
+        }
+    }
+
+    #[test]
+    fn memory_stays_constant_and_nothing_is_lost() {
+        let mut batches = BatchMeans::default();
+        for value in 0..1_000_000 {
+            batches.record(value);
+            assert!(batches.sums.len() < MAX_BATCHES);
+        }
+        assert!(batches.sums.len() >= MAX_BATCHES / 2 - 1);
+        assert_eq!(batches.count(), 1_000_000);
+        assert_eq!(batches.mean_ns(), 499_999.5);
+    }
+
+    #[test]
+    fn short_and_drifting_sequences_get_a_reason() {
+        let mut batches = BatchMeans::default();
+        (0..319).for_each(|value| batches.record(value % 2));
+        assert_eq!(batches.interval95(), Err(NoInterval::TooFew { count: 319 }));
+        batches.record(1);
+        assert!(batches.interval95().is_ok());
+
+        let mut drifting = BatchMeans::default();
+        (0..100_000).for_each(|value| drifting.record(value));
+        let verdict = drifting.interval95();
+        assert!(matches!(verdict, Err(NoInterval::Correlated { lag_1, .. }) if lag_1 > 0.5), "{verdict:?}");
+    }
+
+    #[test]
+    fn a_constant_has_an_interval_of_no_width() {
+        let mut batches = BatchMeans::default();
+        (0..1000).for_each(|_| batches.record(42));
+        assert_eq!(batches.interval95(), Ok(Interval { low_ns: 42.0, high_ns: 42.0 }));
+    }
+}

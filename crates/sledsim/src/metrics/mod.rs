@@ -1,0 +1,10 @@
+//! Metrics: moments, histograms, confidence intervals, averages over time, and their summary.
+
+pub mod confidence;
+pub mod histogram;
+pub mod moments;
+mod summary;
+mod time_average;
+
+pub use summary::{Measure, Summary};
+pub use time_average::TimeAverage;

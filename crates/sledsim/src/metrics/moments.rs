@@ -1,0 +1,192 @@
+//! Count, mean, variance and extremes of integer nanoseconds, exactly.
+
+/// Running moments of a sequence of `u64` nanoseconds.
+///
+/// The sums are exact integers, so neither the order of the values nor the way they were merged shows in a result; only
+/// the last step, to `f64`, rounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moments {
+    count: u64,
+    /// Below 2^128, because there are fewer than 2^64 values below 2^64.
+    sum: u128,
+    squares: Wide,
+    min: u64,
+    max: u64,
+}
+
+/// A 192-bit unsigned integer: fewer than 2^64 squares below 2^128 can't overflow it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Wide {
+    high: u64,
+    low: u128,
+}
+
+impl Wide {
+    #[inline]
+    fn add(&mut self, term: u128) {
+        let (low, carry) = self.low.overflowing_add(term);
+        self.low = low;
+        self.high += u64::from(carry);
+    }
+
+    /// `factor * term`.
+    fn product(factor: u64, term: u128) -> Self {
+        let upper = u128::from(factor) * (term >> 64);
+        let mut product = Self { high: (upper >> 64) as u64, low: upper << 64 };
+        product.add(u128::from(factor) * u128::from(term as u64));
+        product
+    }
+
+    /// `self - other`, which must not be negative.
+    fn minus(self, other: Self) -> Self {
+        let (low, borrow) = self.low.overflowing_sub(other.low);
+        Self { high: self.high - other.high - u64::from(borrow), low }
+    }
+
+    fn to_f64(self) -> f64 {
+        // 2^128 is a power of two: the product is exact.
+        self.high as f64 * (u128::MAX as f64) + self.low as f64
+    }
+}
+
+impl Default for Moments {
+    fn default() -> Self {
+        Self { count: 0, sum: 0, squares: Wide::default(), min: u64::MAX, max: 0 }
+    }
+}
+
+impl Moments {
+    /// Adds a value in nanoseconds.
+    #[inline]
+    pub fn record(&mut self, value_ns: u64) {
+        self.count += 1;
+        self.sum += u128::from(value_ns);
+        self.squares.add(u128::from(value_ns) * u128::from(value_ns));
+        self.min = self.min.min(value_ns);
+        self.max = self.max.max(value_ns);
+    }
+
+    /// Adds everything `other` has seen.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares.add(other.squares.low);
+        self.squares.high += other.squares.high;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Number of values.
+    #[inline]
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Sum of the values, ns.
+    #[must_use]
+    pub const fn sum_ns(&self) -> u128 {
+        self.sum
+    }
+
+    /// Arithmetic mean, ns; 0 without values.
+    #[must_use]
+    pub fn mean_ns(&self) -> f64 {
+        if self.count == 0 {
+            return 0.0;
+        }
+        let count = u128::from(self.count);
+        (self.sum / count) as f64 + (self.sum % count) as f64 / self.count as f64
+    }
+
+    /// Unbiased sample variance (denominator n - 1), ns²; 0 with fewer than two values.
+    #[must_use]
+    pub fn variance_ns2(&self) -> f64 {
+        if self.count < 2 {
+            return 0.0;
+        }
+        // With sum = n q + r, the squared deviations from the integer q add up to squares - q (sum + r), an exact
+        // integer, and those from the mean q + r/n to r²/n less.
+        let count = u128::from(self.count);
+        let (quotient, remainder) = (self.sum / count, self.sum % count);
+        let about_quotient = self.squares.minus(Wide::product(quotient as u64, self.sum + remainder));
+        let correction = remainder as f64 * (remainder as f64 / self.count as f64);
+        (about_quotient.to_f64() - correction).max(0.0) / (self.count - 1) as f64
+    }
+
+    /// Sample standard deviation, ns.
+    #[must_use]
+    pub fn std_ns(&self) -> f64 {
+        self.variance_ns2().sqrt()
+    }
+
+    /// Squared coefficient of variation: variance / mean²; 0 when the mean is 0.
+    #[must_use]
+    pub fn scv(&self) -> f64 {
+        let mean = self.mean_ns();
+        if mean == 0.0 {
+            return 0.0;
+        }
+        self.variance_ns2() / (mean * mean)
+    }
+
+    /// Smallest value, ns.
+    #[must_use]
+    pub const fn min_ns(&self) -> Option<u64> {
+        if self.count == 0 {
+            None
+        } else {
+            Some(self.min)
+        }
+    }
+
+    /// Largest value, ns.
+    #[must_use]
+    pub const fn max_ns(&self) -> Option<u64> {
+        if self.count == 0 {
+            None
+        } else {
+            Some(self.max)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[u64]) -> Moments {
+        let mut moments = Moments::default();
+        values.iter().for_each(|&value| moments.record(value));
+        moments
+    }
+
+    #[test]
+    fn a_small_sample_by_hand() {
+        let moments = of(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!(moments.mean_ns(), 5.0);
+        assert_eq!(moments.variance_ns2(), 32.0 / 7.0);
+        assert_eq!((moments.min_ns(), moments.max_ns()), (Some(2), Some(9)));
+    }
+
+    #[test]
+    fn a_large_offset_costs_no_digits() {
+        let offset = 1 << 62;
+        assert_eq!(of(&[offset, offset + 1, offset + 2, offset + 3]).variance_ns2(), 5.0 / 3.0);
+    }
+
+    #[test]
+    fn the_largest_values_do_not_overflow() {
+        let mut moments = of(&[u64::MAX; 1000]);
+        assert_eq!(moments.variance_ns2(), 0.0);
+        moments.record(0);
+        assert!((moments.scv() - 1001.0 / 1e6).abs() < 1e-9, "{}", moments.scv());
+    }
+
+    #[test]
+    fn nothing_recorded() {
+        let moments = Moments::default();
+        assert_eq!((moments.count(), moments.min_ns(), moments.max_ns()), (0, None, None));
+        assert_eq!((moments.mean_ns(), moments.std_ns(), moments.scv()), (0.0, 0.0, 0.0));
+    }
+}

@@ -1,0 +1,127 @@
+//! Everything measured of one quantity, and its summary in the units people read.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::confidence::BatchMeans;
+use super::histogram::Histogram;
+use super::moments::Moments;
+use crate::units::ns_to_ms;
+
+/// Measures a sequence of durations in nanoseconds, such as response times in the order of completion.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measure {
+    moments: Moments,
+    histogram: Histogram,
+    batches: BatchMeans,
+}
+
+/// Summary of a sequence of durations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Number of values.
+    pub count: u64,
+    /// Arithmetic mean, ms.
+    pub mean_ms: f64,
+    /// Lower end of the 95 % confidence interval of the mean, ms; none when the run is too short for one.
+    pub ci95_low_ms: Option<f64>,
+    /// Upper end of the 95 % confidence interval of the mean, ms; none when the run is too short for one.
+    pub ci95_high_ms: Option<f64>,
+    /// Why there is no confidence interval.
+    pub ci95_note: Option<String>,
+    /// Sample standard deviation, ms; 0 for a single value.
+    pub std_ms: f64,
+    /// Squared coefficient of variation: (standard deviation / mean)²; 0 when the mean is 0.
+    pub scv: f64,
+    /// Smallest value, ms.
+    pub min_ms: f64,
+    /// Median, ms. Quantiles are off by less than 1/512.
+    pub p50_ms: f64,
+    /// 0.9-quantile, ms.
+    pub p90_ms: f64,
+    /// 0.95-quantile, ms.
+    pub p95_ms: f64,
+    /// 0.99-quantile, ms.
+    pub p99_ms: f64,
+    /// 0.999-quantile, ms.
+    pub p99_9_ms: f64,
+    /// Largest value, ms.
+    pub max_ms: f64,
+}
+
+impl Measure {
+    /// Adds the next value, ns.
+    #[inline]
+    pub fn record(&mut self, value_ns: u64) {
+        self.moments.record(value_ns);
+        self.histogram.record(value_ns);
+        self.batches.record(value_ns);
+    }
+
+    /// Count, mean, variance, extremes.
+    #[must_use]
+    pub const fn moments(&self) -> &Moments {
+        &self.moments
+    }
+
+    /// The distribution.
+    #[must_use]
+    pub const fn histogram(&self) -> &Histogram {
+        &self.histogram
+    }
+
+    /// What a confidence interval comes from.
+    #[must_use]
+    pub const fn batches(&self) -> &BatchMeans {
+        &self.batches
+    }
+
+    /// The summary; `None` when nothing was recorded.
+    #[must_use]
+    pub fn summary(&self) -> Option<Summary> {
+        let (min_ns, max_ns) = (self.moments.min_ns()? as f64, self.moments.max_ns()? as f64);
+        let quantiles_ns = self.histogram.quantiles_ns([0.5, 0.9, 0.95, 0.99, 0.999])?;
+        let [p50_ms, p90_ms, p95_ms, p99_ms, p99_9_ms] = quantiles_ns.map(|ns| ns_to_ms(ns.clamp(min_ns, max_ns)));
+        let interval = self.batches.interval95();
+        Some(Summary {
+            count: self.moments.count(),
+            mean_ms: ns_to_ms(self.moments.mean_ns()),
+            ci95_low_ms: interval.ok().map(|interval| ns_to_ms(interval.low_ns)),
+            ci95_high_ms: interval.ok().map(|interval| ns_to_ms(interval.high_ns)),
+            ci95_note: interval.err().map(|reason| reason.to_string()),
+            std_ms: ns_to_ms(self.moments.std_ns()),
+            scv: self.moments.scv(),
+            min_ms: ns_to_ms(min_ns),
+            p50_ms,
+            p90_ms,
+            p95_ms,
+            p99_ms,
+            p99_9_ms,
+            max_ms: ns_to_ms(max_ns),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_recorded_has_no_summary() {
+        assert_eq!(Measure::default().summary(), None);
+    }
+
+    #[test]
+    fn one_value_is_every_quantile() {
+        let mut measure = Measure::default();
+        measure.record(1_234_567);
+        let summary = measure.summary().expect("a value was recorded");
+        for value in [summary.mean_ms, summary.min_ms, summary.p50_ms, summary.p99_9_ms, summary.max_ms] {
+            assert_eq!(value, 1.234_567);
+        }
+        assert_eq!((summary.std_ms, summary.scv), (0.0, 0.0));
+        assert_eq!(summary.ci95_low_ms, None);
+        assert!(summary.ci95_note.is_some_and(|note| note.contains("320")));
+    }
+}

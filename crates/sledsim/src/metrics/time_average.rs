@@ -1,0 +1,82 @@
+//! Averages over time of a quantity that jumps, such as a queue length.
+
+use crate::time::Time;
+
+/// Time-weighted average and maximum of an integer over a measurement window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimeAverage {
+    value: u64,
+    max: u64,
+    start: Time,
+    since: Time,
+    /// Integral of the value from `start` to `since`, in units of ns.
+    area: u128,
+}
+
+impl TimeAverage {
+    /// Books that the quantity is `value` from `now` on. `now` must not run backwards; an earlier one counts as the
+    /// last.
+    #[inline]
+    pub fn set(&mut self, now: Time, value: u64) {
+        let elapsed_ns = now.saturating_since(self.since);
+        self.area += u128::from(self.value) * u128::from(elapsed_ns);
+        self.since += elapsed_ns;
+        self.value = value;
+        self.max = self.max.max(value);
+    }
+
+    /// Begins a new window at `now`: the value stays, what was measured before is forgotten.
+    pub fn begin(&mut self, now: Time) {
+        self.set(now, self.value);
+        *self = Self { value: self.value, max: self.value, start: self.since, since: self.since, area: 0 };
+    }
+
+    /// The present value.
+    #[must_use]
+    pub const fn value(&self) -> u64 {
+        self.value
+    }
+
+    /// Largest value in the window, the one it began with included.
+    #[must_use]
+    pub const fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// Average from the start of the window until `now`; the present value when no time has passed.
+    #[must_use]
+    pub fn average(&self, now: Time) -> f64 {
+        let until = now.max(self.since);
+        let area = self.area + u128::from(self.value) * u128::from(until - self.since);
+        match until - self.start {
+            0 => self.value as f64,
+            window_ns => area as f64 / window_ns as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_weigh_by_the_time_they_last() {
+        let mut queue = TimeAverage::default();
+        queue.set(Time::from_ns(10), 4);
+        queue.set(Time::from_ns(15), 1);
+        assert_eq!(queue.average(Time::from_ns(20)), (4.0 * 5.0 + 5.0) / 20.0);
+        assert_eq!(queue.max(), 4);
+    }
+
+    #[test]
+    fn a_new_window_forgets_all_but_the_value() {
+        let mut queue = TimeAverage::default();
+        queue.set(Time::from_ns(0), 9);
+        queue.set(Time::from_ns(50), 2);
+        queue.begin(Time::from_ns(100));
+        assert_eq!(queue.average(Time::from_ns(100)), 2.0);
+        queue.set(Time::from_ns(110), 4);
+        assert_eq!(queue.average(Time::from_ns(120)), 3.0);
+        assert_eq!((queue.value(), queue.max()), (4, 4));
+    }
+}

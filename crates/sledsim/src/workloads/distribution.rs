@@ -1,0 +1,375 @@
+//! Distributions of sizes and times, and their sampling.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::alias::AliasTable;
+use crate::engine::random::Stream;
+
+/// Largest value or mean accepted, in whatever unit: 10^15 ms are 31 700 years, 10^15 bytes a petabyte.
+const LARGEST: f64 = 1e15;
+
+/// Distribution of a non-negative quantity. Values are in the unit of the key that holds the distribution.
+///
+/// `scv` is the squared coefficient of variation, variance / mean².
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Distribution {
+    /// Always the same value.
+    Fixed {
+        /// The value.
+        #[schemars(range(min = 0, max = 1e15))]
+        value: f64,
+    },
+    /// Every value between two bounds is equally likely.
+    Uniform {
+        /// Lower bound.
+        #[schemars(range(min = 0, max = 1e15))]
+        min: f64,
+        /// Upper bound, not below `min`.
+        #[schemars(range(min = 0, max = 1e15))]
+        max: f64,
+    },
+    /// Exponential; scv 1.
+    Exponential {
+        /// Mean.
+        #[schemars(range(max = 1e15), extend("exclusiveMinimum" = 0))]
+        mean: f64,
+    },
+    /// Lognormal, by its mean and variability.
+    Lognormal {
+        /// Mean.
+        #[schemars(range(max = 1e15), extend("exclusiveMinimum" = 0))]
+        mean: f64,
+        /// Squared coefficient of variation.
+        #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
+        scv: f64,
+    },
+    /// Sum of `k` independent exponentials; scv 1 / k.
+    Erlang {
+        /// Mean of the sum.
+        #[schemars(range(max = 1e15), extend("exclusiveMinimum" = 0))]
+        mean: f64,
+        /// Number of exponentials.
+        #[schemars(range(min = 1, max = 1000))]
+        k: u32,
+    },
+    /// One of two exponentials, chosen so that both contribute half of the mean ("balanced means"); scv at least 1.
+    Hyperexponential {
+        /// Mean.
+        #[schemars(range(max = 1e15), extend("exclusiveMinimum" = 0))]
+        mean: f64,
+        /// Squared coefficient of variation.
+        #[schemars(range(min = 1, max = 1e6))]
+        scv: f64,
+    },
+    /// Gamma, by its mean and variability.
+    Gamma {
+        /// Mean.
+        #[schemars(range(max = 1e15), extend("exclusiveMinimum" = 0))]
+        mean: f64,
+        /// Squared coefficient of variation: 1 / shape.
+        #[schemars(range(max = 1e3), extend("exclusiveMinimum" = 0))]
+        scv: f64,
+    },
+    /// Weibull: heavier than exponential for shapes below 1, lighter above.
+    Weibull {
+        /// Mean.
+        #[schemars(range(max = 1e15), extend("exclusiveMinimum" = 0))]
+        mean: f64,
+        /// Shape.
+        #[schemars(range(min = 0.1, max = 100))]
+        shape: f64,
+    },
+    /// Pareto: the probability of a value above x falls as x to the power of minus the shape. The variance is infinite
+    /// for shapes up to 2.
+    Pareto {
+        /// Mean.
+        #[schemars(range(max = 1e15), extend("exclusiveMinimum" = 0))]
+        mean: f64,
+        /// Shape.
+        #[schemars(range(max = 1e3), extend("exclusiveMinimum" = 1))]
+        shape: f64,
+    },
+    /// One of listed values, by weight.
+    Empirical {
+        /// The values and how often they come.
+        #[schemars(length(min = 1))]
+        points: Vec<WeightedValue>,
+    },
+}
+
+/// A value and its weight among others.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedValue {
+    /// The value.
+    #[schemars(range(min = 0, max = 1e15))]
+    pub value: f64,
+    /// Relative frequency; the weights need not add up to 1.
+    #[schemars(range(min = 0, max = 1e15))]
+    pub weight: f64,
+}
+
+pub(super) fn within(key: &str, value: f64, min: f64, max: f64) -> Result<(), String> {
+    if (min..=max).contains(&value) {
+        return Ok(());
+    }
+    Err(format!("{key} = {value}: must be from {min} to {max}"))
+}
+
+pub(super) fn above(key: &str, value: f64, min: f64, max: f64) -> Result<(), String> {
+    if value > min && value <= max {
+        return Ok(());
+    }
+    Err(format!("{key} = {value}: must be above {min} and at most {max}"))
+}
+
+impl Distribution {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// Names the key, its value and what is allowed.
+    pub fn validate(&self) -> Result<(), String> {
+        let mean_above_0 = |mean| above("mean", mean, 0.0, LARGEST);
+        match *self {
+            Self::Fixed { value } => within("value", value, 0.0, LARGEST),
+            Self::Uniform { min, max } => {
+                within("min", min, 0.0, LARGEST)?;
+                within("max", max, min, LARGEST)
+            }
+            Self::Exponential { mean } => mean_above_0(mean),
+            Self::Lognormal { mean, scv } => {
+                mean_above_0(mean)?;
+                above("scv", scv, 0.0, 1e6)
+            }
+            Self::Erlang { mean, k } => {
+                mean_above_0(mean)?;
+                within("k", f64::from(k), 1.0, 1000.0)
+            }
+            Self::Hyperexponential { mean, scv } => {
+                mean_above_0(mean)?;
+                within("scv", scv, 1.0, 1e6)
+            }
+            Self::Gamma { mean, scv } => {
+                mean_above_0(mean)?;
+                above("scv", scv, 0.0, 1e3)
+            }
+            Self::Weibull { mean, shape } => {
+                mean_above_0(mean)?;
+                within("shape", shape, 0.1, 100.0)
+            }
+            Self::Pareto { mean, shape } => {
+                mean_above_0(mean)?;
+                above("shape", shape, 1.0, 1e3)
+            }
+            Self::Empirical { ref points } => {
+                for point in points {
+                    within("value", point.value, 0.0, LARGEST)?;
+                    within("weight", point.weight, 0.0, LARGEST)?;
+                }
+                AliasTable::new(&weights(points)).map(|_| ())
+            }
+        }
+    }
+
+    /// The mean, in the unit of the values.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Self::Fixed { value } => value,
+            Self::Uniform { min, max } => 0.5 * (min + max),
+            Self::Exponential { mean }
+            | Self::Lognormal { mean, .. }
+            | Self::Erlang { mean, .. }
+            | Self::Hyperexponential { mean, .. }
+            | Self::Gamma { mean, .. }
+            | Self::Weibull { mean, .. }
+            | Self::Pareto { mean, .. } => mean,
+            Self::Empirical { ref points } => weighted_mean(points, |value| value),
+        }
+    }
+
+    /// The squared coefficient of variation; infinite for a Pareto distribution of shape up to 2, and 0 for a mean of
+    /// 0.
+    #[must_use]
+    pub fn scv(&self) -> f64 {
+        match *self {
+            Self::Fixed { .. } => 0.0,
+            Self::Uniform { min, max } => relative((max - min) * (max - min) / 12.0, self.mean()),
+            Self::Exponential { .. } => 1.0,
+            Self::Lognormal { scv, .. } | Self::Hyperexponential { scv, .. } | Self::Gamma { scv, .. } => scv,
+            Self::Erlang { k, .. } => 1.0 / f64::from(k),
+            Self::Weibull { shape, .. } => {
+                let first = libm::tgamma(1.0 + 1.0 / shape);
+                libm::tgamma(1.0 + 2.0 / shape) / (first * first) - 1.0
+            }
+            Self::Pareto { shape, .. } if shape <= 2.0 => f64::INFINITY,
+            Self::Pareto { shape, .. } => 1.0 / (shape * (shape - 2.0)),
+            Self::Empirical { ref points } => {
+                let mean = self.mean();
+                relative(weighted_mean(points, |value| (value - mean) * (value - mean)), mean)
+            }
+        }
+    }
+
+    /// Prepares sampling.
+    ///
+    /// # Errors
+    /// As [`Distribution::validate`].
+    pub fn sampler(&self) -> Result<Sampler, String> {
+        self.validate()?;
+        Ok(Sampler(match *self {
+            Self::Fixed { value } => Form::Fixed(value),
+            Self::Uniform { min, max } => Form::Uniform { min, span: max - min },
+            Self::Exponential { mean } => Form::Exponential { mean },
+            Self::Lognormal { mean, scv } => {
+                let variance = libm::log1p(scv);
+                Form::Lognormal { mu: libm::log(mean) - 0.5 * variance, sigma: variance.sqrt() }
+            }
+            Self::Erlang { mean, k } => Form::Erlang { scale: mean / f64::from(k), k },
+            Self::Hyperexponential { mean, scv } => {
+                let likely = 0.5 * (1.0 + ((scv - 1.0) / (scv + 1.0)).sqrt());
+                Form::Hyperexponential {
+                    likely,
+                    likely_mean: 0.5 * mean / likely,
+                    // For scv 1 both branches are the same; for large ones this form does not cancel.
+                    unlikely_mean: mean * likely * (scv + 1.0),
+                }
+            }
+            Self::Gamma { mean, scv } => Form::Gamma { shape: 1.0 / scv, scale: mean * scv },
+            Self::Weibull { mean, shape } => {
+                Form::Weibull { scale: mean / libm::tgamma(1.0 + 1.0 / shape), power: 1.0 / shape }
+            }
+            Self::Pareto { mean, shape } => Form::Pareto { scale: mean * (shape - 1.0) / shape, power: -1.0 / shape },
+            Self::Empirical { ref points } => Form::Empirical {
+                table: AliasTable::new(&weights(points))?,
+                values: points.iter().map(|point| point.value).collect(),
+            },
+        }))
+    }
+}
+
+fn weights(points: &[WeightedValue]) -> Vec<f64> {
+    points.iter().map(|point| point.weight).collect()
+}
+
+fn weighted_mean(points: &[WeightedValue], of: impl Fn(f64) -> f64) -> f64 {
+    let total: f64 = points.iter().map(|point| point.weight).sum();
+    points.iter().map(|point| point.weight / total * of(point.value)).sum()
+}
+
+fn relative(variance: f64, mean: f64) -> f64 {
+    if mean == 0.0 {
+        0.0
+    } else {
+        variance / (mean * mean)
+    }
+}
+
+/// A distribution prepared for sampling: parameters transformed, tables built.
+#[derive(Clone, Debug)]
+pub struct Sampler(Form);
+
+#[derive(Clone, Debug)]
+enum Form {
+    Fixed(f64),
+    Uniform { min: f64, span: f64 },
+    Exponential { mean: f64 },
+    Lognormal { mu: f64, sigma: f64 },
+    Erlang { scale: f64, k: u32 },
+    Hyperexponential { likely: f64, likely_mean: f64, unlikely_mean: f64 },
+    Gamma { shape: f64, scale: f64 },
+    Weibull { scale: f64, power: f64 },
+    Pareto { scale: f64, power: f64 },
+    Empirical { table: AliasTable, values: Vec<f64> },
+}
+
+impl Sampler {
+    /// The value when there is only one.
+    #[must_use]
+    pub const fn fixed(&self) -> Option<f64> {
+        match self.0 {
+            Form::Fixed(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A value: finite or, from the far tail of a heavy distribution, infinite; never negative. Allocates nothing.
+    #[inline]
+    pub fn sample(&self, stream: &mut Stream) -> f64 {
+        match self.0 {
+            Form::Fixed(value) => value,
+            Form::Uniform { min, span } => min + span * stream.unit(),
+            Form::Exponential { mean } => mean * stream.exponential(),
+            Form::Lognormal { mu, sigma } => libm::exp(mu + sigma * stream.normal()),
+            Form::Erlang { scale, k } => scale * erlang(k, stream),
+            Form::Hyperexponential { likely, likely_mean, unlikely_mean } => {
+                let mean = if stream.chance(likely) { likely_mean } else { unlikely_mean };
+                mean * stream.exponential()
+            }
+            Form::Gamma { shape, scale } => scale * stream.gamma(shape),
+            Form::Weibull { scale, power } => scale * libm::pow(stream.exponential(), power),
+            Form::Pareto { scale, power } => scale * libm::pow(stream.positive_unit(), power),
+            Form::Empirical { ref table, ref values } => values[table.sample(stream)],
+        }
+    }
+}
+
+/// Sum of `k` exponentials of mean 1: minus the logarithm of a product of uniforms, taken before the product can
+/// underflow.
+fn erlang(k: u32, stream: &mut Stream) -> f64 {
+    /// 2^-53 to this power is still a normal number.
+    const FACTORS: u32 = 16;
+    let mut sum = 0.0;
+    let mut left = k;
+    while left > 0 {
+        let factors = left.min(FACTORS);
+        let product: f64 = (0..factors).map(|_| stream.positive_unit()).product();
+        sum -= libm::log(product);
+        left -= factors;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_key_value_and_limits() {
+        let message = Distribution::Hyperexponential { mean: 1.0, scv: 0.5 }.validate();
+        assert_eq!(message, Err("scv = 0.5: must be from 1 to 1000000".to_owned()));
+        let message = Distribution::Exponential { mean: 0.0 }.validate();
+        assert_eq!(message, Err("mean = 0: must be above 0 and at most 1000000000000000".to_owned()));
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        let refused = [
+            Distribution::Fixed { value: -1.0 },
+            Distribution::Fixed { value: f64::NAN },
+            Distribution::Uniform { min: 2.0, max: 1.0 },
+            Distribution::Exponential { mean: f64::INFINITY },
+            Distribution::Lognormal { mean: 1.0, scv: 0.0 },
+            Distribution::Erlang { mean: 1.0, k: 0 },
+            Distribution::Gamma { mean: 1.0, scv: -1.0 },
+            Distribution::Weibull { mean: 1.0, shape: 0.0 },
+            Distribution::Pareto { mean: 1.0, shape: 1.0 },
+            Distribution::Empirical { points: Vec::new() },
+            Distribution::Empirical { points: vec![WeightedValue { value: -1.0, weight: 1.0 }] },
+        ];
+        for distribution in refused {
+            assert!(distribution.sampler().is_err(), "{distribution:?}");
+        }
+    }
+
+    #[test]
+    fn text_form_is_tagged_and_strict() {
+        let parse = |text| serde_json::from_str::<Distribution>(text);
+        let parsed = parse(r#"{"kind": "erlang", "mean": 2.5, "k": 3}"#).expect("a valid distribution");
+        assert_eq!(parsed, Distribution::Erlang { mean: 2.5, k: 3 });
+        assert!(parse(r#"{"kind": "erlang", "mean": 2.5, "k": 3, "scv": 1}"#).is_err());
+        assert!(parse(r#"{"kind": "erlang", "mean": 2.5}"#).is_err());
+    }
+}

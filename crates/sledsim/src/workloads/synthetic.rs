@@ -1,0 +1,227 @@
+//! Synthetic workloads: independent choices of arrival, size, location and operation.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::arrival::Arrivals;
+use super::distribution::{above, within};
+use super::location::{Extent, Locations};
+use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, Workload, WorkloadError};
+use crate::engine::random::Stream;
+use crate::request::{Flags, Op, Request};
+use crate::service::Service;
+
+/// Largest device a workload can be made for, blocks: positions and distances stay far from overflow.
+const MAX_CAPACITY_BLOCKS: u64 = 1 << 60;
+
+/// A synthetic workload. Arrivals, sizes, locations and operations are independent of one another, and each has a
+/// random stream of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SyntheticSpec {
+    /// When requests arrive.
+    pub arrival: ArrivalSpec,
+    /// How long they are, bytes: rounded up to whole blocks, at least one block, at most the range of the device in
+    /// use.
+    #[serde(default = "default_size_bytes")]
+    pub size_bytes: Distribution,
+    /// Where they go.
+    #[serde(default)]
+    pub location: LocationSpec,
+    /// The part of the device in use.
+    #[serde(default)]
+    pub range: RangeSpec,
+    /// Probability that a request is a read.
+    #[schemars(range(min = 0, max = 1))]
+    #[serde(default = "default_read_fraction")]
+    pub read_fraction: f64,
+}
+
+fn default_size_bytes() -> Distribution {
+    Distribution::Fixed { value: 4096.0 }
+}
+
+const fn default_read_fraction() -> f64 {
+    1.0
+}
+
+/// A part of the device, from one fraction of its capacity to another; the whole device by default.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RangeSpec {
+    /// Where it starts, as a fraction of the capacity.
+    #[schemars(range(min = 0, max = 1))]
+    pub start_fraction: f64,
+    /// Where it ends, as a fraction of the capacity; above the start.
+    #[schemars(range(min = 0, max = 1))]
+    pub end_fraction: f64,
+}
+
+impl Default for RangeSpec {
+    fn default() -> Self {
+        Self { start_fraction: 0.0, end_fraction: 1.0 }
+    }
+}
+
+impl SyntheticSpec {
+    /// Checks the parameters, as far as that is possible without the device.
+    ///
+    /// # Errors
+    /// Names the key, its value and what is allowed.
+    pub fn validate(&self) -> Result<(), String> {
+        self.arrival.validate().map_err(|error| format!("arrival: {error}"))?;
+        self.size_bytes.validate().map_err(|error| format!("size_bytes: {error}"))?;
+        self.location.validate().map_err(|error| format!("location: {error}"))?;
+        within("range: start_fraction", self.range.start_fraction, 0.0, 1.0)?;
+        above("range: end_fraction", self.range.end_fraction, self.range.start_fraction, 1.0)?;
+        within("read_fraction", self.read_fraction, 0.0, 1.0)
+    }
+}
+
+/// A running synthetic workload. It goes on until the run stops it.
+#[derive(Debug)]
+pub struct Synthetic {
+    arrivals: Arrivals,
+    sizes: Sizes,
+    locations: Locations,
+    operations: Stream,
+    read_fraction: f64,
+    next_id: u64,
+}
+
+impl Synthetic {
+    /// The workload of `spec` for a device of `capacity_blocks` blocks of `block_bytes` bytes.
+    ///
+    /// Its random streams are called `workload.arrival`, `workload.size`, `workload.location`, `workload.shuffle` and
+    /// `workload.operation`.
+    ///
+    /// # Errors
+    /// When the parameters are out of range, or don't suit the device.
+    pub fn new(spec: &SyntheticSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, WorkloadError> {
+        Self::build(spec, seed, capacity_blocks, block_bytes).map_err(WorkloadError)
+    }
+
+    fn build(spec: &SyntheticSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, String> {
+        spec.validate()?;
+        if !(1..=MAX_CAPACITY_BLOCKS).contains(&capacity_blocks) || block_bytes == 0 {
+            return Err(format!("no workload fits a device of {capacity_blocks} blocks of {block_bytes} bytes"));
+        }
+        let stream = |part: &str| Stream::new(seed, &format!("workload.{part}"));
+        let extent = Extent { first: 0, end: capacity_blocks }
+            .part(spec.range.start_fraction, spec.range.end_fraction)
+            .map_err(|error| format!("range: {error}"))?;
+        let locations = Locations::new(&spec.location, extent, block_bytes, stream("location"), stream("shuffle"))
+            .map_err(|error| format!("location: {error}"))?;
+        let max_blocks = u32::try_from(locations.max_blocks()).unwrap_or(u32::MAX);
+        Ok(Self {
+            arrivals: Arrivals::new(&spec.arrival, stream("arrival"))?,
+            sizes: Sizes::new(&spec.size_bytes, stream("size"), block_bytes, max_blocks)?,
+            locations,
+            operations: stream("operation"),
+            read_fraction: spec.read_fraction,
+            next_id: 0,
+        })
+    }
+}
+
+impl Workload for Synthetic {
+    #[inline]
+    fn peek(&mut self) -> Result<Next, WorkloadError> {
+        Ok(self.arrivals.next())
+    }
+
+    #[inline]
+    fn take(&mut self) -> Request {
+        let id = self.next_id;
+        self.next_id += 1;
+        let blocks = self.sizes.draw();
+        Request {
+            id,
+            arrival: self.arrivals.take(),
+            lbn: self.locations.place(blocks),
+            blocks,
+            op: if self.operations.chance(self.read_fraction) { Op::Read } else { Op::Write },
+            flags: Flags::NONE,
+            origin: 0,
+        }
+    }
+
+    #[inline]
+    fn completed(&mut self, _request: &Request, service: &Service) {
+        self.arrivals.completed(service.end);
+    }
+}
+
+/// A running choice of sizes.
+#[derive(Debug)]
+struct Sizes {
+    stream: Stream,
+    bytes: Sampler,
+    block_bytes: f64,
+    max_blocks: u32,
+    /// The size when there is only one.
+    fixed_blocks: Option<u32>,
+}
+
+impl Sizes {
+    fn new(size_bytes: &Distribution, stream: Stream, block_bytes: u32, max_blocks: u32) -> Result<Self, String> {
+        let bytes = size_bytes.sampler().map_err(|error| format!("size_bytes: {error}"))?;
+        let block_bytes = f64::from(block_bytes);
+        let fixed_blocks = bytes.fixed().map(|bytes| whole_blocks(bytes, block_bytes, max_blocks));
+        Ok(Self { stream, bytes, block_bytes, max_blocks, fixed_blocks })
+    }
+
+    #[inline]
+    fn draw(&mut self) -> u32 {
+        match self.fixed_blocks {
+            Some(blocks) => blocks,
+            None => whole_blocks(self.bytes.sample(&mut self.stream), self.block_bytes, self.max_blocks),
+        }
+    }
+}
+
+/// `bytes` rounded up to whole blocks, at least 1 and at most `max_blocks`.
+#[inline]
+fn whole_blocks(bytes: f64, block_bytes: f64, max_blocks: u32) -> u32 {
+    let blocks = bytes / block_bytes;
+    // Truncates and saturates.
+    let floor = blocks as u32;
+    let up = u32::from(f64::from(floor) < blocks);
+    floor.saturating_add(up).clamp(1, max_blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_round_up_to_whole_blocks() {
+        let blocks = |bytes| whole_blocks(bytes, 512.0, 1000);
+        assert_eq!([0.0, 1.0, 512.0, 512.5, 513.0, 4096.0].map(blocks), [1, 1, 1, 2, 2, 8]);
+        assert_eq!([512e3, 512e3 + 1.0, 1e300, f64::INFINITY].map(blocks), [1000; 4]);
+        assert_eq!(whole_blocks(f64::INFINITY, 512.0, u32::MAX), u32::MAX);
+    }
+
+    #[test]
+    fn defaults_are_reads_of_4096_bytes_anywhere() {
+        let text = r#"{"arrival": {"kind": "poisson", "rate_per_s": 100}}"#;
+        let spec: SyntheticSpec = serde_json::from_str(text).expect("a valid workload");
+        assert_eq!(spec.size_bytes, Distribution::Fixed { value: 4096.0 });
+        assert_eq!(spec.location, LocationSpec::Uniform { align_bytes: None });
+        assert_eq!((spec.range, spec.read_fraction), (RangeSpec::default(), 1.0));
+    }
+
+    #[test]
+    fn errors_say_where_they_are() {
+        let text = r#"{"arrival": {"kind": "poisson", "rate_per_s": -1}}"#;
+        let mut spec: SyntheticSpec = serde_json::from_str(text).expect("well-formed");
+        let message = spec.validate();
+        assert_eq!(message, Err("arrival: rate_per_s = -1: must be above 0 and at most 1000000000".to_owned()));
+        spec.arrival = ArrivalSpec::Poisson { rate_per_s: 1.0 };
+        assert!(Synthetic::new(&spec, 0, 0, 512).is_err());
+        assert!(Synthetic::new(&spec, 0, 1, 0).is_err());
+        assert!(Synthetic::new(&spec, 0, 1, 512).is_ok());
+        spec.range = RangeSpec { start_fraction: 0.2, end_fraction: 0.3 };
+        assert!(Synthetic::new(&spec, 0, 3, 512).is_err());
+    }
+}
