@@ -34,7 +34,8 @@ pub trait Device: Send {
     /// Location of the first thing positioned to for a request that starts at `lbn` (`lbn` < capacity).
     fn locate(&self, lbn: u64) -> Location;
 
-    /// Physical coordinates of a location in metres, for policies that go by distance.
+    /// Physical coordinates of a location in metres, for policies that go by distance. The first depends on the cylinder
+    /// alone and never turns back as cylinder numbers rise.
     fn coordinates_m(&self, location: Location) -> (f64, f64);
 
     /// Physical coordinates of the mechanism at `now`, in metres.

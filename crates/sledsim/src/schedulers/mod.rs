@@ -1,4 +1,26 @@
 //! Schedulers: one policy, one file, one line in the registry.
+//!
+//! Policies that know only LBNs ([`fcfs`], [`look`], [`clook`], [`vscan`], [`sstf_lbn`]) measure from the block after
+//! the last request they dispatched; policies that know the mechanism ([`sptf`], [`asptf`], [`sdf`], [`zsptf`]) ask the
+//! [`Device`]. Every policy decides ties by arrival.
+
+pub mod asptf;
+pub mod clook;
+pub mod fcfs;
+pub mod look;
+pub mod sdf;
+pub mod sptf;
+pub mod sstf_lbn;
+pub mod vscan;
+pub mod zsptf;
+
+mod arrival_list;
+mod cylinder_index;
+mod cylinder_set;
+mod lbn_order;
+mod spec;
+
+pub use spec::{build, Policy, SchedulerSpec, SpecError, POLICIES};
 
 use crate::devices::Device;
 use crate::request::Request;

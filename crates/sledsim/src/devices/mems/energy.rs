@@ -102,10 +102,10 @@ impl Books {
     pub fn ledger(&self, power: &Power) -> EnergyLedger {
         let base_w = [power.inactive_w, power.startup_w, power.sled_w, power.sled_w, power.sled_w, power.sled_w];
         let mut ledger = EnergyLedger { time_ns: self.time_ns, startups: self.startups, ..EnergyLedger::default() };
-        for state in 0..STATES.len() {
+        for (state, base_w) in base_w.into_iter().enumerate() {
             let duty = if state == State::Idle as usize { power.idle_duty } else { 1.0 };
             let tips_j = self.tip_ns[state] as f64 * 1e-9 * power.tip_w * duty;
-            ledger.energy_j[state] = self.time_ns[state] as f64 * 1e-9 * base_w[state] + tips_j;
+            ledger.energy_j[state] = self.time_ns[state] as f64 * 1e-9 * base_w + tips_j;
         }
         ledger
     }

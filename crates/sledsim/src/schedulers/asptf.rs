@@ -1,0 +1,97 @@
+//! ASPTF: aged shortest positioning time first.
+
+use super::arrival_list::Key;
+use super::cylinder_index::{Best, CylinderIndex, Group, Span};
+use super::{Policy, Scheduler, SchedulerSpec};
+use crate::devices::Device;
+use crate::request::Request;
+use crate::time::Time;
+
+/// Registry line.
+pub const POLICY: Policy = Policy {
+    name: "asptf",
+    title: "ASPTF",
+    description: "Aged SPTF: positioning time less weight times waiting time; weight 0 is SPTF, a large one FCFS.",
+    source: "Jacobson and Wilkes, Disk scheduling algorithms based on rotational position, HPL-CSP-91-7, 1991; \
+             Worthington, Ganger and Patt, Scheduling algorithms for modern disk drives, SIGMETRICS 1994",
+    default: SchedulerSpec::Asptf { weight: default_weight() },
+};
+
+/// Default of `weight`: 0.006, so a second of waiting makes up for 6 ms of positioning; an assumption.
+#[must_use]
+pub const fn default_weight() -> f64 {
+    0.006
+}
+
+/// Aged shortest positioning time first: serves the request of least effective positioning time.
+///
+/// | here | Worthington, Ganger and Patt |
+/// |---|---|
+/// | `weight`, at least 0, a pure number | W |
+/// | [`Device::positioning_ns`] | T_pos |
+/// | time since the request became ready | T_wait |
+/// | positioning time less `weight` times waiting time | T_eff |
+///
+/// Ties go by arrival. It decides as an exhaustive search would. The search takes requests in turn from the cylinders
+/// outwards and from the oldest on, and stops when a request that had the least positioning time of the cylinders left
+/// and the longest wait of the requests left would lose.
+pub struct Asptf {
+    pending: CylinderIndex,
+    all: Span,
+    weight: f64,
+}
+
+impl Asptf {
+    /// Nothing pending on a device of `cylinders`; `weight` at least 0 and finite.
+    #[must_use]
+    pub fn new(weight: f64, cylinders: u32) -> Self {
+        Self {
+            pending: CylinderIndex::new(cylinders),
+            all: Span { first: 0, last: cylinders.saturating_sub(1) },
+            weight,
+        }
+    }
+
+    /// Effective positioning time in nanoseconds: never falls as the positioning time grows, nor as `ready` does, even
+    /// after rounding; so bounds stay bounds.
+    fn effective_ns(&self, positioning_ns: u64, now: Time, ready: Time) -> f64 {
+        positioning_ns as f64 - self.weight * now.saturating_since(ready) as f64
+    }
+
+    fn next(&self, now: Time, device: &dyn Device) -> Option<Key> {
+        let mut best = Best::default();
+        let bound_ns = |_, cylinder| device.cylinder_bound_ns(now, cylinder);
+        let cost_ns = |it: &Group| self.effective_ns(device.positioning_ns(now, it.location), now, it.ready);
+        let by_cylinder = self.pending.outward(self.all, device.cylinder(now), bound_ns);
+        // There are at least as many requests as occupied cylinders, so the walk by age is never the first to end.
+        for ((cylinder, bound_ns), (ready, aged)) in by_cylinder.zip(self.pending.groups_by_arrival()) {
+            if best.beats(self.effective_ns(bound_ns, now, ready)) {
+                break;
+            }
+            best.offer(cost_ns(aged), aged);
+            for group in self.pending.groups(cylinder) {
+                best.offer(cost_ns(group), group);
+            }
+        }
+        best.key()
+    }
+}
+
+impl Scheduler for Asptf {
+    fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
+        self.pending.push(now, request, device.locate(request.lbn));
+    }
+
+    fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
+        let next = self.next(now, device)?;
+        Some(self.pending.remove(next))
+    }
+
+    fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>) {
+        self.pending.take_matching(limit, wanted, out);
+    }
+
+    fn len(&self) -> usize {
+        self.pending.len()
+    }
+}

@@ -1,0 +1,58 @@
+//! C-LOOK: the one-way elevator.
+
+use super::lbn_order::{Direction, LbnOrder};
+use super::{Policy, Scheduler, SchedulerSpec};
+use crate::devices::Device;
+use crate::request::Request;
+use crate::time::Time;
+
+/// Registry line.
+pub const POLICY: Policy = Policy {
+    name: "clook",
+    title: "C-LOOK",
+    description: "Cyclical LOOK: ascending LBNs, then again from the lowest.",
+    source: "Merten, Some quantitative techniques for file organization, University of Wisconsin 1970; \
+             Griffin et al., Modeling and scheduling of MEMS-based storage devices, CMU-CS-00-100, 1999, section 5.1",
+    default: SchedulerSpec::Clook {},
+};
+
+/// The one-way elevator: serves the next higher LBN, and starts over with the lowest when every request lies behind.
+///
+/// Starts at LBN 0. The sweep is measured from the block after the last request dispatched. Requests with equal first
+/// LBNs go by arrival.
+pub struct Clook {
+    pending: LbnOrder,
+}
+
+impl Clook {
+    /// Nothing pending, the head at LBN 0.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { pending: LbnOrder::new() }
+    }
+}
+
+impl Default for Clook {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Scheduler for Clook {
+    fn push(&mut self, _now: Time, request: Request, _device: &dyn Device) {
+        self.pending.push(request);
+    }
+
+    fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
+        let next = self.pending.ahead(Direction::Ascending).or_else(|| self.pending.lowest())?;
+        Some(self.pending.dispatch(next))
+    }
+
+    fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>) {
+        self.pending.take_matching(limit, wanted, out);
+    }
+
+    fn len(&self) -> usize {
+        self.pending.len()
+    }
+}

@@ -1,0 +1,301 @@
+//! Pending requests by cylinder, searched outwards from where the mechanism stands: what the policies that know the
+//! mechanism share.
+
+use super::arrival_list::{ArrivalList, Key, NONE};
+use super::cylinder_set::CylinderSet;
+use crate::devices::Location;
+use crate::request::Request;
+use crate::time::Time;
+
+/// The pending requests that start at one location. They cost the mechanism the same, so only the oldest is considered.
+#[derive(Clone, Copy)]
+pub(super) struct Group {
+    /// Where they start.
+    pub(super) location: Location,
+    /// Key of the oldest.
+    pub(super) oldest: Key,
+    /// Order of arrival of the oldest.
+    pub(super) seq: u64,
+    /// When the oldest became ready.
+    pub(super) ready: Time,
+    newest: Key,
+    /// Next group of the cylinder; in a group that is not in use, next such group.
+    next: u32,
+}
+
+/// A pending request in the chain of its group.
+#[derive(Clone, Copy)]
+struct Pending {
+    request: Request,
+    ready: Time,
+    group: u32,
+    older: Key,
+    newer: Key,
+}
+
+/// On which side of the start of a search a cylinder lies; the start counts as above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Above,
+    Below,
+}
+
+/// A contiguous range of cylinders, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) first: u32,
+    pub(super) last: u32,
+}
+
+/// A link, if it leads anywhere.
+fn some(link: u32) -> Option<u32> {
+    (link != NONE).then_some(link)
+}
+
+/// Pending requests by cylinder, by location within the cylinder, and by arrival.
+pub(super) struct CylinderIndex {
+    arrivals: ArrivalList<Pending>,
+    groups: Vec<Group>,
+    free_group: u32,
+    /// First group of each cylinder.
+    first_group: Vec<u32>,
+    occupied: CylinderSet,
+}
+
+impl CylinderIndex {
+    /// An empty index for a device of `cylinders`.
+    pub(super) fn new(cylinders: u32) -> Self {
+        Self {
+            arrivals: ArrivalList::new(),
+            groups: Vec::new(),
+            free_group: NONE,
+            first_group: vec![NONE; cylinders as usize],
+            occupied: CylinderSet::new(cylinders),
+        }
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.arrivals.len()
+    }
+
+    /// Adds a request that starts at `location`.
+    pub(super) fn push(&mut self, ready: Time, request: Request, location: Location) {
+        let key = self.arrivals.push(Pending { request, ready, group: NONE, older: NONE, newer: NONE });
+        let existing = self.groups_of(location.cylinder).find(|&it| self.groups[it as usize].location == location);
+        let group = if let Some(group) = existing {
+            let older = std::mem::replace(&mut self.groups[group as usize].newest, key);
+            self.arrivals.get_mut(older).newer = key;
+            self.arrivals.get_mut(key).older = older;
+            group
+        } else {
+            self.open_group(ready, location, key)
+        };
+        self.arrivals.get_mut(key).group = group;
+    }
+
+    /// Puts a group that holds only `key` at the front of its cylinder.
+    fn open_group(&mut self, ready: Time, location: Location, key: Key) -> u32 {
+        let next = self.first_group[location.cylinder as usize];
+        let group = Group { location, oldest: key, seq: self.arrivals.seq(key), ready, newest: key, next };
+        let index = if self.free_group == NONE {
+            self.groups.push(group);
+            (self.groups.len() - 1) as u32
+        } else {
+            let index = self.free_group;
+            self.free_group = std::mem::replace(&mut self.groups[index as usize], group).next;
+            index
+        };
+        self.first_group[location.cylinder as usize] = index;
+        if next == NONE {
+            self.occupied.insert(location.cylinder);
+        }
+        index
+    }
+
+    /// Removes a request that is in the index.
+    pub(super) fn remove(&mut self, key: Key) -> Request {
+        let Pending { request, group, older, newer, .. } = self.arrivals.remove(key);
+        if older != NONE {
+            self.arrivals.get_mut(older).newer = newer;
+        }
+        if newer != NONE {
+            self.arrivals.get_mut(newer).older = older;
+        }
+        match (older, newer) {
+            (NONE, NONE) => self.close_group(group),
+            (NONE, _) => {
+                let (seq, ready) = (self.arrivals.seq(newer), self.arrivals.get(newer).ready);
+                let group = &mut self.groups[group as usize];
+                (group.oldest, group.seq, group.ready) = (newer, seq, ready);
+            }
+            (_, NONE) => self.groups[group as usize].newest = older,
+            _ => {}
+        }
+        request
+    }
+
+    /// Takes an empty group out of its cylinder.
+    fn close_group(&mut self, group: u32) {
+        let Group { location: Location { cylinder, .. }, next, .. } = self.groups[group as usize];
+        let before = self.groups_of(cylinder).take_while(|&it| it != group).last();
+        match before {
+            Some(before) => self.groups[before as usize].next = next,
+            None => {
+                self.first_group[cylinder as usize] = next;
+                if next == NONE {
+                    self.occupied.remove(cylinder);
+                }
+            }
+        }
+        self.groups[group as usize].next = self.free_group;
+        self.free_group = group;
+    }
+
+    /// See [`super::Scheduler::take_matching`].
+    pub(super) fn take_matching(
+        &mut self,
+        limit: usize,
+        wanted: &mut dyn FnMut(&Request) -> bool,
+        out: &mut Vec<Request>,
+    ) {
+        let mut left = limit;
+        let mut key = self.arrivals.oldest();
+        while key != NONE && left > 0 {
+            let newer = self.arrivals.newer(key);
+            if wanted(&self.arrivals.get(key).request) {
+                out.push(self.remove(key));
+                left -= 1;
+            }
+            key = newer;
+        }
+    }
+
+    fn groups_of(&self, cylinder: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = some(self.first_group[cylinder as usize]);
+        std::iter::successors(first, |&it| some(self.groups[it as usize].next))
+    }
+
+    /// The groups of a cylinder, in no particular order.
+    pub(super) fn groups(&self, cylinder: u32) -> impl Iterator<Item = &Group> + '_ {
+        self.groups_of(cylinder).map(|it| &self.groups[it as usize])
+    }
+
+    /// For each pending request, the oldest first: when it became ready, and its group.
+    pub(super) fn groups_by_arrival(&self) -> impl Iterator<Item = (Time, &Group)> + '_ {
+        std::iter::successors(some(self.arrivals.oldest()), |&key| some(self.arrivals.newer(key))).map(|key| {
+            let pending = self.arrivals.get(key);
+            (pending.ready, &self.groups[pending.group as usize])
+        })
+    }
+
+    /// The lowest occupied cylinder from `cylinder` on.
+    pub(super) fn occupied_from(&self, cylinder: u32) -> Option<u32> {
+        self.occupied.at_or_above(cylinder)
+    }
+
+    /// The occupied cylinders of `span` in rising order of `bound`, which must not fall with the distance from `start`
+    /// on either [`Side`] of it.
+    pub(super) fn outward<C, B>(&self, span: Span, start: u32, bound: B) -> Outward<'_, C, B>
+    where
+        C: Copy + PartialOrd,
+        B: Fn(Side, u32) -> C,
+    {
+        let mut outward = Outward { occupied: &self.occupied, span, above: None, below: None, bound };
+        outward.above = outward.reach_above(start.max(span.first));
+        outward.below = start.checked_sub(1).and_then(|below| outward.reach_below(below.min(span.last)));
+        outward
+    }
+
+    /// The request of least `cost` in `span`, the oldest of several: exactly what asking for the cost of each would
+    /// find, if `bound` is nowhere above the cost of any location in the cylinder and suits [`CylinderIndex::outward`].
+    pub(super) fn cheapest<C: Copy + PartialOrd>(
+        &self,
+        span: Span,
+        start: u32,
+        bound: impl Fn(Side, u32) -> C,
+        cost: impl Fn(Location) -> C,
+    ) -> Option<Key> {
+        let mut best = Best::default();
+        for (cylinder, bound) in self.outward(span, start, bound) {
+            if best.beats(bound) {
+                break;
+            }
+            for group in self.groups(cylinder) {
+                best.offer(cost(group.location), group);
+            }
+        }
+        best.key()
+    }
+}
+
+/// Walks the occupied cylinders away from a start, on both sides at once; see [`CylinderIndex::outward`].
+pub(super) struct Outward<'a, C, B> {
+    occupied: &'a CylinderSet,
+    span: Span,
+    above: Option<(u32, C)>,
+    below: Option<(u32, C)>,
+    bound: B,
+}
+
+impl<C, B: Fn(Side, u32) -> C> Outward<'_, C, B> {
+    fn reach_above(&self, from: u32) -> Option<(u32, C)> {
+        let cylinder = self.occupied.at_or_above(from).filter(|&it| it <= self.span.last)?;
+        Some((cylinder, (self.bound)(Side::Above, cylinder)))
+    }
+
+    fn reach_below(&self, from: u32) -> Option<(u32, C)> {
+        let cylinder = self.occupied.at_or_below(from).filter(|&it| it >= self.span.first)?;
+        Some((cylinder, (self.bound)(Side::Below, cylinder)))
+    }
+}
+
+impl<C: Copy + PartialOrd, B: Fn(Side, u32) -> C> Iterator for Outward<'_, C, B> {
+    type Item = (u32, C);
+
+    fn next(&mut self) -> Option<(u32, C)> {
+        let take_below = match (&self.above, &self.below) {
+            (Some((_, above)), Some((_, below))) => below < above,
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        let taken = if take_below { self.below } else { self.above }?;
+        if take_below {
+            self.below = taken.0.checked_sub(1).and_then(|from| self.reach_below(from));
+        } else {
+            self.above = self.reach_above(taken.0 + 1);
+        }
+        Some(taken)
+    }
+}
+
+/// The best request of a search so far: least cost, then oldest.
+pub(super) struct Best<C>(Option<(C, u64, Key)>);
+
+impl<C> Default for Best<C> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<C: Copy + PartialOrd> Best<C> {
+    /// Whether nothing of cost `bound` or more can win any longer; an equal cost still can, by age.
+    pub(super) fn beats(&self, bound: C) -> bool {
+        self.0.is_some_and(|(cost, ..)| cost < bound)
+    }
+
+    /// Considers the oldest request of a group.
+    pub(super) fn offer(&mut self, cost: C, group: &Group) {
+        let better = match self.0 {
+            None => true,
+            Some((best, seq, _)) => cost < best || (cost == best && group.seq < seq),
+        };
+        if better {
+            self.0 = Some((cost, group.seq, group.oldest));
+        }
+    }
+
+    /// The winner, `None` when nothing was offered.
+    pub(super) fn key(&self) -> Option<Key> {
+        self.0.map(|(.., key)| key)
+    }
+}

@@ -1,0 +1,62 @@
+//! LOOK: the elevator.
+
+use super::lbn_order::{Direction, LbnOrder};
+use super::{Policy, Scheduler, SchedulerSpec};
+use crate::devices::Device;
+use crate::request::Request;
+use crate::time::Time;
+
+/// Registry line.
+pub const POLICY: Policy = Policy {
+    name: "look",
+    title: "LOOK",
+    description: "Elevator: sweeps the LBNs up and down in turn, turning round at the last request ahead.",
+    source: "Merten, Some quantitative techniques for file organization, University of Wisconsin 1970; \
+             Worthington, Ganger and Patt, Scheduling algorithms for modern disk drives, SIGMETRICS 1994",
+    default: SchedulerSpec::Look {},
+};
+
+/// The elevator: serves the nearest request ahead, and turns round when there is none.
+///
+/// Starts at LBN 0, ascending. The sweep is measured from the block after the last request dispatched; a request that
+/// starts right there is ahead in either direction. Requests with equal first LBNs go by arrival.
+pub struct Look {
+    pending: LbnOrder,
+    direction: Direction,
+}
+
+impl Look {
+    /// Nothing pending, the head at LBN 0.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { pending: LbnOrder::new(), direction: Direction::Ascending }
+    }
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Scheduler for Look {
+    fn push(&mut self, _now: Time, request: Request, _device: &dyn Device) {
+        self.pending.push(request);
+    }
+
+    fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
+        let next = self
+            .pending
+            .ahead(self.direction)
+            .or_else(|| self.pending.behind(self.direction).inspect(|_| self.direction = self.direction.reversed()))?;
+        Some(self.pending.dispatch(next))
+    }
+
+    fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>) {
+        self.pending.take_matching(limit, wanted, out);
+    }
+
+    fn len(&self) -> usize {
+        self.pending.len()
+    }
+}

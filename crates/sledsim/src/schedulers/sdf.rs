@@ -1,0 +1,76 @@
+//! SDF: shortest distance first.
+
+use super::cylinder_index::{CylinderIndex, Side, Span};
+use super::{Policy, Scheduler, SchedulerSpec};
+use crate::devices::{Device, Location};
+use crate::request::Request;
+use crate::time::Time;
+
+/// Registry line.
+pub const POLICY: Policy = Policy {
+    name: "sdf",
+    title: "SDF",
+    description: "Shortest distance first: the request whose place is nearest to the mechanism, as the crow flies.",
+    source: "Schlosser and Ganger, MEMS-based storage devices and standard disk interfaces: a square peg in a round \
+             hole?, FAST 2004, section 5.4",
+    default: SchedulerSpec::Sdf {},
+};
+
+/// Shortest distance first: serves the request whose coordinates have the least Euclidean distance from the
+/// mechanism's position; ties go by arrival.
+///
+/// It decides as an exhaustive search would, on devices whose X coordinate depends on the cylinder alone and never
+/// turns back as cylinder numbers rise: the distance along X then bounds the search outwards from the mechanism.
+pub struct Sdf {
+    pending: CylinderIndex,
+    all: Span,
+    /// 1 if X rises with the cylinder number, -1 if it falls.
+    x_sign: f64,
+}
+
+impl Sdf {
+    /// Nothing pending on `device`.
+    #[must_use]
+    pub fn new(device: &dyn Device) -> Self {
+        let cylinders = device.cylinders();
+        let all = Span { first: 0, last: cylinders.saturating_sub(1) };
+        let rises = x_m(device, all.first) <= x_m(device, all.last);
+        Self { pending: CylinderIndex::new(cylinders), all, x_sign: if rises { 1.0 } else { -1.0 } }
+    }
+}
+
+fn x_m(device: &dyn Device, cylinder: u32) -> f64 {
+    device.coordinates_m(Location { cylinder, slot: 0 }).0
+}
+
+impl Scheduler for Sdf {
+    fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
+        self.pending.push(now, request, device.locate(request.lbn));
+    }
+
+    fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
+        let (at_x_m, at_y_m) = device.position_m(now);
+        // The position can lie anywhere between cylinders: what is on the far side of it counts as no distance, so
+        // that the bound never falls on the way out.
+        let bound_m2 = |side, cylinder| {
+            let outwards = if side == Side::Above { self.x_sign } else { -self.x_sign };
+            let dx_m = (outwards * (x_m(device, cylinder) - at_x_m)).max(0.0);
+            dx_m * dx_m
+        };
+        let distance_m2 = |location| {
+            let (x_m, y_m) = device.coordinates_m(location);
+            let (dx_m, dy_m) = (x_m - at_x_m, y_m - at_y_m);
+            dx_m * dx_m + dy_m * dy_m
+        };
+        let next = self.pending.cheapest(self.all, device.cylinder(now), bound_m2, distance_m2)?;
+        Some(self.pending.remove(next))
+    }
+
+    fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>) {
+        self.pending.take_matching(limit, wanted, out);
+    }
+
+    fn len(&self) -> usize {
+        self.pending.len()
+    }
+}

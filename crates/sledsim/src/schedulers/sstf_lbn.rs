@@ -1,0 +1,60 @@
+//! SSTF_LBN: shortest seek time first, as a host sees it.
+
+use super::lbn_order::{Direction, LbnOrder};
+use super::{Policy, Scheduler, SchedulerSpec};
+use crate::devices::Device;
+use crate::request::Request;
+use crate::time::Time;
+
+/// Registry line.
+pub const POLICY: Policy = Policy {
+    name: "sstf_lbn",
+    title: "SSTF_LBN",
+    description: "Shortest seek time first, the seek taken as the distance in LBNs from the last request.",
+    source: "Denning, Effects of scheduling on file memory operations, AFIPS Spring Joint Computer Conference 1967; \
+             Griffin et al., Modeling and scheduling of MEMS-based storage devices, CMU-CS-00-100, 1999, section 5.1",
+    default: SchedulerSpec::SstfLbn {},
+};
+
+/// Shortest seek time first with the LBN distance for the seek time.
+///
+/// The distance is from the block after the last request dispatched (at first 0) to the first block of a request;
+/// equal distances go by arrival.
+pub struct SstfLbn {
+    pending: LbnOrder,
+}
+
+impl SstfLbn {
+    /// Nothing pending, the head at LBN 0.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { pending: LbnOrder::new() }
+    }
+}
+
+impl Default for SstfLbn {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Scheduler for SstfLbn {
+    fn push(&mut self, _now: Time, request: Request, _device: &dyn Device) {
+        self.pending.push(request);
+    }
+
+    fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
+        let above = self.pending.ahead(Direction::Ascending);
+        let below = self.pending.behind(Direction::Ascending);
+        let next = above.into_iter().chain(below).min_by_key(|&it| (self.pending.distance(it), it.seq))?;
+        Some(self.pending.dispatch(next))
+    }
+
+    fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>) {
+        self.pending.take_matching(limit, wanted, out);
+    }
+
+    fn len(&self) -> usize {
+        self.pending.len()
+    }
+}

@@ -1,0 +1,84 @@
+//! VSCAN(R): the continuum from SSTF to LOOK.
+
+use super::lbn_order::{Candidate, Direction, LbnOrder};
+use super::{Policy, Scheduler, SchedulerSpec};
+use crate::devices::Device;
+use crate::request::Request;
+use crate::time::Time;
+
+/// Registry line.
+pub const POLICY: Policy = Policy {
+    name: "vscan",
+    title: "VSCAN(R)",
+    description: "Shortest LBN distance first, with a penalty for turning round: r = 0 is SSTF, r = 1 is LOOK.",
+    source: "Geist and Daniel, A continuum of disk scheduling algorithms, ACM TOCS 5(1), 1987",
+    default: SchedulerSpec::Vscan { r: default_r() },
+};
+
+/// Default of `r`: 0.2, between the bias for throughput (0) and the bias for fairness (1); an assumption.
+#[must_use]
+pub const fn default_r() -> f64 {
+    0.2
+}
+
+/// V(R) over LBNs: serves the request with the shortest effective distance.
+///
+/// | here | Geist and Daniel |
+/// |---|---|
+/// | `r`, 0 to 1 | R |
+/// | capacity of the device in blocks | total number of cylinders |
+/// | LBN distance from the block after the last request dispatched | distance in cylinders from the head |
+///
+/// The effective distance of a request ahead, in the direction of the sweep, is its distance; that of a request behind
+/// is its distance plus R times the range. Serving a request behind turns the sweep round. Starts at LBN 0, ascending;
+/// a request exactly at the head is ahead; equal effective distances go by arrival.
+pub struct Vscan {
+    pending: LbnOrder,
+    direction: Direction,
+    /// `r` times the capacity, in blocks.
+    turn_penalty: f64,
+}
+
+impl Vscan {
+    /// Nothing pending, the head at LBN 0 of a device of `capacity_blocks`; `r` from 0 to 1.
+    #[must_use]
+    pub fn new(r: f64, capacity_blocks: u64) -> Self {
+        Self { pending: LbnOrder::new(), direction: Direction::Ascending, turn_penalty: r * capacity_blocks as f64 }
+    }
+
+    /// Whether going on to `ahead` is preferred to turning round to `behind`.
+    fn goes_on(&self, ahead: Candidate, behind: Candidate) -> bool {
+        let on = self.pending.distance(ahead) as f64;
+        let back = self.pending.distance(behind) as f64 + self.turn_penalty;
+        on < back || (on == back && ahead.seq < behind.seq)
+    }
+}
+
+impl Scheduler for Vscan {
+    fn push(&mut self, _now: Time, request: Request, _device: &dyn Device) {
+        self.pending.push(request);
+    }
+
+    fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
+        let ahead = self.pending.ahead(self.direction);
+        let behind = self.pending.behind(self.direction);
+        let next = match (ahead, behind) {
+            (Some(ahead), Some(behind)) if self.goes_on(ahead, behind) => ahead,
+            (Some(ahead), None) => ahead,
+            (_, Some(behind)) => {
+                self.direction = self.direction.reversed();
+                behind
+            }
+            (None, None) => return None,
+        };
+        Some(self.pending.dispatch(next))
+    }
+
+    fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>) {
+        self.pending.take_matching(limit, wanted, out);
+    }
+
+    fn len(&self) -> usize {
+        self.pending.len()
+    }
+}

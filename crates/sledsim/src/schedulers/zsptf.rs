@@ -1,0 +1,113 @@
+//! ZSPTF: zone-based shortest positioning time first.
+
+use super::cylinder_index::{CylinderIndex, Span};
+use super::{Policy, Scheduler, SchedulerSpec};
+use crate::devices::Device;
+use crate::request::Request;
+use crate::time::Time;
+
+/// Registry line.
+pub const POLICY: Policy = Policy {
+    name: "zsptf",
+    title: "ZSPTF",
+    description: "Zone-based SPTF: zones along X in cyclic order, SPTF within the zone; 1 zone is SPTF.",
+    source: "Hong et al., Zone-based shortest positioning time first scheduling for MEMS-based storage devices, \
+             MASCOTS 2003",
+    default: SchedulerSpec::Zsptf { zones: default_zones() },
+};
+
+/// Default of `zones`: 25; an assumption.
+#[must_use]
+pub const fn default_zones() -> u32 {
+    25
+}
+
+/// Zone-based SPTF: serves the requests of one zone by [SPTF](super::sptf::Sptf), then goes to the next zone.
+///
+/// The cylinders are cut into `zones` contiguous ranges that differ by at most one in size. Starts in the lowest zone.
+/// When the current zone has nothing pending, the next higher zone with something pending becomes current, after the
+/// highest again the lowest, as in C-SCAN. A request that arrives in the current zone joins it, so a zone that never
+/// runs empty is never left. With more zones than cylinders, each cylinder is a zone of its own.
+pub struct Zsptf {
+    pending: CylinderIndex,
+    cylinders: u32,
+    zones: u32,
+    current: Span,
+}
+
+impl Zsptf {
+    /// Nothing pending on a device of `cylinders`; `zones` at least 1 (0 is taken as 1).
+    #[must_use]
+    pub fn new(zones: u32, cylinders: u32) -> Self {
+        let mut scheduler = Self {
+            pending: CylinderIndex::new(cylinders),
+            cylinders: cylinders.max(1),
+            zones: zones.clamp(1, cylinders.max(1)),
+            current: Span { first: 0, last: 0 },
+        };
+        scheduler.current = scheduler.zone_of(0);
+        scheduler
+    }
+
+    /// The cylinders of the zone that holds `cylinder`.
+    fn zone_of(&self, cylinder: u32) -> Span {
+        let (zones, cylinders) = (u64::from(self.zones), u64::from(self.cylinders));
+        let zone = u64::from(cylinder) * zones / cylinders;
+        // The first cylinder of zone z is the lowest c with floor(c * zones / cylinders) = z.
+        let first_of = |zone: u64| (zone * cylinders).div_ceil(zones) as u32;
+        Span { first: first_of(zone), last: first_of(zone + 1) - 1 }
+    }
+}
+
+impl Scheduler for Zsptf {
+    fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
+        self.pending.push(now, request, device.locate(request.lbn));
+    }
+
+    fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
+        // From the current zone's first cylinder on, so that the current zone comes first.
+        let onward = self.pending.occupied_from(self.current.first).or_else(|| self.pending.occupied_from(0))?;
+        self.current = self.zone_of(onward);
+        let next = self.pending.cheapest(
+            self.current,
+            device.cylinder(now),
+            |_, cylinder| device.cylinder_bound_ns(now, cylinder),
+            |location| device.positioning_ns(now, location),
+        )?;
+        Some(self.pending.remove(next))
+    }
+
+    fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>) {
+        self.pending.take_matching(limit, wanted, out);
+    }
+
+    fn len(&self) -> usize {
+        self.pending.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zones_cover_the_cylinders_without_gap_or_overlap() {
+        for cylinders in 1..40 {
+            for zones in 1..45 {
+                let scheduler = Zsptf::new(zones, cylinders);
+                let mut next = 0;
+                let mut count = 0;
+                while next < cylinders {
+                    let zone = scheduler.zone_of(next);
+                    assert_eq!(zone.first, next);
+                    assert!((zone.first..=zone.last).all(|it| scheduler.zone_of(it) == zone));
+                    let size = zone.last - zone.first + 1;
+                    assert!((cylinders / zones.min(cylinders)..=cylinders.div_ceil(zones)).contains(&size));
+                    next = zone.last + 1;
+                    count += 1;
+                }
+                assert_eq!((next, count), (cylinders, zones.min(cylinders)), "{cylinders} cylinders, {zones} zones");
+            }
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! What every policy of the registry keeps to, and every policy against an exhaustive search.
+
+#[path = "common/sled.rs"]
+mod sled;
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use sled::{read, Sled};
+use sledsim::devices::{Device, Location};
+use sledsim::request::Request;
+use sledsim::schedulers::{build, SchedulerSpec, POLICIES};
+use sledsim::time::Time;
+
+/// What is done to a scheduler.
+#[derive(Clone, Debug)]
+enum Step {
+    /// Time passes and a request becomes ready.
+    Push { lbn: u64, blocks: u32, after_ns: u64 },
+    /// The next request is served.
+    Pop,
+    /// Requests with `lbn` divisible by `divisor` are taken.
+    Take { divisor: u64, limit: usize },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (any::<u64>(), 1_u32..4, prop_oneof![Just(0), 0_u64..2_000])
+            .prop_map(|(lbn, blocks, after_ns)| Step::Push { lbn, blocks, after_ns }),
+        3 => Just(Step::Pop),
+        1 => (1_u64..5, 0_usize..4).prop_map(|(divisor, limit)| Step::Take { divisor, limit }),
+    ]
+}
+
+/// Small sleds, with coarse times and few places so that ties abound, slack bounds and lopsided seeks.
+fn any_sled() -> impl Strategy<Value = Sled> {
+    let shape = (1_u32..40, 1_u32..5, 1_u32..4, any::<u32>(), any::<u32>());
+    let times = (0_u64..1_000, 0_u64..900, prop_oneof![Just(1_u64), Just(100), Just(1_000)], 0_u64..1_500);
+    let motion = (0.2_f64..5.0, 0.2_f64..5.0, 0.0_f64..2.0, any::<bool>(), -3.0_f64..3.0);
+    (shape, times, motion).prop_map(|(shape, times, motion)| {
+        let (cylinders, rows, blocks_per_row, cylinder, slot) = shape;
+        let (settle_ns, row_ns, quantum_ns, bound_slack_ns) = times;
+        let (up, down, row_pitch_pm, mirrored, offset) = motion;
+        Sled {
+            cylinders,
+            rows,
+            blocks_per_row,
+            settle_ns,
+            cylinder_pitch_m: 2.5e-13,
+            row_pitch_m: row_pitch_pm * 1e-12,
+            accelerations_m_s2: (up, down),
+            row_ns,
+            quantum_ns,
+            bound_slack_ns,
+            mirrored,
+            at: Location { cylinder: cylinder % cylinders, slot: slot % rows },
+            // Rounded so that a position in the middle between two cylinders happens: distances tie there.
+            offset: (offset * 2.0).round() / 2.0,
+        }
+    })
+}
+
+fn any_spec() -> impl Strategy<Value = SchedulerSpec> {
+    prop_oneof![
+        Just(SchedulerSpec::Fcfs {}),
+        Just(SchedulerSpec::Look {}),
+        Just(SchedulerSpec::Clook {}),
+        prop_oneof![Just(0.0), Just(1.0), 0.0_f64..=1.0].prop_map(|r| SchedulerSpec::Vscan { r }),
+        Just(SchedulerSpec::SstfLbn {}),
+        Just(SchedulerSpec::Sptf {}),
+        prop_oneof![Just(0.0), Just(1.0), 0.0_f64..2.0].prop_map(|weight| SchedulerSpec::Asptf { weight }),
+        Just(SchedulerSpec::Sdf {}),
+        (1_u32..12).prop_map(|zones| SchedulerSpec::Zsptf { zones }),
+    ]
+}
+
+/// A pending request of the exhaustive search: the list of them is in order of arrival.
+#[derive(Clone, Copy)]
+struct Pending {
+    ready: Time,
+    request: Request,
+}
+
+/// Every policy by its plain definition: a pass over all pending requests.
+struct Exhaustive {
+    spec: SchedulerSpec,
+    pending: Vec<Pending>,
+    head_lbn: u64,
+    ascending: bool,
+    zone: u64,
+}
+
+impl Exhaustive {
+    fn new(spec: SchedulerSpec) -> Self {
+        Self { spec, pending: Vec::new(), head_lbn: 0, ascending: true, zone: 0 }
+    }
+
+    /// Index of the request of least cost among those with one, the first of several.
+    fn least(&self, cost: impl Fn(&Pending) -> Option<f64>) -> Option<usize> {
+        let costs = self.pending.iter().enumerate().filter_map(|(i, it)| Some((i, cost(it)?)));
+        costs.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
+    }
+
+    fn lies_ahead(&self, lbn: u64) -> bool {
+        lbn == self.head_lbn || (lbn > self.head_lbn) == self.ascending
+    }
+
+    fn next_in_zone(&mut self, zones: u32, now: Time, sled: &Sled) -> Option<usize> {
+        let (zones, cylinders) = (u64::from(zones.min(sled.cylinders)), u64::from(sled.cylinders));
+        let zone_of = |it: &Pending| u64::from(sled.locate(it.request.lbn).cylinder) * zones / cylinders;
+        let onward = |it: &Pending| (zone_of(it) + zones - self.zone) % zones;
+        let nearest = self.pending.iter().min_by_key(|it| onward(it))?;
+        self.zone = zone_of(nearest);
+        let zone = self.zone;
+        self.least(|it| (zone_of(it) == zone).then(|| positioning_ns(it, now, sled)))
+    }
+
+    fn next(&mut self, now: Time, sled: &Sled) -> Option<usize> {
+        let distance = |it: &Pending| it.request.lbn.abs_diff(self.head_lbn) as f64;
+        let chosen = match self.spec {
+            SchedulerSpec::Fcfs {} => self.least(|_| Some(0.0)),
+            SchedulerSpec::SstfLbn {} => self.least(|it| Some(distance(it))),
+            SchedulerSpec::Clook {} => self
+                .least(|it| (it.request.lbn >= self.head_lbn).then_some(it.request.lbn as f64))
+                .or_else(|| self.least(|it| Some(it.request.lbn as f64))),
+            SchedulerSpec::Look {} => self
+                .least(|it| self.lies_ahead(it.request.lbn).then(|| distance(it)))
+                .or_else(|| self.least(|it| Some(distance(it)))),
+            SchedulerSpec::Vscan { r } => self.least(|it| {
+                let penalty = r * sled.capacity_blocks() as f64;
+                Some(distance(it) + if self.lies_ahead(it.request.lbn) { 0.0 } else { penalty })
+            }),
+            SchedulerSpec::Sptf {} => self.least(|it| Some(positioning_ns(it, now, sled))),
+            SchedulerSpec::Asptf { weight } => {
+                self.least(|it| Some(positioning_ns(it, now, sled) - weight * (now - it.ready) as f64))
+            }
+            SchedulerSpec::Sdf {} => self.least(|it| {
+                let (x_m, y_m) = sled.coordinates_m(sled.locate(it.request.lbn));
+                let (at_x_m, at_y_m) = sled.position_m(now);
+                Some((x_m - at_x_m) * (x_m - at_x_m) + (y_m - at_y_m) * (y_m - at_y_m))
+            }),
+            SchedulerSpec::Zsptf { zones } => self.next_in_zone(zones, now, sled),
+        }?;
+        let request = self.pending[chosen].request;
+        if !self.lies_ahead(request.lbn) {
+            self.ascending = !self.ascending;
+        }
+        self.head_lbn = request.end_lbn();
+        Some(chosen)
+    }
+}
+
+fn positioning_ns(it: &Pending, now: Time, sled: &Sled) -> f64 {
+    sled.positioning_ns(now, sled.locate(it.request.lbn)) as f64
+}
+
+/// Does the steps to a scheduler and to the exhaustive search, and gives the ids in the order of service.
+fn agree(spec: SchedulerSpec, mut sled: Sled, steps: &[Step]) -> Result<Vec<u64>, TestCaseError> {
+    let mut scheduler = build(&spec, &sled);
+    let mut reference = Exhaustive::new(spec);
+    let mut now = Time::ZERO;
+    let mut served = Vec::new();
+    let drain = std::iter::repeat_n(&Step::Pop, steps.len() + 1);
+    for (id, step) in (0..).zip(steps.iter().chain(drain)) {
+        match *step {
+            Step::Push { lbn, blocks, after_ns } => {
+                now += after_ns;
+                let lbn = lbn % sled.capacity_blocks();
+                let blocks = blocks.min((sled.capacity_blocks() - lbn) as u32);
+                let request = read(id, now.ns(), lbn, blocks);
+                scheduler.push(now, request, &sled);
+                reference.pending.push(Pending { ready: now, request });
+            }
+            Step::Pop => {
+                let expected = reference.next(now, &sled).map(|it| reference.pending.remove(it).request);
+                prop_assert_eq!(scheduler.pop(now, &sled), expected);
+                if let Some(request) = expected {
+                    now = sled.serve(now, &request).free;
+                    served.push(request.id);
+                }
+            }
+            Step::Take { divisor, limit } => {
+                let mut wanted = |it: &Request| it.lbn % divisor == 0;
+                let mut taken = Vec::new();
+                scheduler.take_matching(limit, &mut wanted, &mut taken);
+                let all = reference.pending.iter().map(|it| it.request);
+                let expected: Vec<Request> = all.filter(wanted).take(limit).collect();
+                reference.pending.retain(|it| !expected.contains(&it.request));
+                prop_assert_eq!(taken, expected);
+            }
+        }
+        prop_assert_eq!(scheduler.len(), reference.pending.len());
+        prop_assert_eq!(scheduler.is_empty(), reference.pending.is_empty());
+    }
+    Ok(served)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #[test]
+    fn every_policy_decides_as_its_definition(
+        spec in any_spec(),
+        sled in any_sled(),
+        steps in prop::collection::vec(step(), 1..120),
+    ) {
+        agree(spec, sled, &steps)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn long_queues_are_decided_the_same(
+        spec in any_spec(),
+        sled in any_sled(),
+        lbns in prop::collection::vec(any::<u64>(), 300..600),
+    ) {
+        let pushes = lbns.iter().map(|&lbn| Step::Push { lbn, blocks: 1, after_ns: lbn % 100 });
+        agree(spec, sled, &pushes.collect::<Vec<_>>())?;
+    }
+}
+
+/// Scattered requests of a sled: the same ones each time.
+fn scattered(count: u64, sled: &Sled) -> Vec<Request> {
+    (0..count).map(|id| read(id, 0, id * 2_654_435_761 % (sled.capacity_blocks() - 8), 8)).collect()
+}
+
+#[test]
+fn each_request_is_served_exactly_once() {
+    for policy in POLICIES {
+        let mut sled = Sled::mems();
+        let mut scheduler = build(&policy.default, &sled);
+        let requests = scattered(2_000, &sled);
+        let (mut served, mut now, mut pushed) = (BTreeSet::new(), Time::ZERO, 0);
+        for chunk in requests.chunks(100) {
+            for request in chunk {
+                scheduler.push(now, *request, &sled);
+                pushed += 1;
+                assert_eq!(scheduler.len(), pushed - served.len(), "{}", policy.name);
+            }
+            for _ in 0..50 {
+                let request = scheduler.pop(now, &sled).expect("requests are pending");
+                assert_eq!(request, requests[request.id as usize], "{}", policy.name);
+                assert!(served.insert(request.id), "{} served {} twice", policy.name, request.id);
+                now = sled.serve(now, &request).free;
+            }
+        }
+        while let Some(request) = scheduler.pop(now, &sled) {
+            assert!(served.insert(request.id), "{} served {} twice", policy.name, request.id);
+        }
+        assert_eq!(served.len(), requests.len(), "{}", policy.name);
+        assert!(scheduler.is_empty(), "{}", policy.name);
+    }
+}
+
+#[test]
+fn an_empty_scheduler_gives_nothing() {
+    for policy in POLICIES {
+        let sled = Sled::mems();
+        let mut scheduler = build(&policy.default, &sled);
+        let mut taken = Vec::new();
+        scheduler.take_matching(10, &mut |_| true, &mut taken);
+        assert_eq!((scheduler.pop(Time::ZERO, &sled), scheduler.len(), taken.len()), (None, 0, 0), "{}", policy.name);
+        scheduler.push(Time::ZERO, read(0, 0, 77, 1), &sled);
+        assert_eq!(scheduler.pop(Time::ZERO, &sled).map(|it| it.lbn), Some(77), "{}", policy.name);
+        assert_eq!(scheduler.pop(Time::ZERO, &sled), None, "{}", policy.name);
+    }
+}
+
+#[test]
+fn the_same_requests_are_served_in_the_same_order() {
+    for policy in POLICIES {
+        let run = || {
+            let mut sled = Sled::mems();
+            let mut scheduler = build(&policy.default, &sled);
+            for request in scattered(500, &sled) {
+                scheduler.push(Time::ZERO, request, &sled);
+            }
+            let mut now = Time::ZERO;
+            std::iter::from_fn(|| {
+                let request = scheduler.pop(now, &sled)?;
+                now = sled.serve(now, &request).free;
+                Some(request.id)
+            })
+            .collect::<Vec<_>>()
+        };
+        assert_eq!(run(), run(), "{}", policy.name);
+    }
+}
+
+#[test]
+fn take_matching_takes_the_oldest_up_to_the_limit_and_leaves_the_rest() {
+    for policy in POLICIES {
+        let mut sled = Sled::mems();
+        let mut scheduler = build(&policy.default, &sled);
+        for request in scattered(100, &sled) {
+            scheduler.push(Time::ZERO, request, &sled);
+        }
+        let mut taken = vec![read(1_000, 0, 0, 1)];
+        scheduler.take_matching(7, &mut |it| it.id % 3 == 0, &mut taken);
+        let ids: Vec<u64> = taken.iter().map(|it| it.id).collect();
+        assert_eq!(ids, [1_000, 0, 3, 6, 9, 12, 15, 18], "{}", policy.name);
+        scheduler.take_matching(0, &mut |_| true, &mut taken);
+        assert_eq!((taken.len(), scheduler.len()), (8, 93), "{}", policy.name);
+        let mut rest = BTreeSet::new();
+        while let Some(request) = scheduler.pop(Time::ZERO, &sled) {
+            sled.serve(Time::ZERO, &request);
+            assert!(rest.insert(request.id), "{}", policy.name);
+        }
+        assert_eq!(rest, (0..100).filter(|id| !ids.contains(id)).collect(), "{}", policy.name);
+    }
+}
+
+/// Dispatches that a request at the far end waits while two requests for each dispatch keep arriving near the start.
+fn wait_at_the_far_end(spec: SchedulerSpec) -> Option<u64> {
+    let mut sled = Sled { at: Location::default(), ..Sled::mems() };
+    let mut scheduler = build(&spec, &sled);
+    let mut now = Time::ZERO;
+    let far = sled.capacity_blocks() - 1;
+    scheduler.push(now, read(0, 0, 0, 1), &sled);
+    scheduler.push(now, read(1, 0, far, 1), &sled);
+    for dispatch in 0..2_000 {
+        let request = scheduler.pop(now, &sled)?;
+        if request.lbn == far {
+            return Some(dispatch);
+        }
+        now = sled.serve(now, &request).free;
+        for i in 0..2 {
+            let id = 2 + 2 * dispatch + i;
+            scheduler.push(now, read(id, now.ns(), id * 7 % 500, 1), &sled);
+        }
+    }
+    None
+}
+
+#[test]
+fn fair_policies_do_not_starve_and_greedy_ones_do() {
+    let waits = wait_at_the_far_end;
+    assert_eq!(waits(SchedulerSpec::Fcfs {}), Some(1));
+    // A sweep passes each of the 500 LBNs near the start at most a few times before it goes on.
+    for spec in [SchedulerSpec::Look {}, SchedulerSpec::Clook {}, SchedulerSpec::Vscan { r: 1.0 }] {
+        assert!(waits(spec).is_some_and(|it| it < 1_000), "{spec:?}");
+    }
+    assert!(waits(SchedulerSpec::Asptf { weight: 0.1 }).is_some_and(|it| it < 1_000));
+    for spec in [SchedulerSpec::SstfLbn {}, SchedulerSpec::Sptf {}, SchedulerSpec::Sdf {}] {
+        assert_eq!(waits(spec), None, "{spec:?}");
+    }
+}
+
+#[test]
+fn a_million_cylinders_are_fine() {
+    let mut sled = Sled { cylinders: 1_000_000, ..Sled::mems() };
+    for policy in POLICIES {
+        let mut scheduler = build(&policy.default, &sled);
+        for request in scattered(200, &sled) {
+            scheduler.push(Time::ZERO, request, &sled);
+        }
+        let mut count = 0;
+        while let Some(request) = scheduler.pop(Time::ZERO, &sled) {
+            sled.serve(Time::ZERO, &request);
+            count += 1;
+        }
+        assert_eq!(count, 200, "{}", policy.name);
+    }
+}
