@@ -9,6 +9,7 @@ pub mod engine;
 pub mod hierarchy;
 pub mod metrics;
 pub mod request;
+pub mod scenario;
 pub mod schedulers;
 pub mod service;
 pub mod time;

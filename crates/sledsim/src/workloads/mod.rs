@@ -4,10 +4,12 @@ mod alias;
 mod arrival;
 mod distribution;
 mod location;
+mod replay;
 mod synthetic;
 
 pub use crate::engine::workload::{Next, Workload, WorkloadError};
 pub use arrival::ArrivalSpec;
 pub use distribution::{Distribution, Sampler, WeightedValue};
 pub use location::{HotSpot, LocationSpec};
+pub use replay::{Fit, Replay, ReplayMode, ReplayOptions};
 pub use synthetic::{RangeSpec, Synthetic, SyntheticSpec};

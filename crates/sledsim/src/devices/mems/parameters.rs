@@ -97,6 +97,8 @@ impl JsonSchema for Timeout {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemsParameters {
+    /// Catalogue entry, or path of a device file, that the values not given here come from.
+    pub name: String,
     /// Travel of the sled along X: the width of a tip's region.
     #[schemars(range(min = 1.0, max = 10000.0), extend("x-unit" = "um"))]
     pub x_range_um: f64,

@@ -1,0 +1,156 @@
+//! From what a user wrote to a complete scenario: settings applied, names looked up, everything checked.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::catalog::Catalog;
+use super::check::check;
+use super::document::{set, Notation};
+use super::error::ScenarioError;
+use super::spec::{DeviceSpec, Scenario, SystemSpec, WorkloadSpec};
+use crate::devices::mems::MemsDevice;
+
+/// Requests of a generator when the run names no limit.
+const DEFAULT_REQUESTS: u64 = 100_000;
+
+/// The schema of a resolved scenario: every key a document may have, with type, range, default and unit.
+#[must_use]
+pub fn schema() -> Value {
+    serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default()
+}
+
+/// The schema of a scenario as a user writes it: devices and schedulers may be given by name, a device's values come
+/// from the catalogue unless given, and kinds have defaults.
+#[must_use]
+pub fn user_schema() -> Value {
+    let mut schema = schema();
+    let mut relax = |definition: &str, keep: &[&str], or_name: bool| {
+        let Some(options) = schema.pointer_mut(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array_mut) else {
+            return;
+        };
+        for option in options.iter_mut() {
+            option["required"] = Value::from(keep.to_vec());
+        }
+        if or_name {
+            options.push(serde_json::json!({"type": "string", "description": "The name alone, everything else by default."}));
+        }
+    };
+    relax("DeviceSpec", &["name"], true);
+    relax("SchedulerSpec", &["name"], true);
+    relax("SystemSpec", &["device"], false);
+    schema
+}
+
+/// Reads, completes and checks a scenario.
+///
+/// `settings` (`path=value`) override the text; names of devices are looked up in `catalog`, and files relative to
+/// `base`.
+///
+/// # Errors
+/// The first thing wrong, with its place, value and what is allowed.
+pub fn resolve(
+    text: &str,
+    notation: Notation,
+    source: &str,
+    settings: &[String],
+    catalog: &Catalog,
+    base: &Path,
+) -> Result<Scenario, ScenarioError> {
+    let error = |message: String| ScenarioError::new(source, message);
+    let mut document = notation.read(text, source)?;
+    let schema = schema();
+    let top: Vec<&str> = keys_of(&schema);
+    let below_system: Vec<&str> = schema.pointer("/$defs/SystemSpec/oneOf/0").map(keys_of).unwrap_or_default();
+    for setting in settings {
+        set(&mut document, setting, &top, &below_system)?;
+    }
+    fill_kinds(&mut document);
+    if let Some(system) = document.get_mut("system").and_then(Value::as_object_mut) {
+        fill_device(system, catalog, base).map_err(error)?;
+        name_alone(system, "scheduler");
+    }
+    check(&mut document, &schema).map_err(error)?;
+    let mut scenario: Scenario = serde_json::from_value(document).map_err(|e| error(e.to_string()))?;
+    complete(&mut scenario, base).map_err(error)?;
+    Ok(scenario)
+}
+
+fn keys_of(schema: &Value) -> Vec<&str> {
+    schema.get("properties").and_then(Value::as_object).map(|keys| keys.keys().map(String::as_str).collect()).unwrap_or_default()
+}
+
+/// Puts in the kinds that go without saying.
+fn fill_kinds(document: &mut Value) {
+    if let Some(workload) = document.get_mut("workload").and_then(Value::as_object_mut) {
+        if !workload.contains_key("kind") {
+            let kind = if workload.contains_key("path") { "trace" } else { "synthetic" };
+            workload.insert("kind".into(), kind.into());
+        }
+    }
+    if let Some(system) = document.get_mut("system").and_then(Value::as_object_mut) {
+        system.entry("kind").or_insert_with(|| "drive".into());
+    }
+}
+
+/// Makes a table of a thing given by its name alone.
+fn name_alone(system: &mut Map<String, Value>, key: &str) {
+    if let Some(Value::String(name)) = system.get(key) {
+        let table = serde_json::json!({ "name": name });
+        system.insert(key.into(), table);
+    }
+}
+
+/// Completes a device from its catalogue entry.
+fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path) -> Result<(), String> {
+    name_alone(system, "device");
+    let Some(device) = system.get_mut("device").and_then(Value::as_object_mut) else { return Ok(()) };
+    let name = match device.get("name") {
+        Some(Value::String(name)) => name.clone(),
+        Some(other) => return Err(format!("system.device.name = {other} is of the wrong type: expected a string")),
+        None => return Err("system.device.name is missing: a device of the catalogue, or the path of a device file".into()),
+    };
+    let entry = catalog.device(&name, base).map_err(|error| format!("system.device.name: {error}"))?;
+    for (key, value) in entry.values {
+        device.entry(key).or_insert(value);
+    }
+    device.entry("mechanism").or_insert(Value::String(entry.mechanism));
+    Ok(())
+}
+
+/// Makes explicit what depends on other keys, and checks what takes more than one key to see.
+fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
+    let SystemSpec::Drive(drive) = &scenario.system;
+    let DeviceSpec::Mems(parameters) = &drive.device;
+    MemsDevice::new(parameters).map_err(|error| format!("system.device: {error}"))?;
+    drive.scheduler.validate().map_err(|error| format!("system.scheduler: {error}"))?;
+    match &mut scenario.workload {
+        WorkloadSpec::Synthetic(spec) => {
+            spec.validate().map_err(|error| format!("workload.{error}"))?;
+            if scenario.run.requests.is_none() && scenario.run.time_s.is_none() {
+                scenario.run.requests = Some(DEFAULT_REQUESTS);
+            }
+        }
+        WorkloadSpec::Trace(trace) => {
+            if trace.end_s.is_some_and(|end_s| end_s <= trace.start_s) {
+                return Err(format!("workload.end_s = {} is not after start_s = {}", trace.end_s.unwrap_or(0.0), trace.start_s));
+            }
+            trace.path = base.join(&trace.path).to_string_lossy().into_owned();
+        }
+    }
+    if scenario.run.requests.is_some_and(|requests| requests <= scenario.run.warmup_requests) {
+        return Err(format!(
+            "run.warmup_requests = {} leaves nothing of run.requests = {} to measure",
+            scenario.run.warmup_requests,
+            scenario.run.requests.unwrap_or(0)
+        ));
+    }
+    if scenario.run.time_s.is_some_and(|time_s| time_s <= scenario.run.warmup_s) {
+        return Err(format!(
+            "run.warmup_s = {} leaves nothing of run.time_s = {} to measure",
+            scenario.run.warmup_s,
+            scenario.run.time_s.unwrap_or(0.0)
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! The one description of a run: workload, system, measurement.
+//!
+//! Parameters of devices, schedulers and generators are defined where they are read; this file puts them together.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::devices::mems::MemsParameters;
+use crate::schedulers::SchedulerSpec;
+use crate::workloads::{Fit, ReplayMode, SyntheticSpec};
+
+/// A run: what is asked of which system, for how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Heading for the result.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Seed of every random stream of the run.
+    #[serde(default = "one_u64")]
+    #[schemars(range(min = 0))]
+    pub seed: u64,
+    /// What is asked of the system.
+    pub workload: WorkloadSpec,
+    /// The system: components and devices.
+    pub system: SystemSpec,
+    /// When the run ends and what it leaves out.
+    #[serde(default)]
+    pub run: RunSpec,
+}
+
+/// What is asked of the system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum WorkloadSpec {
+    /// Requests drawn from distributions.
+    Synthetic(SyntheticSpec),
+    /// Replay of a block trace.
+    Trace(TraceSpec),
+}
+
+/// Replay of a block trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSpec {
+    /// The trace file, plain or compressed; relative to the scenario file.
+    pub path: String,
+    /// Format of the trace, `auto` to detect it; `sledsim trace formats` lists them.
+    #[serde(default = "auto")]
+    pub format: String,
+    /// When requests arrive.
+    #[serde(default)]
+    pub mode: ReplayMode,
+    /// Factor on all times between requests: 0.5 is twice as fast.
+    #[serde(default = "one_f64")]
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub time_scale: f64,
+    /// Requests outstanding in mode `outstanding`.
+    #[serde(default = "one_u32")]
+    #[schemars(range(min = 1, max = 1000000))]
+    pub outstanding: u32,
+    /// Leave out what the trace has before this time after its first record.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
+    pub start_s: f64,
+    /// Leave out what the trace has from this time after its first record on.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
+    pub end_s: Option<f64>,
+    /// Leave out this many records (of the chosen devices) first.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub first_record: u64,
+    /// Replay at most this many records each time.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub records: Option<u64>,
+    /// Devices of the trace to replay, merged into one stream; all when empty.
+    #[serde(default)]
+    pub devices: Vec<u32>,
+    /// What becomes of requests beyond the end of the device.
+    #[serde(default)]
+    pub fit: Fit,
+    /// How many times to replay.
+    #[serde(default = "one_u64")]
+    #[schemars(range(min = 1))]
+    pub repeat: u64,
+    /// Bad records to skip and count before one is an error.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub skip_bad: u64,
+    /// Bytes in a sector, for formats that count in sectors; the format's own when absent.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
+    pub sector_bytes: Option<u32>,
+    /// Columns of a CSV trace: `time`, `device`, `offset`, `bytes`, `op` to a column's name or number (from 0), and
+    /// `time_unit` to `s`, `ms`, `us` or `ns`.
+    #[serde(default)]
+    pub columns: Option<BTreeMap<String, String>>,
+}
+
+/// The system under test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum SystemSpec {
+    /// One device and the scheduler that holds its pending requests.
+    Drive(DriveSpec),
+}
+
+/// One device and the scheduler that holds its pending requests. A device of several sleds has a queue for each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DriveSpec {
+    /// The device.
+    pub device: DeviceSpec,
+    /// The scheduler.
+    #[serde(default = "fcfs")]
+    pub scheduler: SchedulerSpec,
+    /// Most requests dispatched together: pending ones that lie at a sled position of the next request join it. 1 for no
+    /// batches.
+    #[serde(default = "one_u32")]
+    #[schemars(range(min = 1, max = 100000))]
+    pub batch_max: u32,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "mechanism", rename_all = "kebab-case")]
+pub enum DeviceSpec {
+    /// MEMS (probe) storage.
+    Mems(MemsParameters),
+}
+
+impl DeviceSpec {
+    /// Name of the catalogue entry.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Mems(parameters) => &parameters.name,
+        }
+    }
+}
+
+/// When the run ends and what it leaves out. Without a limit, a trace runs to its end and a generator for 100,000
+/// requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// Submit this many requests, warm-up included, and wait for all of them.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub requests: Option<u64>,
+    /// Stop at this simulated time, whatever is under way.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
+    pub time_s: Option<f64>,
+    /// Leave this many first requests out of the statistics.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub warmup_requests: u64,
+    /// Leave requests that arrive before this time out of the statistics.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
+    pub warmup_s: f64,
+}
+
+const fn one_u64() -> u64 {
+    1
+}
+
+const fn one_u32() -> u32 {
+    1
+}
+
+const fn one_f64() -> f64 {
+    1.0
+}
+
+fn auto() -> String {
+    "auto".into()
+}
+
+const fn fcfs() -> SchedulerSpec {
+    SchedulerSpec::Fcfs {}
+}

@@ -1,0 +1,358 @@
+//! Replay of block traces.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::workload::{Next, Workload, WorkloadError};
+use crate::request::Request;
+use crate::service::Service;
+use crate::time::{Time, NS_PER_S};
+use crate::traces::{TraceOptions, TraceReader, TraceRecord};
+
+/// When the requests of a trace arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplayMode {
+    /// `closed` for traces with gaps (the validate format), `open` for others with times, `outstanding` without.
+    #[default]
+    Auto,
+    /// At the times of the trace, whatever the device does.
+    Open,
+    /// Each request the recorded gap after the completion of the one before.
+    Closed,
+    /// As fast as possible, with a fixed number of requests outstanding.
+    Outstanding,
+}
+
+/// What becomes of requests beyond the end of the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fit {
+    /// The run stops with an error that names the record.
+    #[default]
+    Error,
+    /// Addresses wrap round at the device's capacity.
+    Wrap,
+    /// All addresses are scaled so that the trace's address space fills the device.
+    Scale,
+}
+
+/// How to replay a trace; where it comes from is said elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplayOptions {
+    /// When requests arrive.
+    pub mode: ReplayMode,
+    /// Factor on all times between requests: 0.5 is twice as fast.
+    pub time_scale: f64,
+    /// Requests outstanding in mode `outstanding`.
+    pub outstanding: u32,
+    /// Leave out what the trace has before this time, in nanoseconds from its first record.
+    pub start_ns: u64,
+    /// Leave out what the trace has from this time on.
+    pub end_ns: Option<u64>,
+    /// Leave out this many records (of the chosen devices) first.
+    pub first_record: u64,
+    /// Replay at most this many records each time.
+    pub records: Option<u64>,
+    /// Devices of the trace to replay, merged; all when empty.
+    pub devices: Vec<u32>,
+    /// What becomes of requests beyond the device.
+    pub fit: Fit,
+    /// How many times to replay.
+    pub repeat: u64,
+}
+
+impl Default for ReplayOptions {
+    fn default() -> Self {
+        Self {
+            mode: ReplayMode::Auto,
+            time_scale: 1.0,
+            outstanding: 1,
+            start_ns: 0,
+            end_ns: None,
+            first_record: 0,
+            records: None,
+            devices: Vec::new(),
+            fit: Fit::Error,
+            repeat: 1,
+        }
+    }
+}
+
+/// A trace as a workload.
+pub struct Replay {
+    path: PathBuf,
+    trace_options: TraceOptions,
+    options: ReplayOptions,
+    mode: ReplayMode,
+    block_bytes: u64,
+    capacity_blocks: u64,
+    /// Blocks of the trace's address space, where addresses are scaled.
+    extent_blocks: Option<u64>,
+    cursor: Cursor,
+    /// The next request, its arrival not yet settled in the closed modes.
+    pending: Option<Request>,
+    pending_gap_ns: u64,
+    /// Gap owed after the completion of the request under way.
+    owed_gap_ns: u64,
+    in_flight: u64,
+    /// When the latest slot of a closed mode became free.
+    slot_free: Time,
+    next_id: u64,
+    passes_left: u64,
+    /// Arrival of the first record of this pass, and of the latest.
+    pass_start_ns: u64,
+    latest_ns: u64,
+    ended: bool,
+}
+
+/// A place in the trace, with what of it is chosen.
+struct Cursor {
+    reader: TraceReader,
+    /// Records of the chosen devices seen, and of those replayed, in this pass.
+    seen: u64,
+    replayed: u64,
+    /// Time of the first record replayed in this pass.
+    origin_ns: Option<u64>,
+}
+
+impl Cursor {
+    fn open(path: &Path, options: &TraceOptions) -> Result<Self, WorkloadError> {
+        let reader = TraceReader::open(path, options).map_err(|error| WorkloadError(error.to_string()))?;
+        Ok(Self { reader, seen: 0, replayed: 0, origin_ns: None })
+    }
+
+    /// The next chosen record.
+    fn next(&mut self, options: &ReplayOptions) -> Result<Option<TraceRecord>, WorkloadError> {
+        if options.records.is_some_and(|most| self.replayed >= most) {
+            return Ok(None);
+        }
+        while let Some(record) = self.reader.next().map_err(|error| WorkloadError(error.to_string()))? {
+            if options.end_ns.is_some_and(|end| record.time.ns() >= end) {
+                return Ok(None);
+            }
+            let chosen = options.devices.is_empty() || options.devices.contains(&record.device);
+            if !chosen || record.time.ns() < options.start_ns {
+                continue;
+            }
+            self.seen += 1;
+            if self.seen > options.first_record {
+                self.replayed += 1;
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Replay {
+    /// Opens a trace for a device of `capacity_blocks` blocks of `block_bytes`.
+    ///
+    /// # Errors
+    /// The trace can't be opened, is of no known format, or lacks what the mode needs.
+    pub fn new(
+        path: &Path,
+        trace_options: TraceOptions,
+        options: ReplayOptions,
+        capacity_blocks: u64,
+        block_bytes: u32,
+    ) -> Result<Self, WorkloadError> {
+        let cursor = Cursor::open(path, &trace_options)?;
+        let closed = cursor.reader.format() == crate::traces::TraceFormat::DisksimValidate;
+        let timed = cursor.reader.has_times();
+        let mode = match options.mode {
+            ReplayMode::Auto if closed => ReplayMode::Closed,
+            ReplayMode::Auto if timed => ReplayMode::Open,
+            ReplayMode::Auto => ReplayMode::Outstanding,
+            ReplayMode::Closed if !closed => return Err(lacks(path, "gaps between requests", "closed")),
+            ReplayMode::Open if closed || !timed => return Err(lacks(path, "arrival times", "open")),
+            mode => mode,
+        };
+        let passes_left = options.repeat.saturating_sub(1);
+        let mut replay = Self {
+            path: path.to_owned(),
+            trace_options,
+            options,
+            mode,
+            block_bytes: u64::from(block_bytes),
+            capacity_blocks,
+            extent_blocks: None,
+            cursor,
+            pending: None,
+            pending_gap_ns: 0,
+            owed_gap_ns: 0,
+            in_flight: 0,
+            slot_free: Time::ZERO,
+            next_id: 0,
+            passes_left,
+            pass_start_ns: 0,
+            latest_ns: 0,
+            ended: false,
+        };
+        if replay.options.fit == Fit::Scale {
+            replay.extent_blocks = Some(replay.measure_extent()?);
+        }
+        Ok(replay)
+    }
+
+    /// Records skipped as bad so far.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.cursor.reader.skipped()
+    }
+
+    /// Size of the address space of the chosen records, in blocks of the device.
+    fn measure_extent(&self) -> Result<u64, WorkloadError> {
+        let mut cursor = Cursor::open(&self.path, &self.trace_options)?;
+        let mut end_bytes = 1;
+        while let Some(record) = cursor.next(&self.options)? {
+            end_bytes = end_bytes.max(record.offset_bytes + record.bytes);
+        }
+        Ok(end_bytes.div_ceil(self.block_bytes))
+    }
+
+    /// Makes the next request ready, if there is one.
+    fn fetch(&mut self) -> Result<(), WorkloadError> {
+        loop {
+            if let Some(record) = self.cursor.next(&self.options)? {
+                self.pending_gap_ns = scaled(record.gap_ns.unwrap_or(0), self.options.time_scale);
+                self.pending = Some(self.request(&record)?);
+                return Ok(());
+            }
+            if self.cursor.replayed == 0 {
+                return Err(WorkloadError(format!(
+                    "{}: no record of the trace is chosen: check devices, start_s, end_s, first_record",
+                    self.path.display()
+                )));
+            }
+            if self.passes_left == 0 {
+                self.ended = true;
+                return Ok(());
+            }
+            self.passes_left -= 1;
+            // The next pass begins one mean interarrival time after the last request of this one.
+            let gaps = self.cursor.replayed.saturating_sub(1).max(1);
+            self.pass_start_ns = self.latest_ns + (self.latest_ns - self.pass_start_ns) / gaps;
+            self.cursor = Cursor::open(&self.path, &self.trace_options)?;
+        }
+    }
+
+    fn request(&mut self, record: &TraceRecord) -> Result<Request, WorkloadError> {
+        let origin_ns = *self.cursor.origin_ns.get_or_insert(record.time.ns());
+        if self.mode == ReplayMode::Open {
+            let since_ns = scaled(record.time.ns() - origin_ns, self.options.time_scale);
+            self.latest_ns = self.pass_start_ns.checked_add(since_ns).ok_or_else(|| self.too_long())?;
+        }
+        let first = record.offset_bytes / self.block_bytes;
+        let end = (record.offset_bytes + record.bytes).div_ceil(self.block_bytes);
+        let lbn = self.place(first, end - first)?;
+        let blocks = u32::try_from(end - first).map_err(|_| self.beyond(first, end))?;
+        Ok(Request {
+            id: self.next_id,
+            arrival: Time::from_ns(self.latest_ns),
+            lbn,
+            blocks,
+            op: record.op,
+            flags: record.flags,
+            origin: record.device,
+        })
+    }
+
+    /// Where on the device a request for `blocks` from `first` on goes.
+    fn place(&self, first: u64, blocks: u64) -> Result<u64, WorkloadError> {
+        let end = first + blocks;
+        let last_start = self.capacity_blocks.checked_sub(blocks).ok_or_else(|| self.beyond(first, end))?;
+        match (self.options.fit, self.extent_blocks) {
+            (Fit::Scale, Some(extent)) => {
+                let scaled = u128::from(first) * u128::from(self.capacity_blocks) / u128::from(extent.max(1));
+                Ok((scaled as u64).min(last_start))
+            }
+            (Fit::Wrap, _) => Ok((first % self.capacity_blocks).min(last_start)),
+            _ if end > self.capacity_blocks => Err(self.beyond(first, end)),
+            _ => Ok(first),
+        }
+    }
+
+    fn beyond(&self, first: u64, end: u64) -> WorkloadError {
+        WorkloadError(format!(
+            "{}: record {}: blocks {first} to {} lie beyond the device, which has {} blocks of {} bytes: replay on a larger \
+             device, choose one device of the trace with `devices`, or map addresses with fit = \"wrap\" or \"scale\"",
+            self.path.display(),
+            self.cursor.reader.records(),
+            end - 1,
+            self.capacity_blocks,
+            self.block_bytes,
+        ))
+    }
+
+    fn too_long(&self) -> WorkloadError {
+        let years = u64::MAX / NS_PER_S / 86_400 / 365;
+        WorkloadError(format!(
+            "{}: record {}: the replay would last longer than {years} years: lower time_scale or repeat",
+            self.path.display(),
+            self.cursor.reader.records(),
+        ))
+    }
+
+    /// Most requests in flight in the closed modes.
+    fn slots(&self) -> u64 {
+        if self.mode == ReplayMode::Closed {
+            1
+        } else {
+            u64::from(self.options.outstanding)
+        }
+    }
+}
+
+fn scaled(ns: u64, factor: f64) -> u64 {
+    if factor == 1.0 {
+        ns
+    } else {
+        (ns as f64 * factor).round() as u64
+    }
+}
+
+fn lacks(path: &Path, what: &str, mode: &str) -> WorkloadError {
+    WorkloadError(format!(
+        "{}: the trace has no {what}, which mode = \"{mode}\" needs: use mode = \"auto\" or \"outstanding\"",
+        path.display()
+    ))
+}
+
+impl Workload for Replay {
+    #[inline]
+    fn peek(&mut self) -> Result<Next, WorkloadError> {
+        if self.pending.is_none() && !self.ended {
+            self.fetch()?;
+        }
+        let Some(request) = &self.pending else { return Ok(Next::Ended) };
+        Ok(match self.mode {
+            ReplayMode::Open => Next::At(request.arrival),
+            _ if self.in_flight < self.slots() => Next::At(self.slot_free),
+            _ => Next::Waiting,
+        })
+    }
+
+    #[inline]
+    fn take(&mut self) -> Request {
+        let Some(mut request) = self.pending.take() else {
+            unreachable!("take is called only when peek answered At");
+        };
+        if self.mode != ReplayMode::Open {
+            request.arrival = self.slot_free;
+        }
+        self.owed_gap_ns = self.pending_gap_ns;
+        self.in_flight += 1;
+        self.next_id += 1;
+        request
+    }
+
+    #[inline]
+    fn completed(&mut self, _request: &Request, service: &Service) {
+        self.in_flight -= 1;
+        let gap_ns = if self.mode == ReplayMode::Closed { self.owed_gap_ns } else { 0 };
+        self.slot_free = service.end + gap_ns;
+    }
+}
