@@ -56,6 +56,7 @@ fn any_sled() -> impl Strategy<Value = Sled> {
             at: Location { cylinder: cylinder % cylinders, slot: slot % rows },
             // Rounded so that a position in the middle between two cylinders happens: distances tie there.
             offset: (offset * 2.0).round() / 2.0,
+            ..Sled::mems()
         }
     })
 }
@@ -195,8 +196,13 @@ fn agree(spec: SchedulerSpec, mut sled: Sled, steps: &[Step]) -> Result<Vec<u64>
     Ok(served)
 }
 
+fn cases(cases: u32) -> ProptestConfig {
+    // A failing case is printed whole; there is no file of earlier failures to keep.
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #![proptest_config(cases(4_000))]
     #[test]
     fn every_policy_decides_as_its_definition(
         spec in any_spec(),
@@ -208,7 +214,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(cases(60))]
     #[test]
     fn long_queues_are_decided_the_same(
         spec in any_spec(),
@@ -344,6 +350,46 @@ fn fair_policies_do_not_starve_and_greedy_ones_do() {
     assert!(waits(SchedulerSpec::Asptf { weight: 0.1 }).is_some_and(|it| it < 1_000));
     for spec in [SchedulerSpec::SstfLbn {}, SchedulerSpec::Sptf {}, SchedulerSpec::Sdf {}] {
         assert_eq!(waits(spec), None, "{spec:?}");
+    }
+}
+
+/// Mean number of questions to the device per dispatch, with the queue kept at `pending` requests.
+fn questions(spec: SchedulerSpec, pending: u64) -> f64 {
+    const DISPATCHES: u64 = 2_000;
+    let mut sled = Sled::mems();
+    let mut scheduler = build(&spec, &sled);
+    let mut arrivals = scattered(pending + DISPATCHES, &sled).into_iter();
+    for request in arrivals.by_ref().take(pending as usize) {
+        scheduler.push(Time::ZERO, request, &sled);
+    }
+    sled.asked.set(0);
+    let mut now = Time::ZERO;
+    let mut by_scheduler = 0;
+    for arrival in arrivals {
+        let before = sled.asked.get();
+        let request = scheduler.pop(now, &sled).expect("requests are pending");
+        by_scheduler += sled.asked.get() - before;
+        now = sled.serve(now, &request).free;
+        scheduler.push(now, arrival, &sled);
+    }
+    by_scheduler as f64 / DISPATCHES as f64
+}
+
+#[test]
+fn long_queues_are_not_searched_exhaustively() {
+    // An exhaustive search asks 1,000 and 10,000 times. The limits are about twice what these queues take.
+    let limits = [
+        (SchedulerSpec::Sptf {}, [6.0, 10.0]),
+        (SchedulerSpec::Zsptf { zones: 25 }, [6.0, 10.0]),
+        (SchedulerSpec::Sdf {}, [110.0, 110.0]),
+        (SchedulerSpec::Asptf { weight: 0.006 }, [50.0, 15.0]),
+        (SchedulerSpec::Asptf { weight: 10.0 }, [10.0, 15.0]),
+    ];
+    for (spec, [at_1_000, at_10_000]) in limits {
+        for (pending, limit) in [(1_000, at_1_000), (10_000, at_10_000)] {
+            let asked = questions(spec, pending);
+            assert!(asked < limit, "{spec:?} with {pending} pending asks {asked} times");
+        }
     }
 }
 

@@ -70,7 +70,10 @@ impl Asptf {
             }
             best.offer(cost_ns(aged), aged);
             for group in self.pending.groups(cylinder) {
-                best.offer(cost_ns(group), group);
+                // Most lose on the cylinder's bound already: asking the device would cost more than this test.
+                if !best.beats(self.effective_ns(bound_ns, now, group.ready)) {
+                    best.offer(cost_ns(group), group);
+                }
             }
         }
         best.key()

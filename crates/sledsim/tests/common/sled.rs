@@ -1,5 +1,7 @@
 //! A small two-dimensional sled, for testing and measuring schedulers.
 
+use std::cell::Cell;
+
 use sledsim::devices::{Device, EnergyLedger, Location, Phases, Service};
 use sledsim::request::{Flags, Op, Request};
 use sledsim::time::{s_to_ns, Time};
@@ -29,6 +31,8 @@ pub struct Sled {
     pub at: Location,
     /// Where between two cylinders the sled stands, in cylinder pitches.
     pub offset: f64,
+    /// How often a positioning time or coordinates were asked for.
+    pub asked: Cell<u64>,
 }
 
 impl Sled {
@@ -48,6 +52,7 @@ impl Sled {
             mirrored: false,
             at: Location { cylinder: 1250, slot: 13 },
             offset: 0.0,
+            asked: Cell::new(0),
         }
     }
 
@@ -103,6 +108,7 @@ impl Device for Sled {
     }
 
     fn coordinates_m(&self, location: Location) -> (f64, f64) {
+        self.asked.set(self.asked.get() + 1);
         (self.x_m(f64::from(location.cylinder)), self.y_m(location.slot))
     }
 
@@ -119,6 +125,7 @@ impl Device for Sled {
     }
 
     fn positioning_ns(&self, _now: Time, location: Location) -> u64 {
+        self.asked.set(self.asked.get() + 1);
         self.x_seek_ns(location.cylinder).max(self.y_seek_ns(location.slot))
     }
 

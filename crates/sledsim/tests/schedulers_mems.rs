@@ -1,0 +1,113 @@
+//! The policies that ask the device, on MEMS devices: they decide as an exhaustive search, so the device's bounds hold.
+
+use serde_json::json;
+use sledsim::devices::mems::{MemsDevice, MemsParameters, SeekModel};
+use sledsim::devices::Device;
+use sledsim::request::{Flags, Op, Request};
+use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::time::Time;
+
+fn device(seek_model: SeekModel, spring_factor: f64, settle_constants: f64, idle: &str) -> MemsDevice {
+    let parameters: MemsParameters = serde_json::from_value(json!({
+        "x_range_um": 100.0, "y_range_um": 100.0, "bit_nm": 40.0, "tips": 6400, "active_tips": 1280,
+        "block_bytes": 512, "tip_sector_bytes": 8, "encoded_bits_per_byte": 10, "servo_bits": 10,
+        "bidirectional": true, "acceleration_x_m_s2": 803.6, "acceleration_y_m_s2": 803.6,
+        "spring_factor": spring_factor, "resonance_hz": 739.0, "settle_constants": settle_constants,
+        "bit_rate_kbit_s": 700.0, "seek_model": seek_model, "overhead_ms": 0.2, "bus_ms_per_block": 0.0,
+        "idle": idle, "inactive_after_ms": "never", "startup_ms": 0.5, "sled_mw": 100.0, "tip_mw": 1.0,
+        "inactive_mw": 50.0, "startup_mw": 100.0,
+    }))
+    .expect("the parameters are well formed");
+    MemsDevice::new(&parameters).expect("the parameters are consistent")
+}
+
+fn requests(count: u64, capacity_blocks: u64) -> Vec<Request> {
+    let request = |id: u64| Request {
+        id,
+        arrival: Time::ZERO,
+        lbn: id * 2_654_435_761 % (capacity_blocks - 16),
+        blocks: 1 + (id % 16) as u32,
+        op: Op::Read,
+        flags: Flags::NONE,
+        origin: 0,
+    };
+    (0..count).map(request).collect()
+}
+
+/// Keeps 300 requests pending and compares each decision with a pass over all of them.
+fn decides_as(spec: SchedulerSpec, mut device: MemsDevice, cost: impl Fn(&MemsDevice, Time, &(Time, Request)) -> f64) {
+    let mut scheduler = build(&spec, &device);
+    let mut pending = Vec::new();
+    let mut now = Time::ZERO;
+    for (i, request) in requests(1_500, device.capacity_blocks()).into_iter().enumerate() {
+        scheduler.push(now, request, &device);
+        pending.push((now, request));
+        if i < 300 {
+            continue;
+        }
+        let costs = pending.iter().map(|it| cost(&device, now, it)).enumerate();
+        let (first, _) = costs.min_by(|a, b| a.1.total_cmp(&b.1)).expect("requests are pending");
+        let (_, expected) = pending.remove(first);
+        assert_eq!(scheduler.pop(now, &device), Some(expected), "{spec:?}, dispatch {}", i - 300);
+        // Every fifth dispatch the sled has stood idle for a while.
+        now = device.serve(now, &expected).free + if i % 5 == 0 { 37_000 } else { 0 };
+    }
+}
+
+fn every_device(check: impl Fn(MemsDevice)) {
+    for model in SeekModel::ALL {
+        for (spring_factor, settle_constants) in [(0.0, 1.0), (0.75, 1.0), (0.75, 0.0)] {
+            for idle in ["hold", "sweep"] {
+                check(device(model, spring_factor, settle_constants, idle));
+            }
+        }
+    }
+}
+
+#[test]
+fn sptf_decides_as_an_exhaustive_search() {
+    every_device(|device| {
+        decides_as(SchedulerSpec::Sptf {}, device, |device, now, (_, request)| {
+            device.positioning_ns(now, device.locate(request.lbn)) as f64
+        });
+    });
+}
+
+#[test]
+fn asptf_decides_as_an_exhaustive_search() {
+    let weight = 0.02;
+    every_device(|device| {
+        decides_as(SchedulerSpec::Asptf { weight }, device, |device, now, (ready, request)| {
+            device.positioning_ns(now, device.locate(request.lbn)) as f64 - weight * (now - *ready) as f64
+        });
+    });
+}
+
+#[test]
+fn sdf_decides_as_an_exhaustive_search() {
+    every_device(|device| {
+        decides_as(SchedulerSpec::Sdf {}, device, |device, now, (_, request)| {
+            let (x_m, y_m) = device.coordinates_m(device.locate(request.lbn));
+            let (at_x_m, at_y_m) = device.position_m(now);
+            (x_m - at_x_m) * (x_m - at_x_m) + (y_m - at_y_m) * (y_m - at_y_m)
+        });
+    });
+}
+
+#[test]
+fn bounds_hold_and_rise_outwards() {
+    every_device(|mut device| {
+        for request in requests(20, device.capacity_blocks()) {
+            let now = device.serve(Time::ZERO, &request).free;
+            let from = device.cylinder(now);
+            let bounds: Vec<u64> = (0..device.cylinders()).map(|it| device.cylinder_bound_ns(now, it)).collect();
+            assert!(bounds[from as usize..].is_sorted(), "from cylinder {from} upwards");
+            assert!(bounds[..=from as usize].iter().rev().is_sorted(), "from cylinder {from} downwards");
+            for lbn in (0..device.capacity_blocks()).step_by(9_973) {
+                let location = device.locate(lbn);
+                let positioning_ns = device.positioning_ns(now, location);
+                assert!(bounds[location.cylinder as usize] <= positioning_ns, "from cylinder {from} to {location:?}");
+            }
+        }
+    });
+}
