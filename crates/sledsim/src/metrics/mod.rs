@@ -3,6 +3,7 @@
 pub mod confidence;
 pub mod histogram;
 pub mod moments;
+pub mod recorder;
 mod summary;
 mod time_average;
 

@@ -80,18 +80,26 @@ impl Measure {
     /// The summary; `None` when nothing was recorded.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
-        let (min_ns, max_ns) = (self.moments.min_ns()? as f64, self.moments.max_ns()? as f64);
-        let quantiles_ns = self.histogram.quantiles_ns([0.5, 0.9, 0.95, 0.99, 0.999])?;
+        Summary::of(&self.moments, &self.histogram, &self.batches)
+    }
+}
+
+impl Summary {
+    /// Summary of values that the three have seen alike; `None` when there are none.
+    #[must_use]
+    pub fn of(moments: &Moments, histogram: &Histogram, batches: &BatchMeans) -> Option<Self> {
+        let (min_ns, max_ns) = (moments.min_ns()? as f64, moments.max_ns()? as f64);
+        let quantiles_ns = histogram.quantiles_ns([0.5, 0.9, 0.95, 0.99, 0.999])?;
         let [p50_ms, p90_ms, p95_ms, p99_ms, p99_9_ms] = quantiles_ns.map(|ns| ns_to_ms(ns.clamp(min_ns, max_ns)));
-        let interval = self.batches.interval95();
-        Some(Summary {
-            count: self.moments.count(),
-            mean_ms: ns_to_ms(self.moments.mean_ns()),
+        let interval = batches.interval95();
+        Some(Self {
+            count: moments.count(),
+            mean_ms: ns_to_ms(moments.mean_ns()),
             ci95_low_ms: interval.ok().map(|interval| ns_to_ms(interval.low_ns)),
             ci95_high_ms: interval.ok().map(|interval| ns_to_ms(interval.high_ns)),
             ci95_note: interval.err().map(|reason| reason.to_string()),
-            std_ms: ns_to_ms(self.moments.std_ns()),
-            scv: self.moments.scv(),
+            std_ms: ns_to_ms(moments.std_ns()),
+            scv: moments.scv(),
             min_ms: ns_to_ms(min_ns),
             p50_ms,
             p90_ms,

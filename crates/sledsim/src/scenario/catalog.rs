@@ -44,7 +44,9 @@ impl Catalog {
             Some((_, path)) => read(path),
             None => {
                 let hint = did_you_mean(name, names.iter().map(|(known, _)| known.as_str()));
-                Err(format!("device {name:?} is not in the catalogue: {hint}; or give the path of a device file (.toml)"))
+                Err(format!(
+                    "device {name:?} is not in the catalogue: {hint}; or give the path of a device file (.toml)"
+                ))
             }
         }
     }
@@ -56,7 +58,9 @@ impl Catalog {
             let Ok(files) = std::fs::read_dir(folder.join("devices")) else { continue };
             for path in files.filter_map(Result::ok).map(|file| file.path()) {
                 let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-                if path.extension().is_some_and(|ending| ending == "toml") && names.iter().all(|(known, _)| *known != name) {
+                if path.extension().is_some_and(|ending| ending == "toml")
+                    && names.iter().all(|(known, _)| *known != name)
+                {
                     names.push((name, path));
                 }
             }

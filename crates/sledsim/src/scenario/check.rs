@@ -62,7 +62,11 @@ impl Checker<'_> {
     fn tagged(&self, value: &mut Value, options: &[Value], tag: &str, path: &str, unit: &str) -> Result<(), String> {
         let names = || options.iter().filter_map(|option| constant(option, tag));
         let Some(object) = value.as_object() else {
-            return Err(wrong(path, value, &format!("a table with {tag} = one of {}", names().collect::<Vec<_>>().join(", "))));
+            return Err(wrong(
+                path,
+                value,
+                &format!("a table with {tag} = one of {}", names().collect::<Vec<_>>().join(", ")),
+            ));
         };
         let tag_path = join(path, tag);
         let given = match object.get(tag) {
@@ -83,10 +87,11 @@ impl Checker<'_> {
         if options.iter().any(|option| option.get("const").is_some_and(|constant| constant == value)) {
             return Ok(());
         }
-        let words: Vec<String> = options.iter().filter_map(|option| option.get("const")).map(|word| format!(" or {word}")).collect();
-        let substantial = options.iter().find(|option| {
-            option.get("const").is_none() && types_of(self.dereference(option)) != ["null"]
-        });
+        let words: Vec<String> =
+            options.iter().filter_map(|option| option.get("const")).map(|word| format!(" or {word}")).collect();
+        let substantial = options
+            .iter()
+            .find(|option| option.get("const").is_none() && types_of(self.dereference(option)) != ["null"]);
         match substantial {
             Some(option) => self.value(value, option, path, unit).map_err(|error| error + &words.concat()),
             None => Err(wrong(path, value, &words.concat())),
@@ -110,9 +115,11 @@ impl Checker<'_> {
                 (None, None) => {}
             }
         }
-        for required in schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+        for required in schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        {
             if !object.contains_key(required) {
-                let what = properties.get(required).and_then(|property| property.get("description")).and_then(Value::as_str);
+                let what =
+                    properties.get(required).and_then(|property| property.get("description")).and_then(Value::as_str);
                 return Err(format!("{} is missing: {}", join(path, required), what.unwrap_or("it has no default")));
             }
         }
@@ -210,7 +217,10 @@ fn unit_of(key: &str) -> Option<&'static str> {
     if key.contains("_per_") {
         return None;
     }
-    [("_ms", "ms"), ("_s", "s"), ("_bytes", "B")].iter().find(|(suffix, _)| key.ends_with(suffix)).map(|(_, unit)| *unit)
+    [("_ms", "ms"), ("_s", "s"), ("_bytes", "B")]
+        .iter()
+        .find(|(suffix, _)| key.ends_with(suffix))
+        .map(|(_, unit)| *unit)
 }
 
 fn wrong(path: &str, value: &Value, expected: &str) -> String {

@@ -1,8 +1,21 @@
-//! Scenarios: every parameter of everything, defined once.
+//! Scenarios: every parameter of everything, defined once; from a document to a run and its report.
 
+mod assemble;
+mod catalog;
+mod check;
+mod document;
 mod error;
 mod quantity;
+mod report;
+mod resolve;
+mod run;
 mod spec;
 
+pub use assemble::trace_options;
+pub use catalog::{Catalog, Entry};
+pub use document::Notation;
 pub use error::{did_you_mean, ScenarioError};
+pub use report::Report;
+pub use resolve::{resolve, schema, user_schema};
+pub use run::{run, RunError, RunOutput};
 pub use spec::{DeviceSpec, DriveSpec, RunSpec, Scenario, SystemSpec, TraceSpec, WorkloadSpec};

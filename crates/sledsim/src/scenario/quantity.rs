@@ -33,7 +33,8 @@ pub fn parse(text: &str, unit: &str) -> Result<f64, String> {
     let end = text
         .char_indices()
         .find(|&(i, c)| {
-            let next_is_numeric = text[i + c.len_utf8()..].starts_with(|d: char| d.is_ascii_digit() || "+-".contains(d));
+            let next_is_numeric =
+                text[i + c.len_utf8()..].starts_with(|d: char| d.is_ascii_digit() || "+-".contains(d));
             let exponent = matches!(c, 'e' | 'E') && next_is_numeric;
             !(c.is_ascii_digit() || "+-._".contains(c) || exponent)
         })

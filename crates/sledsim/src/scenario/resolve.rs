@@ -26,14 +26,17 @@ pub fn schema() -> Value {
 pub fn user_schema() -> Value {
     let mut schema = schema();
     let mut relax = |definition: &str, keep: &[&str], or_name: bool| {
-        let Some(options) = schema.pointer_mut(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array_mut) else {
+        let Some(options) = schema.pointer_mut(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array_mut)
+        else {
             return;
         };
         for option in options.iter_mut() {
             option["required"] = Value::from(keep.to_vec());
         }
         if or_name {
-            options.push(serde_json::json!({"type": "string", "description": "The name alone, everything else by default."}));
+            options.push(
+                serde_json::json!({"type": "string", "description": "The name alone, everything else by default."}),
+            );
         }
     };
     relax("DeviceSpec", &["name"], true);
@@ -77,7 +80,11 @@ pub fn resolve(
 }
 
 fn keys_of(schema: &Value) -> Vec<&str> {
-    schema.get("properties").and_then(Value::as_object).map(|keys| keys.keys().map(String::as_str).collect()).unwrap_or_default()
+    schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .map(|keys| keys.keys().map(String::as_str).collect())
+        .unwrap_or_default()
 }
 
 /// Puts in the kinds that go without saying.
@@ -108,7 +115,9 @@ fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path) 
     let name = match device.get("name") {
         Some(Value::String(name)) => name.clone(),
         Some(other) => return Err(format!("system.device.name = {other} is of the wrong type: expected a string")),
-        None => return Err("system.device.name is missing: a device of the catalogue, or the path of a device file".into()),
+        None => {
+            return Err("system.device.name is missing: a device of the catalogue, or the path of a device file".into())
+        }
     };
     let entry = catalog.device(&name, base).map_err(|error| format!("system.device.name: {error}"))?;
     for (key, value) in entry.values {
@@ -133,7 +142,11 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
         }
         WorkloadSpec::Trace(trace) => {
             if trace.end_s.is_some_and(|end_s| end_s <= trace.start_s) {
-                return Err(format!("workload.end_s = {} is not after start_s = {}", trace.end_s.unwrap_or(0.0), trace.start_s));
+                return Err(format!(
+                    "workload.end_s = {} is not after start_s = {}",
+                    trace.end_s.unwrap_or(0.0),
+                    trace.start_s
+                ));
             }
             trace.path = base.join(&trace.path).to_string_lossy().into_owned();
         }

@@ -1,0 +1,191 @@
+//! Records everything a run reports of its requests.
+
+use super::confidence::BatchMeans;
+use super::histogram::Histogram;
+use super::moments::Moments;
+use super::{Measure, Summary};
+use crate::engine::Observer;
+use crate::request::{Op, Request};
+use crate::service::{Phases, Service};
+
+/// Durations of requests: each request's response is overhead + wait + service.
+#[derive(Clone, Debug, Default)]
+pub struct Durations {
+    /// From arrival to completion.
+    pub response: Measure,
+    /// From the end of command processing to dispatch.
+    pub wait: Measure,
+    /// From dispatch to completion.
+    pub service: Measure,
+}
+
+/// A duration of every request, by kind of quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// From arrival to completion.
+    Response,
+    /// From the end of command processing to dispatch.
+    Wait,
+    /// From dispatch to completion.
+    Service,
+}
+
+/// Which requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// All of them.
+    All,
+    /// Reads.
+    Reads,
+    /// Writes.
+    Writes,
+}
+
+impl Durations {
+    fn of(&self, quantity: Quantity) -> &Measure {
+        match quantity {
+            Quantity::Response => &self.response,
+            Quantity::Wait => &self.wait,
+            Quantity::Service => &self.service,
+        }
+    }
+}
+
+/// Names of the phases recorded, in the order of [`Recorder::phases`].
+pub const PHASES: [&str; 10] =
+    ["startup", "seek", "seek_x", "seek_y", "settle", "seek_turnaround", "turnaround", "servo", "transfer", "bus"];
+
+const fn phase_values(phases: &Phases) -> [u64; PHASES.len()] {
+    [
+        phases.startup_ns,
+        phases.seek_ns,
+        phases.seek_x_ns,
+        phases.seek_y_ns,
+        phases.settle_ns,
+        phases.seek_turnaround_ns,
+        phases.turnaround_ns,
+        phases.servo_ns,
+        phases.transfer_ns,
+        phases.bus_ns,
+    ]
+}
+
+/// The request log: one entry per measured request, in order of completion.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// What each entry holds.
+    pub entries: Vec<(Request, Service)>,
+}
+
+/// Records the measured requests of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder {
+    overhead_ns: u64,
+    reads: Durations,
+    writes: Durations,
+    /// Batch means over reads and writes together, which their own can't give: response, wait, service.
+    together: [BatchMeans; 3],
+    phases: [Moments; PHASES.len()],
+    bytes: u64,
+    block_bytes: u64,
+    log: Option<Log>,
+}
+
+impl Recorder {
+    /// Records requests of blocks of `block_bytes` that spend `overhead_ns` in command processing; with a log if asked.
+    #[must_use]
+    pub fn new(overhead_ns: u64, block_bytes: u32, log: bool) -> Self {
+        Self { overhead_ns, block_bytes: u64::from(block_bytes), log: log.then(Log::default), ..Self::default() }
+    }
+
+    /// Durations of reads.
+    #[must_use]
+    pub fn reads(&self) -> &Durations {
+        &self.reads
+    }
+
+    /// Durations of writes.
+    #[must_use]
+    pub fn writes(&self) -> &Durations {
+        &self.writes
+    }
+
+    /// Number of requests recorded.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.reads.response.moments().count() + self.writes.response.moments().count()
+    }
+
+    /// Bytes transferred by them.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Time in command processing.
+    #[must_use]
+    pub fn overhead_ns(&self) -> u64 {
+        self.overhead_ns
+    }
+
+    /// Moments of each phase, in the order of [`PHASES`].
+    #[must_use]
+    pub fn phases(&self) -> &[Moments; PHASES.len()] {
+        &self.phases
+    }
+
+    /// The log, if one was asked for.
+    #[must_use]
+    pub fn log(&self) -> Option<&Log> {
+        self.log.as_ref()
+    }
+
+    /// Summary of a quantity over reads and writes; `None` when nothing was recorded.
+    #[must_use]
+    pub fn summary(&self, quantity: Quantity) -> Option<Summary> {
+        let mut moments = self.reads.of(quantity).moments().clone();
+        moments.merge(self.writes.of(quantity).moments());
+        Summary::of(&moments, &self.histogram(quantity, Which::All), &self.together[quantity as usize])
+    }
+
+    /// Distribution of a quantity.
+    #[must_use]
+    pub fn histogram(&self, quantity: Quantity, which: Which) -> Histogram {
+        match which {
+            Which::Reads => self.reads.of(quantity).histogram().clone(),
+            Which::Writes => self.writes.of(quantity).histogram().clone(),
+            Which::All => {
+                let mut all = self.reads.of(quantity).histogram().clone();
+                all.merge(self.writes.of(quantity).histogram());
+                all
+            }
+        }
+    }
+
+    /// Time a request of the log waited.
+    #[must_use]
+    pub fn wait_ns(&self, request: &Request, service: &Service) -> u64 {
+        service.start.saturating_since(request.arrival + self.overhead_ns)
+    }
+}
+
+impl Observer for Recorder {
+    #[inline]
+    fn served(&mut self, request: &Request, service: &Service) {
+        let values = [service.end - request.arrival, self.wait_ns(request, service), service.end - service.start];
+        let durations = if request.op == Op::Read { &mut self.reads } else { &mut self.writes };
+        durations.response.record(values[0]);
+        durations.wait.record(values[1]);
+        durations.service.record(values[2]);
+        for (together, value) in self.together.iter_mut().zip(values) {
+            together.record(value);
+        }
+        for (moments, value) in self.phases.iter_mut().zip(phase_values(&service.phases)) {
+            moments.record(value);
+        }
+        self.bytes += u64::from(request.blocks) * self.block_bytes;
+        if let Some(log) = &mut self.log {
+            log.entries.push((*request, *service));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! From a scenario to its running parts.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::spec::{DeviceSpec, Scenario, SystemSpec, TraceSpec, WorkloadSpec};
+use crate::devices::mems::{MemsDevice, MemsParameters, SledLayout};
+use crate::devices::Device;
+use crate::engine::{Completion, ComponentId, Limits, Next, System, Workload, WorkloadError};
+use crate::hierarchy::{Drive, Spread, SpreadLayout};
+use crate::request::Request;
+use crate::schedulers;
+use crate::service::Service;
+use crate::time::{s_to_ns, Time};
+use crate::traces::{ColumnMap, ColumnRef, LengthUnit, TimeUnit, TraceFormat, TraceOptions};
+use crate::workloads::{Replay, ReplayOptions, Synthetic};
+
+/// A system put together, with what the report needs to know of it.
+pub(super) struct Assembly {
+    pub system: System,
+    pub components: Vec<ComponentId>,
+    pub overhead_ns: u64,
+    pub capacity_blocks: u64,
+    pub block_bytes: u32,
+}
+
+/// Builds the system of a scenario.
+pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
+    let SystemSpec::Drive(drive) = spec;
+    let DeviceSpec::Mems(parameters) = &drive.device;
+    let mut system = System::default();
+    let mut sleds = Vec::new();
+    let mut overhead_ns = 0;
+    for _ in 0..parameters.sleds {
+        let device = MemsDevice::new(parameters)?;
+        overhead_ns = device.command_overhead_ns();
+        let scheduler = schedulers::build(&drive.scheduler, &device);
+        sleds.push(system.add(Box::new(Drive::new(Box::new(device), scheduler, drive.batch_max as usize)), &[]));
+    }
+    let mut components = sleds.clone();
+    if sleds.len() > 1 {
+        components.push(system.add(Box::new(spread(&system, &sleds, parameters)), &sleds));
+    }
+    let root = system.component(system.root());
+    let (capacity_blocks, block_bytes) = (root.capacity_blocks(), root.block_bytes());
+    Ok(Assembly { system, components, overhead_ns, capacity_blocks, block_bytes })
+}
+
+fn spread(system: &System, sleds: &[ComponentId], parameters: &MemsParameters) -> Spread {
+    let layout = match parameters.sled_layout {
+        SledLayout::Split => SpreadLayout::Split,
+        SledLayout::Striped => SpreadLayout::Striped,
+    };
+    let sled = system.component(sleds[0]);
+    let unit_blocks = u64::from(parameters.stripe_blocks);
+    Spread::new(sleds.to_vec(), layout, unit_blocks, sled.capacity_blocks(), sled.block_bytes())
+}
+
+/// The workload of a scenario.
+pub(super) enum AnyWorkload {
+    Synthetic(Box<Synthetic>),
+    Replay(Box<Replay>),
+}
+
+impl AnyWorkload {
+    /// Bad trace records skipped.
+    pub fn skipped(&self) -> u64 {
+        match self {
+            Self::Synthetic(_) => 0,
+            Self::Replay(replay) => replay.skipped(),
+        }
+    }
+}
+
+impl Workload for AnyWorkload {
+    #[inline]
+    fn peek(&mut self) -> Result<Next, WorkloadError> {
+        match self {
+            Self::Synthetic(workload) => workload.peek(),
+            Self::Replay(workload) => workload.peek(),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self) -> Request {
+        match self {
+            Self::Synthetic(workload) => workload.take(),
+            Self::Replay(workload) => workload.take(),
+        }
+    }
+
+    #[inline]
+    fn completed(&mut self, request: &Request, service: &Service) {
+        match self {
+            Self::Synthetic(workload) => workload.completed(request, service),
+            Self::Replay(workload) => workload.completed(request, service),
+        }
+    }
+}
+
+/// Builds the workload of a scenario for a system of that size.
+pub(super) fn workload(scenario: &Scenario, assembly: &Assembly) -> Result<AnyWorkload, WorkloadError> {
+    let (capacity, block_bytes) = (assembly.capacity_blocks, assembly.block_bytes);
+    match &scenario.workload {
+        WorkloadSpec::Synthetic(spec) => {
+            Ok(AnyWorkload::Synthetic(Box::new(Synthetic::new(spec, scenario.seed, capacity, block_bytes)?)))
+        }
+        WorkloadSpec::Trace(spec) => {
+            let trace_options = trace_options(spec).map_err(|error| WorkloadError(format!("workload.{error}")))?;
+            let options = ReplayOptions {
+                mode: spec.mode,
+                time_scale: spec.time_scale,
+                outstanding: spec.outstanding,
+                start_ns: s_to_ns(spec.start_s),
+                end_ns: spec.end_s.map(s_to_ns),
+                first_record: spec.first_record,
+                records: spec.records,
+                devices: spec.devices.clone(),
+                fit: spec.fit,
+                repeat: spec.repeat,
+            };
+            let replay = Replay::new(Path::new(&spec.path), trace_options, options, capacity, block_bytes)?;
+            Ok(AnyWorkload::Replay(Box::new(replay)))
+        }
+    }
+}
+
+/// Limits of a scenario's run.
+pub(super) fn limits(scenario: &Scenario) -> Limits {
+    Limits {
+        requests: scenario.run.requests,
+        until: scenario.run.time_s.map(|time_s| Time::from_ns(s_to_ns(time_s))),
+        warmup_requests: scenario.run.warmup_requests,
+        warmup: Time::from_ns(s_to_ns(scenario.run.warmup_s)),
+    }
+}
+
+/// How to read the trace that `spec` names.
+///
+/// # Errors
+/// An unknown format, or columns that make no sense.
+pub fn trace_options(spec: &TraceSpec) -> Result<TraceOptions, String> {
+    let format = match spec.format.as_str() {
+        "auto" => None,
+        name => Some(name.parse::<TraceFormat>().map_err(|error| format!("format: {error}"))?),
+    };
+    let columns = spec.columns.as_ref().map(column_map).transpose().map_err(|error| format!("columns: {error}"))?;
+    Ok(TraceOptions {
+        format,
+        skip_bad: spec.skip_bad,
+        columns,
+        sector_bytes: spec.sector_bytes,
+        ..TraceOptions::default()
+    })
+}
+
+/// Columns of a CSV trace from names: `time`, `device`, `offset`, `bytes`, `op`, and the unit of time.
+fn column_map(columns: &BTreeMap<String, String>) -> Result<ColumnMap, String> {
+    const KNOWN: [&str; 7] = ["time", "time_unit", "device", "offset", "bytes", "op", "length_unit"];
+    if let Some(unknown) = columns.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+        return Err(format!("unknown key {unknown:?}: {}", super::did_you_mean(unknown, KNOWN)));
+    }
+    let column = |key: &str, default: &str| {
+        let name = columns.get(key).map_or(default, String::as_str);
+        name.parse().map_or_else(|_| ColumnRef::Name(name.to_owned()), ColumnRef::Index)
+    };
+    let time_unit = match columns.get("time_unit").map(String::as_str) {
+        None | Some("ns") => TimeUnit::Ns,
+        Some("us") => TimeUnit::Us,
+        Some("ms") => TimeUnit::Ms,
+        Some("s") => TimeUnit::S,
+        Some(other) => return Err(format!("time_unit = {other:?}: expected s, ms, us or ns")),
+    };
+    let length_unit = match columns.get("length_unit").map(String::as_str) {
+        None | Some("bytes") => LengthUnit::Bytes,
+        Some("sectors") => LengthUnit::Sectors,
+        Some(other) => return Err(format!("length_unit = {other:?}: expected bytes or sectors")),
+    };
+    Ok(ColumnMap {
+        time: column("time", "t_ns"),
+        time_unit,
+        device: columns.contains_key("device").then(|| column("device", "device")),
+        offset: column("offset", "offset_bytes"),
+        offset_unit: length_unit,
+        length: column("bytes", "bytes"),
+        length_unit,
+        op: column("op", "op"),
+        op_values: None,
+    })
+}
+
+/// A completion is as large as it looks: it is copied on its way up.
+const _: () = assert!(std::mem::size_of::<Completion>() <= 256);

@@ -1,0 +1,387 @@
+//! What a run reports, in the units people read. Every key has its description here; the schema of results comes from
+//! these definitions.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::assemble::Assembly;
+use super::spec::{Scenario, SystemSpec};
+use crate::engine::component::Measured;
+use crate::engine::{End, Outcome};
+use crate::metrics::moments::Moments;
+use crate::metrics::recorder::{Durations, Quantity, Recorder};
+use crate::metrics::Summary;
+use crate::service::EnergyLedger;
+use crate::time::ns_to_s;
+use crate::units::{ns_to_ms, BYTES_PER_MB};
+
+/// Result of a run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Report {
+    /// The program.
+    pub sledsim: Program,
+    /// Heading of the scenario.
+    pub title: Option<String>,
+    /// How the run went.
+    pub run: RunReport,
+    /// Numbers of requests.
+    pub requests: Requests,
+    /// Time from arrival to completion: overhead + wait + service. None where nothing was measured.
+    pub response: Option<Summary>,
+    /// Time from the end of command processing to dispatch.
+    pub wait: Option<Summary>,
+    /// Time from dispatch to completion.
+    pub service: Option<Summary>,
+    /// The same for reads alone; none without reads.
+    pub reads: Option<ByOperation>,
+    /// The same for writes alone; none without writes.
+    pub writes: Option<ByOperation>,
+    /// Command processing, before a request may be scheduled; requests overlap in it.
+    pub overhead: Overhead,
+    /// Start-up after inactivity.
+    pub startup: Phase,
+    /// Positioning before the first pass: the longer of `seek_x` and `seek_y`.
+    pub seek: Phase,
+    /// Positioning along X, settling included.
+    pub seek_x: Phase,
+    /// Positioning along Y, reversals included.
+    pub seek_y: Phase,
+    /// Settling within `seek_x`.
+    pub settle: Phase,
+    /// Reversals within `seek_y`.
+    pub seek_turnaround: Phase,
+    /// Positioning between the passes of a request.
+    pub turnaround: Phase,
+    /// Servo bursts passing under the tips.
+    pub servo: Phase,
+    /// Data bits passing under the tips.
+    pub transfer: Phase,
+    /// Bus transfer that nothing else covers.
+    pub bus: Phase,
+    /// Requests completed per second of the measurement window.
+    pub throughput: Throughput,
+    /// Data moved per second of the measurement window.
+    pub bandwidth: Bandwidth,
+    /// Share of the measurement window in which mechanisms were serving, averaged over mechanisms.
+    pub utilisation: Utilisation,
+    /// Requests that are ready and wait to be dispatched.
+    pub queue: Queue,
+    /// Energy over the measurement window.
+    pub energy: Energy,
+    /// Time by state over the measurement window, summed over mechanisms.
+    pub state_time: StateTime,
+    /// The device.
+    pub device: DeviceReport,
+    /// The scheduler's name.
+    pub scheduler: String,
+    /// Works the device's values come from: keys of the catalogue's citations.
+    pub citations: Vec<String>,
+    /// The complete scenario: run it again for the same result.
+    pub scenario: serde_json::Value,
+}
+
+/// The program.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Program {
+    /// Its version.
+    pub version: String,
+}
+
+/// How the run went.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunReport {
+    /// Why it ended: `workload-ended`, `requests`, `time` or `interrupted`.
+    pub end: String,
+    /// Whether it ran to its end: false when it was interrupted.
+    pub complete: bool,
+    /// Why submitted and completed requests differ, where they do; or that the run was interrupted.
+    pub note: Option<String>,
+    /// Simulated time, s.
+    pub simulated_s: f64,
+    /// Length of the measurement window, from the end of the warm-up to the end of the run, s.
+    pub measured_s: f64,
+}
+
+/// Numbers of requests.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Requests {
+    /// Submitted, warm-up included.
+    pub submitted: u64,
+    /// Completed, warm-up included.
+    pub completed: u64,
+    /// Refused by the system.
+    pub failed: u64,
+    /// Submitted and neither completed nor refused when the run ended.
+    pub in_flight: u64,
+    /// Submitted during the warm-up.
+    pub warmup: u64,
+    /// In the statistics.
+    pub measured: u64,
+    /// Bad trace records that were skipped.
+    pub skipped_records: u64,
+}
+
+/// Durations of reads or of writes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ByOperation {
+    /// Share of the measured requests.
+    pub share: f64,
+    /// Time from arrival to completion.
+    pub response: Option<Summary>,
+    /// Time from the end of command processing to dispatch.
+    pub wait: Option<Summary>,
+    /// Time from dispatch to completion.
+    pub service: Option<Summary>,
+}
+
+/// Command processing.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Overhead {
+    /// Mean, ms.
+    pub mean_ms: f64,
+}
+
+/// A phase of the service of a request. Means are over all measured requests.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Phase {
+    /// Mean, ms.
+    pub mean_ms: f64,
+    /// Standard deviation, ms.
+    pub std_ms: f64,
+    /// Largest, ms.
+    pub max_ms: f64,
+}
+
+/// Rate of requests.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Throughput {
+    /// Requests per second.
+    pub requests_per_s: f64,
+}
+
+/// Rate of data.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Bandwidth {
+    /// Decimal megabytes per second.
+    pub mb_per_s: f64,
+}
+
+/// Use of the mechanisms.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Utilisation {
+    /// Fraction of time.
+    pub fraction: f64,
+}
+
+/// Waiting requests.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Queue {
+    /// Average over time, all mechanisms together.
+    pub mean: f64,
+    /// Most at one mechanism at once.
+    pub max: u64,
+}
+
+/// Energy by state.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Energy {
+    /// Over all states, J.
+    pub total_j: f64,
+    /// Starting up, J.
+    pub startup_j: f64,
+    /// Inactive, J.
+    pub inactive_j: f64,
+    /// Positioning, before and between passes, J.
+    pub seek_j: f64,
+    /// Servo bursts, J.
+    pub servo_j: f64,
+    /// Data bits, J.
+    pub data_j: f64,
+    /// Idle, bus transfers included, J.
+    pub idle_j: f64,
+    /// Positioning, servo and data together, J.
+    pub servicing_j: f64,
+    /// Total over the window's length, W.
+    pub mean_power_w: f64,
+    /// Total over the measured requests, mJ; none without requests.
+    pub per_request_mj: Option<f64>,
+    /// Number of start-ups.
+    pub startups: u64,
+}
+
+/// Time by state.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StateTime {
+    /// Starting up, s.
+    pub startup_s: f64,
+    /// Inactive, s.
+    pub inactive_s: f64,
+    /// Positioning, s.
+    pub seek_s: f64,
+    /// Servo bursts, s.
+    pub servo_s: f64,
+    /// Data bits, s.
+    pub data_s: f64,
+    /// Idle, s.
+    pub idle_s: f64,
+}
+
+/// The device of a run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DeviceReport {
+    /// Its name in the catalogue, or the path of its file.
+    pub name: String,
+    /// Number of blocks.
+    pub capacity_blocks: u64,
+    /// Size of a block, bytes.
+    pub block_bytes: u32,
+    /// Capacity in decimal gigabytes.
+    pub capacity_gb: f64,
+}
+
+impl Report {
+    /// Puts the report together.
+    pub(super) fn new(
+        scenario: &Scenario,
+        assembly: &Assembly,
+        outcome: &Outcome,
+        recorder: &Recorder,
+        skipped_records: u64,
+        citations: Vec<String>,
+    ) -> Self {
+        let mut measured = Measured::default();
+        for &id in &assembly.components {
+            measured.add(&assembly.system.component(id).measured(outcome.finished));
+        }
+        let window_s = ns_to_s(outcome.finished - outcome.measured_from);
+        let over_window = |amount: f64| if window_s > 0.0 { amount / window_s } else { 0.0 };
+        let [startup, seek, seek_x, seek_y, settle, seek_turnaround, turnaround, servo, transfer, bus] =
+            recorder.phases().each_ref().map(Phase::of);
+        let SystemSpec::Drive(drive) = &scenario.system;
+        Self {
+            sledsim: Program { version: env!("CARGO_PKG_VERSION").to_owned() },
+            title: scenario.title.clone(),
+            run: RunReport::new(outcome, window_s),
+            requests: Requests {
+                submitted: outcome.submitted,
+                completed: outcome.completed,
+                failed: outcome.failed,
+                in_flight: outcome.submitted - outcome.completed - outcome.failed,
+                warmup: outcome.warmup,
+                measured: recorder.count(),
+                skipped_records,
+            },
+            response: recorder.summary(Quantity::Response),
+            wait: recorder.summary(Quantity::Wait),
+            service: recorder.summary(Quantity::Service),
+            reads: ByOperation::of(recorder.reads(), recorder.count()),
+            writes: ByOperation::of(recorder.writes(), recorder.count()),
+            overhead: Overhead { mean_ms: ns_to_ms(recorder.overhead_ns() as f64) },
+            startup,
+            seek,
+            seek_x,
+            seek_y,
+            settle,
+            seek_turnaround,
+            turnaround,
+            servo,
+            transfer,
+            bus,
+            throughput: Throughput { requests_per_s: over_window(recorder.count() as f64) },
+            bandwidth: Bandwidth { mb_per_s: over_window(recorder.bytes() as f64 / BYTES_PER_MB) },
+            utilisation: Utilisation {
+                fraction: over_window(ns_to_s(measured.busy_ns) / f64::from(measured.mechanisms.max(1))),
+            },
+            queue: Queue { mean: over_window(measured.queue_ns as f64 * 1e-9), max: measured.queue_max },
+            energy: Energy::new(&measured.ledger, window_s, recorder.count()),
+            state_time: StateTime::new(&measured.ledger),
+            device: DeviceReport {
+                name: drive.device.name().to_owned(),
+                capacity_blocks: assembly.capacity_blocks,
+                block_bytes: assembly.block_bytes,
+                capacity_gb: assembly.capacity_blocks as f64 * f64::from(assembly.block_bytes) / 1e9,
+            },
+            scheduler: drive.scheduler.name().to_owned(),
+            citations,
+            scenario: serde_json::to_value(scenario).unwrap_or_default(),
+        }
+    }
+}
+
+impl RunReport {
+    fn new(outcome: &Outcome, measured_s: f64) -> Self {
+        let in_flight = outcome.submitted - outcome.completed - outcome.failed;
+        let mut notes = Vec::new();
+        if outcome.end == End::Interrupted {
+            notes.push("interrupted: these are the results until then".to_owned());
+        }
+        if outcome.end == End::Time && in_flight > 0 {
+            notes.push(format!("the time limit left {in_flight} requests unfinished"));
+        }
+        if outcome.failed > 0 {
+            notes.push(format!("{} requests failed: they lie beyond the device or are empty", outcome.failed));
+        }
+        let end = match outcome.end {
+            End::WorkloadEnded => "workload-ended",
+            End::Requests => "requests",
+            End::Time => "time",
+            End::Interrupted => "interrupted",
+        };
+        Self {
+            end: end.to_owned(),
+            complete: outcome.end != End::Interrupted,
+            note: (!notes.is_empty()).then(|| notes.join("; ")),
+            simulated_s: outcome.finished.seconds(),
+            measured_s,
+        }
+    }
+}
+
+impl ByOperation {
+    fn of(durations: &Durations, count: u64) -> Option<Self> {
+        let response = durations.response.summary()?;
+        Some(Self {
+            share: response.count as f64 / count as f64,
+            response: Some(response),
+            wait: durations.wait.summary(),
+            service: durations.service.summary(),
+        })
+    }
+}
+
+impl Phase {
+    fn of(moments: &Moments) -> Self {
+        Self {
+            mean_ms: ns_to_ms(moments.mean_ns()),
+            std_ms: ns_to_ms(moments.std_ns()),
+            max_ms: ns_to_ms(moments.max_ns().unwrap_or(0) as f64),
+        }
+    }
+}
+
+impl Energy {
+    fn new(ledger: &EnergyLedger, window_s: f64, requests: u64) -> Self {
+        let [inactive_j, startup_j, seek_j, servo_j, data_j, idle_j] = ledger.energy_j;
+        let total_j = ledger.total_j();
+        Self {
+            total_j,
+            startup_j,
+            inactive_j,
+            seek_j,
+            servo_j,
+            data_j,
+            idle_j,
+            servicing_j: seek_j + servo_j + data_j,
+            mean_power_w: if window_s > 0.0 { total_j / window_s } else { 0.0 },
+            per_request_mj: (requests > 0).then(|| total_j * 1e3 / requests as f64),
+            startups: ledger.startups,
+        }
+    }
+}
+
+impl StateTime {
+    fn new(ledger: &EnergyLedger) -> Self {
+        let [inactive_s, startup_s, seek_s, servo_s, data_s, idle_s] = ledger.time_ns.map(ns_to_s);
+        Self { startup_s, inactive_s, seek_s, servo_s, data_s, idle_s }
+    }
+}

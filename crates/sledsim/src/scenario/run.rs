@@ -1,0 +1,50 @@
+//! Running a scenario.
+
+use super::assemble;
+use super::report::Report;
+use super::spec::{Scenario, WorkloadSpec};
+use crate::engine::{self, Progress, WorkloadError};
+use crate::metrics::recorder::Recorder;
+
+/// What stops a run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The system or the generator can't be built.
+    #[error("{0}")]
+    Scenario(String),
+    /// The trace can't be read or does not fit.
+    #[error("{0}")]
+    Trace(String),
+}
+
+/// A finished run.
+#[derive(Debug)]
+pub struct RunOutput {
+    /// What it reports.
+    pub report: Report,
+    /// Distributions, and the log if asked for.
+    pub recorder: Recorder,
+}
+
+/// Runs a resolved scenario; keeps a log of requests if asked. `keep_going` is asked every few thousand events.
+///
+/// # Errors
+/// The scenario does not fit together, or its trace is bad.
+pub fn run(
+    scenario: &Scenario,
+    citations: Vec<String>,
+    log: bool,
+    keep_going: &mut dyn FnMut(Progress) -> bool,
+) -> Result<RunOutput, RunError> {
+    let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
+    let bad_workload =
+        |error: WorkloadError| if is_trace { RunError::Trace(error.0) } else { RunError::Scenario(error.0) };
+    let mut assembly = assemble::system(&scenario.system).map_err(RunError::Scenario)?;
+    let mut workload = assemble::workload(scenario, &assembly).map_err(bad_workload)?;
+    let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, log);
+    let limits = assemble::limits(scenario);
+    let outcome =
+        engine::run(&mut assembly.system, &mut workload, &limits, &mut recorder, keep_going).map_err(bad_workload)?;
+    let report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
+    Ok(RunOutput { report, recorder })
+}
