@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
-import os
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from built_core import built_core
 
 CATALOG = Path(__file__).parents[1] / "python" / "sledsim" / "catalog"
 DEVICES = {path.stem: tomllib.loads(path.read_text()) for path in sorted((CATALOG / "devices").glob("*.toml"))}
@@ -123,13 +123,6 @@ def test_capacity_follows_from_the_geometry(name: str, capacity_bytes: int) -> N
 def test_peak_bandwidth_is_what_the_papers_print(name: str, peak_mb_per_s: float) -> None:
     bits_per_s = value(name, "active_tips") * value(name, "bit_rate_kbit_s") * 1e3
     assert bits_per_s / value(name, "encoded_bits_per_byte") / 1e6 == pytest.approx(peak_mb_per_s)
-
-
-def built_core() -> Any:
-    """Return the built extension; where it is not built the test is skipped, but not in continuous integration."""
-    if os.environ.get("CI") == "true":
-        return importlib.import_module("sledsim._core")
-    return pytest.importorskip("sledsim._core")
 
 
 def device_properties(schema: dict[str, Any]) -> dict[str, Any]:
