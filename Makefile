@@ -1,0 +1,84 @@
+# Sledsim's commands. `make` alone lists them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+VENV ?= .venv
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+CARGO ?= cargo
+# Both halves of the build must see the same interpreter, or PyO3 is compiled twice.
+export PYO3_PYTHON := $(abspath $(BIN))/python
+
+rust_sources := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.txt')
+python_code := python tests tools examples $(wildcard bench)
+pip_install := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+
+.PHONY: help
+help:
+	@sed -n 's/^#: //p' $(MAKEFILE_LIST)
+
+#: make run               set up, then show how three generations of MEMS storage serve a random workload
+#: make run TRACE=file    the same for a trace of real requests (ARGS="--fit scale" where it needs more room)
+.PHONY: run
+run: $(STAMPS)/extension
+	@$(BIN)/python examples/generations.py $(if $(TRACE),--trace "$(TRACE)") $(ARGS)
+
+#: make test              set up, then run every test of the core and of the package
+.PHONY: test
+test: $(STAMPS)/extension $(STAMPS)/dev
+	$(CARGO) test --locked --package sledsim
+	$(BIN)/python -m pytest
+
+#: make check             formatting, lints and types of both languages; the stub against the built extension
+.PHONY: check
+check: $(STAMPS)/extension $(STAMPS)/dev
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check $(python_code)
+	$(BIN)/ruff format --check $(python_code)
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest sledsim._core
+
+#: make bench             speed and memory: the benchmarks of the core, then whole runs
+.PHONY: bench
+bench: $(STAMPS)/extension $(STAMPS)/dev
+	$(CARGO) bench --locked --package sledsim
+	$(BIN)/python bench/run.py
+
+#: make docs              write the reference pages anew from the built extension
+.PHONY: docs
+docs: $(STAMPS)/extension
+	$(BIN)/python tools/reference_pages.py
+
+#: make lock              choose the pinned Python packages anew from pyproject.toml
+.PHONY: lock
+lock: $(STAMPS)/venv
+	tools/lock-requirements $(BIN)/python
+
+#: make clean             remove everything that the commands above made
+.PHONY: clean
+clean:
+	rm -rf $(VENV) target out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f python/sledsim/_core*.so
+	find python tests tools examples -name __pycache__ -type d -exec rm -rf {} +
+
+# Set-up, in steps that run again only when what they read has changed.
+$(STAMPS)/venv:
+	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later is needed; name it with PYTHON=path" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/base: requirements/base.txt $(STAMPS)/venv
+	$(pip_install) -r requirements/base.txt
+	@touch $@
+
+$(STAMPS)/dev: requirements/dev.txt $(STAMPS)/base
+	$(pip_install) -r requirements/dev.txt
+	@touch $@
+
+$(STAMPS)/extension: $(rust_sources) pyproject.toml $(STAMPS)/base
+	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --locked
+	@touch $@

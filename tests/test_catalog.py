@@ -1,0 +1,181 @@
+"""The catalogue: every value has a source, and the files agree where they should."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from built_core import built_core
+
+CATALOG = Path(__file__).parents[1] / "python" / "sledsim" / "catalog"
+DEVICES = {path.stem: tomllib.loads(path.read_text()) for path in sorted((CATALOG / "devices").glob("*.toml"))}
+BIBLIOGRAPHY = (CATALOG / "citations.bib").read_text()
+KINDS = {"published", "derived", "assumed"}
+GENERATIONS = ["g1", "g2", "g3"]
+
+# Standard gravity, which turns the accelerations that papers print in g into SI.
+GRAVITY_M_S2 = 9.80665
+
+
+def value(device: str, key: str) -> Any:
+    return DEVICES[device]["values"][key]["value"]
+
+
+def entries() -> list[tuple[str, str]]:
+    return [(name, key) for name, device in DEVICES.items() for key in device["values"]]
+
+
+def bibliography_keys() -> list[str]:
+    return re.findall(r"^@\w+\{(\w+),$", BIBLIOGRAPHY, flags=re.MULTILINE)
+
+
+def test_the_expected_devices_are_there() -> None:
+    assert {"griffin1999", "g1", "g2", "g3", "g1-paper", "g2-paper", "g3-paper", "hong2006"} <= set(DEVICES)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_a_device_says_what_it_is(name: str) -> None:
+    device = DEVICES[name]
+    assert set(device) == {"title", "mechanism", "description", "citations", "values"}
+    assert device["mechanism"] == "mems"
+    assert device["title"].strip()
+    assert device["description"].strip()
+
+
+@pytest.mark.parametrize(("name", "key"), entries())
+def test_a_value_has_unit_source_place_and_kind(name: str, key: str) -> None:
+    entry = DEVICES[name]["values"][key]
+    assert {"value", "unit", "source", "where", "kind"} <= set(entry)
+    assert set(entry) <= {"value", "unit", "source", "where", "kind", "note", "alternatives"}
+    assert entry["kind"] in KINDS
+    assert entry["where"].strip()
+    if entry["kind"] != "published":
+        assert entry.get("note", "").strip(), "a derived or assumed value says from what"
+    for alternative in entry.get("alternatives", []):
+        assert set(alternative) == {"value", "source", "where"}
+        assert alternative["value"] != entry["value"]
+        assert entry["note"].strip(), "a disagreement is explained"
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_the_citations_are_the_sources_of_the_values(name: str) -> None:
+    sources = set()
+    for entry in DEVICES[name]["values"].values():
+        sources.add(entry["source"])
+        sources.update(alternative["source"] for alternative in entry.get("alternatives", []))
+    assert sources == set(DEVICES[name]["citations"])
+    assert sources <= set(bibliography_keys())
+
+
+def test_the_bibliography_has_each_key_once_and_closes_its_braces() -> None:
+    keys = bibliography_keys()
+    assert len(keys) == len(set(keys)) == len(re.findall(r"^@", BIBLIOGRAPHY, flags=re.MULTILINE))
+    assert BIBLIOGRAPHY.count("{") == BIBLIOGRAPHY.count("}")
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_all_devices_have_the_same_keys(name: str) -> None:
+    # The seek model alone has a default that most entries keep.
+    assert set(DEVICES[name]["values"]) - {"seek_model"} == set(DEVICES["g2"]["values"])
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_generation_differs_from_its_paper_only_where_both_say_so(generation: str) -> None:
+    differing = {"acceleration_x_m_s2", "acceleration_y_m_s2", "resonance_hz"}
+    shipped, printed = DEVICES[generation]["values"], DEVICES[f"{generation}-paper"]["values"]
+    assert {key for key in shipped if shipped[key]["value"] != printed[key]["value"]} == differing
+    for key in differing:
+        assert printed[key]["value"] in [other["value"] for other in shipped[key]["alternatives"]]
+        assert shipped[key]["value"] in [other["value"] for other in printed[key]["alternatives"]]
+
+
+@pytest.mark.parametrize(("generation", "gravities"), [("g1", 70), ("g2", 82), ("g3", 105)])
+def test_printed_accelerations_are_multiples_of_gravity(generation: str, gravities: int) -> None:
+    # Rounded to five decimals in the file.
+    assert value(f"{generation}-paper", "acceleration_x_m_s2") == pytest.approx(gravities * GRAVITY_M_S2, abs=1e-5)
+    # DiskSim takes g between 9.80 and 9.84 m/s2.
+    assert value(generation, "acceleration_x_m_s2") / gravities == pytest.approx(9.82, abs=0.0201)
+
+
+@pytest.mark.parametrize(
+    ("name", "capacity_bytes"),
+    [("g1", 2_252_800_000), ("g2", 3_456_000_000), ("g3", 6_143_385_600), ("griffin1999", 2_252_800_000)],
+)
+def test_capacity_follows_from_the_geometry(name: str, capacity_bytes: int) -> None:
+    bits_x = math.floor(value(name, "x_range_um") * 1e3 / value(name, "bit_nm"))
+    bits_y = math.floor(value(name, "y_range_um") * 1e3 / value(name, "bit_nm"))
+    tip_sector_bits = value(name, "tip_sector_bytes") * value(name, "encoded_bits_per_byte")
+    servo_bits = value(name, "servo_bits")
+    rows = (bits_y - servo_bits) // (tip_sector_bits + servo_bits)
+    tips_per_block = value(name, "block_bytes") // value(name, "tip_sector_bytes")
+    blocks = bits_x * rows * value(name, "tips") // tips_per_block
+    assert blocks * value(name, "block_bytes") == capacity_bytes
+    assert f"{capacity_bytes / 1e9:.4f}".rstrip("0") in DEVICES[name]["description"]
+
+
+@pytest.mark.parametrize(("name", "peak_mb_per_s"), [("g1", 25.6), ("g2", 89.6), ("g3", 320.0), ("hong2006", 89.6)])
+def test_peak_bandwidth_is_what_the_papers_print(name: str, peak_mb_per_s: float) -> None:
+    bits_per_s = value(name, "active_tips") * value(name, "bit_rate_kbit_s") * 1e3
+    assert bits_per_s / value(name, "encoded_bits_per_byte") / 1e6 == pytest.approx(peak_mb_per_s)
+
+
+def device_properties(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the properties of a MEMS device in the scenario's schema, wherever the schema keeps them."""
+    found: list[dict[str, Any]] = []
+
+    def walk(node: Any) -> None:
+        if isinstance(node, dict):
+            properties = node.get("properties")
+            if isinstance(properties, dict) and "settle_constants" in properties:
+                found.append(properties)
+            for child in node.values():
+                walk(child)
+        elif isinstance(node, list):
+            for child in node:
+                walk(child)
+
+    walk(schema)
+    assert found, "the schema describes no MEMS device"
+    return found[0]
+
+
+def unit_in(node: Any) -> str:
+    """Return the unit that a property carries, itself or one of its branches."""
+    if isinstance(node, dict):
+        if "x-unit" in node:
+            return str(node["x-unit"])
+        return next((unit for child in node.values() if (unit := unit_in(child))), "")
+    if isinstance(node, list):
+        return next((unit for child in node if (unit := unit_in(child))), "")
+    return ""
+
+
+def test_units_and_ranges_are_those_of_the_schema() -> None:
+    core = built_core()
+    properties = device_properties(json.loads(core.schema()))
+    for name, key in entries():
+        assert key in properties, f"{name} sets {key}, which the scenario does not know"
+        assert DEVICES[name]["values"][key]["unit"] == unit_in(properties[key]), f"unit of {key} in {name}"
+        low, high = properties[key].get("minimum"), properties[key].get("maximum")
+        assert low is None or low <= value(name, key), f"{key} in {name}"
+        assert high is None or value(name, key) <= high, f"{key} in {name}"
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_a_device_resolves_to_its_catalogue_values(name: str) -> None:
+    core = built_core()
+    text = json.dumps({"workload": {"arrival": {"kind": "poisson", "rate_per_s": 1}}, "run": {"requests": 1}})
+    resolved = json.loads(
+        core.resolve(
+            text, format="json", source="test", sets=[f"device={name}"], catalog=[str(CATALOG)], base_dir=str(CATALOG)
+        )
+    )
+    device = resolved["system"]["device"]
+    for key, entry in DEVICES[name]["values"].items():
+        assert device[key] == entry["value"], key

@@ -1,0 +1,211 @@
+"""The house rules of ARCHITECTURE.md that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from source_text import (
+    CORE,
+    PACKAGE,
+    ROOT,
+    Function,
+    committed_files,
+    committed_text,
+    place,
+    rust_code,
+    rust_code_without_tests,
+    rust_functions,
+    sources,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILE_LINES = 500
+FUNCTION_LINES = 70
+
+# What every room of the core may name.
+SPOKEN = {"time", "request", "service", "units"}
+
+# The rooms that each room of the core may name besides itself: the arrows of ARCHITECTURE.md.
+CORE_ARROWS = {
+    "time": set(),
+    "units": set(),
+    "request": {"time", "units"},
+    "service": {"time", "units", "request"},
+    "engine": SPOKEN,
+    "devices": SPOKEN | {"engine"},
+    "schedulers": SPOKEN | {"engine", "devices"},
+    "traces": SPOKEN,
+    "workloads": SPOKEN | {"engine", "traces"},
+    "metrics": SPOKEN | {"engine"},
+    "hierarchy": SPOKEN | {"engine", "devices", "schedulers", "workloads", "traces", "metrics"},
+    "scenario": SPOKEN | {"engine", "devices", "schedulers", "workloads", "traces", "metrics", "hierarchy"},
+    "lib": set(),
+}
+
+# Rooms of the Python package above the modules that run and show one simulation; a module names none above its own.
+PACKAGE_LEVELS = {"_core": 0, "reliability": 2, "sweep": 2, "papers": 3, "plots": 3, "report": 3, "cli": 4}
+PLAIN_LEVEL = 1
+
+
+def core_room(path: Path) -> str:
+    return path.relative_to(CORE).parts[0].removesuffix(".rs")
+
+
+def rooms_named(code: str) -> set[str]:
+    """Return the top-level modules that Rust code names through ``crate::``."""
+    named = set(re.findall(r"\bcrate::(\w+)", code))
+    for group in re.findall(r"\bcrate::\{([^;]*)\}", code):
+        flat = group
+        while "{" in flat:
+            flat = re.sub(r"\{[^{}]*\}", "", flat)
+        named.update(part.strip().split("::")[0] for part in flat.split(",") if part.strip())
+    return named
+
+
+@pytest.mark.parametrize("path", [path for path in sources(".rs") if CORE in path.parents], ids=place)
+def test_arrows_between_rooms_of_the_core_point_down(path: Path) -> None:
+    room = core_room(path)
+    assert room in CORE_ARROWS, f"{room} is not a room of ARCHITECTURE.md"
+    code = rust_code_without_tests(path.read_text())
+    upward = rooms_named(code) - CORE_ARROWS[room] - {room}
+    assert not upward, f"{room} may not name {sorted(upward)}"
+    depth = len(path.relative_to(CORE).parts) - (path.name == "mod.rs")
+    climbs = [chain for chain in re.findall(r"(?:\bsuper::)+", code) if chain.count("super") >= depth]
+    assert room == "lib" or not climbs, "a path out of the room starts with crate::"
+
+
+@pytest.mark.parametrize("room", ["engine", "schedulers", "hierarchy", "workloads", "metrics"])
+def test_only_the_scenario_knows_concrete_devices_and_policies(room: str) -> None:
+    policies = {path.stem for path in (CORE / "schedulers").glob("*.rs")} - {"mod", "spec"}
+    mechanisms = {path.stem for path in (CORE / "devices").iterdir()} - {"mod"}
+    assert policies
+    assert mechanisms
+    for path in (CORE / room).rglob("*.rs"):
+        code = rust_code_without_tests(path.read_text())
+        if room != "schedulers":
+            assert not set(re.findall(r"\bschedulers::(\w+)", code)) & policies, place(path)
+        assert not set(re.findall(r"\bdevices::(\w+)", code)) & mechanisms, place(path)
+
+
+def test_the_core_prints_nothing_and_knows_no_python() -> None:
+    for path in CORE.rglob("*.rs"):
+        code = rust_code_without_tests(path.read_text())
+        assert not re.search(r"\b(e?print(ln)?|dbg)!", code), place(path)
+        assert "pyo3" not in code, place(path)
+    assert "pyo3" not in (ROOT / "crates" / "sledsim" / "Cargo.toml").read_text()
+
+
+def imports_at_load(tree: ast.Module) -> Iterator[str]:
+    """Yield what a module imports when it is loaded; what it imports only on use or for types does not count."""
+    pending: list[ast.stmt] = list(tree.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            module = node.module or ""
+            yield from ([f"sledsim.{alias.name}" for alias in node.names] if module == "sledsim" else [module])
+        elif isinstance(node, ast.If):
+            if "TYPE_CHECKING" not in ast.unparse(node.test):
+                pending += node.body
+            pending += node.orelse
+        elif isinstance(node, ast.Try):
+            pending += [*node.body, *node.orelse, *node.finalbody]
+
+
+@pytest.mark.parametrize("path", [path for path in sources(".py") if PACKAGE in path.parents], ids=place)
+def test_arrows_between_rooms_of_the_package_point_down(path: Path) -> None:
+    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    level = PACKAGE_LEVELS.get(room, PLAIN_LEVEL)
+    for name in imports_at_load(ast.parse(path.read_text())):
+        parts = name.split(".")
+        if parts[0] == "sledsim" and len(parts) > 1:
+            assert PACKAGE_LEVELS.get(parts[1], PLAIN_LEVEL) <= level, f"{room} may not import {name}"
+
+
+@pytest.mark.parametrize("suffix", [".rs", ".py", ".pyi"])
+def test_files_are_short(suffix: str) -> None:
+    long = {
+        place(path): count for path in sources(suffix) if (count := len(path.read_text().splitlines())) > FILE_LINES
+    }
+    assert not long
+
+
+def python_functions(text: str) -> Iterator[Function]:
+    """Yield the functions of Python text; a docstring does not count as lines."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+            docstring = (first.end_lineno or 0) - first.lineno + 1 if documented else 0
+            yield Function(node.name, node.lineno, (node.end_lineno or 0) - node.lineno + 1 - docstring)
+
+
+@pytest.mark.parametrize(("suffix", "functions"), [(".rs", rust_functions), (".py", python_functions)])
+def test_functions_are_short(suffix: str, functions: object) -> None:
+    assert callable(functions)
+    seen = 0
+    long = []
+    for path in sources(suffix):
+        for function in functions(path.read_text()):
+            seen += 1
+            if function.lines > FUNCTION_LINES:
+                long.append(f"{place(path, function.line)} {function.name}: {function.lines} lines")
+    assert seen > 0
+    assert not long
+
+
+def test_the_measure_of_rust_functions_sees_what_it_should() -> None:
+    text = "fn a(x: [u8; 4]) -> u8 {\n  let s = \"}\"; // }\n  x[0]\n}\ntrait T { fn b(&self); }\nfn c() { '}'; }\n"
+    assert list(rust_functions(text)) == [Function("a", 1, 4), Function("c", 6, 1)]
+
+
+def test_no_unsafe_code() -> None:
+    assert re.search(r'^unsafe_code = "forbid"$', (ROOT / "Cargo.toml").read_text(), flags=re.MULTILINE)
+    for path in sources(".rs"):
+        assert not re.search(r"\bunsafe\b", rust_code(path.read_text())), place(path)
+
+
+def test_names_say_what_a_file_is_about() -> None:
+    empty = {"util", "utils", "misc", "manager", "helper", "helpers", "v2"}
+    for path in committed_files():
+        words = set(re.split(r"[^a-z0-9]+", str(path.relative_to(ROOT)).lower()))
+        assert not words & empty, place(path)
+
+
+# Each pattern has a letter in brackets, so that this file passes its own test.
+FORBIDDEN_TEXT = {
+    "work left undone": re.compile(r"\b(TO[D]O|FIX[M]E|X[X]X)\b"),
+    "a folder of one machine": re.compile(r"(?<![\w.])/[w]ork(?=/|\b)"),
+    "the host of a package registry": re.compile(r"pypi[.]org|pythonhosted[.]org|crates[.]io|anaconda[.]org"),
+}
+
+
+@pytest.mark.parametrize("what", FORBIDDEN_TEXT)
+def test_no_file_holds(what: str) -> None:
+    found = []
+    for path, text in committed_text():
+        # Cargo writes its registry into the lock file.
+        if path.name == "Cargo.lock":
+            continue
+        for match in FORBIDDEN_TEXT[what].finditer(text):
+            found.append(f"{place(path, text.count(chr(10), 0, match.start()) + 1)}: {match.group()}")
+    assert not found
+
+
+def test_pinned_packages_are_exact_and_hashed() -> None:
+    for name in ["base.txt", "dev.txt"]:
+        lines = (ROOT / "requirements" / name).read_text().splitlines()
+        packages = [line for line in lines if line and not line.startswith((" ", "#"))]
+        assert packages
+        for line in packages:
+            assert re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; .+)? \\", line), line
+        assert sum("--hash=sha256:" in line for line in lines) >= len(packages)

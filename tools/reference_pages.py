@@ -1,0 +1,274 @@
+"""Write the reference parts of docs/ from what the program says about itself.
+
+A page keeps its prose; what stands between ``<!-- generated: NAME -->`` and ``<!-- end -->`` is replaced.
+
+    python tools/reference_pages.py            write the pages
+    python tools/reference_pages.py --check    exit with 1 where a page is out of date
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+DEVICES = ROOT / "python" / "sledsim" / "catalog" / "devices"
+BLOCK = re.compile(r"(?P<open><!-- generated: (?P<name>[\w-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
+
+Node = dict[str, Any]
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table."""
+    header = list(header)
+    lines = [header, ["---"] * len(header), *(list(row) for row in rows)]
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
+
+
+def one_line(text: str) -> str:
+    """Return text with its line breaks as spaces."""
+    return " ".join(text.split())
+
+
+def code(value: object) -> str:
+    """Return a value as it would stand in JSON, in code type."""
+    return f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+class Reference:
+    """The keys of a JSON Schema as Markdown: one table for each object, one section for each object with a name."""
+
+    def __init__(self, schema: Node) -> None:
+        self.schema = schema
+        self.definitions: Node = schema.get("$defs", {})
+        self.told: list[str] = []
+
+    def text(self) -> str:
+        """Return the whole reference."""
+        parts = [self.object_text(self.schema)]
+        # Describing a definition may name others for the first time.
+        for name in self.told:
+            parts += [f"### {name}", self.definition_text(self.definitions[name])]
+        return "\n\n".join(part for part in parts if part)
+
+    def definition_text(self, node: Node) -> str:
+        """Return the description of a named object, and of each of its alternatives."""
+        parts = [node.get("description", "")]
+        for option in node.get("oneOf", node.get("anyOf", [])):
+            parts.append(self.option_text(option))
+        parts.append(self.object_text(node))
+        return "\n\n".join(part for part in parts if part)
+
+    def option_text(self, option: Node) -> str:
+        """Return one alternative of a definition."""
+        named = self.named(option)
+        properties: Node = dict((named or {}).get("properties", {}))
+        properties.update(option.get("properties", {}))
+        tags = [(key, node["const"]) for key, node in properties.items() if "const" in node]
+        description = one_line(option.get("description") or (named or {}).get("description", ""))
+        if tags:
+            head = ", ".join(f'`{key} = "{tag}"`' for key, tag in tags)
+        elif "const" in option:
+            return f"- {code(option['const'])}: {description}"
+        else:
+            head = self.type_text(option)
+        rest = {key: node for key, node in properties.items() if "const" not in node}
+        required = {*option.get("required", []), *(named or {}).get("required", [])}
+        lines = f"**{head}** {description}".strip()
+        return lines + ("\n\n" + self.rows(rest, required) if rest else "")
+
+    def named(self, node: Node) -> Node | None:
+        """Return the definition that a node refers to."""
+        reference = node.get("$ref")
+        return self.definitions[reference.removeprefix("#/$defs/")] if reference else None
+
+    def object_text(self, node: Node) -> str:
+        """Return the table of an object's keys, and then those of the objects inside it."""
+        properties: Node = node.get("properties", {})
+        if not properties or "oneOf" in node:
+            return ""
+        return self.rows(properties, set(node.get("required", [])))
+
+    def rows(self, properties: Node, required: set[str], prefix: str = "") -> str:
+        """Return the table of some keys, those of objects without a name among them."""
+        cells = list(self.cells(properties, required, prefix))
+        return table(["key", "type", "unit", "allowed", "default", "meaning"], cells)
+
+    def cells(self, properties: Node, required: set[str], prefix: str) -> Iterator[list[str]]:
+        """Yield the row of each key."""
+        for key, node in properties.items():
+            default = code(node["default"]) if node.get("default") is not None else ""
+            yield [
+                f"`{prefix}{key}`",
+                self.type_text(node),
+                unit(node),
+                allowed(node),
+                default or ("required" if key in required else ""),
+                one_line(node.get("description", "")),
+            ]
+            inside = node.get("properties")
+            if inside:
+                yield from self.cells(inside, set(node.get("required", [])), f"{prefix}{key}.")
+
+    def type_text(self, node: Node) -> str:
+        """Return what a value may be; a named object becomes a link to its section."""
+        if "$ref" in node:
+            name = str(node["$ref"]).removeprefix("#/$defs/")
+            if name not in self.told:
+                self.told.append(name)
+            return f"[{name}](#{name.lower()})"
+        options = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
+        if options:
+            return " or ".join(dict.fromkeys(self.type_text(option) for option in options))
+        if "const" in node:
+            return code(node["const"])
+        if "enum" in node:
+            return " ".join(code(value) for value in node["enum"])
+        kind = node.get("type", "any")
+        if kind == "array" and "items" in node:
+            return f"list of {self.type_text(node['items'])}"
+        return " or ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def unit(node: Node) -> str:
+    """Return the unit of a value, where it has one."""
+    return str(node.get("x-unit", ""))
+
+
+def allowed(node: Node) -> str:
+    """Return the range of a number, where it is bounded."""
+    for option in [node, *node.get("anyOf", [])]:
+        low, high = option.get("minimum"), option.get("maximum")
+        if low is not None and high is not None:
+            return f"{low:g} to {high:g}"
+        if low is not None:
+            return f"at least {low:g}"
+        if high is not None:
+            return f"at most {high:g}"
+        if option.get("exclusiveMinimum") is not None:
+            return f"above {option['exclusiveMinimum']:g}"
+    return ""
+
+
+def scenario() -> str:
+    """Return the keys of a scenario."""
+    return Reference(json.loads(_core.schema())).text()
+
+
+def result() -> str:
+    """Return the keys of a summary."""
+    return Reference(json.loads(_core.result_schema())).text()
+
+
+def devices() -> str:
+    """Return the catalogue side by side, and what each value rests on."""
+    entries = {path.stem: tomllib.loads(path.read_text()) for path in sorted(DEVICES.glob("*.toml"))}
+    keys = list(dict.fromkeys(key for entry in entries.values() for key in entry["values"]))
+    rows = []
+    for key in keys:
+        values = [entry["values"].get(key) for entry in entries.values()]
+        units = next(value["unit"] for value in values if value)
+        cells = [
+            f"{value['value']:g}" if is_number(value) else str(value["value"]) if value else "" for value in values
+        ]
+        rows.append([f"`{key}`", units, *cells])
+    parts = [table(["", "unit", *entries], rows)]
+    for name, entry in entries.items():
+        parts += [f"### {name}", f"{entry['title']}.", entry["description"].strip(), values_table(entry)]
+    return "\n\n".join(parts)
+
+
+def is_number(value: Node | None) -> bool:
+    """Tell numbers from switches and names."""
+    return value is not None and isinstance(value["value"], int | float) and not isinstance(value["value"], bool)
+
+
+def values_table(entry: Node) -> str:
+    """Return what each value of a device rests on."""
+    rows = []
+    for key, value in entry["values"].items():
+        others = [
+            f"{other['value']:g} in {other['source']}, {other['where']}" for other in value.get("alternatives", [])
+        ]
+        notes = "; ".join(note for note in [value.get("note", ""), *others] if note)
+        rows.append([f"`{key}`", value["kind"], f"{value['source']}, {value['where']}", notes])
+    return table(["value", "kind", "source", "note, and what other sources have"], rows)
+
+
+def schedulers() -> str:
+    """Return the policies and their parameters."""
+    parts = []
+    for policy in json.loads(_core.schedulers()):
+        parts += [
+            f"### {policy['name']}",
+            f"**{policy['title']}**. {policy['description']}",
+            f"Source: {policy['source']}.",
+        ]
+        if policy["parameters"]:
+            rows = [
+                [f"`{each['name']}`", code(each["default"]), str(each.get("range") or ""), one_line(each["doc"])]
+                for each in policy["parameters"]
+            ]
+            parts.append(table(["parameter", "default", "range", "meaning"], rows))
+    return "\n\n".join(parts)
+
+
+def trace_formats() -> str:
+    """Return the formats of traces."""
+    rows = [
+        [f"`{each['name']}`", each["description"], "yes" if each["has_times"] else "no"]
+        for each in json.loads(_core.trace_formats())
+    ]
+    return table(["format", "records", "arrival times"], rows)
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "scenario": scenario,
+    "result": result,
+    "devices": devices,
+    "schedulers": schedulers,
+    "trace-formats": trace_formats,
+}
+
+
+def filled(page: str) -> str:
+    """Return a page with its generated parts as they are now."""
+
+    def fill(found: re.Match[str]) -> str:
+        return f"{found['open']}\n{BLOCKS[found['name']]()}\n\n{found['close']}"
+
+    return BLOCK.sub(fill, page)
+
+
+def main() -> int:
+    """Write or check the pages."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a page is out of date")
+    check = parser.parse_args().check
+    stale = []
+    for path in sorted(DOCS.glob("*.md")):
+        page = path.read_text(encoding="utf-8")
+        now = filled(page)
+        if now == page:
+            continue
+        stale.append(path.name)
+        if not check:
+            path.write_text(now, encoding="utf-8")
+    for name in stale:
+        print(f"docs/{name} {'is out of date: run `make docs`' if check else 'written'}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
