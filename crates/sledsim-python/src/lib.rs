@@ -1,1 +1,31 @@
-//! Python bindings: converts and forwards, no logic.
+//! Python bindings: converts and forwards, no logic; the one door for the GIL, signals and errors.
+
+use pyo3::prelude::*;
+
+mod device;
+mod errors;
+mod run;
+mod trace;
+
+/// The compiled core of Sledsim.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let python = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("SledsimError", python.get_type::<errors::SledsimError>())?;
+    module.add("ScenarioError", python.get_type::<errors::ScenarioError>())?;
+    module.add("TraceError", python.get_type::<errors::TraceError>())?;
+    module.add("RunError", python.get_type::<errors::RunError>())?;
+    module.add_class::<run::RunOutput>()?;
+    module.add_class::<device::Device>()?;
+    module.add_class::<trace::TraceReader>()?;
+    module.add_function(wrap_pyfunction!(run::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(run::result_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(run::resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
+    Ok(())
+}

@@ -15,7 +15,7 @@ pub use assemble::trace_options;
 pub use catalog::{Catalog, Entry};
 pub use document::Notation;
 pub use error::{did_you_mean, ScenarioError};
-pub use report::Report;
+pub use report::{report_schema, Report};
 pub use resolve::{resolve, schema, user_schema};
 pub use run::{run, RunError, RunOutput};
 pub use spec::{DeviceSpec, DriveSpec, RunSpec, Scenario, SystemSpec, TraceSpec, WorkloadSpec};

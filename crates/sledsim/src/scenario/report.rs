@@ -239,6 +239,12 @@ pub struct DeviceReport {
     pub capacity_gb: f64,
 }
 
+/// The schema of results, with a description of every key.
+#[must_use]
+pub fn report_schema() -> serde_json::Value {
+    serde_json::to_value(schemars::schema_for!(Report)).unwrap_or_default()
+}
+
 impl Report {
     /// Puts the report together.
     pub(super) fn new(

@@ -133,6 +133,28 @@ pub enum DeviceSpec {
     Mems(MemsParameters),
 }
 
+impl Default for TraceSpec {
+    fn default() -> Self {
+        Self {
+            path: String::new(),
+            format: auto(),
+            mode: ReplayMode::default(),
+            time_scale: 1.0,
+            outstanding: 1,
+            start_s: 0.0,
+            end_s: None,
+            first_record: 0,
+            records: None,
+            devices: Vec::new(),
+            fit: Fit::default(),
+            repeat: 1,
+            skip_bad: 0,
+            sector_bytes: None,
+            columns: None,
+        }
+    }
+}
+
 impl DeviceSpec {
     /// Name of the catalogue entry.
     #[must_use]

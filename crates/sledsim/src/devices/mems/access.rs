@@ -117,6 +117,10 @@ impl MemsDevice {
         })
     }
 
+    pub(super) fn positioning(&self) -> &Positioning {
+        &self.positioning
+    }
+
     /// The geometry.
     #[must_use]
     pub fn geometry(&self) -> &Geometry {

@@ -10,6 +10,7 @@
 
 mod access;
 mod batch;
+mod characteristics;
 mod energy;
 pub mod geometry;
 pub mod motion;
@@ -17,6 +18,7 @@ mod parameters;
 mod positioning;
 
 pub use access::MemsDevice;
+pub use characteristics::Characteristics;
 pub use geometry::{Geometry, Place};
 pub use motion::SeekModel;
 pub use parameters::{Idle, IdleTips, Layout, MemsParameters, SledLayout, Timeout};

@@ -116,6 +116,24 @@ impl Positioning {
         s_to_ns(rest_to_rest_s(&self.x_axis, x0, x1)) + self.settle_ns
     }
 
+    /// The X axis as the seek model sees it.
+    #[must_use]
+    pub fn x_axis(&self) -> &Axis {
+        &self.x_axis
+    }
+
+    /// The Y axis as the seek model sees it.
+    #[must_use]
+    pub fn y_axis(&self) -> &Axis {
+        &self.y_axis
+    }
+
+    /// The seek model.
+    #[must_use]
+    pub fn model(&self) -> SeekModel {
+        self.model
+    }
+
     /// Whether the sled can start from rest at the centre and reach the access speed wherever a pass may begin.
     #[must_use]
     pub fn starts(&self) -> bool {

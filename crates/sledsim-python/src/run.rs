@@ -1,0 +1,227 @@
+//! Scenarios and runs.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sledsim::engine::Progress;
+use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
+use sledsim::request::{Op, Request};
+use sledsim::scenario::{self, Catalog, DeviceSpec, Notation, Report, Scenario, SystemSpec};
+use sledsim::schedulers::POLICIES;
+use sledsim::service::Service;
+use sledsim::units::ns_to_ms;
+
+use crate::errors;
+
+/// How often a run looks whether a signal came.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Buckets of an exported histogram in each doubling of the value.
+const BINS_PER_OCTAVE: u32 = 16;
+
+/// JSON Schema of a scenario as a user writes it.
+#[pyfunction]
+pub fn schema() -> String {
+    scenario::user_schema().to_string()
+}
+
+/// JSON Schema of a run's summary, with a description of every key.
+#[pyfunction]
+pub fn result_schema() -> String {
+    scenario::report_schema().to_string()
+}
+
+/// Completes and checks a scenario; returns it as JSON.
+#[pyfunction]
+#[pyo3(signature = (text, *, format, source, sets, catalog, base_dir))]
+pub fn resolve(
+    text: &str,
+    format: &str,
+    source: &str,
+    sets: Vec<String>,
+    catalog: Vec<PathBuf>,
+    base_dir: PathBuf,
+) -> PyResult<String> {
+    let notation = Notation::named(format).map_err(errors::scenario)?;
+    let resolved = scenario::resolve(text, notation, source, &sets, &Catalog::new(catalog), &base_dir)
+        .map_err(errors::scenario)?;
+    serde_json::to_string(&resolved).map_err(errors::scenario)
+}
+
+/// Runs a resolved scenario.
+///
+/// The GIL is released while it runs. Ctrl-C ends the run with the results so far.
+#[pyfunction]
+#[pyo3(signature = (scenario, *, base_dir, log = false, progress = None, catalog = Vec::new()))]
+pub fn run(
+    python: Python<'_>,
+    scenario: &str,
+    base_dir: PathBuf,
+    log: bool,
+    progress: Option<Py<PyAny>>,
+    catalog: Vec<PathBuf>,
+) -> PyResult<RunOutput> {
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(errors::scenario)?;
+    let citations = citations(&scenario, &Catalog::new(catalog), &base_dir);
+    let mut watch = Watch::new(&scenario, progress);
+    let outcome = python.detach(|| scenario::run(&scenario, citations, log, &mut |now| watch.keep_going(now)));
+    if let Some(error) = watch.error {
+        return Err(error);
+    }
+    let output = outcome.map_err(|error| match error {
+        scenario::RunError::Scenario(message) => errors::run(message),
+        scenario::RunError::Trace(message) => errors::trace(message),
+    })?;
+    Ok(RunOutput { report: output.report, recorder: output.recorder })
+}
+
+/// Works that the catalogue entry of the scenario's device is taken from.
+fn citations(scenario: &Scenario, catalog: &Catalog, base_dir: &Path) -> Vec<String> {
+    let SystemSpec::Drive(drive) = &scenario.system;
+    let DeviceSpec::Mems(parameters) = &drive.device;
+    catalog.device(&parameters.name, base_dir).map(|entry| entry.citations).unwrap_or_default()
+}
+
+/// Looks after signals and progress while a run goes on without the GIL.
+struct Watch {
+    progress: Option<Py<PyAny>>,
+    total: Option<u64>,
+    end_s: Option<f64>,
+    looked: Instant,
+    error: Option<PyErr>,
+}
+
+impl Watch {
+    fn new(scenario: &Scenario, progress: Option<Py<PyAny>>) -> Self {
+        let total = scenario.run.requests;
+        Self { progress, total, end_s: scenario.run.time_s, looked: Instant::now(), error: None }
+    }
+
+    fn keep_going(&mut self, now: Progress) -> bool {
+        if self.looked.elapsed() < SIGNAL_INTERVAL {
+            return true;
+        }
+        self.looked = Instant::now();
+        Python::attach(|python| {
+            // A signal ends the run; it is the caller's to see that the result is incomplete.
+            if python.check_signals().is_err() {
+                return false;
+            }
+            let Some(progress) = &self.progress else { return true };
+            let told = progress.call1(python, (now.submitted, self.total, now.now.seconds(), self.end_s));
+            match told {
+                Ok(_) => true,
+                Err(error) => {
+                    self.error = Some(error);
+                    false
+                }
+            }
+        })
+    }
+}
+
+/// A finished run.
+#[pyclass(frozen, module = "sledsim._core")]
+pub struct RunOutput {
+    report: Report,
+    recorder: Recorder,
+}
+
+#[pymethods]
+impl RunOutput {
+    /// The summary as JSON.
+    fn summary(&self) -> PyResult<String> {
+        serde_json::to_string(&self.report).map_err(errors::run)
+    }
+
+    /// Distribution of `response`, `wait` or `service` over `all`, `reads` or `writes`: edges in ms, and counts.
+    fn histogram<'py>(&self, python: Python<'py>, quantity: &str, op: &str) -> PyResult<Histogram<'py>> {
+        let quantity = match quantity {
+            "response" => Quantity::Response,
+            "wait" => Quantity::Wait,
+            "service" => Quantity::Service,
+            other => return Err(errors::run(format!("no quantity {other:?}: expected response, wait or service"))),
+        };
+        let which = match op {
+            "all" => Which::All,
+            "reads" => Which::Reads,
+            "writes" => Which::Writes,
+            other => return Err(errors::run(format!("no requests {other:?}: expected all, reads or writes"))),
+        };
+        let bins = self.recorder.histogram(quantity, which).bins(BINS_PER_OCTAVE);
+        let edges_ms: Vec<f64> = bins.edges_ns.iter().map(|&ns| ns_to_ms(ns as f64)).collect();
+        Ok((edges_ms.into_pyarray(python), bins.counts.into_pyarray(python)))
+    }
+
+    /// The request log by column; empty unless it was asked for.
+    fn log<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = PyDict::new(python);
+        if let Some(log) = self.recorder.log() {
+            fill_log(&columns, log, &self.recorder)?;
+        }
+        Ok(columns)
+    }
+}
+
+type Histogram<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>);
+
+fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder) -> PyResult<()> {
+    let python = columns.py();
+    macro_rules! column {
+        ($name:literal, $value:expr) => {{
+            let value: fn(&Request, &Service) -> _ = $value;
+            let values: Vec<_> = log.entries.iter().map(|(request, service)| value(request, service)).collect();
+            columns.set_item($name, values.into_pyarray(python))?;
+        }};
+    }
+    column!("id", |r, _| r.id);
+    column!("origin", |r, _| r.origin);
+    column!("arrival_ns", |r, _| r.arrival.ns());
+    column!("start_ns", |_, s| s.start.ns());
+    column!("end_ns", |_, s| s.end.ns());
+    column!("lbn", |r, _| r.lbn);
+    column!("blocks", |r, _| r.blocks);
+    column!("read", |r, _| r.op == Op::Read);
+    column!("response_ns", |r, s| s.end - r.arrival);
+    let waits: Vec<u64> = log.entries.iter().map(|(request, service)| recorder.wait_ns(request, service)).collect();
+    columns.set_item("wait_ns", waits.into_pyarray(python))?;
+    column!("service_ns", |_, s| s.end - s.start);
+    column!("startup_ns", |_, s| s.phases.startup_ns);
+    column!("seek_ns", |_, s| s.phases.seek_ns);
+    column!("seek_x_ns", |_, s| s.phases.seek_x_ns);
+    column!("seek_y_ns", |_, s| s.phases.seek_y_ns);
+    column!("settle_ns", |_, s| s.phases.settle_ns);
+    column!("seek_turnaround_ns", |_, s| s.phases.seek_turnaround_ns);
+    column!("turnaround_ns", |_, s| s.phases.turnaround_ns);
+    column!("servo_ns", |_, s| s.phases.servo_ns);
+    column!("transfer_ns", |_, s| s.phases.transfer_ns);
+    column!("bus_ns", |_, s| s.phases.bus_ns);
+    column!("energy_j", |_, s| s.energy_j);
+    Ok(())
+}
+
+/// The registry of schedulers as JSON.
+#[pyfunction]
+pub fn schedulers() -> PyResult<String> {
+    let schema = scenario::schema();
+    let options = schema.pointer("/$defs/SchedulerSpec/oneOf").and_then(|options| options.as_array()).cloned();
+    let options = options.unwrap_or_default();
+    let list: Vec<serde_json::Value> = POLICIES
+        .iter()
+        .map(|policy| {
+            let option = options.iter().find(|option| option["properties"]["name"]["const"] == policy.name);
+            let mut parameters = option.map(|option| option["properties"].clone()).unwrap_or_default();
+            if let Some(parameters) = parameters.as_object_mut() {
+                parameters.remove("name");
+            }
+            serde_json::json!({
+                "name": policy.name, "title": policy.title, "description": policy.description,
+                "source": policy.source, "parameters": parameters,
+            })
+        })
+        .collect();
+    serde_json::to_string(&list).map_err(errors::run)
+}

@@ -1,0 +1,146 @@
+//! Trace readers.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sledsim::request::Op;
+use sledsim::scenario::{trace_options, TraceSpec};
+use sledsim::traces::{self, TraceFormat, TraceOptions, TraceRecord};
+
+use crate::errors;
+
+type Columns = BTreeMap<String, String>;
+
+fn options(
+    format: Option<String>,
+    skip_bad: u64,
+    sector_bytes: Option<u32>,
+    columns: Option<Columns>,
+) -> PyResult<TraceOptions> {
+    let spec = TraceSpec {
+        format: format.unwrap_or_else(|| "auto".into()),
+        skip_bad,
+        sector_bytes,
+        columns,
+        ..TraceSpec::default()
+    };
+    trace_options(&spec).map_err(errors::trace)
+}
+
+/// Reads a trace in batches.
+#[pyclass(frozen, module = "sledsim._core")]
+pub struct TraceReader {
+    reader: Mutex<traces::TraceReader>,
+}
+
+impl TraceReader {
+    /// The reader; a thread that panicked while it had it leaves it as usable as any.
+    fn lock(&self) -> MutexGuard<'_, traces::TraceReader> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl TraceReader {
+    #[new]
+    #[pyo3(signature = (path, *, format = None, skip_bad = 0, sector_bytes = None, columns = None))]
+    fn new(
+        path: PathBuf,
+        format: Option<String>,
+        skip_bad: u64,
+        sector_bytes: Option<u32>,
+        columns: Option<Columns>,
+    ) -> PyResult<Self> {
+        let options = options(format, skip_bad, sector_bytes, columns)?;
+        let reader = traces::TraceReader::open(&path, &options).map_err(errors::trace)?;
+        Ok(Self { reader: Mutex::new(reader) })
+    }
+
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.lock().format().name()
+    }
+
+    #[getter]
+    fn skipped(&self) -> u64 {
+        self.lock().skipped()
+    }
+
+    #[getter]
+    fn records(&self) -> u64 {
+        self.lock().records()
+    }
+
+    /// The next `n` records by column; empty at the end.
+    fn read<'py>(&self, python: Python<'py>, n: usize) -> PyResult<Bound<'py, PyDict>> {
+        let mut records = Vec::new();
+        python.detach(|| self.lock().read_batch(n, &mut records)).map_err(errors::trace)?;
+        let columns = PyDict::new(python);
+        macro_rules! column {
+            ($name:literal, $value:expr) => {{
+                let value: fn(&TraceRecord) -> _ = $value;
+                let values: Vec<_> = records.iter().map(value).collect();
+                columns.set_item($name, values.into_pyarray(python))?;
+            }};
+        }
+        column!("time_ns", |r| r.time.ns());
+        column!("device", |r| r.device);
+        column!("offset_bytes", |r| r.offset_bytes);
+        column!("bytes", |r| r.bytes);
+        column!("read", |r| r.op == Op::Read);
+        Ok(columns)
+    }
+}
+
+/// Statistics of a trace as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, *, format = None, skip_bad = 0, sector_bytes = None, columns = None))]
+pub fn trace_info(
+    python: Python<'_>,
+    path: PathBuf,
+    format: Option<String>,
+    skip_bad: u64,
+    sector_bytes: Option<u32>,
+    columns: Option<Columns>,
+) -> PyResult<String> {
+    let options = options(format, skip_bad, sector_bytes, columns)?;
+    let info = python.detach(|| traces::info(&path, &options)).map_err(errors::trace)?;
+    serde_json::to_string(&info).map_err(errors::trace)
+}
+
+/// Writes a trace in another format; returns the number of records.
+#[pyfunction]
+#[pyo3(signature = (src, dst, *, to, format = None, skip_bad = 0, sector_bytes = None, columns = None))]
+#[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
+pub fn trace_convert(
+    python: Python<'_>,
+    src: PathBuf,
+    dst: PathBuf,
+    to: &str,
+    format: Option<String>,
+    skip_bad: u64,
+    sector_bytes: Option<u32>,
+    columns: Option<Columns>,
+) -> PyResult<u64> {
+    let options = options(format, skip_bad, sector_bytes, columns)?;
+    let to: TraceFormat = to.parse().map_err(errors::trace)?;
+    python.detach(|| traces::convert(&src, &options, &dst, to)).map_err(errors::trace)
+}
+
+/// The known formats as JSON.
+#[pyfunction]
+pub fn trace_formats() -> PyResult<String> {
+    let list: Vec<serde_json::Value> = TraceFormat::ALL
+        .iter()
+        .map(|format| {
+            serde_json::json!({
+                "name": format.name(), "description": format.description(), "has_times": format.has_times(),
+            })
+        })
+        .collect();
+    serde_json::to_string(&list).map_err(errors::trace)
+}

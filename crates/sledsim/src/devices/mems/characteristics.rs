@@ -1,0 +1,85 @@
+//! Figures of a device that data sheets quote.
+
+use crate::devices::mems::access::MemsDevice;
+use crate::devices::mems::motion::{rest_to_rest_s, y_seek};
+use crate::devices::mems::parameters::MemsParameters;
+use crate::devices::Device;
+use crate::request::{Flags, Op, Request};
+use crate::time::{ns_to_s, Time};
+
+/// Cylinders streamed over to measure the sustained bandwidth.
+const STREAMED_CYLINDERS: u64 = 20;
+
+/// Figures of one sled (bandwidths and capacities of several sleds are multiples).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Characteristics {
+    /// Settling time after a move along X, seconds.
+    pub settle_s: f64,
+    /// Speed of the sled while data pass, metres per second.
+    pub access_speed_m_s: f64,
+    /// Active tips times data rate, servo bursts not counted, bytes per second (Schlosser et al. 2000, Table 2).
+    pub peak_bandwidth_bytes_s: f64,
+    /// Rate of a long sequential read, everything counted, bytes per second.
+    pub streaming_bandwidth_bytes_s: f64,
+    /// Capacity, bytes.
+    pub capacity_bytes: u64,
+    /// Bits of the media times tips, in data bytes: servo bursts and remainders counted as data (Schlosser et al. 2000,
+    /// Table 2).
+    pub raw_capacity_bytes: f64,
+}
+
+impl Characteristics {
+    /// The figures of a device.
+    ///
+    /// # Errors
+    /// As [`MemsDevice::new`].
+    pub fn of(parameters: &MemsParameters) -> Result<Self, String> {
+        let p = parameters;
+        let device = MemsDevice::new(p)?;
+        let geometry = device.geometry();
+        let bits = |range_um: f64| range_um * 1e3 / p.bit_nm;
+        let tips_bits = f64::from(p.tips) * bits(p.x_range_um) * bits(p.y_range_um);
+        Ok(Self {
+            settle_s: ns_to_s(device.positioning().settle_ns()),
+            access_speed_m_s: device.positioning().speed_m_s(),
+            peak_bandwidth_bytes_s: f64::from(p.active_tips) * p.bit_rate_kbit_s * 1e3
+                / f64::from(p.encoded_bits_per_byte),
+            streaming_bandwidth_bytes_s: streaming_bytes_s(MemsDevice::new(p)?),
+            capacity_bytes: geometry.capacity_blocks() * u64::from(geometry.block_bytes),
+            raw_capacity_bytes: tips_bits / f64::from(p.encoded_bits_per_byte),
+        })
+    }
+}
+
+/// Rate of a sequential read over cylinders in the middle of the media, from the end of its first positioning.
+fn streaming_bytes_s(mut device: MemsDevice) -> f64 {
+    let geometry = device.geometry().clone();
+    let blocks_per_cylinder = geometry.capacity_blocks() / u64::from(geometry.cylinders);
+    let cylinders = STREAMED_CYLINDERS.min(u64::from(geometry.cylinders));
+    let lbn = (u64::from(geometry.cylinders) - cylinders) / 2 * blocks_per_cylinder;
+    let blocks = u32::try_from(cylinders * blocks_per_cylinder).unwrap_or(u32::MAX);
+    let request = Request { id: 0, arrival: Time::ZERO, lbn, blocks, op: Op::Read, flags: Flags::NONE, origin: 0 };
+    let service = device.serve(Time::ZERO, &request);
+    let streamed_ns = (service.end - service.start) - service.phases.startup_ns - service.phases.seek_ns;
+    f64::from(blocks) * f64::from(geometry.block_bytes) / ns_to_s(streamed_ns)
+}
+
+impl MemsDevice {
+    /// Time in seconds to move along X between two places (metres from the centre) and settle; 0 where they are the same.
+    #[must_use]
+    pub fn seek_x_s(&self, from_m: f64, to_m: f64) -> f64 {
+        if from_m == to_m {
+            return 0.0;
+        }
+        rest_to_rest_s(self.positioning().x_axis(), from_m, to_m) + ns_to_s(self.positioning().settle_ns())
+    }
+
+    /// Time in seconds to seek along Y between two places (metres from the centre); directions are +1 or −1, and 0 for a
+    /// sled that starts at rest.
+    #[must_use]
+    pub fn seek_y_s(&self, from_m: f64, from_direction: f64, to_m: f64, to_direction: f64) -> f64 {
+        let positioning = self.positioning();
+        let v = positioning.speed_m_s();
+        y_seek(positioning.model(), positioning.y_axis(), v, from_m, from_direction * v, to_m, to_direction * v).time_s
+    }
+}
