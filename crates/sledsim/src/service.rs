@@ -2,7 +2,7 @@
 
 use std::ops::{AddAssign, Sub};
 
-use crate::time::{ns_to_s, Time};
+use crate::time::Time;
 
 /// What a mechanism does at an instant; every nanosecond of a run is in exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,13 +37,6 @@ pub struct EnergyLedger {
 }
 
 impl EnergyLedger {
-    /// Books `time_ns` in `state` at `power_w`.
-    #[inline]
-    pub fn book(&mut self, state: State, time_ns: u64, power_w: f64) {
-        self.time_ns[state as usize] += time_ns;
-        self.energy_j[state as usize] += ns_to_s(time_ns) * power_w;
-    }
-
     /// Joules over all states.
     #[must_use]
     pub fn total_j(&self) -> f64 {

@@ -35,7 +35,7 @@ pub trait Component: Send {
     fn submit(&mut self, request: Request, context: &mut Context<'_>);
 
     /// Hears that a request it submitted to `child` has completed.
-    fn completed(&mut self, child: ComponentId, completion: Completion, context: &mut Context<'_>);
+    fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>);
 
     /// Hears a timer it set.
     fn timer(&mut self, tag: u64, context: &mut Context<'_>);
@@ -83,8 +83,11 @@ enum Message {
 pub struct Context<'a> {
     now: Time,
     me: ComponentId,
+    is_root: bool,
     queue: &'a mut EventQueue,
     messages: &'a mut VecDeque<Message>,
+    /// Completions of the root.
+    done: &'a mut Vec<Completion>,
 }
 
 impl Context<'_> {
@@ -102,8 +105,12 @@ impl Context<'_> {
 
     /// Sends a completion up to the parent.
     #[inline]
-    pub fn complete(&mut self, completion: Completion) {
-        self.messages.push_back(Message::Complete(self.me, completion));
+    pub fn complete(&mut self, completion: &Completion) {
+        if self.is_root {
+            self.done.push(*completion);
+        } else {
+            self.messages.push_back(Message::Complete(self.me, *completion));
+        }
     }
 
     /// Asks for [`Component::timer`] at `at` (not before now).
@@ -122,6 +129,8 @@ pub struct System {
     parents: Vec<Option<ComponentId>>,
     queue: EventQueue,
     messages: VecDeque<Message>,
+    /// Completions of the root that nobody has heard of yet.
+    done: Vec<Completion>,
     now: Time,
 }
 
@@ -176,7 +185,7 @@ impl System {
 
     /// Hands a request to the root at `request.arrival`; completions at that instant go to `completed`.
     #[inline]
-    pub fn submit(&mut self, request: Request, completed: &mut impl FnMut(Completion)) {
+    pub fn submit(&mut self, request: Request, completed: &mut impl FnMut(&Completion)) {
         self.advance(request.arrival);
         let root = self.root();
         self.handle(root, |component, context| component.submit(request, context));
@@ -185,7 +194,7 @@ impl System {
 
     /// Fires the next timer, if any; completions go to `completed`.
     #[inline]
-    pub fn step(&mut self, completed: &mut impl FnMut(Completion)) {
+    pub fn step(&mut self, completed: &mut impl FnMut(&Completion)) {
         if let Some(event) = self.queue.pop() {
             self.advance(event.time);
             self.handle(event.target, |component, context| component.timer(event.tag, context));
@@ -202,20 +211,33 @@ impl System {
 
     #[inline]
     fn handle(&mut self, id: ComponentId, act: impl FnOnce(&mut dyn Component, &mut Context<'_>)) {
-        let mut context = Context { now: self.now, me: id, queue: &mut self.queue, messages: &mut self.messages };
+        let mut context = Context {
+            now: self.now,
+            me: id,
+            is_root: id == self.root(),
+            queue: &mut self.queue,
+            messages: &mut self.messages,
+            done: &mut self.done,
+        };
         act(self.components[id.0 as usize].as_mut(), &mut context);
     }
 
     #[inline]
-    fn deliver(&mut self, completed: &mut impl FnMut(Completion)) {
+    fn deliver(&mut self, completed: &mut impl FnMut(&Completion)) {
         while let Some(message) = self.messages.pop_front() {
             match message {
                 Message::Submit(child, request) => self.handle(child, |c, context| c.submit(request, context)),
-                Message::Complete(from, completion) => match self.parents[from.0 as usize] {
-                    Some(parent) => self.handle(parent, |c, context| c.completed(from, completion, context)),
-                    None => completed(completion),
-                },
+                Message::Complete(from, completion) => {
+                    // Only components with a parent send these.
+                    if let Some(parent) = self.parents[from.0 as usize] {
+                        self.handle(parent, |c, context| c.completed(from, &completion, context));
+                    }
+                }
             }
+        }
+        if !self.done.is_empty() {
+            self.done.iter().for_each(&mut *completed);
+            self.done.clear();
         }
     }
 }

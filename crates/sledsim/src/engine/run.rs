@@ -185,7 +185,7 @@ impl<O: Observer> Run<'_, O> {
 
 /// Books one completion. Requests are numbered from 0 in order of submission, so the warm-up's are the lowest ids.
 #[inline]
-fn settle(completion: Completion, workload: &mut dyn Workload, observer: &mut impl Observer, counts: &mut Counts) {
+fn settle(completion: &Completion, workload: &mut dyn Workload, observer: &mut impl Observer, counts: &mut Counts) {
     if completion.served {
         counts.completed += 1;
         if completion.request.id >= counts.warmup {

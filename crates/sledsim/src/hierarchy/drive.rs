@@ -72,7 +72,9 @@ impl Drive {
     #[inline]
     fn count_queue(&mut self, now: Time) {
         let waiting = self.scheduler.len() as u64;
-        self.window.queue_ns += u128::from(waiting) * u128::from(now - self.window.queue_changed);
+        if waiting > 0 {
+            self.window.queue_ns += u128::from(waiting) * u128::from(now - self.window.queue_changed);
+        }
         self.window.queue_changed = now;
     }
 
@@ -110,7 +112,7 @@ impl Drive {
             self.dispatch_batch(now, request, context);
         } else {
             let service = self.device.serve(now, &request);
-            self.begin(request, service, context);
+            self.begin(request, &service, context);
             self.occupy(now, service.free, service.end == service.free, context);
         }
     }
@@ -131,7 +133,7 @@ impl Drive {
         self.device.serve_batch(now, &batch, &mut services);
         let mut free = now;
         let mut freed_by_completion = false;
-        for (&request, &service) in batch.iter().zip(&services) {
+        for (&request, service) in batch.iter().zip(&services) {
             if service.free >= free {
                 free = service.free;
                 freed_by_completion = false;
@@ -145,18 +147,12 @@ impl Drive {
     }
 
     #[inline]
-    fn begin(&mut self, request: Request, service: Service, context: &mut Context<'_>) {
-        let completion = Some(Completion { request, service, served: true });
-        let index = match self.serving.iter().position(Option::is_none) {
-            Some(free) => {
-                self.serving[free] = completion;
-                free
-            }
-            None => {
-                self.serving.push(completion);
-                self.serving.len() - 1
-            }
-        };
+    fn begin(&mut self, request: Request, service: &Service, context: &mut Context<'_>) {
+        let index = self.serving.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.serving.push(None);
+            self.serving.len() - 1
+        });
+        self.serving[index] = Some(Completion { request, service: *service, served: true });
         context.timer(service.end, index as u64);
     }
 
@@ -202,7 +198,7 @@ impl Component for Drive {
             || request.lbn.checked_add(u64::from(request.blocks)).is_none_or(|end| end > self.capacity_blocks())
         {
             let service = Service { start: now, end: now, free: now, ..Service::default() };
-            context.complete(Completion { request, service, served: false });
+            context.complete(&Completion { request, service, served: false });
         } else if self.overhead_ns > 0 {
             self.incoming.push_back((now + self.overhead_ns, request));
             if !self.mechanism_busy {
@@ -215,7 +211,7 @@ impl Component for Drive {
         }
     }
 
-    fn completed(&mut self, _child: ComponentId, _completion: Completion, _context: &mut Context<'_>) {
+    fn completed(&mut self, _child: ComponentId, _completion: &Completion, _context: &mut Context<'_>) {
         // A drive has no children.
     }
 
@@ -225,12 +221,15 @@ impl Component for Drive {
             READY => self.ready_timer = false,
             FREE => self.mechanism_busy = false,
             index => {
-                let finished = usize::try_from(index).ok().and_then(|i| self.serving.get_mut(i)).and_then(Option::take);
-                if let Some(completion) = finished {
+                let slot = usize::try_from(index).ok().and_then(|index| self.serving.get_mut(index));
+                if let Some(completion) = slot.as_ref().and_then(|slot| slot.as_ref()) {
                     if self.window.busy_until <= Some(completion.service.end) {
                         self.mechanism_busy = false;
                     }
                     context.complete(completion);
+                }
+                if let Some(slot) = slot {
+                    *slot = None;
                 }
             }
         }

@@ -120,7 +120,7 @@ impl Component for Spread {
         let end = request.lbn.checked_add(u64::from(request.blocks));
         if request.blocks == 0 || end.is_none_or(|end| end > self.capacity_blocks()) {
             let service = Service { start: now, end: now, free: now, ..Service::default() };
-            context.complete(Completion { request, service, served: false });
+            context.complete(&Completion { request, service, served: false });
             return;
         }
         let parts = self.split(&request);
@@ -134,7 +134,7 @@ impl Component for Spread {
         }
     }
 
-    fn completed(&mut self, _child: ComponentId, completion: Completion, context: &mut Context<'_>) {
+    fn completed(&mut self, _child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let Some(whole) = self.parts.remove(&completion.request.id) else { return };
         let Some(pending) = self.pending.get_mut(&whole) else { return };
         let part = &completion.service;
@@ -151,7 +151,7 @@ impl Component for Spread {
         if pending.left == 0 {
             if let Some(done) = self.pending.remove(&whole) {
                 let service = Service { phases: cover(&done.service), ..done.service };
-                context.complete(Completion { request: done.whole, service, served: done.served });
+                context.complete(&Completion { request: done.whole, service, served: done.served });
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use super::confidence::BatchMeans;
 use super::histogram::Histogram;
-use super::moments::Moments;
 use super::{Measure, Summary};
 use crate::engine::Observer;
 use crate::request::{Op, Request};
@@ -55,6 +54,36 @@ impl Durations {
 pub const PHASES: [&str; 10] =
     ["startup", "seek", "seek_x", "seek_y", "settle", "seek_turnaround", "turnaround", "servo", "transfer", "bus"];
 
+/// Mean, deviation and largest value of a phase; most phases of most requests are 0 and cost nothing.
+#[derive(Clone, Copy, Debug, Default)]
+struct PhaseSums {
+    sum_ns: u128,
+    squares_ns2: f64,
+    max_ns: u64,
+}
+
+impl PhaseSums {
+    #[inline]
+    fn record(&mut self, value_ns: u64) {
+        if value_ns > 0 {
+            self.sum_ns += u128::from(value_ns);
+            self.squares_ns2 += value_ns as f64 * value_ns as f64;
+            self.max_ns = self.max_ns.max(value_ns);
+        }
+    }
+}
+
+/// A phase over all measured requests, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PhaseSummary {
+    /// Mean.
+    pub mean_ns: f64,
+    /// Standard deviation.
+    pub std_ns: f64,
+    /// Largest value.
+    pub max_ns: f64,
+}
+
 const fn phase_values(phases: &Phases) -> [u64; PHASES.len()] {
     [
         phases.startup_ns,
@@ -85,7 +114,7 @@ pub struct Recorder {
     writes: Durations,
     /// Batch means over reads and writes together, which their own can't give: response, wait, service.
     together: [BatchMeans; 3],
-    phases: [Moments; PHASES.len()],
+    phases: [PhaseSums; PHASES.len()],
     bytes: u64,
     block_bytes: u64,
     log: Option<Log>,
@@ -128,10 +157,20 @@ impl Recorder {
         self.overhead_ns
     }
 
-    /// Moments of each phase, in the order of [`PHASES`].
+    /// Each phase, in the order of [`PHASES`].
     #[must_use]
-    pub fn phases(&self) -> &[Moments; PHASES.len()] {
-        &self.phases
+    pub fn phases(&self) -> [PhaseSummary; PHASES.len()] {
+        let count = self.count() as f64;
+        self.phases.map(|sums| {
+            if count == 0.0 {
+                return PhaseSummary::default();
+            }
+            let mean_ns = sums.sum_ns as f64 / count;
+            let variance = (sums.squares_ns2 / count - mean_ns * mean_ns).max(0.0);
+            // A constant phase has no deviation; what is left of the difference then is rounding.
+            let std_ns = if mean_ns == sums.max_ns as f64 { 0.0 } else { variance.sqrt() };
+            PhaseSummary { mean_ns, std_ns, max_ns: sums.max_ns as f64 }
+        })
     }
 
     /// The log, if one was asked for.
@@ -180,8 +219,8 @@ impl Observer for Recorder {
         for (together, value) in self.together.iter_mut().zip(values) {
             together.record(value);
         }
-        for (moments, value) in self.phases.iter_mut().zip(phase_values(&service.phases)) {
-            moments.record(value);
+        for (sums, value) in self.phases.iter_mut().zip(phase_values(&service.phases)) {
+            sums.record(value);
         }
         self.bytes += u64::from(request.blocks) * self.block_bytes;
         if let Some(log) = &mut self.log {

@@ -8,8 +8,7 @@ use super::assemble::Assembly;
 use super::spec::{Scenario, SystemSpec};
 use crate::engine::component::Measured;
 use crate::engine::{End, Outcome};
-use crate::metrics::moments::Moments;
-use crate::metrics::recorder::{Durations, Quantity, Recorder};
+use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorder};
 use crate::metrics::Summary;
 use crate::service::EnergyLedger;
 use crate::time::ns_to_s;
@@ -262,7 +261,7 @@ impl Report {
         let window_s = ns_to_s(outcome.finished - outcome.measured_from);
         let over_window = |amount: f64| if window_s > 0.0 { amount / window_s } else { 0.0 };
         let [startup, seek, seek_x, seek_y, settle, seek_turnaround, turnaround, servo, transfer, bus] =
-            recorder.phases().each_ref().map(Phase::of);
+            recorder.phases().map(Phase::of);
         let SystemSpec::Drive(drive) = &scenario.system;
         Self {
             sledsim: Program { version: env!("CARGO_PKG_VERSION").to_owned() },
@@ -356,12 +355,8 @@ impl ByOperation {
 }
 
 impl Phase {
-    fn of(moments: &Moments) -> Self {
-        Self {
-            mean_ms: ns_to_ms(moments.mean_ns()),
-            std_ms: ns_to_ms(moments.std_ns()),
-            max_ms: ns_to_ms(moments.max_ns().unwrap_or(0) as f64),
-        }
+    fn of(summary: PhaseSummary) -> Self {
+        Self { mean_ms: ns_to_ms(summary.mean_ns), std_ms: ns_to_ms(summary.std_ns), max_ms: ns_to_ms(summary.max_ns) }
     }
 }
 

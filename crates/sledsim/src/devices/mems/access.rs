@@ -1,13 +1,13 @@
 //! Serving requests: pass by pass over the rows they cover.
 
 use crate::devices::mems::batch;
-use crate::devices::mems::energy::{Books, Power};
+use crate::devices::mems::energy::{first_part, Books, Power};
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::parameters::{Idle, MemsParameters, Timeout};
 use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
 use crate::devices::{Device, Location};
 use crate::request::{Op, Request};
-use crate::service::{EnergyLedger, Phases, Service, State};
+use crate::service::{EnergyLedger, Phases, Service};
 use crate::time::{s_to_ns, Time};
 use crate::units::NS_PER_MS;
 
@@ -69,6 +69,7 @@ pub(super) struct Passes {
 #[derive(Clone, Copy, Debug)]
 struct Approach {
     entry: Entry,
+    x_ns: u64,
     y: YTime,
     seek_ns: u64,
 }
@@ -96,7 +97,7 @@ impl MemsDevice {
         let servo_ns = s_to_ns(f64::from(geometry.servo_bits) * bit_s);
         let ms = |value: f64| (value * NS_PER_MS).round() as u64;
         Ok(Self {
-            power: Power::new(p, geometry.servo_bits, geometry.data_bits),
+            power: Power::new(p, servo_ns, pass_ns - servo_ns),
             bidirectional: p.bidirectional,
             servo_ns,
             transfer_ns: pass_ns - servo_ns,
@@ -152,19 +153,20 @@ impl MemsDevice {
         (self.sled, 0)
     }
 
-    /// The time between the last service and `now`, by state.
+    /// What the sled did between the last service and `now`.
     #[inline]
     fn idle_books(&self, now: Time) -> Books {
-        let mut books = Books::default();
         let idle_ns = now.saturating_since(self.last.end);
         if self.untouched() {
-            books.book(State::Inactive, idle_ns, 0);
-        } else {
-            let moving_ns = self.inactive_after_ns.map_or(idle_ns, |limit| idle_ns.min(limit));
-            books.book(State::Idle, moving_ns, self.last.tips);
-            books.book(State::Inactive, idle_ns - moving_ns, 0);
+            return Books { inactive_ns: idle_ns, ..Books::default() };
         }
-        books
+        let moving_ns = self.inactive_after_ns.map_or(idle_ns, |limit| idle_ns.min(limit));
+        Books {
+            idle_ns: moving_ns,
+            idle_tip_ns: u128::from(moving_ns) * u128::from(self.last.tips),
+            inactive_ns: idle_ns - moving_ns,
+            ..Books::default()
+        }
     }
 
     /// The quickest way from `sled` to a row; where both directions are as quick, downward (DiskSim's choice).
@@ -173,13 +175,13 @@ impl MemsDevice {
         let x_ns = self.positioning.x_ns(sled.cylinder, cylinder);
         let entry = self.positioning.upward(row);
         let y = self.positioning.y_ns(&sled.y, entry.from);
-        let up = Approach { entry, y, seek_ns: y.ns.max(x_ns) };
+        let up = Approach { entry, x_ns, y, seek_ns: y.ns.max(x_ns) };
         if !self.bidirectional {
             return up;
         }
         let entry = self.positioning.downward(row);
         let y = self.positioning.y_ns(&sled.y, entry.from);
-        let down = Approach { entry, y, seek_ns: y.ns.max(x_ns) };
+        let down = Approach { entry, x_ns, y, seek_ns: y.ns.max(x_ns) };
         if down.seek_ns <= up.seek_ns {
             down
         } else {
@@ -200,15 +202,18 @@ impl MemsDevice {
     /// Wakes the device at `now` for a service.
     #[inline]
     pub(super) fn begin(&mut self, now: Time) -> Passes {
-        let idle = self.idle_books(now);
-        self.books.add(&idle);
+        if self.untouched() || self.inactive_after_ns.is_some() {
+            self.books.add(&self.idle_books(now));
+        } else {
+            // The common case of the same books: the sled was idle all the time.
+            let idle_ns = now.saturating_since(self.last.end);
+            self.books.idle_ns += idle_ns;
+            self.books.idle_tip_ns += u128::from(idle_ns) * u128::from(self.last.tips);
+        }
         let (sled, startup_ns) = self.sled_at(now);
         self.sled = sled;
-        let mut books = Books::default();
-        if startup_ns > 0 || matches!(sled.y, YState::Rest) {
-            books.book(State::Startup, startup_ns, 0);
-            books.count_startup();
-        }
+        let startups = u64::from(matches!(sled.y, YState::Rest));
+        let books = Books { startup_ns, startups, ..Books::default() };
         let awake = now + startup_ns;
         Passes {
             start: now,
@@ -232,24 +237,24 @@ impl MemsDevice {
         } else {
             run.positioned = true;
             run.phases.seek_ns = seek_ns;
-            run.phases.seek_x_ns = self.positioning.x_ns(self.sled.cylinder, cylinder);
+            run.phases.seek_x_ns = approach.x_ns;
             run.phases.seek_y_ns = approach.y.ns;
             run.phases.seek_turnaround_ns = approach.y.turnaround_ns;
             run.phases.settle_ns = if cylinder == self.sled.cylinder { 0 } else { self.positioning.settle_ns() };
         }
-        run.books.book(State::Seek, seek_ns, 0);
+        run.books.seek_ns += seek_ns;
         run.at += seek_ns;
         if writes > 0 {
             run.written += u64::from(writes) * self.bus_ns_per_block;
             let wait_ns = run.written.saturating_since(run.at);
             run.phases.bus_ns += wait_ns;
-            run.books.book(State::Idle, wait_ns, 0);
+            run.books.idle_ns += wait_ns;
             run.at += wait_ns;
         }
         let tips = (reads + writes) * self.geometry.tips_per_block;
         run.tips = tips;
-        run.books.book(State::Servo, self.servo_ns, tips);
-        run.books.book(State::Data, self.transfer_ns, tips);
+        run.books.passes += 1;
+        run.books.tip_passes += u64::from(tips);
         run.phases.servo_ns += self.servo_ns;
         run.phases.transfer_ns += self.transfer_ns;
         run.at += self.servo_ns + self.transfer_ns;
@@ -262,35 +267,29 @@ impl MemsDevice {
     /// Ends a service and books it. The sled is free when the last pass is over; what is left of the bus transfer
     /// overlaps with whatever it does next.
     #[inline]
-    pub(super) fn finish(&mut self, mut run: Passes) -> Service {
+    pub(super) fn finish(&mut self, run: &mut Passes) -> Service {
         let bus_ns = run.bus_done.saturating_since(run.at);
         run.phases.bus_ns += bus_ns;
         self.bus_free = run.bus_done;
         self.books.add(&run.books);
         self.last = LastService { start: run.start, end: run.at, tips: run.tips, phases: run.phases, books: run.books };
-        let energy_j = run.books.total_j(&self.power);
+        let energy_j = run.books.service_j(&self.power);
         Service { start: run.start, end: run.at + bus_ns, free: run.at, phases: run.phases, energy_j }
     }
 
-    /// The part of the last service that lies before `now`, by state: start-up, seek, then passes with what lies
-    /// between them in proportion, then the bus.
-    fn last_until(&self, now: Time) -> Books {
+    /// The part of the last service that lies before `now`: start-up, seek, then passes with what lies between them in
+    /// proportion.
+    fn last_until(&self, now: Time) -> EnergyLedger {
         let LastService { start, phases, books, .. } = &self.last;
         let passed_ns = now.saturating_since(*start);
-        let mut part = Books::default();
         let startup_ns = passed_ns.min(phases.startup_ns);
-        part.book(State::Startup, startup_ns, 0);
-        if phases.startup_ns > 0 {
-            part.count_startup();
-        }
         let seek_ns = (passed_ns - startup_ns).min(phases.seek_ns);
-        part.book(State::Seek, seek_ns, 0);
-        let left_ns = passed_ns - startup_ns - seek_ns;
-        if left_ns > 0 {
-            let mut access = *books;
-            access.remove(&part);
-            part.add(&access.first_part(left_ns, access.total_ns()));
-        }
+        let begun = Books { startup_ns, seek_ns, startups: books.startups, ..Books::default() };
+        let mut part = begun.ledger(&self.power);
+        let before_access = Books { startup_ns: phases.startup_ns, seek_ns: phases.seek_ns, ..Books::default() };
+        let mut access = *books;
+        access.remove(&Books { startups: books.startups, ..before_access });
+        part += &first_part(&access.ledger(&self.power), passed_ns - startup_ns - seek_ns);
         part
     }
 }
@@ -359,7 +358,7 @@ impl Device for MemsDevice {
             }
             place = self.geometry.next_row(&place);
         }
-        self.finish(run)
+        self.finish(&mut run)
     }
 
     fn serve_batch(&mut self, now: Time, requests: &[Request], out: &mut Vec<Service>) {
@@ -379,10 +378,12 @@ impl Device for MemsDevice {
         let mut books = self.books;
         if now < self.last.end {
             books.remove(&self.last.books);
-            books.add(&self.last_until(now));
+            let mut ledger = books.ledger(&self.power);
+            ledger += &self.last_until(now);
+            ledger
         } else {
             books.add(&self.idle_books(now));
+            books.ledger(&self.power)
         }
-        books.ledger(&self.power)
     }
 }

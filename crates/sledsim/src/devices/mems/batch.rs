@@ -80,7 +80,7 @@ pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], ou
     }
     let (servo_ns, transfer_ns) = device.pass_ns();
     let first = run.phases;
-    let whole = device.finish(run);
+    let whole = device.finish(&mut run);
     let blocks: u64 = requests.iter().map(|request| u64::from(request.blocks)).sum();
     for (request, member) in requests.iter().zip(&members) {
         let mut phases = first;
