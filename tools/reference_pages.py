@@ -179,9 +179,7 @@ def devices() -> str:
     for key in keys:
         values = [entry["values"].get(key) for entry in entries.values()]
         units = next(value["unit"] for value in values if value)
-        cells = [
-            f"{value['value']:g}" if is_number(value) else str(value["value"]) if value else "" for value in values
-        ]
+        cells = [shown(value["value"]) if value else "" for value in values]
         rows.append([f"`{key}`", units, *cells])
     parts = [table(["", "unit", *entries], rows)]
     for name, entry in entries.items():
@@ -189,9 +187,11 @@ def devices() -> str:
     return "\n\n".join(parts)
 
 
-def is_number(value: Node | None) -> bool:
-    """Tell numbers from switches and names."""
-    return value is not None and isinstance(value["value"], int | float) and not isinstance(value["value"], bool)
+def shown(value: object) -> str:
+    """Return a catalogue value as people write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value).removesuffix(".0")
 
 
 def values_table(entry: Node) -> str:
@@ -199,7 +199,7 @@ def values_table(entry: Node) -> str:
     rows = []
     for key, value in entry["values"].items():
         others = [
-            f"{other['value']:g} in {other['source']}, {other['where']}" for other in value.get("alternatives", [])
+            f"{shown(other['value'])} in {other['source']}, {other['where']}" for other in value.get("alternatives", [])
         ]
         notes = "; ".join(note for note in [value.get("note", ""), *others] if note)
         rows.append([f"`{key}`", value["kind"], f"{value['source']}, {value['where']}", notes])
@@ -210,11 +210,9 @@ def schedulers() -> str:
     """Return the policies and their parameters."""
     parts = []
     for policy in json.loads(_core.schedulers()):
-        parts += [
-            f"### {policy['name']}",
-            f"**{policy['title']}**. {policy['description']}",
-            f"Source: {policy['source']}.",
-        ]
+        parts.append(f"### {policy['name']}")
+        parts.append(f"**{policy['title']}**. {policy['description']}")
+        parts.append(f"Source: {policy['source']}.")
         if policy["parameters"]:
             rows = [
                 [f"`{each['name']}`", code(each["default"]), str(each.get("range") or ""), one_line(each["doc"])]
