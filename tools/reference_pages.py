@@ -59,15 +59,15 @@ class Reference:
         parts = [self.object_text(self.schema)]
         # Describing a definition may name others for the first time.
         for name in self.told:
-            parts += [f"### {name}", self.definition_text(self.definitions[name])]
+            parts += [f"### {heading(name)}", self.definition_text(self.definitions[name])]
         return "\n\n".join(part for part in parts if part)
 
     def definition_text(self, node: Node) -> str:
         """Return the description of a named object, and of each of its alternatives."""
-        parts = [node.get("description", "")]
-        for option in node.get("oneOf", node.get("anyOf", [])):
-            parts.append(self.option_text(option))
-        parts.append(self.object_text(node))
+        options = node.get("oneOf", node.get("anyOf", []))
+        choices = "\n".join(self.option_text(option) for option in options if "const" in option)
+        shapes = [self.option_text(option) for option in options if "const" not in option]
+        parts = [node.get("description", ""), choices, *shapes, self.object_text(node)]
         return "\n\n".join(part for part in parts if part)
 
     def option_text(self, option: Node) -> str:
@@ -127,7 +127,7 @@ class Reference:
             name = str(node["$ref"]).removeprefix("#/$defs/")
             if name not in self.told:
                 self.told.append(name)
-            return f"[{name}](#{name.lower()})"
+            return f"[{heading(name)}](#{heading(name).lower()})"
         options = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
         if options:
             return " or ".join(dict.fromkeys(self.type_text(option) for option in options))
@@ -149,16 +149,26 @@ def unit(node: Node) -> str:
 def allowed(node: Node) -> str:
     """Return the range of a number, where it is bounded."""
     for option in [node, *node.get("anyOf", [])]:
-        low, high = option.get("minimum"), option.get("maximum")
+        low, above, high = option.get("minimum"), option.get("exclusiveMinimum"), option.get("maximum")
         if low is not None and high is not None:
-            return f"{low:g} to {high:g}"
-        if low is not None:
-            return f"at least {low:g}"
-        if high is not None:
-            return f"at most {high:g}"
-        if option.get("exclusiveMinimum") is not None:
-            return f"above {option['exclusiveMinimum']:g}"
+            return f"{bound(low)} to {bound(high)}"
+        limits = [("at least", low), ("above", above), ("at most", high)]
+        said = [f"{word} {bound(limit)}" for word, limit in limits if limit is not None]
+        if said:
+            return ", ".join(said)
     return ""
+
+
+def bound(limit: float) -> str:
+    """Return a limit as people write it: 1,000,000 or 1e15."""
+    if abs(limit) >= 1e12:
+        return f"{limit:g}".replace("e+", "e")
+    return f"{limit:,}".removesuffix(".0")
+
+
+def heading(name: str) -> str:
+    """Return the heading of a named object."""
+    return name.removesuffix("Spec")
 
 
 def scenario() -> str:
