@@ -38,7 +38,7 @@ check: $(STAMPS)/extension $(STAMPS)/dev
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check $(python_code)
 	$(BIN)/ruff format --check $(python_code)
-	$(BIN)/mypy
+	$(BIN)/mypy $(python_code)
 	$(BIN)/python -m mypy.stubtest sledsim._core
 
 #: make bench             speed and memory: the benchmarks of the core, then whole runs

@@ -64,7 +64,7 @@ class Reference:
 
     def definition_text(self, node: Node) -> str:
         """Return the description of a named object, and of each of its alternatives."""
-        options = node.get("oneOf", node.get("anyOf", []))
+        options: list[Node] = node.get("oneOf") or node.get("anyOf") or []
         choices = "\n".join(self.option_text(option) for option in options if "const" in option)
         shapes = [self.option_text(option) for option in options if "const" not in option]
         parts = [node.get("description", ""), choices, *shapes, self.object_text(node)]
