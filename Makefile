@@ -47,9 +47,10 @@ bench: $(STAMPS)/extension $(STAMPS)/dev
 	$(CARGO) bench --locked --package sledsim
 	$(BIN)/python bench/run.py
 
-#: make docs              write the reference pages anew from the built extension
-.PHONY: docs
-docs: $(STAMPS)/extension
+#: make generate          write anew what follows from the core's definitions: typed scenarios, reference pages
+.PHONY: generate
+generate: $(STAMPS)/extension $(STAMPS)/dev
+	$(BIN)/python tools/generate_scenario.py
 	$(BIN)/python tools/reference_pages.py
 
 #: make lock              choose the pinned Python packages anew from pyproject.toml

@@ -274,7 +274,7 @@ def main() -> int:
         if not check:
             path.write_text(now, encoding="utf-8")
     for name in stale:
-        print(f"docs/{name} {'is out of date: run `make docs`' if check else 'written'}")
+        print(f"docs/{name} {'is out of date: run `make generate`' if check else 'written'}")
     return 1 if check and stale else 0
 
 
