@@ -28,6 +28,8 @@ BLOCK = re.compile(r"(?P<open><!-- generated: (?P<name>[\w-]+) -->\n).*?(?P<clos
 
 Node = dict[str, Any]
 
+COLUMNS = ("key", "type", "unit", "allowed", "default", "meaning")
+
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a Markdown table."""
@@ -49,8 +51,9 @@ def code(value: object) -> str:
 class Reference:
     """The keys of a JSON Schema as Markdown: one table for each object, one section for each object with a name."""
 
-    def __init__(self, schema: Node) -> None:
+    def __init__(self, schema: Node, *, columns: Iterable[str] = COLUMNS) -> None:
         self.schema = schema
+        self.columns = list(columns)
         self.definitions: Node = schema.get("$defs", {})
         self.told: list[str] = []
 
@@ -102,21 +105,21 @@ class Reference:
 
     def rows(self, properties: Node, required: set[str], prefix: str = "") -> str:
         """Return the table of some keys, those of objects without a name among them."""
-        cells = list(self.cells(properties, required, prefix))
-        return table(["key", "type", "unit", "allowed", "default", "meaning"], cells)
+        rows = self.cells(properties, required, prefix)
+        return table(self.columns, ([row[column] for column in self.columns] for row in rows))
 
-    def cells(self, properties: Node, required: set[str], prefix: str) -> Iterator[list[str]]:
-        """Yield the row of each key."""
+    def cells(self, properties: Node, required: set[str], prefix: str) -> Iterator[dict[str, str]]:
+        """Yield what each column says of each key."""
         for key, node in properties.items():
             default = code(node["default"]) if node.get("default") is not None else ""
-            yield [
-                f"`{prefix}{key}`",
-                self.type_text(node),
-                unit(node),
-                allowed(node),
-                default or ("required" if key in required else ""),
-                one_line(node.get("description", "")),
-            ]
+            yield {
+                "key": f"`{prefix}{key}`",
+                "type": self.type_text(node),
+                "unit": unit(node),
+                "allowed": allowed(node),
+                "default": default or ("required" if key in required else ""),
+                "meaning": one_line(node.get("description", "")),
+            }
             inside = node.get("properties")
             if inside:
                 yield from self.cells(inside, set(node.get("required", [])), f"{prefix}{key}.")
@@ -178,7 +181,7 @@ def scenario() -> str:
 
 def result() -> str:
     """Return the keys of a summary."""
-    return Reference(json.loads(_core.result_schema())).text()
+    return Reference(json.loads(_core.result_schema()), columns=["key", "type", "meaning"]).text()
 
 
 def devices() -> str:
@@ -218,17 +221,19 @@ def values_table(entry: Node) -> str:
 
 def schedulers() -> str:
     """Return the policies and their parameters."""
+    schema: Node = json.loads(_core.schema())
+    reference = Reference(schema)
+    options = [option["properties"] for option in schema["$defs"]["SchedulerSpec"]["oneOf"] if "properties" in option]
+    keys = {properties["name"]["const"]: properties for properties in options}
     parts = []
     for policy in json.loads(_core.schedulers()):
-        parts.append(f"### {policy['name']}")
+        name = policy["name"]
+        parameters = {key: node for key, node in keys[name].items() if key != "name"}
+        parts.append(f"### {name}")
         parts.append(f"**{policy['title']}**. {policy['description']}")
         parts.append(f"Source: {policy['source']}.")
-        if policy["parameters"]:
-            rows = [
-                [f"`{each['name']}`", code(each["default"]), str(each.get("range") or ""), one_line(each["doc"])]
-                for each in policy["parameters"]
-            ]
-            parts.append(table(["parameter", "default", "range", "meaning"], rows))
+        if parameters:
+            parts.append(reference.rows(parameters, set()))
     return "\n\n".join(parts)
 
 
