@@ -28,7 +28,7 @@ run: $(STAMPS)/extension
 #: make test              set up, then run every test of the core and of the package
 .PHONY: test
 test: $(STAMPS)/extension $(STAMPS)/dev
-	$(CARGO) test --locked --package sledsim
+	$(CARGO) test --locked --package sledsim --no-fail-fast
 	$(BIN)/python -m pytest
 
 #: make check             formatting, lints and types of both languages; the stub against the built extension
