@@ -28,7 +28,7 @@ run: $(STAMPS)/extension
 #: make test              set up, then run every test of the core and of the package
 .PHONY: test
 test: $(STAMPS)/extension $(STAMPS)/dev
-	$(CARGO) test --locked --package sledsim
+	$(CARGO) test --locked --package sledsim --no-fail-fast
 	$(BIN)/python -m pytest
 
 #: make check             formatting, lints and types of both languages; the stub against the built extension
@@ -38,7 +38,7 @@ check: $(STAMPS)/extension $(STAMPS)/dev
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check $(python_code)
 	$(BIN)/ruff format --check $(python_code)
-	$(BIN)/mypy
+	$(BIN)/mypy $(python_code)
 	$(BIN)/python -m mypy.stubtest sledsim._core
 
 #: make bench             speed and memory: the benchmarks of the core, then whole runs
@@ -47,9 +47,10 @@ bench: $(STAMPS)/extension $(STAMPS)/dev
 	$(CARGO) bench --locked --package sledsim
 	$(BIN)/python bench/run.py
 
-#: make docs              write the reference pages anew from the built extension
-.PHONY: docs
-docs: $(STAMPS)/extension
+#: make generate          write anew what follows from the core's definitions: typed scenarios, reference pages
+.PHONY: generate
+generate: $(STAMPS)/extension $(STAMPS)/dev
+	$(BIN)/python tools/generate_scenario.py
 	$(BIN)/python tools/reference_pages.py
 
 #: make lock              choose the pinned Python packages anew from pyproject.toml

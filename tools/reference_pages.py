@@ -28,6 +28,8 @@ BLOCK = re.compile(r"(?P<open><!-- generated: (?P<name>[\w-]+) -->\n).*?(?P<clos
 
 Node = dict[str, Any]
 
+COLUMNS = ("key", "type", "unit", "allowed", "default", "meaning")
+
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a Markdown table."""
@@ -49,8 +51,9 @@ def code(value: object) -> str:
 class Reference:
     """The keys of a JSON Schema as Markdown: one table for each object, one section for each object with a name."""
 
-    def __init__(self, schema: Node) -> None:
+    def __init__(self, schema: Node, *, columns: Iterable[str] = COLUMNS) -> None:
         self.schema = schema
+        self.columns = list(columns)
         self.definitions: Node = schema.get("$defs", {})
         self.told: list[str] = []
 
@@ -59,15 +62,15 @@ class Reference:
         parts = [self.object_text(self.schema)]
         # Describing a definition may name others for the first time.
         for name in self.told:
-            parts += [f"### {name}", self.definition_text(self.definitions[name])]
+            parts += [f"### {heading(name)}", self.definition_text(self.definitions[name])]
         return "\n\n".join(part for part in parts if part)
 
     def definition_text(self, node: Node) -> str:
         """Return the description of a named object, and of each of its alternatives."""
-        parts = [node.get("description", "")]
-        for option in node.get("oneOf", node.get("anyOf", [])):
-            parts.append(self.option_text(option))
-        parts.append(self.object_text(node))
+        options: list[Node] = node.get("oneOf") or node.get("anyOf") or []
+        choices = "\n".join(self.option_text(option) for option in options if "const" in option)
+        shapes = [self.option_text(option) for option in options if "const" not in option]
+        parts = [node.get("description", ""), choices, *shapes, self.object_text(node)]
         return "\n\n".join(part for part in parts if part)
 
     def option_text(self, option: Node) -> str:
@@ -102,21 +105,21 @@ class Reference:
 
     def rows(self, properties: Node, required: set[str], prefix: str = "") -> str:
         """Return the table of some keys, those of objects without a name among them."""
-        cells = list(self.cells(properties, required, prefix))
-        return table(["key", "type", "unit", "allowed", "default", "meaning"], cells)
+        rows = self.cells(properties, required, prefix)
+        return table(self.columns, ([row[column] for column in self.columns] for row in rows))
 
-    def cells(self, properties: Node, required: set[str], prefix: str) -> Iterator[list[str]]:
-        """Yield the row of each key."""
+    def cells(self, properties: Node, required: set[str], prefix: str) -> Iterator[dict[str, str]]:
+        """Yield what each column says of each key."""
         for key, node in properties.items():
             default = code(node["default"]) if node.get("default") is not None else ""
-            yield [
-                f"`{prefix}{key}`",
-                self.type_text(node),
-                unit(node),
-                allowed(node),
-                default or ("required" if key in required else ""),
-                one_line(node.get("description", "")),
-            ]
+            yield {
+                "key": f"`{prefix}{key}`",
+                "type": self.type_text(node),
+                "unit": unit(node),
+                "allowed": allowed(node),
+                "default": default or ("required" if key in required else ""),
+                "meaning": one_line(node.get("description", "")),
+            }
             inside = node.get("properties")
             if inside:
                 yield from self.cells(inside, set(node.get("required", [])), f"{prefix}{key}.")
@@ -127,7 +130,7 @@ class Reference:
             name = str(node["$ref"]).removeprefix("#/$defs/")
             if name not in self.told:
                 self.told.append(name)
-            return f"[{name}](#{name.lower()})"
+            return f"[{heading(name)}](#{heading(name).lower()})"
         options = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
         if options:
             return " or ".join(dict.fromkeys(self.type_text(option) for option in options))
@@ -149,16 +152,26 @@ def unit(node: Node) -> str:
 def allowed(node: Node) -> str:
     """Return the range of a number, where it is bounded."""
     for option in [node, *node.get("anyOf", [])]:
-        low, high = option.get("minimum"), option.get("maximum")
+        low, above, high = option.get("minimum"), option.get("exclusiveMinimum"), option.get("maximum")
         if low is not None and high is not None:
-            return f"{low:g} to {high:g}"
-        if low is not None:
-            return f"at least {low:g}"
-        if high is not None:
-            return f"at most {high:g}"
-        if option.get("exclusiveMinimum") is not None:
-            return f"above {option['exclusiveMinimum']:g}"
+            return f"{bound(low)} to {bound(high)}"
+        limits = [("at least", low), ("above", above), ("at most", high)]
+        said = [f"{word} {bound(limit)}" for word, limit in limits if limit is not None]
+        if said:
+            return ", ".join(said)
     return ""
+
+
+def bound(limit: float) -> str:
+    """Return a limit as people write it: 1,000,000 or 1e15."""
+    if abs(limit) >= 1e12:
+        return f"{limit:g}".replace("e+", "e")
+    return f"{limit:,}".removesuffix(".0")
+
+
+def heading(name: str) -> str:
+    """Return the heading of a named object."""
+    return name.removesuffix("Spec")
 
 
 def scenario() -> str:
@@ -168,7 +181,7 @@ def scenario() -> str:
 
 def result() -> str:
     """Return the keys of a summary."""
-    return Reference(json.loads(_core.result_schema())).text()
+    return Reference(json.loads(_core.result_schema()), columns=["key", "type", "meaning"]).text()
 
 
 def devices() -> str:
@@ -179,9 +192,7 @@ def devices() -> str:
     for key in keys:
         values = [entry["values"].get(key) for entry in entries.values()]
         units = next(value["unit"] for value in values if value)
-        cells = [
-            f"{value['value']:g}" if is_number(value) else str(value["value"]) if value else "" for value in values
-        ]
+        cells = [shown(value["value"]) if value else "" for value in values]
         rows.append([f"`{key}`", units, *cells])
     parts = [table(["", "unit", *entries], rows)]
     for name, entry in entries.items():
@@ -189,9 +200,11 @@ def devices() -> str:
     return "\n\n".join(parts)
 
 
-def is_number(value: Node | None) -> bool:
-    """Tell numbers from switches and names."""
-    return value is not None and isinstance(value["value"], int | float) and not isinstance(value["value"], bool)
+def shown(value: object) -> str:
+    """Return a catalogue value as people write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value).removesuffix(".0")
 
 
 def values_table(entry: Node) -> str:
@@ -199,7 +212,7 @@ def values_table(entry: Node) -> str:
     rows = []
     for key, value in entry["values"].items():
         others = [
-            f"{other['value']:g} in {other['source']}, {other['where']}" for other in value.get("alternatives", [])
+            f"{shown(other['value'])} in {other['source']}, {other['where']}" for other in value.get("alternatives", [])
         ]
         notes = "; ".join(note for note in [value.get("note", ""), *others] if note)
         rows.append([f"`{key}`", value["kind"], f"{value['source']}, {value['where']}", notes])
@@ -208,19 +221,19 @@ def values_table(entry: Node) -> str:
 
 def schedulers() -> str:
     """Return the policies and their parameters."""
+    schema: Node = json.loads(_core.schema())
+    reference = Reference(schema)
+    options = [option["properties"] for option in schema["$defs"]["SchedulerSpec"]["oneOf"] if "properties" in option]
+    keys = {properties["name"]["const"]: properties for properties in options}
     parts = []
     for policy in json.loads(_core.schedulers()):
-        parts += [
-            f"### {policy['name']}",
-            f"**{policy['title']}**. {policy['description']}",
-            f"Source: {policy['source']}.",
-        ]
-        if policy["parameters"]:
-            rows = [
-                [f"`{each['name']}`", code(each["default"]), str(each.get("range") or ""), one_line(each["doc"])]
-                for each in policy["parameters"]
-            ]
-            parts.append(table(["parameter", "default", "range", "meaning"], rows))
+        name = policy["name"]
+        parameters = {key: node for key, node in keys[name].items() if key != "name"}
+        parts.append(f"### {name}")
+        parts.append(f"**{policy['title']}**. {policy['description']}")
+        parts.append(f"Source: {policy['source']}.")
+        if parameters:
+            parts.append(reference.rows(parameters, set()))
     return "\n\n".join(parts)
 
 
@@ -266,7 +279,7 @@ def main() -> int:
         if not check:
             path.write_text(now, encoding="utf-8")
     for name in stale:
-        print(f"docs/{name} {'is out of date: run `make docs`' if check else 'written'}")
+        print(f"docs/{name} {'is out of date: run `make generate`' if check else 'written'}")
     return 1 if check and stale else 0
 
 
