@@ -1,0 +1,136 @@
+"""Distribution of times over the requests of a run."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sledsim.plots.style import COLOURS, WIDTH, altair_library, styled, values
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sledsim.result import Result
+
+__all__ = ["distribution_chart", "merged_bins"]
+
+#: Bins that a chart holds at most.
+MOST_BINS = 80
+OPS = ("reads", "writes")
+# Where a time axis has lines and labels.
+TICKS = (1.0, 2.0, 5.0)
+
+
+def merged_bins(
+    edges_ms: "NDArray[np.float64]", counts: "NDArray[np.uint64]", first: int, last: int, most: int = MOST_BINS
+) -> "tuple[NDArray[np.float64], NDArray[np.uint64]]":
+    """Merge neighbouring bins until there are few enough for a picture.
+
+    Parameters
+    ----------
+    edges_ms, counts
+        The histogram.
+    first, last
+        Bins to begin with and to end before.
+    most
+        Bins to keep at most.
+    """
+    group = -(-(last - first) // most)
+    starts = np.arange(first, last, group)
+    merged = np.add.reduceat(counts[first:last], starts - first)
+    return np.append(edges_ms[starts], edges_ms[last]), merged
+
+
+def distribution_chart(result: "Result", quantity: str) -> Any:
+    """Draw how often each time occurs, and the share of requests that take no longer.
+
+    Parameters
+    ----------
+    result
+        The run.
+    quantity
+        ``"response"``, ``"wait"`` or ``"service"``.
+    """
+    alt = altair_library()
+    present = [op for op in OPS if result[op] is not None]
+    rows = _rows(result, quantity, present)
+    stats = {op: result[op][quantity] for op in present}
+    subtitle = f"{result['device']['name']}, {result['scheduler']}: " + "; ".join(
+        f"{op} mean {stats[op]['mean_ms']:.3g} ms, p99 {stats[op]['p99_ms']:.3g} ms"
+        for op in present
+        if stats[op]["mean_ms"] is not None
+    )
+    colour = alt.Color(
+        "op:N",
+        title="Requests",
+        scale=alt.Scale(domain=list(OPS), range=list(COLOURS[:2])),
+        legend=alt.Legend(orient="bottom", direction="horizontal"),
+    )
+    axis = _time_axis(rows, f"{quantity.capitalize()} time (ms)")
+    tooltip = [
+        alt.Tooltip("op:N", title="requests"),
+        alt.Tooltip("low_ms:Q", title="from (ms)", format=".4g"),
+        alt.Tooltip("high_ms:Q", title="to (ms)", format=".4g"),
+        alt.Tooltip("share:Q", title="share", format=".2%"),
+        alt.Tooltip("up_to:Q", title="no longer", format=".2%"),
+    ]
+    base = alt.Chart(values(rows)).encode(color=colour, tooltip=tooltip)
+    bars = base.mark_rect(opacity=0.55).encode(
+        x=alt.X("low_ms:Q", **axis),
+        x2="high_ms:Q",
+        y=alt.Y("share:Q", title="Share of requests", axis=alt.Axis(format="~%")),
+        y2=alt.value(220),
+    )
+    curve = base.mark_line(interpolate="linear", strokeWidth=2).encode(
+        x=alt.X("high_ms:Q", **axis),
+        y=alt.Y("up_to:Q", title="Share no longer", axis=alt.Axis(format="~%"), scale=alt.Scale(domain=[0, 1])),
+    )
+    chart = alt.vconcat(
+        bars.properties(width=WIDTH, height=220), curve.properties(width=WIDTH, height=160), spacing=18
+    )
+    return styled(chart, f"Distribution of {quantity} times", subtitle)
+
+
+def _rows(result: "Result", quantity: str, present: list[str]) -> list[dict[str, Any]]:
+    """List the bins of reads and writes, on the same edges."""
+    histograms = {op: result.histogram(quantity, op) for op in present}
+    filled = [np.flatnonzero(counts) for _, counts in histograms.values()]
+    filled = [places for places in filled if len(places)]
+    if not filled:
+        return []
+    first = min(int(places[0]) for places in filled)
+    last = max(int(places[-1]) for places in filled) + 1
+    rows = []
+    for op, (edges_ms, counts) in histograms.items():
+        edges, merged = merged_bins(edges_ms, counts, first, last)
+        total = int(merged.sum())
+        up_to = 0
+        for low, high, count in zip(edges[:-1].tolist(), edges[1:].tolist(), merged.tolist(), strict=True):
+            up_to += count
+            if total and np.isfinite(high):
+                rows.append(
+                    {
+                        "op": op,
+                        "low_ms": float(f"{low:.5g}"),
+                        "high_ms": float(f"{high:.5g}"),
+                        "share": float(f"{count / total:.5g}"),
+                        "up_to": float(f"{up_to / total:.6g}"),
+                    }
+                )
+    return rows
+
+
+def _time_axis(rows: list[dict[str, Any]], title: str) -> dict[str, Any]:
+    """Describe an axis that is logarithmic where times spread over more than a decade."""
+    alt = altair_library()
+    low = min((row["low_ms"] for row in rows), default=0.0)
+    high = max((row["high_ms"] for row in rows), default=1.0)
+    if low <= 0 or high / low < 10:
+        return {"title": title, "scale": alt.Scale(domain=[low, high], nice=False, zero=False)}
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    ticks = [step * 10.0**decade for decade in decades for step in TICKS]
+    marks = [float(f"{tick:.6g}") for tick in ticks if low <= tick <= high]
+    return {
+        "title": title,
+        "scale": alt.Scale(type="log", domain=[low, high], nice=False),
+        "axis": alt.Axis(values=marks, format="~g"),
+    }
