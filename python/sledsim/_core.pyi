@@ -1,5 +1,7 @@
 """The simulator, written in Rust; use it through :mod:`sledsim`."""
 
+# ruff: noqa: A002  a trace's format is the word of the field
+
 from collections.abc import Callable
 from typing import final
 
@@ -30,6 +32,7 @@ def run(
     log: bool = False,
     progress: Callable[[int, int | None, float, float | None], None] | None = None,
 ) -> RunOutput: ...
+
 @final
 class RunOutput:
     def summary(self) -> str: ...
@@ -37,6 +40,7 @@ class RunOutput:
     def log(self) -> dict[str, NDArray[np.generic]]: ...
 
 def schedulers() -> str: ...
+
 @final
 class Device:
     def __new__(cls, parameters: str) -> Device: ...

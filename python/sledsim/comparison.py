@@ -159,7 +159,7 @@ def _name(each: Result | ScenarioLike, result: Result) -> str:
 
 
 def _free_name(name: str, taken: Mapping[str, Result]) -> str:
-    """Number a name that is taken."""
+    """Append a number to a name that is taken."""
     free, count = name, 1
     while free in taken:
         count += 1

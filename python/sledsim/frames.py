@@ -71,7 +71,8 @@ def polars_frame(relation: "duckdb.DuckDBPyRelation") -> "pl.DataFrame":
 def pandas_frame(relation: "duckdb.DuckDBPyRelation") -> "pd.DataFrame":
     """Turn a relation into a pandas frame."""
     need("pandas", "frames")
-    return relation.df()
+    frame: pd.DataFrame = relation.df()
+    return frame
 
 
 def arrow_table(relation: "duckdb.DuckDBPyRelation") -> "pa.Table":

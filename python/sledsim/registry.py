@@ -84,10 +84,9 @@ class DeviceEntry:
         rows = []
         for name, entry in self.values.items():
             rows.append([name, _plain(entry.value), entry.unit, entry.source, entry.where, entry.kind, entry.note])
-            rows += [
-                ["  elsewhere", _plain(other["value"]), entry.unit, other["source"], other.get("where", ""), "", other.get("note", "")]
-                for other in entry.alternatives
-            ]
+            for other in entry.alternatives:
+                where, note = other.get("where", ""), other.get("note", "")
+                rows.append(["  elsewhere", _plain(other["value"]), entry.unit, other["source"], where, "", note])
         headers = ["value of " + self.name, "", "unit", "source", "where", "kind", "note"]
         return Table(headers, rows, title=f"{self.name}: {self.title}", left=frozenset({2, 3, 4, 5, 6}))
 
@@ -273,10 +272,8 @@ class Device:
         import numpy as np
 
         start, end = _pairs(from_um, to_um)
-        if to_direction is not None:
-            arrivals = [to_direction]
-        else:
-            arrivals = [1, -1] if self.parameters["bidirectional"] else [1]
+        either = [1, -1] if self.parameters["bidirectional"] else [1]
+        arrivals = either if to_direction is None else [to_direction]
         leaving = np.full(start.size, from_direction, dtype=np.int64)
         times = [
             self._core.seek_y_ms(start.ravel(), leaving, end.ravel(), np.full(start.size, arrival, dtype=np.int64))

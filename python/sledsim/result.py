@@ -77,8 +77,8 @@ class Result(Section):
         return "\n\n".join(str(table) for table in self.table())
 
     def __repr__(self) -> str:
-        mean = self["response"]["mean_ms"]
-        return f"<Result: {self['requests']['completed']} requests on {self['device']['name']}, mean response {mean} ms>"
+        count, name, mean = self["requests"]["completed"], self["device"]["name"], self["response"]["mean_ms"]
+        return f"<Result: {count} requests on {name}, mean response {mean} ms>"
 
     def _repr_html_(self) -> str:
         return "".join(table._repr_html_() for table in self.table())
@@ -137,7 +137,8 @@ class Result(Section):
         path
             Ends in ``.parquet``, ``.csv`` or ``.json``. A Parquet file carries the scenario in its metadata.
         """
-        provenance = {"sledsim_version": self["sledsim"]["version"], "sledsim_scenario": json.dumps(self._values["scenario"])}
+        scenario = json.dumps(self._values["scenario"])
+        provenance = {"sledsim_version": self["sledsim"]["version"], "sledsim_scenario": scenario}
         write_columns(self.log, Path(path), provenance)
 
     def plot(self, kind: str = "response") -> "altair.TopLevelMixin":

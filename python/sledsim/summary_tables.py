@@ -134,8 +134,8 @@ def _phases(summary: Mapping[str, Any]) -> Table:
 
 def _load(summary: Mapping[str, Any]) -> Table:
     requests, run = summary["requests"], summary["run"]
-    counts = (("submitted", "submitted"), ("completed", "completed"), ("failed", "failed"), ("still in flight", "in_flight"))
-    rows = [[f"requests {label}", number(requests[key]), ""] for label, key in counts]
+    counts = ("submitted", "completed", "failed", "in_flight")
+    rows = [[f"requests {key.replace('_', ' ')}", number(requests[key]), ""] for key in counts]
     for label, key in (("requests of the warm-up", "warmup"), ("bad records skipped", "skipped_records")):
         if requests[key]:
             rows.append([label, number(requests[key]), ""])

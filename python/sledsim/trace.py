@@ -118,8 +118,7 @@ class Trace:
 
         connection = duckdb.connect()
         connection.execute(
-            "CREATE TABLE trace"
-            " (time_ns UBIGINT, device UINTEGER, offset_bytes UBIGINT, bytes UBIGINT, read BOOLEAN)"
+            "CREATE TABLE trace (time_ns UBIGINT, device UINTEGER, offset_bytes UBIGINT, bytes UBIGINT, read BOOLEAN)"
         )
         for batch in self:
             connection.register("batch", batch)
@@ -145,8 +144,7 @@ class Trace:
         path = Path(destination)
         chosen = to or WRITTEN_SUFFIXES.get(path.suffix.lower())
         if chosen is None:
-            known = ", ".join(WRITTEN_SUFFIXES)
-            raise TraceError(f"{path}: which format? its name ends in none of {known}; choose one of {', '.join(WRITTEN)}")
+            raise TraceError(f"{path}: the name does not tell the format; choose one of {', '.join(WRITTEN)}")
         if chosen not in WRITTEN:
             raise TraceError(f"{path}: cannot write format {chosen!r}; expected {', '.join(WRITTEN)}")
         if path.exists() and path.samefile(self.path):
@@ -156,7 +154,8 @@ class Trace:
         with TemporaryDirectory(prefix="sledsim-") as folder:
             copy = Path(folder, "trace.csv")
             count = _core.trace_convert(str(self._readable), str(copy), to="csv", **self._options)
-            _copy(f"SELECT * FROM read_csv({quoted(str(copy))}, header = true)", path, "FORMAT parquet, COMPRESSION zstd")
+            query = f"SELECT * FROM read_csv({quoted(str(copy))}, header = true)"
+            _copy(query, path, "FORMAT parquet, COMPRESSION zstd")
         return count
 
     def __repr__(self) -> str:

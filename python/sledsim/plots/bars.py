@@ -1,17 +1,19 @@
 """Bars that compare runs."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
 from sledsim.plots.style import COLOURS, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
+    import altair
+
     from sledsim.comparison import Comparison
 
 __all__ = ["comparison_bars"]
 
 
-def comparison_bars(comparison: "Comparison", key: str) -> Any:
+def comparison_bars(comparison: "Comparison", key: str) -> "altair.TopLevelMixin":
     """Draw one of the metrics of several runs as bars, with the ratio to the first run.
 
     Parameters
@@ -27,7 +29,11 @@ def comparison_bars(comparison: "Comparison", key: str) -> Any:
     metric = metrics[key]
     alt = altair_library()
     rows = [
-        {"run": name, "value": value, "label": f"{value:.3g}" + (f"  (×{ratio:.3g})" if i and ratio is not None else "")}
+        {
+            "run": name,
+            "value": value,
+            "label": f"{value:.3g}" + (f"  (×{ratio:.3g})" if i and ratio is not None else ""),
+        }
         for i, (name, value, ratio) in enumerate(
             zip(comparison.results, metric["values"], metric["ratios"], strict=True)
         )

@@ -7,6 +7,7 @@ import numpy as np
 from sledsim.plots.style import COLOURS, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
+    import altair
     from numpy.typing import NDArray
 
     from sledsim.result import Result
@@ -40,7 +41,7 @@ def merged_bins(
     return np.append(edges_ms[starts], edges_ms[last]), merged
 
 
-def distribution_chart(result: "Result", quantity: str) -> Any:
+def distribution_chart(result: "Result", quantity: str) -> "altair.TopLevelMixin":
     """Draw how often each time occurs, and the share of requests that take no longer.
 
     Parameters
@@ -84,9 +85,7 @@ def distribution_chart(result: "Result", quantity: str) -> Any:
         x=alt.X("high_ms:Q", **axis),
         y=alt.Y("up_to:Q", title="Share no longer", axis=alt.Axis(format="~%"), scale=alt.Scale(domain=[0, 1])),
     )
-    chart = alt.vconcat(
-        bars.properties(width=WIDTH, height=220), curve.properties(width=WIDTH, height=160), spacing=18
-    )
+    chart = alt.vconcat(bars.properties(width=WIDTH, height=220), curve.properties(width=WIDTH, height=160), spacing=18)
     return styled(chart, f"Distribution of {quantity} times", subtitle)
 
 

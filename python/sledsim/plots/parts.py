@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 from sledsim.plots.style import COLOURS, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
+    import altair
+
     from sledsim.result import Result
 
 __all__ = ["energy_chart", "phase_chart"]
@@ -29,7 +31,7 @@ STATES = (
 )
 
 
-def phase_chart(result: "Result") -> Any:
+def phase_chart(result: "Result") -> "altair.TopLevelMixin":
     """Draw the parts of the mean response time.
 
     Parameters
@@ -43,7 +45,7 @@ def phase_chart(result: "Result") -> Any:
     return _bars(rows, "Mean per request (ms)", "Parts of the response time", subtitle)
 
 
-def energy_chart(result: "Result") -> Any:
+def energy_chart(result: "Result") -> "altair.TopLevelMixin":
     """Draw the energy spent in each state.
 
     Parameters
@@ -60,7 +62,7 @@ def energy_chart(result: "Result") -> Any:
     return _bars(rows, "Energy (J)", "Energy by state", subtitle)
 
 
-def _bars(rows: list[dict[str, Any]], quantity: str, title: str, subtitle: str) -> Any:
+def _bars(rows: list[dict[str, Any]], quantity: str, title: str, subtitle: str) -> "altair.TopLevelMixin":
     """Draw labelled bars, in the order of the rows."""
     alt = altair_library()
     for row in rows:

@@ -1,16 +1,18 @@
 """Seek curve and seek surface of a device."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sledsim.plots.style import COLOURS, HEIGHT, WIDTH, altair_library, rows_of, styled, values
 
 if TYPE_CHECKING:
+    import altair
+
     from sledsim.registry import Device
 
 __all__ = ["curve_chart", "surface_chart"]
 
 
-def curve_chart(device: "Device") -> Any:
+def curve_chart(device: "Device") -> "altair.TopLevelMixin":
     """Draw seek time against distance: a line for the mean, a band for the places the move starts from.
 
     Parameters
@@ -50,7 +52,7 @@ def curve_chart(device: "Device") -> Any:
     )
 
 
-def surface_chart(device: "Device") -> Any:
+def surface_chart(device: "Device") -> "altair.TopLevelMixin":
     """Draw seek time from rest at the centre over the X-Y plane (as in Schlosser and Ganger 2004, Figure 2).
 
     Parameters

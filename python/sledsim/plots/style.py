@@ -1,11 +1,13 @@
 """What every chart has in common."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sledsim.frames import need
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import altair
     import numpy as np
     from numpy.typing import NDArray
 
@@ -47,7 +49,7 @@ def values(rows: list[dict[str, Any]]) -> Any:
     return altair_library().InlineData(values=rows)
 
 
-def styled(chart: Any, title: str, subtitle: str = "") -> Any:
+def styled(chart: Any, title: str, subtitle: str = "") -> "altair.TopLevelMixin":
     """Give a chart its title, fonts and grid.
 
     Parameters
@@ -65,9 +67,10 @@ def styled(chart: Any, title: str, subtitle: str = "") -> Any:
         heading = alt.TitleParams(
             title, subtitle=subtitle, anchor="start", fontSize=15, subtitleFontSize=12, subtitleColor="#555", offset=12
         )
-    return (
+    whole: altair.TopLevelMixin = (
         chart.properties(title=heading, background="white", padding=16)
         .configure_view(stroke="#ccc")
         .configure_axis(labelFontSize=11, titleFontSize=12, gridColor="#e8e8e8", titleFontWeight="normal")
         .configure_legend(labelFontSize=11, titleFontSize=12, titleFontWeight="normal")
     )
+    return whole
