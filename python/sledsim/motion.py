@@ -1,15 +1,19 @@
 """Seek times of a device as columns: against distance, and over the plane."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sledsim.tables import Table, number
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from sledsim.registry import Device
 
-__all__ = ["seek_curve", "seek_surface"]
+__all__ = ["curve_table", "seek_curve", "seek_surface", "surface_table"]
 
 #: Places from which the moves of each distance start.
 STARTS = 41
@@ -24,14 +28,16 @@ def seek_curve(device: "Device", points: int) -> "dict[str, NDArray[np.generic]]
     columns: dict[str, list[NDArray[np.generic]]] = {}
     for axis in ("X", "Y"):
         travel_um = float(device.parameters[f"{axis.lower()}_range_um"])
-        distance = np.linspace(0.0, travel_um, points)
+        # The first step is one cylinder: from there on a move along X settles.
+        step_um = device.parameters["bit_nm"] / 1e3
+        distance = np.append(0.0, np.linspace(step_um, travel_um, points - 1))
         # Every start from which the move stays within the travel, in both directions.
         start = -travel_um / 2 + np.linspace(0.0, 1.0, STARTS) * (travel_um - distance)[:, None]
         pairs = ((start, start + distance[:, None]), (start + distance[:, None], start))
         if axis == "X":
-            times = [device.seek_x_ms(*pair) for pair in pairs]
+            times = [device.seek_x_ms(begin, end) for begin, end in pairs]
         else:
-            times = [device.seek_y_ms(*pair, from_direction=way) for pair in pairs for way in (1, -1)]
+            times = [device.seek_y_ms(begin, end, way) for begin, end in pairs for way in (1, -1)]
         together = np.concatenate(times, axis=1)
         rows: dict[str, NDArray[np.generic]] = {
             "axis": np.full(points, axis),
@@ -60,3 +66,55 @@ def seek_surface(device: "Device", points: int) -> "dict[str, NDArray[np.generic
         "seek_x_ms": time_x.ravel(),
         "seek_y_ms": time_y.ravel(),
     }
+
+
+#: Rows and columns of the tables.
+TABLE_LINES = 11
+
+
+def curve_table(device: "Device", columns: "Mapping[str, NDArray[np.generic]]") -> Table:
+    """Return a seek curve as a table.
+
+    Parameters
+    ----------
+    device
+        The device.
+    columns
+        As :meth:`sledsim.Device.seek_curve` gives them.
+    """
+    rows = []
+    along = {axis: _where(columns, columns["axis"] == axis) for axis in ("X", "Y")}
+    count = len(along["X"]["distance_um"])
+    picked = sorted({0, 1, *np.linspace(0, count - 1, TABLE_LINES).round().astype(int).tolist()})
+    for i in picked:
+        cells = [number(part[name][i].item()) for part in along.values() for name in ("mean_ms", "min_ms", "max_ms")]
+        rows.append([number(along["X"]["distance_um"][i].item()), *cells])
+    headers = ["distance (µm)", "X mean (ms)", "min", "max", "Y mean (ms)", "min", "max"]
+    return Table(headers, rows, title=_title(device, "X with settling; Y at access speed at both ends"))
+
+
+def surface_table(device: "Device", columns: "Mapping[str, NDArray[np.generic]]") -> Table:
+    """Return a seek surface as a table: X across, Y down.
+
+    Parameters
+    ----------
+    device
+        The device.
+    columns
+        As :meth:`sledsim.Device.seek_surface` gives them.
+    """
+    x, y = np.unique(columns["x_um"]), np.unique(columns["y_um"])
+    times = columns["seek_ms"].reshape(len(y), len(x))
+    across = np.linspace(0, len(x) - 1, TABLE_LINES).round().astype(int)
+    down = np.linspace(len(y) - 1, 0, TABLE_LINES).round().astype(int)
+    rows = [[number(y[j].item(), 3), *(number(times[j, i].item(), 3) for i in across)] for j in down]
+    headers = ["Y\\X (µm)", *(number(x[i].item(), 3) for i in across)]
+    return Table(headers, rows, title=_title(device, "from rest at the centre, in ms"))
+
+
+def _where(columns: "Mapping[str, NDArray[np.generic]]", rows: Any) -> "dict[str, NDArray[np.generic]]":
+    return {name: column[rows] for name, column in columns.items()}
+
+
+def _title(device: "Device", what: str) -> str:
+    return f"Seek times of {device.name}, {device.parameters['seek_model']} model: {what}"

@@ -4,21 +4,33 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
 from sledsim._core import ScenarioError
-from sledsim.scenario import catalog_folders, resolve
-from sledsim.tables import Table
+from sledsim.scenario import Sets, catalog_folders, resolve
+from sledsim.tables import Table, number
 
 if TYPE_CHECKING:
     import altair
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CatalogValue", "Device", "DeviceEntry", "device", "devices", "schedulers"]
+__all__ = [
+    "CatalogValue",
+    "Device",
+    "DeviceEntry",
+    "device",
+    "device_entry",
+    "device_tables",
+    "devices",
+    "devices_table",
+    "schedulers",
+    "schedulers_table",
+]
 
 
 @dataclass(frozen=True)
@@ -113,6 +125,67 @@ def devices() -> dict[str, DeviceEntry]:
     return found
 
 
+def device_entry(name: str) -> DeviceEntry:
+    """Return a device of the catalogue, or say which name is nearest.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    """
+    found = devices()
+    if name not in found:
+        near = get_close_matches(name, found, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ScenarioError(f"unknown device {name!r}{hint} (the catalogue has {', '.join(found)})")
+    return found[name]
+
+
+def devices_table() -> Table:
+    """Return the devices of the catalogue and what they can do, as a table."""
+    rows = []
+    for name, entry in devices().items():
+        made = Device(name)
+        rows.append(
+            [
+                name,
+                number(made.capacity_bytes / 1e9),
+                number(made.streaming_bandwidth_mb_s),
+                number(1e3 * made.access_speed_m_s),
+                number(made.settle_ms),
+                entry.title,
+            ]
+        )
+    headers = ["device", "capacity (GB)", "streaming (MB/s)", "access (mm/s)", "settling (ms)", ""]
+    return Table(headers, rows, left=frozenset({5}))
+
+
+def device_tables(entry: DeviceEntry) -> list[Table]:
+    """Return every value of a device with its source, and what follows from them, as tables.
+
+    Parameters
+    ----------
+    entry
+        The device.
+    """
+    made = Device(entry.name)
+    facts = (
+        ("capacity", made.capacity_bytes / 1e9, "GB"),
+        ("capacity, servo bits counted as data", made.raw_capacity_bytes / 1e9, "GB"),
+        ("blocks", made.capacity_blocks, ""),
+        ("cylinders", made.cylinders, ""),
+        ("tracks per cylinder", made.tracks, ""),
+        ("rows per track", made.rows, ""),
+        ("blocks per row", made.blocks_per_row, ""),
+        ("access speed", 1e3 * made.access_speed_m_s, "mm/s"),
+        ("settling", made.settle_ms, "ms"),
+        ("streaming bandwidth", made.streaming_bandwidth_mb_s, "MB/s"),
+        ("peak bandwidth, servo bits counted as data", made.peak_bandwidth_mb_s, "MB/s"),
+    )
+    rows = [[label, number(value), unit] for label, value, unit in facts]
+    return [entry.table(), Table(["what follows", "", "unit"], rows, left=frozenset({2}))]
+
+
 @cache
 def _entry(path: Path) -> DeviceEntry:
     try:
@@ -147,6 +220,15 @@ def schedulers() -> list[dict[str, Any]]:
     return found
 
 
+def schedulers_table() -> Table:
+    """Return the schedulers, their parameters and sources, as a table."""
+    rows = []
+    for each in schedulers():
+        parameters = ", ".join(f"{item['name']} = {item['default']}" for item in each["parameters"])
+        rows.append([each["name"], each["title"], parameters, each["source"]])
+    return Table(["scheduler", "", "parameters", "source"], rows, left=frozenset({1, 2, 3}))
+
+
 def device(name: str = "g2", /, **overrides: Any) -> "Device":
     """Make a device that can be asked about its geometry and its motion; see :class:`Device`."""
     return Device(name, **overrides)
@@ -159,6 +241,8 @@ class Device:
     ----------
     name
         An entry of the catalogue, or the path of a device file.
+    set
+        Values that replace those of the entry, as on the command line: ``["device.settle_constants=0"]``.
     **overrides
         Values that replace those of the entry, such as ``settle_constants=0``.
 
@@ -182,9 +266,9 @@ class Device:
         With the servo bits counted as data; of a long sequential read.
     """
 
-    def __init__(self, name: str = "g2", /, **overrides: Any) -> None:
+    def __init__(self, name: str = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
         chosen = {"name": str(name), **overrides}
-        resolved = resolve({"system": {"device": chosen}}).values
+        resolved = resolve({"system": {"device": chosen}}, set).values
         self.name = str(name)
         self.parameters: dict[str, Any] = resolved["system"]["device"]
         self._core = _core.Device(json.dumps(self.parameters))

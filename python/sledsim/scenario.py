@@ -19,7 +19,7 @@ from sledsim._scenario_models import *  # noqa: F403  the generated classes are 
 from sledsim._scenario_models import ScenarioModel
 from sledsim._scenario_models import __all__ as _generated
 
-__all__ = ["Resolved", "Scenario", "ScenarioLike", "Sets", "catalog_folders", "resolve", *_generated]
+__all__ = ["Resolved", "Scenario", "ScenarioLike", "Sets", "catalog_folders", "from_argument", "resolve", *_generated]
 
 FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
 
@@ -62,7 +62,9 @@ class Scenario(ScenarioModel):
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
 
+#: What can be run.
 ScenarioLike = Scenario | Mapping[str, Any] | Path | str
+#: Values that replace those of a scenario.
 Sets = Iterable[str] | Mapping[str, Any]
 
 
@@ -117,6 +119,11 @@ def resolve(source: ScenarioLike, sets: Sets = ()) -> Resolved:
         base_dir=written.base_dir,
     )
     return Resolved(json.loads(resolved), written.base_dir)
+
+
+def from_argument(name: str) -> "Path | str":
+    """Read what stands on a command line: a file, or ``-`` for standard input, never a text."""
+    return name if name == "-" else Path(name)
 
 
 def catalog_folders() -> list[str]:

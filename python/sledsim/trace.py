@@ -10,13 +10,23 @@ from sledsim import _core
 from sledsim._core import TraceError
 from sledsim.frames import quoted
 from sledsim.section import Section
+from sledsim.tables import Table, number
 
 if TYPE_CHECKING:
     import duckdb
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Trace", "is_parquet", "open_trace", "parquet_to_csv", "trace_formats"]
+__all__ = [
+    "Trace",
+    "formats_table",
+    "info_table",
+    "is_parquet",
+    "open_trace",
+    "parquet_to_csv",
+    "records_table",
+    "trace_formats",
+]
 
 #: Records that are read at once.
 BATCH_RECORDS = 65_536
@@ -208,6 +218,53 @@ def trace_formats() -> list[dict[str, Any]]:
     formats: list[dict[str, Any]] = json.loads(_core.trace_formats())
     parquet = {"name": "parquet", "description": "Parquet with named columns, as in CSV", "has_times": True}
     return [*formats, parquet]
+
+
+def formats_table() -> Table:
+    """Return the formats that can be read, as a table."""
+    rows = [[each["name"], "yes" if each["has_times"] else "no", each["description"]] for each in trace_formats()]
+    return Table(["format", "times", "record"], rows, left=frozenset({1, 2}))
+
+
+def info_table(path: Path, info: Mapping[str, Any]) -> Table:
+    """Return what is in a trace, as a table.
+
+    Parameters
+    ----------
+    path
+        The trace.
+    info
+        What :meth:`Trace.info` found.
+    """
+    rows = [[key.replace("_", " "), _shown(value)] for key, value in info.items()]
+    return Table([str(path), ""], rows, left=frozenset({1}))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return number(value, 6)
+    if isinstance(value, list):
+        return ", ".join(_shown(item) for item in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_shown(item)}" for key, item in value.items())
+    return "–" if value is None else str(value)
+
+
+def records_table(records: "Mapping[str, NDArray[np.generic]]") -> Table:
+    """Return records as a table.
+
+    Parameters
+    ----------
+    records
+        Columns, as :meth:`Trace.head` gives them.
+    """
+    names = ("time_ns", "device", "offset_bytes", "bytes", "read")
+    columns = (records[name].tolist() for name in names)
+    rows = [
+        [f"{time_ns / 1e6:,.6f}", str(device), f"{offset:,}", f"{size:,}", "read" if read else "write"]
+        for time_ns, device, offset, size, read in zip(*columns, strict=True)
+    ]
+    return Table(["time (ms)", "device", "offset (B)", "size (B)", "op"], rows, left=frozenset({4}))
 
 
 def is_parquet(path: Path) -> bool:

@@ -29,14 +29,8 @@ def comparison_bars(comparison: "Comparison", key: str) -> "altair.TopLevelMixin
     metric = metrics[key]
     alt = altair_library()
     rows = [
-        {
-            "run": name,
-            "value": value,
-            "label": f"{value:.3g}" + (f"  (×{ratio:.3g})" if i and ratio is not None else ""),
-        }
-        for i, (name, value, ratio) in enumerate(
-            zip(comparison.results, metric["values"], metric["ratios"], strict=True)
-        )
+        {"run": name, "value": value, "label": f"{value:.3g}" if ratio is None else f"{value:.3g}  (×{ratio:.3g})"}
+        for name, value, ratio in zip(comparison.results, metric["values"], metric["ratios"], strict=True)
         if value is not None
     ]
     most = max(row["value"] for row in rows)

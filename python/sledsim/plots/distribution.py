@@ -17,6 +17,7 @@ __all__ = ["distribution_chart", "merged_bins"]
 #: Bins that a chart holds at most.
 MOST_BINS = 80
 OPS = ("reads", "writes")
+OP_COLOURS = dict(zip(OPS, COLOURS, strict=False))
 # Where a time axis has lines and labels.
 TICKS = (1.0, 2.0, 5.0)
 
@@ -63,7 +64,7 @@ def distribution_chart(result: "Result", quantity: str) -> "altair.TopLevelMixin
     colour = alt.Color(
         "op:N",
         title="Requests",
-        scale=alt.Scale(domain=list(OPS), range=list(COLOURS[:2])),
+        scale=alt.Scale(domain=present, range=[OP_COLOURS[op] for op in present]),
         legend=alt.Legend(orient="bottom", direction="horizontal"),
     )
     axis = _time_axis(rows, f"{quantity.capitalize()} time (ms)")

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sledsim.plots.style import COLOURS, HEIGHT, WIDTH, altair_library, rows_of, styled, values
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def curve_chart(device: "Device") -> "altair.TopLevelMixin":
         "motion:N",
         title="Motion along",
         scale=alt.Scale(domain=list(names.values()), range=list(COLOURS[:2])),
-        legend=alt.Legend(orient="bottom", direction="horizontal"),
+        legend=alt.Legend(orient="bottom", direction="horizontal", symbolOpacity=1),
     )
     base = alt.Chart(values(rows)).encode(x=alt.X("distance_um:Q", title="Distance (µm)"), color=colour)
     band = base.mark_area(opacity=0.18).encode(y=alt.Y("min_ms:Q", title="Seek time (ms)"), y2="max_ms:Q")
@@ -62,15 +64,18 @@ def surface_chart(device: "Device") -> "altair.TopLevelMixin":
     """
     alt = altair_library()
     columns = device.seek_surface()
-    rows = rows_of(columns, digits=4)
-    step_x = device.parameters["x_range_um"] / (len(set(columns["x_um"].tolist())) - 1)
-    step_y = device.parameters["y_range_um"] / (len(set(columns["y_um"].tolist())) - 1)
-    for row in rows:
-        row.update(left=row["x_um"] - step_x / 2, right=row["x_um"] + step_x / 2)
-        row.update(bottom=row["y_um"] - step_y / 2, top=row["y_um"] + step_y / 2)
+    rows = rows_of({name: column for name, column in columns.items() if name != "seek_ms"}, digits=4)
+    step_x, step_y = (float(np.diff(np.unique(columns[name]))[0]) for name in ("x_um", "y_um"))
     half_x, half_y = device.parameters["x_range_um"] / 2, device.parameters["y_range_um"] / 2
     chart = (
         alt.Chart(values(rows))
+        .transform_calculate(
+            left=f"datum.x_um - {step_x / 2}",
+            right=f"datum.x_um + {step_x / 2}",
+            bottom=f"datum.y_um - {step_y / 2}",
+            top=f"datum.y_um + {step_y / 2}",
+            seek_ms="max(datum.seek_x_ms, datum.seek_y_ms)",
+        )
         .mark_rect(clip=True)
         .encode(
             x=alt.X("left:Q", title="X from the centre (µm)", scale=alt.Scale(domain=[-half_x, half_x], nice=False)),
