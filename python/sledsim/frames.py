@@ -65,7 +65,8 @@ def polars_frame(relation: "duckdb.DuckDBPyRelation") -> "pl.DataFrame":
     """Turn a relation into a polars frame."""
     need("polars", "frames")
     need("pyarrow", "frames")
-    return relation.pl()
+    frame: pl.DataFrame = relation.pl()
+    return frame
 
 
 def pandas_frame(relation: "duckdb.DuckDBPyRelation") -> "pd.DataFrame":
