@@ -33,6 +33,10 @@ __all__ = [
 ]
 
 
+# A scenario has a workload, even where only its device is looked at.
+NO_WORKLOAD = {"arrival": {"kind": "closed", "outstanding": 1}}
+
+
 @dataclass(frozen=True)
 class CatalogValue:
     """A value of a catalogue entry, with its source.
@@ -268,7 +272,7 @@ class Device:
 
     def __init__(self, name: str = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
         chosen = {"name": str(name), **overrides}
-        resolved = resolve({"system": {"device": chosen}}, set).values
+        resolved = resolve({"workload": NO_WORKLOAD, "system": {"device": chosen}}, set).values
         self.name = str(name)
         self.parameters: dict[str, Any] = resolved["system"]["device"]
         self._core = _core.Device(json.dumps(self.parameters))

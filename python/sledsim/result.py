@@ -77,8 +77,9 @@ class Result(Section):
         return "\n\n".join(str(table) for table in self.table())
 
     def __repr__(self) -> str:
-        count, name, mean = self["requests"]["completed"], self["device"]["name"], self["response"]["mean_ms"]
-        return f"<Result: {count} requests on {name}, mean response {mean} ms>"
+        count, name, response = self["requests"]["completed"], self["device"]["name"], self["response"]
+        mean = f", mean response {response['mean_ms']:.4g} ms" if response else ""
+        return f"<Result: {count:,} requests on {name}{mean}>"
 
     def _repr_html_(self) -> str:
         return "".join(table._repr_html_() for table in self.table())

@@ -109,18 +109,18 @@ def _headline(summary: Mapping[str, Any]) -> str:
 def _times(summary: Mapping[str, Any]) -> Table:
     rows = []
     for name in ("response", "wait", "service"):
-        rows.append(_time_row(name, summary[name]))
+        rows.append(_time_row(name, summary[name] or {}))
         for op in ("reads", "writes"):
             if summary[op] is not None:
-                rows.append(_time_row(f"  {op}", summary[op][name]))
+                rows.append(_time_row(f"  {op}", summary[op][name] or {}))
     headers = ["time (ms)", "mean", "95 % ±", *(label for label, _ in TIME_COLUMNS[1:])]
     return Table(headers, rows, title=_headline(summary))
 
 
 def _time_row(label: str, stats: Mapping[str, Any]) -> list[str]:
-    low, high = stats["ci95_low_ms"], stats["ci95_high_ms"]
+    low, high = stats.get("ci95_low_ms"), stats.get("ci95_high_ms")
     half = None if low is None or high is None else (high - low) / 2
-    values = [number(stats[key]) for _, key in TIME_COLUMNS]
+    values = [number(stats.get(key)) for _, key in TIME_COLUMNS]
     return [label, values[0], number(half, 2), *values[1:]]
 
 
@@ -150,9 +150,9 @@ def _load(summary: Mapping[str, Any]) -> Table:
     ]
     if run["note"] and run["complete"]:
         rows.append(["note", run["note"], ""])
-    note = summary["response"]["ci95_note"]
-    if note:
-        rows.append(["no 95 % interval" if summary["response"]["ci95_low_ms"] is None else "95 % interval", note, ""])
+    response = summary["response"] or {"ci95_note": None}
+    if response["ci95_note"]:
+        rows.append(["no 95 % interval" if response["ci95_low_ms"] is None else "95 % interval", response["ci95_note"], ""])
     return Table(["load", "", "unit"], rows, left=frozenset({1, 2}))
 
 

@@ -39,10 +39,14 @@ def phase_chart(result: "Result") -> "altair.TopLevelMixin":
     result
         The run.
     """
-    rows = [{"part": label, "value": result[key]["mean_ms"] or 0.0} for key, label in PHASES]
-    mean = result["response"]["mean_ms"]
-    subtitle = f"{result['device']['name']}, {result['scheduler']}: mean response {mean or 0.0:.4g} ms"
+    rows = [{"part": label, "value": _mean(result[key])} for key, label in PHASES]
+    mean = result["response"]["mean_ms"] if result["response"] else 0.0
+    subtitle = f"{result['device']['name']}, {result['scheduler']}: mean response {mean:.4g} ms"
     return _bars(rows, "Mean per request (ms)", "Parts of the response time", subtitle)
+
+
+def _mean(part: Any) -> float:
+    return float(part["mean_ms"]) if part else 0.0
 
 
 def energy_chart(result: "Result") -> "altair.TopLevelMixin":
