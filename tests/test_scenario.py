@@ -6,7 +6,6 @@ import io
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -19,6 +18,8 @@ from sledsim import Scenario, ScenarioError
 from sledsim.scenario import resolve
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sledsim.scenario import ScenarioLike
 
 

@@ -1,163 +1,167 @@
-"""The tables of a scenario as typed classes.
+"""The tables of a scenario as typed classes: scenario.
 
 Written by tools/generate_scenario.py from the core's schema: change the definitions there, not here.
 Ranges and defaults stand in the docstrings; the core checks the values.
 """
 
-from typing import Literal
-
+from sledsim._distribution_models import (
+    Distribution,
+    EmpiricalDistribution,
+    ErlangDistribution,
+    ExponentialDistribution,
+    FixedDistribution,
+    GammaDistribution,
+    HyperexponentialDistribution,
+    LognormalDistribution,
+    ParetoDistribution,
+    UniformDistribution,
+    WeibullDistribution,
+    WeightedValue,
+)
 from sledsim._model import Model
+from sledsim._system_models import (
+    AsptfScheduler,
+    ClookScheduler,
+    Device,
+    DriveSystem,
+    FcfsScheduler,
+    Idle,
+    IdleTips,
+    Layout,
+    LookScheduler,
+    MemsDevice,
+    Scheduler,
+    SdfScheduler,
+    SeekModel,
+    SledLayout,
+    SptfScheduler,
+    SstfLbnScheduler,
+    System,
+    VscanScheduler,
+    ZsptfScheduler,
+)
+from sledsim._workload_models import (
+    Arrival,
+    ClosedArrival,
+    ConstantArrival,
+    Fit,
+    HotSpot,
+    HotSpotsLocation,
+    LocalWalkLocation,
+    Location,
+    OnOffArrival,
+    PoissonArrival,
+    Range,
+    RenewalArrival,
+    ReplayMode,
+    SequentialLocation,
+    SyntheticWorkload,
+    TraceWorkload,
+    UniformLocation,
+    Workload,
+    ZipfLocation,
+)
 
 __all__ = [
     "Arrival",
-    "DeviceSpec",
+    "AsptfScheduler",
+    "ClookScheduler",
+    "ClosedArrival",
+    "ConstantArrival",
+    "Device",
+    "Distribution",
+    "DriveSystem",
+    "EmpiricalDistribution",
+    "ErlangDistribution",
+    "ExponentialDistribution",
+    "FcfsScheduler",
+    "Fit",
+    "FixedDistribution",
+    "GammaDistribution",
+    "HotSpot",
+    "HotSpotsLocation",
+    "HyperexponentialDistribution",
+    "Idle",
+    "IdleTips",
     "Layout",
+    "LocalWalkLocation",
+    "Location",
+    "LognormalDistribution",
+    "LookScheduler",
+    "MemsDevice",
     "OnOffArrival",
+    "ParetoDistribution",
     "PoissonArrival",
+    "Range",
+    "RenewalArrival",
+    "ReplayMode",
     "Run",
     "ScenarioModel",
+    "Scheduler",
+    "SdfScheduler",
+    "SeekModel",
+    "SequentialLocation",
+    "SledLayout",
+    "SptfScheduler",
+    "SstfLbnScheduler",
     "SyntheticWorkload",
     "System",
     "TraceWorkload",
+    "UniformDistribution",
+    "UniformLocation",
+    "VscanScheduler",
+    "WeibullDistribution",
+    "WeightedValue",
     "Workload",
+    "ZipfLocation",
+    "ZsptfScheduler",
 ]
 
 
-class PoissonArrival(Model):
-    """Keys of PoissonArrival.
-
-    Attributes
-    ----------
-    kind
-        Always poisson.
-    rate_per_s
-        See its type (1/s; at least 0).
-    """
-
-    kind: Literal["poisson"] = "poisson"
-    rate_per_s: float
-
-
-class OnOffArrival(Model):
-    """Keys of OnOffArrival.
-
-    Attributes
-    ----------
-    kind
-        Always on-off.
-    """
-
-    kind: Literal["on-off"] = "on-off"
-
-
-Arrival = PoissonArrival | OnOffArrival
-
-
-class SyntheticWorkload(Model):
-    """Generated.
-
-    Attributes
-    ----------
-    kind
-        Always synthetic.
-    read_fraction
-        Share of reads (at least 0, at most 1).
-    arrival
-        See its type.
-    """
-
-    kind: Literal["synthetic"] = "synthetic"
-    read_fraction: float | None = None
-    arrival: Arrival | None = None
-
-
-class TraceWorkload(Model):
-    """Replay.
-
-    Attributes
-    ----------
-    kind
-        Always trace.
-    path
-        See its type.
-    """
-
-    kind: Literal["trace"] = "trace"
-    path: str
-
-
-Workload = SyntheticWorkload | TraceWorkload
-
-Layout = Literal["serpentine", "simple"]
-
-
-class DeviceSpec(Model):
-    """Keys of DeviceSpec.
-
-    Attributes
-    ----------
-    name
-        See its type.
-    settle_constants
-        See its type.
-    layout
-        See its type.
-    """
-
-    name: str | None = None
-    settle_constants: float | None = None
-    layout: Layout | None = None
-
-
-class System(Model):
-    """Keys of System.
-
-    Attributes
-    ----------
-    device
-        See its type.
-    scheduler
-        See its type.
-    batch_max
-        See its type.
-    """
-
-    device: str | DeviceSpec | None = None
-    scheduler: str | None = None
-    batch_max: int | None = None
-
-
 class Run(Model):
-    """Keys of Run.
+    """When the run ends and what it leaves out.
+
+    Without a limit, a trace runs to its end and a generator for 100,000 requests.
 
     Attributes
     ----------
     requests
-        See its type (at least 1).
+        Submit this many requests, warm-up included, and wait for all of them (at least 1).
+    time_s
+        Stop at this simulated time, whatever is under way (s; at least 0, at most 1e+10).
+    warmup_requests
+        Leave this many first requests out of the statistics (at least 0; default 0).
+    warmup_s
+        Leave requests that arrive before this time out of the statistics (s; at least 0, at most 1e+10; default
+        0.0).
     """
 
     requests: int | None = None
+    time_s: float | str | None = None
+    warmup_requests: int | None = None
+    warmup_s: float | str | None = None
 
 
 class ScenarioModel(Model):
-    """A scenario.
+    """A run: what is asked of which system, for how long.
 
     Attributes
     ----------
     title
-        Title.
+        Heading for the result.
     seed
-        Seed (at least 0; default 1).
+        Seed of every random stream of the run (at least 0; default 1).
     workload
-        See its type.
+        What is asked of the system.
     system
-        See its type.
+        The system: components and devices.
     run
-        See its type.
+        When the run ends and what it leaves out (default {"requests": null, "time_s": null, "warmup_requests": 0,
+        "warmup_s": 0.0}).
     """
 
     title: str | None = None
     seed: int | None = None
-    workload: Workload | None = None
-    system: System | None = None
+    workload: Workload
+    system: System
     run: Run | None = None

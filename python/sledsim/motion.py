@@ -33,7 +33,9 @@ def seek_curve(device: "Device", points: int) -> "dict[str, NDArray[np.generic]]
         distance = np.append(0.0, np.linspace(step_um, travel_um, points - 1))
         # Every start from which the move stays within the travel, in both directions.
         start = -travel_um / 2 + np.linspace(0.0, 1.0, STARTS) * (travel_um - distance)[:, None]
-        pairs = ((start, start + distance[:, None]), (start + distance[:, None], start))
+        # Rounding must not lead out of the travel.
+        end = np.minimum(start + distance[:, None], travel_um / 2)
+        pairs = ((start, end), (end, start))
         if axis == "X":
             times = [device.seek_x_ms(begin, end) for begin, end in pairs]
         else:

@@ -152,7 +152,7 @@ def _load(summary: Mapping[str, Any]) -> Table:
         rows.append(["note", run["note"], ""])
     response = summary["response"] or {"ci95_note": None}
     if response["ci95_note"]:
-        rows.append(["no 95 % interval" if response["ci95_low_ms"] is None else "95 % interval", response["ci95_note"], ""])
+        rows.append(["no 95 % interval", response["ci95_note"], ""])
     return Table(["load", "", "unit"], rows, left=frozenset({1, 2}))
 
 
