@@ -225,12 +225,12 @@ def schedulers() -> list[dict[str, Any]]:
 
 
 def schedulers_table() -> Table:
-    """Return the schedulers, their parameters and sources, as a table."""
+    """Return the schedulers, their parameters with defaults, and what they do, as a table."""
     rows = []
     for each in schedulers():
-        parameters = ", ".join(f"{item['name']} = {item['default']}" for item in each["parameters"])
-        rows.append([each["name"], each["title"], parameters, each["source"]])
-    return Table(["scheduler", "", "parameters", "source"], rows, left=frozenset({1, 2, 3}))
+        parameters = ", ".join(f"{key} = {schema['default']:g}" for key, schema in each["parameters"].items())
+        rows.append([each["name"], parameters, each["description"]])
+    return Table(["scheduler", "parameters", "picks"], rows, left=frozenset({1, 2}))
 
 
 def device(name: str = "g2", /, **overrides: Any) -> "Device":

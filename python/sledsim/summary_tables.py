@@ -89,7 +89,7 @@ def _lookup(summary: Mapping[str, Any], path: str) -> float | None:
         if value is None:
             return None
         value = value[key]
-    return None if value is None else float(value)
+    return value if isinstance(value, int | float) else None
 
 
 def _headline(summary: Mapping[str, Any]) -> str:
@@ -110,9 +110,9 @@ def _times(summary: Mapping[str, Any]) -> Table:
     rows = []
     for name in ("response", "wait", "service"):
         rows.append(_time_row(name, summary[name] or {}))
-        for op in ("reads", "writes"):
-            if summary[op] is not None:
-                rows.append(_time_row(f"  {op}", summary[op][name] or {}))
+        # Where there is only one kind, its rows would say the same again.
+        for op in ("reads", "writes") if summary["reads"] and summary["writes"] else ():
+            rows.append(_time_row(f"  {op}", summary[op][name] or {}))
     headers = ["time (ms)", "mean", "95 % ±", *(label for label, _ in TIME_COLUMNS[1:])]
     return Table(headers, rows, title=_headline(summary))
 
@@ -140,6 +140,7 @@ def _load(summary: Mapping[str, Any]) -> Table:
         if requests[key]:
             rows.append([label, number(requests[key]), ""])
     rows += [
+        ["reads", _percent(summary["reads"]["share"] if summary["reads"] else 0.0), "%"],
         ["end of the run", ENDS.get(run["end"], run["end"]), ""],
         ["measured", number(run["measured_s"]), "s"],
         ["throughput", number(summary["throughput"]["requests_per_s"]), "requests/s"],

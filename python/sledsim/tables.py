@@ -6,6 +6,9 @@ from html import escape
 
 __all__ = ["Table", "number"]
 
+# Powers of ten between which numbers are written out.
+SMALL_EXPONENT, LARGE_EXPONENT = 4, 12
+
 
 def number(value: float | None, digits: int = 4) -> str:
     """Write a number with so many significant digits; a dash where there is none.
@@ -23,16 +26,11 @@ def number(value: float | None, digits: int = 4) -> str:
         return f"{value:,}"
     if value == 0:
         return "0"
-    if not 1e-4 <= abs(value) < 1e12:
-        return f"{value:.{digits - 1}e}"
-    whole = len(str(int(abs(value)))) if abs(value) >= 1 else _leading_zeros(value)
-    return f"{value:,.{max(0, digits - whole)}f}"
-
-
-def _leading_zeros(value: float) -> int:
-    """Zeros after the decimal point, as a negative count, less the one digit before the point."""
-    exponent = int(f"{value:e}".rpartition("e")[2])
-    return exponent + 1
+    rounded = float(f"{value:.{digits - 1}e}")
+    exponent = int(f"{rounded:e}".rpartition("e")[2])
+    if not -SMALL_EXPONENT <= exponent < LARGE_EXPONENT:
+        return f"{value:.{digits}g}"
+    return f"{rounded:,.{max(0, digits - 1 - exponent)}f}"
 
 
 @dataclass(frozen=True)

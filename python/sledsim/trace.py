@@ -241,7 +241,9 @@ def info_table(path: Path, info: Mapping[str, Any]) -> Table:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
         return number(value, 6)
     if isinstance(value, list):
         return ", ".join(_shown(item) for item in value)

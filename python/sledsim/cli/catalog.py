@@ -48,7 +48,7 @@ def devices(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the devices of the catalogue, or every value of one with its unit and source."""
+    """List the devices, or all values of one with their sources."""
     from dataclasses import asdict
 
     from sledsim.registry import device_entry, device_tables, devices_table
@@ -67,7 +67,7 @@ def devices(
 
 
 def schedulers(as_json: AsJson = False) -> None:
-    """List the schedulers, their parameters and sources."""
+    """List the schedulers and their parameters."""
     from sledsim.registry import schedulers as all_schedulers
     from sledsim.registry import schedulers_table
 

@@ -160,7 +160,7 @@ def compare(
     ] = None,
     metric: Annotated[str, typer.Option(metavar="KEY", help="What --plot draws.")] = "response.mean_ms",
 ) -> None:
-    """Run several scenarios and print their results side by side, with ratios to the first."""
+    """Run several scenarios and print their results side by side."""
     from sledsim.comparison import compare as compare_runs
     from sledsim.plots.save import SUFFIXES
     from sledsim.scenario import from_argument
@@ -198,7 +198,10 @@ def validate(
 def schema(
     result: Annotated[bool, typer.Option("--result", help="The schema of what `run --json` prints.")] = False,
 ) -> None:
-    """Print the JSON Schema of scenarios: every key, its unit, range, default and meaning."""
+    """Print the JSON Schema of scenarios or results.
+
+    It gives every key, its unit, range, default and meaning.
+    """
     from sledsim import _core
 
     print_json(_core.result_schema() if result else _core.schema())

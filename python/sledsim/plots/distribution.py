@@ -12,34 +12,34 @@ if TYPE_CHECKING:
 
     from sledsim.result import Result
 
-__all__ = ["distribution_chart", "merged_bins"]
+__all__ = ["distribution_chart", "share_up_to"]
 
-#: Bins that a chart holds at most.
-MOST_BINS = 80
+#: Bins of a chart.
+BINS = 60
+#: A time axis is logarithmic where times spread over at least this factor.
+LOG_SPREAD = 10.0
+# Where a logarithmic axis has lines and labels.
+TICKS = (1.0, 2.0, 3.0, 5.0)
 OPS = ("reads", "writes")
 OP_COLOURS = dict(zip(OPS, COLOURS, strict=False))
-# Where a time axis has lines and labels.
-TICKS = (1.0, 2.0, 5.0)
 
 
-def merged_bins(
-    edges_ms: "NDArray[np.float64]", counts: "NDArray[np.uint64]", first: int, last: int, most: int = MOST_BINS
-) -> "tuple[NDArray[np.float64], NDArray[np.uint64]]":
-    """Merge neighbouring bins until there are few enough for a picture.
+def share_up_to(
+    times_ms: "NDArray[np.float64]", edges_ms: "NDArray[np.float64]", counts: "NDArray[np.uint64]"
+) -> "NDArray[np.float64]":
+    """Return the share of requests that take no longer than given times, evenly spread within each bin.
 
     Parameters
     ----------
+    times_ms
+        The times.
     edges_ms, counts
         The histogram.
-    first, last
-        Bins to begin with and to end before.
-    most
-        Bins to keep at most.
     """
-    group = -(-(last - first) // most)
-    starts = np.arange(first, last, group)
-    merged = np.add.reduceat(counts[first:last], starts - first)
-    return np.append(edges_ms[starts], edges_ms[last]), merged
+    total = counts.sum(dtype=np.float64)
+    reached = np.append(0.0, np.cumsum(counts, dtype=np.float64)) / total
+    share: NDArray[np.float64] = np.interp(times_ms, edges_ms, reached, left=0.0, right=1.0)
+    return share
 
 
 def distribution_chart(result: "Result", quantity: str) -> "altair.TopLevelMixin":
@@ -93,30 +93,34 @@ def distribution_chart(result: "Result", quantity: str) -> "altair.TopLevelMixin
 def _rows(result: "Result", quantity: str, present: list[str]) -> list[dict[str, Any]]:
     """List the bins of reads and writes, on the same edges."""
     histograms = {op: result.histogram(quantity, op) for op in present}
-    filled = [np.flatnonzero(counts) for _, counts in histograms.values()]
-    filled = [places for places in filled if len(places)]
-    if not filled:
+    if not histograms:
         return []
-    first = min(int(places[0]) for places in filled)
-    last = max(int(places[-1]) for places in filled) + 1
+    low = min(float(edges_ms[0]) for edges_ms, _ in histograms.values())
+    high = max(float(edges_ms[-1]) for edges_ms, _ in histograms.values())
+    spread = np.geomspace if _is_logarithmic(low, high) else np.linspace
+    edges = spread(low, high, BINS + 1)
     rows = []
-    for op, (edges_ms, counts) in histograms.items():
-        edges, merged = merged_bins(edges_ms, counts, first, last)
-        total = int(merged.sum())
-        up_to = 0
-        for low, high, count in zip(edges[:-1].tolist(), edges[1:].tolist(), merged.tolist(), strict=True):
-            up_to += count
-            if total and np.isfinite(high):
-                rows.append(
-                    {
-                        "op": op,
-                        "low_ms": float(f"{low:.5g}"),
-                        "high_ms": float(f"{high:.5g}"),
-                        "share": float(f"{count / total:.5g}"),
-                        "up_to": float(f"{up_to / total:.6g}"),
-                    }
-                )
+    for op, histogram in histograms.items():
+        up_to = share_up_to(edges, *histogram)
+        for i, share in enumerate(np.diff(up_to).tolist()):
+            rows.append(
+                {
+                    "op": op,
+                    "low_ms": _short(edges[i]),
+                    "high_ms": _short(edges[i + 1]),
+                    "share": _short(share),
+                    "up_to": _short(up_to[i + 1]),
+                }
+            )
     return rows
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")
+
+
+def _is_logarithmic(low: float, high: float) -> bool:
+    return low > 0 and high / low >= LOG_SPREAD
 
 
 def _time_axis(rows: list[dict[str, Any]], title: str) -> dict[str, Any]:
@@ -124,7 +128,7 @@ def _time_axis(rows: list[dict[str, Any]], title: str) -> dict[str, Any]:
     alt = altair_library()
     low = min((row["low_ms"] for row in rows), default=0.0)
     high = max((row["high_ms"] for row in rows), default=1.0)
-    if low <= 0 or high / low < 10:
+    if not _is_logarithmic(low, high):
         return {"title": title, "scale": alt.Scale(domain=[low, high], nice=False, zero=False)}
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     ticks = [step * 10.0**decade for decade in decades for step in TICKS]
