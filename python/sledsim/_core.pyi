@@ -8,6 +8,25 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Device",
+    "RunError",
+    "RunOutput",
+    "ScenarioError",
+    "SledsimError",
+    "TraceError",
+    "TraceReader",
+    "__version__",
+    "resolve",
+    "result_schema",
+    "run",
+    "schedulers",
+    "schema",
+    "trace_convert",
+    "trace_formats",
+    "trace_info",
+]
+
 __version__: str
 
 class SledsimError(Exception):
@@ -31,6 +50,7 @@ def run(
     base_dir: str,
     log: bool = False,
     progress: Callable[[int, int | None, float, float | None], None] | None = None,
+    catalog: list[str] = ...,
 ) -> RunOutput: ...
 
 @final

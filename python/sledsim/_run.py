@@ -10,8 +10,8 @@ from typing import Any
 from sledsim import _core
 from sledsim.progress import ProgressBar
 from sledsim.result import Result
-from sledsim.scenario import Resolved, ScenarioLike, Sets, resolve
-from sledsim.trace import is_parquet, parquet_to_csv
+from sledsim.scenario import Resolved, ScenarioLike, Sets, catalog_folders, resolve
+from sledsim.trace import is_parquet, parquet_to_csv, require_file
 
 __all__ = ["ProgressCallback", "run"]
 
@@ -71,7 +71,7 @@ def run_resolved(resolved: Resolved, *, log: bool = False, progress: ProgressCal
     with ExitStack() as stack:
         text = stack.enter_context(_readable(resolved))
         report = stack.enter_context(bar)
-        output = _core.run(text, base_dir=resolved.base_dir, log=log, progress=report)
+        output = _core.run(text, base_dir=resolved.base_dir, log=log, progress=report, catalog=catalog_folders())
     summary = json.loads(output.summary())
     summary["scenario"] = resolved.values
     return Result(summary, output, logged=log)
@@ -81,7 +81,9 @@ def run_resolved(resolved: Resolved, *, log: bool = False, progress: ProgressCal
 def _readable(resolved: Resolved) -> Iterator[str]:
     """Give the core a scenario whose trace it can read: a Parquet trace becomes a temporary CSV."""
     workload: dict[str, Any] = resolved.values.get("workload", {})
-    path = Path(resolved.base_dir, workload.get("path", ""))
+    path = Path(workload.get("path", ""))
+    if workload.get("kind") == "trace":
+        require_file(path)
     if workload.get("kind") != "trace" or not is_parquet(path):
         yield json.dumps(resolved.values)
         return

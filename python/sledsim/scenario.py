@@ -18,6 +18,7 @@ from sledsim._core import ScenarioError
 from sledsim._scenario_models import *  # noqa: F403  the generated classes are this module's public names
 from sledsim._scenario_models import ScenarioModel
 from sledsim._scenario_models import __all__ as _generated
+from sledsim.naming import nearest_file
 
 __all__ = ["Resolved", "Scenario", "ScenarioLike", "Sets", "catalog_folders", "from_argument", "resolve", *_generated]
 
@@ -77,7 +78,7 @@ class Resolved:
     values
         Every key.
     base_dir
-        The folder from which relative paths in it start.
+        The folder from which relative paths started; those of the scenario are absolute now.
     """
 
     values: dict[str, Any]
@@ -134,16 +135,20 @@ def catalog_folders() -> list[str]:
 def _read(source: ScenarioLike) -> _Text:
     """Find the text of a scenario."""
     if isinstance(source, ScenarioModel):
-        return _Text(source.to_json(), "json", "scenario", ".")
+        return _Text(source.to_json(), "json", "scenario", _here())
     if isinstance(source, Mapping):
-        return _Text(_to_json(source), "json", "scenario", ".")
+        return _Text(_to_json(source), "json", "scenario", _here())
     if isinstance(source, Path):
         return _read_file(source)
     if source == "-":
-        return _Text(*_detect(sys.stdin.read(), "standard input"), "standard input", ".")
+        return _Text(*_detect(sys.stdin.read(), "standard input"), "standard input", _here())
     if "\n" in source or source.lstrip().startswith("{"):
-        return _Text(*_detect(source, "scenario"), "scenario", ".")
+        return _Text(*_detect(source, "scenario"), "scenario", _here())
     return _read_file(Path(source))
+
+
+def _here() -> str:
+    return str(Path.cwd())
 
 
 def _to_json(values: Mapping[str, Any]) -> str:
@@ -168,7 +173,7 @@ def _read_file(path: Path) -> _Text:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ScenarioError(f"{path}: no such file{_nearest_file(path)}") from None
+        raise ScenarioError(f"{path}: no such file{nearest_file(path)}") from None
     except UnicodeDecodeError as error:
         raise ScenarioError(
             f"{path}: byte {error.start} is not UTF-8 text; expected a scenario in TOML, YAML or JSON "
@@ -179,17 +184,7 @@ def _read_file(path: Path) -> _Text:
     notation = FORMATS.get(path.suffix.lower())
     if notation is None or not text.strip():
         text, notation = _detect(text, str(path))
-    return _Text(text, notation, str(path), str(path.parent))
-
-
-def _nearest_file(path: Path) -> str:
-    """Suggest a file of the same folder whose name is much like the one asked for."""
-    from difflib import get_close_matches
-
-    if not path.parent.is_dir():
-        return f", and no folder {path.parent}"
-    near = get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)
-    return f"; did you mean {path.parent / near[0]}?" if near else ""
+    return _Text(text, notation, str(path), str(path.parent.resolve()))
 
 
 def _detect(text: str, name: str) -> tuple[str, str]:

@@ -1,14 +1,17 @@
 """Block traces: what is in them, their records, and other formats."""
 
 import json
+import shutil
+import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
 from sledsim._core import TraceError
 from sledsim.frames import quoted
+from sledsim.naming import nearest_file
 from sledsim.section import Section
 from sledsim.tables import Table, number
 
@@ -25,6 +28,7 @@ __all__ = [
     "open_trace",
     "parquet_to_csv",
     "records_table",
+    "require_file",
     "trace_formats",
 ]
 
@@ -66,10 +70,12 @@ class Trace:
             "columns": None if columns is None else dict(columns),
         }
         self._readable = self.path
-        self._folder: TemporaryDirectory[str] | None = None
-        if is_parquet(self.path):
-            self._folder = TemporaryDirectory(prefix="sledsim-")
-            self._readable = parquet_to_csv(self.path, Path(self._folder.name), columns)
+        self._is_parquet = is_parquet(self.path)
+        require_file(self.path)
+        if self._is_parquet:
+            folder = mkdtemp(prefix="sledsim-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._readable = parquet_to_csv(self.path, Path(folder), columns)
             self._options["format"] = "csv"
         # A trace that cannot be read is better refused here than at the first record.
         self._reader()
@@ -80,7 +86,7 @@ class Trace:
     @property
     def format(self) -> str:
         """The trace's format."""
-        return "parquet" if self._folder else self._reader().format
+        return "parquet" if self._is_parquet else self._reader().format
 
     def batches(self, records: int = BATCH_RECORDS) -> "Iterator[dict[str, NDArray[np.generic]]]":
         """Read the trace from its start, some records at a time.
@@ -118,7 +124,7 @@ class Trace:
     def info(self) -> Section:
         """Read the whole trace and say what is in it: counts, shares, sizes, times."""
         info = json.loads(_core.trace_info(str(self._readable), **self._options))
-        if self._folder:
+        if self._is_parquet:
             info.update(format="parquet")
         return Section(info)
 
@@ -161,11 +167,16 @@ class Trace:
             raise TraceError(f"{path}: a trace cannot be converted into its own file; choose another")
         if chosen != "parquet":
             return _core.trace_convert(str(self._readable), str(path), to=chosen, **self._options)
+        import duckdb
+
         with TemporaryDirectory(prefix="sledsim-") as folder:
             copy = Path(folder, "trace.csv")
             count = _core.trace_convert(str(self._readable), str(copy), to="csv", **self._options)
             query = f"SELECT * FROM read_csv({quoted(str(copy))}, header = true)"
-            _copy(query, path, "FORMAT parquet, COMPRESSION zstd")
+            try:
+                _copy(query, path, "FORMAT parquet, COMPRESSION zstd")
+            except duckdb.Error as error:
+                raise TraceError(f"{path}: cannot be written: {str(error).splitlines()[0]}") from None
         return count
 
     def __repr__(self) -> str:
@@ -269,6 +280,20 @@ def records_table(records: "Mapping[str, NDArray[np.generic]]") -> Table:
     return Table(["time (ms)", "device", "offset (B)", "size (B)", "op"], rows, left=frozenset({4}))
 
 
+def require_file(path: Path) -> None:
+    """Refuse a trace that is not there, or is no file.
+
+    Parameters
+    ----------
+    path
+        The trace.
+    """
+    if not path.exists():
+        raise TraceError(f"{path}: no such file{nearest_file(path)}")
+    if path.is_dir():
+        raise TraceError(f"{path}: a folder, not a trace")
+
+
 def is_parquet(path: Path) -> bool:
     """Tell by its first bytes whether a file is Parquet."""
     try:
@@ -291,22 +316,33 @@ def parquet_to_csv(path: Path, folder: Path, columns: Mapping[str, str] | None =
     columns
         Which column holds what; every column is copied when not given.
     """
+    import duckdb
+
     copy = folder / "trace.csv"
-    wanted = "*"
-    if columns:
-        wanted = ", ".join('"' + name.replace('"', '""') + '"' for name in dict.fromkeys(columns.values()))
+    source = f"read_parquet({quoted(str(path))})"
     try:
-        _copy(f"SELECT {wanted} FROM read_parquet({quoted(str(path))})", copy, "FORMAT csv, HEADER true")
-    except TraceError as error:
-        raise TraceError(str(error).replace(str(copy), str(path))) from None
+        wanted = _wanted(source, columns)
+        _copy(f"SELECT {wanted} FROM {source}", copy, "FORMAT csv, HEADER true")
+    except duckdb.Error as error:
+        raise TraceError(f"{path}: {str(error).splitlines()[0]}") from None
     return copy
+
+
+def _wanted(source: str, columns: Mapping[str, str] | None) -> str:
+    """Say in SQL which columns to copy: those named, where all of them are there, so that the core judges the rest."""
+    import duckdb
+
+    if not columns:
+        return "*"
+    there = {row[0] for row in duckdb.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    named = [name for meaning, name in columns.items() if meaning != "time_unit"]
+    if not there.issuperset(named):
+        return "*"
+    return ", ".join('"' + name.replace('"', '""') + '"' for name in dict.fromkeys(named))
 
 
 def _copy(query: str, path: Path, options: str) -> None:
     import duckdb
 
     with duckdb.connect() as connection:
-        try:
-            connection.execute(f"COPY ({query}) TO {quoted(str(path))} ({options})")
-        except duckdb.Error as error:
-            raise TraceError(f"{path}: {str(error).splitlines()[0]}") from None
+        connection.execute(f"COPY ({query}) TO {quoted(str(path))} ({options})")

@@ -39,17 +39,20 @@ def _print_rich(table: "Table") -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(
-        title=Text(table.title) if table.title else None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
-    )
+    drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     last = len(table.headers) - 1
-    for i, header in enumerate(table.headers):
+    for i, (header, cells) in enumerate(zip(table.headers, zip(*table.rows, strict=True), strict=True)):
         left = table.is_left(i)
         # Numbers stay whole; what is said in words may be folded where the terminal is narrow.
-        drawn.add_column(Text(header), justify="left" if left else "right", no_wrap=not (left and i == last))
+        width = None if left and i == last else max(len(header), *map(len, cells))
+        drawn.add_column(Text(header), justify="left" if left else "right", min_width=width, no_wrap=width is not None)
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))
-    Console().print(drawn)
+    console = Console()
+    if table.title:
+        console.print(Text(table.title, style="bold"))
+    console.print(drawn, crop=False)
+    console.print()
 
 
 def check_target(path: Path | None, suffixes: Iterable[str]) -> None:
