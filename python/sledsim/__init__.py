@@ -1,0 +1,82 @@
+"""Sledsim simulates storage that moves: MEMS sleds, and the systems built on them.
+
+>>> import sledsim
+>>> result = sledsim.run({
+...     "workload": {"arrival": {"kind": "poisson", "rate_per_s": 500.0}},
+...     "system": {"device": "g2", "scheduler": "sptf"},
+...     "run": {"requests": 1000},
+... })
+>>> result.requests.completed
+1000
+
+Everything is loaded on first use, so that importing the package stays quick.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sledsim._core import RunError, ScenarioError, SledsimError, TraceError, __version__
+    from sledsim._run import run
+    from sledsim.comparison import Comparison, compare
+    from sledsim.registry import Device, DeviceEntry, device, devices, schedulers
+    from sledsim.result import Result
+    from sledsim.scenario import Scenario
+    from sledsim.trace import Trace, open_trace
+
+__all__ = [
+    "Comparison",
+    "Device",
+    "DeviceEntry",
+    "Result",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "SledsimError",
+    "Trace",
+    "TraceError",
+    "__version__",
+    "compare",
+    "device",
+    "devices",
+    "open_trace",
+    "run",
+    "schedulers",
+]
+
+# Where each public name lives (PEP 562).
+_HOMES = {
+    "Comparison": "sledsim.comparison",
+    "Device": "sledsim.registry",
+    "DeviceEntry": "sledsim.registry",
+    "Result": "sledsim.result",
+    "RunError": "sledsim._core",
+    "Scenario": "sledsim.scenario",
+    "ScenarioError": "sledsim._core",
+    "SledsimError": "sledsim._core",
+    "Trace": "sledsim.trace",
+    "TraceError": "sledsim._core",
+    "__version__": "sledsim._core",
+    "compare": "sledsim.comparison",
+    "device": "sledsim.registry",
+    "devices": "sledsim.registry",
+    "open_trace": "sledsim.trace",
+    "run": "sledsim._run",
+    "schedulers": "sledsim.registry",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first asked for."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'sledsim' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,142 @@
+"""The simulator, written in Rust; use it through :mod:`sledsim`."""
+
+# ruff: noqa: A002  a trace's format is the word of the field
+
+from collections.abc import Callable
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Device",
+    "RunError",
+    "RunOutput",
+    "ScenarioError",
+    "SledsimError",
+    "TraceError",
+    "TraceReader",
+    "__version__",
+    "resolve",
+    "result_schema",
+    "run",
+    "schedulers",
+    "schema",
+    "trace_convert",
+    "trace_formats",
+    "trace_info",
+]
+
+__version__: str
+
+class SledsimError(Exception):
+    """What Sledsim cannot do, and what to do about it."""
+
+class ScenarioError(SledsimError):
+    """A scenario, or a catalogue entry that it names, is wrong."""
+
+class TraceError(SledsimError):
+    """A trace cannot be read."""
+
+class RunError(SledsimError):
+    """A run cannot go on."""
+
+def schema() -> str: ...
+def result_schema() -> str: ...
+def resolve(text: str, *, format: str, source: str, sets: list[str], catalog: list[str], base_dir: str) -> str: ...
+def run(
+    scenario: str,
+    *,
+    base_dir: str,
+    log: bool = False,
+    progress: Callable[[int, int | None, float, float | None], None] | None = None,
+    catalog: list[str] = ...,
+) -> RunOutput: ...
+
+@final
+class RunOutput:
+    def summary(self) -> str: ...
+    def histogram(self, quantity: str, op: str) -> tuple[NDArray[np.float64], NDArray[np.uint64]]: ...
+    def log(self) -> dict[str, NDArray[np.generic]]: ...
+
+def schedulers() -> str: ...
+
+@final
+class Device:
+    def __new__(cls, parameters: str) -> Device: ...
+    @property
+    def capacity_blocks(self) -> int: ...
+    @property
+    def block_bytes(self) -> int: ...
+    @property
+    def cylinders(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def tracks(self) -> int: ...
+    @property
+    def blocks_per_row(self) -> int: ...
+    @property
+    def settle_ms(self) -> float: ...
+    @property
+    def access_speed_m_s(self) -> float: ...
+    @property
+    def peak_bandwidth_mb_s(self) -> float: ...
+    @property
+    def streaming_bandwidth_mb_s(self) -> float: ...
+    @property
+    def capacity_bytes(self) -> int: ...
+    @property
+    def raw_capacity_bytes(self) -> int: ...
+    def place(self, lbn: int) -> tuple[int, int, int, int]: ...
+    def equivalent(self, lbn: int) -> NDArray[np.uint64]: ...
+    def seek_x_ms(self, from_um: NDArray[np.float64], to_um: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def seek_y_ms(
+        self,
+        from_um: NDArray[np.float64],
+        from_direction: NDArray[np.int64],
+        to_um: NDArray[np.float64],
+        to_direction: NDArray[np.int64],
+    ) -> NDArray[np.float64]: ...
+    def serve_batch(
+        self, lbns: NDArray[np.uint64], blocks: NDArray[np.uint32], read: bool = True
+    ) -> dict[str, NDArray[np.generic]]: ...
+
+@final
+class TraceReader:
+    def __new__(
+        cls,
+        path: str,
+        *,
+        format: str | None = None,
+        skip_bad: int = 0,
+        sector_bytes: int | None = None,
+        columns: dict[str, str] | None = None,
+    ) -> TraceReader: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def records(self) -> int: ...
+    def read(self, n: int) -> dict[str, NDArray[np.generic]]: ...
+
+def trace_info(
+    path: str,
+    *,
+    format: str | None = None,
+    skip_bad: int = 0,
+    sector_bytes: int | None = None,
+    columns: dict[str, str] | None = None,
+) -> str: ...
+def trace_convert(
+    src: str,
+    dst: str,
+    *,
+    to: str,
+    format: str | None = None,
+    skip_bad: int = 0,
+    sector_bytes: int | None = None,
+    columns: dict[str, str] | None = None,
+) -> int: ...
+def trace_formats() -> str: ...

@@ -1,0 +1,167 @@
+"""The tables of a scenario as typed classes: scenario.
+
+Written by tools/generate_scenario.py from the core's schema: change the definitions there, not here.
+Ranges and defaults stand in the docstrings; the core checks the values.
+"""
+
+from sledsim._distribution_models import (
+    Distribution,
+    EmpiricalDistribution,
+    ErlangDistribution,
+    ExponentialDistribution,
+    FixedDistribution,
+    GammaDistribution,
+    HyperexponentialDistribution,
+    LognormalDistribution,
+    ParetoDistribution,
+    UniformDistribution,
+    WeibullDistribution,
+    WeightedValue,
+)
+from sledsim._model import Model
+from sledsim._system_models import (
+    AsptfScheduler,
+    ClookScheduler,
+    Device,
+    DriveSystem,
+    FcfsScheduler,
+    Idle,
+    IdleTips,
+    Layout,
+    LookScheduler,
+    MemsDevice,
+    Scheduler,
+    SdfScheduler,
+    SeekModel,
+    SledLayout,
+    SptfScheduler,
+    SstfLbnScheduler,
+    System,
+    VscanScheduler,
+    ZsptfScheduler,
+)
+from sledsim._workload_models import (
+    Arrival,
+    ClosedArrival,
+    ConstantArrival,
+    Fit,
+    HotSpot,
+    HotSpotsLocation,
+    LocalWalkLocation,
+    Location,
+    OnOffArrival,
+    PoissonArrival,
+    Range,
+    RenewalArrival,
+    ReplayMode,
+    SequentialLocation,
+    SyntheticWorkload,
+    TraceWorkload,
+    UniformLocation,
+    Workload,
+    ZipfLocation,
+)
+
+__all__ = [
+    "Arrival",
+    "AsptfScheduler",
+    "ClookScheduler",
+    "ClosedArrival",
+    "ConstantArrival",
+    "Device",
+    "Distribution",
+    "DriveSystem",
+    "EmpiricalDistribution",
+    "ErlangDistribution",
+    "ExponentialDistribution",
+    "FcfsScheduler",
+    "Fit",
+    "FixedDistribution",
+    "GammaDistribution",
+    "HotSpot",
+    "HotSpotsLocation",
+    "HyperexponentialDistribution",
+    "Idle",
+    "IdleTips",
+    "Layout",
+    "LocalWalkLocation",
+    "Location",
+    "LognormalDistribution",
+    "LookScheduler",
+    "MemsDevice",
+    "OnOffArrival",
+    "ParetoDistribution",
+    "PoissonArrival",
+    "Range",
+    "RenewalArrival",
+    "ReplayMode",
+    "Run",
+    "ScenarioModel",
+    "Scheduler",
+    "SdfScheduler",
+    "SeekModel",
+    "SequentialLocation",
+    "SledLayout",
+    "SptfScheduler",
+    "SstfLbnScheduler",
+    "SyntheticWorkload",
+    "System",
+    "TraceWorkload",
+    "UniformDistribution",
+    "UniformLocation",
+    "VscanScheduler",
+    "WeibullDistribution",
+    "WeightedValue",
+    "Workload",
+    "ZipfLocation",
+    "ZsptfScheduler",
+]
+
+
+class Run(Model):
+    """When the run ends and what it leaves out.
+
+    Without a limit, a trace runs to its end and a generator for 100,000 requests.
+
+    Attributes
+    ----------
+    requests
+        Submit this many requests, warm-up included, and wait for all of them (at least 1).
+    time_s
+        Stop at this simulated time, whatever is under way (s; at least 0, at most 1e+10).
+    warmup_requests
+        Leave this many first requests out of the statistics (at least 0; default 0).
+    warmup_s
+        Leave requests that arrive before this time out of the statistics (s; at least 0, at most 1e+10; default
+        0.0).
+    """
+
+    requests: int | None = None
+    time_s: float | str | None = None
+    warmup_requests: int | None = None
+    warmup_s: float | str | None = None
+
+
+class ScenarioModel(Model):
+    """A run: what is asked of which system, for how long.
+
+    Attributes
+    ----------
+    title
+        Heading for the result.
+    seed
+        Seed of every random stream of the run (at least 0; default 1).
+    workload
+        What is asked of the system.
+    system
+        The system: components and devices.
+    run
+        When the run ends and what it leaves out (default {"requests": null, "time_s": null, "warmup_requests": 0,
+        "warmup_s": 0.0}).
+    """
+
+    title: str | None = None
+    seed: int | None = None
+    workload: Workload
+    system: System
+    run: Run | None = None

@@ -1,0 +1,276 @@
+"""The tables of a scenario as typed classes: system.
+
+Written by tools/generate_scenario.py from the core's schema: change the definitions there, not here.
+Ranges and defaults stand in the docstrings; the core checks the values.
+"""
+
+from typing import Literal
+
+from sledsim._model import Model
+
+__all__ = [
+    "AsptfScheduler",
+    "ClookScheduler",
+    "Device",
+    "DriveSystem",
+    "FcfsScheduler",
+    "Idle",
+    "IdleTips",
+    "Layout",
+    "LookScheduler",
+    "MemsDevice",
+    "Scheduler",
+    "SdfScheduler",
+    "SeekModel",
+    "SledLayout",
+    "SptfScheduler",
+    "SstfLbnScheduler",
+    "System",
+    "VscanScheduler",
+    "ZsptfScheduler",
+]
+
+# Order of rows along the tracks of a cylinder.
+Layout = Literal["serpentine", "simple"]
+
+# How the time of a Y seek is modelled.
+SeekModel = Literal["first-order", "decomposed", "time-optimal"]
+
+# What the sled does while there is nothing to serve.
+Idle = Literal["hold", "sweep"]
+
+# Which tips go on reading servo bursts while the sled is idle.
+IdleTips = Literal["none", "last-access"]
+
+# How the LBN space is laid over several sleds.
+SledLayout = Literal["split", "striped"]
+
+
+class MemsDevice(Model):
+    """MEMS (probe) storage.
+
+    Attributes
+    ----------
+    name
+        Catalogue entry, or path of a device file, that the values not given here come from.
+    x_range_um
+        Travel of the sled along X: the width of a tip's region (um; at least 1, at most 10,000).
+    y_range_um
+        Travel of the sled along Y: the height of a tip's region (um; at least 1, at most 10,000).
+    bit_nm
+        Width of a (square) bit (nm; at least 1, at most 10,000).
+    tips
+        Probe tips over one sled (at least 1, at most 1e+07).
+    active_tips
+        Tips that can work at once (at least 1, at most 1e+07).
+    block_bytes
+        Size of a logical block (B; at least 1, at most 1,048,576).
+    tip_sector_bytes
+        Data bytes in a tip sector; a block is striped over `block_bytes / tip_sector_bytes` tips (B; at least 1,
+        at most 4,096).
+    encoded_bits_per_byte
+        Bits on the media for each byte of data, error correction included (bit; at least 8, at most 64).
+    servo_bits
+        Bits of a servo burst, before each tip sector and after the last (bit; at least 0, at most 10,000).
+    layout
+        Order of rows along the tracks of a cylinder (default "serpentine").
+    bidirectional
+        Whether data can be accessed with the sled moving downward too; upward only otherwise.
+    acceleration_x_m_s2
+        Acceleration of the sled's actuator along X (m/s2; at least 0.1, at most 1,000,000).
+    acceleration_y_m_s2
+        Acceleration of the sled's actuator along Y (m/s2; at least 0.1, at most 1,000,000).
+    spring_factor
+        Spring force at full displacement as a fraction of the actuator's force (at least 0, at most 0.99).
+    resonance_hz
+        Resonant frequency of the sled, which sets the settling time constant (Hz; at least 1, at most 1,000,000).
+    settle_constants
+        Time constants to wait after a move along X (at least 0, at most 100).
+    bit_rate_kbit_s
+        Rate at which bits pass under each tip; with the bit width it gives the access speed (kbit/s; at least
+        0.1, at most 1,000,000).
+    seek_model
+        How seek times are computed (default "time-optimal").
+    overhead_ms
+        Command processing, from arrival until the request may be scheduled; requests overlap in it (ms; at least
+        0, at most 1,000).
+    bus_ms_per_block
+        Time of a block on the bus (ms; at least 0, at most 1,000).
+    idle
+        What the sled does while there is nothing to serve (default "hold").
+    inactive_after_ms
+        Idle time after which the sled stops at the centre, or "never". The device starts the run stopped (ms; at
+        least 0, at most 1e+09; default "never").
+    startup_ms
+        Delay of the first request after a stop (ms; at least 0, at most 10,000).
+    sled_mw
+        Power of the moving sled: seeking, accessing, idle (mW; at least 0, at most 1,000,000).
+    tip_mw
+        Power of each tip while servo or data bits pass under it (mW; at least 0, at most 1,000).
+    inactive_mw
+        Power of the stopped device (mW; at least 0, at most 1,000,000).
+    startup_mw
+        Power during start-up (mW; at least 0, at most 1,000,000).
+    idle_tips
+        Which tips go on reading servo bursts while the sled is idle (default "none").
+    sleds
+        Independent sleds in the device (at least 1, at most 1,024; default 1).
+    sled_layout
+        How the LBN space is laid over several sleds (default "split").
+    stripe_blocks
+        Stripe unit where sleds are striped (at least 1, at most 1e+09; default 64).
+    """
+
+    mechanism: Literal["mems"] = "mems"
+    name: str
+    x_range_um: float | str | None = None
+    y_range_um: float | str | None = None
+    bit_nm: float | str | None = None
+    tips: int | None = None
+    active_tips: int | None = None
+    block_bytes: int | str | None = None
+    tip_sector_bytes: int | str | None = None
+    encoded_bits_per_byte: int | str | None = None
+    servo_bits: int | str | None = None
+    layout: Layout | None = None
+    bidirectional: bool | None = None
+    acceleration_x_m_s2: float | str | None = None
+    acceleration_y_m_s2: float | str | None = None
+    spring_factor: float | str | None = None
+    resonance_hz: float | str | None = None
+    settle_constants: float | str | None = None
+    bit_rate_kbit_s: float | str | None = None
+    seek_model: SeekModel | None = None
+    overhead_ms: float | str | None = None
+    bus_ms_per_block: float | str | None = None
+    idle: Idle | None = None
+    inactive_after_ms: float | str | Literal["never"] | None = None
+    startup_ms: float | str | None = None
+    sled_mw: float | str | None = None
+    tip_mw: float | str | None = None
+    inactive_mw: float | str | None = None
+    startup_mw: float | str | None = None
+    idle_tips: IdleTips | None = None
+    sleds: int | None = None
+    sled_layout: SledLayout | None = None
+    stripe_blocks: int | None = None
+
+
+# A device.
+Device = MemsDevice | str
+
+
+class FcfsScheduler(Model):
+    """First come, first served."""
+
+    name: Literal["fcfs"] = "fcfs"
+
+
+class LookScheduler(Model):
+    """Elevator over LBNs."""
+
+    name: Literal["look"] = "look"
+
+
+class ClookScheduler(Model):
+    """Cyclical LOOK: ascending LBNs, then again from the lowest."""
+
+    name: Literal["clook"] = "clook"
+
+
+class VscanScheduler(Model):
+    """VSCAN(R): shortest LBN distance, with a penalty for turning round.
+
+    Attributes
+    ----------
+    r
+        Penalty for turning round, as a fraction of the device's capacity: 0 is SSTF, 1 is LOOK (at least 0, at
+        most 1; default 0.2).
+    """
+
+    name: Literal["vscan"] = "vscan"
+    r: float | str | None = None
+
+
+class SstfLbnScheduler(Model):
+    """Shortest seek time first, by LBN distance."""
+
+    name: Literal["sstf_lbn"] = "sstf_lbn"
+
+
+class SptfScheduler(Model):
+    """Shortest positioning time first."""
+
+    name: Literal["sptf"] = "sptf"
+
+
+class AsptfScheduler(Model):
+    """Aged SPTF: positioning time less `weight` times waiting time.
+
+    Attributes
+    ----------
+    weight
+        Nanoseconds of positioning that a nanosecond of waiting makes up for: 0 is SPTF, a large one FCFS (at
+        least 0; default 0.006).
+    """
+
+    name: Literal["asptf"] = "asptf"
+    weight: float | str | None = None
+
+
+class SdfScheduler(Model):
+    """Shortest Euclidean distance first."""
+
+    name: Literal["sdf"] = "sdf"
+
+
+class ZsptfScheduler(Model):
+    """Zone-based SPTF: zones in cyclic order, SPTF within the zone.
+
+    Attributes
+    ----------
+    zones
+        Number of zones along X: 1 is SPTF (at least 1; default 25).
+    """
+
+    name: Literal["zsptf"] = "zsptf"
+    zones: int | None = None
+
+
+# A policy and its parameters.
+Scheduler = (
+    FcfsScheduler
+    | LookScheduler
+    | ClookScheduler
+    | VscanScheduler
+    | SstfLbnScheduler
+    | SptfScheduler
+    | AsptfScheduler
+    | SdfScheduler
+    | ZsptfScheduler
+    | str
+)
+
+
+class DriveSystem(Model):
+    """One device and the scheduler that holds its pending requests.
+
+    Attributes
+    ----------
+    device
+        The device.
+    scheduler
+        The scheduler (default {"name": "fcfs"}).
+    batch_max
+        Most requests dispatched together: pending ones that lie at a sled position of the next request join it. 1
+        for no batches (at least 1, at most 100,000; default 1).
+    """
+
+    kind: Literal["drive"] = "drive"
+    device: Device
+    scheduler: Scheduler | None = None
+    batch_max: int | None = None
+
+
+# The system under test.
+System = DriveSystem

@@ -1,0 +1,79 @@
+"""The commands put together, and what happens when one fails."""
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from sledsim.cli import catalog, runs, traces
+from sledsim.cli.output import complain
+
+__all__ = ["app"]
+
+#: Exit statuses: what was asked for is wrong; Ctrl-C; the reader of our output has gone (128 + SIGPIPE).
+WRONG, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
+
+
+class Commands(TyperGroup):
+    """The commands; errors become one message and an exit status."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        from sledsim._core import SledsimError
+
+        try:
+            return super().invoke(ctx)
+        except SledsimError as error:
+            complain(str(error))
+            raise typer.Exit(WRONG) from None
+        except KeyboardInterrupt:
+            complain("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # Nobody reads any more: keep Python from complaining when it flushes the output at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(PIPE_CLOSED) from None
+        except OSError as error:
+            complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            raise typer.Exit(WRONG) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Examples:
+  sledsim replay trace.srt --device g2 --scheduler sptf
+  sledsim run scenario.toml --set run.requests=10000 --json
+  sledsim devices g2
+  sledsim seek g2 --out seek.png
+
+The exit status is 2 where something asked for is wrong, 130 after Ctrl-C.""",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from sledsim._core import __version__
+
+        typer.echo(f"sledsim {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _sledsim(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Simulate storage that moves: how fast, and for how many joules, a device serves a workload."""
+
+
+runs.register(app)
+catalog.register(app)
+app.add_typer(traces.app, name="trace")

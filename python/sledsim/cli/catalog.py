@@ -1,0 +1,113 @@
+"""Commands about devices and schedulers."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sledsim.cli.options import AsJson, Sets, device_names
+from sledsim.cli.output import check_target, print_json, print_tables
+
+if TYPE_CHECKING:
+    from sledsim.registry import Device
+    from sledsim.tables import Table
+
+__all__ = ["register"]
+
+DEVICES_EXAMPLES = """\b
+Examples:
+  sledsim devices
+  sledsim devices g2
+  sledsim devices g2 --json
+"""
+SCHEDULERS_EXAMPLES = """\b
+Examples:
+  sledsim schedulers
+  sledsim schedulers --json
+"""
+SEEK_EXAMPLES = """\b
+Examples:
+  sledsim seek g2
+  sledsim seek g2 --out curve.png --data curve.csv
+  sledsim seek g2 --surface --out surface.html
+  sledsim seek g3 --model first-order --set device.settle_constants=0
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog=DEVICES_EXAMPLES)(devices)
+    app.command(epilog=SCHEDULERS_EXAMPLES)(schedulers)
+    app.command(epilog=SEEK_EXAMPLES)(seek)
+
+
+def devices(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Show the values of this one.", autocompletion=device_names),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the devices, or all values of one with their sources."""
+    from dataclasses import asdict
+
+    from sledsim.registry import device_entry, device_tables, devices_table
+    from sledsim.registry import devices as all_devices
+
+    if name is not None:
+        entry = device_entry(name)
+        if as_json:
+            print_json(asdict(entry))
+        else:
+            print_tables(device_tables(entry))
+    elif as_json:
+        print_json({key: asdict(entry) for key, entry in all_devices().items()})
+    else:
+        print_tables([devices_table()])
+
+
+def schedulers(as_json: AsJson = False) -> None:
+    """List the schedulers and their parameters."""
+    from sledsim.registry import schedulers as all_schedulers
+    from sledsim.registry import schedulers_table
+
+    if as_json:
+        print_json(all_schedulers())
+    else:
+        print_tables([schedulers_table()])
+
+
+def seek(
+    device: Annotated[str, typer.Argument(metavar="DEVICE", help="Device.", autocompletion=device_names)],
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Seek model: first-order, decomposed or time-optimal.")
+    ] = None,
+    surface: Annotated[bool, typer.Option("--surface", help="Time over the X-Y plane, not against distance.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: .html, .png or .svg.")] = None,
+    data: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it: .csv, .parquet or .json.")] = None,
+    sets: Sets = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how long a device's seeks take, against distance or over the plane."""
+    from sledsim.frames import COPY_OPTIONS, write_columns
+    from sledsim.plots.save import SUFFIXES
+    from sledsim.registry import Device
+
+    check_target(out, SUFFIXES)
+    check_target(data, COPY_OPTIONS)
+    chosen = Device(device, set=sets or [], **({"seek_model": model} if model else {}))
+    columns = chosen.seek_surface() if surface else chosen.seek_curve()
+    if data:
+        write_columns(columns, data)
+    if out:
+        chosen.save_plot(out, "surface" if surface else "curve")
+    if as_json:
+        print_json({name: column.tolist() for name, column in columns.items()})
+    elif not (out or data):
+        print_tables([_seek_table(chosen, columns, surface=surface)])
+
+
+def _seek_table(device: "Device", columns: dict[str, Any], *, surface: bool) -> "Table":
+    from sledsim.motion import curve_table, surface_table
+
+    return surface_table(device, columns) if surface else curve_table(device, columns)

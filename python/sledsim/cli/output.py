@@ -1,0 +1,75 @@
+"""What the commands print, and where."""
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from sledsim.tables import Table
+
+__all__ = ["check_target", "complain", "print_json", "print_tables"]
+
+
+def complain(message: str) -> None:
+    """Print an error."""
+    typer.echo(f"error: {message}", err=True)
+
+
+def print_json(value: Any) -> None:
+    """Print a value, or a text that is JSON already, and nothing else."""
+    typer.echo(value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_tables(tables: "Iterable[Table]") -> None:
+    """Print tables: with rules and colours on a terminal, plain otherwise."""
+    if sys.stdout.isatty():
+        for table in tables:
+            _print_rich(table)
+    else:
+        typer.echo("\n\n".join(str(table) for table in tables))
+
+
+def _print_rich(table: "Table") -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    last = len(table.headers) - 1
+    for i, (header, cells) in enumerate(zip(table.headers, zip(*table.rows, strict=True), strict=True)):
+        left = table.is_left(i)
+        # Numbers stay whole; what is said in words may be folded where the terminal is narrow.
+        width = None if left and i == last else max(len(header), *map(len, cells))
+        drawn.add_column(Text(header), justify="left" if left else "right", min_width=width, no_wrap=width is not None)
+    for row in table.rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    console = Console()
+    if table.title:
+        console.print(Text(table.title, style="bold"))
+    console.print(drawn, crop=False)
+    console.print()
+
+
+def check_target(path: Path | None, suffixes: Iterable[str]) -> None:
+    """Refuse a file that could not be written before anything is run for it.
+
+    Parameters
+    ----------
+    path
+        The file, if one was asked for.
+    suffixes
+        Endings that its name may have.
+    """
+    from sledsim._core import SledsimError
+
+    if path is None:
+        return
+    if path.suffix.lower() not in suffixes:
+        raise SledsimError(f"{path}: unknown kind of file {path.suffix!r}; expected {', '.join(suffixes)}")
+    if not path.parent.is_dir():
+        raise SledsimError(f"{path}: no folder {path.parent}")

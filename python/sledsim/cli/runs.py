@@ -1,0 +1,256 @@
+"""Commands that run scenarios, or look at them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sledsim.cli.options import (
+    AsJson,
+    Columns,
+    Format,
+    Log,
+    Plot,
+    Resolved,
+    SectorBytes,
+    Sets,
+    SkipBad,
+    device_names,
+    mapping_of,
+    scheduler_names,
+)
+from sledsim.cli.output import check_target, complain, print_json, print_tables
+
+if TYPE_CHECKING:
+    from sledsim.scenario import ScenarioLike
+
+__all__ = ["register"]
+
+INTERRUPTED = 130
+
+RUN_EXAMPLES = """\b
+Examples:
+  sledsim run scenario.toml
+  sledsim run scenario.toml --set device.name=g3 --set scheduler=sptf
+  sledsim run scenario.toml --json --log requests.parquet
+  sledsim run - < scenario.yaml
+"""
+REPLAY_EXAMPLES = """\b
+Examples:
+  sledsim replay hplajw.srt --device g2
+  sledsim replay websearch.trace --device g3 --scheduler sptf --time-scale 0.5
+  sledsim replay oltp.spc --device g2 --devices 0,1 --fit scale --json
+  sledsim replay big.csv --device g2 --mode outstanding --outstanding 16 --records 100000
+"""
+COMPARE_EXAMPLES = """\b
+Examples:
+  sledsim compare g1.toml g2.toml g3.toml
+  sledsim compare fcfs.toml sptf.toml --set run.requests=50000 --plot response.png
+"""
+VALIDATE_EXAMPLES = """\b
+Examples:
+  sledsim validate scenario.toml
+  sledsim validate scenario.toml --resolved > full.json
+"""
+SCHEMA_EXAMPLES = """\b
+Examples:
+  sledsim schema > scenario.schema.json
+  sledsim schema --result
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog=RUN_EXAMPLES)(run)
+    app.command(epilog=REPLAY_EXAMPLES)(replay)
+    app.command(epilog=COMPARE_EXAMPLES)(compare)
+    app.command(epilog=VALIDATE_EXAMPLES)(validate)
+    app.command(epilog=SCHEMA_EXAMPLES)(schema)
+
+
+def run(
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="Scenario (TOML, YAML, JSON); - for standard input.")],
+    sets: Sets = None,
+    as_json: AsJson = False,
+    log: Log = None,
+    plot: Plot = None,
+    resolved: Resolved = False,
+) -> None:
+    """Run a scenario and print what it found."""
+    from sledsim.scenario import from_argument
+
+    _run(from_argument(file), sets, as_json=as_json, log=log, plot=plot, only_resolve=resolved)
+
+
+def replay(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Block trace, compressed or not.")],
+    device: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="A device of the catalogue, or a file.", autocompletion=device_names),
+    ] = "g2",
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Scheduler.", autocompletion=scheduler_names)
+    ] = None,
+    seek_model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="first-order, decomposed or time-optimal.")
+    ] = None,
+    sets: Sets = None,
+    time_scale: Annotated[
+        float | None, typer.Option(metavar="X", help="Multiply the times between arrivals by X.")
+    ] = None,
+    trace_format: Format = None,
+    mode: Annotated[
+        str | None, typer.Option(metavar="NAME", help="open (as recorded), closed, outstanding, or auto.")
+    ] = None,
+    outstanding: Annotated[
+        int | None, typer.Option(metavar="N", help="Requests kept outstanding in mode outstanding.")
+    ] = None,
+    fit: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Addresses beyond the device: error, wrap or scale.")
+    ] = None,
+    devices: Annotated[
+        str | None, typer.Option(metavar="N,N,…", help="Only what went to these devices of the trace.")
+    ] = None,
+    skip_bad: SkipBad = 0,
+    start_s: Annotated[float | None, typer.Option(metavar="S", help="Begin so many seconds into the trace.")] = None,
+    end_s: Annotated[float | None, typer.Option(metavar="S", help="End so many seconds into the trace.")] = None,
+    first_record: Annotated[int | None, typer.Option(metavar="N", help="Pass over the records before it.")] = None,
+    records: Annotated[int | None, typer.Option(metavar="N", help="Replay so many records.")] = None,
+    repeat: Annotated[int | None, typer.Option(metavar="N", help="Replay the whole N times.")] = None,
+    sector_bytes: SectorBytes = None,
+    columns: Columns = None,
+    as_json: AsJson = False,
+    log: Log = None,
+    plot: Plot = None,
+    resolved: Resolved = False,
+) -> None:
+    """Replay a block trace on a device and print what it found."""
+    workload = {
+        "kind": "trace",
+        "path": str(trace),
+        "time_scale": time_scale,
+        "format": trace_format,
+        "mode": mode,
+        "outstanding": outstanding,
+        "fit": fit,
+        "devices": _numbers(devices),
+        "skip_bad": skip_bad or None,
+        "start_s": start_s,
+        "end_s": end_s,
+        "first_record": first_record,
+        "records": records,
+        "repeat": repeat,
+        "sector_bytes": sector_bytes,
+        "columns": mapping_of(columns),
+    }
+    system = {
+        "device": _given({"name": device, "seek_model": seek_model}),
+        "scheduler": {"name": scheduler} if scheduler else None,
+    }
+    scenario = {"workload": _given(workload), "system": _given(system)}
+    _run(scenario, sets, as_json=as_json, log=log, plot=plot, only_resolve=resolved)
+
+
+def compare(
+    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Scenarios; ratios are to the first.")],
+    sets: Sets = None,
+    as_json: AsJson = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the comparison: .html, .png or .svg.")
+    ] = None,
+    metric: Annotated[str, typer.Option(metavar="KEY", help="What --plot draws.")] = "response.mean_ms",
+) -> None:
+    """Run several scenarios and print their results side by side."""
+    from sledsim.comparison import compare as compare_runs
+    from sledsim.plots.save import SUFFIXES
+    from sledsim.scenario import from_argument
+
+    check_target(plot, SUFFIXES)
+    comparison = compare_runs([from_argument(file) for file in files], set=sets or [], progress=True)
+    if as_json:
+        print_json(comparison.to_json())
+    else:
+        print_tables([comparison.table()])
+    if plot:
+        comparison.save_plot(plot, metric)
+    if not comparison.complete:
+        done = len(comparison)
+        complain(f"interrupted during run {done} of {len(files)}: its results are those so far")
+        raise typer.Exit(INTERRUPTED)
+
+
+def validate(
+    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Scenarios; - for standard input.")],
+    sets: Sets = None,
+    resolved: Annotated[bool, typer.Option("--resolved", help="Print the scenarios with every key explicit.")] = False,
+) -> None:
+    """Say whether scenarios are right."""
+    from sledsim.scenario import from_argument, resolve
+
+    for file in files:
+        complete = resolve(from_argument(file), sets or [])
+        if resolved:
+            print_json(complete.values)
+        else:
+            typer.echo(f"{file}: ok")
+
+
+def schema(
+    result: Annotated[bool, typer.Option("--result", help="The schema of what `run --json` prints.")] = False,
+) -> None:
+    """Print the JSON Schema of scenarios or results.
+
+    It gives every key, its unit, range, default and meaning.
+    """
+    from sledsim import _core
+
+    print_json(_core.result_schema() if result else _core.schema())
+
+
+def _run(
+    scenario: "ScenarioLike",
+    sets: list[str] | None,
+    *,
+    as_json: bool,
+    log: Path | None,
+    plot: Path | None,
+    only_resolve: bool,
+) -> None:
+    """Run a scenario, print and write what was asked for."""
+    from sledsim._run import run_resolved
+    from sledsim.frames import COPY_OPTIONS
+    from sledsim.plots.save import SUFFIXES
+    from sledsim.scenario import resolve
+
+    check_target(log, COPY_OPTIONS)
+    check_target(plot, SUFFIXES)
+    resolved = resolve(scenario, sets or [])
+    if only_resolve:
+        print_json(resolved.values)
+        return
+    result = run_resolved(resolved, log=log is not None, progress=True)
+    if as_json:
+        print_json(result.to_json())
+    else:
+        print_tables(result.table())
+    if log:
+        result.write_log(log)
+    if plot:
+        result.save_plot(plot)
+    if not result.complete:
+        complain("interrupted: the results are those so far")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _given(keys: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what was not asked for: the core knows the defaults."""
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}: expected numbers between commas", param_hint="--devices") from None

@@ -1,0 +1,117 @@
+"""Columns as DuckDB relations, and so as files and as frames of other libraries."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import SledsimError
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = ["arrow_table", "need", "pandas_frame", "polars_frame", "quoted", "relation_of", "write_columns"]
+
+# How DuckDB writes each kind of file.
+COPY_OPTIONS = {
+    ".parquet": "FORMAT parquet, COMPRESSION zstd",
+    ".csv": "FORMAT csv, HEADER true",
+    ".json": "FORMAT json, ARRAY true",
+}
+
+
+def need(package: str, extra: str) -> Any:
+    """Import a package that not everybody has, or say how to get it.
+
+    Parameters
+    ----------
+    package
+        Name of the package.
+    extra
+        Extra of Sledsim that brings it.
+    """
+    try:
+        return import_module(package)
+    except ImportError:
+        raise SledsimError(
+            f"this needs the package {package.partition('.')[0]}, which is not installed: "
+            f"pip install 'sledsim[{extra}]'"
+        ) from None
+
+
+def relation_of(columns: "Mapping[str, NDArray[np.generic]]", name: str = "log") -> "duckdb.DuckDBPyRelation":
+    """Make a DuckDB relation of columns.
+
+    Parameters
+    ----------
+    columns
+        NumPy arrays of the same length.
+    name
+        What SQL calls the relation.
+    """
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.register(name, dict(columns))
+    return connection.table(name)
+
+
+def polars_frame(relation: "duckdb.DuckDBPyRelation") -> "pl.DataFrame":
+    """Turn a relation into a polars frame."""
+    need("polars", "frames")
+    need("pyarrow", "frames")
+    frame: pl.DataFrame = relation.pl()
+    return frame
+
+
+def pandas_frame(relation: "duckdb.DuckDBPyRelation") -> "pd.DataFrame":
+    """Turn a relation into a pandas frame."""
+    need("pandas", "frames")
+    frame: pd.DataFrame = relation.df()
+    return frame
+
+
+def arrow_table(relation: "duckdb.DuckDBPyRelation") -> "pa.Table":
+    """Turn a relation into an Arrow table."""
+    need("pyarrow", "frames")
+    return relation.to_arrow_table()
+
+
+def quoted(text: str) -> str:
+    """Write a text as SQL does."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def write_columns(
+    columns: "Mapping[str, NDArray[np.generic]]", path: Path, metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write columns to a file of the kind that its name tells.
+
+    Parameters
+    ----------
+    columns
+        NumPy arrays of the same length.
+    path
+        Ends in ``.parquet``, ``.csv`` or ``.json``.
+    metadata
+        What a Parquet file is to carry beside the columns.
+    """
+    options = COPY_OPTIONS.get(path.suffix.lower())
+    if options is None:
+        raise SledsimError(f"{path}: unknown kind of file {path.suffix!r}; expected {', '.join(COPY_OPTIONS)}")
+    if metadata and path.suffix.lower() == ".parquet":
+        pairs = ", ".join(f"{key}: {quoted(text)}" for key, text in metadata.items())
+        options += f", KV_METADATA {{{pairs}}}"
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.register("columns", dict(columns))
+        try:
+            connection.execute(f"COPY (SELECT * FROM columns) TO {quoted(str(path))} ({options})")
+        except duckdb.IOException as error:
+            raise SledsimError(f"{path}: cannot be written: {error}") from None

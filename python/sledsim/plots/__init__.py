@@ -1,0 +1,75 @@
+"""Pictures of results and devices, in Altair: one definition for HTML, PNG and SVG.
+
+Charts hold bins and curves, never the rows of a log, so that they stay small however long the run was.
+"""
+
+from typing import TYPE_CHECKING
+
+from sledsim._core import SledsimError
+from sledsim.plots.save import save
+
+if TYPE_CHECKING:
+    import altair
+
+    from sledsim.comparison import Comparison
+    from sledsim.registry import Device
+    from sledsim.result import Result
+
+__all__ = ["comparison_chart", "device_chart", "result_chart", "save"]
+
+
+def result_chart(result: "Result", kind: str = "response") -> "altair.TopLevelMixin":
+    """Draw a run.
+
+    Parameters
+    ----------
+    result
+        The run.
+    kind
+        ``"response"``, ``"wait"``, ``"service"``, ``"phases"`` or ``"energy"``.
+    """
+    if kind in ("response", "wait", "service"):
+        from sledsim.plots.distribution import distribution_chart
+
+        return distribution_chart(result, kind)
+    from sledsim.plots import parts
+
+    if kind == "phases":
+        return parts.phase_chart(result)
+    if kind == "energy":
+        return parts.energy_chart(result)
+    raise SledsimError(f"no plot {kind!r} of a result; there are response, wait, service, phases, energy")
+
+
+def device_chart(device: "Device", kind: str = "curve") -> "altair.TopLevelMixin":
+    """Draw a device's motion.
+
+    Parameters
+    ----------
+    device
+        The device.
+    kind
+        ``"curve"`` or ``"surface"``.
+    """
+    from sledsim.plots import seeks
+
+    if kind == "curve":
+        return seeks.curve_chart(device)
+    if kind == "surface":
+        return seeks.surface_chart(device)
+    raise SledsimError(f"no plot {kind!r} of a device; there are curve, surface")
+
+
+def comparison_chart(comparison: "Comparison", key: str = "response.mean_ms") -> "altair.TopLevelMixin":
+    """Draw one of the metrics of several runs as bars.
+
+    Parameters
+    ----------
+    comparison
+        The runs.
+    key
+        The metric's key in the summary.
+    """
+    from sledsim.plots.bars import comparison_bars
+
+    return comparison_bars(comparison, key)

@@ -1,0 +1,95 @@
+"""A progress bar for runs that take a while."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+__all__ = ["ProgressBar"]
+
+#: Runs shorter than this show nothing.
+QUIET_S = 2.0
+
+
+class ProgressBar:
+    """Show how far a run is, how fast it goes and how long it will take, on standard error.
+
+    Nothing appears during the first two seconds, nor where standard error is not a terminal.
+
+    Parameters
+    ----------
+    label
+        What is running.
+    """
+
+    def __init__(self, label: str = "simulating") -> None:
+        self._label = label
+        self._started = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        self._started = time.monotonic()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def __call__(self, submitted: int, requests: int | None, simulated_s: float, end_s: float | None) -> None:
+        """Take a report of the run.
+
+        Parameters
+        ----------
+        submitted
+            Requests so far.
+        requests
+            Requests in all, where that ends the run.
+        simulated_s
+            Seconds of simulated time so far.
+        end_s
+            Seconds of simulated time in all, where that ends the run.
+        """
+        elapsed_s = time.monotonic() - self._started
+        if elapsed_s < QUIET_S or not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            self._start()
+        shares = [done / total for done, total in ((submitted, requests), (simulated_s, end_s)) if total]
+        share = max(shares, default=None)
+        rate = submitted / elapsed_s
+        left = "" if not share else f", {_duration(elapsed_s * (1 - min(share, 1.0)) / share)} left"
+        self._bar.update(
+            self._task,
+            completed=share or 0.0,
+            total=None if share is None else 1.0,
+            state=f"{submitted:,} requests, {rate:,.0f}/s{left}",
+        )
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[state]}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task(self._label, total=None, state="")
+        self._bar.start()
+
+
+def _duration(seconds: float) -> str:
+    """Write a time as people say it."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

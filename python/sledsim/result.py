@@ -1,0 +1,174 @@
+"""The outcome of a run: numbers, tables, the log of its requests, and pictures."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import RunError, RunOutput
+from sledsim.frames import arrow_table, pandas_frame, polars_frame, relation_of, write_columns
+from sledsim.section import Section
+from sledsim.summary_tables import summary_tables
+
+if TYPE_CHECKING:
+    import altair
+    import duckdb
+    import numpy as np
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from sledsim.tables import Table
+
+__all__ = ["Result"]
+
+QUANTITIES = ("response", "wait", "service")
+OPERATIONS = ("all", "reads", "writes")
+
+
+class Result(Section):
+    """The outcome of a run.
+
+    The keys of :attr:`summary` are attributes too: ``result.response.mean_ms`` is
+    ``result.summary["response"]["mean_ms"]``. ``sledsim schema --result`` documents every one.
+
+    Parameters
+    ----------
+    summary
+        What the run found.
+    output
+        The core's account of the run, for histograms and the log.
+    logged
+        Whether the run kept a row per request.
+    """
+
+    def __init__(self, summary: Mapping[str, Any], output: RunOutput, *, logged: bool = False) -> None:
+        super().__init__(summary)
+        self._output = output
+        self._logged = logged
+        self._log: dict[str, NDArray[np.generic]] | None = None
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Everything the run found but the log, as plain dictionaries."""
+        return self.to_dict()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end; false when it was interrupted."""
+        return bool(self["run"]["complete"])
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return the summary as JSON.
+
+        Parameters
+        ----------
+        indent
+            Spaces per level; ``None`` for a single line.
+        """
+        return json.dumps(self._values, indent=indent, ensure_ascii=False)
+
+    def table(self) -> "list[Table]":
+        """Return the summary as tables: times, phases, load, energy."""
+        return summary_tables(self._values)
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(table) for table in self.table())
+
+    def __repr__(self) -> str:
+        count, name, response = self["requests"]["completed"], self["device"]["name"], self["response"]
+        mean = f", mean response {response['mean_ms']:.4g} ms" if response else ""
+        return f"<Result: {count:,} requests on {name}{mean}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self.table())
+
+    def histogram(
+        self, quantity: str = "response", op: str = "all"
+    ) -> "tuple[NDArray[np.float64], NDArray[np.uint64]]":
+        """Return how often each time occurred.
+
+        Parameters
+        ----------
+        quantity
+            ``"response"``, ``"wait"`` or ``"service"``.
+        op
+            ``"all"``, ``"reads"`` or ``"writes"``.
+
+        Returns
+        -------
+        edges_ms, counts
+            Edges of the bins in milliseconds, one more than there are counts; requests in each bin.
+        """
+        _one_of("quantity", quantity, QUANTITIES)
+        _one_of("op", op, OPERATIONS)
+        return self._output.histogram(quantity, op)
+
+    @property
+    def log(self) -> "dict[str, NDArray[np.generic]]":
+        """The requests in order of completion, a NumPy column per quantity; needs ``run(…, log=True)``."""
+        if not self._logged:
+            raise RunError("this run kept no log of its requests; ask for one with sledsim.run(…, log=True)")
+        if self._log is None:
+            self._log = self._output.log()
+        return self._log
+
+    def relation(self) -> "duckdb.DuckDBPyRelation":
+        """Return the log as a DuckDB relation, to be queried in SQL."""
+        return relation_of(self.log)
+
+    def polars(self) -> "pl.DataFrame":
+        """Return the log as a polars frame."""
+        return polars_frame(self.relation())
+
+    def pandas(self) -> "pd.DataFrame":
+        """Return the log as a pandas frame."""
+        return pandas_frame(self.relation())
+
+    def arrow(self) -> "pa.Table":
+        """Return the log as an Arrow table."""
+        return arrow_table(self.relation())
+
+    def write_log(self, path: str | Path) -> None:
+        """Write the log to a file.
+
+        Parameters
+        ----------
+        path
+            Ends in ``.parquet``, ``.csv`` or ``.json``. A Parquet file carries the scenario in its metadata.
+        """
+        scenario = json.dumps(self._values["scenario"])
+        provenance = {"sledsim_version": self["sledsim"]["version"], "sledsim_scenario": scenario}
+        write_columns(self.log, Path(path), provenance)
+
+    def plot(self, kind: str = "response") -> "altair.TopLevelMixin":
+        """Draw the result.
+
+        Parameters
+        ----------
+        kind
+            ``"response"``, ``"wait"``, ``"service"`` (distributions), ``"phases"`` or ``"energy"``.
+        """
+        from sledsim.plots import result_chart
+
+        return result_chart(self, kind)
+
+    def save_plot(self, path: str | Path, kind: str = "response") -> None:
+        """Draw the result into a file.
+
+        Parameters
+        ----------
+        path
+            Ends in ``.html``, ``.png``, ``.svg`` or ``.json`` (Vega-Lite).
+        kind
+            As for :meth:`plot`.
+        """
+        from sledsim.plots import save
+
+        save(self.plot(kind), path)
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise RunError(f"{name} {value!r} is not one of {', '.join(allowed)}")

@@ -1,0 +1,184 @@
+"""A run's summary as tables for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sledsim.tables import Table, number
+
+__all__ = ["metric_rows", "summary_tables"]
+
+TIME_COLUMNS = (
+    ("mean", "mean_ms"),
+    ("std dev", "std_ms"),
+    ("min", "min_ms"),
+    ("p50", "p50_ms"),
+    ("p90", "p90_ms"),
+    ("p99", "p99_ms"),
+    ("p99.9", "p99_9_ms"),
+    ("max", "max_ms"),
+)
+
+# Indented phases are parts of the one above.
+PHASES = (
+    ("overhead", "overhead"),
+    ("start-up", "startup"),
+    ("seek", "seek"),
+    ("  along X", "seek_x"),
+    ("    settling", "settle"),
+    ("  along Y", "seek_y"),
+    ("    turnarounds", "seek_turnaround"),
+    ("turnarounds between rows", "turnaround"),
+    ("servo", "servo"),
+    ("transfer", "transfer"),
+    ("bus", "bus"),
+)
+
+STATES = (
+    ("start-up", "startup"),
+    ("inactive", "inactive"),
+    ("seek", "seek"),
+    ("servo", "servo"),
+    ("data", "data"),
+    ("idle", "idle"),
+)
+
+ENDS = {
+    "workload-ended": "the workload ended",
+    "requests": "the number of requests was reached",
+    "time": "the time was up",
+    "interrupted": "interrupted: incomplete",
+}
+
+# What is worth comparing: label with unit, path in the summary.
+METRICS = (
+    ("response, mean (ms)", "response.mean_ms"),
+    ("response, median (ms)", "response.p50_ms"),
+    ("response, p99 (ms)", "response.p99_ms"),
+    ("response, p99.9 (ms)", "response.p99_9_ms"),
+    ("response, max (ms)", "response.max_ms"),
+    ("response of reads, mean (ms)", "reads.response.mean_ms"),
+    ("response of writes, mean (ms)", "writes.response.mean_ms"),
+    ("response, scv", "response.scv"),
+    ("wait, mean (ms)", "wait.mean_ms"),
+    ("service, mean (ms)", "service.mean_ms"),
+    ("seek, mean (ms)", "seek.mean_ms"),
+    ("throughput (requests/s)", "throughput.requests_per_s"),
+    ("bandwidth (MB/s)", "bandwidth.mb_per_s"),
+    ("utilisation", "utilisation.fraction"),
+    ("queue, mean (requests)", "queue.mean"),
+    ("queue, max (requests)", "queue.max"),
+    ("energy, total (J)", "energy.total_j"),
+    ("energy per request (mJ)", "energy.per_request_mj"),
+    ("power, mean (W)", "energy.mean_power_w"),
+)
+
+
+def summary_tables(summary: Mapping[str, Any]) -> list[Table]:
+    """Lay out a summary as tables: times, phases, load, energy."""
+    return [_times(summary), _phases(summary), _load(summary), _energy(summary)]
+
+
+def metric_rows(summary: Mapping[str, Any]) -> list[tuple[str, str, float | None]]:
+    """List what is worth comparing between runs: label with unit, path in the summary, value."""
+    return [(label, path, _lookup(summary, path)) for label, path in METRICS]
+
+
+def _lookup(summary: Mapping[str, Any], path: str) -> float | None:
+    value: Any = summary
+    for key in path.split("."):
+        if value is None:
+            return None
+        value = value[key]
+    return value if isinstance(value, int | float) else None
+
+
+def _headline(summary: Mapping[str, Any]) -> str:
+    requests, run = summary["requests"], summary["run"]
+    parts = [
+        summary["title"],
+        f"{summary['device']['name']}, {summary['scheduler']}",
+        f"{requests['measured']:,} requests measured",
+        f"{number(run['simulated_s'])} s simulated",
+    ]
+    line = " · ".join(part for part in parts if part)
+    if not run["complete"]:
+        line = f"INCOMPLETE ({run['note'] or ENDS.get(run['end'], run['end'])})\n{line}"
+    return line
+
+
+def _times(summary: Mapping[str, Any]) -> Table:
+    rows = []
+    for name in ("response", "wait", "service"):
+        rows.append(_time_row(name, summary[name] or {}))
+        # Where there is only one kind, its rows would say the same again.
+        for op in ("reads", "writes") if summary["reads"] and summary["writes"] else ():
+            rows.append(_time_row(f"  {op}", summary[op][name] or {}))
+    headers = ["time (ms)", "mean", "95 % ±", *(label for label, _ in TIME_COLUMNS[1:])]
+    return Table(headers, rows, title=_headline(summary))
+
+
+def _time_row(label: str, stats: Mapping[str, Any]) -> list[str]:
+    low, high = stats.get("ci95_low_ms"), stats.get("ci95_high_ms")
+    half = None if low is None or high is None else (high - low) / 2
+    values = [number(stats.get(key)) for _, key in TIME_COLUMNS]
+    return [label, values[0], number(half, 2), *values[1:]]
+
+
+def _phases(summary: Mapping[str, Any]) -> Table:
+    rows = []
+    for label, key in PHASES:
+        phase = summary[key]
+        rows.append([label, *(number(phase.get(column)) for column in ("mean_ms", "std_ms", "max_ms"))])
+    return Table(["phase (ms per request)", "mean", "std dev", "max"], rows)
+
+
+def _load(summary: Mapping[str, Any]) -> Table:
+    requests, run = summary["requests"], summary["run"]
+    counts = ("submitted", "completed", "failed", "in_flight")
+    rows = [[f"requests {key.replace('_', ' ')}", number(requests[key]), ""] for key in counts]
+    for label, key in (("requests of the warm-up", "warmup"), ("bad records skipped", "skipped_records")):
+        if requests[key]:
+            rows.append([label, number(requests[key]), ""])
+    rows += [
+        ["reads", _percent(summary["reads"]["share"] if summary["reads"] else 0.0), "%"],
+        ["end of the run", ENDS.get(run["end"], run["end"]), ""],
+        ["measured", number(run["measured_s"]), "s"],
+        ["throughput", number(summary["throughput"]["requests_per_s"]), "requests/s"],
+        ["bandwidth", number(summary["bandwidth"]["mb_per_s"]), "MB/s"],
+        ["utilisation", _percent(summary["utilisation"]["fraction"]), "%"],
+        ["queue, mean", number(summary["queue"]["mean"]), "requests"],
+        ["queue, max", number(summary["queue"]["max"]), "requests"],
+    ]
+    if run["note"] and run["complete"]:
+        rows.append(["note", run["note"], ""])
+    response = summary["response"] or {"ci95_note": None}
+    if response["ci95_note"]:
+        rows.append(["no 95 % interval", response["ci95_note"], ""])
+    return Table(["load", "", "unit"], rows, left=frozenset({1, 2}))
+
+
+def _percent(fraction: float | None) -> str:
+    return "–" if fraction is None else number(100 * fraction)
+
+
+def _energy(summary: Mapping[str, Any]) -> Table:
+    energy, time = summary["energy"], summary["state_time"]
+    total_j, total_s = energy["total_j"], sum(time.values())
+    rows = [
+        [
+            label,
+            number(time[f"{key}_s"]),
+            _share(time[f"{key}_s"], total_s),
+            number(energy[f"{key}_j"]),
+            _share(energy[f"{key}_j"], total_j),
+        ]
+        for label, key in STATES
+    ]
+    rows.append(["total", number(total_s), "", number(total_j), ""])
+    rows.append(["  per request (mJ)", "", "", number(energy["per_request_mj"]), ""])
+    rows.append(["  mean power (W)", "", "", number(energy["mean_power_w"]), ""])
+    return Table(["state", "time (s)", "%", "energy (J)", "%"], rows)
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f}" if whole else "–"

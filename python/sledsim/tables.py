@@ -1,0 +1,85 @@
+"""Tables for people: the same rows as plain text, as HTML, or through rich on a terminal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+__all__ = ["Table", "number"]
+
+# Powers of ten between which numbers are written out.
+SMALL_EXPONENT, LARGE_EXPONENT = 4, 12
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Write a number with so many significant digits; a dash where there is none.
+
+    Parameters
+    ----------
+    value
+        The number; ``None`` where the quantity is undefined.
+    digits
+        Significant digits of a number that is not whole.
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{digits - 1}e}")
+    exponent = int(f"{rounded:e}".rpartition("e")[2])
+    if not -SMALL_EXPONENT <= exponent < LARGE_EXPONENT:
+        return f"{value:.{digits}g}"
+    return f"{rounded:,.{max(0, digits - 1 - exponent)}f}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under headers; the first column is flush left, the others flush right.
+
+    Parameters
+    ----------
+    headers
+        One per column, with its unit.
+    rows
+        Cells, as many as headers; leading spaces in the first cell indent it.
+    title
+        A line above.
+    left
+        Columns beside the first that are flush left.
+    """
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str | None = None
+    left: frozenset[int] = field(default_factory=frozenset)
+
+    def is_left(self, column: int) -> bool:
+        """Tell whether a column is flush left."""
+        return column == 0 or column in self.left
+
+    def __str__(self) -> str:
+        widths = [max(map(len, column)) for column in zip(self.headers, *self.rows, strict=True)]
+        lines = [self._line(self.headers, widths), self._line(["─" * width for width in widths], widths)]
+        lines += [self._line(row, widths) for row in self.rows]
+        return "\n".join([self.title, *lines] if self.title else lines)
+
+    def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
+        padded = [
+            cell.ljust(width) if self.is_left(i) else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return "  ".join(padded).rstrip()
+
+    def _repr_html_(self) -> str:
+        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        head = "".join(self._cell("th", i, text) for i, text in enumerate(self.headers))
+        body = "".join(
+            "<tr>" + "".join(self._cell("td", i, text) for i, text in enumerate(row)) + "</tr>" for row in self.rows
+        )
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _cell(self, tag: str, column: int, text: str) -> str:
+        align = "left" if self.is_left(column) else "right"
+        indent = f"padding-left:{0.5 + 0.6 * (len(text) - len(text.lstrip()))}em;" if column == 0 else ""
+        return f'<{tag} style="text-align:{align};{indent}">{escape(text.strip())}</{tag}>'

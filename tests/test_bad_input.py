@@ -1,0 +1,198 @@
+"""What is wrong with the input is said in one message, with exit status 2, and never with a traceback."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sledsim
+from conftest import TOML
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+HEADER = "t_ns,device,offset_bytes,bytes,op\n"
+
+
+def assert_refused(found: Outcome, *words: str) -> None:
+    assert found.status == 2
+    assert found.out == ""
+    assert found.err.startswith("error: ")
+    for word in words:
+        assert word in found.err, f"{word!r} in {found.err!r}"
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("run.requsts=5", ["run.requsts", '"requests"']),
+        ("workload.arrivel.kind=closed", ["arrivel", '"arrival"']),
+        ("run.requests=many", ["run.requests", "many", "number"]),
+        ("run.requests=1.5", ["run.requests", "1.5", "whole number"]),
+        ("device.bidirectional=3", ["system.device.bidirectional", "true or false"]),
+        ("device.overhead_ms=3 um", ["system.device.overhead_ms", '"um"', "ms"]),
+        ("workload.read_fraction=1.5", ["workload.read_fraction", "1.5", "at least 0 and at most 1"]),
+        ("device.spring_factor=-1", ["system.device.spring_factor", "-1", "0.99"]),
+        ("run.requests=0", ["run.requests", "at least 1"]),
+        ("device=g22", ["g22", '"g2"']),
+        ("device=grifin1999", ["grifin1999", '"griffin1999"']),
+        ("scheduler=sptff", ["sptff", '"sptf"']),
+        ("device.seek_model=decompose", ["decompose", "decomposed"]),
+        ("nothing", ["nothing", "path=value"]),
+        ("workload=5", ["workload", "table"]),
+    ],
+)
+def test_wrong_values(sledsim_cli: Callable[..., Outcome], scenario_file: Path, setting: str, words: list[str]) -> None:
+    assert_refused(sledsim_cli("run", scenario_file, "--set", setting), *words)
+    assert_refused(sledsim_cli("validate", scenario_file, "--set", setting), *words)
+    with pytest.raises(sledsim.ScenarioError):
+        sledsim.run(scenario_file, set=[setting])
+
+
+@pytest.mark.parametrize("command", ["run", "validate", "compare"])
+def test_a_missing_file_names_the_nearest(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, command: str
+) -> None:
+    missing = scenario_file.with_name("smal.toml")
+    assert_refused(sledsim_cli(command, missing), "smal.toml: no such file", "small.toml")
+    assert_refused(sledsim_cli(command, scenario_file.parent / "nowhere" / "a.toml"), "no folder")
+    assert_refused(sledsim_cli(command, scenario_file.parent), "directory")
+
+
+@pytest.mark.parametrize("text", ["", "\n  \n", "# only a remark\n"])
+def test_empty_standard_input(sledsim_cli: Callable[..., Outcome], text: str) -> None:
+    assert_refused(sledsim_cli("run", "-", given=text), "standard input: empty", "TOML, YAML or JSON")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.toml", "[workload\n", ["a.toml", "line 1"]),
+        ("a.json", '{"seed": 1,\n "workload"', ["a.json", "line 2"]),
+        ("a.yaml", "seed: [1\n", ["a.yaml"]),
+        ("a.toml", "", ["a.toml", "empty"]),
+        ("a.toml", "seed = 1\n", ["a.toml", "workload is missing"]),
+        ("a.json", "[1, 2]", ["a.json"]),
+        ("a.toml", TOML.replace('device = "g2"', ""), ["device is missing"]),
+    ],
+)
+def test_files_that_are_no_scenario(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, name: str, text: str, words: list[str]
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert_refused(sledsim_cli("run", path), *words)
+
+
+def test_a_trace_given_as_a_scenario(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "trace.bin"
+    path.write_bytes(bytes(range(256)))
+    assert_refused(sledsim_cli("run", path), "byte 128 is not UTF-8 text", "sledsim replay")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["no records"]),
+        (HEADER, ["no records"]),
+        ("a line of prose\nand another one\n", ["no known trace format", "hp-srt"]),
+        (HEADER + "5,0,0,4096,R\n6,0,4o96,4096,R\n", ["line 3", "offset", '"4o96"']),
+        (HEADER + "5,0,0,4096,R\n6,0,4096", ["line 3"]),
+        (HEADER + "5,0,0,4096,R\n1,0,10,4096,R,extra\n", ["line 3"]),
+        (HEADER + "5,0,0,0,R\n", ["line 2", "zero length"]),
+        (HEADER + "5,0,0,4096,R\n4,0,0,4096,W\n", ["line 3", "time runs backwards"]),
+        (HEADER + "5,0,0,4096,R\n6,0,99999999995904,4096,R\n", ["beyond the device", "wrap", "scale"]),
+        (HEADER + "5,0,0,4096,R\n6,0,0,4096,X\n", ["line 3", "op"]),
+        (HEADER + "-5,0,0,4096,R\n", ["line 2", "time"]),
+    ],
+)
+def test_bad_traces(sledsim_cli: Callable[..., Outcome], tmp_path: Path, text: str, words: list[str]) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text(text)
+    assert_refused(sledsim_cli("replay", path, "--device", "g2"), "trace.csv", *words)
+
+
+def test_a_trace_of_mixed_formats(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "mixed.trace"
+    lines = [f"{i * 1000} 0 {i * 8} 8 1\n" for i in range(40)]
+    path.write_text("".join([*lines, "0,1024,4096,R,0.5\n"]))
+    assert_refused(sledsim_cli("replay", path), "mixed.trace", "line 41", "mqsim")
+
+
+def test_bad_records_can_be_tolerated_and_are_counted(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text(HEADER + "5,0,0,4096,R\nrubbish\n6,0,0,0,R\n7,0,0,4096,W\n")
+    assert_refused(sledsim_cli("replay", path, "--skip-bad", "1"), "line 4")
+    found = sledsim_cli("replay", path, "--skip-bad", "2")
+    assert found.status == 0
+    assert "bad records skipped  2" in found.out
+
+
+def test_a_truncated_binary_record_names_its_place(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
+    import gzip
+
+    whole = gzip.compress(trace_file.read_bytes())
+    cut = trace_file.with_name("cut.csv.gz")
+    cut.write_bytes(whole[: len(whole) // 2])
+    assert_refused(sledsim_cli("replay", cut), "cut.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--device", "g22"], ["g22", '"g2"']),
+        (["--scheduler", "lok"], ["lok", '"look"']),
+        (["--seek-model", "optimal"], ["optimal", "time-optimal"]),
+        (["--mode", "opn"], ["opn", '"open"']),
+        (["--fit", "scal"], ["scal", '"scale"']),
+        (["--format", "mqsin"], ["mqsin", "mqsim"]),
+        (["--time-scale", "-1"], ["workload.time_scale", "-1"]),
+        (["--start-s", "5", "--end-s", "1"], ["end_s", "start_s"]),
+        (["--log", "log.xlsx"], [".xlsx", ".parquet"]),
+        (["--log", "nowhere/log.csv"], ["no folder nowhere"]),
+        (["--plot", "plot.gif"], [".gif", ".svg"]),
+        (["--column", "time=nothing"], ["nothing"]),
+    ],
+)
+def test_wrong_options_of_replay(
+    sledsim_cli: Callable[..., Outcome], trace_file: Path, arguments: list[str], words: list[str]
+) -> None:
+    assert_refused(sledsim_cli("replay", trace_file, *arguments), *words)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["frob"],
+        ["run"],
+        ["run", "a", "b"],
+        ["replay", "t", "--devices", "one"],
+        ["replay", "t", "--column", "x"],
+        ["--frob"],
+    ],
+)
+def test_wrong_use_of_the_command_line(sledsim_command: Callable[..., Outcome], arguments: list[str]) -> None:
+    found = sledsim_command(*arguments)
+    assert found.status == 2
+    assert found.out == ""
+    assert "rror" in found.err
+
+
+@pytest.mark.parametrize("command", [["devices"], ["seek"]])
+def test_an_unknown_device_names_the_nearest(sledsim_cli: Callable[..., Outcome], command: list[str]) -> None:
+    assert_refused(sledsim_cli(*command, "g2-papr"), "g2-papr", "g2-paper")
+
+
+@pytest.mark.parametrize("command", ["info", "head", "convert"])
+def test_trace_commands_refuse_what_they_cannot_read(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, command: str
+) -> None:
+    destination = [tmp_path / "out.csv"] if command == "convert" else []
+    assert_refused(sledsim_cli("trace", command, tmp_path / "none", *destination), "no such file")
+    prose = tmp_path / "prose.txt"
+    prose.write_text("neither here nor there\n")
+    assert_refused(sledsim_cli("trace", command, prose, *destination), "prose.txt", "no known trace format")

@@ -1,0 +1,237 @@
+"""The command line: what each command prints, writes and leaves as its exit status."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import jsonschema
+import pytest
+
+import sledsim
+from conftest import TOML
+from sledsim import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+COMMANDS = ["run", "replay", "compare", "validate", "schema", "devices", "schedulers", "seek"]
+
+
+def test_help_lists_every_command(sledsim_cli: Callable[..., Outcome]) -> None:
+    found = sledsim_cli("--help")
+    assert found.status == 0
+    for command in [*COMMANDS, "trace"]:
+        assert f"\n  {command} " in found.out
+
+
+@pytest.mark.parametrize(
+    "command", [*([name] for name in COMMANDS), *(["trace", name] for name in ("info", "head", "convert"))]
+)
+def test_every_command_has_help_with_examples(sledsim_cli: Callable[..., Outcome], command: list[str]) -> None:
+    found = sledsim_cli(*command, "--help")
+    assert found.status == 0
+    assert "Examples:" in found.out
+    assert f"sledsim {' '.join(command)}" in found.out
+
+
+def test_version(sledsim_command: Callable[..., Outcome]) -> None:
+    assert sledsim_command("--version").out == f"sledsim {sledsim.__version__}\n"
+
+
+def test_completion_can_be_shown() -> None:
+    environment = {
+        "_SLEDSIM_COMPLETE": "complete_bash",
+        "COMP_WORDS": "sledsim replay x --device griffin",
+        "COMP_CWORD": "4",
+    }
+    code = "from sledsim.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**environment, "PATH": ""}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["griffin1999"]
+
+
+def test_run_prints_plain_tables_when_piped(sledsim_command: Callable[..., Outcome], scenario_file: Path) -> None:
+    found = sledsim_command("run", scenario_file)
+    assert found.status == 0
+    assert found.err == ""
+    assert found.out == str(sledsim.run(scenario_file)) + "\n"
+    assert "\x1b" not in found.out
+    assert max(map(len, found.out.splitlines())) <= 80
+
+
+def test_run_json_is_the_result_and_nothing_else(sledsim_command: Callable[..., Outcome], scenario_file: Path) -> None:
+    first = sledsim_command("run", scenario_file, "--json")
+    assert first.status == 0
+    assert first.err == ""
+    assert first.out == sledsim.run(scenario_file).to_json() + "\n"
+    assert sledsim_command("run", scenario_file, "--json").out == first.out
+    jsonschema.Draft202012Validator(json.loads(_core.result_schema())).validate(json.loads(first.out))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [TOML, json.dumps({"workload": {"arrival": {"kind": "closed", "outstanding": 2}}, "system": {"device": "g2"}})],
+)
+def test_run_takes_standard_input(sledsim_cli: Callable[..., Outcome], text: str) -> None:
+    found = sledsim_cli("run", "-", "--set", "run.requests=50", "--json", given=text)
+    assert json.loads(found.out)["requests"]["completed"] == 50
+
+
+def test_the_resolved_scenario_reruns_to_the_same_bytes(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path
+) -> None:
+    sets = ["--set", "device.settle_constants=0", "-s", "scheduler=look"]
+    full = sledsim_cli("run", scenario_file, *sets, "--resolved").out
+    assert sledsim_cli("run", "-", "--resolved", given=full).out == full
+    assert sledsim_cli("validate", scenario_file, *sets, "--resolved").out == full
+    again = sledsim_cli("run", "-", "--json", given=full).out
+    assert again == sledsim_cli("run", scenario_file, *sets, "--json").out
+    assert json.loads(again)["scenario"] == json.loads(full)
+
+
+def test_log_and_plot_are_written(sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path) -> None:
+    log, plot = tmp_path / "log.parquet", tmp_path / "plot.svg"
+    assert sledsim_cli("run", scenario_file, "--log", log, "--plot", plot).status == 0
+    [(count,)] = duckdb.execute(f"SELECT count(*) FROM '{log}'").fetchall()
+    assert count == 3000
+    assert "<svg" in plot.read_text()
+
+
+def test_replay_is_the_short_way_of_a_scenario(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
+    found = sledsim_cli(
+        *("replay", trace_file, "--device", "g3", "--scheduler", "sptf", "--seek-model", "decomposed"),
+        *("--time-scale", "0.5", "--set", "device.overhead_ms=0", "--records", "40", "--json"),
+    )
+    workload = {"kind": "trace", "path": str(trace_file), "time_scale": 0.5, "records": 40}
+    device = {"name": "g3", "seek_model": "decomposed", "overhead_ms": 0.0}
+    result = sledsim.run({"workload": workload, "system": {"device": device, "scheduler": "sptf"}})
+    assert found.out == result.to_json() + "\n"
+    assert result.requests.completed == 40
+
+
+@pytest.mark.parametrize(
+    ("options", "completed"),
+    [
+        (["--mode", "outstanding", "--outstanding", "4"], 50),
+        (["--start-s", "0.01", "--end-s", "0.02"], 10),
+        (["--first-record", "45"], 5),
+        (["--repeat", "3"], 150),
+        (["--devices", "0"], 50),
+        (["--fit", "wrap"], 50),
+        (["--format", "csv"], 50),
+        (
+            [
+                "--column",
+                "time=t_ns",
+                "--column",
+                "offset=offset_bytes",
+                "--column",
+                "bytes=bytes",
+                "--column",
+                "op=op",
+            ],
+            50,
+        ),
+    ],
+)
+def test_replay_options(
+    sledsim_cli: Callable[..., Outcome], trace_file: Path, options: list[str], completed: int
+) -> None:
+    found = sledsim_cli("replay", trace_file, *options, "--json")
+    assert found.status == 0, found.err
+    assert json.loads(found.out)["requests"]["completed"] == completed
+
+
+def test_compare_prints_ratios_to_the_first(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "slower.toml"
+    other.write_text(TOML.replace("g2", "g1"))
+    plot = tmp_path / "bars.svg"
+    found = sledsim_cli("compare", scenario_file, other, "--set", "run.requests=500", "--plot", plot)
+    assert found.status == 0
+    assert "small" in found.out.splitlines()[0]
+    assert "slower" in found.out.splitlines()[0]
+    assert "×" in found.out
+    assert plot.exists()
+    answer = json.loads(sledsim_cli("compare", scenario_file, other, "--set", "run.requests=500", "--json").out)
+    assert [run["name"] for run in answer["runs"]] == ["small", "slower"]
+    assert answer["metrics"][0]["key"] == "response.mean_ms"
+    assert answer["metrics"][0]["ratios"][1] > 1
+
+
+def test_validate_says_ok(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
+    assert sledsim_cli("validate", scenario_file).out == f"{scenario_file}: ok\n"
+
+
+def test_schema_prints_both_schemas(sledsim_cli: Callable[..., Outcome]) -> None:
+    for arguments in ([], ["--result"]):
+        schema = json.loads(sledsim_cli("schema", *arguments).out)
+        jsonschema.Draft202012Validator.check_schema(schema)
+    assert "response" in schema["properties"]
+
+
+def test_devices_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> None:
+    listing = sledsim_cli("devices").out
+    for name in sledsim.devices():
+        assert f"\n{name} " in listing
+    shown = sledsim_cli("devices", "g2").out
+    for words in ("resonance_hz", "739.0", "Hz", "published", "schlosser2000", "capacity", "3.456"):
+        assert words in shown
+    values: Any = json.loads(sledsim_cli("devices", "g2", "--json").out)["values"]
+    assert values["bit_nm"] == {**values["bit_nm"], "value": 40.0, "unit": "nm", "kind": "published"}
+    assert set(json.loads(sledsim_cli("devices", "--json").out)) == set(sledsim.devices())
+
+
+def test_schedulers_are_listed(sledsim_cli: Callable[..., Outcome]) -> None:
+    listing = sledsim_cli("schedulers").out
+    for each in sledsim.schedulers():
+        assert f"\n{each['name']} " in listing
+    assert json.loads(sledsim_cli("schedulers", "--json").out) == sledsim.schedulers()
+
+
+def test_seek_prints_draws_and_writes(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    assert "distance (µm)" in sledsim_cli("seek", "g2").out
+    assert "from rest at the centre" in sledsim_cli("seek", "g2", "--surface").out
+    picture, data = tmp_path / "curve.html", tmp_path / "curve.csv"
+    found = sledsim_cli("seek", "g2", "--model", "first-order", "--out", picture, "--data", data)
+    assert found.status == 0
+    assert found.out == ""
+    assert "first-order" in picture.read_text()
+    assert data.read_text().startswith("axis,distance_um,mean_ms,min_ms,max_ms\n")
+    surface = json.loads(sledsim_cli("seek", "g2", "--surface", "--set", "device.settle_constants=0", "--json").out)
+    assert len(surface["seek_ms"]) == len(surface["x_um"]) > 1000
+
+
+def test_trace_commands(sledsim_cli: Callable[..., Outcome], trace_file: Path, tmp_path: Path) -> None:
+    assert json.loads(sledsim_cli("trace", "info", trace_file, "--json").out)["records"] == 50
+    assert "records" in sledsim_cli("trace", "info", trace_file).out
+    lines = sledsim_cli("trace", "head", trace_file, "-n", "3").out.splitlines()
+    assert len(lines) == 5
+    assert lines[-1].split() == ["2.000000", "0", "81,920", "4,096", "read"]
+    assert len(json.loads(sledsim_cli("trace", "head", trace_file, "--json").out)["time_ns"]) == 10
+    copy = tmp_path / "copy.parquet"
+    assert sledsim_cli("trace", "convert", trace_file, copy).out == f"{copy}: 50 records\n"
+    assert json.loads(sledsim_cli("trace", "info", copy, "--json").out)["format"] == "parquet"
+    names = {each["name"] for each in json.loads(sledsim_cli("trace", "formats", "--json").out)}
+    assert {"csv", "parquet", "hp-srt", "mqsim"} <= names
+    assert "blkparse" in sledsim_cli("trace", "formats").out
+
+
+def test_nothing_is_said_when_the_reader_leaves(scenario_file: Path) -> None:
+    code = "from sledsim.cli import main; main()"
+    command = [sys.executable, "-c", code, "schema"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141

@@ -1,0 +1,108 @@
+"""Devices by themselves, and what the catalogue says of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sledsim
+from sledsim import ScenarioError
+from sledsim.registry import device_entry
+
+
+def test_geometry_of_g2() -> None:
+    g2 = sledsim.device("g2")
+    assert (g2.cylinders, g2.tracks, g2.rows, g2.blocks_per_row) == (2500, 5, 27, 20)
+    assert g2.capacity_blocks == 2500 * 5 * 27 * 20
+    assert g2.capacity_bytes == g2.capacity_blocks * g2.block_bytes
+    assert g2.raw_capacity_bytes > g2.capacity_bytes
+    assert g2.settle_ms == pytest.approx(1e3 / (2 * np.pi * 739), abs=1e-6)  # times are whole nanoseconds
+    assert g2.place(0) == (0, 0, 0, 0)
+    assert "g2" in repr(g2)
+
+
+def test_values_can_be_replaced() -> None:
+    assert sledsim.Device("g2", settle_constants=0).settle_ms == 0
+    once = sledsim.Device("g2").settle_ms
+    twice = sledsim.Device("g2", set=["device.settle_constants=2"]).settle_ms
+    assert twice == pytest.approx(2 * once, abs=2e-6)
+
+
+def test_equivalent_blocks_share_a_sled_position() -> None:
+    g2 = sledsim.Device("g2")
+    for lbn in (0, 123_456, g2.capacity_blocks - 1):
+        blocks = g2.equivalent(lbn).tolist()
+        assert lbn not in blocks
+        assert len(set(blocks)) == len(blocks) == g2.tracks * g2.blocks_per_row - 1
+        cylinder, _, row, _ = g2.place(lbn)
+        assert {(g2.place(block)[0], g2.place(block)[2]) for block in blocks} == {(cylinder, row)}
+
+
+def test_a_batch_is_served_together() -> None:
+    g2 = sledsim.Device("g2")
+    together = g2.equivalent(500)[:4]
+    served = g2.serve_batch(together)
+    assert {len(column) for column in served.values()} == {4}
+    alone = g2.serve_batch(together[:1])
+    assert served["end_ns"].max() < 2 * alone["end_ns"].max()
+
+
+def test_seeks_have_the_shape_of_their_arguments() -> None:
+    g2 = sledsim.Device("g2")
+    grid = np.linspace(-50, 50, 12).reshape(3, 4)
+    assert g2.seek_x_ms(0.0, grid).shape == (3, 4)
+    assert g2.seek_y_ms(grid, 0.0, from_direction=1).shape == (3, 4)
+    assert g2.seek_x_ms(10.0, 10.0) == 0
+
+
+def test_the_seek_curve_rises_and_starts_with_settling() -> None:
+    g2 = sledsim.Device("g2")
+    curve = g2.seek_curve(21)
+    assert len(curve["axis"]) == 42
+    x = curve["mean_ms"][curve["axis"] == "X"]
+    assert x[0] == 0
+    assert x[1] > g2.settle_ms
+    assert np.all(np.diff(x) > 0)
+    least, mean, most = (curve[name].astype(float) for name in ("min_ms", "mean_ms", "max_ms"))
+    rounding = 1e-12
+    assert np.all(least <= mean + rounding)
+    assert np.all(mean <= most + rounding)
+
+
+def test_the_seek_surface_is_symmetric() -> None:
+    surface = sledsim.Device("g2").seek_surface(11)
+    times = surface["seek_ms"].reshape(11, 11).astype(float)
+    assert times == pytest.approx(times[::-1, :], abs=1e-9)
+    assert times == pytest.approx(times[:, ::-1], abs=1e-9)
+    assert times[5, 5] == times.min()
+    longer = np.maximum(surface["seek_x_ms"].astype(float), surface["seek_y_ms"].astype(float))
+    assert surface["seek_ms"].astype(float) == pytest.approx(longer)
+
+
+def test_every_entry_of_the_catalogue_can_be_made_and_shown() -> None:
+    entries = sledsim.devices()
+    assert {"g1", "g2", "g3", "g1-paper", "g2-paper", "g3-paper", "griffin1999", "hong2006"} <= set(entries)
+    for name, entry in entries.items():
+        assert sledsim.Device(name).capacity_bytes > 0
+        text = str(entry)
+        for key, value in entry.values.items():
+            assert key in text
+            assert value.source in text
+            assert value.kind in {"published", "derived", "assumed"}
+        assert "<table>" in entry._repr_html_()
+
+
+@pytest.mark.parametrize("make", [sledsim.Device, device_entry])
+def test_an_unknown_device_names_the_nearest(make: object) -> None:
+    assert callable(make)
+    with pytest.raises(ScenarioError, match=r"grifin1999.*griffin1999"):
+        make("grifin1999")
+
+
+def test_schedulers_are_listed_with_their_sources() -> None:
+    names = [each["name"] for each in sledsim.schedulers()]
+    assert {"fcfs", "look", "sptf"} <= set(names)
+    for each in sledsim.schedulers():
+        assert each["title"]
+        assert each["description"]
+        assert each["source"]

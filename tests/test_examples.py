@@ -1,0 +1,43 @@
+"""The examples run and show what they say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sledsim
+from conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXAMPLES = ROOT / "examples"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.name)
+def test_scenarios(path: Path) -> None:
+    result = sledsim.run(path)
+    assert result.complete
+    assert result.requests.completed == result.requests.submitted > 0
+
+
+def test_the_closed_example_keeps_its_clients() -> None:
+    result = sledsim.run(EXAMPLES / "closed.toml")
+    assert result.queue.max < 16
+    assert result.scheduler == "asptf"
+
+
+def test_the_replay_example_serves_its_trace() -> None:
+    records = sledsim.open_trace(EXAMPLES / "office.csv").info().records
+    assert sledsim.run(EXAMPLES / "replay.toml").requests.completed == records
+
+
+def test_the_notebook(tmp_path: Path) -> None:
+    command = [sys.executable, str(EXAMPLES / "explore.py"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "Without settling" in done.stdout
+    assert len(list(tmp_path.glob("*.html"))) == 4

@@ -1,0 +1,43 @@
+"""The package as a whole: what it offers, and how little it loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import sledsim
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = {"numpy", "duckdb", "altair", "pydantic", "typer", "rich", "pandas", "polars", "sledsim._core"}
+    assert not loaded_by("import sledsim") & heavy
+
+
+def test_the_command_line_loads_only_what_parsing_takes() -> None:
+    heavy = {"numpy", "duckdb", "altair", "pandas", "polars", "pyarrow", "sledsim.scenario"}
+    assert not loaded_by("import sledsim.cli.app") & heavy
+
+
+@pytest.mark.parametrize("name", sledsim.__all__)
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    value = getattr(sledsim, name)
+    assert name in dir(sledsim)
+    assert isinstance(value, str) or (value.__doc__ or "").strip()
+
+
+def test_a_name_that_is_not_there_says_so() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'simulate'"):
+        sledsim.simulate  # noqa: B018
+
+
+def test_errors_are_one_family() -> None:
+    for error in (sledsim.ScenarioError, sledsim.TraceError, sledsim.RunError):
+        assert issubclass(error, sledsim.SledsimError)

@@ -1,0 +1,122 @@
+"""Pictures: every kind, in every format, small, with titles and units."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import sledsim
+from conftest import SCENARIO
+from sledsim import SledsimError
+from sledsim.plots.distribution import share_up_to
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+#: Bytes of a chart's definition: far below those of a log.
+SMALL = 400_000
+SIGNATURES = {"png": b"\x89PNG", "svg": b"<svg", "html": b"<!DOCTYPE html>", "json": b"{"}
+
+
+@pytest.fixture(scope="module")
+def result() -> sledsim.Result:
+    return sledsim.run(SCENARIO)
+
+
+@pytest.fixture(scope="module")
+def charts(result: sledsim.Result) -> dict[str, Any]:
+    device = sledsim.Device("g2")
+    comparison = sledsim.compare({"one": result, "other": result})
+    return {
+        **{kind: result.plot(kind) for kind in ("response", "wait", "service", "phases", "energy")},
+        **{kind: device.plot(kind) for kind in ("curve", "surface")},
+        "comparison": comparison.plot(),
+        "comparison of energy": comparison.plot("energy.total_j"),
+    }
+
+
+def parts(value: Any, key: str) -> Iterator[Any]:
+    """Yield what stands under a key, wherever in a chart."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if name == key:
+                yield item
+            yield from parts(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from parts(item, key)
+
+
+def test_charts_are_small_and_labelled(charts: dict[str, Any]) -> None:
+    for name, chart in charts.items():
+        definition = chart.to_dict()
+        assert len(json.dumps(definition)) < SMALL, name
+        assert definition["title"]["text"], name
+        axes = [axis for channel in ("x", "y") for axis in parts(definition, channel) if isinstance(axis, dict)]
+        titles = [axis["title"] for axis in axes if axis.get("title")]
+        assert titles, name
+        assert any("(" in title or "Share" in title for title in titles), f"{name}: units in {titles}"
+
+
+@pytest.mark.parametrize("suffix", SIGNATURES)
+def test_one_definition_makes_every_kind_of_file(charts: dict[str, Any], tmp_path: Path, suffix: str) -> None:
+    from sledsim.plots import save
+
+    for name in ("response", "curve", "comparison"):
+        path = tmp_path / f"{name}.{suffix}"
+        save(charts[name], path)
+        content = path.read_bytes()
+        assert content.lstrip().startswith(SIGNATURES[suffix])
+        assert len(content) > 1000
+
+
+def test_results_devices_and_comparisons_save_themselves(result: sledsim.Result, tmp_path: Path) -> None:
+    result.save_plot(tmp_path / "a.svg")
+    sledsim.Device("g2").save_plot(tmp_path / "b.svg", "surface")
+    sledsim.compare([result, result]).save_plot(str(tmp_path / "c.svg"), "energy.total_j")
+    assert len(list(tmp_path.glob("*.svg"))) == 3
+
+
+def test_html_needs_no_network(result: sledsim.Result, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    result.save_plot(path)
+    assert 'src="http' not in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda result: result.plot("pie"), "no plot 'pie' of a result; there are response, wait"),
+        (lambda _: sledsim.Device("g2").plot("pie"), "no plot 'pie' of a device; there are curve, surface"),
+        (
+            lambda result: sledsim.compare([result]).plot("speed"),
+            r"no metric 'speed' to draw; there are response\.mean_ms",
+        ),
+        (lambda result: result.save_plot("a.gif"), r"unknown kind of picture '\.gif'; expected \.html"),
+        (lambda result: result.save_plot("nowhere/a.svg"), "cannot be written"),
+    ],
+)
+def test_what_cannot_be_drawn_says_so(result: sledsim.Result, draw: Any, message: str) -> None:
+    with pytest.raises(SledsimError, match=message):
+        draw(result)
+
+
+def test_shares_end_at_one_and_never_fall() -> None:
+    edges = np.array([1.0, 2.0, 4.0, 8.0])
+    counts = np.array([1, 0, 3], dtype=np.uint64)
+    shares = share_up_to(np.linspace(0.0, 10.0, 101), edges, counts)
+    assert shares[0] == 0
+    assert shares[-1] == 1
+    assert np.all(np.diff(shares) >= 0)
+    assert share_up_to(np.array([2.0, 6.0]), edges, counts).tolist() == [0.25, 0.625]
+
+
+def test_a_picture_of_reads_alone_speaks_of_reads_alone() -> None:
+    chart: Any = sledsim.run(SCENARIO, set=["workload.read_fraction=1", "run.requests=500"]).plot()
+    assert {row["op"] for values in parts(chart.to_dict(), "values") for row in values if isinstance(row, dict)} == {
+        "reads"
+    }

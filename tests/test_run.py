@@ -1,0 +1,218 @@
+"""Runs and their results."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import jsonschema
+import numpy as np
+import pytest
+
+import sledsim
+from conftest import SCENARIO
+from sledsim import RunError, SledsimError, _core
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def result() -> sledsim.Result:
+    return sledsim.run(SCENARIO, log=True)
+
+
+def test_a_run_completes_what_it_submits(result: sledsim.Result) -> None:
+    assert result.complete
+    assert result.requests.submitted == result.requests.completed == 3000
+    assert result.requests.failed == result.requests.in_flight == 0
+    assert 0.5 < result.reads.share < 0.7
+    assert result.reads.share + result.writes.share == pytest.approx(1.0)
+
+
+def test_keys_and_attributes_are_the_same(result: sledsim.Result) -> None:
+    assert result.response.mean_ms == result["response"]["mean_ms"] == result.summary["response"]["mean_ms"]
+    assert "response" in dir(result)
+    assert "mean_ms" in dir(result.response)
+    with pytest.raises(AttributeError, match=r"response\.mean_s; there are count, mean_ms"):
+        result.response.mean_s  # noqa: B018
+    with pytest.raises(KeyError):
+        result["nothing"]
+
+
+def test_parts_add_up(result: sledsim.Result) -> None:
+    whole = result.overhead.mean_ms + result.wait.mean_ms + result.service.mean_ms
+    assert result.response.mean_ms == pytest.approx(whole, rel=1e-9)
+    phases = ("startup", "seek", "turnaround", "servo", "transfer", "bus")
+    assert result.service.mean_ms == pytest.approx(sum(result[phase].mean_ms for phase in phases), rel=1e-9)
+    states = ("startup", "inactive", "seek", "servo", "data", "idle")
+    assert result.energy.total_j == pytest.approx(sum(result.energy[f"{state}_j"] for state in states), rel=1e-9)
+    assert sum(result.state_time.values()) == pytest.approx(result.run.measured_s, rel=1e-9)
+
+
+def keys_without_description(value: Any, schema: dict[str, Any], root: dict[str, Any], path: str = "") -> list[str]:
+    """List the keys of a summary that its schema does not describe."""
+    while "$ref" in schema:
+        schema = {
+            **root["$defs"][schema["$ref"].rpartition("/")[2]],
+            **{k: v for k, v in schema.items() if k != "$ref"},
+        }
+    for variant in schema.get("anyOf", []):
+        if variant.get("type") != "null":
+            return keys_without_description(value, variant, root, path)
+    if not isinstance(value, dict) or path == "scenario":
+        return []
+    missing = []
+    for key, item in value.items():
+        below = f"{path}.{key}" if path else key
+        known = schema.get("properties", {}).get(key)
+        if known is None or not known.get("description"):
+            missing.append(below)
+        else:
+            missing += keys_without_description(item, known, root, below)
+    return missing
+
+
+def test_every_key_of_a_result_is_documented(result: sledsim.Result) -> None:
+    schema = json.loads(_core.result_schema())
+    jsonschema.Draft202012Validator(schema).validate(result.summary)
+    assert keys_without_description(result.summary, schema, schema) == []
+
+
+def test_same_scenario_same_bytes(result: sledsim.Result) -> None:
+    assert sledsim.run(SCENARIO).to_json() == result.to_json()
+    assert sledsim.run(SCENARIO, set=["seed=4"]).to_json() != result.to_json()
+
+
+def test_the_resolved_scenario_runs_to_the_same_bytes(result: sledsim.Result) -> None:
+    again = sledsim.run(result.summary["scenario"])
+    assert again.to_json() == result.to_json()
+    assert sledsim.run(sledsim.Scenario.load(SCENARIO)).to_json() == result.to_json()
+
+
+def test_a_result_prints_as_tables(result: sledsim.Result) -> None:
+    text = str(result)
+    for words in ("g2, sptf", "time (ms)", "response", "  writes", "MB/s", "energy (J)"):
+        assert words in text
+    html = result._repr_html_()
+    assert html.count("<table>") == len(result.table()) == html.count("</table>")
+    assert "g2" in repr(result)
+
+
+@pytest.mark.parametrize("quantity", ["response", "wait", "service"])
+def test_histograms_count_every_request(result: sledsim.Result, quantity: str) -> None:
+    counts = {}
+    for op in ("all", "reads", "writes"):
+        edges_ms, found = result.histogram(quantity, op)
+        assert len(edges_ms) == len(found) + 1
+        assert np.all(np.diff(edges_ms) > 0)
+        counts[op] = int(found.sum())
+    assert counts["all"] == 3000 == counts["reads"] + counts["writes"]
+    assert counts["reads"] == result.reads[quantity].count
+
+
+@pytest.mark.parametrize(("quantity", "op"), [("speed", "all"), ("response", "erases")])
+def test_a_histogram_of_nothing_known_says_so(result: sledsim.Result, quantity: str, op: str) -> None:
+    with pytest.raises(RunError, match="is not one of"):
+        result.histogram(quantity, op)
+
+
+def test_the_log_has_a_row_per_request(result: sledsim.Result) -> None:
+    log = result.log
+    assert {len(column) for column in log.values()} == {3000}
+    response_ms = (log["end_ns"] - log["arrival_ns"]).astype(float) / 1e6  # type: ignore[operator]
+    assert response_ms.mean() == pytest.approx(result.response.mean_ms, rel=1e-9)
+    assert int(log["read"].sum()) == result.reads.response.count
+    assert float(log["energy_j"].sum()) > 0
+
+
+def test_the_log_passes_to_other_libraries(result: sledsim.Result) -> None:
+    [(count, mean_ms)] = result.relation().aggregate("count(*), avg(end_ns - arrival_ns) / 1e6").fetchall()
+    assert count == 3000
+    assert mean_ms == pytest.approx(result.response.mean_ms, rel=1e-9)
+    columns = list(result.log)
+    assert result.polars().columns == columns
+    assert list(result.pandas().columns) == columns
+    assert result.arrow().column_names == columns
+    assert result.polars().height == len(result.pandas()) == result.arrow().num_rows == 3000
+
+
+def test_the_log_can_be_written(result: sledsim.Result, tmp_path: Path) -> None:
+    for suffix in ("parquet", "csv", "json"):
+        path = tmp_path / f"it's a log.{suffix}"
+        result.write_log(path)
+        name = str(path).replace("'", "''")
+        [(count, total)] = duckdb.execute(f"SELECT count(*), sum(seek_ns)::BIGINT FROM '{name}'").fetchall()
+        assert count == 3000
+        assert total == int(result.log["seek_ns"].sum())
+    found = duckdb.execute("SELECT value FROM parquet_kv_metadata(?)", [str(tmp_path / "it's a log.parquet")])
+    scenarios = [value for (value,) in found.fetchall() if value.startswith(b"{")]
+    assert json.loads(scenarios[0]) == result.summary["scenario"]
+
+
+def test_a_log_that_was_not_kept_or_has_no_place_says_so(result: sledsim.Result, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="log=True"):
+        sledsim.run(SCENARIO, set=["run.requests=10"]).log  # noqa: B018
+    with pytest.raises(SledsimError, match=r"unknown kind of file '.xlsx'"):
+        result.write_log(tmp_path / "log.xlsx")
+    with pytest.raises(SledsimError, match="cannot be written"):
+        result.write_log(tmp_path / "nowhere" / "log.csv")
+
+
+def test_a_missing_library_is_named_with_its_extra(result: sledsim.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(SledsimError, match=r"polars.*pip install 'sledsim\[frames\]'"):
+        result.polars()
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(SledsimError, match=r"altair.*pip install 'sledsim\[plots\]'"):
+        result.plot()
+
+
+def test_progress_is_reported() -> None:
+    reports: list[tuple[int, int | None, float, float | None]] = []
+    sledsim.run(SCENARIO, set=["run.requests=2000000"], progress=lambda *report: reports.append(report))
+    assert reports
+    assert all(total == 2_000_000 for _, total, _, _ in reports)
+    assert [report[0] for report in reports] == sorted(report[0] for report in reports)
+
+
+def test_an_error_in_the_progress_function_comes_back() -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        sledsim.run(SCENARIO, set=["run.requests=2000000"], progress=fail)
+
+
+def test_runs_are_compared(result: sledsim.Result) -> None:
+    slower = sledsim.run(SCENARIO, set=["device=g1"])
+    comparison = sledsim.compare({"g2": result, "g1": slower})
+    metrics = {metric["key"]: metric for metric in comparison.metrics()}
+    mean = metrics["response.mean_ms"]
+    assert mean["values"] == [result.response.mean_ms, slower.response.mean_ms]
+    assert mean["ratios"] == [1.0, slower.response.mean_ms / result.response.mean_ms]
+    assert comparison["g1"] is slower
+    assert f"×{mean['ratios'][1]:.3f}" in str(comparison)
+    assert "<table>" in comparison._repr_html_()
+    assert json.loads(comparison.to_json())["runs"][1]["name"] == "g1"
+    with pytest.raises(KeyError, match="there are g2, g1"):
+        comparison["g3"]
+
+
+def test_scenarios_are_run_and_named_when_compared(scenario_file: Path) -> None:
+    titled = {**SCENARIO, "title": "mine"}
+    comparison = sledsim.compare([scenario_file, titled, SCENARIO, SCENARIO], set=iter(["run.requests=100"]))
+    assert list(comparison.results) == ["small", "mine", "g2, sptf", "g2, sptf (2)"]
+    assert {each.requests.completed for each in comparison.results.values()} == {100}
+    with pytest.raises(SledsimError, match="nothing to compare"):
+        sledsim.compare([])
+
+
+def test_reads_alone_leave_writes_out() -> None:
+    result = sledsim.run(SCENARIO, set=["workload.read_fraction=1", "run.requests=500"])
+    assert result.writes is None
+    assert "writes" not in str(result)
+    assert "writes" not in sledsim.compare([result]).to_json().partition("metrics")[2]

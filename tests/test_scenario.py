@@ -1,0 +1,127 @@
+"""Scenarios: every way to write one, and what becomes of them."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+import yaml
+
+import sledsim
+from conftest import ROOT, SCENARIO, TOML
+from sledsim import Scenario, ScenarioError
+from sledsim.scenario import resolve
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sledsim.scenario import ScenarioLike
+
+
+def test_the_classes_are_what_the_schema_gives() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "generate_scenario.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_every_notation_means_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = resolve(SCENARIO).values
+    as_yaml, as_json = yaml.safe_dump(SCENARIO), json.dumps(SCENARIO)
+    sources: list[ScenarioLike] = [
+        TOML,
+        as_yaml,
+        as_json,
+        write(tmp_path, "a.toml", TOML),
+        str(write(tmp_path, "a.yaml", as_yaml)),
+        write(tmp_path, "a.json", as_json),
+        write(tmp_path, "toml-without-suffix", TOML),
+        write(tmp_path, "yaml-without-suffix", as_yaml),
+        Scenario(**SCENARIO),
+        Scenario.load(SCENARIO),
+    ]
+    for source in sources:
+        assert resolve(source).values == wanted, source
+    for text in (TOML, as_yaml, as_json):
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        assert resolve("-").values == wanted
+
+
+def test_a_loaded_scenario_has_every_key_and_is_typed() -> None:
+    scenario = Scenario.load(SCENARIO)
+    assert scenario.seed == 3
+    assert scenario.run is not None
+    assert scenario.run.requests == 3000
+    assert scenario.to_dict()["system"]["device"]["bit_nm"] == 40.0
+    assert json.loads(scenario.to_json()) == scenario.to_dict()
+
+
+def test_what_is_resolved_suits_the_schema_and_resolves_to_itself() -> None:
+    from sledsim import _core
+
+    once = resolve(SCENARIO).values
+    jsonschema.Draft202012Validator(json.loads(_core.schema())).validate(once)
+    jsonschema.Draft202012Validator(json.loads(_core.schema())).validate(SCENARIO)
+    assert resolve(once).values == once
+    assert Scenario(**SCENARIO).resolve() == once
+
+
+@pytest.mark.parametrize(
+    ("sets", "path", "value"),
+    [
+        (["device.settle_constants=0"], ("system", "device", "settle_constants"), 0.0),
+        (["system.device.name=g3"], ("system", "device", "bit_nm"), 30.0),
+        (["device=g1"], ("system", "device", "name"), "g1"),
+        (["scheduler=look"], ("system", "scheduler", "name"), "look"),
+        ({"run.requests": 10}, ("run", "requests"), 10),
+        ({"workload.arrival": {"kind": "constant", "rate_per_s": 5.0}}, ("workload", "arrival", "kind"), "constant"),
+        (["device.overhead_ms=200 us"], ("system", "device", "overhead_ms"), 0.2),
+    ],
+)
+def test_values_can_be_replaced(sets: Any, path: tuple[str, ...], value: object) -> None:
+    found: Any = resolve(TOML, sets).values
+    for key in path:
+        found = found[key]
+    assert found == value
+
+
+def test_relative_paths_start_at_the_scenario(tmp_path: Path, trace_file: Path) -> None:
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    scenario = write(folder, "replay.toml", 'workload.path = "../small.csv"\nsystem.device = "g2"\n')
+    assert sledsim.run(scenario).requests.completed == 50
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"seeed": 1}, "seeed"),
+        ({"run": {"requests": "many"}}, "run.requests"),
+        ({"run": {"requests": [1]}}, "run.requests"),
+    ],
+)
+def test_typed_classes_refuse_wrong_keys_and_types(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        Scenario(**{**SCENARIO, **keys})
+
+
+def test_what_json_does_not_know_is_an_error() -> None:
+    with pytest.raises(ScenarioError, match="has no place in a scenario"):
+        resolve({**SCENARIO, "title": object()})
+
+
+def test_values_of_notebooks_are_taken() -> None:
+    import numpy as np
+
+    resolved = resolve({**SCENARIO, "run": {"requests": np.int64(7)}}).values
+    assert resolved["run"]["requests"] == 7
