@@ -21,7 +21,7 @@ GENERATIONS = ["g1", "g2", "g3"]
 RANDOM = {
     "read_fraction": 0.67,
     "arrival": {"kind": "poisson", "rate_per_s": 500.0},
-    "size": {"kind": "fixed", "value": 4096},
+    "size_bytes": {"kind": "fixed", "value": 4096},
     "location": {"kind": "uniform"},
 }
 
