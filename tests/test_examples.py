@@ -41,3 +41,11 @@ def test_the_notebook(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Without settling" in done.stdout
     assert len(list(tmp_path.glob("*.html"))) == 4
+
+
+def test_the_generations_are_compared(trace_file: Path) -> None:
+    command = [sys.executable, str(EXAMPLES / "generations.py")]
+    for arguments in ([], ["--trace", str(trace_file)]):
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines()[0].split() == ["g1", "g2", "ratio", "g3", "ratio"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import subprocess
 import sys
 
@@ -36,6 +38,13 @@ def test_every_public_name_is_there_and_documented(name: str) -> None:
 def test_a_name_that_is_not_there_says_so() -> None:
     with pytest.raises(AttributeError, match="no attribute 'simulate'"):
         sledsim.simulate  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["sledsim", "sledsim._run", "sledsim.comparison", "sledsim.scenario"])
+def test_the_examples_in_docstrings_are_true(name: str) -> None:
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted > 0
+    assert found.failed == 0
 
 
 def test_errors_are_one_family() -> None:

@@ -117,6 +117,16 @@ def test_shares_end_at_one_and_never_fall() -> None:
 
 def test_a_picture_of_reads_alone_speaks_of_reads_alone() -> None:
     chart: Any = sledsim.run(SCENARIO, set=["workload.read_fraction=1", "run.requests=500"]).plot()
-    assert {row["op"] for values in parts(chart.to_dict(), "values") for row in values if isinstance(row, dict)} == {
-        "reads"
-    }
+    rows = [row for data in chart.to_dict()["datasets"].values() for row in data]
+    assert {row["op"] for row in rows} == {"reads"}
+
+
+def test_a_run_that_measured_nothing_can_be_shown_all_the_same() -> None:
+    result = sledsim.run(SCENARIO, set=["run.time_s=1e-9"])
+    assert result.requests.measured == 0
+    assert result.response is None
+    assert "–" in str(result)
+    assert "<table>" in result._repr_html_()
+    for kind in ("response", "phases", "energy"):
+        assert result.plot(kind).to_dict()["title"]
+    assert str(sledsim.compare([result, result]))

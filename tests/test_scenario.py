@@ -15,7 +15,15 @@ import yaml
 import sledsim
 from conftest import ROOT, SCENARIO, TOML
 from sledsim import Scenario, ScenarioError
-from sledsim.scenario import resolve
+from sledsim.scenario import (
+    DriveSystem,
+    MemsDevice,
+    PoissonArrival,
+    Run,
+    SptfScheduler,
+    SyntheticWorkload,
+    resolve,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,6 +126,16 @@ def test_typed_classes_refuse_wrong_keys_and_types(keys: dict[str, Any], message
 def test_what_json_does_not_know_is_an_error() -> None:
     with pytest.raises(ScenarioError, match="has no place in a scenario"):
         resolve({**SCENARIO, "title": object()})
+
+
+def test_typed_classes_say_the_same_as_dictionaries() -> None:
+    typed = Scenario(
+        seed=3,
+        workload=SyntheticWorkload(read_fraction=0.6, arrival=PoissonArrival(rate_per_s=600.0)),
+        system=DriveSystem(device=MemsDevice(name="g2", overhead_ms="200 us"), scheduler=SptfScheduler()),
+        run=Run(requests=3000),
+    )
+    assert typed.resolve() == resolve(SCENARIO).values
 
 
 def test_values_of_notebooks_are_taken() -> None:

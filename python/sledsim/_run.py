@@ -58,9 +58,13 @@ def run(
 
     Examples
     --------
-    >>> result = run({"system": {"device": "g2"}, "run": {"requests": 1000}})
+    >>> arrival = {"kind": "poisson", "rate_per_s": 500.0}
+    >>> scenario = {"workload": {"arrival": arrival}, "system": {"device": "g2"}}
+    >>> result = run(scenario, set={"run.requests": 1000, "scheduler": "sptf"})
     >>> result.requests.completed
     1000
+    >>> result.response.mean_ms > result.service.mean_ms
+    True
     """
     return run_resolved(resolve(scenario, set), log=log, progress=progress)
 

@@ -126,9 +126,11 @@ def compare(
 
     Examples
     --------
-    >>> scenario = {"run": {"requests": 1000}}
-    >>> print(len(compare({name: {**scenario, "system": {"device": name}} for name in ("g1", "g3")})))
-    2
+    >>> workload = {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}
+    >>> runs = {name: {"workload": workload, "system": {"device": name}} for name in ("g1", "g3")}
+    >>> comparison = compare(runs, set={"run.requests": 1000})
+    >>> comparison["g3"].response.mean_ms < comparison["g1"].response.mean_ms
+    True
     """
     named: Iterable[tuple[str | None, Result | ScenarioLike]]
     named = runs.items() if isinstance(runs, Mapping) else ((None, each) for each in runs)

@@ -113,5 +113,5 @@ def write_columns(
         connection.register("columns", dict(columns))
         try:
             connection.execute(f"COPY (SELECT * FROM columns) TO {quoted(str(path))} ({options})")
-        except duckdb.IOException as error:
+        except duckdb.Error as error:
             raise SledsimError(f"{path}: cannot be written: {error}") from None

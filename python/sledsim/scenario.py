@@ -30,7 +30,11 @@ class Scenario(ScenarioModel):
 
     Examples
     --------
-    >>> scenario = Scenario(workload=Synthetic(read_fraction=1.0), system=Drive(device="g2"))
+    >>> scenario = Scenario(
+    ...     workload=SyntheticWorkload(arrival=PoissonArrival(rate_per_s=500.0), read_fraction=0.67),
+    ...     system=DriveSystem(device="g2", scheduler=AsptfScheduler(weight=0.01)),
+    ...     run=Run(requests=10_000),
+    ... )
     >>> scenario.resolve()["system"]["device"]["bit_nm"]
     40.0
     """
