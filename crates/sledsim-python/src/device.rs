@@ -201,7 +201,7 @@ impl Device {
 
     fn check_travel<'a>(&self, places_um: impl Iterator<Item = &'a f64>, range_um: f64) -> PyResult<()> {
         for place in places_um {
-            if !(place.abs() <= range_um / 2.0) {
+            if place.is_nan() || place.abs() > range_um / 2.0 {
                 let half = range_um / 2.0;
                 return Err(errors::run(format!("{place} um is outside the travel: from -{half} to {half} um")));
             }

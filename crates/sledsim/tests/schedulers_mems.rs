@@ -9,7 +9,7 @@ use sledsim::time::Time;
 
 fn device(seek_model: SeekModel, spring_factor: f64, settle_constants: f64, idle: &str) -> MemsDevice {
     let parameters: MemsParameters = serde_json::from_value(json!({
-        "x_range_um": 100.0, "y_range_um": 100.0, "bit_nm": 40.0, "tips": 6400, "active_tips": 1280,
+        "name": "g2", "x_range_um": 100.0, "y_range_um": 100.0, "bit_nm": 40.0, "tips": 6400, "active_tips": 1280,
         "block_bytes": 512, "tip_sector_bytes": 8, "encoded_bits_per_byte": 10, "servo_bits": 10,
         "bidirectional": true, "acceleration_x_m_s2": 803.6, "acceleration_y_m_s2": 803.6,
         "spring_factor": spring_factor, "resonance_hz": 739.0, "settle_constants": settle_constants,
