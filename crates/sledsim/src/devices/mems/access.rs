@@ -24,7 +24,7 @@ pub struct MemsDevice {
     startup_ns: u64,
     sweeps: bool,
     inactive_after_ns: Option<u64>,
-    /// When the bus has carried everything read so far.
+    /// When the bus has carried everything so far.
     bus_free: Time,
     sled: Sled,
     /// Everything up to the end of the last service.
@@ -46,7 +46,6 @@ struct LastService {
     end: Time,
     /// Tips of its last pass.
     tips: u32,
-    phases: Phases,
     books: Books,
 }
 
@@ -55,11 +54,9 @@ pub(super) struct Passes {
     pub(super) start: Time,
     /// End of the last pass.
     pub(super) at: Time,
-    /// When everything read so far has crossed the bus.
+    /// When everything so far has crossed the bus.
     pub(super) bus_done: Time,
     pub(super) phases: Phases,
-    /// When the blocks to be written so far have crossed the bus.
-    written: Time,
     tips: u32,
     positioned: bool,
     books: Books,
@@ -215,16 +212,15 @@ impl MemsDevice {
             at: awake,
             bus_done: self.bus_free.max(awake),
             phases: Phases { startup_ns, ..Phases::default() },
-            written: awake,
             tips: 0,
             positioned: false,
             books,
         }
     }
 
-    /// Moves to a row and passes over it, reading and writing so many blocks.
+    /// Moves to a row and passes over `blocks` of it; so many of them are read and so many written, one perhaps both.
     #[inline]
-    pub(super) fn pass(&mut self, run: &mut Passes, cylinder: u32, row: u32, reads: u32, writes: u32) {
+    pub(super) fn pass(&mut self, run: &mut Passes, cylinder: u32, row: u32, blocks: u32, reads: u32, writes: u32) {
         let approach = self.approach(&self.sled, cylinder, row);
         let seek_ns = approach.seek_ns;
         if run.positioned {
@@ -240,13 +236,13 @@ impl MemsDevice {
         run.books.book(State::Seek, seek_ns, 0);
         run.at += seek_ns;
         if writes > 0 {
-            run.written += u64::from(writes) * self.bus_ns_per_block;
-            let wait_ns = run.written.saturating_since(run.at);
+            run.bus_done += u64::from(writes) * self.bus_ns_per_block;
+            let wait_ns = run.bus_done.saturating_since(run.at);
             run.phases.bus_ns += wait_ns;
             run.books.book(State::Idle, wait_ns, 0);
             run.at += wait_ns;
         }
-        let tips = (reads + writes) * self.geometry.tips_per_block;
+        let tips = blocks * self.geometry.tips_per_block;
         run.tips = tips;
         run.books.book(State::Servo, self.servo_ns, tips);
         run.books.book(State::Data, self.transfer_ns, tips);
@@ -267,31 +263,9 @@ impl MemsDevice {
         run.phases.bus_ns += bus_ns;
         self.bus_free = run.bus_done;
         self.books.add(&run.books);
-        self.last = LastService { start: run.start, end: run.at, tips: run.tips, phases: run.phases, books: run.books };
+        self.last = LastService { start: run.start, end: run.at, tips: run.tips, books: run.books };
         let energy_j = run.books.total_j(&self.power);
         Service { start: run.start, end: run.at + bus_ns, free: run.at, phases: run.phases, energy_j }
-    }
-
-    /// The part of the last service that lies before `now`, by state: start-up, seek, then passes with what lies
-    /// between them in proportion, then the bus.
-    fn last_until(&self, now: Time) -> Books {
-        let LastService { start, phases, books, .. } = &self.last;
-        let passed_ns = now.saturating_since(*start);
-        let mut part = Books::default();
-        let startup_ns = passed_ns.min(phases.startup_ns);
-        part.book(State::Startup, startup_ns, 0);
-        if phases.startup_ns > 0 {
-            part.count_startup();
-        }
-        let seek_ns = (passed_ns - startup_ns).min(phases.seek_ns);
-        part.book(State::Seek, seek_ns, 0);
-        let left_ns = passed_ns - startup_ns - seek_ns;
-        if left_ns > 0 {
-            let mut access = *books;
-            access.remove(&part);
-            part.add(&access.first_part(left_ns, access.total_ns()));
-        }
-        part
     }
 }
 
@@ -352,7 +326,7 @@ impl Device for MemsDevice {
         loop {
             let blocks = left.min(self.geometry.blocks_per_row - place.slot);
             let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
-            self.pass(&mut run, place.cylinder, place.row, reads, writes);
+            self.pass(&mut run, place.cylinder, place.row, blocks, reads, writes);
             left -= blocks;
             if left == 0 {
                 break;
@@ -379,7 +353,7 @@ impl Device for MemsDevice {
         let mut books = self.books;
         if now < self.last.end {
             books.remove(&self.last.books);
-            books.add(&self.last_until(now));
+            books.add(&self.last.books.first_part(now.saturating_since(self.last.start)));
         } else {
             books.add(&self.idle_books(now));
         }

@@ -73,28 +73,21 @@ impl Books {
         self.startups -= other.startups;
     }
 
-    /// The first `numerator / denominator` of these books: what has passed of a service when time stands inside it.
+    /// What is in these books of a service once `passed_ns` of it have passed: state by state in the order a service of
+    /// one pass goes through them. Of a longer service the seeks between passes come too early; every state only grows.
     #[must_use]
-    pub fn first_part(&self, numerator: u64, denominator: u64) -> Self {
-        let mut part = *self;
-        let mut left = numerator;
-        for state in 0..STATES.len() {
-            let share = u128::from(self.time_ns[state]) * u128::from(numerator) / u128::from(denominator.max(1));
-            part.time_ns[state] = (share as u64).min(left);
-            left -= part.time_ns[state];
-            part.tip_ns[state] = self.tip_ns[state] * u128::from(numerator) / u128::from(denominator.max(1));
-        }
-        // Rounding down left a few nanoseconds: they go where most of the time is.
-        if let Some(most) = (0..STATES.len()).max_by_key(|&state| self.time_ns[state]) {
-            part.time_ns[most] += left;
+    pub fn first_part(&self, passed_ns: u64) -> Self {
+        const ORDER: [State; STATES.len()] =
+            [State::Inactive, State::Startup, State::Seek, State::Idle, State::Servo, State::Data];
+        let mut part = Self { startups: self.startups, ..Self::default() };
+        let mut left_ns = passed_ns;
+        for state in ORDER.map(|state| state as usize) {
+            let (whole_ns, part_ns) = (self.time_ns[state], self.time_ns[state].min(left_ns));
+            part.time_ns[state] = part_ns;
+            part.tip_ns[state] = self.tip_ns[state] * u128::from(part_ns) / u128::from(whole_ns.max(1));
+            left_ns -= part_ns;
         }
         part
-    }
-
-    /// Nanoseconds over all states.
-    #[must_use]
-    pub fn total_ns(&self) -> u64 {
-        self.time_ns.iter().sum()
     }
 
     /// Time and joules by state.
