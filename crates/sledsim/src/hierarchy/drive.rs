@@ -134,7 +134,7 @@ impl Drive {
         let mut free = now;
         let mut freed_by_completion = false;
         for (&request, service) in batch.iter().zip(&services) {
-            if service.free >= free {
+            if service.free > free {
                 free = service.free;
                 freed_by_completion = false;
             }
@@ -164,6 +164,15 @@ impl Drive {
         self.window.busy_until = Some(free);
         if !freed_by_completion {
             context.timer(free, FREE);
+        }
+    }
+
+    /// Gives the mechanism back if its service is over. Of several timers at the end of a service the first may have begun
+    /// the next one.
+    #[inline]
+    fn release(&mut self, now: Time) {
+        if self.window.busy_until <= Some(now) {
+            self.mechanism_busy = false;
         }
     }
 
@@ -219,18 +228,15 @@ impl Component for Drive {
     fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
         match tag {
             READY => self.ready_timer = false,
-            FREE => self.mechanism_busy = false,
+            FREE => self.release(context.now()),
             index => {
-                let slot = usize::try_from(index).ok().and_then(|index| self.serving.get_mut(index));
-                if let Some(completion) = slot.as_ref().and_then(|slot| slot.as_ref()) {
-                    if self.window.busy_until <= Some(completion.service.end) {
-                        self.mechanism_busy = false;
+                if let Some(slot) = usize::try_from(index).ok().and_then(|index| self.serving.get_mut(index)) {
+                    if let Some(completion) = slot {
+                        context.complete(completion);
                     }
-                    context.complete(completion);
-                }
-                if let Some(slot) = slot {
                     *slot = None;
                 }
+                self.release(context.now());
             }
         }
         self.dispatch(context);
@@ -251,12 +257,14 @@ impl Component for Drive {
     fn measured(&self, now: Time) -> Measured {
         let window = &self.window;
         let waiting = self.scheduler.len() as u128 * u128::from(now - window.queue_changed);
+        // The queue is watched at dispatches; since the last one it has only grown.
+        let grown = self.scheduler.len() + self.incoming.iter().filter(|&&(ready, _)| ready <= now).count();
         let unseen: u64 = self.incoming.iter().map(|&(ready, _)| now.saturating_since(ready.max(window.start))).sum();
         Measured {
             mechanisms: 1,
             busy_ns: window.busy_ns - self.busy_after(now),
             queue_ns: window.queue_ns + waiting + u128::from(unseen),
-            queue_max: window.queue_max,
+            queue_max: window.queue_max.max(grown as u64),
             ledger: &self.device.ledger(now) - &window.ledger_at_start,
         }
     }

@@ -1,7 +1,7 @@
 //! Serving requests: pass by pass over the rows they cover.
 
 use crate::devices::mems::batch;
-use crate::devices::mems::energy::{first_part, Books, Power};
+use crate::devices::mems::energy::{Books, Power};
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::parameters::{Idle, MemsParameters, Timeout};
 use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
@@ -24,7 +24,7 @@ pub struct MemsDevice {
     startup_ns: u64,
     sweeps: bool,
     inactive_after_ns: Option<u64>,
-    /// When the bus has carried everything read so far.
+    /// When the bus has carried everything so far.
     bus_free: Time,
     sled: Sled,
     /// Everything up to the end of the last service.
@@ -46,7 +46,6 @@ struct LastService {
     end: Time,
     /// Tips of its last pass.
     tips: u32,
-    phases: Phases,
     books: Books,
 }
 
@@ -55,11 +54,9 @@ pub(super) struct Passes {
     pub(super) start: Time,
     /// End of the last pass.
     pub(super) at: Time,
-    /// When everything read so far has crossed the bus.
+    /// When everything so far has crossed the bus.
     pub(super) bus_done: Time,
     pub(super) phases: Phases,
-    /// When the blocks to be written so far have crossed the bus.
-    written: Time,
     tips: u32,
     positioned: bool,
     books: Books,
@@ -220,16 +217,15 @@ impl MemsDevice {
             at: awake,
             bus_done: self.bus_free.max(awake),
             phases: Phases { startup_ns, ..Phases::default() },
-            written: awake,
             tips: 0,
             positioned: false,
             books,
         }
     }
 
-    /// Moves to a row and passes over it, reading and writing so many blocks.
+    /// Moves to a row and passes over `blocks` of it; so many of them are read and so many written, one perhaps both.
     #[inline]
-    pub(super) fn pass(&mut self, run: &mut Passes, cylinder: u32, row: u32, reads: u32, writes: u32) {
+    pub(super) fn pass(&mut self, run: &mut Passes, cylinder: u32, row: u32, blocks: u32, reads: u32, writes: u32) {
         let approach = self.approach(&self.sled, cylinder, row);
         let seek_ns = approach.seek_ns;
         if run.positioned {
@@ -245,13 +241,13 @@ impl MemsDevice {
         run.books.seek_ns += seek_ns;
         run.at += seek_ns;
         if writes > 0 {
-            run.written += u64::from(writes) * self.bus_ns_per_block;
-            let wait_ns = run.written.saturating_since(run.at);
+            run.bus_done += u64::from(writes) * self.bus_ns_per_block;
+            let wait_ns = run.bus_done.saturating_since(run.at);
             run.phases.bus_ns += wait_ns;
             run.books.idle_ns += wait_ns;
             run.at += wait_ns;
         }
-        let tips = (reads + writes) * self.geometry.tips_per_block;
+        let tips = blocks * self.geometry.tips_per_block;
         run.tips = tips;
         run.books.passes += 1;
         run.books.tip_passes += u64::from(tips);
@@ -272,25 +268,9 @@ impl MemsDevice {
         run.phases.bus_ns += bus_ns;
         self.bus_free = run.bus_done;
         self.books.add(&run.books);
-        self.last = LastService { start: run.start, end: run.at, tips: run.tips, phases: run.phases, books: run.books };
+        self.last = LastService { start: run.start, end: run.at, tips: run.tips, books: run.books };
         let energy_j = run.books.service_j(&self.power);
         Service { start: run.start, end: run.at + bus_ns, free: run.at, phases: run.phases, energy_j }
-    }
-
-    /// The part of the last service that lies before `now`: start-up, seek, then passes with what lies between them in
-    /// proportion.
-    fn last_until(&self, now: Time) -> EnergyLedger {
-        let LastService { start, phases, books, .. } = &self.last;
-        let passed_ns = now.saturating_since(*start);
-        let startup_ns = passed_ns.min(phases.startup_ns);
-        let seek_ns = (passed_ns - startup_ns).min(phases.seek_ns);
-        let begun = Books { startup_ns, seek_ns, startups: books.startups, ..Books::default() };
-        let mut part = begun.ledger(&self.power);
-        let before_access = Books { startup_ns: phases.startup_ns, seek_ns: phases.seek_ns, ..Books::default() };
-        let mut access = *books;
-        access.remove(&Books { startups: books.startups, ..before_access });
-        part += &first_part(&access.ledger(&self.power), passed_ns - startup_ns - seek_ns);
-        part
     }
 }
 
@@ -351,7 +331,7 @@ impl Device for MemsDevice {
         loop {
             let blocks = left.min(self.geometry.blocks_per_row - place.slot);
             let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
-            self.pass(&mut run, place.cylinder, place.row, reads, writes);
+            self.pass(&mut run, place.cylinder, place.row, blocks, reads, writes);
             left -= blocks;
             if left == 0 {
                 break;
@@ -376,14 +356,14 @@ impl Device for MemsDevice {
 
     fn ledger(&self, now: Time) -> EnergyLedger {
         let mut books = self.books;
-        if now < self.last.end {
+        let tally = if now < self.last.end {
             books.remove(&self.last.books);
-            let mut ledger = books.ledger(&self.power);
-            ledger += &self.last_until(now);
-            ledger
+            let passed_ns = now.saturating_since(self.last.start);
+            books.tally(&self.power).plus(&self.last.books.tally(&self.power).first_part(passed_ns))
         } else {
             books.add(&self.idle_books(now));
-            books.ledger(&self.power)
-        }
+            books.tally(&self.power)
+        };
+        tally.ledger(&self.power)
     }
 }

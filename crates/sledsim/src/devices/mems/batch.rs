@@ -103,9 +103,10 @@ fn pass(
     requests: &[Request],
     members: &mut [Member],
 ) {
-    let writes = together.iter().filter(|wanting| wanting.iter().any(|&i| requests[i].op == Op::Write)).count() as u32;
-    let reads = together.len() as u32 - writes;
-    device.pass(run, stop.cylinder, stop.row, reads, writes);
+    let wanted_for =
+        |op: Op| together.iter().filter(|wanting| wanting.iter().any(|&i| requests[i].op == op)).count() as u32;
+    let (reads, writes) = (wanted_for(Op::Read), wanted_for(Op::Write));
+    device.pass(run, stop.cylinder, stop.row, together.len() as u32, reads, writes);
     let mut served: Vec<usize> = together.iter().flat_map(|wanting| wanting.iter().copied()).collect();
     served.sort_unstable();
     served.dedup();

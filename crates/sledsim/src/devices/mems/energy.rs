@@ -84,27 +84,16 @@ impl Books {
         self.startups -= other.startups;
     }
 
-    /// Time by state, in the order of [`State`].
+    /// The same by state.
     #[must_use]
-    pub fn time_ns(&self, power: &Power) -> [u64; STATES.len()] {
+    pub fn tally(&self, power: &Power) -> Tally {
         let (servo_ns, data_ns) = (self.passes * power.servo_ns, self.passes * power.transfer_ns);
-        [self.inactive_ns, self.startup_ns, self.seek_ns, servo_ns, data_ns, self.idle_ns]
-    }
-
-    /// Time and joules by state.
-    #[must_use]
-    pub fn ledger(&self, power: &Power) -> EnergyLedger {
-        let time_ns = self.time_ns(power);
-        let base_w = [power.inactive_w, power.startup_w, power.sled_w, power.sled_w, power.sled_w, power.sled_w];
-        let mut energy_j = [0.0; STATES.len()];
-        for (state, base_w) in base_w.into_iter().enumerate() {
-            energy_j[state] = time_ns[state] as f64 * 1e-9 * base_w;
+        let tip_ns = |pass_ns: u64| u128::from(self.tip_passes) * u128::from(pass_ns);
+        Tally {
+            time_ns: [self.inactive_ns, self.startup_ns, self.seek_ns, servo_ns, data_ns, self.idle_ns],
+            tip_ns: [0, 0, 0, tip_ns(power.servo_ns), tip_ns(power.transfer_ns), self.idle_tip_ns],
+            startups: self.startups,
         }
-        let tip_j = |tip_ns: f64| tip_ns * 1e-9 * power.tip_w;
-        energy_j[State::Servo as usize] += tip_j(self.tip_passes as f64 * power.servo_ns as f64);
-        energy_j[State::Data as usize] += tip_j(self.tip_passes as f64 * power.transfer_ns as f64);
-        energy_j[State::Idle as usize] += tip_j(self.idle_tip_ns as f64) * power.idle_duty;
-        EnergyLedger { time_ns, energy_j, startups: self.startups }
     }
 
     /// Joules of one service: as the ledger's total, in fewer steps.
@@ -118,20 +107,53 @@ impl Books {
     }
 }
 
-/// The first `part_ns` of what `ledger` accounts for, every state in proportion: what has passed of a service when time
-/// stands inside it.
-#[must_use]
-pub fn first_part(ledger: &EnergyLedger, part_ns: u64) -> EnergyLedger {
-    let whole_ns = ledger.total_ns().max(1);
-    let mut part = EnergyLedger { startups: ledger.startups, ..EnergyLedger::default() };
-    for state in 0..STATES.len() {
-        let share = u128::from(ledger.time_ns[state]) * u128::from(part_ns) / u128::from(whole_ns);
-        part.time_ns[state] = share as u64;
-        part.energy_j[state] = ledger.energy_j[state] * (part_ns as f64 / whole_ns as f64);
+/// Books by state, in the order of [`State`]: nanoseconds, and tips times nanoseconds where tips draw power.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    time_ns: [u64; STATES.len()],
+    tip_ns: [u128; STATES.len()],
+    startups: u64,
+}
+
+impl Tally {
+    /// Adds another tally to this one.
+    #[must_use]
+    pub fn plus(mut self, other: &Self) -> Self {
+        for state in 0..STATES.len() {
+            self.time_ns[state] += other.time_ns[state];
+            self.tip_ns[state] += other.tip_ns[state];
+        }
+        self.startups += other.startups;
+        self
     }
-    // Rounding down left a few nanoseconds: they go where most of the time is.
-    if let Some(most) = (0..STATES.len()).max_by_key(|&state| ledger.time_ns[state]) {
-        part.time_ns[most] += part_ns - part.total_ns();
+
+    /// What is in this tally of a service once `passed_ns` of it have passed: state by state in the order a service of one
+    /// pass goes through them. Of a longer service the seeks between passes come too early; every state only grows.
+    #[must_use]
+    pub fn first_part(&self, passed_ns: u64) -> Self {
+        const ORDER: [State; STATES.len()] =
+            [State::Inactive, State::Startup, State::Seek, State::Idle, State::Servo, State::Data];
+        let mut part = Self { startups: self.startups, ..Self::default() };
+        let mut left_ns = passed_ns;
+        for state in ORDER.map(|state| state as usize) {
+            let (whole_ns, part_ns) = (self.time_ns[state], self.time_ns[state].min(left_ns));
+            part.time_ns[state] = part_ns;
+            part.tip_ns[state] = self.tip_ns[state] * u128::from(part_ns) / u128::from(whole_ns.max(1));
+            left_ns -= part_ns;
+        }
+        part
     }
-    part
+
+    /// Time and joules by state.
+    #[must_use]
+    pub fn ledger(&self, power: &Power) -> EnergyLedger {
+        let base_w = [power.inactive_w, power.startup_w, power.sled_w, power.sled_w, power.sled_w, power.sled_w];
+        let mut ledger = EnergyLedger { time_ns: self.time_ns, startups: self.startups, ..EnergyLedger::default() };
+        for (state, base_w) in base_w.into_iter().enumerate() {
+            let duty = if state == State::Idle as usize { power.idle_duty } else { 1.0 };
+            let tips_j = self.tip_ns[state] as f64 * 1e-9 * power.tip_w * duty;
+            ledger.energy_j[state] = self.time_ns[state] as f64 * 1e-9 * base_w + tips_j;
+        }
+        ledger
+    }
 }

@@ -1,0 +1,69 @@
+//! The catalogue as the tests find it, and scenarios from documents.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{json, Value};
+use sledsim::devices::mems::MemsParameters;
+use sledsim::scenario::{self, Catalog, DeviceSpec, Notation, RunOutput, Scenario, SystemSpec};
+
+/// The folder of the catalogue.
+pub fn catalog_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/sledsim/catalog")
+}
+
+/// The catalogue.
+pub fn catalog() -> Catalog {
+    Catalog::new(vec![catalog_folder()])
+}
+
+/// Names of the devices in the catalogue, read from its folder so that new ones are tested too.
+pub fn device_names() -> Vec<String> {
+    let files = std::fs::read_dir(catalog_folder().join("devices")).expect("the catalogue has devices");
+    let paths = files.map(|file| file.expect("a readable folder").path());
+    let mut names: Vec<String> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert!(names.len() >= 8, "{names:?}");
+    names
+}
+
+/// Completes a document.
+pub fn resolve(document: &Value) -> Result<Scenario, String> {
+    resolve_in(document, Path::new("."))
+}
+
+/// Completes a document whose files are relative to `base`.
+pub fn resolve_in(document: &Value, base: &Path) -> Result<Scenario, String> {
+    scenario::resolve(&document.to_string(), Notation::Json, "test", &[], &catalog(), base)
+        .map_err(|error| error.to_string())
+}
+
+/// A document that must be right.
+pub fn resolved(document: &Value) -> Scenario {
+    resolve(document).unwrap_or_else(|error| panic!("{error}\n{document:#}"))
+}
+
+/// Parameters of a device of the catalogue.
+pub fn parameters(name: &str) -> MemsParameters {
+    let scenario = resolved(&json!({"workload": poisson(1.0), "system": {"device": name}}));
+    let SystemSpec::Drive(drive) = scenario.system;
+    let DeviceSpec::Mems(parameters) = drive.device;
+    parameters
+}
+
+/// A workload of random 4 KB requests, two thirds of them reads.
+pub fn poisson(rate_per_s: f64) -> Value {
+    json!({"arrival": {"kind": "poisson", "rate_per_s": rate_per_s}, "read_fraction": 0.67})
+}
+
+/// Runs a scenario with a log of its requests.
+pub fn run(scenario: &Scenario) -> RunOutput {
+    try_run(scenario).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs a scenario with a log of its requests; its error as text.
+pub fn try_run(scenario: &Scenario) -> Result<RunOutput, String> {
+    scenario::run(scenario, Vec::new(), true, &mut |_| true).map_err(|error| error.to_string())
+}
