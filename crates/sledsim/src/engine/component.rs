@@ -40,6 +40,20 @@ pub trait Component: Send {
     /// Hears a timer it set.
     fn timer(&mut self, tag: u64, context: &mut Context<'_>);
 
+    /// Whether it serves requests strictly in order of arrival, so that [`Component::serve_in_order`] can stand for
+    /// submitting them one by one.
+    fn in_order(&self) -> bool {
+        false
+    }
+
+    /// Serves a request ahead of time: the outcome that submitting it at its arrival would have. To be called in order of
+    /// arrival, on a component that has not been submitted to, and only if it is [`Component::in_order`].
+    fn serve_in_order(&mut self, request: &Request) -> Completion {
+        let now = request.arrival;
+        let service = Service { start: now, end: now, free: now, ..Service::default() };
+        Completion { request: *request, service, served: false }
+    }
+
     /// Opens the measurement window at `now`: time averages and maxima start afresh.
     fn start_measuring(&mut self, now: Time);
 
@@ -181,6 +195,16 @@ impl System {
     pub fn advance(&mut self, at: Time) {
         debug_assert!(at >= self.now);
         self.now = at;
+    }
+
+    /// The component requests enter by, if it serves strictly in order of arrival.
+    pub fn in_order_root(&mut self) -> Option<&mut dyn Component> {
+        let root = self.components.last_mut()?;
+        if root.in_order() {
+            Some(root.as_mut())
+        } else {
+            None
+        }
     }
 
     /// Hands a request to the root at `request.arrival`; completions at that instant go to `completed`.

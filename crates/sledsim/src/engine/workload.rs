@@ -33,6 +33,11 @@ pub trait Workload: Send {
     /// that time and its `id` counts from 0.
     fn take(&mut self) -> Request;
 
+    /// Whether arrivals do not depend on completions: then nobody needs to tell them.
+    fn is_open(&self) -> bool {
+        false
+    }
+
     /// Hears that `request` has completed at `service.end`, now.
     fn completed(&mut self, request: &Request, service: &Service);
 }

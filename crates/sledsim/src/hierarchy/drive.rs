@@ -22,6 +22,7 @@ pub struct Drive {
     device: Box<dyn Device>,
     scheduler: Box<dyn Scheduler>,
     overhead_ns: u64,
+    capacity_blocks: u64,
     /// Most requests dispatched together.
     batch_max: usize,
     /// In command processing, with the time each is ready.
@@ -32,6 +33,8 @@ pub struct Drive {
     mechanism_busy: bool,
     batch: Vec<Request>,
     services: Vec<Service>,
+    /// Of requests served in order, when those that waited for the mechanism were dispatched.
+    waited: VecDeque<Time>,
     window: Window,
 }
 
@@ -52,11 +55,12 @@ impl Drive {
     /// A drive; `batch_max` requests at most are dispatched together (1: no batches).
     #[must_use]
     pub fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
-        let overhead_ns = device.command_overhead_ns();
+        let (overhead_ns, capacity_blocks) = (device.command_overhead_ns(), device.capacity_blocks());
         Self {
             device,
             scheduler,
             overhead_ns,
+            capacity_blocks,
             batch_max: batch_max.max(1),
             incoming: VecDeque::new(),
             ready_timer: false,
@@ -64,8 +68,16 @@ impl Drive {
             mechanism_busy: false,
             batch: Vec::new(),
             services: Vec::new(),
+            waited: VecDeque::new(),
             window: Window::default(),
         }
+    }
+
+    /// Whether a request has blocks and they lie inside the device.
+    #[inline]
+    fn fits(&self, request: &Request) -> bool {
+        let end = request.lbn.checked_add(u64::from(request.blocks));
+        request.blocks > 0 && end.is_some_and(|end| end <= self.capacity_blocks)
     }
 
     /// Brings the queue's time integral up to `now`.
@@ -200,12 +212,39 @@ impl Component for Drive {
         self.device.block_bytes()
     }
 
+    fn in_order(&self) -> bool {
+        self.scheduler.in_order() && self.batch_max == 1
+    }
+
+    #[inline]
+    fn serve_in_order(&mut self, request: &Request) -> Completion {
+        let now = request.arrival;
+        if !self.fits(request) {
+            let service = Service { start: now, end: now, free: now, ..Service::default() };
+            return Completion { request: *request, service, served: false };
+        }
+        let ready = now + self.overhead_ns;
+        let free = self.window.busy_until.filter(|&free| free >= ready);
+        let start = free.unwrap_or(ready);
+        let service = self.device.serve(start, request);
+        self.window.busy_ns += service.free - start;
+        self.window.busy_until = Some(service.free);
+        // Those that waited when this request became ready, and this one if it has to.
+        while self.waited.front().is_some_and(|&dispatched| dispatched < ready) {
+            self.waited.pop_front();
+        }
+        if free.is_some() {
+            self.window.queue_ns += u128::from(start - ready);
+            self.waited.push_back(start);
+            self.window.queue_max = self.window.queue_max.max(self.waited.len() as u64);
+        }
+        Completion { request: *request, service, served: true }
+    }
+
     #[inline]
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
-        if request.blocks == 0
-            || request.lbn.checked_add(u64::from(request.blocks)).is_none_or(|end| end > self.capacity_blocks())
-        {
+        if !self.fits(&request) {
             let service = Service { start: now, end: now, free: now, ..Service::default() };
             context.complete(&Completion { request, service, served: false });
         } else if self.overhead_ns > 0 {

@@ -89,6 +89,13 @@ impl Workload for AnyWorkload {
         }
     }
 
+    fn is_open(&self) -> bool {
+        match self {
+            Self::Synthetic(workload) => workload.is_open(),
+            Self::Replay(workload) => workload.is_open(),
+        }
+    }
+
     #[inline]
     fn completed(&mut self, request: &Request, service: &Service) {
         match self {

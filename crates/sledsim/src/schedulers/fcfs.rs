@@ -51,6 +51,10 @@ impl Scheduler for Fcfs {
         });
     }
 
+    fn in_order(&self) -> bool {
+        true
+    }
+
     fn len(&self) -> usize {
         self.pending.len()
     }

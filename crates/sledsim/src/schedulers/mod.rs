@@ -40,6 +40,11 @@ pub trait Scheduler: Send {
     /// Number of pending requests.
     fn len(&self) -> usize;
 
+    /// Whether requests always come out in the order they went in.
+    fn in_order(&self) -> bool {
+        false
+    }
+
     /// Whether nothing is pending.
     fn is_empty(&self) -> bool {
         self.len() == 0

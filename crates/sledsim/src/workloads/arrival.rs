@@ -162,6 +162,11 @@ impl Arrivals {
         now
     }
 
+    /// Whether they come without regard to completions.
+    pub(super) fn are_open(&self) -> bool {
+        !matches!(self.process, Process::Closed { .. })
+    }
+
     /// Hears of a completion at `end`.
     pub(super) fn completed(&mut self, end: Time) {
         if let Process::Closed { unsent, think_ms, returns } = &mut self.process {

@@ -349,6 +349,10 @@ impl Workload for Replay {
         request
     }
 
+    fn is_open(&self) -> bool {
+        self.mode == ReplayMode::Open
+    }
+
     #[inline]
     fn completed(&mut self, _request: &Request, service: &Service) {
         self.in_flight -= 1;

@@ -146,6 +146,10 @@ impl Workload for Synthetic {
         }
     }
 
+    fn is_open(&self) -> bool {
+        self.arrivals.are_open()
+    }
+
     #[inline]
     fn completed(&mut self, _request: &Request, service: &Service) {
         self.arrivals.completed(service.end);
