@@ -334,7 +334,8 @@ def _wanted(source: str, columns: Mapping[str, str] | None) -> str:
 
     if not columns:
         return "*"
-    there = {row[0] for row in duckdb.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    with duckdb.connect() as connection:
+        there = {row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
     named = [name for meaning, name in columns.items() if meaning != "time_unit"]
     if not there.issuperset(named):
         return "*"
