@@ -193,6 +193,13 @@ def test_a_missing_library_is_named_before_anything_runs(
     assert_refused(sledsim_cli("compare", scenario_file, *picture), library, "pip install 'sledsim[plots]'")
 
 
+def test_an_unknown_metric_names_the_nearest(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
+    found = sledsim_cli(
+        "compare", scenario_file, "--metric", "response.mean", "--plot", scenario_file.with_suffix(".svg")
+    )
+    assert_refused(found, "response.mean_ms?")
+
+
 @pytest.mark.parametrize("command", [["devices"], ["seek"]])
 def test_an_unknown_device_names_the_nearest(sledsim_cli: Callable[..., Outcome], command: list[str]) -> None:
     assert_refused(sledsim_cli(*command, "g2-papr"), "g2-papr", "g2-paper")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import TraceError
 from sledsim.frames import quoted
-from sledsim.naming import nearest_file
+from sledsim.naming import did_you_mean, nearest_file
 from sledsim.section import Section
 from sledsim.tables import Table, number
 
@@ -162,7 +162,7 @@ class Trace:
         if chosen is None:
             raise TraceError(f"{path}: the name does not tell the format; choose one of {', '.join(WRITTEN)}")
         if chosen not in WRITTEN:
-            raise TraceError(f"{path}: cannot write format {chosen!r}; expected {', '.join(WRITTEN)}")
+            raise TraceError(f"{path}: cannot write format {chosen!r}{did_you_mean(chosen, WRITTEN)}")
         if path.exists() and path.samefile(self.path):
             raise TraceError(f"{path}: a trace cannot be converted into its own file; choose another")
         if chosen != "parquet":

@@ -163,8 +163,10 @@ def compare(
     """Run several scenarios and print their results side by side."""
     from sledsim.comparison import compare as compare_runs
     from sledsim.scenario import from_argument
+    from sledsim.summary_tables import require_metric
 
     check_picture(plot)
+    require_metric(metric)
     comparison = compare_runs([from_argument(file) for file in files], set=sets or [], progress=True)
     if as_json:
         print_json(comparison.to_json())
