@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -180,6 +181,23 @@ def test_wrong_use_of_the_command_line(sledsim_command: Callable[..., Outcome], 
     assert found.status == 2
     assert found.out == ""
     assert "rror" in found.err
+
+
+@pytest.mark.parametrize("library", ["altair", "vl_convert"])
+def test_a_missing_library_is_named_before_anything_runs(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    picture = ["--plot", scenario_file.with_name("a.png")]
+    assert_refused(sledsim_cli("run", scenario_file, *picture), library, "pip install 'sledsim[plots]'")
+    assert_refused(sledsim_cli("compare", scenario_file, *picture), library, "pip install 'sledsim[plots]'")
+
+
+def test_an_unknown_metric_names_the_nearest(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
+    found = sledsim_cli(
+        "compare", scenario_file, "--metric", "response.mean", "--plot", scenario_file.with_suffix(".svg")
+    )
+    assert_refused(found, "response.mean_ms?")
 
 
 @pytest.mark.parametrize("command", [["devices"], ["seek"]])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -224,6 +228,25 @@ def test_trace_commands(sledsim_cli: Callable[..., Outcome], trace_file: Path, t
     names = {each["name"] for each in json.loads(sledsim_cli("trace", "formats", "--json").out)}
     assert {"csv", "parquet", "hp-srt", "mqsim"} <= names
     assert "blkparse" in sledsim_cli("trace", "formats").out
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_tables_are_whole_on_a_terminal(scenario_file: Path, columns: int) -> None:
+    terminal, other_end = pty.openpty()
+    code = "from sledsim.cli import main; main()"
+    command = [sys.executable, "-c", code, "run", str(scenario_file)]
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
+    with subprocess.Popen(command, stdout=other_end, stderr=other_end, env=environment) as process:
+        os.close(other_end)
+        shown = b""
+        # Linux ends a terminal that nobody writes to any more with an error.
+        with contextlib.suppress(OSError):
+            while chunk := os.read(terminal, 65_536):
+                shown += chunk
+    os.close(terminal)
+    assert process.returncode == 0
+    words = re.sub(r"\x1b\[[0-9;]*m|─", "", shown.decode()).split()
+    assert words == str(sledsim.run(scenario_file)).replace("─", "").split()
 
 
 def test_nothing_is_said_when_the_reader_leaves(scenario_file: Path) -> None:

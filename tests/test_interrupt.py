@@ -66,6 +66,15 @@ def test_a_comparison_is_interrupted(scenario_file: Path) -> None:
     assert "run 1 of 2" in err
 
 
+def test_ctrl_c_while_the_scenario_is_awaited() -> None:
+    with subprocess.Popen([*COMMAND, "run", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 130
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+
+
 @pytest.mark.parametrize("progress", [None, lambda *_: None])
 def test_a_run_in_python_returns_its_result(progress: object) -> None:
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))

@@ -90,11 +90,11 @@ def test_html_needs_no_network(result: sledsim.Result, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda result: result.plot("pie"), "no plot 'pie' of a result; there are response, wait"),
-        (lambda _: sledsim.Device("g2").plot("pie"), "no plot 'pie' of a device; there are curve, surface"),
+        (lambda result: result.plot("pie"), "no plot 'pie' of a result .known: response, wait"),
+        (lambda _: sledsim.Device("g2").plot("pie"), "no plot 'pie' of a device .known: curve, surface"),
         (
             lambda result: sledsim.compare([result]).plot("speed"),
-            r"no metric 'speed' to draw; there are response\.mean_ms",
+            r"no metric 'speed' to draw \(known: response\.mean_ms",
         ),
         (lambda result: result.save_plot("a.gif"), r"unknown kind of picture '\.gif'; expected \.html"),
         (lambda result: result.save_plot("nowhere/a.svg"), "cannot be written"),

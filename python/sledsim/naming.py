@@ -1,9 +1,25 @@
 """What a wrong name was perhaps meant to be."""
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
-__all__ = ["nearest_file"]
+__all__ = ["did_you_mean", "nearest_file"]
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Suggest, as the end of a message, the name that was perhaps meant, and list those there are.
+
+    Parameters
+    ----------
+    given
+        The name that is not known.
+    known
+        Those that are.
+    """
+    names = list(known)
+    near = get_close_matches(given, names, n=1)
+    return (f"; did you mean {near[0]}?" if near else "") + f" (known: {', '.join(names)})"
 
 
 def nearest_file(path: Path) -> str:

@@ -4,13 +4,13 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
 from sledsim._core import ScenarioError
+from sledsim.naming import did_you_mean
 from sledsim.scenario import Sets, catalog_folders, resolve
 from sledsim.tables import Table, number
 
@@ -139,9 +139,7 @@ def device_entry(name: str) -> DeviceEntry:
     """
     found = devices()
     if name not in found:
-        near = get_close_matches(name, found, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ScenarioError(f"unknown device {name!r}{hint} (the catalogue has {', '.join(found)})")
+        raise ScenarioError(f"device {name!r} is not in the catalogue{did_you_mean(name, found)}")
     return found[name]
 
 

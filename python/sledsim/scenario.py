@@ -218,4 +218,4 @@ def _toml(value: Any) -> str:
         return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
-    return json.dumps(value, default=_plain)
+    return json.dumps(value, default=_plain, ensure_ascii=False)

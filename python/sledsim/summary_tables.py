@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sledsim._core import SledsimError
+from sledsim.naming import did_you_mean
 from sledsim.tables import Table, number
 
-__all__ = ["metric_rows", "summary_tables"]
+__all__ = ["metric_rows", "require_metric", "summary_tables"]
 
 TIME_COLUMNS = (
     ("mean", "mean_ms"),
@@ -81,6 +83,19 @@ def summary_tables(summary: Mapping[str, Any]) -> list[Table]:
 def metric_rows(summary: Mapping[str, Any]) -> list[tuple[str, str, float | None]]:
     """List what is worth comparing between runs: label with unit, path in the summary, value."""
     return [(label, path, _lookup(summary, path)) for label, path in METRICS]
+
+
+def require_metric(key: str) -> None:
+    """Refuse the name of a metric that is not compared.
+
+    Parameters
+    ----------
+    key
+        Its path in the summary.
+    """
+    keys = [path for _, path in METRICS]
+    if key not in keys:
+        raise SledsimError(f"no metric {key!r} to draw{did_you_mean(key, keys)}")
 
 
 def _lookup(summary: Mapping[str, Any], path: str) -> float | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import TraceError
 from sledsim.frames import quoted
-from sledsim.naming import nearest_file
+from sledsim.naming import did_you_mean, nearest_file
 from sledsim.section import Section
 from sledsim.tables import Table, number
 
@@ -162,7 +162,7 @@ class Trace:
         if chosen is None:
             raise TraceError(f"{path}: the name does not tell the format; choose one of {', '.join(WRITTEN)}")
         if chosen not in WRITTEN:
-            raise TraceError(f"{path}: cannot write format {chosen!r}; expected {', '.join(WRITTEN)}")
+            raise TraceError(f"{path}: cannot write format {chosen!r}{did_you_mean(chosen, WRITTEN)}")
         if path.exists() and path.samefile(self.path):
             raise TraceError(f"{path}: a trace cannot be converted into its own file; choose another")
         if chosen != "parquet":
@@ -334,7 +334,8 @@ def _wanted(source: str, columns: Mapping[str, str] | None) -> str:
 
     if not columns:
         return "*"
-    there = {row[0] for row in duckdb.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    with duckdb.connect() as connection:
+        there = {row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
     named = [name for meaning, name in columns.items() if meaning != "time_unit"]
     if not there.issuperset(named):
         return "*"

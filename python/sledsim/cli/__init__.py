@@ -5,6 +5,12 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; the process ends with the command's exit status."""
-    from sledsim.cli.app import app
+    import sys
 
-    app(prog_name="sledsim")
+    try:
+        from sledsim.cli.app import app
+
+        app(prog_name="sledsim")
+    except KeyboardInterrupt:
+        # Ctrl-C before the command has begun, while Python still loads it.
+        sys.exit(130)

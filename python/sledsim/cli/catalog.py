@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sledsim.cli.options import AsJson, Sets, device_names
-from sledsim.cli.output import check_target, print_json, print_tables
+from sledsim.cli.output import check_picture, check_target, print_json, print_tables
 
 if TYPE_CHECKING:
     from sledsim.registry import Device
@@ -90,10 +90,9 @@ def seek(
 ) -> None:
     """Show how long a device's seeks take, against distance or over the plane."""
     from sledsim.frames import COPY_OPTIONS, write_columns
-    from sledsim.plots.save import SUFFIXES
     from sledsim.registry import Device
 
-    check_target(out, SUFFIXES)
+    check_picture(out)
     check_target(data, COPY_OPTIONS)
     chosen = Device(device, set=sets or [], **({"seek_model": model} if model else {}))
     columns = chosen.seek_surface() if surface else chosen.seek_curve()

@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from sledsim.tables import Table
 
-__all__ = ["check_target", "complain", "print_json", "print_tables"]
+__all__ = ["check_picture", "check_target", "complain", "print_json", "print_tables"]
 
 
 def complain(message: str) -> None:
@@ -73,3 +73,18 @@ def check_target(path: Path | None, suffixes: Iterable[str]) -> None:
         raise SledsimError(f"{path}: unknown kind of file {path.suffix!r}; expected {', '.join(suffixes)}")
     if not path.parent.is_dir():
         raise SledsimError(f"{path}: no folder {path.parent}")
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture that could not be drawn before anything is run for it.
+
+    Parameters
+    ----------
+    path
+        The file, if one was asked for.
+    """
+    from sledsim.plots.save import SUFFIXES, require_libraries
+
+    check_target(path, SUFFIXES)
+    if path is not None:
+        require_libraries(path)

@@ -19,7 +19,7 @@ from sledsim.cli.options import (
     mapping_of,
     scheduler_names,
 )
-from sledsim.cli.output import check_target, complain, print_json, print_tables
+from sledsim.cli.output import check_picture, check_target, complain, print_json, print_tables
 
 if TYPE_CHECKING:
     from sledsim.scenario import ScenarioLike
@@ -162,10 +162,11 @@ def compare(
 ) -> None:
     """Run several scenarios and print their results side by side."""
     from sledsim.comparison import compare as compare_runs
-    from sledsim.plots.save import SUFFIXES
     from sledsim.scenario import from_argument
+    from sledsim.summary_tables import require_metric
 
-    check_target(plot, SUFFIXES)
+    check_picture(plot)
+    require_metric(metric)
     comparison = compare_runs([from_argument(file) for file in files], set=sets or [], progress=True)
     if as_json:
         print_json(comparison.to_json())
@@ -219,11 +220,10 @@ def _run(
     """Run a scenario, print and write what was asked for."""
     from sledsim._run import run_resolved
     from sledsim.frames import COPY_OPTIONS
-    from sledsim.plots.save import SUFFIXES
     from sledsim.scenario import resolve
 
     check_target(log, COPY_OPTIONS)
-    check_target(plot, SUFFIXES)
+    check_picture(plot)
     resolved = resolve(scenario, sets or [])
     if only_resolve:
         print_json(resolved.values)

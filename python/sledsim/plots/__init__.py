@@ -6,6 +6,7 @@ Charts hold bins and curves, never the rows of a log, so that they stay small ho
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
+from sledsim.naming import did_you_mean
 from sledsim.plots.save import save
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from sledsim.result import Result
 
 __all__ = ["comparison_chart", "device_chart", "result_chart", "save"]
+
+RESULT_PLOTS = ("response", "wait", "service", "phases", "energy")
+DEVICE_PLOTS = ("curve", "surface")
 
 
 def result_chart(result: "Result", kind: str = "response") -> "altair.TopLevelMixin":
@@ -38,7 +42,7 @@ def result_chart(result: "Result", kind: str = "response") -> "altair.TopLevelMi
         return parts.phase_chart(result)
     if kind == "energy":
         return parts.energy_chart(result)
-    raise SledsimError(f"no plot {kind!r} of a result; there are response, wait, service, phases, energy")
+    raise SledsimError(f"no plot {kind!r} of a result{did_you_mean(kind, RESULT_PLOTS)}")
 
 
 def device_chart(device: "Device", kind: str = "curve") -> "altair.TopLevelMixin":
@@ -57,7 +61,7 @@ def device_chart(device: "Device", kind: str = "curve") -> "altair.TopLevelMixin
         return seeks.curve_chart(device)
     if kind == "surface":
         return seeks.surface_chart(device)
-    raise SledsimError(f"no plot {kind!r} of a device; there are curve, surface")
+    raise SledsimError(f"no plot {kind!r} of a device{did_you_mean(kind, DEVICE_PLOTS)}")
 
 
 def comparison_chart(comparison: "Comparison", key: str = "response.mean_ms") -> "altair.TopLevelMixin":

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
+from sledsim.naming import did_you_mean
 from sledsim.plots.style import COLOURS, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def comparison_bars(comparison: "Comparison", key: str) -> "altair.TopLevelMixin
     """
     metrics = {metric["key"]: metric for metric in comparison.metrics()}
     if key not in metrics:
-        raise SledsimError(f"no metric {key!r} to draw; there are {', '.join(metrics)}")
+        raise SledsimError(f"no metric {key!r} to draw{did_you_mean(key, metrics)}")
     metric = metrics[key]
     alt = altair_library()
     rows = [

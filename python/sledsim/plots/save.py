@@ -9,9 +9,22 @@ from sledsim.frames import need
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["save"]
+__all__ = ["SUFFIXES", "require_libraries", "save"]
 
 SUFFIXES = (".html", ".png", ".svg", ".json")
+
+
+def require_libraries(path: Path) -> None:
+    """Refuse to draw, before anything is run for it, where a library for that is missing.
+
+    Parameters
+    ----------
+    path
+        The file that the chart would go to.
+    """
+    need("altair", "plots")
+    if path.suffix.lower() != ".json":
+        need("vl_convert", "plots")
 
 
 def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
@@ -28,8 +41,7 @@ def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
     kind = target.suffix.lower()
     if kind not in SUFFIXES:
         raise SledsimError(f"{target}: unknown kind of picture {target.suffix!r}; expected {', '.join(SUFFIXES)}")
-    if kind != ".json":
-        need("vl_convert", "plots")
+    require_libraries(target)
     try:
         if kind == ".html":
             chart.save(str(target), inline=True)
