@@ -228,3 +228,30 @@ fn numbers_of_the_wrong_type_are_refused() {
         }
     }
 }
+
+/// At the ends of its range a number is either refused for not fitting the others, or the run goes through: nothing
+/// overflows.
+#[test]
+fn numbers_at_their_bounds_never_panic() {
+    let mut ran = 0;
+    for leaf in leaves() {
+        let ends = ["minimum", "maximum"].into_iter().filter_map(|key| leaf.bound(key));
+        for end in ends {
+            let mut document = leaf.document.clone();
+            *document.pointer_mut(&leaf.pointer).unwrap() = leaf.number(end);
+            let Ok(mut scenario) = scenarios::resolve(&document) else { continue };
+            scenario.run.requests = Some(scenario.run.requests.unwrap_or(30).min(30));
+            scenario.run.warmup_requests = scenario.run.warmup_requests.min(5);
+            println!("{} = {end}", leaf.path);
+            match scenarios::try_run(&scenario) {
+                Ok(output) => {
+                    let requests = &output.report.requests;
+                    assert_eq!(requests.submitted, requests.completed + requests.failed + requests.in_flight);
+                    ran += 1;
+                }
+                Err(error) => assert!(!error.is_empty()),
+            }
+        }
+    }
+    assert!(ran > 100, "{ran} runs");
+}
