@@ -171,7 +171,7 @@ fn hp_labs_hour() {
 fn hp_labs_hour_is_too_large_without_a_mapping() {
     let Some(path) = common::reference(HPLABS.path) else { return };
     let scenario = scenarios::resolved(&document(&path, "error", "fcfs"));
-    let error = scenarios::try_run(&scenario).err().expect("the trace is larger than the device");
+    let error = scenarios::try_run(&scenario).expect_err("the trace is larger than the device");
     let named = path.display().to_string();
     for part in
         [named.as_str(), "record ", "lie beyond the device, which has 6750000 blocks", "fit = \"wrap\" or \"scale\""]

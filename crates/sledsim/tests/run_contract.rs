@@ -314,3 +314,34 @@ fn batches_complete_everything_in_fewer_passes() {
         assert!(passes(&output) < passes(&alone), "{} of {}", passes(&output), passes(&alone));
     }
 }
+
+/// A warm-up that never ends leaves an empty window, not a window without a beginning.
+#[test]
+fn a_run_within_its_warm_up_measures_nothing() {
+    let scenario = resolved(&document("fcfs", &busy(), &json!({"time_s": 1.0, "warmup_requests": 1_000_000})));
+    let report = run(&scenario).report;
+    assert!(report.requests.completed > 500);
+    assert_eq!((report.requests.measured, report.requests.warmup), (0, report.requests.submitted));
+    assert!(report.response.is_none() && report.reads.is_none() && report.writes.is_none());
+    assert_eq!((report.run.measured_s, report.run.simulated_s), (0.0, 1.0));
+    let time = &report.state_time;
+    let states_s = [time.startup_s, time.inactive_s, time.seek_s, time.servo_s, time.data_s, time.idle_s];
+    assert_eq!(states_s, [0.0; 6]);
+    assert_eq!((report.energy.total_j, report.energy.mean_power_w, report.energy.startups), (0.0, 0.0, 0));
+    assert_eq!((report.utilisation.fraction, report.queue.mean), (0.0, 0.0));
+}
+
+#[test]
+fn skipped_records_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "t_ns,device,offset_bytes,bytes,op\n0,0,0,512,R\n1,0,0,0,R\n2,0,x,512,R\n3,0,512,512,W\n";
+    std::fs::write(folder.path().join("two-bad.csv"), text).unwrap();
+    let with = |skip_bad: u64| {
+        let workload = json!({"path": folder.path().join("two-bad.csv"), "skip_bad": skip_bad});
+        scenarios::try_run(&resolved(&json!({"workload": workload, "system": {"device": "g2"}})))
+    };
+    let requests = with(2).unwrap().report.requests;
+    assert_eq!((requests.submitted, requests.completed, requests.skipped_records), (2, 2, 2));
+    let error = with(1).expect_err("one too many");
+    assert!(error.contains("two-bad.csv: line 4") && error.contains("field `offset"), "{error}");
+}

@@ -203,7 +203,11 @@ impl<O: Observer> Run<'_, O> {
         system.step(&mut |completion| settle(completion, &mut **workload, *observer, counts));
     }
 
-    fn outcome(self, end: End) -> Outcome {
+    fn outcome(mut self, end: End) -> Outcome {
+        if self.measured_from.is_none() {
+            // The warm-up never ended: the window is empty.
+            self.start_measuring();
+        }
         let finished = self.system.now();
         Outcome {
             end,

@@ -35,7 +35,7 @@ impl Catalog {
     /// # Errors
     /// There is no such device, or its file is not as it should be.
     pub fn device(&self, name: &str, base: &Path) -> Result<Entry, String> {
-        if name.ends_with(".toml") {
+        if is_file(name) {
             return read(&base.join(name));
         }
         let names = self.names();
@@ -68,6 +68,11 @@ impl Catalog {
         names.sort();
         names
     }
+}
+
+/// Whether a device is named by its file.
+pub(super) fn is_file(name: &str) -> bool {
+    name.ends_with(".toml")
 }
 
 fn read(path: &Path) -> Result<Entry, String> {

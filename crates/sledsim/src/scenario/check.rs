@@ -195,7 +195,9 @@ fn number(value: &mut Value, schema: &Value, path: &str, unit: &str, whole: bool
         *value = Value::from(given as i64);
     }
     let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
-    let (least, most, above) = (bound("minimum"), bound("maximum"), bound("exclusiveMinimum"));
+    let (least, above) = (bound("minimum"), bound("exclusiveMinimum"));
+    let is_word = schema.get("format").is_some_and(|format| format == "uint32");
+    let most = bound("maximum").or(is_word.then_some(f64::from(u32::MAX)));
     let below = bound("exclusiveMaximum");
     let fits = least.is_none_or(|bound| given >= bound)
         && most.is_none_or(|bound| given <= bound)

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::{did_you_mean, ScenarioError};
+use super::strict::Strict;
 
 /// A notation for scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +36,11 @@ impl Notation {
     /// Text that is not of this notation: says line and column.
     pub fn read(self, text: &str, source: &str) -> Result<Value, ScenarioError> {
         let document = match self {
-            Self::Toml => toml::from_str::<Value>(text).map_err(|error| error.to_string()),
-            Self::Yaml => serde_yaml_ng::from_str::<Value>(text).map_err(|error| error.to_string()),
-            Self::Json => serde_json::from_str::<Value>(text).map_err(|error| error.to_string()),
+            Self::Toml => toml::from_str(text).map_err(|error| error.to_string()),
+            Self::Yaml => serde_yaml_ng::from_str(text).map_err(|error| error.to_string()),
+            Self::Json => serde_json::from_str(text).map_err(|error| error.to_string()),
         };
-        match document {
+        match document.map(|Strict(document)| document) {
             Ok(Value::Object(table)) => Ok(Value::Object(table)),
             Ok(Value::Null) => Ok(Value::Object(Map::new())),
             Ok(_) => Err(ScenarioError::new(source, "expected a table of settings at the top")),

@@ -10,6 +10,7 @@ mod report;
 mod resolve;
 mod run;
 mod spec;
+mod strict;
 
 pub use assemble::trace_options;
 pub use catalog::{Catalog, Entry};

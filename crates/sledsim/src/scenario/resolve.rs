@@ -4,12 +4,14 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::catalog::Catalog;
+use super::assemble::trace_options;
+use super::catalog::{is_file, Catalog};
 use super::check::check;
 use super::document::{set, Notation};
 use super::error::ScenarioError;
 use super::spec::{DeviceSpec, Scenario, SystemSpec, WorkloadSpec};
-use crate::devices::mems::MemsDevice;
+use crate::devices::mems::{MemsDevice, SledLayout};
+use crate::devices::Device;
 
 /// Requests of a generator when the run names no limit.
 const DEFAULT_REQUESTS: u64 = 100_000;
@@ -124,14 +126,28 @@ fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path) 
         device.entry(key).or_insert(value);
     }
     device.entry("mechanism").or_insert(Value::String(entry.mechanism));
+    if is_file(&name) {
+        device.insert("name".into(), Value::String(anchored(&name, base)));
+    }
     Ok(())
+}
+
+/// The path of a file named relative to `base`, which leads there from anywhere: a resolved scenario can be run again
+/// in another place.
+fn anchored(path: &str, base: &Path) -> String {
+    let joined = base.join(path);
+    std::path::absolute(&joined).unwrap_or(joined).to_string_lossy().into_owned()
 }
 
 /// Makes explicit what depends on other keys, and checks what takes more than one key to see.
 fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
     let SystemSpec::Drive(drive) = &scenario.system;
     let DeviceSpec::Mems(parameters) = &drive.device;
-    MemsDevice::new(parameters).map_err(|error| format!("system.device: {error}"))?;
+    let device = MemsDevice::new(parameters).map_err(|error| format!("system.device: {error}"))?;
+    let (unit, sled) = (parameters.stripe_blocks, device.capacity_blocks());
+    if parameters.sleds > 1 && parameters.sled_layout == SledLayout::Striped && u64::from(unit) > sled {
+        return Err(format!("system.device: stripe_blocks = {unit} exceeds the {sled} blocks of a sled"));
+    }
     drive.scheduler.validate().map_err(|error| format!("system.scheduler: {error}"))?;
     match &mut scenario.workload {
         WorkloadSpec::Synthetic(spec) => {
@@ -148,7 +164,8 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
                     trace.start_s
                 ));
             }
-            trace.path = base.join(&trace.path).to_string_lossy().into_owned();
+            trace_options(trace).map_err(|error| format!("workload.{error}"))?;
+            trace.path = anchored(&trace.path, base);
         }
     }
     if scenario.run.requests.is_some_and(|requests| requests <= scenario.run.warmup_requests) {

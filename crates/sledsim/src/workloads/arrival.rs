@@ -15,7 +15,7 @@ use crate::units::NS_PER_MS;
 /// Nanoseconds in a second.
 const NS_PER_S: f64 = 1e9;
 /// Arrivals beyond this instant (292 years) don't happen: it leaves room to add service times to every arrival.
-const LAST_ARRIVAL_NS: u64 = u64::MAX / 2;
+pub(super) const LAST_ARRIVAL_NS: u64 = u64::MAX / 2;
 
 /// When requests arrive.
 ///

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::arrival::LAST_ARRIVAL_NS;
 use crate::engine::workload::{Next, Workload, WorkloadError};
 use crate::request::Request;
 use crate::service::Service;
@@ -243,7 +244,10 @@ impl Replay {
         let origin_ns = *self.cursor.origin_ns.get_or_insert(record.time.ns());
         if self.mode == ReplayMode::Open {
             let since_ns = scaled(record.time.ns() - origin_ns, self.options.time_scale);
-            self.latest_ns = self.pass_start_ns.checked_add(since_ns).ok_or_else(|| self.too_long())?;
+            self.latest_ns = self.pass_start_ns.saturating_add(since_ns);
+            if self.latest_ns > LAST_ARRIVAL_NS {
+                return Err(self.too_long());
+            }
         }
         let first = record.offset_bytes / self.block_bytes;
         let end = (record.offset_bytes + record.bytes).div_ceil(self.block_bytes);
@@ -288,7 +292,7 @@ impl Replay {
     }
 
     fn too_long(&self) -> WorkloadError {
-        let years = u64::MAX / NS_PER_S / 86_400 / 365;
+        let years = LAST_ARRIVAL_NS / NS_PER_S / 86_400 / 365;
         WorkloadError(format!(
             "{}: record {}: the replay would last longer than {years} years: lower time_scale or repeat",
             self.path.display(),
@@ -330,6 +334,7 @@ impl Workload for Replay {
         let Some(request) = &self.pending else { return Ok(Next::Ended) };
         Ok(match self.mode {
             ReplayMode::Open => Next::At(request.arrival),
+            _ if self.in_flight < self.slots() && self.slot_free.ns() > LAST_ARRIVAL_NS => return Err(self.too_long()),
             _ if self.in_flight < self.slots() => Next::At(self.slot_free),
             _ => Next::Waiting,
         })
@@ -357,6 +362,6 @@ impl Workload for Replay {
     fn completed(&mut self, _request: &Request, service: &Service) {
         self.in_flight -= 1;
         let gap_ns = if self.mode == ReplayMode::Closed { self.owed_gap_ns } else { 0 };
-        self.slot_free = service.end + gap_ns;
+        self.slot_free = Time::from_ns(service.end.ns().saturating_add(gap_ns));
     }
 }

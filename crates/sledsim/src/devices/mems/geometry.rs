@@ -7,6 +7,9 @@
 use crate::devices::mems::parameters::{Layout, MemsParameters};
 use crate::units::{M_PER_NM, M_PER_UM};
 
+/// Largest capacity of a device: addresses stay far from overflow.
+const MOST_BYTES: u64 = 1 << 60;
+
 /// Place of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -91,6 +94,13 @@ impl Geometry {
         }
         let tracks = p.tips / p.active_tips;
         let blocks_per_track = rows as u64 * u64::from(blocks_per_row);
+        let factors = [u64::from(tracks), cylinders as u64, u64::from(p.block_bytes), u64::from(p.sleds)];
+        let bytes = factors.iter().try_fold(blocks_per_track, |bytes, &factor| bytes.checked_mul(factor));
+        if bytes.is_none_or(|bytes| bytes > MOST_BYTES) {
+            return Err(format!(
+                "the device would hold more than {MOST_BYTES} bytes: raise bit_nm or lower tips or sleds"
+            ));
+        }
         Ok(Self {
             cylinders: cylinders as u32,
             rows: rows as u32,

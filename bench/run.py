@@ -1,0 +1,199 @@
+"""Measure whole runs against the speed and memory that Sledsim promises.
+
+Every measurement is a process of its own, so that its peak memory is its own; the rounds go through all of them in turn,
+so that a slow spell of the machine does not fall on one alone. Medians are printed and written to ``out/bench.json``.
+
+    make bench                        10 million random requests
+    BENCH_FULL=1 make bench           100 million
+    BENCH_ROUNDS=5 make bench         five rounds instead of three
+
+The trace comes from the reference data: below ``SLEDSIM_REFERENCE``, or else ``../shared``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).resolve().parent.parent
+CATALOG = ROOT / "python" / "sledsim" / "catalog"
+TRACE = Path(os.environ.get("SLEDSIM_REFERENCE", ROOT.parent / "shared")) / "traces" / "hplajw-1992-1week.srt"
+
+RANDOM_REQUESTS = 100_000_000 if os.environ.get("BENCH_FULL") == "1" else 10_000_000
+LOOPS = 200
+# Many times the pending requests, so that filling the queue does not count.
+DISPATCHES = {1_000: 2_000_000, 10_000: 1_000_000}
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measured quantity and what is promised of it."""
+
+    what: str
+    value: float
+    unit: str
+    target: float
+    at_least: bool
+
+    @property
+    def met(self) -> bool:
+        """Whether the promise is kept."""
+        return self.value >= self.target if self.at_least else self.value <= self.target
+
+    def line(self) -> str:
+        """Return the row as text."""
+        sign = "≥" if self.at_least else "≤"
+        verdict = "ok" if self.met else "MISS  <<<<<<"
+        return f"{self.what:<58} {self.value:>14,.3f}  {sign} {self.target:<12,g} {self.unit:<14} {verdict}"
+
+
+def random_scenario() -> dict[str, Any]:
+    """Describe random 4 KB reads, FCFS, open at 500 a second."""
+    arrival = {"kind": "poisson", "rate_per_s": 500.0}
+    return {
+        "workload": {"kind": "synthetic", "arrival": arrival, "size_bytes": {"kind": "fixed", "value": 4096}},
+        "system": {"device": "g2", "scheduler": "fcfs"},
+        "run": {"requests": RANDOM_REQUESTS},
+    }
+
+
+def pending_scenario(pending: int) -> dict[str, Any]:
+    """Describe random 4 KB reads, SPTF, with so many of them pending at all times."""
+    arrival = {"kind": "closed", "outstanding": pending}
+    return {
+        "workload": {"kind": "synthetic", "arrival": arrival},
+        "system": {"device": "g2", "scheduler": "sptf"},
+        "run": {"requests": DISPATCHES[pending]},
+    }
+
+
+def looped_scenario() -> dict[str, Any]:
+    """Describe the week of hplajw, over and over."""
+    workload = {"kind": "trace", "path": str(TRACE), "repeat": LOOPS}
+    return {"workload": workload, "system": {"device": "g2", "scheduler": "fcfs"}}
+
+
+SCENARIOS: dict[str, Callable[[], dict[str, Any]]] = {
+    "random": random_scenario,
+    "looped": looped_scenario,
+    "sptf_1000": lambda: pending_scenario(1_000),
+    "sptf_10000": lambda: pending_scenario(10_000),
+}
+
+
+def run_scenario(name: str) -> dict[str, float]:
+    """Run a scenario in this process."""
+    from sledsim import _core
+
+    text = json.dumps(SCENARIOS[name]())
+    resolved = _core.resolve(text, format="json", source="bench", sets=[], catalog=[str(CATALOG)], base_dir=".")
+    start = time.perf_counter()
+    output = _core.run(resolved, base_dir=".")
+    seconds = time.perf_counter() - start
+    requests = json.loads(output.summary())["requests"]
+    assert requests["completed"] == requests["submitted"] > 0, requests
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Linux counts in KiB, macOS in bytes.
+    peak_bytes = peak if sys.platform == "darwin" else peak * 1024
+    return {"per_s": requests["completed"] / seconds, "seconds": seconds, "peak_mb": peak_bytes / 1e6}
+
+
+def import_package(_: str) -> dict[str, float]:
+    """Import the package in this process."""
+    start = time.perf_counter()
+    import sledsim  # noqa: F401
+
+    return {"seconds": time.perf_counter() - start}
+
+
+def in_process(name: str) -> dict[str, float]:
+    """Measure in a process of its own."""
+    command = [sys.executable, __file__, name]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
+
+
+def command_help(_: str) -> dict[str, float]:
+    """Run ``sledsim --help`` and take the time of the whole process."""
+    command = Path(sys.executable).parent / "sledsim"
+    start = time.perf_counter()
+    subprocess.run([command, "--help"], check=True, stdout=subprocess.DEVNULL)
+    return {"seconds": time.perf_counter() - start}
+
+
+def measure() -> dict[str, list[dict[str, float]]]:
+    """Go through all measurements, round by round."""
+    names = [name for name in SCENARIOS if name != "looped" or TRACE.exists()]
+    cases = dict.fromkeys([*names, "import"], in_process) | {"help": command_help}
+    results: dict[str, list[dict[str, float]]] = {name: [] for name in cases}
+    for turn in range(ROUNDS):
+        for name, measure_one in cases.items():
+            print(f"round {turn + 1} of {ROUNDS}: {name}", file=sys.stderr)
+            try:
+                results[name].append(measure_one(name))
+            except (OSError, subprocess.CalledProcessError) as error:
+                print(f"{name} could not be measured: {error}", file=sys.stderr)
+    return results
+
+
+def rows(results: dict[str, list[dict[str, float]]]) -> list[Row]:
+    """Compare medians with what is promised."""
+
+    def median(name: str, key: str) -> float:
+        values = [result[key] for result in results.get(name, [])]
+        return statistics.median(values) if values else float("nan")
+
+    pending_ratio = median("sptf_1000", "per_s") / median("sptf_10000", "per_s")
+    million = f"{RANDOM_REQUESTS / 1e6:g} million"
+    return [
+        Row(f"random 4 KB, FCFS on g2, open at 500/s, {million}", median("random", "per_s"), "requests/s", 5e6, True),
+        Row("the same: peak memory of the process", median("random", "peak_mb"), "MB", 100, False),
+        Row(f"hplajw on g2, {LOOPS} times, trace read included", median("looped", "per_s"), "requests/s", 3e6, True),
+        Row("SPTF with 1,000 pending", median("sptf_1000", "per_s"), "dispatches/s", 5e5, True),
+        Row("SPTF with 10,000 pending: cost over that with 1,000", pending_ratio, "times", 4, False),
+        Row("import sledsim", median("import", "seconds"), "s", 0.3, False),
+        Row("sledsim --help", median("help", "seconds"), "s", 0.4, False),
+    ]
+
+
+def main() -> int:
+    """Measure everything, print the table, write the figures."""
+    load_before = os.getloadavg()
+    results = measure()
+    table = rows(results)
+    print(f"Medians of {ROUNDS}; {os.cpu_count()} cores, load before and after: ", end="")
+    print(f"{load_before[0]:.2f} and {os.getloadavg()[0]:.2f}")
+    for row in table:
+        print(row.line())
+    missed = [row for row in table if not row.met]
+    print(f"{len(table) - len(missed)} of {len(table)} targets met" + (": LOOK AT THE MISSES" if missed else ""))
+    if not TRACE.exists():
+        print(f"The trace was not measured: {TRACE} is missing; set SLEDSIM_REFERENCE to the reference data")
+    out = ROOT / "out"
+    out.mkdir(exist_ok=True)
+    # A quantity that could not be measured is null.
+    figures = [asdict(row) | {"value": row.value if row.value == row.value else None, "met": row.met} for row in table]
+    document = {"cores": os.cpu_count(), "load_before": load_before, "rows": figures, "rounds": results}
+    (out / "bench.json").write_text(json.dumps(document, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        case = sys.argv[1]
+        print(json.dumps((import_package if case == "import" else run_scenario)(case)))
+        sys.exit(0)
+    sys.exit(main())
