@@ -50,8 +50,23 @@ fn print_all_deviations() {
     println!("deviations from DiskSim 4.0 in percent; means in ms; share: requests within 0.001 ms");
     println!(
         "{:5} {:3} {:>5} {:8} {:>5} {:9} {:>9} {:>9} {:>7} {:>6} {:>6} {:>6} {:>7} {:>7} {:>8} {:>6} {:>6}  over",
-        "id", "dev", "k", "requests", "iat", "scheduler", "disksim", "sledsim", "resp", "seek", "x", "y", "service",
-        "startup", "inactive", "total", "share"
+        "id",
+        "dev",
+        "k",
+        "requests",
+        "iat",
+        "scheduler",
+        "disksim",
+        "sledsim",
+        "resp",
+        "seek",
+        "x",
+        "y",
+        "service",
+        "startup",
+        "inactive",
+        "total",
+        "share"
     );
     for case in cases {
         println!(

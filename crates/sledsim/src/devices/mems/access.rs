@@ -314,7 +314,7 @@ impl Device for MemsDevice {
     #[inline]
     fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
         let (sled, startup_ns) = self.sled_at(now);
-        startup_ns + self.positioning.x_ns(sled.cylinder, cylinder)
+        startup_ns + self.positioning.x_bound_ns(sled.cylinder, cylinder)
     }
 
     #[inline]
