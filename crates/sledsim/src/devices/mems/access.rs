@@ -314,7 +314,7 @@ impl Device for MemsDevice {
     #[inline]
     fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
         let (sled, startup_ns) = self.sled_at(now);
-        startup_ns + self.positioning.x_ns(sled.cylinder, cylinder)
+        startup_ns + self.positioning.x_bound_ns(sled.cylinder, cylinder)
     }
 
     #[inline]
@@ -328,15 +328,18 @@ impl Device for MemsDevice {
         let mut run = self.begin(now);
         let mut place = self.geometry.place(request.lbn);
         let mut left = request.blocks;
-        loop {
-            let blocks = left.min(self.geometry.blocks_per_row - place.slot);
-            let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
-            self.pass(&mut run, place.cylinder, place.row, blocks, reads, writes);
-            left -= blocks;
-            if left == 0 {
-                break;
+        while left > 0 {
+            let (cylinder, row) = (place.cylinder, place.row);
+            let mut blocks = 0;
+            // Where a track ends and the next begins at one row, other tips read on in the same pass.
+            while left > 0 && blocks < self.geometry.blocks_per_row && (place.cylinder, place.row) == (cylinder, row) {
+                let taken = left.min(self.geometry.blocks_per_row - place.slot.max(blocks));
+                blocks += taken;
+                left -= taken;
+                place = self.geometry.after(&place, taken);
             }
-            place = self.geometry.next_row(&place);
+            let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
+            self.pass(&mut run, cylinder, row, blocks, reads, writes);
         }
         self.finish(&mut run)
     }

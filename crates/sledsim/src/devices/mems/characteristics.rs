@@ -1,7 +1,7 @@
 //! Figures of a device that data sheets quote.
 
 use crate::devices::mems::access::MemsDevice;
-use crate::devices::mems::motion::{rest_to_rest_s, y_seek};
+use crate::devices::mems::motion::{x_move_s, y_seek};
 use crate::devices::mems::parameters::MemsParameters;
 use crate::devices::Device;
 use crate::request::{Flags, Op, Request};
@@ -71,7 +71,9 @@ impl MemsDevice {
         if from_m == to_m {
             return 0.0;
         }
-        rest_to_rest_s(self.positioning().x_axis(), from_m, to_m) + ns_to_s(self.positioning().settle_ns())
+        let positioning = self.positioning();
+        let move_s = x_move_s(positioning.model(), positioning.x_axis(), from_m, to_m);
+        move_s + ns_to_s(positioning.settle_ns())
     }
 
     /// Time in seconds to seek along Y between two places (metres from the centre); directions are +1 or −1, and 0 for a

@@ -177,6 +177,16 @@ impl Geometry {
         Place { cylinder, track, row, slot: 0 }
     }
 
+    /// Place of the block that follows `place` by `blocks`, which lie in its row.
+    #[inline]
+    #[must_use]
+    pub fn after(&self, place: &Place, blocks: u32) -> Place {
+        if place.slot + blocks < self.blocks_per_row {
+            return Place { slot: place.slot + blocks, ..*place };
+        }
+        self.next_row(place)
+    }
+
     /// Whether a track runs its rows backwards. Tracks alternate through the whole device, so that where a cylinder has
     /// an odd number of them, odd cylinders invert the other half.
     #[inline]

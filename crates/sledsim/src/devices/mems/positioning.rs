@@ -6,7 +6,9 @@
 use std::cell::Cell;
 
 use crate::devices::mems::geometry::Geometry;
-use crate::devices::mems::motion::{exact_turnaround_s, rest_to_rest_s, settle_s, y_seek, Axis, SeekModel, YSeek};
+use crate::devices::mems::motion::{
+    exact_turnaround_s, settle_s, x_move_bound_s, x_move_s, y_seek, Axis, SeekModel, YSeek,
+};
 use crate::devices::mems::parameters::MemsParameters;
 use crate::time::s_to_ns;
 use crate::units::{M_PER_NM, M_PER_UM};
@@ -113,7 +115,18 @@ impl Positioning {
             return 0;
         }
         let (x0, x1) = (self.geometry.x_m(from), self.geometry.x_m(to));
-        s_to_ns(rest_to_rest_s(&self.x_axis, x0, x1)) + self.settle_ns
+        s_to_ns(x_move_s(self.model, &self.x_axis, x0, x1)) + self.settle_ns
+    }
+
+    /// A lower bound on [`Positioning::x_ns`] that never falls as `to` goes further from `from`, on either side.
+    #[inline]
+    #[must_use]
+    pub fn x_bound_ns(&self, from: u32, to: u32) -> u64 {
+        if from == to {
+            return 0;
+        }
+        let (x0, x1) = (self.geometry.x_m(from), self.geometry.x_m(to));
+        s_to_ns(x_move_bound_s(self.model, &self.x_axis, x0, x1)) + self.settle_ns
     }
 
     /// The X axis as the seek model sees it.

@@ -1,4 +1,4 @@
-//! Decomposed Y seeks: reversals at constant force before and after an exact move (DiskSim 4.0; Griffin et al.,
+//! Decomposed Y seeks: reversals at constant force before and after a move (DiskSim 4.0; Griffin et al.,
 //! SIGMETRICS 2000).
 //!
 //! A sled at rest has no reversal to decompose: its seek is the exact one-switch move of
@@ -7,11 +7,10 @@
 //! The reversal after a move is taken as DiskSim takes it, by the velocity the sled leaves with: there the springs act
 //! with the sign opposite to the physical one, so that with springs a seek can come out shorter than the actuator
 //! allows (docs/validation.md has the figures). With the physical sign, mean responses of DiskSim's g1 are missed by
-//! over 1 %. One difference is left: DiskSim moves in eight chunks per phase, which takes 2 to 4 µs longer on average
-//! with a spring factor of 0.75 and up to 20 µs. Without springs there is no difference.
+//! almost 1 %. With springs, moves are integrated as DiskSim integrates them ([`piecewise`](super::piecewise)).
 
 use super::constant_force::Dynamics;
-use super::{Axis, Route, YSeek};
+use super::{piecewise, Axis, Route, YSeek};
 
 /// Time in seconds of a reversal at `y_m` with velocity `v_m_s`, the force at that place taken as constant:
 /// `2|v| / (a ± spring · a · |y| / (range/2))`, plus where the sled moves outwards, minus where it moves inwards.
@@ -24,7 +23,11 @@ pub fn turnaround_s(axis: &Axis, y_m: f64, v_m_s: f64) -> f64 {
 /// A seek that starts at access speed.
 #[inline]
 pub(super) fn seek(axis: &Axis, speed_m_s: f64, route: &Route) -> YSeek {
-    let move_s = Dynamics::of(axis).passing_move_s(speed_m_s, route.y0_m, route.y1_m);
+    let move_s = if axis.spring == 0.0 {
+        Dynamics::of(axis).passing_move_s(speed_m_s, route.y0_m, route.y1_m)
+    } else {
+        piecewise::move_s(axis, speed_m_s, route.y0_m, route.y1_m)
+    };
     // Before the move that is the velocity the reversal takes away, after it the one it leaves.
     let against_move_m_s = -route.direction * speed_m_s;
     route.assemble(speed_m_s, move_s, |y_m, _| turnaround_s(axis, y_m, against_move_m_s))

@@ -31,6 +31,7 @@
 mod constant_force;
 mod decomposed;
 mod first_order;
+mod piecewise;
 mod seek_model;
 mod time_optimal;
 
@@ -86,7 +87,7 @@ pub struct YSeek {
     pub turnarounds: u32,
 }
 
-/// Time in seconds for a move from rest at `x0_m` to rest at `x1_m`, without settling: the X seek.
+/// Time in seconds for an exact move from rest at `x0_m` to rest at `x1_m`, without settling.
 ///
 /// Full force towards the target, switched once: `tan(ω T / 2) = (ω / a) √(h (2a + κ h) / (1 − σ²))` (symbols in the
 /// [module](self) documentation), and `2 √(|Δx| / a)` without springs (Griffin et al. 1999, equation 2).
@@ -104,6 +105,29 @@ pub fn rest_to_rest_s(axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
     let omega = kappa.sqrt();
     let tangent = omega / a * (half_m * (2.0 * a + kappa * half_m) / (1.0 - sigma * sigma)).sqrt();
     2.0 / omega * libm::atan(tangent)
+}
+
+/// Time in seconds for a move along X from rest at `x0_m` to rest at `x1_m`, without settling, as `model` has it: exact,
+/// but for *decomposed*, which integrates it as DiskSim does.
+#[inline]
+#[must_use]
+pub fn x_move_s(model: SeekModel, axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
+    if model == SeekModel::Decomposed && axis.spring != 0.0 {
+        piecewise::move_s(axis, 0.0, x0_m, x1_m)
+    } else {
+        rest_to_rest_s(axis, x0_m, x1_m)
+    }
+}
+
+/// A lower bound in seconds on [`x_move_s`] that never falls as the distance from `x0_m` grows.
+#[inline]
+#[must_use]
+pub fn x_move_bound_s(model: SeekModel, axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
+    if model == SeekModel::Decomposed && axis.spring != 0.0 {
+        piecewise::rest_to_rest_bound_s(axis, x0_m, x1_m)
+    } else {
+        rest_to_rest_s(axis, x0_m, x1_m)
+    }
 }
 
 /// Settling time in seconds after an X move: `constants / (2 π f)` with the sled's resonance `f` in Hz (Griffin et al.
