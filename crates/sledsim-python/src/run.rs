@@ -111,7 +111,10 @@ impl Watch {
                 return false;
             }
             let Some(progress) = &self.progress else { return true };
-            let told = progress.call1(python, (now.submitted, self.total, now.now.seconds(), self.end_s));
+            // Without a limit, what is left of a trace is known by how far its file has been read.
+            let of_trace = now.fraction_taken.filter(|&fraction| fraction > 0.0);
+            let total = self.total.or(of_trace.map(|fraction| (now.submitted as f64 / fraction) as u64));
+            let told = progress.call1(python, (now.submitted, total, now.now.seconds(), self.end_s));
             match told {
                 Ok(_) => true,
                 Err(error) => {

@@ -39,6 +39,8 @@ pub struct Progress {
     pub submitted: u64,
     /// Simulated time.
     pub now: Time,
+    /// How much of the workload has been taken, from 0 to 1, where that can be told.
+    pub fraction_taken: Option<f64>,
 }
 
 /// Counts of a finished run.
@@ -115,7 +117,7 @@ impl<O: Observer> Run<'_, O> {
         let end = loop {
             self.counts.steps += 1;
             if self.counts.steps % CHECK_EVERY == 0 {
-                let progress = Progress { submitted: self.counts.submitted, now: self.system.now() };
+                let progress = self.progress();
                 if !keep_going(progress) {
                     break End::Interrupted;
                 }
@@ -160,11 +162,12 @@ impl<O: Observer> Run<'_, O> {
                     end = End::WorkloadEnded;
                     break;
                 };
-                if counts.submitted % CHECK_EVERY == CHECK_EVERY - 1
-                    && !keep_going(Progress { submitted: counts.submitted, now })
-                {
-                    end = End::Interrupted;
-                    break;
+                if counts.submitted % CHECK_EVERY == CHECK_EVERY - 1 {
+                    let fraction_taken = workload.fraction_taken();
+                    if !keep_going(Progress { submitted: counts.submitted, now, fraction_taken }) {
+                        end = End::Interrupted;
+                        break;
+                    }
                 }
                 let completion = root.serve_in_order(&workload.take());
                 counts.submitted += 1;
@@ -174,6 +177,11 @@ impl<O: Observer> Run<'_, O> {
         }
         system.advance(finished);
         Ok(self.outcome(end))
+    }
+
+    fn progress(&self) -> Progress {
+        let fraction_taken = self.workload.fraction_taken();
+        Progress { submitted: self.counts.submitted, now: self.system.now(), fraction_taken }
     }
 
     fn start_measuring(&mut self) {

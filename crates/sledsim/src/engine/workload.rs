@@ -38,6 +38,11 @@ pub trait Workload: Send {
         false
     }
 
+    /// How much of the workload has been taken, from 0 to 1, where that can be told.
+    fn fraction_taken(&self) -> Option<f64> {
+        None
+    }
+
     /// Hears that `request` has completed at `service.end`, now.
     fn completed(&mut self, request: &Request, service: &Service);
 }

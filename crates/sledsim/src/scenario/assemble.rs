@@ -89,6 +89,13 @@ impl Workload for AnyWorkload {
         }
     }
 
+    fn fraction_taken(&self) -> Option<f64> {
+        match self {
+            Self::Synthetic(workload) => workload.fraction_taken(),
+            Self::Replay(workload) => workload.fraction_taken(),
+        }
+    }
+
     fn is_open(&self) -> bool {
         match self {
             Self::Synthetic(workload) => workload.is_open(),

@@ -1,8 +1,10 @@
 //! The one reader: detection, rebasing of time, the checks every record must pass, and the counting of what is skipped.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
 use super::error::{BadRecord, Failure, Fault, Place, TraceError};
 use super::options::TraceOptions;
@@ -19,12 +21,28 @@ pub struct TraceReader {
     format: TraceFormat,
     skip_bad: u64,
     skipped: u64,
+    /// Bytes of the file read so far, and its size.
+    file: Option<(Arc<AtomicU64>, u64)>,
     suspect: u64,
     other: u64,
     records: u64,
     base_ns: u64,
     last_ns: u64,
     done: bool,
+}
+
+/// A file that counts the bytes read from it.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.read(buffer)?;
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
 }
 
 impl TraceReader {
@@ -36,7 +54,14 @@ impl TraceReader {
     pub fn open(path: &Path, options: &TraceOptions) -> Result<Self, TraceError> {
         let name = path.display().to_string();
         match File::open(path) {
-            Ok(file) => Self::from_reader(&name, Box::new(file), options),
+            Ok(file) => {
+                let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+                let read = Arc::new(AtomicU64::new(0));
+                let counted = Counted { file, read: Arc::clone(&read) };
+                let mut reader = Self::from_reader(&name, Box::new(counted), options)?;
+                reader.file = Some((read, bytes));
+                Ok(reader)
+            }
             Err(source) => Err(TraceError::Io { file: name, place: Place::Byte(0), action: "open".to_owned(), source }),
         }
     }
@@ -83,6 +108,7 @@ impl TraceReader {
             format,
             skip_bad: options.skip_bad,
             skipped: 0,
+            file: None,
             suspect: 0,
             other: 0,
             records: 0,
@@ -108,6 +134,13 @@ impl TraceReader {
     #[must_use]
     pub fn has_times(&self) -> bool {
         self.parser.has_times()
+    }
+
+    /// How much of the file has been read, from 0 to 1; unknown for what is not a file or is empty.
+    #[must_use]
+    pub fn fraction_read(&self) -> Option<f64> {
+        let (read, bytes) = self.file.as_ref()?;
+        (*bytes > 0).then(|| (read.load(Ordering::Relaxed) as f64 / *bytes as f64).min(1.0))
     }
 
     /// Bad records skipped so far, as [`TraceOptions::skip_bad`] allows.

@@ -354,6 +354,15 @@ impl Workload for Replay {
         request
     }
 
+    fn fraction_taken(&self) -> Option<f64> {
+        let of_pass = match self.options.records {
+            Some(records) => self.cursor.replayed as f64 / records as f64,
+            None => self.cursor.reader.fraction_read()?,
+        };
+        let passes = self.options.repeat as f64;
+        Some((passes - 1.0 - self.passes_left as f64 + of_pass) / passes)
+    }
+
     fn is_open(&self) -> bool {
         self.mode == ReplayMode::Open
     }
