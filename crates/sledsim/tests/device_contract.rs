@@ -2,6 +2,8 @@
 
 #[path = "common/mems_designs.rs"]
 mod mems_designs;
+#[path = "common/mems_passes.rs"]
+mod mems_passes;
 #[allow(dead_code, reason = "each test file uses its part of it")]
 #[path = "common/scenarios.rs"]
 mod scenarios;
@@ -9,6 +11,7 @@ mod scenarios;
 use std::collections::BTreeSet;
 
 use mems_designs::mems_design;
+use mems_passes::passes;
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, Layout, MemsDevice, MemsParameters, Place, Timeout};
 use sledsim::devices::{Device, EnergyLedger, Location, Service, State};
@@ -141,20 +144,6 @@ impl Walk {
     }
 }
 
-/// Rows that a request covers, as (cylinder, row, groups).
-fn rows_of(geometry: &Geometry, request: &Request) -> Vec<(u32, u32, Vec<u32>)> {
-    let mut rows: Vec<(u32, u32, u32, Vec<u32>)> = Vec::new();
-    for lbn in request.lbn..request.end_lbn() {
-        let place = geometry.place(lbn);
-        let group = geometry.group(&place);
-        match rows.last_mut() {
-            Some(last) if (last.0, last.1, last.2) == (place.cylinder, place.track, place.row) => last.3.push(group),
-            _ => rows.push((place.cylinder, place.track, place.row, vec![group])),
-        }
-    }
-    rows.into_iter().map(|(cylinder, _, row, groups)| (cylinder, row, groups)).collect()
-}
-
 /// What is known beforehand of a pass over a row.
 struct Pass {
     servo_ns: u64,
@@ -228,10 +217,10 @@ fn check_service(
     assert_eq!(phases.seek_ns, phases.seek_x_ns.max(phases.seek_y_ns));
     assert!(phases.settle_ns <= phases.seek_x_ns && phases.seek_turnaround_ns <= phases.seek_y_ns);
     let pass = Pass::of(parameters);
-    let rows = rows_of(device.geometry(), request);
-    let passes = rows.len() as u64;
-    assert_eq!((phases.servo_ns, phases.transfer_ns), (passes * pass.servo_ns, passes * pass.transfer_ns));
-    if passes == 1 {
+    let rows = passes(device.geometry(), request);
+    let count = rows.len() as u64;
+    assert_eq!((phases.servo_ns, phases.transfer_ns), (count * pass.servo_ns, count * pass.transfer_ns));
+    if count == 1 {
         assert_eq!(phases.turnaround_ns, 0);
     }
     check_bus(bus_free, request, service, &rows, &pass);

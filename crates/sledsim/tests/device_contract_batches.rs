@@ -2,6 +2,8 @@
 
 #[path = "common/mems_designs.rs"]
 mod mems_designs;
+#[path = "common/mems_passes.rs"]
+mod mems_passes;
 #[allow(dead_code, reason = "each test file uses its part of it")]
 #[path = "common/scenarios.rs"]
 mod scenarios;
@@ -108,21 +110,16 @@ fn check_passes(
     let passes = spent_ns[State::Data as usize] / transfer_ns;
     assert_eq!(spent_ns[State::Data as usize] % transfer_ns, 0);
     assert_eq!(spent_ns[State::Data as usize] + spent_ns[State::Servo as usize], passes * pass_ns);
-    if requests.len() > 1 {
-        assert_eq!(passes, fewest_passes(geometry, requests), "{requests:?}");
+    match requests {
+        [only] => assert_eq!(passes, mems_passes::passes(geometry, only).len() as u64),
+        _ => assert_eq!(passes, fewest_passes(geometry, requests), "{requests:?}"),
     }
-    let alone: u64 = requests.iter().map(|request| passes_alone(geometry, request)).sum();
-    assert!(passes <= alone, "{passes} passes together, {alone} one after the other");
+    let alone: usize = requests.iter().map(|request| mems_passes::passes(geometry, request).len()).sum();
+    assert!(passes <= alone as u64, "{passes} passes together, {alone} one after the other");
     for (request, service) in requests.iter().zip(services) {
         let own = service.phases.transfer_ns / transfer_ns;
         assert!(own >= positions(geometry, request).len() as u64 && own <= passes);
     }
-}
-
-/// Passes of a request that is served in LBN order: one a row.
-fn passes_alone(geometry: &Geometry, request: &Request) -> u64 {
-    let row = u64::from(geometry.blocks_per_row);
-    (request.end_lbn() - 1) / row - request.lbn / row + 1
 }
 
 fn check_batch_of_one(parameters: &MemsParameters) {
