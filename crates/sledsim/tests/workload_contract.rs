@@ -137,6 +137,16 @@ fn an_open_replay_goes_by_the_times_of_the_trace() {
 }
 
 #[test]
+fn a_trace_may_keep_the_time_of_its_first_record() {
+    let later = trace("later.txt", "8.0 0 0 1 1\n12.0 0 8 1 1\n13.5 0 8 1 1\n");
+    let kept = ReplayOptions { rebase: false, ..ReplayOptions::default() };
+    assert_eq!(arrivals_ms(&replayed(&later, ReplayOptions::default())), [0, 4, 5]);
+    assert_eq!(arrivals_ms(&replayed(&later, kept.clone())), [8, 12, 13]);
+    let halved = ReplayOptions { time_scale: 0.5, first_record: 1, ..kept };
+    assert_eq!(arrivals_ms(&replayed(&later, halved)), [6, 6]);
+}
+
+#[test]
 fn times_scale() {
     for (time_scale, expected) in [(0.5, [0, 5, 10]), (2.0, [0, 20, 40]), (0.0, [0, 0, 0])] {
         let requests = replayed(&ten(), ReplayOptions { time_scale, records: Some(3), ..ReplayOptions::default() });

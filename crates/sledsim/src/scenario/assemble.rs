@@ -125,6 +125,7 @@ pub(super) fn workload(scenario: &Scenario, assembly: &Assembly) -> Result<AnyWo
                 mode: spec.mode,
                 time_scale: spec.time_scale,
                 outstanding: spec.outstanding,
+                rebase: spec.rebase,
                 start_ns: s_to_ns(spec.start_s),
                 end_ns: spec.end_s.map(s_to_ns),
                 first_record: spec.first_record,

@@ -61,6 +61,10 @@ pub struct TraceSpec {
     #[serde(default = "one_u32")]
     #[schemars(range(min = 1, max = 1000000))]
     pub outstanding: u32,
+    /// Whether the first request arrives at time 0; otherwise it arrives at the time the trace gives it, which makes sense
+    /// for traces that count time from the start of a run (mode `open`).
+    #[serde(default = "yes")]
+    pub rebase: bool,
     /// Leave out what the trace has before this time after its first record.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
@@ -141,6 +145,7 @@ impl Default for TraceSpec {
             mode: ReplayMode::default(),
             time_scale: 1.0,
             outstanding: 1,
+            rebase: true,
             start_s: 0.0,
             end_s: None,
             first_record: 0,
@@ -198,6 +203,10 @@ const fn one_u32() -> u32 {
 
 const fn one_f64() -> f64 {
     1.0
+}
+
+const fn yes() -> bool {
+    true
 }
 
 fn auto() -> String {

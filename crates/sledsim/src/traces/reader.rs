@@ -136,6 +136,12 @@ impl TraceReader {
         self.parser.has_times()
     }
 
+    /// Time of the first record as the trace counts it, which record times are given from; 0 before there was one.
+    #[must_use]
+    pub const fn first_time_ns(&self) -> u64 {
+        self.base_ns
+    }
+
     /// How much of the file has been read, from 0 to 1; unknown for what is not a file or is empty.
     #[must_use]
     pub fn fraction_read(&self) -> Option<f64> {

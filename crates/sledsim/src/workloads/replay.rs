@@ -49,6 +49,8 @@ pub struct ReplayOptions {
     pub time_scale: f64,
     /// Requests outstanding in mode `outstanding`.
     pub outstanding: u32,
+    /// Whether the first request arrives at time 0; otherwise it arrives at the time the trace gives it.
+    pub rebase: bool,
     /// Leave out what the trace has before this time, in nanoseconds from its first record.
     pub start_ns: u64,
     /// Leave out what the trace has from this time on.
@@ -71,6 +73,7 @@ impl Default for ReplayOptions {
             mode: ReplayMode::Auto,
             time_scale: 1.0,
             outstanding: 1,
+            rebase: true,
             start_ns: 0,
             end_ns: None,
             first_record: 0,
@@ -242,6 +245,10 @@ impl Replay {
 
     fn request(&mut self, record: &TraceRecord) -> Result<Request, WorkloadError> {
         let origin_ns = *self.cursor.origin_ns.get_or_insert(record.time.ns());
+        if self.next_id == 0 && !self.options.rebase {
+            let first_ns = self.cursor.reader.first_time_ns().checked_add(origin_ns);
+            self.pass_start_ns = scaled(first_ns.ok_or_else(|| self.too_long())?, self.options.time_scale);
+        }
         if self.mode == ReplayMode::Open {
             let since_ns = scaled(record.time.ns() - origin_ns, self.options.time_scale);
             self.latest_ns = self.pass_start_ns.saturating_add(since_ns);
