@@ -273,6 +273,9 @@ class TraceWorkload(Model):
         Factor on all times between requests: 0.5 is twice as fast (at least 0, at most 1e+09; default 1.0).
     outstanding
         Requests outstanding in mode `outstanding` (at least 1, at most 1,000,000; default 1).
+    rebase
+        Whether the first request arrives at time 0; otherwise it arrives at the time the trace gives it, which
+        makes sense for traces that count time from the start of a run (mode `open`) (default true).
     start_s
         Leave out what the trace has before this time after its first record (s; at least 0, at most 1e+09;
         default 0.0).
@@ -304,6 +307,7 @@ class TraceWorkload(Model):
     mode: ReplayMode | None = None
     time_scale: float | str | None = None
     outstanding: int | None = None
+    rebase: bool | None = None
     start_s: float | str | None = None
     end_s: float | str | None = None
     first_record: int | None = None
