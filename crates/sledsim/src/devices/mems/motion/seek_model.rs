@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum SeekModel {
     /// No springs: constant acceleration, and `2v/a` for each reversal (Griffin et al. 1999, equations 4 and 5).
     FirstOrder,
-    /// Springs: an exact move between reversals at constant force, corrected by the spring at that place (DiskSim 4.0).
+    /// Springs, as DiskSim 4.0 computes: a move in pieces of constant force between reversals at constant force.
     Decomposed,
     /// Springs: the least time any force within the actuator's bound takes.
     #[default]

@@ -1,0 +1,67 @@
+//! The claims of three papers that need only a MEMS device: computed, and compared with what docs/validation.md says.
+//!
+//! `cargo test --test published_claims -- --nocapture` prints the tables and the curves behind them.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod experiments;
+mod griffin1999;
+mod ledger;
+#[path = "../scenario_runs/mod.rs"]
+mod scenario_runs;
+mod schlosser2000;
+mod schlosser2004;
+
+use ledger::{claims, Finding};
+
+/// Claims that need a disk, so have no finding here.
+const NEED_A_DISK: [&str; 10] = [
+    "disk-schedulers",
+    "disk-fairness",
+    "fcfs-gap-wider-than-disk",
+    "clook-sstf-gap-narrower-than-disk",
+    "atlas-speedup",
+    "superdisk-speedup",
+    "atlas-cov",
+    "rewrite-disk",
+    "uberdisk-access",
+    "device-scan",
+];
+
+/// Computes a paper's findings; each must have the verdict that is expected, and stand in docs/validation.md as it is.
+fn check(paper: &str, findings: fn() -> Vec<Finding>, differing: &[&str]) {
+    let Some(claims) = claims(paper) else { return };
+    let findings = findings();
+    let mut rows = Vec::new();
+    for finding in &findings {
+        let claim = claims.get(finding.id).unwrap_or_else(|| panic!("{paper} has no claim {}", finding.id));
+        let verdict = claim.verdict(&finding.ours);
+        rows.push(vec![finding.id.to_owned(), claim.shown(), finding.ours.shown(), verdict.to_owned()]);
+    }
+    let table: Vec<String> = rows.iter().map(|cells| format!("| {} |", cells.join(" | "))).collect();
+    println!("{}", table.join("\n"));
+    for (id, claim) in claims.iter().filter(|(_, claim)| claim.data == "model") {
+        let found = findings.iter().any(|finding| finding.id == id);
+        assert!(found != NEED_A_DISK.contains(&id.as_str()), "{paper}.{id} ({}) has no finding", claim.kind);
+    }
+    let differ: Vec<&str> = rows.iter().filter(|row| row[3] == "differs").map(|row| row[0].as_str()).collect();
+    assert_eq!(differ, differing, "claims of {paper} that differ");
+    let documented: Vec<Vec<String>> =
+        scenario_runs::documented(paper).into_iter().map(|cells| cells[..4].to_vec()).collect();
+    assert_eq!(documented, rows, "\n{}\n", table.join("\n"));
+}
+
+#[test]
+fn griffin1999() {
+    check("griffin1999", griffin1999::findings, &["transfer-mean", "service-mean", "velocity-optimum"]);
+}
+
+#[test]
+fn schlosser2000() {
+    check("schlosser2000", schlosser2000::findings, &["rewrite-turnaround"]);
+}
+
+#[test]
+fn schlosser2004() {
+    check("schlosser2004", schlosser2004::findings, &["g2-access"]);
+}
