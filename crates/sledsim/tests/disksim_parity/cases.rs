@@ -11,8 +11,7 @@ use crate::common::reference;
 use crate::scenario_runs;
 
 /// DiskSim's figures on our terms: the idle energy of every spell that ended in a spin-down, which DiskSim forgets, is
-/// added to the total. Ours on DiskSim's: a replay starts with the first request, so the time before it, in which the
-/// device is inactive, is added. All in ms and J.
+/// added to the total. In ms and J.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
     pub response_ms: f64,
@@ -130,6 +129,8 @@ fn settings(row: &HashMap<String, String>, trace: &Path) -> Vec<String> {
     let mut settings = vec![
         format!("workload.path={:?}", trace.display().to_string()),
         "workload.format=disksim-ascii".to_owned(),
+        // DiskSim counts the time before the first request.
+        "workload.rebase=false".to_owned(),
         format!("device={}", row["device"]),
         format!("scheduler={}", row["scheduler"]),
         format!("device.spring_factor={}", row["spring"]),
@@ -173,7 +174,7 @@ fn replay(row: &HashMap<String, String>, folder: &Path, temporary: &Path) -> Cas
         scheduler: row["scheduler"].clone(),
         over: row["over"].clone(),
         disksim: disksim(row),
-        ours: ours(&output.report, requests[0].arrival_ms.parse().expect("an arrival time")),
+        ours: ours(&output.report),
         responses_ms,
     }
 }
@@ -200,17 +201,15 @@ fn disksim(row: &HashMap<String, String>) -> Figures {
     }
 }
 
-fn ours(report: &Report, first_arrival_ms: f64) -> Figures {
-    const INACTIVE_W: f64 = 0.05;
-    let before_first_j = first_arrival_ms * 1e-3 * INACTIVE_W;
+fn ours(report: &Report) -> Figures {
     Figures {
         response_ms: report.response.as_ref().expect("requests were measured").mean_ms,
         seek_ms: report.seek.mean_ms,
         seek_x_ms: report.seek_x.mean_ms,
         seek_y_ms: report.seek_y.mean_ms,
-        total_j: report.energy.total_j + before_first_j,
+        total_j: report.energy.total_j,
         servicing_j: report.energy.servicing_j,
         startup_j: report.energy.startup_j,
-        inactive_j: report.energy.inactive_j + before_first_j,
+        inactive_j: report.energy.inactive_j,
     }
 }

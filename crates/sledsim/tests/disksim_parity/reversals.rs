@@ -49,8 +49,11 @@ fn parameters(name: &str) -> MemsParameters {
     parameters
 }
 
-/// Places (metres from the centre) and directions in which a pass begins, and in which one ends.
-fn gates(parameters: &MemsParameters) -> (Vec<(f64, f64)>, Vec<(f64, f64)>) {
+/// A place along Y (metres from the centre) and a direction (+1 or -1).
+type Gate = (f64, f64);
+
+/// Where passes begin, and where they end.
+fn gates(parameters: &MemsParameters) -> (Vec<Gate>, Vec<Gate>) {
     let device = MemsDevice::new(parameters).expect("a catalogue device");
     let geometry = device.geometry();
     let upward = |row: u32| (geometry.y_m(geometry.upward_bit(row)), 1.0);

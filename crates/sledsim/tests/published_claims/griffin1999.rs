@@ -145,7 +145,8 @@ fn scheduling() -> Vec<Finding> {
 /// Highest arrival rate held at twice the light-load response of first come, first served: SPTF's over SSTF_LBN's.
 fn held_rate_ratio(settle_constants: f64) -> f64 {
     let settle = set("settle_constants", settle_constants);
-    let limit_ms = 2.0 * report(&random(&poisson(1.0), 20_000, &[settle.clone()])).response.expect("measured").mean_ms;
+    let limit_ms =
+        2.0 * report(&random(&poisson(1.0), 20_000, std::slice::from_ref(&settle))).response.expect("measured").mean_ms;
     let held = |scheduler: &str| {
         let (mut low, mut high) = (100.0, 1_000.0);
         for _ in 0..13 {

@@ -20,7 +20,7 @@ fn table_2() -> Vec<Finding> {
     let settle = ["device=g1", "device=g2", "device=g3-paper"].map(|name| characteristics(name).settle_s * 1e3);
     println!(
         "with the frequencies printed: {:?} ms",
-        ["g1-paper", "g2-paper"].map(|n| characteristics(&format!("device={n}")).settle_s * 1e3)
+        ["g1-paper", "g2-paper"].map(|n| characteristics(format!("device={n}")).settle_s * 1e3)
     );
     let rest = ["device=g1-paper", "device=g2-paper", "device=g3-paper"].map(characteristics);
     let ids = [

@@ -336,7 +336,9 @@ impl Device for MemsDevice {
                 let taken = left.min(self.geometry.blocks_per_row - place.slot.max(blocks));
                 blocks += taken;
                 left -= taken;
-                place = self.geometry.after(&place, taken);
+                if left > 0 {
+                    place = self.geometry.after(&place, taken);
+                }
             }
             let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
             self.pass(&mut run, cylinder, row, blocks, reads, writes);
