@@ -1,4 +1,5 @@
-//! Moves as DiskSim 4.0 integrates them: the force constant over pieces of the way, the switch found by trial.
+//! Moves as DiskSim 4.0 (Carnegie Mellon University, 2001–2008) integrates them: the force constant over pieces of the
+//! way, the switch found by trial. The method is DiskSim's, the code is not.
 //!
 //! The move is cut where its force switches, and either part into eight pieces of equal length. Over a piece the springs
 //! pull with the mean of their pull at its ends; a piece across the centre of travel counts as inward or outward as a
