@@ -26,8 +26,8 @@ impl Device {
     #[new]
     fn new(parameters: &str) -> PyResult<Self> {
         let DeviceSpec::Mems(parameters) = serde_json::from_str(parameters).map_err(errors::scenario)?;
-        let device = MemsDevice::new(&parameters).map_err(errors::scenario)?;
-        let figures = Characteristics::of(&parameters).map_err(errors::scenario)?;
+        let device = errors::guarded(|| MemsDevice::new(&parameters))?.map_err(errors::scenario)?;
+        let figures = errors::guarded(|| Characteristics::of(&parameters))?.map_err(errors::scenario)?;
         Ok(Self { parameters, device, figures })
     }
 
@@ -164,7 +164,7 @@ impl Device {
         }
         let mut device = MemsDevice::new(&self.parameters).map_err(errors::run)?;
         let mut services = Vec::new();
-        device.serve_batch(Time::ZERO, &requests, &mut services);
+        errors::guarded(|| device.serve_batch(Time::ZERO, &requests, &mut services))?;
         let columns = PyDict::new(python);
         let column = |name: &str, value: fn(&Service) -> u64| {
             let values: Vec<u64> = services.iter().map(value).collect();
@@ -179,7 +179,7 @@ impl Device {
         column("servo_ns", |s| s.phases.servo_ns)?;
         column("transfer_ns", |s| s.phases.transfer_ns)?;
         column("bus_ns", |s| s.phases.bus_ns)?;
-        let energy: Vec<f64> = services.iter().map(|s| s.energy_j).collect();
+        let energy: Vec<f64> = services.iter().map(|s| s.energy.total_j()).collect();
         columns.set_item("energy_j", energy.into_pyarray(python))?;
         Ok(columns)
     }

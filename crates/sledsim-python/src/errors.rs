@@ -1,8 +1,11 @@
 //! Errors of the core as Python exceptions.
 
+use std::any::Any;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
-use pyo3::PyErr;
+use pyo3::{PyErr, PyResult};
 
 create_exception!(sledsim._core, SledsimError, PyException, "Something a user can put right; the message says how.");
 create_exception!(sledsim._core, ScenarioError, SledsimError, "A scenario that can't be used.");
@@ -22,4 +25,21 @@ pub fn trace(error: impl ToString) -> PyErr {
 /// An error of a run.
 pub fn run(error: impl ToString) -> PyErr {
     RunError::new_err(error.to_string())
+}
+
+/// Does some of the core's work; a panic in it becomes an error, so that none crosses into Python.
+///
+/// What was being worked on is dropped with the panic, so nothing half-done is seen again.
+pub fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let what = describe(panic.as_ref());
+        run(format!(
+            "numbers beyond what the simulator can hold, or a defect in it ({what}): use less extreme parameters"
+        ))
+    })
+}
+
+fn describe(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }

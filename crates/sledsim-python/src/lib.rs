@@ -10,6 +10,8 @@ mod trace;
 /// The compiled core of Sledsim.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // A panic is reported as a Python exception, not on the standard error stream.
+    std::panic::set_hook(Box::new(|_| {}));
     let python = module.py();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("SledsimError", python.get_type::<errors::SledsimError>())?;

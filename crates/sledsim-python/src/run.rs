@@ -46,7 +46,8 @@ pub fn resolve(
     base_dir: PathBuf,
 ) -> PyResult<String> {
     let notation = Notation::named(format).map_err(errors::scenario)?;
-    let resolved = scenario::resolve(text, notation, source, &sets, &Catalog::new(catalog), &base_dir)
+    let catalog = Catalog::new(catalog);
+    let resolved = errors::guarded(|| scenario::resolve(text, notation, source, &sets, &catalog, &base_dir))?
         .map_err(errors::scenario)?;
     serde_json::to_string(&resolved).map_err(errors::scenario)
 }
@@ -67,7 +68,8 @@ pub fn run(
     let scenario: Scenario = serde_json::from_str(scenario).map_err(errors::scenario)?;
     let citations = citations(&scenario, &Catalog::new(catalog), &base_dir);
     let mut watch = Watch::new(&scenario, progress);
-    let outcome = python.detach(|| scenario::run(&scenario, citations, log, &mut |now| watch.keep_going(now)));
+    let outcome = python
+        .detach(|| errors::guarded(|| scenario::run(&scenario, citations, log, &mut |now| watch.keep_going(now))))?;
     if let Some(error) = watch.error {
         return Err(error);
     }
@@ -202,7 +204,12 @@ fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder) -> PyRe
     column!("servo_ns", |_, s| s.phases.servo_ns);
     column!("transfer_ns", |_, s| s.phases.transfer_ns);
     column!("bus_ns", |_, s| s.phases.bus_ns);
-    column!("energy_j", |_, s| s.energy_j);
+    column!("energy_j", |_, s| s.energy.total_j());
+    column!("energy_startup_j", |_, s| s.energy.startup_j);
+    column!("energy_seek_j", |_, s| s.energy.seek_j);
+    column!("energy_servo_j", |_, s| s.energy.servo_j);
+    column!("energy_data_j", |_, s| s.energy.data_j);
+    column!("energy_idle_j", |_, s| s.energy.idle_j);
     Ok(())
 }
 

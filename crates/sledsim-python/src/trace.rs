@@ -56,7 +56,7 @@ impl TraceReader {
         columns: Option<Columns>,
     ) -> PyResult<Self> {
         let options = options(format, skip_bad, sector_bytes, columns)?;
-        let reader = traces::TraceReader::open(&path, &options).map_err(errors::trace)?;
+        let reader = errors::guarded(|| traces::TraceReader::open(&path, &options))?.map_err(errors::trace)?;
         Ok(Self { reader: Mutex::new(reader) })
     }
 
@@ -78,7 +78,7 @@ impl TraceReader {
     /// The next `n` records by column; empty at the end.
     fn read<'py>(&self, python: Python<'py>, n: usize) -> PyResult<Bound<'py, PyDict>> {
         let mut records = Vec::new();
-        python.detach(|| self.lock().read_batch(n, &mut records)).map_err(errors::trace)?;
+        python.detach(|| errors::guarded(|| self.lock().read_batch(n, &mut records)))?.map_err(errors::trace)?;
         let columns = PyDict::new(python);
         macro_rules! column {
             ($name:literal, $value:expr) => {{
@@ -108,7 +108,7 @@ pub fn trace_info(
     columns: Option<Columns>,
 ) -> PyResult<String> {
     let options = options(format, skip_bad, sector_bytes, columns)?;
-    let info = python.detach(|| traces::info(&path, &options)).map_err(errors::trace)?;
+    let info = python.detach(|| errors::guarded(|| traces::info(&path, &options)))?.map_err(errors::trace)?;
     serde_json::to_string(&info).map_err(errors::trace)
 }
 
@@ -128,7 +128,7 @@ pub fn trace_convert(
 ) -> PyResult<u64> {
     let options = options(format, skip_bad, sector_bytes, columns)?;
     let to: TraceFormat = to.parse().map_err(errors::trace)?;
-    python.detach(|| traces::convert(&src, &options, &dst, to)).map_err(errors::trace)
+    python.detach(|| errors::guarded(|| traces::convert(&src, &options, &dst, to)))?.map_err(errors::trace)
 }
 
 /// The known formats as JSON.

@@ -110,6 +110,51 @@ impl Phases {
     }
 }
 
+/// Joules spent on one request, by what the mechanism did. Idle and inactive time before it is nobody's.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RequestEnergy {
+    /// Starting up.
+    pub startup_j: f64,
+    /// Positioning, before and between passes.
+    pub seek_j: f64,
+    /// Servo bursts.
+    pub servo_j: f64,
+    /// Data bits.
+    pub data_j: f64,
+    /// Waiting for the bus before a pass.
+    pub idle_j: f64,
+}
+
+impl RequestEnergy {
+    /// Joules in all.
+    #[must_use]
+    pub fn total_j(&self) -> f64 {
+        self.startup_j + self.seek_j + self.servo_j + self.data_j + self.idle_j
+    }
+
+    /// A share of it.
+    #[must_use]
+    pub fn share(&self, fraction: f64) -> Self {
+        Self {
+            startup_j: self.startup_j * fraction,
+            seek_j: self.seek_j * fraction,
+            servo_j: self.servo_j * fraction,
+            data_j: self.data_j * fraction,
+            idle_j: self.idle_j * fraction,
+        }
+    }
+}
+
+impl AddAssign for RequestEnergy {
+    fn add_assign(&mut self, other: Self) {
+        self.startup_j += other.startup_j;
+        self.seek_j += other.seek_j;
+        self.servo_j += other.servo_j;
+        self.data_j += other.data_j;
+        self.idle_j += other.idle_j;
+    }
+}
+
 /// Outcome of one request at a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Service {
@@ -117,10 +162,10 @@ pub struct Service {
     pub start: Time,
     /// When the host has everything: the completion.
     pub end: Time,
-    /// When the mechanism can begin the next request; not after `end`.
+    /// When the mechanism can begin the next request: not after `end`, but for members of a batch that end early.
     pub free: Time,
     /// Where the time went.
     pub phases: Phases,
-    /// Joules spent on this request, idle time before it not included.
-    pub energy_j: f64,
+    /// Joules spent on this request.
+    pub energy: RequestEnergy,
 }

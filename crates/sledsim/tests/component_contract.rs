@@ -195,7 +195,7 @@ fn each_request_completes_once_and_time_never_runs_back() {
         for (request, service) in &heard.0 {
             assert!(service.start >= request.arrival && service.end >= service.start);
             assert_eq!(service.phases.service_ns(), service.end - service.start, "{request:?} {service:?}");
-            assert!(service.energy_j > 0.0);
+            assert!(service.energy.total_j() > 0.0);
         }
     });
 }
@@ -229,7 +229,7 @@ fn time_and_energy_are_accounted_for() {
         let elapsed_ns = outcome.finished.ns() * u64::from(measured.mechanisms);
         assert_eq!(measured.ledger.total_ns(), elapsed_ns);
         assert!(measured.busy_ns <= elapsed_ns);
-        let requests_j: f64 = heard.0.iter().map(|(_, service)| service.energy_j).sum();
+        let requests_j: f64 = heard.0.iter().map(|(_, service)| service.energy.total_j()).sum();
         assert!(requests_j <= measured.ledger.total_j() * (1.0 + 1e-9));
     });
 }
@@ -291,8 +291,8 @@ fn check_parts(whole: &Service, parameters: &MemsParameters, parts: &[Request]) 
     let services: Vec<Service> = services.collect();
     assert_eq!(Some(whole.end), services.iter().map(|service| service.end).max());
     assert_eq!(whole.start, Time::from_ns(overhead_ns));
-    let energy_j: f64 = services.iter().map(|service| service.energy_j).sum();
-    assert!((whole.energy_j - energy_j).abs() < 1e-15);
+    let energy_j: f64 = services.iter().map(|service| service.energy.total_j()).sum();
+    assert!((whole.energy.total_j() - energy_j).abs() < 1e-15);
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn check_services(parameters: &MemsParameters, requests: usize) {
         if request.op == Op::Write {
             write_waits_j += phases.bus_ns as f64 * 1e-9 * parameters.sled_mw * 1e-3;
         }
-        requests_j += service.energy_j;
+        requests_j += service.energy.total_j();
         free = service.free;
     }
     let ledger = device.ledger(free);
@@ -231,7 +231,10 @@ fn check_service(
     let expected_j = phases.startup_ns as f64 * 1e-9 * parameters.startup_mw * 1e-3
         + moving_ns as f64 * 1e-9 * parameters.sled_mw * 1e-3
         + tips * pass_s * parameters.tip_mw * 1e-3;
-    assert!((service.energy_j - expected_j).abs() <= ENERGY_TOLERANCE * expected_j, "{service:?}: {expected_j} J");
+    assert!(
+        (service.energy.total_j() - expected_j).abs() <= ENERGY_TOLERANCE * expected_j,
+        "{service:?}: {expected_j} J"
+    );
 }
 
 /// Reads cross the bus after their passes, writes before them, both after what the bus still carried at the start.
@@ -318,5 +321,30 @@ proptest! {
     #[test]
     fn services_account_for_every_nanosecond(design in mems_design()) {
         check_services(&design, 60);
+    }
+}
+
+#[test]
+fn places_are_right_where_a_track_has_more_blocks_than_32_bits_count() {
+    for y_range_um in [524.288, 700.0] {
+        let parameters = MemsParameters {
+            block_bytes: 1,
+            tip_sector_bytes: 1,
+            encoded_bits_per_byte: 8,
+            servo_bits: 0,
+            bit_nm: 1.0,
+            x_range_um: 1.0,
+            y_range_um,
+            tips: 1 << 20,
+            active_tips: 1 << 20,
+            ..scenarios::parameters("g2")
+        };
+        let device = MemsDevice::new(&parameters).expect("every value is in range");
+        let geometry = device.geometry();
+        assert!(u64::from(geometry.rows) * u64::from(geometry.blocks_per_row) > u64::from(u32::MAX));
+        let capacity = geometry.capacity_blocks();
+        for lbn in [0, 1, u64::from(u32::MAX), 1 << 33, capacity / 3, capacity - 1] {
+            assert_eq!(geometry.lbn(&geometry.place(lbn)), lbn);
+        }
     }
 }

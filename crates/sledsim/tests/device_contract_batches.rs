@@ -84,7 +84,7 @@ fn check_batches(parameters: &MemsParameters, batches: usize) {
             let most_j = spent.time_ns[state as usize] as f64 * 1e-9 * all_tips_w;
             assert!(spent.energy_j[state as usize] <= most_j * (1.0 + 1e-6) + 1e-15, "more tips than can be active");
         }
-        let members_j: f64 = services.iter().map(|service| service.energy_j).sum();
+        let members_j: f64 = services.iter().map(|service| service.energy.total_j()).sum();
         assert!((members_j - spent.total_j()).abs() <= 1e-7 * spent.total_j(), "{members_j} J of {spent:?}");
         for service in &services {
             assert_eq!((service.start, service.free), (now, free));

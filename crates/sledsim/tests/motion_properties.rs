@@ -128,7 +128,9 @@ proptest! {
         p.sort_by(f64::total_cmp);
         let [start, near, far] = p.map(|p| w * p * axis.range_m / 2.0);
         prop_assert!(rest_to_rest_s(&axis, start, near) <= rest_to_rest_s(&axis, start, far) * (1.0 + ROUNDING));
-        for model in SeekModel::ALL {
+        // With springs, DiskSim's trials of the switch make the decomposed model uneven.
+        let even = SeekModel::ALL.into_iter().filter(|&model| model != SeekModel::Decomposed || axis.spring == 0.0);
+        for model in even {
             let pass_s = |y1_m| y_seek(model, &axis, v, start, w * v, y1_m, w * v).time_s;
             prop_assert!(pass_s(near) <= pass_s(far) * (1.0 + ROUNDING));
         }

@@ -147,7 +147,7 @@ fn check_energy(output: &RunOutput) {
     let seconds = [time.startup_s, time.inactive_s, time.seek_s, time.servo_s, time.data_s, time.idle_s];
     assert!(close(report.run.measured_s, seconds.iter().sum()));
     assert!(close(energy.mean_power_w * report.run.measured_s, energy.total_j));
-    let requests_j: f64 = log.iter().map(|(_, service)| service.energy_j).sum();
+    let requests_j: f64 = log.iter().map(|(_, service)| service.energy.total_j()).sum();
     // A write that waits for the bus is idle at the sled's power, and yet in a service.
     let waits_j: f64 = log
         .iter()
@@ -237,6 +237,46 @@ fn a_warm_up_leaves_out_requests_and_nothing_else() {
         let seconds = [time.startup_s, time.inactive_s, time.seek_s, time.servo_s, time.data_s, time.idle_s];
         assert!(close(output.report.run.measured_s, seconds.iter().sum()));
     }
+}
+
+#[test]
+fn command_processing_shifts_open_arrivals_and_nothing_else() {
+    // Requests overlap in it, so every scheduler sees the same requests in the same order, only later. The request that
+    // finds the sled at its first start is the same too.
+    let workload = json!({"arrival": {"kind": "poisson", "rate_per_s": 1400.0}});
+    for policy in POLICIES {
+        let waits_ns = [0.0, 0.2, 1.0].map(|overhead_ms| {
+            let mut document = document(policy.name, &workload, &json!({"requests": 2000}));
+            document["system"]["device"] = json!({"name": "g2", "overhead_ms": overhead_ms});
+            let output = scenario::run(&resolved(&document), Vec::new(), true, &mut |_| true).expect("it runs");
+            let wait_ns = |entry: &Entry| output.recorder.wait_ns(&entry.0, &entry.1);
+            entries(&output).iter().map(|entry| (entry.0.id, wait_ns(entry))).collect::<Vec<_>>()
+        });
+        assert!(waits_ns[0] == waits_ns[1] && waits_ns[0] == waits_ns[2], "{}", policy.name);
+    }
+}
+
+#[test]
+fn a_warm_up_by_time_ends_at_its_time() {
+    let constant = json!({"arrival": {"kind": "constant", "rate_per_s": 0.4}});
+    let limits = json!({"warmup_s": 3.0, "time_s": 4.9});
+    let output = run(&resolved(&document("fcfs", &constant, &limits)));
+    // Arrivals at 2.5 s and 5 s: none in the window, which is measured all the same.
+    let report = &output.report;
+    assert!(close(report.run.measured_s, 1.9), "{:?}", report.run);
+    assert!(close(report.energy.total_j, 0.1 * 1.9), "{:?}", report.energy);
+    assert_eq!(report.requests.measured, 0);
+    let note = report.run.note.as_deref().unwrap_or_default();
+    assert!(note.contains("nothing was measured"), "{note}");
+}
+
+#[test]
+fn a_run_of_large_requests_looks_up_as_often() {
+    let workload = json!({"arrival": {"kind": "poisson", "rate_per_s": 0.01},
+                          "size_bytes": {"kind": "fixed", "value": 500e6}});
+    let scenario = resolved(&document("fcfs", &workload, &json!({"requests": 1000})));
+    let output = scenario::run(&scenario, Vec::new(), false, &mut |_| false).expect("it runs");
+    assert!(output.report.requests.submitted <= 2, "{:?}", output.report.requests);
 }
 
 #[test]

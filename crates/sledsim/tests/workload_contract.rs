@@ -57,6 +57,9 @@ fn drain(workload: &mut dyn Workload, service_ns: u64, most: usize) -> Result<Ve
     let mut now = Time::ZERO;
     while taken.len() < most {
         let next = workload.peek().map_err(|error| error.to_string())?;
+        if next == Next::Busy {
+            continue;
+        }
         assert_eq!(workload.peek().map_err(|error| error.to_string())?, next, "asking twice changes the answer");
         let finished = under_way.first().map(|&(end, _)| end);
         match (next, finished) {

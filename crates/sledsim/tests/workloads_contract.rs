@@ -90,6 +90,7 @@ fn requests(spec: &SyntheticSpec, seed: u64, count: usize) -> Vec<Request> {
         let arrival = match next {
             Next::At(at) => Some(at),
             Next::Waiting => None,
+            Next::Busy => panic!("a generator always knows"),
             Next::Ended => panic!("a synthetic workload doesn't end"),
         };
         let completion = pending.front().map(|&(_, end)| end);

@@ -3,7 +3,7 @@
 pub mod mems;
 
 use crate::request::Request;
-pub use crate::service::{EnergyLedger, Phases, Service, State, STATES};
+pub use crate::service::{EnergyLedger, Phases, RequestEnergy, Service, State, STATES};
 use crate::time::Time;
 
 /// Where a block lies, in the mechanism's own terms.

@@ -130,7 +130,7 @@ impl Context<'_> {
     /// Asks for [`Component::timer`] at `at` (not before now).
     #[inline]
     pub fn timer(&mut self, at: Time, tag: u64) {
-        debug_assert!(at >= self.now);
+        assert!(at >= self.now, "a timer in the past");
         self.queue.push(at, self.me, tag);
     }
 }
@@ -193,7 +193,7 @@ impl System {
     /// Lets time pass to `at`, which is not beyond the next timer.
     #[inline]
     pub fn advance(&mut self, at: Time) {
-        debug_assert!(at >= self.now);
+        assert!(at >= self.now, "time runs back");
         self.now = at;
     }
 

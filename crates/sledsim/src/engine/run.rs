@@ -68,8 +68,33 @@ pub trait Observer {
     fn served(&mut self, request: &Request, service: &Service);
 }
 
-/// Requests between two looks at the clock and the caller.
-const CHECK_EVERY: u64 = 4096;
+/// Work between two looks at the clock and the caller: an event counts as 1, and so do so many blocks of a request.
+const CHECK_EVERY: u64 = 64;
+const BLOCKS_PER_STEP: u32 = 256;
+
+/// Counts work, and says when it is time to look up.
+#[derive(Default)]
+struct Work {
+    steps: u64,
+}
+
+impl Work {
+    #[inline]
+    fn is_due(&mut self) -> bool {
+        self.steps += 1;
+        if self.steps < CHECK_EVERY {
+            return false;
+        }
+        self.steps = 0;
+        true
+    }
+
+    /// A large request is a lot of work at once.
+    #[inline]
+    fn charge(&mut self, request: &Request) {
+        self.steps += u64::from(request.blocks / BLOCKS_PER_STEP);
+    }
+}
 
 /// Runs `workload` on `system` until a limit is reached, the workload ends or `keep_going` answers false.
 ///
@@ -82,7 +107,8 @@ pub fn run(
     observer: &mut impl Observer,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, WorkloadError> {
-    Run { system, workload, limits, observer, counts: Counts::default(), measured_from: None }.go(keep_going)
+    Run { system, workload, limits, observer, counts: Counts::default(), measured_from: None, work: Work::default() }
+        .go(keep_going)
 }
 
 #[derive(Default)]
@@ -91,7 +117,6 @@ struct Counts {
     completed: u64,
     failed: u64,
     warmup: u64,
-    steps: u64,
 }
 
 struct Run<'a, O> {
@@ -101,6 +126,7 @@ struct Run<'a, O> {
     observer: &'a mut O,
     counts: Counts,
     measured_from: Option<Time>,
+    work: Work,
 }
 
 impl<O: Observer> Run<'_, O> {
@@ -115,16 +141,13 @@ impl<O: Observer> Run<'_, O> {
             self.start_measuring();
         }
         let end = loop {
-            self.counts.steps += 1;
-            if self.counts.steps % CHECK_EVERY == 0 {
-                let progress = self.progress();
-                if !keep_going(progress) {
-                    break End::Interrupted;
-                }
+            if self.work.is_due() && !keep_going(self.progress()) {
+                break End::Interrupted;
             }
             let exhausted = self.counts.submitted >= last;
             let arrival = match if exhausted { Next::Ended } else { self.workload.peek()? } {
                 Next::At(time) => Some(time),
+                Next::Busy => continue,
                 Next::Waiting | Next::Ended => None,
             };
             let timer = self.system.next_time();
@@ -135,6 +158,7 @@ impl<O: Observer> Run<'_, O> {
                 (None, Some(timer)) => (timer, false),
                 (None, None) => break if exhausted { End::Requests } else { End::WorkloadEnded },
             };
+            self.end_warmup_by(at.min(until));
             if at > until {
                 self.system.advance(until);
                 break End::Time;
@@ -154,22 +178,28 @@ impl<O: Observer> Run<'_, O> {
         let last = self.limits.requests.unwrap_or(u64::MAX);
         self.start_measuring();
         let mut finished = Time::ZERO;
-        let Self { system, workload, observer, counts, .. } = &mut self;
+        let Self { system, workload, observer, counts, work, .. } = &mut self;
         let mut end = End::Requests;
         if let Some(root) = system.in_order_root() {
             while counts.submitted < last {
-                let Next::At(now) = workload.peek()? else {
-                    end = End::WorkloadEnded;
-                    break;
-                };
-                if counts.submitted % CHECK_EVERY == CHECK_EVERY - 1 {
+                if work.is_due() {
                     let fraction_taken = workload.fraction_taken();
-                    if !keep_going(Progress { submitted: counts.submitted, now, fraction_taken }) {
+                    if !keep_going(Progress { submitted: counts.submitted, now: finished, fraction_taken }) {
                         end = End::Interrupted;
                         break;
                     }
                 }
-                let completion = root.serve_in_order(&workload.take());
+                match workload.peek()? {
+                    Next::At(_) => {}
+                    Next::Busy => continue,
+                    Next::Waiting | Next::Ended => {
+                        end = End::WorkloadEnded;
+                        break;
+                    }
+                }
+                let request = workload.take();
+                work.charge(&request);
+                let completion = root.serve_in_order(&request);
                 counts.submitted += 1;
                 finished = finished.max(completion.service.end);
                 settle(&completion, &mut **workload, *observer, counts);
@@ -189,9 +219,20 @@ impl<O: Observer> Run<'_, O> {
         self.system.start_measuring();
     }
 
+    /// Opens the measurement window where a warm-up by time alone ends before the next event, at `at`.
+    #[inline]
+    fn end_warmup_by(&mut self, at: Time) {
+        let Limits { warmup, warmup_requests, .. } = *self.limits;
+        if self.measured_from.is_none() && warmup_requests == 0 && at >= warmup {
+            self.system.advance(warmup);
+            self.start_measuring();
+        }
+    }
+
     #[inline]
     fn arrive(&mut self) {
         let request = self.workload.take();
+        self.work.charge(&request);
         if self.measured_from.is_none() {
             if self.counts.submitted >= self.limits.warmup_requests && request.arrival >= self.limits.warmup {
                 self.system.advance(request.arrival);

@@ -9,6 +9,8 @@ use crate::time::Time;
 pub enum Next {
     /// At this time, not before the last arrival taken and not before the last completion heard.
     At(Time),
+    /// Not known yet: the source has work to do first, and is to be asked again.
+    Busy,
     /// Not until a completion is heard.
     Waiting,
     /// Never.
@@ -22,8 +24,8 @@ pub struct WorkloadError(pub String);
 
 /// Produces arrivals and hears completions, so closed loops, think times and dependent replay need no special case.
 pub trait Workload: Send {
-    /// When the next request comes. May be asked any number of times; the answer changes only after
-    /// [`Workload::take`] or [`Workload::completed`].
+    /// When the next request comes. May be asked any number of times; after an
+    /// answer other than [`Next::Busy`], it changes only with [`Workload::take`] or [`Workload::completed`].
     ///
     /// # Errors
     /// Whatever stops the source: a corrupt trace record, a request that does not fit.

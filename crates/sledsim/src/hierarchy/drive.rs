@@ -100,7 +100,7 @@ impl Drive {
             self.incoming.pop_front();
             // It has waited since it was ready, though it is moved only now that somebody looks.
             self.window.queue_ns += u128::from(now - ready.max(self.window.start));
-            self.scheduler.push(now, request, self.device.as_ref());
+            self.scheduler.push(ready, request, self.device.as_ref());
         }
     }
 

@@ -140,7 +140,7 @@ impl Component for Spread {
         let part = &completion.service;
         let service = &mut pending.service;
         service.start = service.start.min(part.start);
-        service.energy_j += part.energy_j;
+        service.energy += part.energy;
         if part.end >= service.end {
             service.end = part.end;
             service.free = part.free;

@@ -266,7 +266,7 @@ impl Report {
         Self {
             sledsim: Program { version: env!("CARGO_PKG_VERSION").to_owned() },
             title: scenario.title.clone(),
-            run: RunReport::new(outcome, window_s),
+            run: RunReport::new(outcome, recorder.count(), window_s),
             requests: Requests {
                 submitted: outcome.submitted,
                 completed: outcome.completed,
@@ -314,7 +314,7 @@ impl Report {
 }
 
 impl RunReport {
-    fn new(outcome: &Outcome, measured_s: f64) -> Self {
+    fn new(outcome: &Outcome, measured: u64, measured_s: f64) -> Self {
         let in_flight = outcome.submitted - outcome.completed - outcome.failed;
         let mut notes = Vec::new();
         if outcome.end == End::Interrupted {
@@ -325,6 +325,9 @@ impl RunReport {
         }
         if outcome.failed > 0 {
             notes.push(format!("{} requests failed: they lie beyond the device or are empty", outcome.failed));
+        }
+        if measured == 0 && outcome.warmup > 0 {
+            notes.push("nothing was measured: every request fell into the warm-up".to_owned());
         }
         let end = match outcome.end {
             End::WorkloadEnded => "workload-ended",

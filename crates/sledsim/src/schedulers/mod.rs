@@ -28,8 +28,8 @@ use crate::time::Time;
 
 /// Holds the pending requests of one device and picks the next.
 pub trait Scheduler: Send {
-    /// Takes a request that has become ready at `now`.
-    fn push(&mut self, now: Time, request: Request, device: &dyn Device);
+    /// Takes a request that became ready at `ready`, which may lie some time back.
+    fn push(&mut self, ready: Time, request: Request, device: &dyn Device);
 
     /// Removes and returns the request to serve next, `None` when nothing is pending.
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request>;

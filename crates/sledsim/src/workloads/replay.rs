@@ -95,6 +95,7 @@ pub struct Replay {
     capacity_blocks: u64,
     /// Blocks of the trace's address space, where addresses are scaled.
     extent_blocks: Option<u64>,
+    measuring: Option<Extent>,
     cursor: Cursor,
     /// The next request, its arrival not yet settled in the closed modes.
     pending: Option<Request>,
@@ -106,6 +107,8 @@ pub struct Replay {
     slot_free: Time,
     next_id: u64,
     passes_left: u64,
+    /// Records skipped as bad in earlier passes.
+    skipped_before: u64,
     /// Arrival of the first record of this pass, and of the latest.
     pass_start_ns: u64,
     latest_ns: u64,
@@ -128,14 +131,17 @@ impl Cursor {
         Ok(Self { reader, seen: 0, replayed: 0, origin_ns: None })
     }
 
-    /// The next chosen record.
-    fn next(&mut self, options: &ReplayOptions) -> Result<Option<TraceRecord>, WorkloadError> {
+    /// The next chosen record, unless it takes long to find.
+    fn next(&mut self, options: &ReplayOptions) -> Result<Found, WorkloadError> {
         if options.records.is_some_and(|most| self.replayed >= most) {
-            return Ok(None);
+            return Ok(Found::End);
         }
-        while let Some(record) = self.reader.next().map_err(|error| WorkloadError(error.to_string()))? {
+        for _ in 0..RECORDS_AT_ONCE {
+            let Some(record) = self.reader.next().map_err(|error| WorkloadError(error.to_string()))? else {
+                return Ok(Found::End);
+            };
             if options.end_ns.is_some_and(|end| record.time.ns() >= end) {
-                return Ok(None);
+                return Ok(Found::End);
             }
             let chosen = options.devices.is_empty() || options.devices.contains(&record.device);
             if !chosen || record.time.ns() < options.start_ns {
@@ -144,11 +150,28 @@ impl Cursor {
             self.seen += 1;
             if self.seen > options.first_record {
                 self.replayed += 1;
-                return Ok(Some(record));
+                return Ok(Found::Record(record));
             }
         }
-        Ok(None)
+        Ok(Found::NotYet)
     }
+}
+
+/// What a look at the trace found.
+enum Found {
+    Record(TraceRecord),
+    /// None among the next records; there may be more.
+    NotYet,
+    End,
+}
+
+/// Records to look at before the caller gets a word in.
+const RECORDS_AT_ONCE: u32 = 4096;
+
+/// The size of a trace's address space, found by reading it once before the replay.
+struct Extent {
+    cursor: Cursor,
+    end_bytes: u64,
 }
 
 impl Replay {
@@ -183,6 +206,7 @@ impl Replay {
             block_bytes: u64::from(block_bytes),
             capacity_blocks,
             extent_blocks: None,
+            measuring: None,
             cursor,
             pending: None,
             pending_gap_ns: 0,
@@ -191,12 +215,13 @@ impl Replay {
             slot_free: Time::ZERO,
             next_id: 0,
             passes_left,
+            skipped_before: 0,
             pass_start_ns: 0,
             latest_ns: 0,
             ended: false,
         };
         if replay.options.fit == Fit::Scale {
-            replay.extent_blocks = Some(replay.measure_extent()?);
+            replay.measuring = Some(Extent { cursor: Cursor::open(path, &replay.trace_options)?, end_bytes: 1 });
         }
         Ok(replay)
     }
@@ -204,26 +229,39 @@ impl Replay {
     /// Records skipped as bad so far.
     #[must_use]
     pub fn skipped(&self) -> u64 {
-        self.cursor.reader.skipped()
+        self.skipped_before + self.cursor.reader.skipped()
     }
 
-    /// Size of the address space of the chosen records, in blocks of the device.
-    fn measure_extent(&self) -> Result<u64, WorkloadError> {
-        let mut cursor = Cursor::open(&self.path, &self.trace_options)?;
-        let mut end_bytes = 1;
-        while let Some(record) = cursor.next(&self.options)? {
-            end_bytes = end_bytes.max(record.offset_bytes + record.bytes);
+    /// Goes on to measure the address space of the chosen records.
+    fn measure(&mut self, mut extent: Extent) -> Result<(), WorkloadError> {
+        for _ in 0..RECORDS_AT_ONCE {
+            match extent.cursor.next(&self.options)? {
+                Found::Record(record) => extent.end_bytes = extent.end_bytes.max(record.offset_bytes + record.bytes),
+                Found::NotYet => break,
+                Found::End => {
+                    self.extent_blocks = Some(extent.end_bytes.div_ceil(self.block_bytes));
+                    return Ok(());
+                }
+            }
         }
-        Ok(end_bytes.div_ceil(self.block_bytes))
+        self.measuring = Some(extent);
+        Ok(())
     }
 
-    /// Makes the next request ready, if there is one.
+    /// Makes the next request ready, if there is one and it is found soon.
     fn fetch(&mut self) -> Result<(), WorkloadError> {
+        if let Some(extent) = self.measuring.take() {
+            return self.measure(extent);
+        }
         loop {
-            if let Some(record) = self.cursor.next(&self.options)? {
-                self.pending_gap_ns = scaled(record.gap_ns.unwrap_or(0), self.options.time_scale);
-                self.pending = Some(self.request(&record)?);
-                return Ok(());
+            match self.cursor.next(&self.options)? {
+                Found::Record(record) => {
+                    self.pending_gap_ns = scaled(record.gap_ns.unwrap_or(0), self.options.time_scale);
+                    self.pending = Some(self.request(&record)?);
+                    return Ok(());
+                }
+                Found::NotYet => return Ok(()),
+                Found::End => {}
             }
             if self.cursor.replayed == 0 {
                 return Err(WorkloadError(format!(
@@ -239,6 +277,7 @@ impl Replay {
             // The next pass begins one mean interarrival time after the last request of this one.
             let gaps = self.cursor.replayed.saturating_sub(1).max(1);
             self.pass_start_ns = self.latest_ns + (self.latest_ns - self.pass_start_ns) / gaps;
+            self.skipped_before += self.cursor.reader.skipped();
             self.cursor = Cursor::open(&self.path, &self.trace_options)?;
         }
     }
@@ -338,7 +377,7 @@ impl Workload for Replay {
         if self.pending.is_none() && !self.ended {
             self.fetch()?;
         }
-        let Some(request) = &self.pending else { return Ok(Next::Ended) };
+        let Some(request) = &self.pending else { return Ok(if self.ended { Next::Ended } else { Next::Busy }) };
         Ok(match self.mode {
             ReplayMode::Open => Next::At(request.arrival),
             _ if self.in_flight < self.slots() && self.slot_free.ns() > LAST_ARRIVAL_NS => return Err(self.too_long()),

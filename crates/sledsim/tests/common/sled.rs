@@ -134,7 +134,7 @@ impl Device for Sled {
         self.at = self.locate(request.end_lbn() - 1);
         let end = now + seek_ns + 100_000;
         let phases = Phases { seek_ns, transfer_ns: 100_000, ..Phases::default() };
-        Service { start: now, end, free: end, phases, energy_j: 0.0 }
+        Service { start: now, end, free: end, phases, ..Service::default() }
     }
 
     fn ledger(&self, _now: Time) -> EnergyLedger {

@@ -269,8 +269,8 @@ impl MemsDevice {
         self.bus_free = run.bus_done;
         self.books.add(&run.books);
         self.last = LastService { start: run.start, end: run.at, tips: run.tips, books: run.books };
-        let energy_j = run.books.service_j(&self.power);
-        Service { start: run.start, end: run.at + bus_ns, free: run.at, phases: run.phases, energy_j }
+        let energy = run.books.service_energy(&self.power);
+        Service { start: run.start, end: run.at + bus_ns, free: run.at, phases: run.phases, energy }
     }
 }
 

@@ -89,8 +89,8 @@ pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], ou
         phases.bus_ns = 0;
         phases.turnaround_ns = 0;
         phases.turnaround_ns = (member.bus_done - now) - phases.service_ns();
-        let energy_j = whole.energy_j * f64::from(request.blocks) / blocks as f64;
-        out.push(Service { start: now, end: member.bus_done, free: whole.free, phases, energy_j });
+        let energy = whole.energy.share(f64::from(request.blocks) / blocks as f64);
+        out.push(Service { start: now, end: member.bus_done, free: whole.free, phases, energy });
     }
 }
 

@@ -2,7 +2,7 @@
 //! is lost to rounding however long a run is.
 
 use crate::devices::mems::parameters::{IdleTips, MemsParameters};
-use crate::service::{EnergyLedger, State, STATES};
+use crate::service::{EnergyLedger, RequestEnergy, State, STATES};
 
 /// Power figures in watts (Schlosser et al. 2000, section 4.3; Lin et al. 2002, section 3), and the times of a pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,14 +96,18 @@ impl Books {
         }
     }
 
-    /// Joules of one service: as the ledger's total, in fewer steps.
+    /// Joules of one service.
     #[inline]
     #[must_use]
-    pub fn service_j(&self, power: &Power) -> f64 {
-        let pass_ns = (power.servo_ns + power.transfer_ns) as f64;
-        let moving_ns = (self.seek_ns + self.idle_ns) as f64 + self.passes as f64 * pass_ns;
-        let tip_ns = self.tip_passes as f64 * pass_ns;
-        (self.startup_ns as f64 * power.startup_w + moving_ns * power.sled_w + tip_ns * power.tip_w) * 1e-9
+    pub fn service_energy(&self, power: &Power) -> RequestEnergy {
+        let pass_j = (self.passes as f64 * power.sled_w + self.tip_passes as f64 * power.tip_w) * 1e-9;
+        RequestEnergy {
+            startup_j: self.startup_ns as f64 * 1e-9 * power.startup_w,
+            seek_j: self.seek_ns as f64 * 1e-9 * power.sled_w,
+            servo_j: pass_j * power.servo_ns as f64,
+            data_j: pass_j * power.transfer_ns as f64,
+            idle_j: self.idle_ns as f64 * 1e-9 * power.sled_w,
+        }
     }
 }
 

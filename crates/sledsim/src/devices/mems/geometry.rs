@@ -130,9 +130,10 @@ impl Geometry {
     #[must_use]
     pub fn place(&self, lbn: u64) -> Place {
         let cylinder = lbn / self.blocks_per_cylinder;
-        // Within a cylinder everything fits 32 bits, where division is much cheaper, unless the design is enormous.
         let rest = lbn % self.blocks_per_cylinder;
-        let (track, row, slot) = if let Ok(rest) = u32::try_from(rest) {
+        // Within a cylinder everything fits 32 bits, where division is much cheaper, unless the design is enormous.
+        let (track, row, slot) = if self.blocks_per_cylinder <= u64::from(u32::MAX) {
+            let rest = rest as u32;
             let track = rest / self.blocks_per_track as u32;
             let rest = rest % self.blocks_per_track as u32;
             (track, rest / self.blocks_per_row, rest % self.blocks_per_row)
