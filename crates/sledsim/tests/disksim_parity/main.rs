@@ -13,6 +13,9 @@ mod reversals;
 
 use cases::{cases, Case, Figures};
 
+/// Mean interarrival time, ms, up to which a case counts as loaded.
+const LOADED_IAT_MS: f64 = 1.6;
+
 /// The cases, or the end of the test where there is no reference data.
 macro_rules! cases_or_skip {
     () => {
@@ -142,6 +145,14 @@ fn x_seek_means_are_within_1_percent() {
 }
 
 #[test]
+fn y_seek_means_under_load_are_within_1_5_percent() {
+    // Where DiskSim's idle sled stands is arbitrary and decides part of the Y seeks even here, above all with SDF, which
+    // goes by that place: 1.5 % instead of the 1 % of the other seeks.
+    let loaded = cases_or_skip!().iter().filter(|case| case.iat_ms <= LOADED_IAT_MS);
+    assert_within(loaded, |f| f.seek_y_ms, 1.5, "mean Y seek");
+}
+
+#[test]
 fn energies_below_saturation_are_within_2_percent() {
     let cases = cases_or_skip!();
     let held = || cases.iter().filter(|case| !case.saturated());
@@ -180,6 +191,7 @@ fn the_documented_deviations_are_those_computed() {
     let early = |case: &&Case| ["fcfs", "sdf"].contains(&case.scheduler.as_str());
     let held = || cases.iter().filter(|case| !case.saturated());
     let light = || cases.iter().filter(|case| case.light_load());
+    let loaded = || cases.iter().filter(|case| case.iat_ms <= LOADED_IAT_MS);
     let response = |f: &Figures| f.response_ms;
     let mut rows = vec![
         row("mean response, FCFS at light load", "0.5 %", light(), response),
@@ -188,7 +200,8 @@ fn the_documented_deviations_are_those_computed() {
         row("mean response up to 10 ms, others", "4 %", held().filter(|case| !early(case)), response),
         row("mean seek", "1 %", cases.iter(), |f| f.seek_ms),
         row("mean X seek", "1 %", cases.iter(), |f| f.seek_x_ms),
-        row("mean Y seek", "none", cases.iter(), |f| f.seek_y_ms),
+        row("mean Y seek under load", "1.5 %", loaded(), |f| f.seek_y_ms),
+        row("mean Y seek at light load", "none", light(), |f| f.seek_y_ms),
         row("servicing energy below saturation", "2 %", held(), |f| f.servicing_j),
         row("start-up energy below saturation", "2 %", held(), |f| f.startup_j),
         row("inactive energy below saturation", "2 %", held(), |f| f.inactive_j),
