@@ -68,7 +68,7 @@ clean:
 
 # Set-up, in steps that run again only when what they read has changed.
 $(STAMPS)/venv:
-	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later is needed; name it with PYTHON=path" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "make: Python 3.11 or later is needed; name it with PYTHON=path" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS)
 	@touch $@

@@ -195,7 +195,7 @@ def main() -> int:
     figures = [asdict(row) | {"value": row.value if row.value == row.value else None, "met": row.met} for row in table]
     document = {"cores": os.cpu_count(), "load_before": load_before, "rows": figures, "rounds": results}
     (out / "bench.json").write_text(json.dumps(document, indent=1) + "\n")
-    return 0
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":
