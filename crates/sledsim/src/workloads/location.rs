@@ -262,7 +262,7 @@ fn reflected_step(from: u64, distance: u64, down: bool, last: u64) -> u64 {
 }
 
 fn aligned(align_bytes: u64, block_bytes: u32, extent: Extent) -> Result<Policy, String> {
-    if align_bytes % u64::from(block_bytes) != 0 {
+    if !align_bytes.is_multiple_of(u64::from(block_bytes)) {
         return Err(format!("align_bytes = {align_bytes}: must be a multiple of the block size, {block_bytes} bytes"));
     }
     let align_blocks = align_bytes / u64::from(block_bytes);

@@ -58,7 +58,7 @@ impl Geometry {
     pub fn new(parameters: &MemsParameters) -> Result<Self, String> {
         let p = parameters;
         let bits = |range_um: f64| (range_um * M_PER_UM / (p.bit_nm * M_PER_NM) + 1e-6).floor();
-        if p.block_bytes % p.tip_sector_bytes != 0 {
+        if !p.block_bytes.is_multiple_of(p.tip_sector_bytes) {
             return Err(format!(
                 "block_bytes = {} is not a multiple of tip_sector_bytes = {}: a block is striped over whole tip sectors",
                 p.block_bytes, p.tip_sector_bytes
