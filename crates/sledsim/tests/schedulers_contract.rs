@@ -181,7 +181,7 @@ fn agree(spec: SchedulerSpec, mut sled: Sled, steps: &[Step]) -> Result<Vec<u64>
                 }
             }
             Step::Take { divisor, limit } => {
-                let mut wanted = |it: &Request| it.lbn % divisor == 0;
+                let mut wanted = |it: &Request| it.lbn.is_multiple_of(divisor);
                 let mut taken = Vec::new();
                 scheduler.take_matching(limit, &mut wanted, &mut taken);
                 let all = reference.pending.iter().map(|it| it.request);
