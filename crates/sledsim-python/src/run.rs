@@ -156,6 +156,7 @@ impl RunOutput {
             "writes" => Which::Writes,
             other => return Err(errors::run(format!("no requests {other:?}: expected all, reads or writes"))),
         };
+        python.import("numpy")?;
         let bins = self.recorder.histogram(quantity, which).bins(BINS_PER_OCTAVE);
         let edges_ms: Vec<f64> = bins.edges_ns.iter().map(|&ns| ns_to_ms(ns as f64)).collect();
         Ok((edges_ms.into_pyarray(python), bins.counts.into_pyarray(python)))
@@ -163,6 +164,7 @@ impl RunOutput {
 
     /// The request log by column; empty unless it was asked for.
     fn log<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        python.import("numpy")?;
         let columns = PyDict::new(python);
         if let Some(log) = self.recorder.log() {
             fill_log(&columns, log, &self.recorder)?;

@@ -1,15 +1,17 @@
 //! Trace readers.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::IntoPyArray;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::request::Op;
 use sledsim::scenario::{trace_options, TraceSpec};
-use sledsim::traces::{self, TraceFormat, TraceOptions, TraceRecord};
+use sledsim::traces::{self, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceRecord};
 
 use crate::errors;
 
@@ -29,6 +31,21 @@ fn options(
         ..TraceSpec::default()
     };
     trace_options(&spec).map_err(errors::trace)
+}
+
+/// A reader that a signal stops.
+fn watched(path: &Path, options: &TraceOptions) -> Result<traces::TraceReader, TraceError> {
+    let mut reader = traces::TraceReader::open(path, options)?;
+    reader.set_watch(Box::new(|| Python::attach(|python| python.check_signals().is_ok())));
+    Ok(reader)
+}
+
+/// An error of a watched reader; what a signal stopped is interrupted, not wrong.
+fn failed(error: TraceError) -> PyErr {
+    match &error {
+        TraceError::Io { source, .. } if source.kind() == ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
+        _ => errors::trace(error),
+    }
 }
 
 /// Reads a trace in batches.
@@ -56,7 +73,7 @@ impl TraceReader {
         columns: Option<Columns>,
     ) -> PyResult<Self> {
         let options = options(format, skip_bad, sector_bytes, columns)?;
-        let reader = errors::guarded(|| traces::TraceReader::open(&path, &options))?.map_err(errors::trace)?;
+        let reader = errors::guarded(|| watched(&path, &options))?.map_err(failed)?;
         Ok(Self { reader: Mutex::new(reader) })
     }
 
@@ -77,8 +94,10 @@ impl TraceReader {
 
     /// The next `n` records by column; empty at the end.
     fn read<'py>(&self, python: Python<'py>, n: usize) -> PyResult<Bound<'py, PyDict>> {
+        // The first array needs the module; a signal during its import must not meet the array code.
+        python.import("numpy")?;
         let mut records = Vec::new();
-        python.detach(|| errors::guarded(|| self.lock().read_batch(n, &mut records)))?.map_err(errors::trace)?;
+        python.detach(|| errors::guarded(|| self.lock().read_batch(n, &mut records)))?.map_err(failed)?;
         let columns = PyDict::new(python);
         macro_rules! column {
             ($name:literal, $value:expr) => {{
@@ -108,7 +127,7 @@ pub fn trace_info(
     columns: Option<Columns>,
 ) -> PyResult<String> {
     let options = options(format, skip_bad, sector_bytes, columns)?;
-    let info = python.detach(|| errors::guarded(|| traces::info(&path, &options)))?.map_err(errors::trace)?;
+    let info = python.detach(|| errors::guarded(|| TraceInfo::of(watched(&path, &options)?)))?.map_err(failed)?;
     serde_json::to_string(&info).map_err(errors::trace)
 }
 
@@ -128,7 +147,7 @@ pub fn trace_convert(
 ) -> PyResult<u64> {
     let options = options(format, skip_bad, sector_bytes, columns)?;
     let to: TraceFormat = to.parse().map_err(errors::trace)?;
-    python.detach(|| errors::guarded(|| traces::convert(&src, &options, &dst, to)))?.map_err(errors::trace)
+    python.detach(|| errors::guarded(|| traces::convert_from(watched(&src, &options)?, &dst, to)))?.map_err(failed)
 }
 
 /// The known formats as JSON.

@@ -259,6 +259,11 @@ fn converting_keeps_every_request() {
             for suffix in ["txt", "gz", "bz2", "xz", "zst"] {
                 let to = folder.path().join(format!("to.{suffix}"));
                 let written = convert(&from, &TraceOptions::default(), &to, target);
+                if format == TraceFormat::DisksimValidate {
+                    let refusal = written.err().map(|error| error.to_string()).unwrap_or_default();
+                    assert!(refusal.contains("can't hold the gaps"), "{refusal}");
+                    continue;
+                }
                 let unaligned = expected.iter().any(|record| (record.offset_bytes | record.bytes) % 512 != 0);
                 if unaligned && target != TraceFormat::Csv {
                     assert!(matches!(written, Err(TraceError::Inexpressible { .. })), "{format} to {target}");

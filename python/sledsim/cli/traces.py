@@ -25,7 +25,7 @@ Examples:
 INFO_EXAMPLES = """\b
 Examples:
   sledsim trace info trace.srt.bz2
-  sledsim trace info trace.csv --column offset_bytes=where --json
+  sledsim trace info trace.csv --column offset=where --json
 """
 HEAD_EXAMPLES = """\b
 Examples:

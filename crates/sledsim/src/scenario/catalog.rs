@@ -1,5 +1,6 @@
 //! The catalogue: devices as published, each value with its source. One TOML file an entry.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -19,6 +20,8 @@ pub struct Entry {
     pub mechanism: String,
     /// Value by key.
     pub values: Map<String, Value>,
+    /// Unit by key, where the entry names one.
+    pub units: BTreeMap<String, String>,
     /// Keys of the works it is taken from.
     pub citations: Vec<String>,
 }
@@ -86,10 +89,15 @@ fn read(path: &Path) -> Result<Entry, String> {
     let Some(Value::Object(entries)) = table.remove("values") else {
         return Err(format!("device file {shown}: there is no table [values] with the device's parameters"));
     };
-    let mut values = Map::new();
+    let (mut values, mut units) = (Map::new(), BTreeMap::new());
     for (key, entry) in entries {
         let value = match entry {
-            Value::Object(mut entry) => entry.remove("value"),
+            Value::Object(mut entry) => {
+                if let Some(Value::String(unit)) = entry.remove("unit") {
+                    units.insert(key.clone(), unit);
+                }
+                entry.remove("value")
+            }
             plain => Some(plain),
         };
         let value = value.ok_or_else(|| format!("device file {shown}: values.{key} has no value"))?;
@@ -99,5 +107,5 @@ fn read(path: &Path) -> Result<Entry, String> {
         Some(Value::Array(keys)) => keys.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         _ => Vec::new(),
     };
-    Ok(Entry { mechanism, values, citations })
+    Ok(Entry { mechanism, values, units, citations })
 }

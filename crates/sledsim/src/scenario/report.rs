@@ -5,14 +5,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::assemble::Assembly;
-use super::spec::{Scenario, SystemSpec};
+use super::spec::{Scenario, SystemSpec, WorkloadSpec};
 use crate::engine::component::Measured;
 use crate::engine::{End, Outcome};
-use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorder};
+use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorder, Which};
 use crate::metrics::Summary;
 use crate::service::EnergyLedger;
 use crate::time::ns_to_s;
 use crate::units::{ns_to_ms, BYTES_PER_MB};
+
+/// Bins of a reported histogram in each doubling of the value.
+const BINS_PER_OCTAVE: u32 = 4;
 
 /// Result of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -31,6 +34,8 @@ pub struct Report {
     pub wait: Option<Summary>,
     /// Time from dispatch to completion.
     pub service: Option<Summary>,
+    /// How often each time occurred, over reads and writes, in bins of a quarter of a doubling.
+    pub histogram: Histograms,
     /// The same for reads alone; none without reads.
     pub reads: Option<ByOperation>,
     /// The same for writes alone; none without writes.
@@ -118,6 +123,26 @@ pub struct Requests {
     pub measured: u64,
     /// Bad trace records that were skipped.
     pub skipped_records: u64,
+}
+
+/// Distributions of times.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Histograms {
+    /// Of `response`.
+    pub response: HistogramReport,
+    /// Of `wait`.
+    pub wait: HistogramReport,
+    /// Of `service`.
+    pub service: HistogramReport,
+}
+
+/// A distribution.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HistogramReport {
+    /// Borders of the bins, ms: one more than there are bins.
+    pub edges_ms: Vec<f64>,
+    /// Number of requests in each bin.
+    pub counts: Vec<u64>,
 }
 
 /// Durations of reads or of writes.
@@ -266,7 +291,12 @@ impl Report {
         Self {
             sledsim: Program { version: env!("CARGO_PKG_VERSION").to_owned() },
             title: scenario.title.clone(),
-            run: RunReport::new(outcome, recorder.count(), window_s),
+            run: RunReport::new(
+                outcome,
+                matches!(scenario.workload, WorkloadSpec::Trace(_)),
+                recorder.count(),
+                window_s,
+            ),
             requests: Requests {
                 submitted: outcome.submitted,
                 completed: outcome.completed,
@@ -279,6 +309,7 @@ impl Report {
             response: recorder.summary(Quantity::Response),
             wait: recorder.summary(Quantity::Wait),
             service: recorder.summary(Quantity::Service),
+            histogram: Histograms::of(recorder),
             reads: ByOperation::of(recorder.reads(), recorder.count()),
             writes: ByOperation::of(recorder.writes(), recorder.count()),
             overhead: Overhead { mean_ms: ns_to_ms(recorder.overhead_ns() as f64) },
@@ -300,12 +331,7 @@ impl Report {
             queue: Queue { mean: over_window(measured.queue_ns as f64 * 1e-9), max: measured.queue_max },
             energy: Energy::new(&measured.ledger, window_s, recorder.count()),
             state_time: StateTime::new(&measured.ledger),
-            device: DeviceReport {
-                name: drive.device.name().to_owned(),
-                capacity_blocks: assembly.capacity_blocks,
-                block_bytes: assembly.block_bytes,
-                capacity_gb: assembly.capacity_blocks as f64 * f64::from(assembly.block_bytes) / 1e9,
-            },
+            device: DeviceReport::of(drive.device.name(), assembly),
             scheduler: drive.scheduler.name().to_owned(),
             citations,
             scenario: serde_json::to_value(scenario).unwrap_or_default(),
@@ -313,8 +339,19 @@ impl Report {
     }
 }
 
+impl DeviceReport {
+    fn of(name: &str, assembly: &Assembly) -> Self {
+        Self {
+            name: name.to_owned(),
+            capacity_blocks: assembly.capacity_blocks,
+            block_bytes: assembly.block_bytes,
+            capacity_gb: assembly.capacity_blocks as f64 * f64::from(assembly.block_bytes) / 1e9,
+        }
+    }
+}
+
 impl RunReport {
-    fn new(outcome: &Outcome, measured: u64, measured_s: f64) -> Self {
+    fn new(outcome: &Outcome, is_trace: bool, measured: u64, measured_s: f64) -> Self {
         let in_flight = outcome.submitted - outcome.completed - outcome.failed;
         let mut notes = Vec::new();
         if outcome.end == End::Interrupted {
@@ -325,6 +362,9 @@ impl RunReport {
         }
         if outcome.failed > 0 {
             notes.push(format!("{} requests failed: they lie beyond the device or are empty", outcome.failed));
+        }
+        if outcome.end == End::WorkloadEnded && !is_trace {
+            notes.push("the next arrival lies beyond the clock, which ends after 292 years".to_owned());
         }
         if measured == 0 && outcome.warmup > 0 {
             notes.push("nothing was measured: every request fell into the warm-up".to_owned());
@@ -342,6 +382,20 @@ impl RunReport {
             simulated_s: outcome.finished.seconds(),
             measured_s,
         }
+    }
+}
+
+impl Histograms {
+    fn of(recorder: &Recorder) -> Self {
+        let of = |quantity| HistogramReport::of(recorder, quantity);
+        Self { response: of(Quantity::Response), wait: of(Quantity::Wait), service: of(Quantity::Service) }
+    }
+}
+
+impl HistogramReport {
+    fn of(recorder: &Recorder, quantity: Quantity) -> Self {
+        let bins = recorder.histogram(quantity, Which::All).bins(BINS_PER_OCTAVE);
+        Self { edges_ms: bins.edges_ns.iter().map(|&ns| ns_to_ms(ns as f64)).collect(), counts: bins.counts }
     }
 }
 

@@ -72,7 +72,7 @@ pub fn resolve(
     }
     fill_kinds(&mut document);
     if let Some(system) = document.get_mut("system").and_then(Value::as_object_mut) {
-        fill_device(system, catalog, base).map_err(error)?;
+        fill_device(system, catalog, base, &schema).map_err(error)?;
         name_alone(system, "scheduler");
     }
     check(&mut document, &schema).map_err(error)?;
@@ -111,7 +111,7 @@ fn name_alone(system: &mut Map<String, Value>, key: &str) {
 }
 
 /// Completes a device from its catalogue entry.
-fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path) -> Result<(), String> {
+fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path, schema: &Value) -> Result<(), String> {
     name_alone(system, "device");
     let Some(device) = system.get_mut("device").and_then(Value::as_object_mut) else { return Ok(()) };
     let name = match device.get("name") {
@@ -122,6 +122,13 @@ fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path) 
         }
     };
     let entry = catalog.device(&name, base).map_err(|error| format!("system.device.name: {error}"))?;
+    for (key, unit) in &entry.units {
+        let own = unit_of_device_key(schema, &entry.mechanism, key);
+        if own.is_some_and(|own| own != unit) {
+            let own = own.unwrap_or_default();
+            return Err(format!("system.device.name: device {name:?}: values.{key}.unit = {unit:?}: expected {own:?}"));
+        }
+    }
     for (key, value) in entry.values {
         device.entry(key).or_insert(value);
     }
@@ -130,6 +137,14 @@ fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path) 
         device.insert("name".into(), Value::String(anchored(&name, base)));
     }
     Ok(())
+}
+
+/// The unit that a key of a kind of device is defined in; empty where it has none, `None` where there is no such key.
+fn unit_of_device_key<'a>(schema: &'a Value, mechanism: &str, key: &str) -> Option<&'a str> {
+    let options = schema.pointer("/$defs/DeviceSpec/oneOf")?.as_array()?;
+    let option = options.iter().find(|option| option["properties"]["mechanism"]["const"] == mechanism)?;
+    let property = option["properties"].get(key)?;
+    Some(property.get("x-unit").and_then(Value::as_str).unwrap_or_default())
 }
 
 /// The path of a file named relative to `base`, which leads there from anywhere: a resolved scenario can be run again

@@ -68,6 +68,10 @@ impl LineParser for Blkparse {
                 Ok(_) => Err(Fault::text("line", "nothing but statistics after their beginning", line)),
             };
         }
+        // Every event names one process or error at the most: a damaged line end would hide the record behind it.
+        if line.iter().filter(|&&byte| byte == b']').count() > 1 {
+            return Err(Fault::text("line", "one event", line));
+        }
         let device = device(first)?;
         let mut next = || words.next().ok_or_else(|| wrong_count(super::text::words(line).count(), 7, SHAPE, line));
         uint("cpu", next()?)?;

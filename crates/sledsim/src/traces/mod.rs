@@ -69,7 +69,7 @@ pub use info::{info, TraceInfo};
 pub use options::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, TraceOptions};
 pub use reader::TraceReader;
 pub use text::TimeUnit;
-pub use writer::{convert, write, TraceWriter};
+pub use writer::{convert, convert_from, write, TraceWriter};
 
 use crate::request::{Flags, Op};
 use crate::time::Time;

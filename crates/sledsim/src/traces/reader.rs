@@ -23,6 +23,8 @@ pub struct TraceReader {
     skipped: u64,
     /// Bytes of the file read so far, and its size.
     file: Option<(Arc<AtomicU64>, u64)>,
+    watch: Option<Box<dyn FnMut() -> bool + Send>>,
+    unwatched: u32,
     suspect: u64,
     other: u64,
     records: u64,
@@ -30,6 +32,9 @@ pub struct TraceReader {
     last_ns: u64,
     done: bool,
 }
+
+/// Records between two looks at the watch.
+const UNWATCHED_RECORDS: u32 = 16_384;
 
 /// A file that counts the bytes read from it.
 struct Counted {
@@ -54,6 +59,12 @@ impl TraceReader {
     pub fn open(path: &Path, options: &TraceOptions) -> Result<Self, TraceError> {
         let name = path.display().to_string();
         match File::open(path) {
+            Ok(file) if file.metadata().is_ok_and(|metadata| !metadata.is_file()) => {
+                drop(file);
+                // Traces are read more than once: to detect the format, to measure, to repeat.
+                let source = io::Error::other("it is not a regular file; write what comes from a pipe to a file first");
+                Err(TraceError::Io { file: name, place: Place::Byte(0), action: "read".to_owned(), source })
+            }
             Ok(file) => {
                 let bytes = file.metadata().map_or(0, |metadata| metadata.len());
                 let read = Arc::new(AtomicU64::new(0));
@@ -109,6 +120,8 @@ impl TraceReader {
             skip_bad: options.skip_bad,
             skipped: 0,
             file: None,
+            watch: None,
+            unwatched: 0,
             suspect: 0,
             other: 0,
             records: 0,
@@ -134,6 +147,27 @@ impl TraceReader {
     #[must_use]
     pub fn has_times(&self) -> bool {
         self.parser.has_times()
+    }
+
+    /// Has `keep_going` asked now and then while records are read; once it answers false, reading fails.
+    pub fn set_watch(&mut self, keep_going: Box<dyn FnMut() -> bool + Send>) {
+        self.watch = Some(keep_going);
+    }
+
+    #[inline]
+    fn look_up(&mut self) -> Result<(), TraceError> {
+        let Some(keep_going) = &mut self.watch else { return Ok(()) };
+        self.unwatched += 1;
+        if self.unwatched < UNWATCHED_RECORDS {
+            return Ok(());
+        }
+        self.unwatched = 0;
+        if keep_going() {
+            return Ok(());
+        }
+        self.done = true;
+        let (file, place) = (self.input.name().to_owned(), Place::Byte(self.input.offset()));
+        Err(TraceError::Io { file, place, action: "read".to_owned(), source: io::ErrorKind::Interrupted.into() })
     }
 
     /// Time of the first record as the trace counts it, which record times are given from; 0 before there was one.
@@ -185,6 +219,7 @@ impl TraceReader {
     #[inline]
     pub fn next(&mut self) -> Result<Option<TraceRecord>, TraceError> {
         while !self.done {
+            self.look_up()?;
             match self.parser.next(&mut self.input) {
                 Ok(Some(Step::Request(record))) => match self.accept(record) {
                     Ok(record) => return Ok(Some(record)),

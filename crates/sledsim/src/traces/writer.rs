@@ -192,7 +192,26 @@ pub fn write(
 ///
 /// As [`TraceReader`] and [`TraceWriter`]; then no file is left.
 pub fn convert(from: &Path, options: &TraceOptions, to: &Path, format: TraceFormat) -> Result<u64, TraceError> {
-    write(to, format, TraceReader::open(from, options)?)
+    convert_from(TraceReader::open(from, options)?, to, format)
+}
+
+/// As [`convert`], from a trace that is open.
+///
+/// # Errors
+///
+/// As [`convert`].
+pub fn convert_from(reader: TraceReader, to: &Path, format: TraceFormat) -> Result<u64, TraceError> {
+    if reader.format() == TraceFormat::DisksimValidate {
+        return Err(TraceError::Option {
+            file: to.display().to_string(),
+            place: Place::Byte(0),
+            option: "to",
+            problem: format!(
+                "{format} can't hold the gaps between requests of a closed-loop trace: replay it as it is"
+            ),
+        });
+    }
+    write(to, format, reader)
 }
 
 /// An error while writing the trace at `path`, after `records` records.
