@@ -6,6 +6,8 @@ import io
 import json
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -14,7 +16,7 @@ import yaml
 
 import sledsim
 from conftest import ROOT, SCENARIO, TOML
-from sledsim import Scenario, ScenarioError
+from sledsim import Scenario, ScenarioError, _core
 from sledsim.scenario import (
     DriveSystem,
     MemsDevice,
@@ -26,8 +28,6 @@ from sledsim.scenario import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sledsim.scenario import ScenarioLike
 
 
@@ -75,8 +75,6 @@ def test_a_loaded_scenario_has_every_key_and_is_typed() -> None:
 
 
 def test_what_is_resolved_suits_the_schema_and_resolves_to_itself() -> None:
-    from sledsim import _core
-
     once = resolve(SCENARIO).values
     jsonschema.Draft202012Validator(json.loads(_core.schema())).validate(once)
     jsonschema.Draft202012Validator(json.loads(_core.schema())).validate(SCENARIO)
@@ -143,3 +141,20 @@ def test_values_of_notebooks_are_taken() -> None:
 
     resolved = resolve({**SCENARIO, "run": {"requests": np.int64(7)}}).values
     assert resolved["run"]["requests"] == 7
+
+
+@pytest.mark.parametrize("example", sorted((Path(__file__).parent.parent / "examples").glob("*.toml")))
+def test_the_schema_for_documents_accepts_the_examples(example: Path) -> None:
+    """What the reader takes, an editor that checks against the schema must not mark."""
+    document = tomllib.loads(example.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(json.loads(_core.schema(document=True))).validate(document)
+
+
+def test_the_schema_for_documents_refuses_unknown_keys() -> None:
+    """It takes quantities as texts and a workload without its kind, and nothing else besides."""
+    validator = jsonschema.Draft202012Validator(json.loads(_core.schema(document=True)))
+    arrival = {"kind": "poisson", "rate_per_s": 500}
+    good = {"workload": {"arrival": arrival}, "system": {"device": {"name": "g2", "overhead_ms": "100 us"}}}
+    validator.validate(good)
+    assert not validator.is_valid({**good, "sead": 1})
+    assert not validator.is_valid({**good, "workload": {"arival": arrival}})

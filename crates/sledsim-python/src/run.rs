@@ -22,10 +22,12 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 /// Buckets of an exported histogram in each doubling of the value.
 const BINS_PER_OCTAVE: u32 = 16;
 
-/// JSON Schema of a scenario as a user writes it.
+/// JSON Schema of a scenario as a user writes it: as typed classes hold it, or as a file may.
 #[pyfunction]
-pub fn schema() -> String {
-    scenario::user_schema().to_string()
+#[pyo3(signature = (*, document = false))]
+pub fn schema(document: bool) -> String {
+    let schema = if document { scenario::document_schema() } else { scenario::user_schema() };
+    schema.to_string()
 }
 
 /// JSON Schema of a run's summary, with a description of every key.

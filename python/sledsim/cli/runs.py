@@ -205,7 +205,7 @@ def schema(
     """
     from sledsim import _core
 
-    print_json(_core.result_schema() if result else _core.schema())
+    print_json(_core.result_schema() if result else _core.schema(document=True))
 
 
 def _run(

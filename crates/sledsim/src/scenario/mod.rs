@@ -17,6 +17,6 @@ pub use catalog::{Catalog, Entry};
 pub use document::Notation;
 pub use error::{did_you_mean, ScenarioError};
 pub use report::{report_schema, Report};
-pub use resolve::{resolve, schema, user_schema};
+pub use resolve::{document_schema, resolve, schema, user_schema};
 pub use run::{run, RunError, RunOutput};
 pub use spec::{DeviceSpec, DriveSpec, RunSpec, Scenario, SystemSpec, TraceSpec, WorkloadSpec};

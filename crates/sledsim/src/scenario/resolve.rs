@@ -81,6 +81,40 @@ pub fn resolve(
     Ok(scenario)
 }
 
+/// The schema of a scenario as a file may hold it: quantities may be texts with a unit, and a workload's kind goes without
+/// saying.
+#[must_use]
+pub fn document_schema() -> Value {
+    let mut schema = user_schema();
+    if let Some(options) = schema.pointer_mut("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array_mut) {
+        // Without the kind, more than one option may fit what little is there.
+        for option in options {
+            if let Some(required) = option.get_mut("required").and_then(Value::as_array_mut) {
+                required.retain(|key| key != "kind");
+            }
+        }
+    }
+    allow_texts(&mut schema);
+    schema
+}
+
+/// Lets every number also be a text, which the reader takes if it is a quantity.
+fn allow_texts(schema: &mut Value) {
+    match schema {
+        Value::Object(keys) => {
+            if let Some(types) = keys.get_mut("type") {
+                let names: Vec<Value> = types.as_array().cloned().unwrap_or_else(|| vec![types.clone()]);
+                if names.iter().any(|name| name == "number" || name == "integer") {
+                    *types = names.into_iter().chain([Value::from("string")]).collect();
+                }
+            }
+            keys.values_mut().for_each(allow_texts);
+        }
+        Value::Array(items) => items.iter_mut().for_each(allow_texts),
+        _ => {}
+    }
+}
+
 fn keys_of(schema: &Value) -> Vec<&str> {
     schema
         .get("properties")
