@@ -23,6 +23,15 @@ pub struct Completion {
     pub served: bool,
 }
 
+impl Completion {
+    /// A request that comes back at `now` as it went, not served.
+    #[must_use]
+    pub fn refused(request: &Request, now: Time) -> Self {
+        let service = Service { start: now, end: now, free: now, ..Service::default() };
+        Self { request: *request, service, served: false }
+    }
+}
+
 /// Anything that accepts requests and completes each of them once.
 pub trait Component: Send {
     /// Number of addressable blocks.
@@ -49,9 +58,7 @@ pub trait Component: Send {
     /// Serves a request ahead of time: the outcome that submitting it at its arrival would have. To be called in order of
     /// arrival, on a component that has not been submitted to, and only if it is [`Component::in_order`].
     fn serve_in_order(&mut self, request: &Request) -> Completion {
-        let now = request.arrival;
-        let service = Service { start: now, end: now, free: now, ..Service::default() };
-        Completion { request: *request, service, served: false }
+        Completion::refused(request, request.arrival)
     }
 
     /// Opens the measurement window at `now`: time averages and maxima start afresh.

@@ -220,8 +220,7 @@ impl Component for Drive {
     fn serve_in_order(&mut self, request: &Request) -> Completion {
         let now = request.arrival;
         if !self.fits(request) {
-            let service = Service { start: now, end: now, free: now, ..Service::default() };
-            return Completion { request: *request, service, served: false };
+            return Completion::refused(request, now);
         }
         let ready = now + self.overhead_ns;
         let free = self.window.busy_until.filter(|&free| free >= ready);
@@ -245,8 +244,7 @@ impl Component for Drive {
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
         if !self.fits(&request) {
-            let service = Service { start: now, end: now, free: now, ..Service::default() };
-            context.complete(&Completion { request, service, served: false });
+            context.complete(&Completion::refused(&request, now));
         } else if self.overhead_ns > 0 {
             self.incoming.push_back((now + self.overhead_ns, request));
             if !self.mechanism_busy {

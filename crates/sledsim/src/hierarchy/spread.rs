@@ -119,8 +119,7 @@ impl Component for Spread {
         let now = context.now();
         let end = request.lbn.checked_add(u64::from(request.blocks));
         if request.blocks == 0 || end.is_none_or(|end| end > self.capacity_blocks()) {
-            let service = Service { start: now, end: now, free: now, ..Service::default() };
-            context.complete(&Completion { request, service, served: false });
+            context.complete(&Completion::refused(&request, now));
             return;
         }
         let parts = self.split(&request);

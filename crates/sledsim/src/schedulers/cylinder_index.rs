@@ -3,7 +3,7 @@
 
 use super::arrival_list::{ArrivalList, Key, NONE};
 use super::cylinder_set::CylinderSet;
-use crate::devices::Location;
+use crate::devices::{Device, Location};
 use crate::request::Request;
 use crate::time::Time;
 
@@ -204,6 +204,17 @@ impl CylinderIndex {
         outward.above = outward.reach_above(start.max(span.first));
         outward.below = start.checked_sub(1).and_then(|below| outward.reach_below(below.min(span.last)));
         outward
+    }
+
+    /// Removes the request in `span` that the device reaches soonest, the oldest of several.
+    pub(super) fn take_nearest(&mut self, span: Span, now: Time, device: &dyn Device) -> Option<Request> {
+        let next = self.cheapest(
+            span,
+            device.cylinder(now),
+            |_, cylinder| device.cylinder_bound_ns(now, cylinder),
+            |location| device.positioning_ns(now, location),
+        )?;
+        Some(self.remove(next))
     }
 
     /// The request of least `cost` in `span`, the oldest of several: exactly what asking for the cost of each would

@@ -39,13 +39,7 @@ impl Scheduler for Sptf {
     }
 
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
-        let next = self.pending.cheapest(
-            self.all,
-            device.cylinder(now),
-            |_, cylinder| device.cylinder_bound_ns(now, cylinder),
-            |location| device.positioning_ns(now, location),
-        )?;
-        Some(self.pending.remove(next))
+        self.pending.take_nearest(self.all, now, device)
     }
 
     fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>) {

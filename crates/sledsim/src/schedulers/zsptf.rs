@@ -68,13 +68,7 @@ impl Scheduler for Zsptf {
         // From the current zone's first cylinder on, so that the current zone comes first.
         let onward = self.pending.occupied_from(self.current.first).or_else(|| self.pending.occupied_from(0))?;
         self.current = self.zone_of(onward);
-        let next = self.pending.cheapest(
-            self.current,
-            device.cylinder(now),
-            |_, cylinder| device.cylinder_bound_ns(now, cylinder),
-            |location| device.positioning_ns(now, location),
-        )?;
-        Some(self.pending.remove(next))
+        self.pending.take_nearest(self.current, now, device)
     }
 
     fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>) {
