@@ -25,10 +25,12 @@ pub struct Device {
 impl Device {
     #[new]
     fn new(parameters: &str) -> PyResult<Self> {
-        let DeviceSpec::Mems(parameters) = serde_json::from_str(parameters).map_err(errors::scenario)?;
+        let DeviceSpec::Mems(parameters) = serde_json::from_str(parameters).map_err(errors::scenario)? else {
+            return Err(errors::run("this device has no sled"));
+        };
         let device = errors::guarded(|| MemsDevice::new(&parameters))?.map_err(errors::scenario)?;
         let figures = errors::guarded(|| Characteristics::of(&parameters))?.map_err(errors::scenario)?;
-        Ok(Self { parameters, device, figures })
+        Ok(Self { parameters: *parameters, device, figures })
     }
 
     #[getter]

@@ -14,6 +14,8 @@ pub enum State {
     Startup,
     /// Positioning, before and between passes.
     Seek,
+    /// Waiting on track for the platter to bring the first sector round.
+    Rotation,
     /// Servo bursts pass under the tips.
     Servo,
     /// Data bits pass under the tips.
@@ -23,7 +25,7 @@ pub enum State {
 }
 
 /// Names of the states, in the order of [`State`].
-pub const STATES: [&str; 6] = ["inactive", "startup", "seek", "servo", "data", "idle"];
+pub const STATES: [&str; 7] = ["inactive", "startup", "seek", "rotation", "servo", "data", "idle"];
 
 /// Time and energy by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -75,12 +77,16 @@ impl Sub for &EnergyLedger {
 
 /// Phases of one request, in nanoseconds.
 ///
-/// `startup + seek + turnaround + servo + transfer + bus` is the service time. `seek_x`, `seek_y` and
+/// `startup + command + background + seek + rotation + turnaround + servo + transfer + bus` is the service time. `seek_x`, `seek_y` and
 /// `settle` are the parts of `seek`, which run in parallel: `seek = max(seek_x, seek_y)`, `seek_x` includes `settle`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
     /// From inactive to ready.
     pub startup_ns: u64,
+    /// Command processing, connecting and reporting, as far as nothing mechanical goes on beside it.
+    pub command_ns: u64,
+    /// Waiting for what the mechanism still does on its own account: writing behind, reading ahead.
+    pub background_ns: u64,
     /// Positioning before the first pass.
     pub seek_ns: u64,
     /// The X component of `seek_ns`, settling included.
@@ -91,6 +97,8 @@ pub struct Phases {
     pub settle_ns: u64,
     /// The reversals inside `seek_y_ns` (0 where the seek model does not tell them apart).
     pub seek_turnaround_ns: u64,
+    /// Waiting on track for the platter to bring the first sector round.
+    pub rotation_ns: u64,
     /// Positioning between the passes of the request.
     pub turnaround_ns: u64,
     /// Servo bursts.
@@ -106,7 +114,15 @@ impl Phases {
     #[inline]
     #[must_use]
     pub const fn service_ns(&self) -> u64 {
-        self.startup_ns + self.seek_ns + self.turnaround_ns + self.servo_ns + self.transfer_ns + self.bus_ns
+        self.startup_ns
+            + self.command_ns
+            + self.background_ns
+            + self.seek_ns
+            + self.rotation_ns
+            + self.turnaround_ns
+            + self.servo_ns
+            + self.transfer_ns
+            + self.bus_ns
     }
 }
 
@@ -117,6 +133,8 @@ pub struct RequestEnergy {
     pub startup_j: f64,
     /// Positioning, before and between passes.
     pub seek_j: f64,
+    /// Waiting on track for a sector.
+    pub rotation_j: f64,
     /// Servo bursts.
     pub servo_j: f64,
     /// Data bits.
@@ -129,7 +147,7 @@ impl RequestEnergy {
     /// Joules in all.
     #[must_use]
     pub fn total_j(&self) -> f64 {
-        self.startup_j + self.seek_j + self.servo_j + self.data_j + self.idle_j
+        self.startup_j + self.seek_j + self.rotation_j + self.servo_j + self.data_j + self.idle_j
     }
 
     /// A share of it.
@@ -138,6 +156,7 @@ impl RequestEnergy {
         Self {
             startup_j: self.startup_j * fraction,
             seek_j: self.seek_j * fraction,
+            rotation_j: self.rotation_j * fraction,
             servo_j: self.servo_j * fraction,
             data_j: self.data_j * fraction,
             idle_j: self.idle_j * fraction,
@@ -149,6 +168,7 @@ impl AddAssign for RequestEnergy {
     fn add_assign(&mut self, other: Self) {
         self.startup_j += other.startup_j;
         self.seek_j += other.seek_j;
+        self.rotation_j += other.rotation_j;
         self.servo_j += other.servo_j;
         self.data_j += other.data_j;
         self.idle_j += other.idle_j;

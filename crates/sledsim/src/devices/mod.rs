@@ -1,6 +1,8 @@
 //! Devices: one positioning mechanism each, behind the [`Device`] trait.
 
+pub mod disk;
 pub mod mems;
+pub mod simple;
 
 use crate::request::Request;
 pub use crate::service::{EnergyLedger, Phases, RequestEnergy, Service, State, STATES};
@@ -11,7 +13,8 @@ use crate::time::Time;
 pub struct Location {
     /// Coarse coordinate: everything in one cylinder is reached without moving the coarse actuator.
     pub cylinder: u32,
-    /// What decides the positioning time within the cylinder (for a MEMS sled: the row).
+    /// What decides the positioning time within the cylinder (for a MEMS sled: the row; for a disk: the head, the sector, and
+    /// whether it is to be written).
     pub slot: u32,
 }
 
@@ -31,8 +34,8 @@ pub trait Device: Send {
     /// Number of cylinders; [`Location::cylinder`] is below it.
     fn cylinders(&self) -> u32;
 
-    /// Location of the first thing positioned to for a request that starts at `lbn` (`lbn` < capacity).
-    fn locate(&self, lbn: u64) -> Location;
+    /// Location of the first thing positioned to for `request`, whose first block lies inside the device.
+    fn locate(&self, request: &Request) -> Location;
 
     /// Physical coordinates of a location in metres, for policies that go by distance. The first depends on the cylinder
     /// alone and never turns back as cylinder numbers rise.
@@ -48,7 +51,8 @@ pub trait Device: Send {
     /// [`Device::cylinder`] grows, on either side.
     fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64;
 
-    /// Exact time from a dispatch at `now` until the first bit of `location` can pass under a tip or head.
+    /// Exact time from a dispatch at `now` until the first bit of `location` can pass under a tip or head: everything before
+    /// it counts, command processing and rotation included. What a buffer holds is not looked at.
     fn positioning_ns(&self, now: Time, location: Location) -> u64;
 
     /// Serves `request`, dispatched at `now` (not before the mechanism was free), and moves the mechanism.

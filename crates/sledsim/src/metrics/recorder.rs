@@ -51,8 +51,21 @@ impl Durations {
 }
 
 /// Names of the phases recorded, in the order of [`Recorder::phases`].
-pub const PHASES: [&str; 10] =
-    ["startup", "seek", "seek_x", "seek_y", "settle", "seek_turnaround", "turnaround", "servo", "transfer", "bus"];
+pub const PHASES: [&str; 13] = [
+    "startup",
+    "command",
+    "background",
+    "seek",
+    "seek_x",
+    "seek_y",
+    "settle",
+    "seek_turnaround",
+    "rotation",
+    "turnaround",
+    "servo",
+    "transfer",
+    "bus",
+];
 
 /// Mean, deviation and largest value of a phase; most phases of most requests are 0 and cost nothing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,11 +100,14 @@ pub struct PhaseSummary {
 const fn phase_values(phases: &Phases) -> [u64; PHASES.len()] {
     [
         phases.startup_ns,
+        phases.command_ns,
+        phases.background_ns,
         phases.seek_ns,
         phases.seek_x_ns,
         phases.seek_y_ns,
         phases.settle_ns,
         phases.seek_turnaround_ns,
+        phases.rotation_ns,
         phases.turnaround_ns,
         phases.servo_ns,
         phases.transfer_ns,

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::spec::{DeviceSpec, Scenario, SystemSpec, TraceSpec, WorkloadSpec};
+use crate::devices::disk::DiskDevice;
 use crate::devices::mems::{MemsDevice, MemsParameters, SledLayout};
+use crate::devices::simple::SimpleDevice;
 use crate::devices::Device;
 use crate::engine::{Completion, ComponentId, Limits, Next, System, Workload, WorkloadError};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
@@ -27,23 +29,35 @@ pub(super) struct Assembly {
 /// Builds the system of a scenario.
 pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
     let SystemSpec::Drive(drive) = spec;
-    let DeviceSpec::Mems(parameters) = &drive.device;
     let mut system = System::default();
-    let mut sleds = Vec::new();
+    let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
-    for _ in 0..parameters.sleds {
-        let device = MemsDevice::new(parameters)?;
+    for _ in 0..drive.device.mechanisms() {
+        let device = device(&drive.device)?;
         overhead_ns = device.command_overhead_ns();
-        let scheduler = schedulers::build(&drive.scheduler, &device);
-        sleds.push(system.add(Box::new(Drive::new(Box::new(device), scheduler, drive.batch_max as usize)), &[]));
+        let scheduler = schedulers::build(&drive.scheduler, device.as_ref());
+        mechanisms.push(system.add(Box::new(Drive::new(device, scheduler, drive.batch_max as usize)), &[]));
     }
-    let mut components = sleds.clone();
-    if sleds.len() > 1 {
-        components.push(system.add(Box::new(spread(&system, &sleds, parameters)), &sleds));
+    let mut components = mechanisms.clone();
+    if let (DeviceSpec::Mems(parameters), true) = (&drive.device, mechanisms.len() > 1) {
+        components.push(system.add(Box::new(spread(&system, &mechanisms, parameters)), &mechanisms));
     }
     let root = system.component(system.root());
     let (capacity_blocks, block_bytes) = (root.capacity_blocks(), root.block_bytes());
     Ok(Assembly { system, components, overhead_ns, capacity_blocks, block_bytes })
+}
+
+/// Builds one mechanism of a device.
+///
+/// # Errors
+/// Parameters that contradict each other: says which.
+pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, String> {
+    Ok(match spec {
+        DeviceSpec::Mems(parameters) => Box::new(MemsDevice::new(parameters)?),
+        DeviceSpec::Disk(parameters) => Box::new(DiskDevice::new(parameters)?),
+        DeviceSpec::SimplediskConstant(parameters) => Box::new(SimpleDevice::constant(parameters)?),
+        DeviceSpec::SimplediskLinear(parameters) => Box::new(SimpleDevice::linear(parameters)?),
+    })
 }
 
 fn spread(system: &System, sleds: &[ComponentId], parameters: &MemsParameters) -> Spread {

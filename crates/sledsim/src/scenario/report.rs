@@ -44,6 +44,10 @@ pub struct Report {
     pub overhead: Overhead,
     /// Start-up after inactivity.
     pub startup: Phase,
+    /// Command processing within the service: overheads of a drive that nothing mechanical covers.
+    pub command: Phase,
+    /// Waiting for what the mechanism still does on its own account: writing behind, reading ahead.
+    pub background: Phase,
     /// Positioning before the first pass: the longer of `seek_x` and `seek_y`.
     pub seek: Phase,
     /// Positioning along X, settling included.
@@ -54,6 +58,8 @@ pub struct Report {
     pub settle: Phase,
     /// Reversals within `seek_y`.
     pub seek_turnaround: Phase,
+    /// Waiting on track for the platter to bring the first sector round.
+    pub rotation: Phase,
     /// Positioning between the passes of a request.
     pub turnaround: Phase,
     /// Servo bursts passing under the tips.
@@ -70,8 +76,8 @@ pub struct Report {
     pub utilisation: Utilisation,
     /// Requests that are ready and wait to be dispatched.
     pub queue: Queue,
-    /// Energy over the measurement window.
-    pub energy: Energy,
+    /// Energy over the measurement window; none where the device's powers are not known.
+    pub energy: Option<Energy>,
     /// Time by state over the measurement window, summed over mechanisms.
     pub state_time: StateTime,
     /// The device.
@@ -217,13 +223,15 @@ pub struct Energy {
     pub inactive_j: f64,
     /// Positioning, before and between passes, J.
     pub seek_j: f64,
+    /// Waiting on track for a sector, J.
+    pub rotation_j: f64,
     /// Servo bursts, J.
     pub servo_j: f64,
     /// Data bits, J.
     pub data_j: f64,
     /// Idle, bus transfers included, J.
     pub idle_j: f64,
-    /// Positioning, servo and data together, J.
+    /// Positioning, rotation, servo and data together, J.
     pub servicing_j: f64,
     /// Total over the window's length, W.
     pub mean_power_w: f64,
@@ -242,6 +250,8 @@ pub struct StateTime {
     pub inactive_s: f64,
     /// Positioning, s.
     pub seek_s: f64,
+    /// Waiting on track for a sector, s.
+    pub rotation_s: f64,
     /// Servo bursts, s.
     pub servo_s: f64,
     /// Data bits, s.
@@ -285,7 +295,7 @@ impl Report {
         }
         let window_s = ns_to_s(outcome.finished - outcome.measured_from);
         let over_window = |amount: f64| if window_s > 0.0 { amount / window_s } else { 0.0 };
-        let [startup, seek, seek_x, seek_y, settle, seek_turnaround, turnaround, servo, transfer, bus] =
+        let [startup, command, background, seek, seek_x, seek_y, settle, seek_turnaround, rotation, turnaround, servo, transfer, bus] =
             recorder.phases().map(Phase::of);
         let SystemSpec::Drive(drive) = &scenario.system;
         Self {
@@ -314,11 +324,14 @@ impl Report {
             writes: ByOperation::of(recorder.writes(), recorder.count()),
             overhead: Overhead { mean_ms: ns_to_ms(recorder.overhead_ns() as f64) },
             startup,
+            command,
+            background,
             seek,
             seek_x,
             seek_y,
             settle,
             seek_turnaround,
+            rotation,
             turnaround,
             servo,
             transfer,
@@ -329,7 +342,7 @@ impl Report {
                 fraction: over_window(ns_to_s(measured.busy_ns) / f64::from(measured.mechanisms.max(1))),
             },
             queue: Queue { mean: over_window(measured.queue_ns as f64 * 1e-9), max: measured.queue_max },
-            energy: Energy::new(&measured.ledger, window_s, recorder.count()),
+            energy: drive.device.has_powers().then(|| Energy::new(&measured.ledger, window_s, recorder.count())),
             state_time: StateTime::new(&measured.ledger),
             device: DeviceReport::of(drive.device.name(), assembly),
             scheduler: drive.scheduler.name().to_owned(),
@@ -419,17 +432,18 @@ impl Phase {
 
 impl Energy {
     fn new(ledger: &EnergyLedger, window_s: f64, requests: u64) -> Self {
-        let [inactive_j, startup_j, seek_j, servo_j, data_j, idle_j] = ledger.energy_j;
+        let [inactive_j, startup_j, seek_j, rotation_j, servo_j, data_j, idle_j] = ledger.energy_j;
         let total_j = ledger.total_j();
         Self {
             total_j,
             startup_j,
             inactive_j,
             seek_j,
+            rotation_j,
             servo_j,
             data_j,
             idle_j,
-            servicing_j: seek_j + servo_j + data_j,
+            servicing_j: seek_j + rotation_j + servo_j + data_j,
             mean_power_w: if window_s > 0.0 { total_j / window_s } else { 0.0 },
             per_request_mj: (requests > 0).then(|| total_j * 1e3 / requests as f64),
             startups: ledger.startups,
@@ -439,7 +453,7 @@ impl Energy {
 
 impl StateTime {
     fn new(ledger: &EnergyLedger) -> Self {
-        let [inactive_s, startup_s, seek_s, servo_s, data_s, idle_s] = ledger.time_ns.map(ns_to_s);
-        Self { startup_s, inactive_s, seek_s, servo_s, data_s, idle_s }
+        let [inactive_s, startup_s, seek_s, rotation_s, servo_s, data_s, idle_s] = ledger.time_ns.map(ns_to_s);
+        Self { startup_s, inactive_s, seek_s, rotation_s, servo_s, data_s, idle_s }
     }
 }

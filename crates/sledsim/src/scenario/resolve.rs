@@ -4,14 +4,13 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::assemble::trace_options;
+use super::assemble::{device, trace_options};
 use super::catalog::{is_file, Catalog};
 use super::check::check;
 use super::document::{set, Notation};
 use super::error::ScenarioError;
 use super::spec::{DeviceSpec, Scenario, SystemSpec, WorkloadSpec};
-use crate::devices::mems::{MemsDevice, SledLayout};
-use crate::devices::Device;
+use crate::devices::mems::SledLayout;
 
 /// Requests of a generator when the run names no limit.
 const DEFAULT_REQUESTS: u64 = 100_000;
@@ -191,11 +190,12 @@ fn anchored(path: &str, base: &Path) -> String {
 /// Makes explicit what depends on other keys, and checks what takes more than one key to see.
 fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
     let SystemSpec::Drive(drive) = &scenario.system;
-    let DeviceSpec::Mems(parameters) = &drive.device;
-    let device = MemsDevice::new(parameters).map_err(|error| format!("system.device: {error}"))?;
-    let (unit, sled) = (parameters.stripe_blocks, device.capacity_blocks());
-    if parameters.sleds > 1 && parameters.sled_layout == SledLayout::Striped && u64::from(unit) > sled {
-        return Err(format!("system.device: stripe_blocks = {unit} exceeds the {sled} blocks of a sled"));
+    let device = device(&drive.device).map_err(|error| format!("system.device: {error}"))?;
+    if let DeviceSpec::Mems(parameters) = &drive.device {
+        let (unit, sled) = (parameters.stripe_blocks, device.capacity_blocks());
+        if parameters.sleds > 1 && parameters.sled_layout == SledLayout::Striped && u64::from(unit) > sled {
+            return Err(format!("system.device: stripe_blocks = {unit} exceeds the {sled} blocks of a sled"));
+        }
     }
     drive.scheduler.validate().map_err(|error| format!("system.scheduler: {error}"))?;
     match &mut scenario.workload {

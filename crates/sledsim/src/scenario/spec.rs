@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::devices::disk::DiskParameters;
 use crate::devices::mems::MemsParameters;
+use crate::devices::simple::{ConstantParameters, LinearParameters};
 use crate::schedulers::SchedulerSpec;
 use crate::workloads::{Fit, ReplayMode, SyntheticSpec};
 
@@ -134,7 +136,13 @@ pub struct DriveSpec {
 #[serde(tag = "mechanism", rename_all = "kebab-case")]
 pub enum DeviceSpec {
     /// MEMS (probe) storage.
-    Mems(MemsParameters),
+    Mems(Box<MemsParameters>),
+    /// A disk drive.
+    Disk(Box<DiskParameters>),
+    /// A device whose every request takes the same time.
+    SimplediskConstant(ConstantParameters),
+    /// A device whose time is linear in the LBN distance between requests.
+    SimplediskLinear(LinearParameters),
 }
 
 impl Default for TraceSpec {
@@ -166,7 +174,25 @@ impl DeviceSpec {
     pub fn name(&self) -> &str {
         match self {
             Self::Mems(parameters) => &parameters.name,
+            Self::Disk(parameters) => &parameters.name,
+            Self::SimplediskConstant(parameters) => &parameters.name,
+            Self::SimplediskLinear(parameters) => &parameters.name,
         }
+    }
+
+    /// Mechanisms of the device that work independently of each other: the sleds of a MEMS device.
+    #[must_use]
+    pub fn mechanisms(&self) -> u32 {
+        match self {
+            Self::Mems(parameters) => parameters.sleds,
+            _ => 1,
+        }
+    }
+
+    /// Whether the power that the device draws is known.
+    #[must_use]
+    pub const fn has_powers(&self) -> bool {
+        matches!(self, Self::Mems(_))
     }
 }
 

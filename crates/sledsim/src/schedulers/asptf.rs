@@ -82,7 +82,7 @@ impl Asptf {
 
 impl Scheduler for Asptf {
     fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
-        self.pending.push(now, request, device.locate(request.lbn));
+        self.pending.push(now, request, device.locate(&request));
     }
 
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {

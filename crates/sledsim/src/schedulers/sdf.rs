@@ -45,7 +45,7 @@ fn x_m(device: &dyn Device, cylinder: u32) -> f64 {
 
 impl Scheduler for Sdf {
     fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
-        self.pending.push(now, request, device.locate(request.lbn));
+        self.pending.push(now, request, device.locate(&request));
     }
 
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {

@@ -61,7 +61,7 @@ impl Zsptf {
 
 impl Scheduler for Zsptf {
     fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
-        self.pending.push(now, request, device.locate(request.lbn));
+        self.pending.push(now, request, device.locate(&request));
     }
 
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {

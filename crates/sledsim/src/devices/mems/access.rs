@@ -292,8 +292,8 @@ impl Device for MemsDevice {
     }
 
     #[inline]
-    fn locate(&self, lbn: u64) -> Location {
-        let place = self.geometry.place(lbn);
+    fn locate(&self, request: &Request) -> Location {
+        let place = self.geometry.place(request.lbn);
         Location { cylinder: place.cylinder, slot: place.row }
     }
 

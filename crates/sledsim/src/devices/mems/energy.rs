@@ -90,8 +90,8 @@ impl Books {
         let (servo_ns, data_ns) = (self.passes * power.servo_ns, self.passes * power.transfer_ns);
         let tip_ns = |pass_ns: u64| u128::from(self.tip_passes) * u128::from(pass_ns);
         Tally {
-            time_ns: [self.inactive_ns, self.startup_ns, self.seek_ns, servo_ns, data_ns, self.idle_ns],
-            tip_ns: [0, 0, 0, tip_ns(power.servo_ns), tip_ns(power.transfer_ns), self.idle_tip_ns],
+            time_ns: [self.inactive_ns, self.startup_ns, self.seek_ns, 0, servo_ns, data_ns, self.idle_ns],
+            tip_ns: [0, 0, 0, 0, tip_ns(power.servo_ns), tip_ns(power.transfer_ns), self.idle_tip_ns],
             startups: self.startups,
         }
     }
@@ -104,6 +104,7 @@ impl Books {
         RequestEnergy {
             startup_j: self.startup_ns as f64 * 1e-9 * power.startup_w,
             seek_j: self.seek_ns as f64 * 1e-9 * power.sled_w,
+            rotation_j: 0.0,
             servo_j: pass_j * power.servo_ns as f64,
             data_j: pass_j * power.transfer_ns as f64,
             idle_j: self.idle_ns as f64 * 1e-9 * power.sled_w,
@@ -136,7 +137,7 @@ impl Tally {
     #[must_use]
     pub fn first_part(&self, passed_ns: u64) -> Self {
         const ORDER: [State; STATES.len()] =
-            [State::Inactive, State::Startup, State::Seek, State::Idle, State::Servo, State::Data];
+            [State::Inactive, State::Startup, State::Seek, State::Rotation, State::Idle, State::Servo, State::Data];
         let mut part = Self { startups: self.startups, ..Self::default() };
         let mut left_ns = passed_ns;
         for state in ORDER.map(|state| state as usize) {
@@ -151,7 +152,9 @@ impl Tally {
     /// Time and joules by state.
     #[must_use]
     pub fn ledger(&self, power: &Power) -> EnergyLedger {
-        let base_w = [power.inactive_w, power.startup_w, power.sled_w, power.sled_w, power.sled_w, power.sled_w];
+        let mut base_w = [power.sled_w; STATES.len()];
+        base_w[State::Inactive as usize] = power.inactive_w;
+        base_w[State::Startup as usize] = power.startup_w;
         let mut ledger = EnergyLedger { time_ns: self.time_ns, startups: self.startups, ..EnergyLedger::default() };
         for (state, base_w) in base_w.into_iter().enumerate() {
             let duty = if state == State::Idle as usize { power.idle_duty } else { 1.0 };
