@@ -262,6 +262,10 @@ pub struct DiskParameters {
     /// Time of a block on the bus.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub bus_ms_per_block: f64,
+    /// Time of a block on the bus when it is written; as when it is read where absent.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
+    pub bus_write_ms_per_block: Option<f64>,
     /// Factor on all overheads of commands.
     #[serde(default = "unity")]
     #[schemars(range(min = 0.0, max = 1000.0))]
