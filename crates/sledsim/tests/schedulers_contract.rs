@@ -108,7 +108,7 @@ impl Exhaustive {
 
     fn next_in_zone(&mut self, zones: u32, now: Time, sled: &Sled) -> Option<usize> {
         let (zones, cylinders) = (u64::from(zones.min(sled.cylinders)), u64::from(sled.cylinders));
-        let zone_of = |it: &Pending| u64::from(sled.locate(it.request.lbn).cylinder) * zones / cylinders;
+        let zone_of = |it: &Pending| u64::from(sled.locate(&it.request).cylinder) * zones / cylinders;
         let onward = |it: &Pending| (zone_of(it) + zones - self.zone) % zones;
         let nearest = self.pending.iter().min_by_key(|it| onward(it))?;
         self.zone = zone_of(nearest);
@@ -136,7 +136,7 @@ impl Exhaustive {
                 self.least(|it| Some(positioning_ns(it, now, sled) - weight * (now - it.ready) as f64))
             }
             SchedulerSpec::Sdf {} => self.least(|it| {
-                let (x_m, y_m) = sled.coordinates_m(sled.locate(it.request.lbn));
+                let (x_m, y_m) = sled.coordinates_m(sled.locate(&it.request));
                 let (at_x_m, at_y_m) = sled.position_m(now);
                 Some((x_m - at_x_m) * (x_m - at_x_m) + (y_m - at_y_m) * (y_m - at_y_m))
             }),
@@ -152,7 +152,7 @@ impl Exhaustive {
 }
 
 fn positioning_ns(it: &Pending, now: Time, sled: &Sled) -> f64 {
-    sled.positioning_ns(now, sled.locate(it.request.lbn)) as f64
+    sled.positioning_ns(now, sled.locate(&it.request)) as f64
 }
 
 /// Does the steps to a scheduler and to the exhaustive search, and gives the ids in the order of service.

@@ -101,8 +101,8 @@ impl Device for Sled {
         self.cylinders
     }
 
-    fn locate(&self, lbn: u64) -> Location {
-        let row = lbn / u64::from(self.blocks_per_row);
+    fn locate(&self, request: &Request) -> Location {
+        let row = request.lbn / u64::from(self.blocks_per_row);
         let rows = u64::from(self.rows);
         Location { cylinder: (row / rows) as u32, slot: (row % rows) as u32 }
     }
@@ -130,8 +130,8 @@ impl Device for Sled {
     }
 
     fn serve(&mut self, now: Time, request: &Request) -> Service {
-        let seek_ns = self.positioning_ns(now, self.locate(request.lbn));
-        self.at = self.locate(request.end_lbn() - 1);
+        let seek_ns = self.positioning_ns(now, self.locate(request));
+        self.at = self.locate(&Request { lbn: request.end_lbn() - 1, ..*request });
         let end = now + seek_ns + 100_000;
         let phases = Phases { seek_ns, transfer_ns: 100_000, ..Phases::default() };
         Service { start: now, end, free: end, phases, ..Service::default() }
