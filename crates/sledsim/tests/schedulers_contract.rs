@@ -32,12 +32,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Small sleds, with coarse times and few places so that ties abound, slack bounds and lopsided seeks.
+/// Small sleds, with coarse times and few places so that ties abound, slack bounds and lopsided seeks; some over a platter.
 fn any_sled() -> impl Strategy<Value = Sled> {
     let shape = (1_u32..40, 1_u32..5, 1_u32..4, any::<u32>(), any::<u32>());
     let times = (0_u64..1_000, 0_u64..900, prop_oneof![Just(1_u64), Just(100), Just(1_000)], 0_u64..1_500);
     let motion = (0.2_f64..5.0, 0.2_f64..5.0, 0.0_f64..2.0, any::<bool>(), -3.0_f64..3.0);
-    (shape, times, motion).prop_map(|(shape, times, motion)| {
+    let turns = prop_oneof![Just(0), 1_u64..20, Just(1_000), 1_u64..5_000];
+    (shape, times, motion, turns).prop_map(|(shape, times, motion, revolution_ns)| {
         let (cylinders, rows, blocks_per_row, cylinder, slot) = shape;
         let (settle_ns, row_ns, quantum_ns, bound_slack_ns) = times;
         let (up, down, row_pitch_pm, mirrored, offset) = motion;
@@ -52,6 +53,7 @@ fn any_sled() -> impl Strategy<Value = Sled> {
             row_ns,
             quantum_ns,
             bound_slack_ns,
+            revolution_ns,
             mirrored,
             at: Location { cylinder: cylinder % cylinders, slot: slot % rows },
             // Rounded so that a position in the middle between two cylinders happens: distances tie there.
