@@ -168,7 +168,7 @@ impl RunOutput {
         python.import("numpy")?;
         let columns = PyDict::new(python);
         if let Some(log) = self.recorder.log() {
-            fill_log(&columns, log, &self.recorder)?;
+            fill_log(&columns, log, &self.recorder, self.report.energy.is_some())?;
         }
         Ok(columns)
     }
@@ -176,7 +176,8 @@ impl RunOutput {
 
 type Histogram<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>);
 
-fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder) -> PyResult<()> {
+/// Fills in the columns of the log; energies only where the device's powers are known.
+fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_energy: bool) -> PyResult<()> {
     let python = columns.py();
     macro_rules! column {
         ($name:literal, $value:expr) => {{
@@ -210,6 +211,9 @@ fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder) -> PyRe
     column!("servo_ns", |_, s| s.phases.servo_ns);
     column!("transfer_ns", |_, s| s.phases.transfer_ns);
     column!("bus_ns", |_, s| s.phases.bus_ns);
+    if !has_energy {
+        return Ok(());
+    }
     column!("energy_j", |_, s| s.energy.total_j());
     column!("energy_startup_j", |_, s| s.energy.startup_j);
     column!("energy_seek_j", |_, s| s.energy.seek_j);
