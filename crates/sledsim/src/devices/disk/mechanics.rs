@@ -1,14 +1,12 @@
 //! Arms that seek, platters that turn: when which sector passes under which head.
 
+use super::command::ns;
 use super::layout::{Layout, Place, Run};
 use super::rotation::{Angle, Spindle};
 use super::seek::Seek;
 use super::{DiskParameters, Sparing, Zone};
 use crate::request::Op;
 use crate::time::Time;
-
-/// Nanoseconds in a millisecond.
-const NS_PER_MS: f64 = 1e6;
 
 /// Where the heads of an arm are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -123,13 +121,6 @@ impl Mechanics {
     pub fn new(parameters: &DiskParameters) -> Result<Self, String> {
         let p = parameters;
         let layout = Layout::new(p)?;
-        let ns = |name: &str, ms: f64| {
-            if (0.0..=1e6).contains(&ms) {
-                Ok((ms * NS_PER_MS).round() as u64)
-            } else {
-                Err(format!("{name} = {ms}: from 0 to a million"))
-            }
-        };
         if !(1..=2).contains(&p.actuators) {
             return Err(format!("actuators = {}: 1 or 2", p.actuators));
         }
@@ -256,16 +247,16 @@ impl Mechanics {
         self.spindle.pass_ns(at.ns(), angle.wrapping_sub(self.arm_angle(arm)), turn)
     }
 
-    /// The quickest way from where the arms are at `at` to a sector that begins at `angle`; the first arm where both are as
-    /// quick.
+    /// The quickest way from where the arms are at `at` to a sector that begins at `angle` and is not to pass before `ready`;
+    /// the first arm where both are as quick.
     #[inline]
     #[must_use]
-    pub fn approach(&self, at: Time, arms: &[Arm; 2], to: Arm, angle: Angle, op: Op) -> Approach {
-        let first = self.approach_by(at, 0, arms[0], to, angle, op);
+    pub fn approach(&self, at: Time, ready: Time, arms: &[Arm; 2], to: Arm, angle: Angle, op: Op) -> Approach {
+        let first = self.approach_by(at, ready, 0, arms[0], to, angle, op);
         if self.actuators == 1 {
             return first;
         }
-        let second = self.approach_by(at, 1, arms[1], to, angle, op);
+        let second = self.approach_by(at, ready, 1, arms[1], to, angle, op);
         if second.total_ns() < first.total_ns() {
             second
         } else {
@@ -273,12 +264,15 @@ impl Mechanics {
         }
     }
 
-    /// The way of one arm to a sector that begins at `angle`.
+    /// The way of one arm to a sector that begins at `angle` and is not to pass before `ready`.
     #[inline]
     #[must_use]
-    pub fn approach_by(&self, at: Time, arm: u32, from: Arm, to: Arm, angle: Angle, op: Op) -> Approach {
+    #[allow(clippy::too_many_arguments)]
+    pub fn approach_by(&self, at: Time, ready: Time, arm: u32, from: Arm, to: Arm, angle: Angle, op: Op) -> Approach {
         let seek_ns = self.seek_ns(from, to, op);
-        Approach { arm, seek_ns, wait_ns: self.wait_ns(at + seek_ns, arm, angle) }
+        let on_track = at + seek_ns;
+        let from = on_track.max(ready);
+        Approach { arm, seek_ns, wait_ns: from - on_track + self.wait_ns(from, arm, angle) }
     }
 
     /// Passes over `blocks` sectors from the place of a run on, whatever lies in them, beginning with the sector that comes
