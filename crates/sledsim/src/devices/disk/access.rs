@@ -214,7 +214,7 @@ impl<R: Record> Access<'_, R> {
         self.pass(position, run, angle, run.blocks);
         let bus_ns = self.drive.bus_ns_per_block;
         // The bus may be behind from the start, or held up by the first block, or by the last; sectors come evenly.
-        let first_block = begun + (self.at - begun) / run.blocks;
+        let first_block = begun + (self.at - begun).div_ceil(run.blocks);
         self.bus = (self.bus.max(first_block) + run.blocks * bus_ns).max(self.at + bus_ns);
     }
 
