@@ -1,7 +1,16 @@
 //! Disk drives: platters that turn, arms that seek, a buffer between them and the bus.
 
 mod access;
+mod layout;
+mod mechanics;
 mod parameters;
+mod rotation;
+mod seek;
+mod sparing;
 
 pub use access::DiskDevice;
+pub use layout::{Layout, Place, Run};
+pub use mechanics::{AnyOrder, Approach, Arm, Mechanics};
 pub use parameters::{DiskParameters, FastWrite, Mapping, ReadAhead, RotationModel, SeekCurve, Sparing, Zone};
+pub use rotation::{Angle, Spindle};
+pub use seek::Seek;

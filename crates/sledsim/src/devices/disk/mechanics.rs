@@ -1,0 +1,337 @@
+//! Arms that seek, platters that turn: when which sector passes under which head.
+
+use super::layout::{Layout, Place, Run};
+use super::rotation::{Angle, Spindle};
+use super::seek::Seek;
+use super::{DiskParameters, Sparing, Zone};
+use crate::request::Op;
+use crate::time::Time;
+
+/// Nanoseconds in a millisecond.
+const NS_PER_MS: f64 = 1e6;
+
+/// Where the heads of an arm are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Arm {
+    /// Cylinder.
+    pub cylinder: u32,
+    /// Active head.
+    pub head: u32,
+}
+
+/// Angles of a zone, in 2^-128 of a revolution.
+#[derive(Clone, Debug)]
+struct ZoneAngles {
+    first_cylinder: u32,
+    sectors_per_track: u32,
+    /// Angle of the zone's first sector.
+    first: u128,
+    /// From track to track of a cylinder.
+    track: u128,
+    /// From the first track of a cylinder to that of the next.
+    cylinder: u128,
+    /// Width of a sector.
+    sector: u128,
+    /// Slips whose sector the tracks behind them are turned by.
+    slips: Vec<u64>,
+}
+
+impl ZoneAngles {
+    fn new(zone: &Zone, surfaces: u32, sparing: Sparing) -> Result<Self, String> {
+        let sector = u128::MAX / u128::from(zone.sectors_per_track);
+        let skew = |name: &str, sectors: f64| {
+            if sectors.is_finite() && (0.0..=1e15).contains(&sectors) {
+                // Whole sectors are exact; what is left counts in 2^-53 of a sector.
+                let (whole, part) = (sectors.trunc(), sectors.fract());
+                Ok(sector
+                    .wrapping_mul(whole as u128)
+                    .wrapping_add((sector >> 53) * ((part * (1u64 << 53) as f64) as u128)))
+            } else {
+                Err(format!("{name} = {sectors}: not a skew"))
+            }
+        };
+        let track = skew("track_skew_sectors", zone.track_skew_sectors)?;
+        let cylinder = skew("cylinder_skew_sectors", zone.cylinder_skew_sectors)?;
+        // Where a slip's spare is close by, the drive keeps LBNs at their distance: all that follows is turned by a sector.
+        let turned = match sparing {
+            Sparing::SectorsPerTrack
+            | Sparing::SectorsPerCylinder
+            | Sparing::SectorsPerCylinderSlipToEnd
+            | Sparing::SectorsAtCylinderFront
+            | Sparing::SectorsAtCylinderFrontSlipToEnd => true,
+            Sparing::None
+            | Sparing::TracksPerZone
+            | Sparing::SectorsPerRange
+            | Sparing::SectorsPerZone
+            | Sparing::SectorsPerZoneSlipToEnd
+            | Sparing::SectorsAtDiskEnd => false,
+        };
+        let mut slips = if turned { zone.slips.clone() } else { Vec::new() };
+        slips.sort_unstable();
+        slips.dedup();
+        Ok(Self {
+            first_cylinder: zone.first_cylinder,
+            sectors_per_track: zone.sectors_per_track,
+            first: skew("first_sector_offset", zone.first_sector_offset)?,
+            track,
+            cylinder: cylinder.wrapping_add(track.wrapping_mul(u128::from(surfaces - 1))),
+            sector,
+            slips,
+        })
+    }
+}
+
+/// What a drive can position: spindle, arms and the layout of the platters.
+#[derive(Clone, Debug)]
+pub struct Mechanics {
+    layout: Layout,
+    spindle: Spindle,
+    seek: Seek,
+    zones: Vec<ZoneAngles>,
+    /// Whether slips turn from track to track, and not only from cylinder to cylinder.
+    slips_turn_tracks: bool,
+    head_switch_ns: u64,
+    write_settle_ns: u64,
+    actuators: u32,
+}
+
+/// A way of reaching a sector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Approach {
+    /// Index of the arm.
+    pub arm: u32,
+    /// Seek or head switch, settling included.
+    pub seek_ns: u64,
+    /// Wait for the sector after that.
+    pub wait_ns: u64,
+}
+
+impl Approach {
+    /// From the start of the seek until the sector is there.
+    #[inline]
+    #[must_use]
+    pub const fn total_ns(&self) -> u64 {
+        self.seek_ns + self.wait_ns
+    }
+}
+
+impl Mechanics {
+    /// The mechanics of a drive.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other: says which.
+    pub fn new(parameters: &DiskParameters) -> Result<Self, String> {
+        let p = parameters;
+        let layout = Layout::new(p)?;
+        let ns = |name: &str, ms: f64| {
+            if (0.0..=1e6).contains(&ms) {
+                Ok((ms * NS_PER_MS).round() as u64)
+            } else {
+                Err(format!("{name} = {ms}: from 0 to a million"))
+            }
+        };
+        if !(1..=2).contains(&p.actuators) {
+            return Err(format!("actuators = {}: 1 or 2", p.actuators));
+        }
+        let zones = p.zones.iter().enumerate().map(|(index, zone)| {
+            ZoneAngles::new(zone, p.surfaces, p.sparing).map_err(|reason| format!("zones[{index}].{reason}"))
+        });
+        Ok(Self {
+            zones: zones.collect::<Result<_, _>>()?,
+            layout,
+            spindle: Spindle::new(p)?,
+            seek: Seek::new(p)?,
+            slips_turn_tracks: p.sparing == Sparing::SectorsPerTrack,
+            head_switch_ns: ns("head_switch_ms", p.head_switch_ms)?,
+            write_settle_ns: ns("write_settle_ms", p.write_settle_ms)?,
+            actuators: p.actuators,
+        })
+    }
+
+    /// The layout.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The spindle.
+    #[must_use]
+    pub fn spindle(&self) -> &Spindle {
+        &self.spindle
+    }
+
+    /// Arms.
+    #[inline]
+    #[must_use]
+    pub fn actuators(&self) -> u32 {
+        self.actuators
+    }
+
+    /// Angle at which a sector of a zone begins.
+    #[inline]
+    #[must_use]
+    pub fn angle_in(&self, zone: usize, place: Place) -> Angle {
+        let z = &self.zones[zone];
+        let cylinder = place.cylinder - z.first_cylinder;
+        let turn = self.layout.turn(zone, place.cylinder, place.head);
+        let mut sectors = u64::from(place.sector);
+        if !z.slips.is_empty() {
+            sectors += self.slips_before(z, cylinder, turn);
+        }
+        let angle = z
+            .first
+            .wrapping_add(z.cylinder.wrapping_mul(u128::from(cylinder)))
+            .wrapping_add(z.track.wrapping_mul(u128::from(turn)))
+            .wrapping_add(z.sector.wrapping_mul(u128::from(sectors)));
+        (angle >> 64) as u64
+    }
+
+    /// Slips before a track, or before its cylinder.
+    fn slips_before(&self, z: &ZoneAngles, cylinder: u32, turn: u32) -> u64 {
+        let surfaces = u64::from(self.layout.surfaces());
+        let tracks = u64::from(cylinder) * surfaces + if self.slips_turn_tracks { u64::from(turn) } else { 0 };
+        let first = tracks * u64::from(z.sectors_per_track);
+        z.slips.partition_point(|slip| *slip < first) as u64
+    }
+
+    /// Angle at which a sector begins: that of a head at angle 0 at the instant at which the sector comes under it.
+    ///
+    /// # Panics
+    /// Where the place is in no zone.
+    #[must_use]
+    pub fn start_angle(&self, place: Place) -> Angle {
+        let zone = self.layout.zone_of(place.cylinder).expect("a place lies in a zone");
+        self.angle_in(zone, place)
+    }
+
+    /// Angle of so many sectors of a zone, 2^-64 of a revolution: a whole track is 2^64.
+    #[inline]
+    #[must_use]
+    pub fn turn(&self, zone: usize, sectors: u64) -> u128 {
+        (u128::from(sectors) << 64) / u128::from(self.zones[zone].sectors_per_track)
+    }
+
+    /// Time to move an arm: the longer of seek and head switch, and settling if it writes and anything moved.
+    #[inline]
+    #[must_use]
+    pub fn seek_ns(&self, from: Arm, to: Arm, op: Op) -> u64 {
+        let seek_ns = self.seek.time_ns(from.cylinder.abs_diff(to.cylinder));
+        let switch_ns = if from.head == to.head { 0 } else { self.head_switch_ns };
+        let moved_ns = seek_ns.max(switch_ns);
+        match op {
+            Op::Write if moved_ns > 0 => moved_ns + self.write_settle_ns,
+            _ => moved_ns,
+        }
+    }
+
+    /// A lower bound on [`Mechanics::seek_ns`] over so many cylinders or more.
+    #[inline]
+    #[must_use]
+    pub fn seek_bound_ns(&self, distance: u32) -> u64 {
+        self.seek.bound_ns(distance)
+    }
+
+    /// Angle of an arm's heads: arms are evenly spaced around the platters.
+    #[inline]
+    fn arm_angle(&self, arm: u32) -> Angle {
+        if arm == 0 {
+            0
+        } else {
+            1 << 63
+        }
+    }
+
+    /// Wait, from `at`, until an arm has the beginning of an angle under its heads.
+    #[inline]
+    #[must_use]
+    pub fn wait_ns(&self, at: Time, arm: u32, angle: Angle) -> u64 {
+        self.spindle.wait_ns(at.ns(), angle.wrapping_sub(self.arm_angle(arm)))
+    }
+
+    /// Time that `turn` (2^-64 of a revolution) takes to pass under an arm that has `angle` under its heads at `at`, but for
+    /// the rounding of that instant: the sectors of a run, when it was waited for.
+    #[inline]
+    #[must_use]
+    pub fn pass_ns(&self, at: Time, arm: u32, angle: Angle, turn: u128) -> u64 {
+        self.spindle.pass_ns(at.ns(), angle.wrapping_sub(self.arm_angle(arm)), turn)
+    }
+
+    /// The quickest way from where the arms are at `at` to a sector that begins at `angle`; the first arm where both are as
+    /// quick.
+    #[inline]
+    #[must_use]
+    pub fn approach(&self, at: Time, arms: &[Arm; 2], to: Arm, angle: Angle, op: Op) -> Approach {
+        let first = self.approach_by(at, 0, arms[0], to, angle, op);
+        if self.actuators == 1 {
+            return first;
+        }
+        let second = self.approach_by(at, 1, arms[1], to, angle, op);
+        if second.total_ns() < first.total_ns() {
+            second
+        } else {
+            first
+        }
+    }
+
+    /// The way of one arm to a sector that begins at `angle`.
+    #[inline]
+    #[must_use]
+    pub fn approach_by(&self, at: Time, arm: u32, from: Arm, to: Arm, angle: Angle, op: Op) -> Approach {
+        let seek_ns = self.seek_ns(from, to, op);
+        Approach { arm, seek_ns, wait_ns: self.wait_ns(at + seek_ns, arm, angle) }
+    }
+
+    /// Passes over `blocks` sectors from the place of a run on, whatever lies in them, beginning with the sector that comes
+    /// first when the head is on track at `at`: zero-latency access to a stretch of a track.
+    #[must_use]
+    pub fn pass_any(&self, at: Time, arm: u32, run: &Run) -> AnyOrder {
+        let zone = run.zone as usize;
+        let angle = self.angle_in(zone, run.place);
+        let track = u64::from(self.zones[zone].sectors_per_track);
+        let wait_ns = self.wait_ns(at, arm, angle);
+        let first_ns = self.spindle.time_ns(self.turn(zone, 1));
+        let whole_ns = self.spindle.time_ns(self.turn(zone, run.blocks));
+        let period_ns = self.spindle.period_ns();
+        // Sectors of the run that have gone by, in part or whole, since the first began.
+        let gone_ns = period_ns.saturating_sub(wait_ns);
+        let outside = wait_ns == 0 || !self.spindle.keeps_phase() || gone_ns + first_ns >= whole_ns + 1;
+        let passed = if outside { 0 } else { self.passed(at, arm, angle, zone).min(run.blocks) };
+        if outside || passed >= run.blocks {
+            return AnyOrder {
+                first: 0,
+                wait_ns,
+                blocks: run.blocks,
+                ends_ns: wait_ns + self.pass_ns(at + wait_ns, arm, angle, self.turn(zone, run.blocks)),
+            };
+        }
+        let middle = angle.wrapping_add(self.turn(zone, passed) as u64);
+        let to_middle_ns = self.wait_ns(at, arm, middle);
+        let round = self.turn(zone, track);
+        AnyOrder {
+            first: passed,
+            wait_ns: to_middle_ns,
+            blocks: run.blocks,
+            ends_ns: to_middle_ns + self.pass_ns(at + to_middle_ns, arm, middle, round),
+        }
+    }
+
+    /// Sectors that have begun to pass since an angle did, the running one included.
+    fn passed(&self, at: Time, arm: u32, angle: Angle, zone: usize) -> u64 {
+        let turned = self.spindle.angle(at.ns()).wrapping_add(self.arm_angle(arm)).wrapping_sub(angle);
+        let track = u128::from(self.zones[zone].sectors_per_track);
+        ((u128::from(turned) * track) >> 64) as u64 + 1
+    }
+}
+
+/// A stretch of a track, read or written from its middle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnyOrder {
+    /// Index in the stretch of the sector that passes first.
+    pub first: u64,
+    /// Wait for it.
+    pub wait_ns: u64,
+    /// Sectors of the stretch.
+    pub blocks: u64,
+    /// From the beginning of the wait until all have passed.
+    pub ends_ns: u64,
+}

@@ -1,0 +1,131 @@
+//! The platters' rotation.
+//!
+//! The angle is a function of absolute time, 0 at time 0, in fractions of 2^-64 of a revolution. A revolution takes
+//! `60e9 / rpm` ns, a number with no end in binary; the angle at `t` ns is `t * f`, `f` being the revolutions in a
+//! nanosecond in 128 binary places. Whole revolutions drop out by themselves. `f` is short by less than 2^-128, so that the
+//! angle is short by less than 2^-63 of a revolution after the 2^64 ns that a run can last: nothing adds up.
+
+use super::{DiskParameters, RotationModel};
+
+/// Nanoseconds in a minute.
+const NS_PER_MINUTE: u128 = 60_000_000_000;
+
+/// Binary places of the period, ns.
+const PERIOD_PLACES: u32 = 26;
+
+/// An angle: 2^-64 of a revolution.
+pub type Angle = u64;
+
+/// A spindle that turns at constant speed.
+#[derive(Clone, Copy, Debug)]
+pub struct Spindle {
+    /// Revolutions in a nanosecond, 2^-128.
+    turn_per_ns: u128,
+    /// A revolution, 2^-26 ns.
+    period: u64,
+    /// Angle of half a nanosecond.
+    half_ns: Angle,
+    /// Half a revolution, ns, if every wait takes that.
+    average_wait_ns: Option<u64>,
+}
+
+impl Spindle {
+    /// The spindle of a drive: `rotation_rpm * (1 + rotation_error_percent / 100)` revolutions in a minute.
+    ///
+    /// # Errors
+    /// A speed outside 0.5 to 1.5 million rpm.
+    pub fn new(parameters: &DiskParameters) -> Result<Self, String> {
+        let rpm = parameters.rotation_rpm * (1.0 + parameters.rotation_error_percent / 100.0);
+        if !(0.5..=1.5e6).contains(&rpm) {
+            return Err(format!(
+                "rotation_rpm = {}, rotation_error_percent = {}: from 0.5 to 1.5 million rpm",
+                parameters.rotation_rpm, parameters.rotation_error_percent
+            ));
+        }
+        let turn_per_ns = ratio(rpm, NS_PER_MINUTE);
+        // Half of 2^26, to round: the speed range keeps the period within 2^37 ns.
+        let period = (60e9 / rpm * f64::from(1u32 << PERIOD_PLACES) + 0.5) as u64;
+        Ok(Self {
+            turn_per_ns,
+            period,
+            half_ns: (turn_per_ns >> 65) as u64,
+            average_wait_ns: match parameters.rotation {
+                RotationModel::Phase => None,
+                RotationModel::Average => Some(period >> (PERIOD_PLACES + 1)),
+            },
+        })
+    }
+
+    /// A revolution, ns.
+    #[must_use]
+    pub fn period_ns(&self) -> u64 {
+        self.time_ns(1 << 64)
+    }
+
+    /// Whether waits follow from the angle, and don't all take half a revolution.
+    #[inline]
+    #[must_use]
+    pub fn keeps_phase(&self) -> bool {
+        self.average_wait_ns.is_none()
+    }
+
+    /// Angle that has passed under a head at angle 0, at `ns` after the start of the run.
+    #[inline]
+    #[must_use]
+    pub fn angle(&self, ns: u64) -> Angle {
+        (u128::from(ns).wrapping_mul(self.turn_per_ns) >> 64) as u64
+    }
+
+    /// Time of a turn of up to a few revolutions (2^-64), to the nearest nanosecond.
+    #[inline]
+    #[must_use]
+    pub fn time_ns(&self, turn: u128) -> u64 {
+        // Below 2^65 * 2^63: the product of a turn and the period could pass 128 bits; the lowest eight of a turn go unseen.
+        (((turn >> 8) * u128::from(self.period) + (1 << (PERIOD_PLACES + 55))) >> (PERIOD_PLACES + 56)) as u64
+    }
+
+    /// Wait, from `ns` after the start of the run, until `angle` comes under the head at angle 0.
+    ///
+    /// An instant is the nearest nanosecond to the exact one; so an angle that came by less than half a nanosecond ago, in
+    /// exact time, is just there.
+    #[inline]
+    #[must_use]
+    pub fn wait_ns(&self, ns: u64, angle: Angle) -> u64 {
+        if let Some(wait_ns) = self.average_wait_ns {
+            return wait_ns;
+        }
+        let turn = angle.wrapping_sub(self.angle(ns)).wrapping_add(self.half_ns);
+        ((u128::from(turn) * u128::from(self.period)) >> (PERIOD_PLACES + 64)) as u64
+    }
+
+    /// Time from `ns`, when `angle` is under the head but for the rounding of that instant, until `turn` more has passed:
+    /// to the nearest nanosecond of the exact instant at which it has.
+    #[inline]
+    #[must_use]
+    pub fn pass_ns(&self, ns: u64, angle: Angle, turn: u128) -> u64 {
+        if self.average_wait_ns.is_some() {
+            return self.time_ns(turn);
+        }
+        // What is still missing to `angle`, or already past it, as the instant was rounded.
+        let ahead = angle.wrapping_sub(self.angle(ns)) as i64;
+        self.time_ns(turn.saturating_add_signed(i128::from(ahead)))
+    }
+}
+
+/// `value / divisor` in 128 binary places, rounded down; `value` is a normal number from 2^-75 on, the quotient below 1.
+fn ratio(value: f64, divisor: u128) -> u128 {
+    // value = whole * 2^exponent, exactly.
+    let bits = value.to_bits();
+    let whole = u128::from(bits & ((1 << 52) - 1) | 1 << 52);
+    let exponent = (bits >> 52) as i32 - 1075;
+    let mut quotient = whole / divisor;
+    let mut rest = whole % divisor;
+    for _ in 0..128 + exponent {
+        rest <<= 1;
+        quotient = (quotient << 1) | u128::from(rest >= divisor);
+        if rest >= divisor {
+            rest -= divisor;
+        }
+    }
+    quotient
+}
