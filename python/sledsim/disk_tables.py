@@ -34,9 +34,8 @@ def seek_table(drive: "DiskDrive") -> Table:
         for distance, read, write in zip(distances, reads.tolist(), writes.tolist(), strict=True)
     ]
     curve = drive.parameters["seek"]["curve"]
-    title = (
-        f"Seek times of {drive.name}, {curve} curve: mean {number(drive.mean_seek_ms)} ms over all pairs of cylinders"
-    )
+    mean = f"mean {number(drive.mean_seek_ms)} ms over all pairs of cylinders"
+    title = f"Seek times of {drive.name}, {curve} curve: {mean}"
     return Table(["distance (cylinders)", "read (ms)", "write (ms)"], rows, title=title)
 
 

@@ -129,9 +129,8 @@ def _phases(summary: Mapping[str, Any]) -> Table:
     rows = []
     for part in phases_of(summary):
         phase = summary[part.key]
-        rows.append(
-            ["  " * part.depth + part.label, *(number(phase.get(column)) for column in ("mean_ms", "std_ms", "max_ms"))]
-        )
+        figures = (number(phase.get(column)) for column in ("mean_ms", "std_ms", "max_ms"))
+        rows.append(["  " * part.depth + part.label, *figures])
     return Table(["phase (ms per request)", "mean", "std dev", "max"], rows)
 
 

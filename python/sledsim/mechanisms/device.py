@@ -83,7 +83,7 @@ class Device:
         made.parameters = parameters
         return made
 
-    def __init__(self, name: str = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002, ARG002
+    def __init__(self, name: str = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
         self.name = str(name)
         self._text = json.dumps(self.parameters)
         self._core = _core.Device(self._text)

@@ -44,8 +44,8 @@ class DiskDrive(Device):
     mean_seek_ms, longest_seek_ms : float
         Of a read's seek: mean over all pairs of cylinders; over the full stroke.
     streaming_bandwidth_mb_s : float
-        Of a sequential read of the whole medium, as far as the mechanism sets it: head switches and seeks between tracks
-        take the skews.
+        Of a sequential read of the whole medium, head switches and seeks from cylinder to cylinder included, and bus,
+        buffer and commands not.
     """
 
     MECHANISMS: ClassVar[tuple[str, ...]] = ("disk",)
@@ -66,7 +66,7 @@ class DiskDrive(Device):
         self.surfaces = self.parameters["surfaces"]
         self.rotation_ms = self._disk.rotation_ms
         self.mean_seek_ms = self._disk.mean_seek_ms
-        self.longest_seek_ms = self._disk.longest_seek_ms
+        self.longest_seek_ms = float(self.seek_ms(self.cylinders - 1))
         self.streaming_bandwidth_mb_s = self._disk.streaming_bandwidth_mb_s
 
     def place(self, lbn: int) -> Place:
@@ -117,8 +117,8 @@ class DiskDrive(Device):
         Returns
         -------
         dict
-            NumPy columns ``op`` (``"read"`` or ``"write"``), ``distance_cylinders``, ``seek_ms`` and ``in_table``, whether
-            the parameters give the time of that very distance.
+            NumPy columns ``op`` (``"read"`` or ``"write"``), ``distance_cylinders``, ``seek_ms`` and ``in_table``:
+            whether the parameters give the time of that very distance.
         """
         import numpy as np
 
@@ -169,7 +169,6 @@ class DiskDrive(Device):
     def facts(self) -> list[tuple[str, float, str]]:
         """List what follows from the parameters: label, value, unit."""
         media = self.zones()["media_mb_s"]
-        single, longest = self.seek_ms([1, self.cylinders - 1]).tolist() if self.cylinders > 1 else (0.0, 0.0)
         return [
             ("capacity", self.capacity_bytes / 1e9, "GB"),
             ("blocks", self.capacity_blocks, ""),
@@ -177,9 +176,9 @@ class DiskDrive(Device):
             ("surfaces", self.surfaces, ""),
             ("zones", len(media), ""),
             ("revolution", self.rotation_ms, "ms"),
-            ("seek, one cylinder", single, "ms"),
+            ("seek, one cylinder", float(self.seek_ms(min(1, self.cylinders - 1))), "ms"),
             ("seek, mean over all pairs of cylinders", self.mean_seek_ms, "ms"),
-            ("seek, full stroke", longest, "ms"),
+            ("seek, full stroke", self.longest_seek_ms, "ms"),
             ("media rate, fastest zone", float(media.max()), "MB/s"),
             ("media rate, slowest zone", float(media.min()), "MB/s"),
             ("streaming bandwidth of the medium", self.streaming_bandwidth_mb_s, "MB/s"),

@@ -17,10 +17,10 @@ class SimpleDevice(Device):
 
     def key_figures(self) -> list[tuple[str, float]]:
         """List the few figures by which devices of a kind are compared: label with unit, value."""
-        constant = self.parameters.get("access_ms")
-        nearest, farthest = self.parameters.get("nearest_ms", constant), self.parameters.get("farthest_ms", constant)
+        given = self.parameters
+        ends = [given["access_ms"]] * 2 if "access_ms" in given else [given["nearest_ms"], given["farthest_ms"]]
         return [
             ("capacity (GB)", self.capacity_bytes / 1e9),
-            ("least time (ms)", nearest),
-            ("longest time (ms)", farthest),
+            ("least time (ms)", ends[0]),
+            ("longest time (ms)", ends[1]),
         ]

@@ -1,6 +1,7 @@
 //! Disk drives: platters that turn, arms that seek, a buffer between them and the bus.
 
 mod access;
+mod characteristics;
 mod layout;
 mod mechanics;
 mod parameters;
@@ -9,6 +10,7 @@ mod seek;
 mod sparing;
 
 pub use access::DiskDevice;
+pub use characteristics::{Characteristics, ZoneFigures};
 pub use layout::{Layout, Place, Run};
 pub use mechanics::{AnyOrder, Approach, Arm, Mechanics};
 pub use parameters::{DiskParameters, FastWrite, Mapping, ReadAhead, RotationModel, SeekCurve, Sparing, Zone};
