@@ -27,9 +27,9 @@ fn device(parameters: &MemsParameters) -> MemsDevice {
 }
 
 fn every_catalogue_device(check: impl Fn(&MemsParameters)) {
-    for name in scenarios::device_names() {
+    for (name, parameters) in scenarios::mems_devices() {
         println!("{name}");
-        check(&scenarios::parameters(&name));
+        check(&parameters);
     }
 }
 
@@ -178,7 +178,7 @@ fn check_services(parameters: &MemsParameters, requests: usize) {
             || matches!(parameters.inactive_after_ms, Timeout::AfterMs(limit) if gap_ns > (limit * 1e6).round() as u64);
         check_bounds(&device, now, &mut walk.random);
         check_ledger(&device, &mut before, free, now);
-        let expected_ns = device.positioning_ns(now, device.locate(request.lbn));
+        let expected_ns = device.positioning_ns(now, device.locate(&request));
         let service = device.serve(now, &request);
         let phases = &service.phases;
         assert_eq!(service.start, now);
@@ -337,7 +337,7 @@ fn places_are_right_where_a_track_has_more_blocks_than_32_bits_count() {
             y_range_um,
             tips: 1 << 20,
             active_tips: 1 << 20,
-            ..scenarios::parameters("g2")
+            ..scenarios::mems_parameters("g2")
         };
         let device = MemsDevice::new(&parameters).expect("every value is in range");
         let geometry = device.geometry();

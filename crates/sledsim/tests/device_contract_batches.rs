@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mems_designs::mems_design;
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters};
-use sledsim::devices::{Device, Service, State};
+use sledsim::devices::{Device, Service, State, STATES};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Flags, Op, Request};
 use sledsim::time::Time;
@@ -102,7 +102,7 @@ fn check_passes(
     geometry: &Geometry,
     requests: &[Request],
     services: &[Service],
-    spent_ns: [u64; 6],
+    spent_ns: [u64; STATES.len()],
 ) {
     let bit_s = 1.0 / (parameters.bit_rate_kbit_s * 1e3);
     let pass_ns = sledsim::time::s_to_ns(f64::from(geometry.pitch_bits()) * bit_s);
@@ -161,8 +161,7 @@ fn check_shared_passes(parameters: &MemsParameters) {
 /// Blocks at one position under as many tips as can work are read in a single pass, as quickly as one of them.
 #[test]
 fn equivalent_blocks_cost_one_pass() {
-    for name in scenarios::device_names() {
-        let parameters = scenarios::parameters(&name);
+    for (name, parameters) in scenarios::mems_devices() {
         let (mut one, mut many) = (device(&parameters), device(&parameters));
         let geometry = one.geometry().clone();
         let lbn = geometry.capacity_blocks() / 3;
@@ -187,8 +186,7 @@ fn equivalent_blocks_cost_one_pass() {
 
 #[test]
 fn batches_on_the_catalogue_take_the_fewest_passes() {
-    for name in scenarios::device_names() {
-        let parameters = scenarios::parameters(&name);
+    for (_, parameters) in scenarios::mems_devices() {
         check_batches(&parameters, 100);
         check_batch_of_one(&parameters);
         check_shared_passes(&parameters);

@@ -34,7 +34,7 @@ fn check_hold(parameters: &MemsParameters) {
     let later = free + 3_600_000_000_000;
     assert_eq!(device.position_m(later), device.position_m(free));
     assert_eq!(device.cylinder(later), device.cylinder(free));
-    let there = device.locate(0);
+    let there = device.locate(&read(0));
     assert_eq!(device.positioning_ns(later, there), device.positioning_ns(free, there));
 }
 
@@ -74,7 +74,7 @@ fn check_sweep(parameters: &MemsParameters) {
     assert!(lowest_m - bottom_m <= step_m && top_m - highest_m <= step_m, "the sweep goes from end to end");
     let now = free + 77 * step_ns + 13;
     let request = read(device.capacity_blocks() - 1);
-    let expected_ns = device.positioning_ns(now, device.locate(request.lbn));
+    let expected_ns = device.positioning_ns(now, device.locate(&request));
     assert_eq!(device.serve(now, &request).phases.seek_ns, expected_ns);
 }
 
@@ -88,7 +88,7 @@ fn check_inactivity(parameters: &MemsParameters) {
     assert_eq!(device.ledger(stopped + 9).time_ns[State::Inactive as usize], 10);
     assert_eq!(device.cylinder(stopped), device.geometry().centre_cylinder());
     assert_eq!(device.position_m(stopped).1, 0.0, "the sled rests at the centre");
-    let there = device.locate(lbn);
+    let there = device.locate(&read(lbn));
     assert!(device.positioning_ns(stopped, there) >= startup_ns);
     assert!(device.cylinder_bound_ns(stopped, there.cylinder) >= startup_ns);
     let service = device.serve(stopped, &read(lbn));
@@ -106,7 +106,8 @@ fn check_rest(parameters: &MemsParameters) {
     let ledger = device.ledger(now);
     assert_eq!(ledger.time_ns[State::Inactive as usize], now.ns());
     assert!((ledger.total_j() - now.seconds() * parameters.inactive_mw * 1e-3).abs() < 1e-15);
-    let _ = (device.positioning_ns(now, device.locate(0)), device.position_m(now), device.cylinder_bound_ns(now, 0));
+    let _ =
+        (device.positioning_ns(now, device.locate(&read(0))), device.position_m(now), device.cylinder_bound_ns(now, 0));
     assert_eq!(device.ledger(now), ledger);
 }
 
@@ -119,9 +120,9 @@ fn check_all(parameters: &MemsParameters) {
 
 #[test]
 fn the_catalogue_idles_as_described() {
-    for name in scenarios::device_names() {
+    for (name, parameters) in scenarios::mems_devices() {
         println!("{name}");
-        check_all(&scenarios::parameters(&name));
+        check_all(&parameters);
     }
 }
 

@@ -118,7 +118,7 @@ fn replay(known: &Known, scheduler: &str) -> Option<Report> {
 
 /// No response is shorter than command overhead and one pass, and every service is one of this device.
 fn check_times(report: &Report) {
-    let g2 = scenarios::parameters("g2");
+    let g2 = scenarios::mems_parameters("g2");
     let row_ms = f64::from(g2.servo_bits + g2.tip_sector_bytes * g2.encoded_bits_per_byte) / g2.bit_rate_kbit_s;
     let response = report.response.as_ref().expect("responses");
     let service = report.service.as_ref().expect("services");

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use scenarios::{catalog, poisson, resolve, resolved};
 use serde_json::{json, Value};
-use sledsim::scenario::{self, user_schema, Notation, Scenario};
+use sledsim::scenario::{self, user_schema, DeviceSpec, Notation, Scenario};
 use sledsim::schedulers::POLICIES;
 
 const TOML: &str = r#"
@@ -76,7 +76,11 @@ fn documents() -> Vec<Value> {
         documents.push(json!({"workload": poisson(10.0), "system": {"device": "g1", "scheduler": policy.name}}));
     }
     for name in scenarios::device_names() {
-        documents.push(json!({"workload": poisson(10.0), "system": {"device": {"name": name, "sleds": 2}}, "run": {"time_s": 0.5}}));
+        let mut device = json!({"name": name});
+        if matches!(scenarios::device_spec(&name), DeviceSpec::Mems(_)) {
+            device["sleds"] = 2.into();
+        }
+        documents.push(json!({"workload": poisson(10.0), "system": {"device": device}, "run": {"time_s": 0.5}}));
     }
     for kind in ["on-off", "closed", "renewal"] {
         let arrival = match kind {

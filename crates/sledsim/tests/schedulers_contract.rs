@@ -32,12 +32,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Small sleds, with coarse times and few places so that ties abound, slack bounds and lopsided seeks.
+/// Small sleds, with coarse times and few places so that ties abound, slack bounds and lopsided seeks; some over a platter.
 fn any_sled() -> impl Strategy<Value = Sled> {
     let shape = (1_u32..40, 1_u32..5, 1_u32..4, any::<u32>(), any::<u32>());
     let times = (0_u64..1_000, 0_u64..900, prop_oneof![Just(1_u64), Just(100), Just(1_000)], 0_u64..1_500);
     let motion = (0.2_f64..5.0, 0.2_f64..5.0, 0.0_f64..2.0, any::<bool>(), -3.0_f64..3.0);
-    (shape, times, motion).prop_map(|(shape, times, motion)| {
+    let turns = prop_oneof![Just(0), 1_u64..20, Just(1_000), 1_u64..5_000];
+    (shape, times, motion, turns).prop_map(|(shape, times, motion, revolution_ns)| {
         let (cylinders, rows, blocks_per_row, cylinder, slot) = shape;
         let (settle_ns, row_ns, quantum_ns, bound_slack_ns) = times;
         let (up, down, row_pitch_pm, mirrored, offset) = motion;
@@ -52,6 +53,7 @@ fn any_sled() -> impl Strategy<Value = Sled> {
             row_ns,
             quantum_ns,
             bound_slack_ns,
+            revolution_ns,
             mirrored,
             at: Location { cylinder: cylinder % cylinders, slot: slot % rows },
             // Rounded so that a position in the middle between two cylinders happens: distances tie there.
@@ -108,7 +110,7 @@ impl Exhaustive {
 
     fn next_in_zone(&mut self, zones: u32, now: Time, sled: &Sled) -> Option<usize> {
         let (zones, cylinders) = (u64::from(zones.min(sled.cylinders)), u64::from(sled.cylinders));
-        let zone_of = |it: &Pending| u64::from(sled.locate(it.request.lbn).cylinder) * zones / cylinders;
+        let zone_of = |it: &Pending| u64::from(sled.locate(&it.request).cylinder) * zones / cylinders;
         let onward = |it: &Pending| (zone_of(it) + zones - self.zone) % zones;
         let nearest = self.pending.iter().min_by_key(|it| onward(it))?;
         self.zone = zone_of(nearest);
@@ -136,7 +138,7 @@ impl Exhaustive {
                 self.least(|it| Some(positioning_ns(it, now, sled) - weight * (now - it.ready) as f64))
             }
             SchedulerSpec::Sdf {} => self.least(|it| {
-                let (x_m, y_m) = sled.coordinates_m(sled.locate(it.request.lbn));
+                let (x_m, y_m) = sled.coordinates_m(sled.locate(&it.request));
                 let (at_x_m, at_y_m) = sled.position_m(now);
                 Some((x_m - at_x_m) * (x_m - at_x_m) + (y_m - at_y_m) * (y_m - at_y_m))
             }),
@@ -152,7 +154,7 @@ impl Exhaustive {
 }
 
 fn positioning_ns(it: &Pending, now: Time, sled: &Sled) -> f64 {
-    sled.positioning_ns(now, sled.locate(it.request.lbn)) as f64
+    sled.positioning_ns(now, sled.locate(&it.request)) as f64
 }
 
 /// Does the steps to a scheduler and to the exhaustive search, and gives the ids in the order of service.

@@ -68,7 +68,7 @@ fn every_device(check: impl Fn(MemsDevice)) {
 fn sptf_decides_as_an_exhaustive_search() {
     every_device(|device| {
         decides_as(SchedulerSpec::Sptf {}, device, |device, now, (_, request)| {
-            device.positioning_ns(now, device.locate(request.lbn)) as f64
+            device.positioning_ns(now, device.locate(request)) as f64
         });
     });
 }
@@ -78,7 +78,7 @@ fn asptf_decides_as_an_exhaustive_search() {
     let weight = 0.02;
     every_device(|device| {
         decides_as(SchedulerSpec::Asptf { weight }, device, |device, now, (ready, request)| {
-            device.positioning_ns(now, device.locate(request.lbn)) as f64 - weight * (now - *ready) as f64
+            device.positioning_ns(now, device.locate(request)) as f64 - weight * (now - *ready) as f64
         });
     });
 }
@@ -87,7 +87,7 @@ fn asptf_decides_as_an_exhaustive_search() {
 fn sdf_decides_as_an_exhaustive_search() {
     every_device(|device| {
         decides_as(SchedulerSpec::Sdf {}, device, |device, now, (_, request)| {
-            let (x_m, y_m) = device.coordinates_m(device.locate(request.lbn));
+            let (x_m, y_m) = device.coordinates_m(device.locate(request));
             let (at_x_m, at_y_m) = device.position_m(now);
             (x_m - at_x_m) * (x_m - at_x_m) + (y_m - at_y_m) * (y_m - at_y_m)
         });
@@ -104,7 +104,7 @@ fn bounds_hold_and_rise_outwards() {
             assert!(bounds[from as usize..].is_sorted(), "from cylinder {from} upwards");
             assert!(bounds[..=from as usize].iter().rev().is_sorted(), "from cylinder {from} downwards");
             for lbn in (0..device.capacity_blocks()).step_by(9_973) {
-                let location = device.locate(lbn);
+                let location = device.locate(&Request { lbn, ..request });
                 let positioning_ns = device.positioning_ns(now, location);
                 assert!(bounds[location.cylinder as usize] <= positioning_ns, "from cylinder {from} to {location:?}");
             }

@@ -4,6 +4,10 @@ pub mod disk;
 pub mod mems;
 pub mod simple;
 
+mod platter;
+
+pub use platter::Platter;
+
 use crate::request::Request;
 pub use crate::service::{EnergyLedger, Phases, RequestEnergy, Service, State, STATES};
 use crate::time::Time;
@@ -54,6 +58,21 @@ pub trait Device: Send {
     /// Exact time from a dispatch at `now` until the first bit of `location` can pass under a tip or head: everything before
     /// it counts, command processing and rotation included. What a buffer holds is not looked at.
     fn positioning_ns(&self, now: Time, location: Location) -> u64;
+
+    /// What turns, at `now`; `None` where nothing does, or where angles say nothing of positioning times.
+    ///
+    /// Where there is one, the first bit of `location` passes under a head when [`Device::angle`] does, and
+    /// [`Device::positioning_ns`] ends at such an instant. With it searches leave out what the platter cannot bring in time.
+    fn platter(&self, now: Time) -> Option<Platter> {
+        let _ = now;
+        None
+    }
+
+    /// Angle of the first bit of `location` on the [`Platter`]; the same at all times.
+    fn angle(&self, location: Location) -> u64 {
+        let _ = location;
+        0
+    }
 
     /// Serves `request`, dispatched at `now` (not before the mechanism was free), and moves the mechanism.
     ///

@@ -1,11 +1,15 @@
 //! Devices without a mechanism: service times that are constant, or linear in the distance between requests.
+//!
+//! The distance of a request is the number of blocks between its first block and the block after the previous request's last:
+//! a request that continues the previous one has distance 0, whatever the sizes. The first request of a run comes as if block
+//! 0 were next. The number of blocks of a request makes no difference, and neither does its direction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::devices::{Device, EnergyLedger, Location, Service};
+use crate::devices::{Device, EnergyLedger, Location, Phases, Service, State};
 use crate::request::Request;
-use crate::time::Time;
+use crate::time::{s_to_ns, Time};
 
 /// A device whose every request takes the same time: Simpledisk-constant (schlosser2004, section 5.3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +31,8 @@ pub struct ConstantParameters {
 
 /// A device whose time is linear in the LBN distance from the block after the previous request: Simpledisk-linear
 /// (schlosser2004, section 5.3).
+///
+/// `nearest_ms + (farthest_ms - nearest_ms) * distance / capacity_blocks`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinearParameters {
@@ -39,71 +45,168 @@ pub struct LinearParameters {
     /// Blocks the device offers.
     #[schemars(range(min = 2, max = 1000000000000000_u64))]
     pub capacity_blocks: u64,
-    /// Time of a request next to the previous one.
+    /// Time of a request that continues the previous one.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "ms"))]
     pub nearest_ms: f64,
-    /// Time of a request at the other end of the device.
+    /// Time of a request as far from the previous one as the device is large; at least `nearest_ms`.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "ms"))]
     pub farthest_ms: f64,
 }
 
 /// A device without a mechanism.
-pub struct SimpleDevice {}
+///
+/// All of a service counts as seeking. For schedulers, which ask for cylinders, the LBNs are cut into at most
+/// [`MOST_CYLINDERS`] equal shares, laid out evenly along one metre.
+#[derive(Clone, Debug)]
+pub struct SimpleDevice {
+    block_bytes: u32,
+    capacity_blocks: u64,
+    nearest_ns: u64,
+    ns_per_block: f64,
+    blocks_per_cylinder: u64,
+    /// The block after the last one served.
+    next_lbn: u64,
+    /// Nanoseconds of all services before the last one.
+    busy_ns: u64,
+    last_start: Time,
+    last_end: Time,
+}
+
+/// Shares that the LBNs are cut into, unless a share would then hold more blocks than a [`Location`] can tell apart.
+const MOST_CYLINDERS: u64 = 4096;
 
 impl SimpleDevice {
     /// Every request takes the same time.
     ///
     /// # Errors
     /// Parameters that contradict each other: says which.
-    pub fn constant(_parameters: &ConstantParameters) -> Result<Self, String> {
-        Err("skeleton".into())
+    pub fn constant(parameters: &ConstantParameters) -> Result<Self, String> {
+        let ConstantParameters { block_bytes, capacity_blocks, access_ms, .. } = *parameters;
+        Self::new(block_bytes, capacity_blocks, access_ms, access_ms)
     }
 
     /// The time is linear in the distance.
     ///
     /// # Errors
     /// Parameters that contradict each other: says which.
-    pub fn linear(_parameters: &LinearParameters) -> Result<Self, String> {
-        Err("skeleton".into())
+    pub fn linear(parameters: &LinearParameters) -> Result<Self, String> {
+        let LinearParameters { block_bytes, capacity_blocks, nearest_ms, farthest_ms, .. } = *parameters;
+        if farthest_ms < nearest_ms {
+            return Err(format!("farthest_ms = {farthest_ms} is below nearest_ms = {nearest_ms}"));
+        }
+        Self::new(block_bytes, capacity_blocks, nearest_ms, farthest_ms)
+    }
+
+    fn new(block_bytes: u32, capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> Result<Self, String> {
+        if capacity_blocks == 0 {
+            return Err("capacity_blocks = 0: a device has at least one block".into());
+        }
+        if !(nearest_ms >= 0.0 && farthest_ms.is_finite()) {
+            return Err(format!("times of {nearest_ms} to {farthest_ms} ms: they are finite and not negative"));
+        }
+        let capacity = capacity_blocks as f64;
+        Ok(Self {
+            block_bytes,
+            capacity_blocks,
+            nearest_ns: s_to_ns(nearest_ms * 1e-3),
+            ns_per_block: (farthest_ms - nearest_ms) * 1e6 / capacity,
+            blocks_per_cylinder: capacity_blocks.div_ceil(MOST_CYLINDERS).min(1 << 32),
+            next_lbn: 0,
+            busy_ns: 0,
+            last_start: Time::ZERO,
+            last_end: Time::ZERO,
+        })
+    }
+
+    /// Time of a request at a distance in blocks, ns: never falls as the distance grows.
+    #[inline]
+    fn time_ns(&self, distance_blocks: u64) -> u64 {
+        // Truncation after adding a half is round-half-up.
+        self.nearest_ns + (self.ns_per_block * distance_blocks as f64 + 0.5) as u64
+    }
+
+    #[inline]
+    fn location(&self, lbn: u64) -> Location {
+        let (cylinder, slot) = (lbn / self.blocks_per_cylinder, lbn % self.blocks_per_cylinder);
+        Location { cylinder: cylinder as u32, slot: slot as u32 }
+    }
+
+    fn last_cylinder(&self) -> u32 {
+        self.location(self.capacity_blocks - 1).cylinder
     }
 }
 
 impl Device for SimpleDevice {
     fn capacity_blocks(&self) -> u64 {
-        unimplemented!()
+        self.capacity_blocks
     }
+
     fn block_bytes(&self) -> u32 {
-        unimplemented!()
+        self.block_bytes
     }
+
     fn command_overhead_ns(&self) -> u64 {
         0
     }
+
     fn cylinders(&self) -> u32 {
-        unimplemented!()
+        self.last_cylinder() + 1
     }
-    fn locate(&self, _request: &Request) -> Location {
-        unimplemented!()
+
+    #[inline]
+    fn locate(&self, request: &Request) -> Location {
+        self.location(request.lbn)
     }
-    fn coordinates_m(&self, _location: Location) -> (f64, f64) {
-        unimplemented!()
+
+    fn coordinates_m(&self, location: Location) -> (f64, f64) {
+        (f64::from(location.cylinder) / f64::from(self.cylinders()), 0.0)
     }
-    fn position_m(&self, _now: Time) -> (f64, f64) {
-        unimplemented!()
+
+    fn position_m(&self, now: Time) -> (f64, f64) {
+        self.coordinates_m(Location { cylinder: self.cylinder(now), slot: 0 })
     }
+
+    #[inline]
     fn cylinder(&self, _now: Time) -> u32 {
-        unimplemented!()
+        // After its last block the device stands beyond its last cylinder.
+        self.location(self.next_lbn).cylinder.min(self.last_cylinder())
     }
-    fn cylinder_bound_ns(&self, _now: Time, _cylinder: u32) -> u64 {
-        unimplemented!()
+
+    #[inline]
+    fn cylinder_bound_ns(&self, _now: Time, cylinder: u32) -> u64 {
+        let first_lbn = u64::from(cylinder) * self.blocks_per_cylinder;
+        let last_lbn = first_lbn + (self.blocks_per_cylinder - 1);
+        self.time_ns(first_lbn.saturating_sub(self.next_lbn) + self.next_lbn.saturating_sub(last_lbn))
     }
-    fn positioning_ns(&self, _now: Time, _location: Location) -> u64 {
-        unimplemented!()
+
+    #[inline]
+    fn positioning_ns(&self, _now: Time, location: Location) -> u64 {
+        let lbn = u64::from(location.cylinder) * self.blocks_per_cylinder + u64::from(location.slot);
+        self.time_ns(lbn.abs_diff(self.next_lbn))
     }
-    fn serve(&mut self, _now: Time, _request: &Request) -> Service {
-        unimplemented!()
+
+    #[inline]
+    fn serve(&mut self, now: Time, request: &Request) -> Service {
+        let seek_ns = self.time_ns(request.lbn.abs_diff(self.next_lbn));
+        self.busy_ns += self.last_end - self.last_start;
+        self.last_start = now;
+        self.last_end = now + seek_ns;
+        self.next_lbn = request.end_lbn();
+        Service {
+            start: now,
+            end: self.last_end,
+            free: self.last_end,
+            phases: Phases { seek_ns, seek_x_ns: seek_ns, ..Phases::default() },
+            ..Service::default()
+        }
     }
-    fn ledger(&self, _now: Time) -> EnergyLedger {
-        unimplemented!()
+
+    fn ledger(&self, now: Time) -> EnergyLedger {
+        let seek_ns = self.busy_ns + (now.min(self.last_end) - self.last_start);
+        let mut ledger = EnergyLedger::default();
+        ledger.time_ns[State::Seek as usize] = seek_ns;
+        ledger.time_ns[State::Idle as usize] = now.ns() - seek_ns;
+        ledger
     }
 }
 

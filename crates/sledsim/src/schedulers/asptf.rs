@@ -62,15 +62,20 @@ impl Asptf {
         let mut best = Best::default();
         let bound_ns = |_, cylinder| device.cylinder_bound_ns(now, cylinder);
         let cost_ns = |it: &Group| self.effective_ns(device.positioning_ns(now, it.location), now, it.ready);
+        let platter = device.platter(now);
         let by_cylinder = self.pending.outward(self.all, device.cylinder(now), bound_ns);
         // There are at least as many requests as occupied cylinders, so the walk by age is never the first to end.
         for ((cylinder, bound_ns), (ready, aged)) in by_cylinder.zip(self.pending.groups_by_arrival()) {
             if best.beats(self.effective_ns(bound_ns, now, ready)) {
                 break;
             }
-            best.offer(cost_ns(aged), aged);
+            // Nothing is known of the aged one's cylinder, but what turns may still show that it loses.
+            if !best.beats(self.effective_ns(aged.bound_ns(0, platter.as_ref()), now, aged.ready)) {
+                best.offer(cost_ns(aged), aged);
+            }
             for group in self.pending.groups(cylinder) {
-                // Most lose on the cylinder's bound already: asking the device would cost more than this test.
+                // Most lose on a bound already: asking the device would cost more than this test.
+                let bound_ns = group.bound_ns(bound_ns, platter.as_ref());
                 if !best.beats(self.effective_ns(bound_ns, now, group.ready)) {
                     best.offer(cost_ns(group), group);
                 }
@@ -82,7 +87,7 @@ impl Asptf {
 
 impl Scheduler for Asptf {
     fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
-        self.pending.push(now, request, device.locate(&request));
+        self.pending.push(now, request, device);
     }
 
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {

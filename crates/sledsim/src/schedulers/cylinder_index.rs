@@ -3,7 +3,7 @@
 
 use super::arrival_list::{ArrivalList, Key, NONE};
 use super::cylinder_set::CylinderSet;
-use crate::devices::{Device, Location};
+use crate::devices::{Device, Location, Platter};
 use crate::request::Request;
 use crate::time::Time;
 
@@ -12,6 +12,8 @@ use crate::time::Time;
 pub(super) struct Group {
     /// Where they start.
     pub(super) location: Location,
+    /// Its angle, where the device turns.
+    pub(super) angle: u64,
     /// Key of the oldest.
     pub(super) oldest: Key,
     /// Order of arrival of the oldest.
@@ -21,6 +23,14 @@ pub(super) struct Group {
     newest: Key,
     /// Next group of the cylinder; in a group that is not in use, next such group.
     next: u32,
+}
+
+impl Group {
+    /// A bound on the positioning time, from that of the cylinder and from what turns.
+    #[inline]
+    pub(super) fn bound_ns(&self, cylinder_bound_ns: u64, platter: Option<&Platter>) -> u64 {
+        platter.map_or(cylinder_bound_ns, |platter| platter.passes_ns(self.angle, cylinder_bound_ns))
+    }
 }
 
 /// A pending request in the chain of its group.
@@ -78,8 +88,9 @@ impl CylinderIndex {
         self.arrivals.len()
     }
 
-    /// Adds a request that starts at `location`.
-    pub(super) fn push(&mut self, ready: Time, request: Request, location: Location) {
+    /// Adds a request.
+    pub(super) fn push(&mut self, ready: Time, request: Request, device: &dyn Device) {
+        let location = device.locate(&request);
         let key = self.arrivals.push(Pending { request, ready, group: NONE, older: NONE, newer: NONE });
         let existing = self.groups_of(location.cylinder).find(|&it| self.groups[it as usize].location == location);
         let group = if let Some(group) = existing {
@@ -88,15 +99,15 @@ impl CylinderIndex {
             self.arrivals.get_mut(key).older = older;
             group
         } else {
-            self.open_group(ready, location, key)
+            self.open_group(ready, location, device.angle(location), key)
         };
         self.arrivals.get_mut(key).group = group;
     }
 
     /// Puts a group that holds only `key` at the front of its cylinder.
-    fn open_group(&mut self, ready: Time, location: Location, key: Key) -> u32 {
+    fn open_group(&mut self, ready: Time, location: Location, angle: u64, key: Key) -> u32 {
         let next = self.first_group[location.cylinder as usize];
-        let group = Group { location, oldest: key, seq: self.arrivals.seq(key), ready, newest: key, next };
+        let group = Group { location, angle, oldest: key, seq: self.arrivals.seq(key), ready, newest: key, next };
         let index = if self.free_group == NONE {
             self.groups.push(group);
             (self.groups.len() - 1) as u32
@@ -208,22 +219,26 @@ impl CylinderIndex {
 
     /// Removes the request in `span` that the device reaches soonest, the oldest of several.
     pub(super) fn take_nearest(&mut self, span: Span, now: Time, device: &dyn Device) -> Option<Request> {
+        let platter = device.platter(now);
         let next = self.cheapest(
             span,
             device.cylinder(now),
             |_, cylinder| device.cylinder_bound_ns(now, cylinder),
+            |bound_ns, group| group.bound_ns(bound_ns, platter.as_ref()),
             |location| device.positioning_ns(now, location),
         )?;
         Some(self.remove(next))
     }
 
     /// The request of least `cost` in `span`, the oldest of several: exactly what asking for the cost of each would
-    /// find, if `bound` is nowhere above the cost of any location in the cylinder and suits [`CylinderIndex::outward`].
+    /// find, if `bound` is nowhere above the cost of any location in the cylinder and suits [`CylinderIndex::outward`], and
+    /// `closer`, which has it from there, is nowhere above the cost of the group.
     pub(super) fn cheapest<C: Copy + PartialOrd>(
         &self,
         span: Span,
         start: u32,
         bound: impl Fn(Side, u32) -> C,
+        closer: impl Fn(C, &Group) -> C,
         cost: impl Fn(Location) -> C,
     ) -> Option<Key> {
         let mut best = Best::default();
@@ -232,7 +247,10 @@ impl CylinderIndex {
                 break;
             }
             for group in self.groups(cylinder) {
-                best.offer(cost(group.location), group);
+                // A comparison of angles costs less than asking the device.
+                if !best.beats(closer(bound, group)) {
+                    best.offer(cost(group.location), group);
+                }
             }
         }
         best.key()

@@ -45,7 +45,7 @@ fn x_m(device: &dyn Device, cylinder: u32) -> f64 {
 
 impl Scheduler for Sdf {
     fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
-        self.pending.push(now, request, device.locate(&request));
+        self.pending.push(now, request, device);
     }
 
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
@@ -62,7 +62,8 @@ impl Scheduler for Sdf {
             let (dx_m, dy_m) = (x_m - at_x_m, y_m - at_y_m);
             dx_m * dx_m + dy_m * dy_m
         };
-        let next = self.pending.cheapest(self.all, device.cylinder(now), bound_m2, distance_m2)?;
+        let next =
+            self.pending.cheapest(self.all, device.cylinder(now), bound_m2, |bound_m2, _| bound_m2, distance_m2)?;
         Some(self.pending.remove(next))
     }
 

@@ -19,7 +19,8 @@ pub const POLICY: Policy = Policy {
 /// Shortest positioning time first: serves the request of least [`Device::positioning_ns`]; ties go by arrival.
 ///
 /// It decides as an exhaustive search would, but looks at few requests: it goes outwards from the cylinder of the
-/// mechanism and stops where [`Device::cylinder_bound_ns`] exceeds the best time found.
+/// mechanism, leaves out what the platter brings round too late, and stops where [`Device::cylinder_bound_ns`] exceeds
+/// the best time found.
 pub struct Sptf {
     pending: CylinderIndex,
     all: Span,
@@ -35,7 +36,7 @@ impl Sptf {
 
 impl Scheduler for Sptf {
     fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
-        self.pending.push(now, request, device.locate(&request));
+        self.pending.push(now, request, device);
     }
 
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {

@@ -61,7 +61,7 @@ impl Zsptf {
 
 impl Scheduler for Zsptf {
     fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
-        self.pending.push(now, request, device.locate(&request));
+        self.pending.push(now, request, device);
     }
 
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{json, Value};
+use sledsim::devices::disk::DiskParameters;
 use sledsim::devices::mems::MemsParameters;
 use sledsim::scenario::{self, Catalog, DeviceSpec, Notation, RunOutput, Scenario, SystemSpec};
 
@@ -45,12 +46,36 @@ pub fn resolved(document: &Value) -> Scenario {
     resolve(document).unwrap_or_else(|error| panic!("{error}\n{document:#}"))
 }
 
-/// Parameters of a device of the catalogue.
-pub fn parameters(name: &str) -> MemsParameters {
-    let scenario = resolved(&json!({"workload": poisson(1.0), "system": {"device": name}}));
-    let SystemSpec::Drive(drive) = scenario.system;
-    let DeviceSpec::Mems(parameters) = drive.device;
-    parameters
+/// A device of the catalogue.
+pub fn device_spec(name: &str) -> DeviceSpec {
+    let SystemSpec::Drive(drive) = resolved(&json!({"workload": poisson(1.0), "system": {"device": name}})).system;
+    drive.device
+}
+
+/// Parameters of a MEMS device of the catalogue.
+pub fn mems_parameters(name: &str) -> MemsParameters {
+    match device_spec(name) {
+        DeviceSpec::Mems(parameters) => *parameters,
+        other => panic!("{name} is no MEMS device: {other:?}"),
+    }
+}
+
+/// Name and parameters of the MEMS devices in the catalogue.
+pub fn mems_devices() -> Vec<(String, MemsParameters)> {
+    let devices = device_names().into_iter().filter_map(|name| match device_spec(&name) {
+        DeviceSpec::Mems(parameters) => Some((name, *parameters)),
+        _ => None,
+    });
+    devices.collect()
+}
+
+/// Name and parameters of the disks in the catalogue.
+pub fn disk_devices() -> Vec<(String, DiskParameters)> {
+    let devices = device_names().into_iter().filter_map(|name| match device_spec(&name) {
+        DeviceSpec::Disk(parameters) => Some((name, *parameters)),
+        _ => None,
+    });
+    devices.collect()
 }
 
 /// A workload of random 4 KB requests, two thirds of them reads.

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use sledsim::devices::{Device, EnergyLedger, Location, Phases, Service};
+use sledsim::devices::{Device, EnergyLedger, Location, Phases, Platter, Service};
 use sledsim::request::{Flags, Op, Request};
 use sledsim::time::{s_to_ns, Time};
 
@@ -25,6 +25,9 @@ pub struct Sled {
     pub quantum_ns: u64,
     /// How much the bound of a cylinder falls short of its X seek.
     pub bound_slack_ns: u64,
+    /// Time of a turn of the platter below the sled, 0 where there is none: a row passes at its share of the turn, and
+    /// positioning waits for it.
+    pub revolution_ns: u64,
     /// Whether X coordinates fall as cylinder numbers rise.
     pub mirrored: bool,
     /// Where the sled stands.
@@ -49,6 +52,7 @@ impl Sled {
             row_ns: 26_900,
             quantum_ns: 1,
             bound_slack_ns: 0,
+            revolution_ns: 0,
             mirrored: false,
             at: Location { cylinder: 1250, slot: 13 },
             offset: 0.0,
@@ -69,6 +73,11 @@ impl Sled {
 
     fn y_seek_ns(&self, row: u32) -> u64 {
         self.quantise(u64::from(row.abs_diff(self.at.slot)) * self.row_ns)
+    }
+
+    /// When the row passes, counted from the start of each turn.
+    fn row_phase_ns(&self, row: u32) -> u64 {
+        u64::from(row) * self.revolution_ns / u64::from(self.rows)
     }
 
     const fn quantise(&self, ns: u64) -> u64 {
@@ -101,8 +110,8 @@ impl Device for Sled {
         self.cylinders
     }
 
-    fn locate(&self, lbn: u64) -> Location {
-        let row = lbn / u64::from(self.blocks_per_row);
+    fn locate(&self, request: &Request) -> Location {
+        let row = request.lbn / u64::from(self.blocks_per_row);
         let rows = u64::from(self.rows);
         Location { cylinder: (row / rows) as u32, slot: (row % rows) as u32 }
     }
@@ -124,14 +133,31 @@ impl Device for Sled {
         self.x_seek_ns(cylinder).saturating_sub(self.bound_slack_ns)
     }
 
-    fn positioning_ns(&self, _now: Time, location: Location) -> u64 {
+    fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         self.asked.set(self.asked.get() + 1);
-        self.x_seek_ns(location.cylinder).max(self.y_seek_ns(location.slot))
+        let seek_ns = self.x_seek_ns(location.cylinder).max(self.y_seek_ns(location.slot));
+        if self.revolution_ns == 0 {
+            return seek_ns;
+        }
+        let turned_ns = (now.ns() + seek_ns) % self.revolution_ns;
+        seek_ns + (self.row_phase_ns(location.slot) + self.revolution_ns - turned_ns) % self.revolution_ns
+    }
+
+    fn platter(&self, now: Time) -> Option<Platter> {
+        let turned_ns = now.ns().checked_rem(self.revolution_ns)?;
+        Platter::new(self.revolution_ns, Platter::fraction(turned_ns, self.revolution_ns))
+    }
+
+    fn angle(&self, location: Location) -> u64 {
+        match self.revolution_ns {
+            0 => 0,
+            whole_ns => Platter::fraction(self.row_phase_ns(location.slot), whole_ns),
+        }
     }
 
     fn serve(&mut self, now: Time, request: &Request) -> Service {
-        let seek_ns = self.positioning_ns(now, self.locate(request.lbn));
-        self.at = self.locate(request.end_lbn() - 1);
+        let seek_ns = self.positioning_ns(now, self.locate(request));
+        self.at = self.locate(&Request { lbn: request.end_lbn() - 1, ..*request });
         let end = now + seek_ns + 100_000;
         let phases = Phases { seek_ns, transfer_ns: 100_000, ..Phases::default() };
         Service { start: now, end, free: end, phases, ..Service::default() }

@@ -45,8 +45,10 @@ fn parameters(name: &str) -> MemsParameters {
         "workload.arrival={kind=\"poisson\", rate_per_s=1.0}".to_owned(),
     ]);
     let SystemSpec::Drive(drive) = scenario.system;
-    let DeviceSpec::Mems(parameters) = drive.device;
-    parameters
+    match drive.device {
+        DeviceSpec::Mems(parameters) => *parameters,
+        other => panic!("{name} is no MEMS device: {other:?}"),
+    }
 }
 
 /// A place along Y (metres from the centre) and a direction (+1 or -1).

@@ -32,8 +32,10 @@ pub fn parameters(settings: &[&str]) -> MemsParameters {
     let mut all: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
     all.push(poisson(1.0));
     let SystemSpec::Drive(drive) = scenario_runs::scenario(&all).system;
-    let DeviceSpec::Mems(parameters) = drive.device;
-    parameters
+    match drive.device {
+        DeviceSpec::Mems(parameters) => *parameters,
+        other => panic!("no MEMS device: {other:?}"),
+    }
 }
 
 /// A device of the catalogue, with settings.

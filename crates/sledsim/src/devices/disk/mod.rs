@@ -2,6 +2,7 @@
 
 mod access;
 mod characteristics;
+mod command;
 mod layout;
 mod mechanics;
 mod parameters;

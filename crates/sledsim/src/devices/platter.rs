@@ -1,0 +1,88 @@
+//! What turns under a head, as far as it bounds positioning times.
+
+/// The platter at an instant: says when an angle passes under a head next, to within a few nanoseconds and never too late.
+///
+/// A device that has one gives locations an angle; see [`super::Device::angle`]. Angles are fractions of a revolution, with 2^64 to
+/// the whole, counted from any mark in the sense in which they pass under a head as time goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Platter {
+    revolution_ns: u64,
+    angle: u64,
+    slack: u64,
+}
+
+impl Platter {
+    /// By how much the angles of the platter and of a location may be off together, and the instants that the device
+    /// rounds to whole nanoseconds, ns.
+    const TOLERANCE_NS: u64 = 2;
+
+    /// A platter that brings `angle` under a head now, and each angle again after `revolution_ns` (rounded down). Where
+    /// several heads can take what passes, a revolution is the time from one of them to the next. `None` for one too short
+    /// to be told from the tolerance.
+    #[must_use]
+    pub const fn new(revolution_ns: u64, angle: u64) -> Option<Self> {
+        if revolution_ns <= 4 * Self::TOLERANCE_NS {
+            return None;
+        }
+        Some(Self { revolution_ns, angle, slack: u64::MAX / revolution_ns * Self::TOLERANCE_NS })
+    }
+
+    /// The fraction of a revolution, 2^64 to the whole, that `part` of `whole` is; `part` is below `whole`.
+    #[must_use]
+    pub fn fraction(part: u64, whole: u64) -> u64 {
+        ((u128::from(part) << 64) / u128::from(whole)) as u64
+    }
+
+    /// A lower bound on the time until `angle` passes under a head that is on its track no sooner than `on_track_ns` from now.
+    #[must_use]
+    pub fn passes_ns(&self, angle: u64, on_track_ns: u64) -> u64 {
+        // The slack keeps an angle that is just passing from counting as one that has just passed.
+        let ahead = angle.wrapping_sub(self.angle).wrapping_add(self.slack);
+        let first_ns = ((u128::from(ahead) * u128::from(self.revolution_ns)) >> 64) as u64;
+        let latest_ns = first_ns + Self::TOLERANCE_NS;
+        let soonest_ns = first_ns.saturating_sub(2 * Self::TOLERANCE_NS + 1);
+        if latest_ns >= on_track_ns {
+            return soonest_ns.max(on_track_ns);
+        }
+        // Rounded down, a revolution is too short by less than a nanosecond.
+        let revolutions = (on_track_ns - latest_ns).div_ceil(self.revolution_ns + 1);
+        on_track_ns.max(soonest_ns + revolutions * self.revolution_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against exact rational arithmetic: a revolution of `numerator / denominator` ns, sectors on it, whole nanoseconds.
+        #[test]
+        fn never_too_late_and_hardly_too_early(
+            (numerator, denominator) in (60_000_u64..60_000_000_000, 1_u64..1_000),
+            sectors in 1_u64..2_000,
+            sector in any::<u64>(),
+            now_ns in 0_u64..1 << 50,
+            on_track_ns in prop_oneof![Just(0), 0_u64..30_000_000, 0_u64..100_000_000_000],
+        ) {
+            let (sector, sectors) = (u128::from(sector % sectors), u128::from(sectors));
+            let (numerator, denominator) = (u128::from(numerator), u128::from(denominator));
+            // In units of 1 / (denominator * sectors) ns.
+            let unit = denominator * sectors;
+            let revolution = numerator * sectors;
+            let phase = sector * numerator;
+            let on_track = u128::from(now_ns + on_track_ns) * unit;
+            let passes = phase + on_track.saturating_sub(phase).div_ceil(revolution) * revolution;
+            let exact_ns = (passes.div_ceil(unit) - u128::from(now_ns)) as u64;
+            let turned = u128::from(now_ns) * unit % revolution;
+            let angle = |part: u128| Platter::fraction(part as u64, revolution as u64);
+            let revolution_ns = (numerator / denominator) as u64;
+            let bound_ns = Platter::new(revolution_ns, angle(turned)).expect("long enough").passes_ns(angle(phase), on_track_ns);
+            prop_assert!(bound_ns <= exact_ns, "{} after {}", bound_ns, exact_ns);
+            // Each whole revolution in between is rounded down by less than a nanosecond.
+            let early_ns = 4 * Platter::TOLERANCE_NS + 2 + on_track_ns / revolution_ns + 1;
+            let just_missed = exact_ns < on_track_ns + revolution_ns + early_ns && exact_ns + early_ns > on_track_ns + revolution_ns;
+            prop_assert!(bound_ns + early_ns >= exact_ns || just_missed, "{} before {}", bound_ns, exact_ns);
+        }
+    }
+}
