@@ -19,6 +19,8 @@ __all__ = [
     "TraceError",
     "TraceReader",
     "__version__",
+    "disksim_reference",
+    "import_disksim",
     "resolve",
     "result_schema",
     "run",
@@ -146,6 +148,8 @@ class TraceReader:
     def records(self) -> int: ...
     def read(self, n: int) -> dict[str, NDArray[np.generic]]: ...
 
+def import_disksim(path: str, *, device: str | None = None, scenario: bool = False) -> str: ...
+def disksim_reference() -> str: ...
 def trace_info(
     path: str,
     *,

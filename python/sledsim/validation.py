@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import TraceError
 from sledsim._run import ProgressCallback, run_resolved
+from sledsim.disksim import PARAMETER_FILES, import_disksim
 from sledsim.frames import relation_of, write_columns
 from sledsim.scenario import Sets, resolve
 from sledsim.tables import Table, number
@@ -310,6 +311,10 @@ def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], t
     """Return a drive as a scenario has it, and what of its file could not be carried over."""
     if isinstance(specs, Mapping):
         return specs, ()
+    if Path(specs).suffix in PARAMETER_FILES:
+        found = import_disksim(specs)
+        lost = (f"{each.file}:{each.line}: {each.name} = {each.value}: {each.reason}" for each in found.lost)
+        return found.device, tuple(lost)
     return {"name": str(specs)}, ()
 
 

@@ -159,6 +159,28 @@ fn a_device_given_whole_needs_no_catalogue() {
 }
 
 #[test]
+fn what_is_wrong_deep_in_a_device_is_named_by_its_path() {
+    let text = Files::of_a_drive().scenario("drive.parv").expect("a scenario").scenario_toml().expect("asked for");
+    let refused = |from: &str, to: &str, expected: &str| {
+        assert!(text.contains(from), "{from:?} is not in {text}");
+        let text = text.replacen(from, to, 1);
+        let error = resolve(&text, Notation::Toml, "t", &[], &Catalog::default(), Path::new("")).expect_err(to);
+        assert!(error.message.contains(expected), "{error}\nexpected {expected:?}");
+    };
+    refused("first_cylinder = 50", "first_cylinder = -1", "system.device.zones[1].first_cylinder = -1 is out of range");
+    refused("spares = 2", "spare = 2", "unknown key system.device.zones[0].spare");
+    refused("remaps = [[3, 9]]", "remaps = [[3, 9, 5]]", "system.device.zones[0].remaps[0] has 3 entries: expected 2");
+    refused("[1.0, 1.25]", "[1.0]", "system.device.seek.points[0] has 1 entries: expected 2");
+    refused("curve = \"table\"", "curve = \"tabel\"", "system.device.seek.curve = \"tabel\" is not known");
+    refused("curve = \"table\"", "curve = \"table\", x = 1", "unknown key system.device.seek.x");
+    refused(
+        "fast_write = \"sequential\"",
+        "fast_write = \"quick\"",
+        "system.device.fast_write = \"quick\" is not allowed",
+    );
+}
+
+#[test]
 fn devices_of_other_kinds_are_carried_over() {
     let queue = crate::files::disk();
     let queue = &queue[queue.find("disksim_ioqueue").expect("there")..=queue.find('}').expect("there")];
