@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim._core import TraceError
 from sledsim._run import ProgressCallback, run_resolved
 from sledsim.frames import relation_of, write_columns
+from sledsim.naming import label_of
 from sledsim.scenario import Sets, resolve
 from sledsim.tables import Table, number
 from sledsim.trace import Trace, open_trace
@@ -158,7 +159,7 @@ class DriveValidation:
             ]
             for name, each in self.groups.items()
         ]
-        title = f"{self.device} against {self.trace}"
+        title = f"{label_of(self.device)} against {self.trace}"
         return Table(HEADERS, rows, title=title)
 
     def notes(self) -> Table | None:

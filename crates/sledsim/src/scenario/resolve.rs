@@ -154,7 +154,12 @@ fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path, 
             return Err("system.device.name is missing: a device of the catalogue, or the path of a device file".into())
         }
     };
-    let entry = catalog.device(&name, base).map_err(|error| format!("system.device.name: {error}"))?;
+    let entry = match catalog.device(&name, base) {
+        Ok(entry) => entry,
+        // A device that says everything itself needs no entry; its name is only a name then.
+        Err(_) if !is_file(&name) && is_whole(device, schema) => return Ok(()),
+        Err(error) => return Err(format!("system.device.name: {error}")),
+    };
     for (key, unit) in &entry.units {
         let own = unit_of_device_key(schema, &entry.mechanism, key);
         if own.is_some_and(|own| own != unit) {
@@ -170,6 +175,16 @@ fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path, 
         device.insert("name".into(), Value::String(anchored(&name, base)));
     }
     Ok(())
+}
+
+/// Whether a device has every key that its mechanism must have.
+fn is_whole(device: &Map<String, Value>, schema: &Value) -> bool {
+    let options = schema.pointer("/$defs/DeviceSpec/oneOf").and_then(Value::as_array);
+    let option = options.into_iter().flatten().find(|option| {
+        device.get("mechanism").is_some_and(|mechanism| option["properties"]["mechanism"]["const"] == *mechanism)
+    });
+    let required = option.and_then(|option| option["required"].as_array());
+    required.is_some_and(|keys| keys.iter().filter_map(Value::as_str).all(|key| device.contains_key(key)))
 }
 
 /// The unit that a key of a kind of device is defined in; empty where it has none, `None` where there is no such key.
