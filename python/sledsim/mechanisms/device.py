@@ -184,8 +184,14 @@ class Device:
         """List the few figures by which devices of a kind are compared: label with unit, value."""
         return [("capacity (GB)", self.capacity_bytes / 1e9)]
 
-    def seek_curve(self) -> "dict[str, NDArray[np.generic]]":
-        """Return seek times against distance, as NumPy columns."""
+    def seek_curve(self, points: int = 101) -> "dict[str, NDArray[np.generic]]":
+        """Return seek times against distance, as NumPy columns.
+
+        Parameters
+        ----------
+        points
+            Distances, from none to the whole stroke.
+        """
         raise WrongMechanismError(f"{self.name} is {self.KIND}: it has no seeks")
 
     def seek_table(self) -> "Table":
