@@ -93,6 +93,12 @@ pub fn document_schema() -> Value {
             }
         }
     }
+    if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {
+        // What a name alone leaves open fits every mechanism.
+        if let Some(options) = device.remove("oneOf") {
+            device.insert("anyOf".into(), options);
+        }
+    }
     allow_texts(&mut schema);
     schema
 }
