@@ -5,7 +5,7 @@ use super::layout::{Place, Run};
 use super::mechanics::{Arm, Mechanics};
 use super::rotation::Angle;
 use super::DiskParameters;
-use crate::devices::{Device, EnergyLedger, Location, Phases, Service, State, STATES};
+use crate::devices::{Device, EnergyLedger, Location, Phases, Platter, Service, State, STATES};
 use crate::request::{Op, Request};
 use crate::time::Time;
 
@@ -326,6 +326,15 @@ impl Device for DiskDevice {
         let to = Arm { cylinder: place.cylinder, head: place.head };
         let angle = self.mechanics.start_angle(place);
         command_ns + self.mechanics.approach(at, ready, &self.position.arms, to, angle, op).total_ns()
+    }
+
+    fn platter(&self, now: Time) -> Option<Platter> {
+        self.mechanics.platter(now)
+    }
+
+    #[inline]
+    fn angle(&self, location: Location) -> Angle {
+        self.mechanics.passing_angle(self.slot_bits.unpack(location).0)
     }
 
     #[inline]
