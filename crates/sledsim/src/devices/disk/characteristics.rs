@@ -95,7 +95,7 @@ fn streaming_blocks_s(mechanics: &Mechanics, first: u64, end: u64) -> f64 {
         let run = layout.run(lbn);
         let to = Arm { cylinder: run.place.cylinder, head: run.place.head };
         let angle = mechanics.angle_in(run.zone as usize, run.place);
-        at = at + mechanics.approach_by(at, 0, from, to, angle, Op::Read).total_ns();
+        at = at + mechanics.approach_by(at, at, 0, from, to, angle, Op::Read).total_ns();
         if lbn == first {
             (begun, place) = (at, run.place);
         }
