@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{json, Value};
+use sledsim::devices::disk::DiskParameters;
 use sledsim::devices::mems::MemsParameters;
 use sledsim::scenario::{self, Catalog, DeviceSpec, Notation, RunOutput, Scenario, SystemSpec};
 
@@ -63,6 +64,15 @@ pub fn mems_parameters(name: &str) -> MemsParameters {
 pub fn mems_devices() -> Vec<(String, MemsParameters)> {
     let devices = device_names().into_iter().filter_map(|name| match device_spec(&name) {
         DeviceSpec::Mems(parameters) => Some((name, *parameters)),
+        _ => None,
+    });
+    devices.collect()
+}
+
+/// Name and parameters of the disks in the catalogue.
+pub fn disk_devices() -> Vec<(String, DiskParameters)> {
+    let devices = device_names().into_iter().filter_map(|name| match device_spec(&name) {
+        DeviceSpec::Disk(parameters) => Some((name, *parameters)),
         _ => None,
     });
     devices.collect()

@@ -1,13 +1,13 @@
 //! The reference runs of DiskSim 4.0, and the same runs by Sledsim.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use sledsim::scenario::Report;
 
 use crate::common::reference;
+use crate::recorded::{number, recorded, rows, write_trace};
 use crate::scenario_runs;
 
 /// DiskSim's figures on our terms: the idle energy of every spell that ended in a spin-down, which DiskSim forgets, is
@@ -82,46 +82,12 @@ pub fn cases() -> Option<&'static [Case]> {
 }
 
 fn load(list: &Path) -> Vec<Case> {
-    let mut reader = csv::Reader::from_path(list).expect("the list of cases can be read");
-    let rows: Vec<HashMap<String, String>> = reader.deserialize().collect::<Result<_, _>>().expect("well-formed rows");
+    let rows = rows(list);
     let folder = list.parent().expect("a file lies in a folder");
     let temporary = tempfile::tempdir().expect("a temporary folder");
     let cases: Vec<Case> = rows.iter().map(|row| replay(row, folder, temporary.path())).collect();
     assert_eq!(cases.len(), 64, "cases in {}", list.display());
     cases
-}
-
-/// A request of a reference run.
-struct Recorded {
-    arrival_ms: String,
-    lbn: String,
-    blocks: String,
-    read: String,
-    response_ms: f64,
-}
-
-fn recorded(path: &Path) -> Vec<Recorded> {
-    let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("a gzip file of text");
-    let mut lines = text.lines();
-    assert_eq!(lines.next(), Some("arrival_ms,lbn,blocks,read,response_ms"));
-    lines
-        .map(|line| {
-            let cells: Vec<&str> = line.split(',').collect();
-            let [arrival_ms, lbn, blocks, read] = [0, 1, 2, 3].map(|cell| cells[cell].to_owned());
-            Recorded { arrival_ms, lbn, blocks, read, response_ms: cells[4].parse().expect("a response time") }
-        })
-        .collect()
-}
-
-/// The requests as a DiskSim ASCII trace.
-fn write_trace(requests: &[Recorded], path: &Path) {
-    let mut file = std::io::BufWriter::new(std::fs::File::create(path).expect("the temporary folder can be written"));
-    for Recorded { arrival_ms, lbn, blocks, read, .. } in requests {
-        writeln!(file, "{arrival_ms} 0 {lbn} {blocks} {read}").expect("the temporary folder can be written");
-    }
-    file.flush().expect("the temporary folder can be written");
 }
 
 /// The settings that repeat a case with `sledsim run --set`.
@@ -177,10 +143,6 @@ fn replay(row: &HashMap<String, String>, folder: &Path, temporary: &Path) -> Cas
         ours: ours(&output.report),
         responses_ms,
     }
-}
-
-fn number(row: &HashMap<String, String>, column: &str) -> f64 {
-    row[column].parse().unwrap_or_else(|error| panic!("{}: {column}: {error}", row["id"]))
 }
 
 fn disksim(row: &HashMap<String, String>) -> Figures {

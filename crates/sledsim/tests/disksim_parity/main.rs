@@ -5,6 +5,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/recorded.rs"]
+mod recorded;
 #[path = "../scenario_runs/mod.rs"]
 mod scenario_runs;
 
