@@ -1,36 +1,32 @@
-//! A device to ask questions of, outside a run.
+//! A device to ask questions of, outside a run: what every mechanism answers.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sledsim::devices::mems::{Characteristics, MemsDevice, MemsParameters};
-use sledsim::devices::Device as _;
+use sledsim::devices;
 use sledsim::request::{Flags, Op, Request};
-use sledsim::scenario::DeviceSpec;
+use sledsim::scenario::{self, DeviceSpec};
 use sledsim::service::Service;
 use sledsim::time::Time;
+use sledsim::units::ns_to_ms;
 
 use crate::errors;
 
-/// One sled of a device.
-// Unsendable: the device keeps its seek times as it computes them.
+/// One mechanism of a device, of whichever kind.
+// Unsendable: a mechanism keeps what it computes.
 #[pyclass(module = "sledsim._core", unsendable)]
 pub struct Device {
-    parameters: MemsParameters,
-    device: MemsDevice,
-    figures: Characteristics,
+    spec: DeviceSpec,
+    device: Box<dyn devices::Device>,
 }
 
 #[pymethods]
 impl Device {
     #[new]
     fn new(parameters: &str) -> PyResult<Self> {
-        let DeviceSpec::Mems(parameters) = serde_json::from_str(parameters).map_err(errors::scenario)? else {
-            return Err(errors::run("this device has no sled"));
-        };
-        let device = errors::guarded(|| MemsDevice::new(&parameters))?.map_err(errors::scenario)?;
-        let figures = errors::guarded(|| Characteristics::of(&parameters))?.map_err(errors::scenario)?;
-        Ok(Self { parameters: *parameters, device, figures })
+        let spec: DeviceSpec = serde_json::from_str(parameters).map_err(errors::scenario)?;
+        let device = built(&spec)?;
+        Ok(Self { spec, device })
     }
 
     #[getter]
@@ -45,105 +41,48 @@ impl Device {
 
     #[getter]
     fn cylinders(&self) -> u32 {
-        self.device.geometry().cylinders
+        self.device.cylinders()
     }
 
-    #[getter]
-    fn rows(&self) -> u32 {
-        self.device.geometry().rows
-    }
-
-    #[getter]
-    fn tracks(&self) -> u32 {
-        self.device.geometry().tracks
-    }
-
-    #[getter]
-    fn blocks_per_row(&self) -> u32 {
-        self.device.geometry().blocks_per_row
-    }
-
-    #[getter]
-    fn settle_ms(&self) -> f64 {
-        self.figures.settle_s * 1e3
-    }
-
-    #[getter]
-    fn access_speed_m_s(&self) -> f64 {
-        self.figures.access_speed_m_s
-    }
-
-    #[getter]
-    fn peak_bandwidth_mb_s(&self) -> f64 {
-        self.figures.peak_bandwidth_bytes_s / 1e6
-    }
-
-    #[getter]
-    fn streaming_bandwidth_mb_s(&self) -> f64 {
-        self.figures.streaming_bandwidth_bytes_s / 1e6
-    }
-
-    #[getter]
-    fn capacity_bytes(&self) -> u64 {
-        self.figures.capacity_bytes
-    }
-
-    #[getter]
-    fn raw_capacity_bytes(&self) -> f64 {
-        self.figures.raw_capacity_bytes
-    }
-
-    /// Cylinder, track, row and slot of a block.
-    fn place(&self, lbn: u64) -> PyResult<(u32, u32, u32, u32)> {
-        self.check(lbn, 1)?;
-        let place = self.device.geometry().place(lbn);
-        Ok((place.cylinder, place.track, place.row, place.slot))
-    }
-
-    /// The blocks at the sled position of `lbn` under other tips.
-    fn equivalent<'py>(&self, python: Python<'py>, lbn: u64) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        self.check(lbn, 1)?;
-        Ok(self.device.equivalent(lbn).into_pyarray(python))
-    }
-
-    /// Time of moves along X, settling included; places in um from the centre.
-    fn seek_x_ms<'py>(
+    /// Time from a dispatch at `now_ns` until the first bit of each request can pass, on a device that has done nothing.
+    fn positioning_ms<'py>(
         &self,
         python: Python<'py>,
-        from_um: PyReadonlyArray1<'py, f64>,
-        to_um: PyReadonlyArray1<'py, f64>,
+        lbns: PyReadonlyArray1<'py, u64>,
+        read: bool,
+        now_ns: u64,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let (from, to) = (from_um.as_array(), to_um.as_array());
-        same_length(&[from.len(), to.len()])?;
-        self.check_travel(from.iter().chain(to), self.parameters.x_range_um)?;
-        let times: Vec<f64> =
-            from.iter().zip(to).map(|(x0, x1)| self.device.seek_x_s(x0 * 1e-6, x1 * 1e-6) * 1e3).collect();
-        Ok(times.into_pyarray(python))
-    }
-
-    /// Time of seeks along Y; places in um from the centre, directions +1, -1, or 0 for a start at rest.
-    fn seek_y_ms<'py>(
-        &self,
-        python: Python<'py>,
-        from_um: PyReadonlyArray1<'py, f64>,
-        from_direction: PyReadonlyArray1<'py, i64>,
-        to_um: PyReadonlyArray1<'py, f64>,
-        to_direction: PyReadonlyArray1<'py, i64>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let (y0, y1) = (from_um.as_array(), to_um.as_array());
-        let (d0, d1) = (from_direction.as_array(), to_direction.as_array());
-        same_length(&[y0.len(), y1.len(), d0.len(), d1.len()])?;
-        self.check_travel(y0.iter().chain(y1), self.parameters.y_range_um)?;
-        if d1.iter().any(|&d| d == 0) {
-            return Err(errors::run("a seek along Y ends moving: to_direction must be +1 or -1"));
+        let now = Time::from_ns(now_ns);
+        let mut times = Vec::with_capacity(lbns.len()?);
+        for &lbn in lbns.as_array() {
+            let request = self.request(0, lbn, 1, read)?;
+            let ns = errors::guarded(|| self.device.positioning_ns(now, self.device.locate(&request)))?;
+            times.push(ns_to_ms(ns as f64));
         }
-        let times: Vec<f64> = (0..y0.len())
-            .map(|i| {
-                let (from, to) = (d0[i].signum() as f64, d1[i].signum() as f64);
-                self.device.seek_y_s(y0[i] * 1e-6, from, y1[i] * 1e-6, to) * 1e3
-            })
-            .collect();
         Ok(times.into_pyarray(python))
+    }
+
+    /// Serves requests one after the other, each when it is due and the mechanism is free, from the device's start on.
+    fn serve<'py>(
+        &self,
+        python: Python<'py>,
+        lbns: PyReadonlyArray1<'py, u64>,
+        blocks: PyReadonlyArray1<'py, u32>,
+        reads: PyReadonlyArray1<'py, bool>,
+        due_ns: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (lbns, blocks, reads, due_ns) = (lbns.as_array(), blocks.as_array(), reads.as_array(), due_ns.as_array());
+        same_length(&[lbns.len(), blocks.len(), reads.len(), due_ns.len()])?;
+        let mut device = built(&self.spec)?;
+        let mut services = Vec::with_capacity(lbns.len());
+        let mut free = Time::ZERO;
+        for i in 0..lbns.len() {
+            let request = self.request(i, lbns[i], blocks[i], reads[i])?;
+            let service = errors::guarded(|| device.serve(free.max(Time::from_ns(due_ns[i])), &request))?;
+            free = service.free;
+            services.push(service);
+        }
+        self.columns(python, &services)
     }
 
     /// Serves several requests together, from the device's first start on.
@@ -157,16 +96,27 @@ impl Device {
     ) -> PyResult<Bound<'py, PyDict>> {
         let (lbns, blocks) = (lbns.as_array(), blocks.as_array());
         same_length(&[lbns.len(), blocks.len()])?;
-        let op = if read { Op::Read } else { Op::Write };
         let mut requests = Vec::with_capacity(lbns.len());
         for (id, (&lbn, &blocks)) in lbns.iter().zip(blocks).enumerate() {
-            self.check(lbn, u64::from(blocks))?;
-            let id = id as u64;
-            requests.push(Request { id, arrival: Time::ZERO, lbn, blocks, op, flags: Flags::NONE, origin: 0 });
+            requests.push(self.request(id, lbn, blocks, read)?);
         }
-        let mut device = MemsDevice::new(&self.parameters).map_err(errors::run)?;
+        let mut device = built(&self.spec)?;
         let mut services = Vec::new();
         errors::guarded(|| device.serve_batch(Time::ZERO, &requests, &mut services))?;
+        self.columns(python, &services)
+    }
+}
+
+impl Device {
+    /// A request that lies inside the device.
+    fn request(&self, id: usize, lbn: u64, blocks: u32, read: bool) -> PyResult<Request> {
+        require_inside(self.device.capacity_blocks(), lbn, u64::from(blocks))?;
+        let op = if read { Op::Read } else { Op::Write };
+        Ok(Request { id: id as u64, arrival: Time::ZERO, lbn, blocks, op, flags: Flags::NONE, origin: 0 })
+    }
+
+    /// What services took, by column; energies where the powers are known.
+    fn columns<'py>(&self, python: Python<'py>, services: &[Service]) -> PyResult<Bound<'py, PyDict>> {
         let columns = PyDict::new(python);
         let column = |name: &str, value: fn(&Service) -> u64| {
             let values: Vec<u64> = services.iter().map(value).collect();
@@ -176,43 +126,41 @@ impl Device {
         column("end_ns", |s| s.end.ns())?;
         column("free_ns", |s| s.free.ns())?;
         column("startup_ns", |s| s.phases.startup_ns)?;
+        column("command_ns", |s| s.phases.command_ns)?;
+        column("background_ns", |s| s.phases.background_ns)?;
         column("seek_ns", |s| s.phases.seek_ns)?;
+        column("rotation_ns", |s| s.phases.rotation_ns)?;
         column("turnaround_ns", |s| s.phases.turnaround_ns)?;
         column("servo_ns", |s| s.phases.servo_ns)?;
         column("transfer_ns", |s| s.phases.transfer_ns)?;
         column("bus_ns", |s| s.phases.bus_ns)?;
-        let energy: Vec<f64> = services.iter().map(|s| s.energy.total_j()).collect();
-        columns.set_item("energy_j", energy.into_pyarray(python))?;
+        if self.spec.has_powers() {
+            let energy: Vec<f64> = services.iter().map(|s| s.energy.total_j()).collect();
+            columns.set_item("energy_j", energy.into_pyarray(python))?;
+        }
         Ok(columns)
     }
 }
 
-impl Device {
-    fn check(&self, lbn: u64, blocks: u64) -> PyResult<()> {
-        let capacity = self.device.capacity_blocks();
-        if blocks == 0 {
-            return Err(errors::run(format!("a request at lbn {lbn} has no blocks: it needs at least 1")));
-        }
-        match lbn.checked_add(blocks) {
-            Some(end) if end <= capacity => Ok(()),
-            _ => Err(errors::run(format!(
-                "{blocks} blocks from lbn {lbn} lie beyond the device: it has {capacity} blocks"
-            ))),
-        }
-    }
+fn built(spec: &DeviceSpec) -> PyResult<Box<dyn devices::Device>> {
+    errors::guarded(|| scenario::device(spec))?.map_err(errors::scenario)
+}
 
-    fn check_travel<'a>(&self, places_um: impl Iterator<Item = &'a f64>, range_um: f64) -> PyResult<()> {
-        for place in places_um {
-            if place.is_nan() || place.abs() > range_um / 2.0 {
-                let half = range_um / 2.0;
-                return Err(errors::run(format!("{place} um is outside the travel: from -{half} to {half} um")));
-            }
-        }
-        Ok(())
+/// Refuses a request that does not lie inside a device.
+pub fn require_inside(capacity_blocks: u64, lbn: u64, blocks: u64) -> PyResult<()> {
+    if blocks == 0 {
+        return Err(errors::run(format!("a request at lbn {lbn} has no blocks: it needs at least 1")));
+    }
+    match lbn.checked_add(blocks) {
+        Some(end) if end <= capacity_blocks => Ok(()),
+        _ => Err(errors::run(format!(
+            "{blocks} blocks from lbn {lbn} lie beyond the device: it has {capacity_blocks} blocks"
+        ))),
     }
 }
 
-fn same_length(lengths: &[usize]) -> PyResult<()> {
+/// Refuses columns that do not belong together.
+pub fn same_length(lengths: &[usize]) -> PyResult<()> {
     match lengths.iter().find(|&&length| length != lengths[0]) {
         Some(other) => Err(errors::run(format!("arrays of different lengths: {} and {other}", lengths[0]))),
         None => Ok(()),

@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use sledsim::engine::Progress;
 use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
 use sledsim::request::{Op, Request};
-use sledsim::scenario::{self, Catalog, DeviceSpec, Notation, Report, Scenario, SystemSpec};
+use sledsim::scenario::{self, Catalog, Notation, Report, Scenario, SystemSpec};
 use sledsim::schedulers::POLICIES;
 use sledsim::service::Service;
 use sledsim::units::ns_to_ms;
@@ -85,8 +85,7 @@ pub fn run(
 /// Works that the catalogue entry of the scenario's device is taken from.
 fn citations(scenario: &Scenario, catalog: &Catalog, base_dir: &Path) -> Vec<String> {
     let SystemSpec::Drive(drive) = &scenario.system;
-    let DeviceSpec::Mems(parameters) = &drive.device;
-    catalog.device(&parameters.name, base_dir).map(|entry| entry.citations).unwrap_or_default()
+    catalog.device(drive.device.name(), base_dir).map(|entry| entry.citations).unwrap_or_default()
 }
 
 /// Looks after signals and progress while a run goes on without the GIL.
@@ -169,7 +168,7 @@ impl RunOutput {
         python.import("numpy")?;
         let columns = PyDict::new(python);
         if let Some(log) = self.recorder.log() {
-            fill_log(&columns, log, &self.recorder)?;
+            fill_log(&columns, log, &self.recorder, self.report.energy.is_some())?;
         }
         Ok(columns)
     }
@@ -177,7 +176,8 @@ impl RunOutput {
 
 type Histogram<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>);
 
-fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder) -> PyResult<()> {
+/// Fills in the columns of the log; energies only where the device's powers are known.
+fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_energy: bool) -> PyResult<()> {
     let python = columns.py();
     macro_rules! column {
         ($name:literal, $value:expr) => {{
@@ -199,18 +199,25 @@ fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder) -> PyRe
     columns.set_item("wait_ns", waits.into_pyarray(python))?;
     column!("service_ns", |_, s| s.end - s.start);
     column!("startup_ns", |_, s| s.phases.startup_ns);
+    column!("command_ns", |_, s| s.phases.command_ns);
+    column!("background_ns", |_, s| s.phases.background_ns);
     column!("seek_ns", |_, s| s.phases.seek_ns);
     column!("seek_x_ns", |_, s| s.phases.seek_x_ns);
     column!("seek_y_ns", |_, s| s.phases.seek_y_ns);
     column!("settle_ns", |_, s| s.phases.settle_ns);
     column!("seek_turnaround_ns", |_, s| s.phases.seek_turnaround_ns);
+    column!("rotation_ns", |_, s| s.phases.rotation_ns);
     column!("turnaround_ns", |_, s| s.phases.turnaround_ns);
     column!("servo_ns", |_, s| s.phases.servo_ns);
     column!("transfer_ns", |_, s| s.phases.transfer_ns);
     column!("bus_ns", |_, s| s.phases.bus_ns);
+    if !has_energy {
+        return Ok(());
+    }
     column!("energy_j", |_, s| s.energy.total_j());
     column!("energy_startup_j", |_, s| s.energy.startup_j);
     column!("energy_seek_j", |_, s| s.energy.seek_j);
+    column!("energy_rotation_j", |_, s| s.energy.rotation_j);
     column!("energy_servo_j", |_, s| s.energy.servo_j);
     column!("energy_data_j", |_, s| s.energy.data_j);
     column!("energy_idle_j", |_, s| s.energy.idle_j);

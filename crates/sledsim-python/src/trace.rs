@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::request::Op;
 use sledsim::scenario::{trace_options, TraceSpec};
-use sledsim::traces::{self, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceRecord};
+use sledsim::traces::{self, Outcome, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceRecord};
 
 use crate::errors;
 
@@ -98,6 +98,7 @@ impl TraceReader {
         python.import("numpy")?;
         let mut records = Vec::new();
         python.detach(|| errors::guarded(|| self.lock().read_batch(n, &mut records)))?.map_err(failed)?;
+        let format = self.lock().format();
         let columns = PyDict::new(python);
         macro_rules! column {
             ($name:literal, $value:expr) => {{
@@ -111,6 +112,12 @@ impl TraceReader {
         column!("offset_bytes", |r| r.offset_bytes);
         column!("bytes", |r| r.bytes);
         column!("read", |r| r.op == Op::Read);
+        if format == TraceFormat::DisksimValidate {
+            column!("service_ns", |r| r.service_ns.unwrap_or_default());
+            column!("gap_ns", |r| r.gap_ns.unwrap_or_default());
+            let outcomes: Vec<_> = records.iter().map(|r| r.outcome.map_or("", Outcome::name)).collect();
+            columns.set_item("outcome", python.import("numpy")?.call_method1("array", (outcomes, "U4"))?)?;
+        }
         Ok(columns)
     }
 }

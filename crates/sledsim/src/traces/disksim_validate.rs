@@ -2,16 +2,13 @@
 //!
 //! A closed loop: the next request arrives `next_gap_us` after this one completes, and `service_us` is what the real
 //! drive took. There are no arrival times, so every record stands at 0. The outcome is what the drive's cache did: `Hit`
-//! or `Miss`, and in the HP C2247A's trace also `Doub` and `Trip` for writes. It decides nothing here.
+//! or `Miss`, and in the HP C2247A's trace also `Doub` and `Trip` for writes. It is passed on and decides nothing.
 
 use super::error::{Fault, Parsed};
 use super::format::Entry;
 use super::text::{exact_words, sectors_to_bytes, time_ns, uint, LineParser, Lines, TimeUnit};
-use super::{Step, TraceRecord, DEFAULT_SECTOR_BYTES};
+use super::{Outcome, Step, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
-
-/// The outcomes that published traces contain.
-const OUTCOMES: [&[u8]; 4] = [b"Hit", b"Miss", b"Doub", b"Trip"];
 
 /// DiskSim validation traces in the list of formats.
 pub(super) const ENTRY: Entry = Entry {
@@ -41,14 +38,16 @@ impl LineParser for DisksimValidate {
             b"W" => Op::Write,
             _ => return Err(Fault::text("operation", "R or W", op)),
         };
-        if !OUTCOMES.contains(&outcome) {
-            return Err(Fault::text("outcome", "Hit, Miss, Doub or Trip", outcome));
-        }
+        let outcome = Outcome::ALL
+            .into_iter()
+            .find(|known| known.name().as_bytes() == outcome)
+            .ok_or_else(|| Fault::text("outcome", "Hit, Miss, Doub or Trip", outcome))?;
         let offset_bytes = sectors_to_bytes("lbn", uint("lbn", lbn)?, self.sector_bytes)?;
         let bytes = sectors_to_bytes("blocks", uint("blocks", blocks)?, self.sector_bytes)?;
         Ok(Step::Request(TraceRecord {
             service_ns: Some(time_ns("service_us", service, TimeUnit::Us)?),
             gap_ns: Some(time_ns("next_gap_us", gap, TimeUnit::Us)?),
+            outcome: Some(outcome),
             ..TraceRecord::new(0, 0, offset_bytes, bytes, op)
         }))
     }
@@ -73,7 +72,8 @@ mod tests {
             panic!("no request")
         };
         let plain = TraceRecord::new(0, 0, 1_569_163 * 512, 1536, Op::Write);
-        let measured = TraceRecord { service_ns: Some(10_671_040), gap_ns: Some(19_196_570), ..plain };
+        let (service_ns, gap_ns) = (Some(10_671_040), Some(19_196_570));
+        let measured = TraceRecord { service_ns, gap_ns, outcome: Some(Outcome::Doub), ..plain };
         assert_eq!(record, measured);
     }
 

@@ -98,6 +98,37 @@ pub struct TraceRecord {
     pub service_ns: Option<u64>,
     /// Time between the completion of this request and the arrival of the next, in closed-loop traces.
     pub gap_ns: Option<u64>,
+    /// What the real drive's buffer did, in closed-loop traces.
+    pub outcome: Option<Outcome>,
+}
+
+/// What the buffer of a real drive did for a request, as a closed-loop trace records it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The request was found in the buffer; some traces say so of every request.
+    Hit,
+    /// It was not.
+    Miss,
+    /// `Doub`, in the trace of the HP C2247A, for writes.
+    Doub,
+    /// `Trip`, in the trace of the HP C2247A, for writes.
+    Trip,
+}
+
+impl Outcome {
+    /// Every outcome that published traces contain.
+    pub const ALL: [Self; 4] = [Self::Hit, Self::Miss, Self::Doub, Self::Trip];
+
+    /// Its word in the trace.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hit => "Hit",
+            Self::Miss => "Miss",
+            Self::Doub => "Doub",
+            Self::Trip => "Trip",
+        }
+    }
 }
 
 impl TraceRecord {
@@ -112,6 +143,7 @@ impl TraceRecord {
             flags: Flags::NONE,
             service_ns: None,
             gap_ns: None,
+            outcome: None,
         }
     }
 }

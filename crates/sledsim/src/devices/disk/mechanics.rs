@@ -1,14 +1,12 @@
 //! Arms that seek, platters that turn: when which sector passes under which head.
 
+use super::command::ns;
 use super::layout::{Layout, Place, Run};
 use super::rotation::{Angle, Spindle};
 use super::seek::Seek;
 use super::{DiskParameters, Sparing, Zone};
 use crate::request::Op;
 use crate::time::Time;
-
-/// Nanoseconds in a millisecond.
-const NS_PER_MS: f64 = 1e6;
 
 /// Where the heads of an arm are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -123,13 +121,6 @@ impl Mechanics {
     pub fn new(parameters: &DiskParameters) -> Result<Self, String> {
         let p = parameters;
         let layout = Layout::new(p)?;
-        let ns = |name: &str, ms: f64| {
-            if (0.0..=1e6).contains(&ms) {
-                Ok((ms * NS_PER_MS).round() as u64)
-            } else {
-                Err(format!("{name} = {ms}: from 0 to a million"))
-            }
-        };
         if !(1..=2).contains(&p.actuators) {
             return Err(format!("actuators = {}: 1 or 2", p.actuators));
         }
@@ -256,16 +247,16 @@ impl Mechanics {
         self.spindle.pass_ns(at.ns(), angle.wrapping_sub(self.arm_angle(arm)), turn)
     }
 
-    /// The quickest way from where the arms are at `at` to a sector that begins at `angle`; the first arm where both are as
-    /// quick.
+    /// The quickest way from where the arms are at `at` to a sector that begins at `angle` and is not to pass before `ready`;
+    /// the first arm where both are as quick.
     #[inline]
     #[must_use]
-    pub fn approach(&self, at: Time, arms: &[Arm; 2], to: Arm, angle: Angle, op: Op) -> Approach {
-        let first = self.approach_by(at, 0, arms[0], to, angle, op);
+    pub fn approach(&self, at: Time, ready: Time, arms: &[Arm; 2], to: Arm, angle: Angle, op: Op) -> Approach {
+        let first = self.approach_by(at, ready, 0, arms[0], to, angle, op);
         if self.actuators == 1 {
             return first;
         }
-        let second = self.approach_by(at, 1, arms[1], to, angle, op);
+        let second = self.approach_by(at, ready, 1, arms[1], to, angle, op);
         if second.total_ns() < first.total_ns() {
             second
         } else {
@@ -273,65 +264,65 @@ impl Mechanics {
         }
     }
 
-    /// The way of one arm to a sector that begins at `angle`.
+    /// The way of one arm to a sector that begins at `angle` and is not to pass before `ready`.
     #[inline]
     #[must_use]
-    pub fn approach_by(&self, at: Time, arm: u32, from: Arm, to: Arm, angle: Angle, op: Op) -> Approach {
+    #[allow(clippy::too_many_arguments)]
+    pub fn approach_by(&self, at: Time, ready: Time, arm: u32, from: Arm, to: Arm, angle: Angle, op: Op) -> Approach {
         let seek_ns = self.seek_ns(from, to, op);
-        Approach { arm, seek_ns, wait_ns: self.wait_ns(at + seek_ns, arm, angle) }
+        let on_track = at + seek_ns;
+        let from = on_track.max(ready);
+        Approach { arm, seek_ns, wait_ns: from - on_track + self.wait_ns(from, arm, angle) }
     }
 
-    /// Passes over `blocks` sectors from the place of a run on, whatever lies in them, beginning with the sector that comes
-    /// first when the head is on track at `at`: zero-latency access to a stretch of a track.
+    /// Passes over the sectors of a stretch of a track from `at` on, the arm being there, beginning with the first that
+    /// comes whole: zero-latency access. Slipped sectors within the stretch count as part of it.
     #[must_use]
-    pub fn pass_any(&self, at: Time, arm: u32, run: &Run) -> AnyOrder {
-        let zone = run.zone as usize;
-        let angle = self.angle_in(zone, run.place);
-        let track = u64::from(self.zones[zone].sectors_per_track);
-        let wait_ns = self.wait_ns(at, arm, angle);
-        let first_ns = self.spindle.time_ns(self.turn(zone, 1));
-        let whole_ns = self.spindle.time_ns(self.turn(zone, run.blocks));
-        let period_ns = self.spindle.period_ns();
-        // Sectors of the run that have gone by, in part or whole, since the first began.
-        let gone_ns = period_ns.saturating_sub(wait_ns);
-        let outside = wait_ns == 0 || !self.spindle.keeps_phase() || gone_ns + first_ns >= whole_ns + 1;
-        let passed = if outside { 0 } else { self.passed(at, arm, angle, zone).min(run.blocks) };
-        if outside || passed >= run.blocks {
-            return AnyOrder {
-                first: 0,
-                wait_ns,
-                blocks: run.blocks,
-                ends_ns: wait_ns + self.pass_ns(at + wait_ns, arm, angle, self.turn(zone, run.blocks)),
-            };
+    pub fn pass_any(&self, at: Time, arm: u32, stretch: &Run) -> AnyOrder {
+        let zone = stretch.zone as usize;
+        let angle = self.angle_in(zone, stretch.place).wrapping_sub(self.arm_angle(arm));
+        let begun = self.begun(at, angle, zone);
+        // Beyond the last sector, or in it, there is nothing to be had before the first comes round.
+        let first = if begun < stretch.blocks { begun } else { 0 };
+        let angle = angle.wrapping_add(self.turn(zone, first) as u64);
+        let wait_ns = self.spindle.wait_ns(at.ns(), angle);
+        let sectors = if first == 0 { stretch.blocks } else { u64::from(self.zones[zone].sectors_per_track) };
+        let pass_ns = self.spindle.pass_ns((at + wait_ns).ns(), angle, self.turn(zone, sectors));
+        AnyOrder { zone: stretch.zone, first, wait_ns, end_ns: wait_ns + pass_ns }
+    }
+
+    /// Sectors that have begun to pass since `angle` was under the heads, the running one included.
+    fn begun(&self, at: Time, angle: Angle, zone: usize) -> u64 {
+        if !self.spindle.keeps_phase() {
+            return 0;
         }
-        let middle = angle.wrapping_add(self.turn(zone, passed) as u64);
-        let to_middle_ns = self.wait_ns(at, arm, middle);
-        let round = self.turn(zone, track);
-        AnyOrder {
-            first: passed,
-            wait_ns: to_middle_ns,
-            blocks: run.blocks,
-            ends_ns: to_middle_ns + self.pass_ns(at + to_middle_ns, arm, middle, round),
+        // What begins just now, to the nearest nanosecond, has not begun yet.
+        let turned = self.spindle.angle(at.ns()).wrapping_sub(angle);
+        match turned.checked_sub(self.spindle.half_ns()) {
+            Some(turned) => ((u128::from(turned) * u128::from(self.zones[zone].sectors_per_track)) >> 64) as u64 + 1,
+            None => 0,
         }
     }
 
-    /// Sectors that have begun to pass since an angle did, the running one included.
-    fn passed(&self, at: Time, arm: u32, angle: Angle, zone: usize) -> u64 {
-        let turned = self.spindle.angle(at.ns()).wrapping_add(self.arm_angle(arm)).wrapping_sub(angle);
-        let track = u128::from(self.zones[zone].sectors_per_track);
-        ((u128::from(turned) * track) >> 64) as u64 + 1
+    /// From the beginning of the wait of a zero-latency access until the sector of that index in its stretch has passed.
+    #[must_use]
+    pub fn passed_ns(&self, access: &AnyOrder, index: u64) -> u64 {
+        let zone = access.zone as usize;
+        let track = u64::from(self.zones[zone].sectors_per_track);
+        let sectors = if index < access.first { track + index } else { index } - access.first + 1;
+        access.wait_ns + self.spindle.time_ns(self.turn(zone, sectors))
     }
 }
 
-/// A stretch of a track, read or written from its middle.
+/// How a stretch of a track passes that is accessed from whatever of it comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnyOrder {
-    /// Index in the stretch of the sector that passes first.
+    /// Index of the zone.
+    pub zone: u32,
+    /// Index in the stretch of the sector that passes first; those before it pass last, a gap in between.
     pub first: u64,
-    /// Wait for it.
+    /// Wait for it, ns.
     pub wait_ns: u64,
-    /// Sectors of the stretch.
-    pub blocks: u64,
-    /// From the beginning of the wait until all have passed.
-    pub ends_ns: u64,
+    /// From the beginning of the wait until all have passed, ns.
+    pub end_ns: u64,
 }

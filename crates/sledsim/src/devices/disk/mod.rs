@@ -1,6 +1,7 @@
 //! Disk drives: platters that turn, arms that seek, a buffer between them and the bus.
 
 mod access;
+mod command;
 mod layout;
 mod mechanics;
 mod parameters;

@@ -69,6 +69,13 @@ impl Spindle {
         self.average_wait_ns.is_none()
     }
 
+    /// Angle of half a nanosecond: that by which an instant may be off as it is rounded.
+    #[inline]
+    #[must_use]
+    pub fn half_ns(&self) -> Angle {
+        self.half_ns
+    }
+
     /// Angle that has passed under a head at angle 0, at `ns` after the start of the run.
     #[inline]
     #[must_use]
