@@ -1,13 +1,20 @@
 //! Disk drives: platters that turn, arms that seek, a buffer between them and the bus.
 
 mod access;
+mod background;
+mod books;
+mod buffer;
+mod bus;
 mod command;
 mod layout;
 mod mechanics;
 mod parameters;
+mod pass;
+mod reading;
 mod rotation;
 mod seek;
 mod sparing;
+mod writing;
 
 pub use access::DiskDevice;
 pub use layout::{Layout, Place, Run};
