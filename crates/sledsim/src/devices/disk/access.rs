@@ -274,14 +274,8 @@ impl Device for DiskDevice {
                     break;
                 }
                 task.errand.least_seek_ns = 0;
-                task.pass = Pass::plan(
-                    &self.mechanics,
-                    task.pass.end,
-                    &arms,
-                    task.pass.end_lbn(),
-                    task.limit,
-                    &task.errand,
-                );
+                task.pass =
+                    Pass::plan(&self.mechanics, task.pass.end, &arms, task.pass.end_lbn(), task.limit, &task.errand);
             }
         }
         books.ledger(now)

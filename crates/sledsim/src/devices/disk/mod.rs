@@ -5,6 +5,7 @@ mod background;
 mod books;
 mod buffer;
 mod bus;
+mod characteristics;
 mod command;
 mod layout;
 mod mechanics;
@@ -17,6 +18,7 @@ mod sparing;
 mod writing;
 
 pub use access::DiskDevice;
+pub use characteristics::{Characteristics, ZoneFigures};
 pub use layout::{Layout, Place, Run};
 pub use mechanics::{AnyOrder, Approach, Arm, Mechanics};
 pub use parameters::{DiskParameters, FastWrite, Mapping, ReadAhead, RotationModel, SeekCurve, Sparing, Zone};

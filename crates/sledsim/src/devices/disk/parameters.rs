@@ -262,7 +262,7 @@ pub struct DiskParameters {
     /// Time of a block on the bus.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub bus_ms_per_block: f64,
-    /// Time of a block on the bus from the host, if it is not that to the host.
+    /// Time of a block on the bus when it is written; as when it is read where absent.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub bus_write_ms_per_block: Option<f64>,

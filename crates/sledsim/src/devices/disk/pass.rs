@@ -106,7 +106,14 @@ impl Supply {
 impl Pass {
     /// The pass that begins with `lbn` and goes on as far as its track, or up to `limit`, once an arm sets off at `begin`.
     #[inline]
-    pub(super) fn plan(mechanics: &Mechanics, begin: Time, arms: &[Arm; 2], lbn: u64, limit: u64, errand: &Errand) -> Self {
+    pub(super) fn plan(
+        mechanics: &Mechanics,
+        begin: Time,
+        arms: &[Arm; 2],
+        lbn: u64,
+        limit: u64,
+        errand: &Errand,
+    ) -> Self {
         let mut run = mechanics.layout().run(lbn);
         run.blocks = run.blocks.min(limit - lbn);
         let to = Arm { cylinder: run.place.cylinder, head: run.place.head };

@@ -269,7 +269,15 @@ impl DiskDevice {
     }
 
     /// Hands a read over the bus and ends it.
-    fn deliver(&mut self, start: Time, at: Time, mut story: Story, segment: usize, end: u64, connected: Option<Time>) -> Service {
+    fn deliver(
+        &mut self,
+        start: Time,
+        at: Time,
+        mut story: Story,
+        segment: usize,
+        end: u64,
+        connected: Option<Time>,
+    ) -> Service {
         let o = &self.overheads;
         let blocks = self.chunks.iter().map(|chunk| chunk.blocks).sum();
         let terms = Terms {

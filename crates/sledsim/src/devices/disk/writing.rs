@@ -114,7 +114,8 @@ impl DiskDevice {
         let o = self.overheads;
         let segment = self.buffer.for_write(first, end, None);
         let held = self.buffer.segment(segment);
-        let twice = self.policy.extra_write_disconnect && self.buffer.is_latest(segment) && held.written && held.end != first;
+        let twice =
+            self.policy.extra_write_disconnect && self.buffer.is_latest(segment) && held.written && held.end != first;
         let mut story = Story::new(start);
         let (command, connected) = if twice {
             let left = at + o.extra_command_ns + o.extra_disconnect_ns;
