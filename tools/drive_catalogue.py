@@ -1,33 +1,31 @@
-"""Write the disks of the catalogue: drives from their DiskSim parameter files, and drives projected from those.
+"""Write the drives of the catalogue from the parameter files that DiskSim 4.0 ships for its validation.
 
-A drive's file is made from the parameter files that DiskSim 4.0 ships for its validation, by way of ``sledsim import
-disksim``; the projected drives follow from the catalogue entries of the drives they start from.
+The files are read by way of ``sledsim import disksim``.
 
-    python tools/drive_catalogue.py --drives FOLDER   write the drives, from FOLDER/NAME/NAME.parv, and the projected ones
-    python tools/drive_catalogue.py                   write the projected drives
-    python tools/drive_catalogue.py --check           exit with 1 where a projected drive's file is out of date
+    python tools/drive_catalogue.py FOLDER            write the drives, from FOLDER/NAME/NAME.parv
+    python tools/drive_catalogue.py FOLDER --check    exit with 1 where a drive's file is out of date
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
-import math
+import subprocess
 import sys
+import tempfile
 import tomllib
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ROOT = Path(__file__).parents[1]
 DEVICES = ROOT / "python" / "sledsim" / "catalog" / "devices"
-
-SECTOR_BYTES = 512
-# Blocks of a drive that is sold as one of 73.4 GB.
-BLOCKS_73_GB = 143_374_744
 
 
 @dataclass(frozen=True)
@@ -94,12 +92,14 @@ def spread(value: Any) -> str:
     return "[\n" + "\n".join(f"  {line}" for line in lines) + "\n]"
 
 
-def disk_units() -> dict[str, str]:
-    """Return the unit of each key of a disk."""
-    options = json.loads(_core.schema())["$defs"]["DeviceSpec"]["oneOf"]
-    for option in options:
+def disk_keys() -> dict[str, Any]:
+    """Return what the schema says of each key of a disk."""
+    definitions = json.loads(_core.schema())["$defs"]
+    for option in definitions["DeviceSpec"]["oneOf"]:
         if option["properties"]["mechanism"]["const"] == "disk":
-            return {key: str(node.get("x-unit", "")) for key, node in option["properties"].items()}
+            reference = option.get("$ref", "").removeprefix("#/$defs/")
+            keys: dict[str, Any] = {**definitions.get(reference, {}).get("properties", {}), **option["properties"]}
+            return keys
     message = "the schema describes no disk"
     raise LookupError(message)
 
@@ -114,312 +114,121 @@ def catalogued(name: str) -> dict[str, Fact]:
     return facts
 
 
-def borrowed(facts: dict[str, Fact], note: str, *, but: set[str]) -> dict[str, Fact]:
-    """Return the values of another drive as assumptions, without some."""
-    return {
-        key: Fact(fact.value, fact.source, fact.where, "assumed", note) for key, fact in facts.items() if key not in but
-    }
-
-
 @dataclass(frozen=True)
-class Band:
-    """Neighbouring cylinders with as many sectors on every track, and their skews as parts of a revolution."""
+class Drive:
+    """What the parameter files of a drive do not say of it."""
 
-    cylinders: int
-    sectors: int
-    track_skew: float
-    cylinder_skew: float
+    title: str
+    description: str
 
 
-def bands(facts: dict[str, Fact]) -> list[Band]:
-    """Return the zones of a drive, neighbours of one density taken together."""
-    found: list[Band] = []
-    for zone in facts["zones"].value:
-        cylinders, sectors = zone["last_cylinder"] - zone["first_cylinder"] + 1, zone["sectors_per_track"]
-        if found and found[-1].sectors == sectors:
-            last = found.pop()
-            found.append(Band(last.cylinders + cylinders, sectors, last.track_skew, last.cylinder_skew))
-        else:
-            skews = zone["track_skew_sectors"] / sectors, zone["cylinder_skew_sectors"] / sectors
-            found.append(Band(cylinders, sectors, *skews))
-    return found
+EXTRACTED = "Parameters extracted from a drive by DIXtrac (Schindler and Ganger 1999)"
+BY_HAND = "Parameters extracted from a drive over its SCSI bus (Worthington et al. 1995)"
+SHIPPED = "and shipped with DiskSim 4.0, whose validation runs use them"
 
-
-def stretched(
-    profile: list[Band], cylinders: int, density: float, skews: tuple[float, float] | None = None
-) -> list[dict[str, Any]]:
-    """Return zones in the proportions of a profile, over so many cylinders and with so many times the sectors.
-
-    Skews are the profile's, or `skews`, all as parts of a revolution, rounded up to whole sectors.
-    """
-    total = sum(band.cylinders for band in profile)
-    zones = []
-    first, passed = 0, 0
-    for band in profile:
-        passed += band.cylinders
-        end = round(passed * cylinders / total)
-        sectors = round(band.sectors * density)
-        track_skew, cylinder_skew = skews or (band.track_skew, band.cylinder_skew)
-        zones.append(
-            {
-                "first_cylinder": first,
-                "last_cylinder": end - 1,
-                "sectors_per_track": sectors,
-                "track_skew_sectors": float(math.ceil(track_skew * sectors)),
-                "cylinder_skew_sectors": float(math.ceil(cylinder_skew * sectors)),
-            }
-        )
-        first = end
-    return zones
-
-
-def blocks(zones: list[dict[str, Any]], surfaces: int) -> int:
-    """Return how many blocks zones hold."""
-    tracks = ((zone["last_cylinder"] - zone["first_cylinder"] + 1) * surfaces for zone in zones)
-    return sum(count * zone["sectors_per_track"] for count, zone in zip(tracks, zones, strict=True))
-
-
-def holding(profile: list[Band], cylinders: int, surfaces: int, capacity: int) -> list[dict[str, Any]]:
-    """Return zones in the proportions of a profile that hold a capacity, with the least density that does."""
-    low, high = 0.0, 1e6
-    # Halving narrows a density down to far less than a sector on any track.
-    for _ in range(60):
-        middle = (low + high) / 2
-        if blocks(stretched(profile, cylinders, middle), surfaces) >= capacity:
-            high = middle
-        else:
-            low = middle
-    return stretched(profile, cylinders, high)
-
-
-def sectors_at(mb_per_s: float, rpm: float) -> int:
-    """Return how many sectors pass in a revolution at a rate."""
-    return round(mb_per_s * 1e6 * 60 / rpm / SECTOR_BYTES)
-
-
-def mean_seek_ms(points: list[list[float]], cylinders: int) -> float:
-    """Return the mean time of seeks between different cylinders, all pairs alike, of a curve through points."""
-    total = 0.0
-    behind = iter(pairwise(points))
-    (near, near_ms), (far, far_ms) = next(behind)
-    for distance in range(1, cylinders):
-        while distance > far:
-            following = next(behind, None)
-            if following is None:
-                break
-            (near, near_ms), (far, far_ms) = following
-        total += (cylinders - distance) * (near_ms + (distance - near) / (far - near) * (far_ms - near_ms))
-    return total * 2 / (cylinders * (cylinders - 1))
-
-
-def fact(value: Any, source: str, where: str, kind: str, note: str = "") -> Fact:
-    """Return a value with what it rests on."""
-    return Fact(value, source, where, kind, note)
-
-
-def atlas10k_50mb() -> Entry:
-    """Return the Atlas 10K as Hong et al. 2006 have it."""
-    base = catalogued("atlas10k")
-    profile, rpm, surfaces = bands(base), base["rotation_rpm"].value, base["surfaces"].value
-    density = sectors_at(50, rpm) / profile[0].sectors
-    cylinders = round(base["cylinders"].value / density)
-    zones = stretched(profile, cylinders, density)
-    points = [[round(distance / density, 3), ms] for distance, ms in base["seek"].value["points"]]
-    section = "Section 4.2"
-    changed = {
-        "cylinders": fact(
-            cylinders, "hong2006", section, "derived",
-            f"the drive's {base['cylinders'].value}, fewer by as much as tracks hold more: the capacity stays 8.6 GB (of "
-            "2^30 bytes)",
-        ),
-        "zones": fact(
-            zones, "hong2006", section, "derived",
-            f"the drive's zones with {density:.4f} times the sectors on each track, so that the outermost track passes at "
-            "50 MB/s; without spares and defects; skews are the same angles",
-        ),
-        "sparing": fact("none", "hong2006", section, "assumed", "spares belong to the capacity that the zones have left"),
-        "seek": fact(
-            {"curve": "table", "points": points}, "hong2006", section, "derived",
-            f"the drive's curve with distances shorter by {density:.4f}: a seek over the same part of the stroke takes as "
-            "long, and the mean stays the 5.7 ms that the paper prints",
-        ),
-        "bus_ms_per_block": fact(
-            0.0032, "hong2006", section, "assumed",
-            "160 MB/s, the fastest bus that the drive was sold with; the 0.099 ms of its validation set, 5.2 MB/s, would "
-            "undo the change",
-        ),
-    }  # fmt: skip
-    facts = {key: changed.get(key, fact) for key, fact in base.items()}
-    return Entry(
-        "Atlas 10K with a media rate of 50 MB/s, as Hong et al. 2006 use it",
-        """
-The paper takes the Quantum Atlas 10K and changes its maximal throughput to 50 MB/s, without saying how. Here its tracks hold
-more sectors and its zones have fewer cylinders, in the same proportion, so that capacity, rotation, seek times and the
-share of the stroke that each zone has stay as they were. The 50 MB/s are those of the outermost track under the head.
+DRIVES = {
+    "atlas10k": Drive(
+        "Quantum Atlas 10K (TM09100W)",
+        f"""
+A drive of 1999: 9.18 GB, 10,025 rpm, 6 surfaces, 24 zones, a buffer of 10 segments with zero-latency access.
+{EXTRACTED}
+{SHIPPED}. The bus is that of the set-up where it was measured, 5.2 MB/s.
 """,
-        facts,
-    )
-
-
-def superdisk() -> Entry:
-    """Return the SuperDisk of Schlosser et al. 2000."""
-    base = catalogued("atlas10k")
-    profile, rpm, average_ms, full_ms, settle_ms = bands(base), 20_000.0, 3.12, 8.50, 0.46
-    density = sectors_at(125, rpm) / profile[0].sectors
-    # The mean of a straight line over all pairs of cylinders is its value at a third of the stroke.
-    single_ms = round((3 * average_ms - full_ms) / 2, 3)
-    revolution_ms = 60_000 / rpm
-    head_switch_ms = base["head_switch_ms"].value
-    skews = (head_switch_ms + settle_ms) / revolution_ms, (single_ms + settle_ms) / revolution_ms
-    table, text = "Table 3", "Section 3.1"
-    own = {
-        "surfaces": fact(12, "schlosser2000", table, "published"),
-        "zones": fact(
-            stretched(profile, base["cylinders"].value, density, skews), "schlosser2000", table, "derived",
-            f"the zones of the Atlas 10K with {density:.4f} times the sectors on each track: 125 MB/s under the head on the "
-            "outermost; skews just cover a head switch or a seek of one cylinder, and the settling of a write",
-        ),
-        "rotation_rpm": fact(
-            rpm, "schlosser2000", table, "published",
-            "half a revolution is 1.5 ms; the 1.36 ms that the table gives as average rotational latency must come from a "
-            "run, as the 2.21 ms of the Atlas 10K, whose half revolution is 2.99 ms",
-        ),
-        "seek": fact(
-            {"curve": "linear", "single_ms": single_ms, "full_ms": full_ms}, "schlosser2000", table, "derived",
-            "the straight line through the average of 3.12 ms and the full stroke of 8.50 ms for reads; a curve that bends "
-            "as those of drives do cannot have both",
-        ),
-        "write_settle_ms": fact(
-            settle_ms, "schlosser2000", table, "derived", "3.58 ms less 3.12 ms, and 8.96 ms less 8.50 ms"
-        ),
-        "bus_ms_per_block": fact(
-            0.0032, "schlosser2000", text, "assumed", "160 MB/s: a bus that a streaming bandwidth of 125 MB/s fits through"
-        ),
-        "sparing": fact("none", "schlosser2000", table, "assumed", "the paper names no spares"),
-    }  # fmt: skip
-    note = "as the Atlas 10K, from which the paper extrapolates; it prints no figure"
-    rest = borrowed(base, note, but={*own, "capacity_blocks", "rotation_error_percent"})
-    return Entry(
-        "SuperDisk: a disk of the year 2005 as projected in 2000",
-        """
-A disk that Schlosser et al. 2000 extrapolate from the trends of their day, to set against MEMS storage: 20,000 revolutions per
-minute, 12 surfaces, 125 MB/s, seeks of 3.12 ms on average. What the paper does not print is that of the Atlas 10K, the number
-of cylinders among it; capacity 40 GB.
+    ),
+    "cheetah4LP": Drive(
+        "Seagate Cheetah 4LP (ST34501)",
+        f"""
+A drive of 1996: 4.55 GB, 10,033 rpm, 8 surfaces, 7 zones, a buffer of 3 segments.
+{EXTRACTED}
+{SHIPPED}. The bus is that of the set-up where it was measured, 4.8 MB/s.
 """,
-        {key: own[key] if key in own else rest[key] for key in [*base, *own] if key in own or key in rest},
-    )
+    ),
+    "cheetah9LP": Drive(
+        "Seagate Cheetah 9LP (ST39102LW)",
+        f"""
+A drive of 1998: 9.11 GB, 10,045 rpm, 12 surfaces, 11 zones, a buffer of 3 segments.
+{EXTRACTED}
+{SHIPPED}. The bus is that of the set-up where it was measured, 4.9 MB/s.
+""",
+    ),
+    "barracuda": Drive(
+        "Seagate Barracuda 4LP (ST32171W)",
+        f"""
+A drive of 1996: 2.10 GB, 7,200 rpm, 5 surfaces, 11 zones, a buffer of 3 segments.
+{EXTRACTED}
+{SHIPPED}. The bus is that of the set-up where it was measured, 3.8 MB/s.
+""",
+    ),
+    "hp_c2247a": Drive(
+        "HP C2247A",
+        f"""
+A drive of 1992: 1.05 GB, 5,400 rpm, 13 surfaces, 8 zones, a buffer of 2 segments; reads hold the bus.
+{BY_HAND}
+{SHIPPED}. The bus is that of the set-up where it was measured, 3.0 MB/s for reads and 2.7 MB/s for writes.
+""",
+    ),
+    "st41601n": Drive(
+        "Seagate Elite ST41601N",
+        f"""
+A drive of 1991: 1.37 GB, 5,397 rpm, 17 surfaces, 14 zones, a buffer of one segment.
+{BY_HAND}
+{SHIPPED}. The bus is that of the set-up where it was measured, 5.4 MB/s. Lin et al. 2002 replay its validation trace.
+""",
+    ),
+}
 
 
-def uberdisk() -> Entry:
-    """Return the Überdisk of Schlosser and Ganger 2004."""
-    profile = bands(catalogued("atlas10k"))
-    rpm, cylinders, surfaces, single_ms, full_ms, head_switch_ms = 55_000.0, 39_511, 2, 0.1, 2.0, 0.01
-    capacity = round(41.6e9 / SECTOR_BYTES)
-    revolution_ms = 60_000 / rpm
-    skews = head_switch_ms / revolution_ms, single_ms / revolution_ms
-    profile = [Band(band.cylinders, band.sectors, *skews) for band in profile]
-    # The line of the long seeks leaves the square root of the short ones without a step and without a kink.
-    border = round(cylinders * 383 / 1962)
-    slope = (full_ms - single_ms) / (cylinders - 1 + border - 2 * math.sqrt(border))
-    root = 2 * slope * math.sqrt(border)
-    seek = {
-        "curve": "hpl",
-        "short_below": float(border),
-        "short_constant_ms": round(single_ms - root, 9),
-        "short_sqrt_ms": round(root, 9),
-        "long_constant_ms": round(single_ms - root + slope * border, 9),
-        "long_linear_ms": round(slope, 12),
-    }
-    table = "Table 2"
+def drive(folder: Path, name: str) -> Entry:
+    """Return a drive from its parameter files."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / f"{name}.toml"
+        command = ["sledsim", "import", "disksim", str(folder / name / f"{name}.parv"), "--out", str(path)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        values = tomllib.loads(path.read_text(encoding="utf-8"))["values"]
     facts = {
-        "block_bytes": fact(SECTOR_BYTES, "schlosser2004", "Section 3", "published"),
-        "capacity_blocks": fact(capacity, "schlosser2004", table, "derived", "41.6 GB"),
-        "surfaces": fact(surfaces, "schlosser2004", table, "published"),
-        "cylinders": fact(cylinders, "schlosser2004", table, "published"),
-        "zones": fact(
-            holding(profile, cylinders, surfaces, capacity), "schlosser2004", f"{table} and Section 5.2", "derived",
-            "the zones of the Atlas 10K over the cylinders of the table, with just the sectors that its capacity needs; skews "
-            "just cover a head switch or a seek of one cylinder. The paper extrapolates linear densities and prints none",
-        ),
-        "mapping": fact("cylinder", "schlosser2004", "Section 3.1", "published"),
-        "rotation_rpm": fact(rpm, "schlosser2004", table, "published"),
-        "seek": fact(
-            seek, "schlosser2004", f"{table} and Section 5.2", "derived",
-            "the formula of Ruemmler and Wilkes 1994 that the paper names, through 0.1 ms and 2.0 ms, without step or kink; "
-            "the border between its parts lies at the same share of the stroke as on the HP 97560 there, 383 of 1962",
-        ),
-        "head_switch_ms": fact(head_switch_ms, "schlosser2004", table, "published"),
-        "write_settle_ms": fact(0.0, "schlosser2004", table, "assumed", "the table names none"),
-        "bus_ms_per_block": fact(
-            0.00512, "schlosser2004", table, "derived",
-            "100 MB/s: at 55,000 rpm 41.6 GB on 79,022 tracks pass at 482 MB/s, so that what limits streaming is the bus",
-        ),
-        "buffer_caching": fact(False, "schlosser2004", "Section 5.2", "published"),
-        "buffer_segments": fact(1, "schlosser2004", "Section 5.2", "assumed", "one will do for one request at a time"),
-        "segment_blocks": fact(
-            8192, "schlosser2004", "Section 5.2", "assumed",
-            "4 MB, several tracks, so that the medium never has to wait for long for the bus in a large request",
-        ),
-    }  # fmt: skip
-    return Entry(
-        "Überdisk: a disk as fast as a MEMS device",
-        """
-The disk that Schlosser and Ganger 2004 imagine so as to tell what is peculiar to MEMS storage from what is merely fast. Its
-table says neither how seeks and zones go between their ends nor where the 100 MB/s come from; the notes say what was taken.
-Nothing is fitted to the mean access time: random reads of 4 KB in the first 3.46 GB take the 0.88 ms of the paper all the
-same. With `capacity_blocks = 6750000` the disk offers those first 3.46 GB alone.
-""",
-        facts,
-    )
+        key: Fact(tidy(value["value"]), "disksim4", value["where"], value["kind"], value.get("note", ""))
+        for key, value in values.items()
+    }
+    return Entry(DRIVES[name].title, DRIVES[name].description, facts)
 
 
-def cheetah73() -> Entry:
-    """Return the Cheetah 73."""
-    base = catalogued("cheetah9LP")
-    cylinders, surfaces, average_ms, manual = 14_100, 24, 5.85, "Section 4, drive characteristics"
-    points, measured = base["seek"].value["points"], base["cylinders"].value
-    scale = average_ms / mean_seek_ms(points, measured)
-    unchecked = "as quoted for the drive; not checked against the manual"
-    stretch = "the measured curve of the Cheetah 9LP"
-    seek = {"curve": "table", "points": [
-        [round(distance * (cylinders - 1) / (measured - 1), 1), round(ms * scale, 4)] for distance, ms in points if distance > 1
-    ]}  # fmt: skip
-    seek["points"] = [[1.0, round(points[0][1] * scale, 4)], *seek["points"]]
-    own = {
-        "block_bytes": fact(SECTOR_BYTES, "seagate2001", manual, "assumed", unchecked),
-        "capacity_blocks": fact(
-            BLOCKS_73_GB, "seagate2001", manual, "assumed", "73.4 GB; the blocks that drives of this size of the maker offer"
-        ),
-        "surfaces": fact(surfaces, "seagate2001", manual, "assumed", unchecked),
-        "cylinders": fact(cylinders, "seagate2001", manual, "assumed", unchecked),
-        "zones": fact(
-            holding(bands(base), cylinders, surfaces, BLOCKS_73_GB), "disksim4", base["zones"].where, "derived",
-            "the zones of the Cheetah 9LP, the same maker's drive of two years before, over the cylinders of this one, with "
-            "just the sectors that its capacity needs; skews are the same angles",
-        ),
-        "sparing": fact("none", "seagate2001", manual, "assumed", "the capacity counts no spares"),
-        "rotation_rpm": fact(10_000.0, "seagate2001", manual, "assumed", unchecked),
-        "seek": fact(
-            seek, "disksim4", base["seek"].where, "derived",
-            f"{stretch}, over the stroke of this drive and {scale:.4f} times as long, for an average of 5.85 ms (reads), "
-            f"{unchecked}",
-        ),
-        "write_settle_ms": fact(
-            0.5, "seagate2001", manual, "assumed", f"the average of writes, 6.35 ms, less that of reads; {unchecked}"
-        ),
-        "bus_ms_per_block": fact(0.0032, "seagate2001", "Title", "derived", "Ultra160 SCSI: 160 MB/s"),
-        "buffer_segments": fact(16, "seagate2001", manual, "assumed", "of the 4 MB of its buffer"),
-        "segment_blocks": fact(512, "seagate2001", manual, "assumed", f"a sixteenth of 4 MB; {unchecked}"),
-        "read_ahead_most_blocks": fact(512, "seagate2001", manual, "assumed", "as much as a segment holds"),
-    }  # fmt: skip
-    note = "as the Cheetah 9LP, the same maker's drive of two years before"
-    rest = borrowed(base, note, but={*own, "rotation_error_percent"})
-    return Entry(
-        "Seagate Cheetah 73 (ST173404)",
-        """
-The drive of the disk array in Schlosser and Ganger 2004: 73.4 GB, 10,000 rpm, 12 discs. No parameters of it were ever
-extracted: what its manual says is joined to the measured profile of the Cheetah 9LP of the same maker. The manual's text was
-not at hand when this entry was made; figures quoted from it are marked as assumed until someone checks them.
-""",
-        {key: own[key] if key in own else rest[key] for key in [*base, *own] if key in own or key in rest},
-    )
+def tidy(value: Any) -> Any:
+    """Return a value with its tables as they are read best: without what is empty, the kind of a curve first."""
+    if isinstance(value, list):
+        return [tidy(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {key: each for key, each in value.items() if each != []}
+    order = ["curve", "first_cylinder", "last_cylinder", "sectors_per_track"]
+    keys = [key for key in order if key in kept] + [key for key in kept if key not in order]
+    return {key: tidy(kept[key]) for key in keys}
+
+
+def write(makers: dict[str, Callable[[], Entry]], *, check: bool) -> int:
+    """Write files of the catalogue, or say which are out of date; return the exit status."""
+    units = {key: str(node.get("x-unit", "")) for key, node in disk_keys().items()}
+    stale = []
+    for name, make in makers.items():
+        path = DEVICES / f"{name}.toml"
+        text = make().text(units)
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(path.name)
+        if not check:
+            path.write_text(text, encoding="utf-8")
+    for name in stale:
+        print(f"{name} {'is out of date' if check else 'written'}")
+    return 1 if check and stale else 0
+
+
+def main() -> int:
+    """Write or check the files."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, help="where the parameter files of the drives are")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a file is out of date")
+    options = parser.parse_args()
+    return write({name: functools.partial(drive, options.folder, name) for name in DRIVES}, check=options.check)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
