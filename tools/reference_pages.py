@@ -223,12 +223,17 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(
-            shown(item) if isinstance(item, str) else f"{key} {shown(item)}" for key, item in value.items()
-        )
+        return ", ".join(_named(key, item) for key, item in value.items())
     if isinstance(value, list):
         return f"{len(value)} entries"
     return str(value).removesuffix(".0")
+
+
+def _named(key: str, value: object) -> str:
+    """Return a value within a table."""
+    if isinstance(value, list):
+        return f"{len(value)} {key}"
+    return value if isinstance(value, str) else f"{key} {shown(value)}"
 
 
 def values_table(entry: Node) -> str:

@@ -126,8 +126,9 @@ class DiskDevice(Model):
     head_switch_ms
         Time to change to another head of the same cylinder (ms; at least 0, at most 1,000).
     write_settle_ms
-        Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs
-        (ms; at least 0, at most 1,000; default 0.0).
+        Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs.
+        Negative where the other times are those of reads that settle more than writes do (ms; at least -1,000, at
+        most 1,000; default 0.0).
     actuators
         Independent arms over the same platters, evenly spaced around them; an access takes the one that is there
         first (at least 1, at most 2; default 1).
