@@ -35,6 +35,9 @@ RANDOM_REQUESTS = 100_000_000 if os.environ.get("BENCH_FULL") == "1" else 10_000
 LOOPS = 200
 # Many times the pending requests, so that filling the queue does not count.
 DISPATCHES = {1_000: 2_000_000, 10_000: 1_000_000}
+DISK_DISPATCHES = {1_000: 500_000, 10_000: 300_000}
+# Memory must not grow from the one to the other.
+FEW_DISK_REQUESTS, MANY_DISK_REQUESTS = 1_000_000, 20_000_000
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 
 
@@ -86,11 +89,36 @@ def looped_scenario() -> dict[str, Any]:
     return {"workload": workload, "system": {"device": "g2", "scheduler": "fcfs"}}
 
 
+def disk_scenario(requests: int, *, buffer: bool) -> dict[str, Any]:
+    """Describe random 8 KB reads and writes, FCFS, open at 100 a second, on a disk with its buffer or without."""
+    off = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
+    arrival = {"kind": "poisson", "rate_per_s": 100.0}
+    size = {"kind": "fixed", "value": 8192}
+    return {
+        "workload": {"kind": "synthetic", "arrival": arrival, "size_bytes": size, "read_fraction": 0.67},
+        "system": {"device": {"name": "atlas10k"} | ({} if buffer else off), "scheduler": "fcfs"},
+        "run": {"requests": requests},
+    }
+
+
+def disk_pending_scenario(pending: int) -> dict[str, Any]:
+    """Describe random 8 KB reads and writes on a disk, SPTF, with so many of them pending at all times."""
+    scenario = disk_scenario(DISK_DISPATCHES[pending], buffer=True)
+    scenario["workload"]["arrival"] = {"kind": "closed", "outstanding": pending}
+    scenario["system"]["scheduler"] = "sptf"
+    return scenario
+
+
 SCENARIOS: dict[str, Callable[[], dict[str, Any]]] = {
     "random": random_scenario,
     "looped": looped_scenario,
     "sptf_1000": lambda: pending_scenario(1_000),
     "sptf_10000": lambda: pending_scenario(10_000),
+    "disk": lambda: disk_scenario(MANY_DISK_REQUESTS, buffer=False),
+    "disk_few": lambda: disk_scenario(FEW_DISK_REQUESTS, buffer=False),
+    "disk_buffer": lambda: disk_scenario(MANY_DISK_REQUESTS, buffer=True),
+    "disk_sptf_1000": lambda: disk_pending_scenario(1_000),
+    "disk_sptf_10000": lambda: disk_pending_scenario(10_000),
 }
 
 
@@ -162,14 +190,23 @@ def rows(results: dict[str, list[dict[str, float]]]) -> list[Row]:
         values = [result[key] for result in results.get(name, [])]
         return statistics.median(values) if values else float("nan")
 
-    pending_ratio = median("sptf_1000", "per_s") / median("sptf_10000", "per_s")
+    def pending_ratio(name: str) -> float:
+        return median(f"{name}_1000", "per_s") / median(f"{name}_10000", "per_s")
+
+    disk_growth_mb = median("disk", "peak_mb") - median("disk_few", "peak_mb")
+    disk = f"8 KB, FCFS on atlas10k, no buffer, {MANY_DISK_REQUESTS / 1e6:g} million"
     million = f"{RANDOM_REQUESTS / 1e6:g} million"
     return [
         Row(f"random 4 KB, FCFS on g2, open at 500/s, {million}", median("random", "per_s"), "requests/s", 5e6, True),
         Row("the same: peak memory of the process", median("random", "peak_mb"), "MB", 100, False),
         Row(f"hplajw on g2, {LOOPS} times, trace read included", median("looped", "per_s"), "requests/s", 3e6, True),
         Row("SPTF with 1,000 pending", median("sptf_1000", "per_s"), "dispatches/s", 5e5, True),
-        Row("SPTF with 10,000 pending: cost over that with 1,000", pending_ratio, "times", 4, False),
+        Row("SPTF with 10,000 pending: cost over that with 1,000", pending_ratio("sptf"), "times", 4, False),
+        Row(disk, median("disk", "per_s"), "requests/s", 3e6, True),
+        Row("the same: peak memory over that of 1 million", disk_growth_mb, "MB", 2, False),
+        Row("the same with the buffer", median("disk_buffer", "per_s"), "requests/s", 1e6, True),
+        Row("SPTF on atlas10k with 1,000 pending", median("disk_sptf_1000", "per_s"), "dispatches/s", 1e5, True),
+        Row("the same with 10,000 pending: cost over that", pending_ratio("disk_sptf"), "times", 4, False),
         Row("import sledsim", median("import", "seconds"), "s", 0.3, False),
         Row("import sledsim, every public name used", median("import", "used_seconds"), "s", 0.3, False),
         Row("sledsim --help", median("help", "seconds"), "s", 0.4, False),

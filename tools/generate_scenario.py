@@ -33,8 +33,17 @@ from sledsim._model import Model
 '''
 
 # Definitions that get a module of their own, with what they are made of; everything else goes with the scenario itself.
-MODULES = {"distribution": "Distribution", "workload": "WorkloadSpec", "system": "SystemSpec"}
+# After a colon stands the tag of one variant.
+MODULES = {
+    "distribution": "Distribution",
+    "workload": "WorkloadSpec",
+    "disk": "DeviceSpec:disk",
+    "system": "SystemSpec",
+}
 ROOT = "scenario"
+
+# Names that Python's own types have too.
+RENAMED = {"Mapping": "LbnMapping"}
 
 PLAIN_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "Any"}
 
@@ -57,10 +66,19 @@ class Generator:
         # What is being written, and may meet itself.
         self.open: set[str] = set()
         for module, definition in MODULES.items():
-            self.reference(definition)
+            name, _, tag = definition.partition(":")
+            if tag:
+                self.union([self.variant(name, tag)], pascal(name))
+            else:
+                self.reference(name)
             self.settle(module)
         self.write_class("ScenarioModel", schema)
         self.settle(ROOT)
+
+    def variant(self, name: str, tag: str) -> Schema:
+        """Return the variant of a definition that has a tag."""
+        variants = self.definitions[name]["oneOf"]
+        return next(each for each in variants if tag in tags_of(each))
 
     def settle(self, module: str) -> None:
         """Put what has no place yet into a module."""
@@ -110,7 +128,10 @@ class Generator:
         if kind == "array":
             if "prefixItems" in schema:
                 return f"tuple[{', '.join(self.type_of(item, hint) for item in schema['prefixItems'])}]"
-            return f"list[{self.type_of(schema.get('items', True), hint + 'Item')}]"
+            item = self.type_of(schema.get("items", True), hint + "Item")
+            if schema.get("minItems") == 2 == schema.get("maxItems"):
+                return f"tuple[{item}, {item}]"
+            return f"list[{item}]"
         if kind == "object":
             if "properties" in schema:
                 return self.write_class(hint, schema)
@@ -139,8 +160,7 @@ class Generator:
         """Return the annotation of one of several; tagged objects are named after their tag."""
         texts = []
         for number, variant in enumerate(variants, start=1):
-            constants = [key["const"] for key in variant.get("properties", {}).values() if "const" in key]
-            tag = constants[0] if constants else ""
+            tag = next(iter(tags_of(variant)), "")
             texts.append(self.type_of(variant, pascal(tag) + hint if tag else f"{hint}{number}"))
         return join(texts)
 
@@ -161,6 +181,11 @@ class Generator:
         self.blocks[name] = f"\nclass {name}(Model):\n{doc}\n\n" + "".join(lines)
         self.open.remove(name)
         return name
+
+
+def tags_of(variant: Schema) -> list[str]:
+    """List the constants of an object, of which the first tells it from others of its union."""
+    return [key["const"] for key in variant.get("properties", {}).values() if "const" in key]
 
 
 def literal(value: Any) -> str:
@@ -186,7 +211,8 @@ def join(texts: Iterable[str]) -> str:
 def pascal(name: str) -> str:
     """Write a name as those of classes are: ``on-off`` becomes ``OnOff``, ``ArrivalSpec`` becomes ``Arrival``."""
     words = re.split(r"[^A-Za-z0-9]+", name.removesuffix("Spec"))
-    return "".join(word[:1].upper() + word[1:] for word in words)
+    joined = "".join(word[:1].upper() + word[1:] for word in words)
+    return RENAMED.get(joined, joined)
 
 
 def field_line(attribute: str, key: str, text: str, required: bool) -> str:

@@ -18,19 +18,25 @@ if TYPE_CHECKING:
     from sledsim._core import RunError, ScenarioError, SledsimError, TraceError, __version__
     from sledsim._run import run
     from sledsim.comparison import Comparison, compare
-    from sledsim.registry import Device, DeviceEntry, device, devices, schedulers
+    from sledsim.mechanisms import Device, DiskDrive, MemsStorage, SimpleDevice
+    from sledsim.registry import DeviceEntry, device, devices, schedulers
     from sledsim.result import Result
     from sledsim.scenario import Scenario
     from sledsim.trace import Trace, open_trace
+    from sledsim.validation import DriveValidation, validate_drive
 
 __all__ = [
     "Comparison",
     "Device",
     "DeviceEntry",
+    "DiskDrive",
+    "DriveValidation",
+    "MemsStorage",
     "Result",
     "RunError",
     "Scenario",
     "ScenarioError",
+    "SimpleDevice",
     "SledsimError",
     "Trace",
     "TraceError",
@@ -41,17 +47,22 @@ __all__ = [
     "open_trace",
     "run",
     "schedulers",
+    "validate_drive",
 ]
 
 # Where each public name lives (PEP 562).
 _HOMES = {
     "Comparison": "sledsim.comparison",
-    "Device": "sledsim.registry",
+    "Device": "sledsim.mechanisms",
     "DeviceEntry": "sledsim.registry",
+    "DiskDrive": "sledsim.mechanisms",
+    "DriveValidation": "sledsim.validation",
+    "MemsStorage": "sledsim.mechanisms",
     "Result": "sledsim.result",
     "RunError": "sledsim._core",
     "Scenario": "sledsim.scenario",
     "ScenarioError": "sledsim._core",
+    "SimpleDevice": "sledsim.mechanisms",
     "SledsimError": "sledsim._core",
     "Trace": "sledsim.trace",
     "TraceError": "sledsim._core",
@@ -62,6 +73,7 @@ _HOMES = {
     "open_trace": "sledsim.trace",
     "run": "sledsim._run",
     "schedulers": "sledsim.registry",
+    "validate_drive": "sledsim.validation",
 }
 
 

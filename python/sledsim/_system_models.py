@@ -6,6 +6,7 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 
 from typing import Literal
 
+from sledsim._disk_models import DiskDevice
 from sledsim._model import Model
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "Scheduler",
     "SdfScheduler",
     "SeekModel",
+    "SimplediskConstantDevice",
+    "SimplediskLinearDevice",
     "SledLayout",
     "SptfScheduler",
     "SstfLbnScheduler",
@@ -156,8 +159,55 @@ class MemsDevice(Model):
     stripe_blocks: int | None = None
 
 
+class SimplediskConstantDevice(Model):
+    """A device whose every request takes the same time.
+
+    Attributes
+    ----------
+    name
+        Catalogue entry, or path of a device file, that the values not given here come from.
+    block_bytes
+        Size of a logical block (B; at least 1, at most 1,048,576; default 512).
+    capacity_blocks
+        Blocks the device offers (at least 1, at most 1e+15).
+    access_ms
+        Time of every request (ms; at least 0, at most 1,000,000).
+    """
+
+    mechanism: Literal["simpledisk-constant"] = "simpledisk-constant"
+    name: str
+    block_bytes: int | str | None = None
+    capacity_blocks: int | None = None
+    access_ms: float | str | None = None
+
+
+class SimplediskLinearDevice(Model):
+    """A device whose time is linear in the LBN distance between requests.
+
+    Attributes
+    ----------
+    name
+        Catalogue entry, or path of a device file, that the values not given here come from.
+    block_bytes
+        Size of a logical block (B; at least 1, at most 1,048,576; default 512).
+    capacity_blocks
+        Blocks the device offers (at least 2, at most 1e+15).
+    nearest_ms
+        Time of a request next to the previous one (ms; at least 0, at most 1,000,000).
+    farthest_ms
+        Time of a request at the other end of the device (ms; at least 0, at most 1,000,000).
+    """
+
+    mechanism: Literal["simpledisk-linear"] = "simpledisk-linear"
+    name: str
+    block_bytes: int | str | None = None
+    capacity_blocks: int | None = None
+    nearest_ms: float | str | None = None
+    farthest_ms: float | str | None = None
+
+
 # A device.
-Device = MemsDevice | str
+Device = MemsDevice | DiskDevice | SimplediskConstantDevice | SimplediskLinearDevice | str
 
 
 class FcfsScheduler(Model):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sledsim.registry import Device
+    from sledsim.mechanisms import MemsStorage
 
 __all__ = ["curve_table", "seek_curve", "seek_surface", "surface_table"]
 
@@ -19,8 +19,8 @@ __all__ = ["curve_table", "seek_curve", "seek_surface", "surface_table"]
 STARTS = 41
 
 
-def seek_curve(device: "Device", points: int) -> "dict[str, NDArray[np.generic]]":
-    """Return seek times against distance; see :meth:`sledsim.Device.seek_curve`.
+def seek_curve(device: "MemsStorage", points: int) -> "dict[str, NDArray[np.generic]]":
+    """Return seek times against distance; see :meth:`sledsim.MemsStorage.seek_curve`.
 
     Along X the sled moves from rest to rest and settles. Along Y it leaves at access speed, upward or downward,
     and arrives at access speed in whichever direction is sooner.
@@ -53,8 +53,8 @@ def seek_curve(device: "Device", points: int) -> "dict[str, NDArray[np.generic]]
     return {name: np.concatenate(parts) for name, parts in columns.items()}
 
 
-def seek_surface(device: "Device", points: int) -> "dict[str, NDArray[np.generic]]":
-    """Return seek times from rest at the centre; see :meth:`sledsim.Device.seek_surface`."""
+def seek_surface(device: "MemsStorage", points: int) -> "dict[str, NDArray[np.generic]]":
+    """Return seek times from rest at the centre; see :meth:`sledsim.MemsStorage.seek_surface`."""
     half_x, half_y = device.parameters["x_range_um"] / 2, device.parameters["y_range_um"] / 2
     x, y = np.linspace(-half_x, half_x, points), np.linspace(-half_y, half_y, points)
     along_x = device.seek_x_ms(0.0, x)
@@ -74,7 +74,7 @@ def seek_surface(device: "Device", points: int) -> "dict[str, NDArray[np.generic
 TABLE_LINES = 11
 
 
-def curve_table(device: "Device", columns: "Mapping[str, NDArray[np.generic]]") -> Table:
+def curve_table(device: "MemsStorage", columns: "Mapping[str, NDArray[np.generic]]") -> Table:
     """Return a seek curve as a table.
 
     Parameters
@@ -82,7 +82,7 @@ def curve_table(device: "Device", columns: "Mapping[str, NDArray[np.generic]]") 
     device
         The device.
     columns
-        As :meth:`sledsim.Device.seek_curve` gives them.
+        As :meth:`sledsim.MemsStorage.seek_curve` gives them.
     """
     rows = []
     along = {axis: _where(columns, columns["axis"] == axis) for axis in ("X", "Y")}
@@ -95,7 +95,7 @@ def curve_table(device: "Device", columns: "Mapping[str, NDArray[np.generic]]") 
     return Table(headers, rows, title=_title(device, "X with settling; Y at access speed at both ends"))
 
 
-def surface_table(device: "Device", columns: "Mapping[str, NDArray[np.generic]]") -> Table:
+def surface_table(device: "MemsStorage", columns: "Mapping[str, NDArray[np.generic]]") -> Table:
     """Return a seek surface as a table: X across, Y down.
 
     Parameters
@@ -103,7 +103,7 @@ def surface_table(device: "Device", columns: "Mapping[str, NDArray[np.generic]]"
     device
         The device.
     columns
-        As :meth:`sledsim.Device.seek_surface` gives them.
+        As :meth:`sledsim.MemsStorage.seek_surface` gives them.
     """
     x, y = np.unique(columns["x_um"]), np.unique(columns["y_um"])
     times = columns["seek_ms"].reshape(len(y), len(x))
@@ -118,5 +118,5 @@ def _where(columns: "Mapping[str, NDArray[np.generic]]", rows: Any) -> "dict[str
     return {name: column[rows] for name, column in columns.items()}
 
 
-def _title(device: "Device", what: str) -> str:
+def _title(device: "MemsStorage", what: str) -> str:
     return f"Seek times of {device.name}, {device.parameters['seek_model']} model: {what}"

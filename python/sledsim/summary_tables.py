@@ -5,6 +5,7 @@ from typing import Any
 
 from sledsim._core import SledsimError
 from sledsim.naming import did_you_mean
+from sledsim.phases import PHASES, phases_of, states_of
 from sledsim.tables import Table, number
 
 __all__ = ["metric_rows", "require_metric", "summary_tables"]
@@ -18,30 +19,6 @@ TIME_COLUMNS = (
     ("p99", "p99_ms"),
     ("p99.9", "p99_9_ms"),
     ("max", "max_ms"),
-)
-
-# Indented phases are parts of the one above.
-PHASES = (
-    ("overhead", "overhead"),
-    ("start-up", "startup"),
-    ("seek", "seek"),
-    ("  along X", "seek_x"),
-    ("    settling", "settle"),
-    ("  along Y", "seek_y"),
-    ("    turnarounds", "seek_turnaround"),
-    ("turnarounds between rows", "turnaround"),
-    ("servo", "servo"),
-    ("transfer", "transfer"),
-    ("bus", "bus"),
-)
-
-STATES = (
-    ("start-up", "startup"),
-    ("inactive", "inactive"),
-    ("seek", "seek"),
-    ("servo", "servo"),
-    ("data", "data"),
-    ("idle", "idle"),
 )
 
 ENDS = {
@@ -64,6 +41,7 @@ METRICS = (
     ("wait, mean (ms)", "wait.mean_ms"),
     ("service, mean (ms)", "service.mean_ms"),
     ("seek, mean (ms)", "seek.mean_ms"),
+    ("rotation, mean (ms)", "rotation.mean_ms"),
     ("throughput (requests/s)", "throughput.requests_per_s"),
     ("bandwidth (MB/s)", "bandwidth.mb_per_s"),
     ("utilisation", "utilisation.fraction"),
@@ -75,13 +53,19 @@ METRICS = (
 )
 
 
+PHASE_KEYS = frozenset(part.key for part in PHASES)
+
+
 def summary_tables(summary: Mapping[str, Any]) -> list[Table]:
-    """Lay out a summary as tables: times, phases, load, energy."""
-    return [_times(summary), _phases(summary), _load(summary), _energy(summary)]
+    """Lay out a summary as tables: times, phases, load, and states with their energy."""
+    return [_times(summary), _phases(summary), _load(summary), _states(summary)]
 
 
 def metric_rows(summary: Mapping[str, Any]) -> list[tuple[str, str, float | None]]:
-    """List what is worth comparing between runs: label with unit, path in the summary, value."""
+    """List what is worth comparing between runs: label with unit, path in the summary, value.
+
+    A phase that never occurred is not worth comparing: it has no value.
+    """
     return [(label, path, _lookup(summary, path)) for label, path in METRICS]
 
 
@@ -104,6 +88,8 @@ def _lookup(summary: Mapping[str, Any], path: str) -> float | None:
         if value is None:
             return None
         value = value[key]
+    if path.partition(".")[0] in PHASE_KEYS and not value:
+        return None
     return value if isinstance(value, int | float) else None
 
 
@@ -141,9 +127,10 @@ def _time_row(label: str, stats: Mapping[str, Any]) -> list[str]:
 
 def _phases(summary: Mapping[str, Any]) -> Table:
     rows = []
-    for label, key in PHASES:
-        phase = summary[key]
-        rows.append([label, *(number(phase.get(column)) for column in ("mean_ms", "std_ms", "max_ms"))])
+    for part in phases_of(summary):
+        phase = summary[part.key]
+        figures = (number(phase.get(column)) for column in ("mean_ms", "std_ms", "max_ms"))
+        rows.append(["  " * part.depth + part.label, *figures])
     return Table(["phase (ms per request)", "mean", "std dev", "max"], rows)
 
 
@@ -176,18 +163,26 @@ def _percent(fraction: float | None) -> str:
     return "–" if fraction is None else number(100 * fraction)
 
 
-def _energy(summary: Mapping[str, Any]) -> Table:
+def _states(summary: Mapping[str, Any]) -> Table:
     energy, time = summary["energy"], summary["state_time"]
-    total_j, total_s = energy["total_j"], sum(time.values())
+    total_s = sum(time.values())
+    if energy is None:
+        # The powers of the device are not known.
+        rows = [
+            [part.label, number(time[f"{part.key}_s"]), _share(time[f"{part.key}_s"], total_s)]
+            for part in states_of(summary)
+        ]
+        return Table(["state", "time (s)", "%"], [*rows, ["total", number(total_s), ""]])
+    total_j = energy["total_j"]
     rows = [
         [
-            label,
-            number(time[f"{key}_s"]),
-            _share(time[f"{key}_s"], total_s),
-            number(energy[f"{key}_j"]),
-            _share(energy[f"{key}_j"], total_j),
+            part.label,
+            number(time[f"{part.key}_s"]),
+            _share(time[f"{part.key}_s"], total_s),
+            number(energy[f"{part.key}_j"]),
+            _share(energy[f"{part.key}_j"], total_j),
         ]
-        for label, key in STATES
+        for part in states_of(summary)
     ]
     rows.append(["total", number(total_s), "", number(total_j), ""])
     rows.append(["  per request (mJ)", "", "", number(energy["per_request_mj"]), ""])

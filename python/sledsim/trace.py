@@ -99,7 +99,8 @@ class Trace:
         Yields
         ------
         dict
-            NumPy columns ``time_ns`` (from the first record), ``device``, ``offset_bytes``, ``bytes``, ``read``.
+            NumPy columns ``time_ns`` (from the first record), ``device``, ``offset_bytes``, ``bytes``, ``read``; in
+            DiskSim's validation format also ``service_ns``, ``gap_ns`` and ``outcome``, as measured.
         """
         reader = self._reader()
         while True:
@@ -133,9 +134,10 @@ class Trace:
         import duckdb
 
         connection = duckdb.connect()
-        connection.execute(
-            "CREATE TABLE trace (time_ns UBIGINT, device UINTEGER, offset_bytes UBIGINT, bytes UBIGINT, read BOOLEAN)"
-        )
+        columns = "time_ns UBIGINT, device UINTEGER, offset_bytes UBIGINT, bytes UBIGINT, read BOOLEAN"
+        if self.format == "disksim-validate":
+            columns += ", service_ns UBIGINT, gap_ns UBIGINT, outcome VARCHAR"
+        connection.execute(f"CREATE TABLE trace ({columns})")
         for batch in self:
             connection.register("batch", batch)
             connection.execute("INSERT INTO trace BY NAME SELECT * FROM batch")
@@ -271,13 +273,18 @@ def records_table(records: "Mapping[str, NDArray[np.generic]]") -> Table:
     records
         Columns, as :meth:`Trace.head` gives them.
     """
-    names = ("time_ns", "device", "offset_bytes", "bytes", "read")
-    columns = (records[name].tolist() for name in names)
-    rows = [
-        [f"{time_ns / 1e6:,.6f}", str(device), f"{offset:,}", f"{size:,}", "read" if read else "write"]
-        for time_ns, device, offset, size, read in zip(*columns, strict=True)
-    ]
-    return Table(["time (ms)", "device", "offset (B)", "size (B)", "op"], rows, left=frozenset({4}))
+    columns = {
+        "time (ms)": [f"{time_ns / 1e6:,.6f}" for time_ns in records["time_ns"].tolist()],
+        "device": [str(device) for device in records["device"].tolist()],
+        "offset (B)": [f"{offset:,}" for offset in records["offset_bytes"].tolist()],
+        "size (B)": [f"{size:,}" for size in records["bytes"].tolist()],
+        "op": ["read" if read else "write" for read in records["read"].tolist()],
+    }
+    if "service_ns" in records:
+        columns["outcome"] = records["outcome"].tolist()
+        columns["service (ms)"] = [f"{time_ns / 1e6:,.6f}" for time_ns in records["service_ns"].tolist()]
+        columns["gap (ms)"] = [f"{time_ns / 1e6:,.6f}" for time_ns in records["gap_ns"].tolist()]
+    return Table(list(columns), list(zip(*columns.values(), strict=True)), left=frozenset({4, 5}))
 
 
 def require_file(path: Path) -> None:

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 mod device;
+mod disk;
 mod errors;
 mod mems;
 mod run;
@@ -21,6 +22,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", python.get_type::<errors::RunError>())?;
     module.add_class::<run::RunOutput>()?;
     module.add_class::<device::Device>()?;
+    module.add_class::<disk::Disk>()?;
     module.add_class::<mems::Sled>()?;
     module.add_class::<trace::TraceReader>()?;
     module.add_function(wrap_pyfunction!(run::schema, module)?)?;

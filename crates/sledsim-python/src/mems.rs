@@ -66,11 +66,6 @@ impl Sled {
     }
 
     #[getter]
-    fn capacity_bytes(&self) -> u64 {
-        self.figures.capacity_bytes
-    }
-
-    #[getter]
     fn raw_capacity_bytes(&self) -> f64 {
         self.figures.raw_capacity_bytes
     }

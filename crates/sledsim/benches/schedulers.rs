@@ -1,17 +1,23 @@
 //! What a dispatch costs, by policy and queue length: one push and one pop with the queue kept at its length.
 
+#[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../tests/common/scenarios.rs"]
+mod scenarios;
 #[path = "../tests/common/sled.rs"]
 mod sled;
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
+use serde_json::json;
 use sled::{read, Sled};
 use sledsim::devices::Device;
+use sledsim::scenario::{self, SystemSpec};
 use sledsim::schedulers::{build, Scheduler, SchedulerSpec};
 use sledsim::time::Time;
 
 /// A saturated drive: whenever a request is done, the next one arrives.
 struct Saturated {
-    sled: Sled,
+    device: Box<dyn Device>,
+    blocks: u32,
     scheduler: Box<dyn Scheduler>,
     now: Time,
     id: u64,
@@ -19,10 +25,9 @@ struct Saturated {
 }
 
 impl Saturated {
-    fn new(spec: SchedulerSpec, pending: usize) -> Self {
-        let sled = Sled::mems();
-        let scheduler = build(&spec, &sled);
-        let mut saturated = Self { sled, scheduler, now: Time::ZERO, id: 0, random: 0x9E37_79B9_7F4A_7C15 };
+    fn new(device: Box<dyn Device>, blocks: u32, spec: SchedulerSpec, pending: usize) -> Self {
+        let scheduler = build(&spec, device.as_ref());
+        let mut saturated = Self { device, blocks, scheduler, now: Time::ZERO, id: 0, random: 0x9E37_79B9_7F4A_7C15 };
         for _ in 0..pending {
             saturated.push();
         }
@@ -37,14 +42,14 @@ impl Saturated {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        let lbn = self.random % (self.sled.capacity_blocks() - 8);
-        self.scheduler.push(self.now, read(self.id, self.now.ns(), lbn, 8), &self.sled);
+        let lbn = self.random % (self.device.capacity_blocks() - u64::from(self.blocks));
+        self.scheduler.push(self.now, read(self.id, self.now.ns(), lbn, self.blocks), self.device.as_ref());
         self.id += 1;
     }
 
     fn dispatch(&mut self) {
-        if let Some(request) = self.scheduler.pop(self.now, &self.sled) {
-            self.now = self.sled.serve(self.now, &request).free;
+        if let Some(request) = self.scheduler.pop(self.now, self.device.as_ref()) {
+            self.now = self.device.serve(self.now, &request).free;
         }
         self.push();
     }
@@ -70,7 +75,7 @@ fn dispatch(criterion: &mut Criterion) {
         };
         for pending in [10, 100, 1_000, 10_000, 100_000] {
             group.bench_function(BenchmarkId::new(&name, pending), |bencher| {
-                let mut saturated = Saturated::new(spec, pending);
+                let mut saturated = Saturated::new(Box::new(Sled::mems()), 8, spec, pending);
                 bencher.iter(|| saturated.dispatch());
             });
         }
@@ -78,5 +83,39 @@ fn dispatch(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, dispatch);
+/// The same on a disk, where the search knows seeks and the platter; serving the request is a small part of it.
+fn dispatch_on_disk(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("dispatch on atlas10k");
+    group.throughput(Throughput::Elements(1));
+    for spec in [SchedulerSpec::Clook {}, SchedulerSpec::Sptf {}, SchedulerSpec::Asptf { weight: 0.006 }] {
+        for pending in [100, 1_000, 10_000] {
+            group.bench_function(BenchmarkId::new(spec.name(), pending), |bencher| {
+                let disk = scenario::device(&scenarios::device_spec("atlas10k")).expect("a device of the catalogue");
+                let mut saturated = Saturated::new(disk, 16, spec, pending);
+                bencher.iter(|| saturated.dispatch());
+            });
+        }
+    }
+    group.finish();
+}
+
+/// Random requests of 8 KB, one after the other, on a disk without its buffer and with it.
+fn serve_on_disk(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("serve 8 KB on atlas10k");
+    group.throughput(Throughput::Elements(1));
+    for buffer in [false, true] {
+        let off = json!({"name": "atlas10k", "buffer_caching": false, "read_ahead": "none", "fast_write": "none"});
+        let device = if buffer { json!("atlas10k") } else { off };
+        let document = json!({"workload": scenarios::poisson(1.0), "system": {"device": device}});
+        let SystemSpec::Drive(drive) = scenarios::resolved(&document).system;
+        group.bench_function(if buffer { "with buffer" } else { "without buffer" }, |bencher| {
+            let disk = scenario::device(&drive.device).expect("a device of the catalogue");
+            let mut saturated = Saturated::new(disk, 16, SchedulerSpec::Fcfs {}, 1);
+            bencher.iter(|| saturated.dispatch());
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, dispatch, dispatch_on_disk, serve_on_disk);
 criterion_main!(benches);

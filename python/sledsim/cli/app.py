@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sledsim.cli import catalog, runs, traces
+from sledsim.cli import catalog, drives, runs, traces
 from sledsim.cli.output import complain
 
 __all__ = ["app"]
@@ -52,6 +52,7 @@ Examples:
   sledsim run scenario.toml --set run.requests=10000 --json
   sledsim devices g2
   sledsim seek g2 --out seek.png
+  sledsim validate-drive atlas10k measured.trace
 
 The exit status is 2 where something asked for is wrong, 130 after Ctrl-C.""",
 )
@@ -75,5 +76,6 @@ def _sledsim(
 
 
 runs.register(app)
+drives.register(app)
 catalog.register(app)
 app.add_typer(traces.app, name="trace")

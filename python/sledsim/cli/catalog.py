@@ -1,16 +1,12 @@
 """Commands about devices and schedulers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from sledsim.cli.options import AsJson, Sets, device_names
 from sledsim.cli.output import check_picture, check_target, print_json, print_tables
-
-if TYPE_CHECKING:
-    from sledsim.registry import Device
-    from sledsim.tables import Table
 
 __all__ = ["register"]
 
@@ -31,6 +27,12 @@ Examples:
   sledsim seek g2 --out curve.png --data curve.csv
   sledsim seek g2 --surface --out surface.html
   sledsim seek g3 --model first-order --set device.settle_constants=0
+  sledsim seek atlas10k --out curve.svg
+"""
+ZONES_EXAMPLES = """\b
+Examples:
+  sledsim zones atlas10k
+  sledsim zones atlas10k --out zones.svg
 """
 
 
@@ -39,6 +41,7 @@ def register(app: typer.Typer) -> None:
     app.command(epilog=DEVICES_EXAMPLES)(devices)
     app.command(epilog=SCHEDULERS_EXAMPLES)(schedulers)
     app.command(epilog=SEEK_EXAMPLES)(seek)
+    app.command(epilog=ZONES_EXAMPLES)(zones)
 
 
 def devices(
@@ -51,7 +54,7 @@ def devices(
     """List the devices, or all values of one with their sources."""
     from dataclasses import asdict
 
-    from sledsim.registry import device_entry, device_tables, devices_table
+    from sledsim.registry import catalog_tables, device_entry, device_tables
     from sledsim.registry import devices as all_devices
 
     if name is not None:
@@ -63,7 +66,7 @@ def devices(
     elif as_json:
         print_json({key: asdict(entry) for key, entry in all_devices().items()})
     else:
-        print_tables([devices_table()])
+        print_tables(catalog_tables())
 
 
 def schedulers(as_json: AsJson = False) -> None:
@@ -80,9 +83,10 @@ def schedulers(as_json: AsJson = False) -> None:
 def seek(
     device: Annotated[str, typer.Argument(metavar="DEVICE", help="Device.", autocompletion=device_names)],
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Seek model: first-order, decomposed or time-optimal.")
+        str | None,
+        typer.Option(metavar="NAME", help="MEMS storage: first-order, decomposed or time-optimal."),
     ] = None,
-    surface: Annotated[bool, typer.Option("--surface", help="Time over the X-Y plane, not against distance.")] = False,
+    surface: Annotated[bool, typer.Option("--surface", help="MEMS storage: time over the X-Y plane.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: .html, .png or .svg.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it: .csv, .parquet or .json.")] = None,
     sets: Sets = None,
@@ -90,7 +94,7 @@ def seek(
 ) -> None:
     """Show how long a device's seeks take, against distance or over the plane."""
     from sledsim.frames import COPY_OPTIONS, write_columns
-    from sledsim.registry import Device
+    from sledsim.mechanisms import Device
 
     check_picture(out)
     check_target(data, COPY_OPTIONS)
@@ -103,10 +107,29 @@ def seek(
     if as_json:
         print_json({name: column.tolist() for name, column in columns.items()})
     elif not (out or data):
-        print_tables([_seek_table(chosen, columns, surface=surface)])
+        print_tables([chosen.surface_table() if surface else chosen.seek_table()])
 
 
-def _seek_table(device: "Device", columns: dict[str, Any], *, surface: bool) -> "Table":
-    from sledsim.motion import curve_table, surface_table
+def zones(
+    device: Annotated[str, typer.Argument(metavar="DEVICE", help="Disk drive.", autocompletion=device_names)],
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw them: .html, .png or .svg.")] = None,
+    data: Annotated[Path | None, typer.Option(metavar="FILE", help="Write them: .csv, .parquet or .json.")] = None,
+    sets: Sets = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the zones of a disk drive: cylinders, sectors per track, LBNs and media rates."""
+    from sledsim.frames import COPY_OPTIONS, write_columns
+    from sledsim.mechanisms import Device
 
-    return surface_table(device, columns) if surface else curve_table(device, columns)
+    check_picture(out)
+    check_target(data, COPY_OPTIONS)
+    drive = Device(device, set=sets or [])
+    columns = drive.zones()
+    if data:
+        write_columns(columns, data)
+    if out:
+        drive.save_plot(out, "zones")
+    if as_json:
+        print_json({name: column.tolist() for name, column in columns.items()})
+    elif not (out or data):
+        print_tables([drive.zone_table()])

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     import altair
 
     from sledsim.comparison import Comparison
-    from sledsim.registry import Device
+    from sledsim.mechanisms import Device
     from sledsim.result import Result
+    from sledsim.validation import DriveValidation
 
-__all__ = ["comparison_chart", "device_chart", "result_chart", "save"]
+__all__ = ["comparison_chart", "device_chart", "result_chart", "save", "validation_chart"]
 
 RESULT_PLOTS = ("response", "wait", "service", "phases", "energy")
-DEVICE_PLOTS = ("curve", "surface")
 
 
 def result_chart(result: "Result", kind: str = "response") -> "altair.TopLevelMixin":
@@ -46,22 +46,41 @@ def result_chart(result: "Result", kind: str = "response") -> "altair.TopLevelMi
 
 
 def device_chart(device: "Device", kind: str = "curve") -> "altair.TopLevelMixin":
-    """Draw a device's motion.
+    """Draw a device.
 
     Parameters
     ----------
     device
         The device.
     kind
-        ``"curve"`` or ``"surface"``.
+        One of those that its kind of device has: ``"curve"``, ``"surface"`` or ``"zones"``.
     """
-    from sledsim.plots import seeks
+    from sledsim.mechanisms import DiskDrive, MemsStorage
+    from sledsim.plots import disks, seeks
 
-    if kind == "curve":
-        return seeks.curve_chart(device)
-    if kind == "surface":
-        return seeks.surface_chart(device)
-    raise SledsimError(f"no plot {kind!r} of a device{did_you_mean(kind, DEVICE_PLOTS)}")
+    match device, kind:
+        case MemsStorage(), "curve":
+            return seeks.curve_chart(device)
+        case MemsStorage(), "surface":
+            return seeks.surface_chart(device)
+        case DiskDrive(), "curve":
+            return disks.seek_chart(device)
+        case DiskDrive(), "zones":
+            return disks.zone_chart(device)
+    raise SledsimError(f"no plot {kind!r} of {device.KIND}{did_you_mean(kind, device.PLOTS)}")
+
+
+def validation_chart(validation: "DriveValidation") -> "altair.TopLevelMixin":
+    """Draw measured and modelled service times.
+
+    Parameters
+    ----------
+    validation
+        The comparison.
+    """
+    from sledsim.plots.measured import validation_curves
+
+    return validation_curves(validation)
 
 
 def comparison_chart(comparison: "Comparison", key: str = "response.mean_ms") -> "altair.TopLevelMixin":

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
-from sledsim.naming import did_you_mean
 from sledsim.plots.style import COLOURS, WIDTH, altair_library, styled, values
+from sledsim.summary_tables import require_metric
 
 if TYPE_CHECKING:
     import altair
@@ -26,7 +26,8 @@ def comparison_bars(comparison: "Comparison", key: str) -> "altair.TopLevelMixin
     """
     metrics = {metric["key"]: metric for metric in comparison.metrics()}
     if key not in metrics:
-        raise SledsimError(f"no metric {key!r} to draw{did_you_mean(key, metrics)}")
+        require_metric(key)
+        raise SledsimError(f"no run has {key}: there is nothing to draw (there are: {', '.join(metrics)})")
     metric = metrics[key]
     alt = altair_library()
     rows = [

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sledsim._core import SledsimError
+from sledsim.phases import phases_of, states_of
 from sledsim.plots.style import COLOURS, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
@@ -10,25 +12,6 @@ if TYPE_CHECKING:
     from sledsim.result import Result
 
 __all__ = ["energy_chart", "phase_chart"]
-
-PHASES = (
-    ("overhead", "overhead"),
-    ("wait", "wait"),
-    ("startup", "start-up"),
-    ("seek", "seek"),
-    ("turnaround", "turnarounds between rows"),
-    ("servo", "servo"),
-    ("transfer", "transfer"),
-    ("bus", "bus"),
-)
-STATES = (
-    ("startup", "start-up"),
-    ("inactive", "inactive"),
-    ("seek", "seek"),
-    ("servo", "servo"),
-    ("data", "data"),
-    ("idle", "idle"),
-)
 
 
 def phase_chart(result: "Result") -> "altair.TopLevelMixin":
@@ -39,7 +22,11 @@ def phase_chart(result: "Result") -> "altair.TopLevelMixin":
     result
         The run.
     """
-    rows = [{"part": label, "value": _mean(result[key])} for key, label in PHASES]
+    parts = [(part.key, part.label) for part in phases_of(result.summary) if not part.depth]
+    # The scheduler's part stands between the command's and the mechanism's.
+    after = 1 if parts and parts[0][0] == "overhead" else 0
+    parts.insert(after, ("wait", "wait"))
+    rows = [{"part": label, "value": _mean(result[key])} for key, label in parts]
     mean = result["response"]["mean_ms"] if result["response"] else 0.0
     subtitle = f"{result['device']['name']}, {result['scheduler']}: mean response {mean:.4g} ms"
     return _bars(rows, "Mean per request (ms)", "Parts of the response time", subtitle)
@@ -58,7 +45,9 @@ def energy_chart(result: "Result") -> "altair.TopLevelMixin":
         The run.
     """
     energy = result["energy"]
-    rows = [{"part": label, "value": energy[f"{key}_j"] or 0.0} for key, label in STATES]
+    if energy is None:
+        raise SledsimError(f"there is no energy to draw: the powers of {result['device']['name']} are not known")
+    rows = [{"part": part.label, "value": energy[f"{part.key}_j"] or 0.0} for part in states_of(result.summary)]
     subtitle = (
         f"{result['device']['name']}, {result['scheduler']}: {energy['total_j']:.4g} J in all, "
         f"mean power {energy['mean_power_w'] or 0.0:.4g} W"

@@ -9,12 +9,12 @@ from sledsim.plots.style import COLOURS, HEIGHT, WIDTH, altair_library, rows_of,
 if TYPE_CHECKING:
     import altair
 
-    from sledsim.registry import Device
+    from sledsim.mechanisms import MemsStorage
 
 __all__ = ["curve_chart", "surface_chart"]
 
 
-def curve_chart(device: "Device") -> "altair.TopLevelMixin":
+def curve_chart(device: "MemsStorage") -> "altair.TopLevelMixin":
     """Draw seek time against distance: a line for the mean, a band for the places the move starts from.
 
     Parameters
@@ -54,7 +54,7 @@ def curve_chart(device: "Device") -> "altair.TopLevelMixin":
     )
 
 
-def surface_chart(device: "Device") -> "altair.TopLevelMixin":
+def surface_chart(device: "MemsStorage") -> "altair.TopLevelMixin":
     """Draw seek time from rest at the centre over the X-Y plane (as in Schlosser and Ganger 2004, Figure 2).
 
     Parameters

@@ -3,6 +3,7 @@
 mod assemble;
 mod catalog;
 mod check;
+pub mod disksim;
 mod document;
 mod error;
 mod quantity;

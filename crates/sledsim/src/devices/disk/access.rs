@@ -1,28 +1,21 @@
-//! A disk drive as a device.
+//! A disk drive as a device: what it is made of, and what the rest of the simulator asks of it.
 
+use std::cell::Cell;
+
+use super::background::{Freed, Task};
+use super::books::Books;
+use super::buffer::Buffer;
+use super::bus::Chunk;
 use super::command::Overheads;
-use super::layout::{Place, Run};
-use super::mechanics::{Arm, Mechanics};
-use super::rotation::Angle;
-use super::DiskParameters;
-use crate::devices::{Device, EnergyLedger, Location, Phases, Service, State, STATES};
+use super::pass::{Errand, Pass, Supply};
+use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead};
+use crate::devices::{Device, EnergyLedger, Location, Service};
 use crate::request::{Op, Request};
 use crate::time::Time;
 
 /// Distance of neighbouring cylinders in the coordinates of a drive, m: a track pitch, of the order of those of its time.
 /// Policies that go by distance compare distances only.
 const CYLINDER_M: f64 = 1e-6;
-
-/// What a drive's mechanism carries from one request to the next.
-#[derive(Clone, Copy, Debug)]
-struct Position {
-    /// Where the arms are; the second is used by drives that have it.
-    arms: [Arm; 2],
-    /// Index of the arm that moved last.
-    arm: u32,
-    /// Kind of the last request.
-    last: Op,
-}
 
 /// How head, sector and kind of a request share a [`Location::slot`].
 #[derive(Clone, Copy, Debug)]
@@ -54,71 +47,88 @@ impl SlotBits {
     }
 }
 
-/// Time by state, in the order of [`State`].
-type Times = [u64; STATES.len()];
-
-/// Follows a service through its states.
-trait Record {
-    /// The mechanism is in `state` for `ns`.
-    fn spend(&mut self, state: State, ns: u64);
-}
-
-/// Books everything.
-impl Record for Times {
-    #[inline]
-    fn spend(&mut self, state: State, ns: u64) {
-        self[state as usize] += ns;
-    }
-}
-
-/// Books what happens up to an instant.
-struct Clipped {
-    times: Times,
-    left_ns: u64,
-}
-
-impl Record for Clipped {
-    fn spend(&mut self, state: State, ns: u64) {
-        let ns = ns.min(self.left_ns);
-        self.left_ns -= ns;
-        self.times[state as usize] += ns;
-    }
+/// What a drive's electronics may do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Policy {
+    pub hold_bus_reading: bool,
+    pub hold_bus_writing: bool,
+    pub never_disconnect: bool,
+    pub caching: bool,
+    pub extra_write_disconnect: bool,
+    pub read_watermark: f64,
+    pub write_watermark: f64,
+    pub watermark_of_request: bool,
+    pub read_ahead: ReadAhead,
+    pub least_blocks: u64,
+    pub most_blocks: Option<u64>,
+    pub over_requested: i32,
+    pub on_idle_hit: bool,
+    pub any_order_reads: bool,
+    pub any_order_writes: bool,
+    pub free_blocks: bool,
+    pub fast_write: FastWrite,
+    pub combine_writes: bool,
+    pub transfer_partial_hits: bool,
+    pub almost_hits: bool,
+    pub writes_beside_writes: bool,
+    pub whole_hits_beside_writes: bool,
+    pub partial_hits_beside_writes: bool,
 }
 
 /// A disk drive.
 pub struct DiskDevice {
-    mechanics: Mechanics,
-    overheads: Overheads,
-    slot_bits: SlotBits,
+    pub(super) mechanics: Mechanics,
+    pub(super) overheads: Overheads,
+    pub(super) policy: Policy,
+    pub(super) buffer: Buffer,
+    pub(super) stop_in_sector: bool,
+    /// Where the arms stand, but for the task.
+    pub(super) arms: [Arm; 2],
+    /// Index of the arm that moved last.
+    pub(super) arm: u32,
+    /// When the last pass that is booked was over.
+    pub(super) free: Time,
+    /// What the drive does on its own account.
+    pub(super) task: Option<Task>,
+    /// Kind of the last request, and the block behind its last.
+    pub(super) previous: (Op, u64),
+    pub(super) books: Books,
+    /// Arrivals of the request being served: kept for its memory.
+    pub(super) chunks: Vec<Chunk>,
     block_bytes: u32,
-    bus_ns_per_block: u64,
-    position: Position,
-    /// Times of all services so far, and the end of the last.
-    times: Times,
-    free: Time,
-    /// The last service: its request, when it began, and the position before.
-    last: Option<(Request, Time, Position)>,
+    slot_bits: SlotBits,
+    /// When the arm gets free, and where from, for the instant last asked for.
+    freed: Cell<Option<(Time, Freed)>>,
 }
 
 impl DiskDevice {
-    /// A drive of those parameters; its arms at cylinder 0, surface 0.
+    /// A drive of those parameters.
     ///
     /// # Errors
     /// Parameters that contradict each other: says which.
     pub fn new(parameters: &DiskParameters) -> Result<Self, String> {
         let p = parameters;
+        if !p.buffer_caching && (p.read_ahead != ReadAhead::None || p.fast_write != FastWrite::None) {
+            return Err("buffer_caching = false goes with read_ahead = none and fast_write = none".into());
+        }
         let mechanics = Mechanics::new(p)?;
         let sectors = p.zones.iter().map(|zone| zone.sectors_per_track).max().unwrap_or(1);
         Ok(Self {
             mechanics,
             overheads: Overheads::new(p)?,
-            slot_bits: SlotBits::new(sectors, p.surfaces)?,
-            block_bytes: p.block_bytes,
-            bus_ns_per_block: super::command::ns("bus_ms_per_block", p.bus_ms_per_block)?,
-            position: Position { arms: [Arm::default(); 2], arm: 0, last: Op::Read },
-            times: Times::default(),
+            policy: policy(p),
+            buffer: Buffer::new(p)?,
+            stop_in_sector: p.stop_read_ahead_in_sector,
+            arms: [Arm::default(); 2],
+            arm: 0,
             free: Time::ZERO,
-            last: None,
+            task: None,
+            previous: (Op::Read, u64::MAX),
+            books: Books::default(),
+            chunks: Vec::new(),
+            block_bytes: p.block_bytes,
+            slot_bits: SlotBits::new(sectors, p.surfaces)?,
+            freed: Cell::new(None),
         })
     }
 
@@ -128,139 +138,47 @@ impl DiskDevice {
         &self.mechanics
     }
 
-    /// Serves a request from a position on, and says when each state was spent.
+    /// A pass is over, or broken off at `until`: books it and leaves its arm there.
     #[inline]
-    fn access<R: Record>(&self, position: &mut Position, now: Time, request: &Request, record: &mut R) -> Service {
-        let command_ns = self.overheads.command_ns(request.op, position.last);
-        record.spend(State::Idle, command_ns);
-        let mut access = Access {
-            drive: self,
-            at: now + command_ns,
-            bus: now + command_ns,
-            phases: Phases { command_ns, ..Phases::default() },
-            record,
-        };
-        let (mut lbn, end) = (request.lbn, request.end_lbn());
-        let mut first = true;
-        while lbn < end {
-            let mut run = self.mechanics.layout().run(lbn);
-            run.blocks = run.blocks.min(end - lbn);
-            lbn += run.blocks;
-            match request.op {
-                Op::Read => access.read(position, &run, first),
-                Op::Write => access.write(position, &run, first),
-            }
-            first = false;
-        }
-        position.last = request.op;
-        access.finish(now, request.op)
+    pub(super) fn passed(&mut self, pass: &Pass, until: Time) {
+        self.books.pass(pass, until);
+        self.arms[pass.arm as usize] = pass.to;
+        (self.arm, self.free) = (pass.arm, until);
+    }
+
+    /// Passes that read ahead.
+    pub(super) fn reading_on(&self) -> Errand {
+        Errand { op: Op::Read, any_order: false, least_seek_ns: 0, supply: Supply::READY }
     }
 }
 
-/// A service under way.
-struct Access<'a, R> {
-    drive: &'a DiskDevice,
-    /// When the mechanism is where it has come so far.
-    at: Time,
-    /// When the bus has carried what it has so far.
-    bus: Time,
-    phases: Phases,
-    record: &'a mut R,
-}
-
-impl<R: Record> Access<'_, R> {
-    /// Positions to a run whose first sector is not to pass before `ready`; returns its angle.
-    #[inline]
-    fn position(&mut self, position: &mut Position, run: &Run, ready: Time, op: Op, first: bool) -> Angle {
-        let mechanics = &self.drive.mechanics;
-        let angle = mechanics.angle_in(run.zone as usize, run.place);
-        let to = Arm { cylinder: run.place.cylinder, head: run.place.head };
-        // The arm that took up a request stays with it.
-        let approach = if first {
-            mechanics.approach(self.at, ready, &position.arms, to, angle, op)
-        } else {
-            let arm = position.arm;
-            mechanics.approach_by(self.at, ready, arm, position.arms[arm as usize], to, angle, op)
-        };
-        position.arm = approach.arm;
-        position.arms[approach.arm as usize] = to;
-        if first {
-            self.phases.seek_ns = approach.seek_ns;
-            self.phases.rotation_ns = approach.wait_ns;
-        } else {
-            self.phases.turnaround_ns += approach.total_ns();
-        }
-        self.record.spend(State::Seek, approach.seek_ns);
-        self.record.spend(State::Rotation, approach.wait_ns);
-        self.at += approach.total_ns();
-        angle
-    }
-
-    /// Passes over so many sectors from an angle on.
-    #[inline]
-    fn pass(&mut self, position: &Position, run: &Run, angle: Angle, sectors: u64) {
-        let mechanics = &self.drive.mechanics;
-        let pass_ns = mechanics.pass_ns(self.at, position.arm, angle, mechanics.turn(run.zone as usize, sectors));
-        self.phases.transfer_ns += pass_ns;
-        self.record.spend(State::Data, pass_ns);
-        self.at += pass_ns;
-    }
-
-    /// Reads a run. Blocks cross the bus in order, each once it is whole in the buffer.
-    #[inline]
-    fn read(&mut self, position: &mut Position, run: &Run, first: bool) {
-        let angle = self.position(position, run, self.at, Op::Read, first);
-        let begun = self.at;
-        self.pass(position, run, angle, run.blocks);
-        let bus_ns = self.drive.bus_ns_per_block;
-        // The bus may be behind from the start, or held up by the first block, or by the last; sectors come evenly.
-        let first_block = begun + (self.at - begun).div_ceil(run.blocks);
-        self.bus = (self.bus.max(first_block) + run.blocks * bus_ns).max(self.at + bus_ns);
-    }
-
-    /// Writes a run. Blocks cross the bus in order from the command on; a block that has not when its sector comes round
-    /// waits for it to come again.
-    #[inline]
-    fn write(&mut self, position: &mut Position, run: &Run, first: bool) {
-        let bus_ns = self.drive.bus_ns_per_block;
-        let mut rest = *run;
-        let mut first = first;
-        while rest.blocks > 0 {
-            let angle = self.position(position, &rest, self.bus + bus_ns, Op::Write, first);
-            first = false;
-            let sectors = self.in_time(&rest);
-            self.pass(position, &rest, angle, sectors);
-            self.bus += sectors * bus_ns;
-            rest.place.sector += sectors as u32;
-            rest.blocks -= sectors;
-        }
-    }
-
-    /// How many sectors of a run whose first begins now have their blocks in the buffer when they begin.
-    #[inline]
-    fn in_time(&self, run: &Run) -> u64 {
-        let bus_ns = self.drive.bus_ns_per_block;
-        let mechanics = &self.drive.mechanics;
-        let pass_ns = mechanics.spindle().time_ns(mechanics.turn(run.zone as usize, run.blocks));
-        // The block after `n` others is there at `bus + (n + 1) * bus_ns`, its sector at `at + n * pass_ns / blocks`.
-        let ahead_ns = self.at.saturating_since(self.bus + bus_ns);
-        let (lost_ns, passed_ns) = (bus_ns * run.blocks, pass_ns);
-        if lost_ns <= passed_ns {
-            return run.blocks;
-        }
-        let sectors = u128::from(ahead_ns) * u128::from(run.blocks) / u128::from(lost_ns - passed_ns) + 1;
-        run.blocks.min(u64::try_from(sectors).unwrap_or(u64::MAX))
-    }
-
-    /// The bus carries the rest of a read, and the drive reports.
-    #[inline]
-    fn finish(mut self, now: Time, op: Op) -> Service {
-        let completion_ns = self.drive.overheads.completion_ns(op);
-        self.phases.bus_ns = self.bus.saturating_since(self.at);
-        self.phases.command_ns += completion_ns;
-        self.record.spend(State::Idle, self.phases.bus_ns + completion_ns);
-        let end = self.at + (self.phases.bus_ns + completion_ns);
-        Service { start: now, end, free: end, phases: self.phases, ..Service::default() }
+fn policy(p: &DiskParameters) -> Policy {
+    let reads_ahead = p.read_ahead != ReadAhead::None;
+    let least_blocks = if reads_ahead { u64::from(p.read_ahead_least_blocks) } else { 0 };
+    Policy {
+        hold_bus_reading: p.hold_bus_reading || p.never_disconnect,
+        hold_bus_writing: p.hold_bus_writing || p.never_disconnect,
+        never_disconnect: p.never_disconnect,
+        caching: p.buffer_caching,
+        extra_write_disconnect: p.extra_write_disconnect && !p.never_disconnect,
+        read_watermark: p.read_watermark,
+        write_watermark: p.write_watermark,
+        watermark_of_request: p.watermark_of_request,
+        read_ahead: p.read_ahead,
+        least_blocks,
+        most_blocks: p.read_ahead_most_blocks.map(|blocks| u64::from(blocks).max(least_blocks)),
+        over_requested: p.read_ahead_over_requested,
+        on_idle_hit: p.read_ahead_on_idle_hit,
+        any_order_reads: p.zero_latency_reads || p.read_free_blocks,
+        any_order_writes: p.zero_latency_writes,
+        free_blocks: p.read_free_blocks,
+        fast_write: p.fast_write,
+        combine_writes: p.combine_writes,
+        transfer_partial_hits: p.transfer_partial_hits,
+        almost_hits: p.almost_read_hits,
+        writes_beside_writes: p.buffer_writes_beside_writes,
+        whole_hits_beside_writes: p.whole_hits_beside_writes,
+        partial_hits_beside_writes: p.partial_hits_beside_writes,
     }
 }
 
@@ -296,21 +214,24 @@ impl Device for DiskDevice {
         (f64::from(self.cylinder(now)) * CYLINDER_M, 0.0)
     }
 
-    /// That of the arm that moved last.
+    /// That of the arm that moved last, when what it still does by itself is over or broken off.
     #[inline]
-    fn cylinder(&self, _now: Time) -> u32 {
-        self.position.arms[self.position.arm as usize].cylinder
+    fn cylinder(&self, now: Time) -> u32 {
+        let freed = self.freed_at(now);
+        freed.arms[freed.arm as usize].cylinder
     }
 
     #[inline]
     fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
-        let least_ns = self.overheads.least_command_ns(self.position.last);
-        let here = self.cylinder(now);
+        let freed = self.freed_at(now);
+        let command_ns = self.command_ns(Op::Read).min(self.command_ns(Op::Write));
+        let least_ns = (now + command_ns).max(freed.at) - now;
+        let here = freed.arms[freed.arm as usize].cylinder;
         let own_ns = self.mechanics.seek_bound_ns(here.abs_diff(cylinder));
         if self.mechanics.actuators() == 1 {
             return least_ns + own_ns;
         }
-        let other = self.position.arms[1 - self.position.arm as usize].cylinder;
+        let other = freed.arms[1 - freed.arm as usize].cylinder;
         // Farther out than `cylinder` on its side, the other arm may wait.
         let beyond = if cylinder >= here { other >= cylinder } else { other <= cylinder };
         let other_ns = if beyond { 0 } else { self.mechanics.seek_bound_ns(other.abs_diff(cylinder)) };
@@ -320,39 +241,75 @@ impl Device for DiskDevice {
     #[inline]
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         let (place, op) = self.slot_bits.unpack(location);
-        let command_ns = self.overheads.command_ns(op, self.position.last);
-        let at = now + command_ns;
-        let ready = if op == Op::Write { at + self.bus_ns_per_block } else { at };
+        let freed = self.freed_at(now);
+        let begin = (now + self.command_ns(op)).max(freed.at);
+        let ready = if op == Op::Write { begin + self.overheads.write_block_ns } else { begin };
         let to = Arm { cylinder: place.cylinder, head: place.head };
         let angle = self.mechanics.start_angle(place);
-        command_ns + self.mechanics.approach(at, ready, &self.position.arms, to, angle, op).total_ns()
+        (begin - now) + self.mechanics.approach(begin, ready, &freed.arms, to, angle, op).total_ns()
     }
 
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
-        self.times[State::Idle as usize] += now.saturating_since(self.free);
-        let (before, mut position, mut times) = (self.position, self.position, self.times);
-        let service = self.access(&mut position, now, request, &mut times);
-        (self.position, self.times, self.free) = (position, times, service.end);
-        self.last = Some((*request, now, before));
+        self.freed.set(None);
+        self.books.settle();
+        let at = now + self.overheads.request_ns;
+        self.catch_up(at);
+        let service = match request.op {
+            Op::Read => self.read(now, at, request.lbn, request.end_lbn()),
+            Op::Write => self.write(now, at, request.lbn, request.end_lbn()),
+        };
+        self.previous = (request.op, request.end_lbn());
         service
     }
 
     fn ledger(&self, now: Time) -> EnergyLedger {
-        let mut times = self.times;
-        match &self.last {
-            Some((request, start, before)) if now < self.free => {
-                // Takes back the whole of the last service, and goes through it again as far as it has come.
-                let mut whole = Times::default();
-                self.access(&mut before.clone(), *start, request, &mut whole);
-                let mut part = Clipped { times: Times::default(), left_ns: now.saturating_since(*start) };
-                self.access(&mut before.clone(), *start, request, &mut part);
-                for (time, (whole, part)) in times.iter_mut().zip(whole.into_iter().zip(part.times)) {
-                    *time = *time - whole + part;
+        let mut books = self.books.clone();
+        let mut arms = self.arms;
+        if let Some(mut task) = self.task {
+            while task.pass.begin < now {
+                books.pass(&task.pass, now);
+                arms[task.pass.arm as usize] = task.pass.to;
+                if task.pass.end_lbn() >= task.limit {
+                    break;
                 }
+                task.errand.least_seek_ns = 0;
+                task.pass =
+                    Pass::plan(&self.mechanics, task.pass.end, &arms, task.pass.end_lbn(), task.limit, &task.errand);
             }
-            _ => times[State::Idle as usize] += now.saturating_since(self.free),
         }
-        EnergyLedger { time_ns: times, ..EnergyLedger::default() }
+        books.ledger(now)
     }
+}
+
+impl DiskDevice {
+    /// From the dispatch of a request that finds nothing until the arm may set off.
+    #[inline]
+    fn command_ns(&self, op: Op) -> u64 {
+        let kind_ns = match op {
+            Op::Read => self.overheads.read_miss.get(self.previous.0),
+            Op::Write => self.write_command_ns(false),
+        };
+        self.overheads.request_ns + kind_ns
+    }
+
+    /// When the arms get free, and where they are then. Schedulers ask for many locations at the same instant.
+    #[inline]
+    fn freed_at(&self, now: Time) -> Freed {
+        let Some(task) = self.task else { return Freed { at: now, arms: self.arms, arm: self.arm } };
+        match self.freed.get() {
+            Some((asked, freed)) if asked == now => freed,
+            _ => {
+                let freed = self.freed(task, now);
+                self.freed.set(Some((now, freed)));
+                freed
+            }
+        }
+    }
+}
+
+/// A finished request.
+#[inline]
+pub(super) fn served(start: Time, end: Time, story: super::books::Story) -> Service {
+    Service { start, end, free: end, phases: story.end(end), ..Service::default() }
 }

@@ -1,4 +1,4 @@
-//! Overheads of commands by their kind and their predecessor's.
+//! What a drive's electronics take for commands and for the bus, in nanoseconds.
 
 use super::DiskParameters;
 use crate::request::Op;
@@ -18,64 +18,129 @@ pub(super) fn ns(name: &str, ms: f64) -> Result<u64, String> {
     }
 }
 
-/// Overheads in nanoseconds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Overheads {
-    /// Before anything mechanical, by kind and predecessor: reads, then writes; after a read, then after a write.
-    command: [[u64; 2]; 2],
-    /// Report of a read, and of a write.
-    completion: [u64; 2],
+/// Most blocks of a request for which a write that disconnects twice begins with fewer than [`EXTRA_LONG_BLOCKS`] in the
+/// buffer.
+const EXTRA_SHORT_BELOW: u64 = 45;
+
+/// Blocks in the buffer before the medium is written, of shorter and of longer writes that disconnect twice.
+const EXTRA_SHORT_BLOCKS: u64 = 10;
+const EXTRA_LONG_BLOCKS: u64 = 15;
+
+/// A time for what follows a read and one for what follows a write.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct After {
+    read_ns: u64,
+    write_ns: u64,
 }
 
-#[inline]
-fn index(op: Op) -> usize {
-    usize::from(op == Op::Write)
+impl After {
+    /// The time after a request of that kind.
+    #[inline]
+    pub(super) const fn get(self, previous: Op) -> u64 {
+        match previous {
+            Op::Read => self.read_ns,
+            Op::Write => self.write_ns,
+        }
+    }
+}
+
+/// Times of the electronics.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Overheads {
+    /// Of every request.
+    pub request_ns: u64,
+    /// Command of a read found in the buffer.
+    pub read_hit: After,
+    /// Command of a read from the medium.
+    pub read_miss: After,
+    /// Command of a write that continues data waiting in the buffer, or of any on a drive with full fast write.
+    pub write_hit: After,
+    /// Command of any other write.
+    pub write_miss: After,
+    /// Reporting completion.
+    pub read_completion_ns: u64,
+    /// Likewise.
+    pub write_completion_ns: u64,
+    /// Before every transfer of data.
+    pub preparation_ns: u64,
+    /// First reconnection, and any of a read.
+    pub first_reselect_ns: u64,
+    /// Reconnections after the first, of writes that disconnect twice.
+    pub other_reselect_ns: u64,
+    /// Disconnection of a read.
+    pub read_disconnect: After,
+    /// Disconnection of a write.
+    pub write_disconnect_ns: u64,
+    /// Command of a write that disconnects twice.
+    pub extra_command_ns: u64,
+    /// Its first disconnection.
+    pub extra_disconnect_ns: u64,
+    /// From there to the reconnection.
+    pub extra_gap_ns: u64,
+    /// Its second disconnection.
+    pub extra_second_disconnect_ns: u64,
+    /// Its seek, behind the command.
+    pub extra_seek_delay_ns: u64,
+    /// Least seek of a write that does not continue the one before.
+    pub least_seek_ns: u64,
+    /// A block on the bus to the host.
+    pub read_block_ns: u64,
+    /// A block on the bus from the host.
+    pub write_block_ns: u64,
 }
 
 impl Overheads {
-    /// The overheads of a drive without a buffer.
+    /// Those of a drive.
     ///
     /// # Errors
-    /// A time out of range: says which.
-    pub(super) fn new(parameters: &DiskParameters) -> Result<Self, String> {
-        let p = parameters;
+    /// A time that is negative, not a number, or beyond 1,000 s.
+    pub(super) fn new(p: &DiskParameters) -> Result<Self, String> {
         let scaled = |name: &str, ms: f64| ns(name, ms * p.overhead_scale);
-        let command = |name: &str, ms: f64| {
-            Ok::<_, String>(scaled("request_overhead_ms", p.request_overhead_ms)? + scaled(name, ms)?)
+        let after = |name: &str, read_ms: f64, write_ms: f64| -> Result<After, String> {
+            Ok(After {
+                read_ns: scaled(&format!("{name}_after_read_ms"), read_ms)?,
+                write_ns: scaled(&format!("{name}_after_write_ms"), write_ms)?,
+            })
         };
         Ok(Self {
-            command: [
-                [
-                    command("read_miss_after_read_ms", p.read_miss_after_read_ms)?,
-                    command("read_miss_after_write_ms", p.read_miss_after_write_ms)?,
-                ],
-                [
-                    command("write_miss_after_read_ms", p.write_miss_after_read_ms)?,
-                    command("write_miss_after_write_ms", p.write_miss_after_write_ms)?,
-                ],
-            ],
-            completion: [
-                scaled("read_completion_ms", p.read_completion_ms)?,
-                scaled("write_completion_ms", p.write_completion_ms)?,
-            ],
+            request_ns: scaled("request_overhead_ms", p.request_overhead_ms)?,
+            read_hit: after("read_hit", p.read_hit_after_read_ms, p.read_hit_after_write_ms)?,
+            read_miss: after("read_miss", p.read_miss_after_read_ms, p.read_miss_after_write_ms)?,
+            write_hit: after("write_hit", p.write_hit_after_read_ms, p.write_hit_after_write_ms)?,
+            write_miss: after("write_miss", p.write_miss_after_read_ms, p.write_miss_after_write_ms)?,
+            read_completion_ns: scaled("read_completion_ms", p.read_completion_ms)?,
+            write_completion_ns: scaled("write_completion_ms", p.write_completion_ms)?,
+            preparation_ns: scaled("data_preparation_ms", p.data_preparation_ms)?,
+            first_reselect_ns: scaled("first_reselect_ms", p.first_reselect_ms)?,
+            other_reselect_ns: scaled("other_reselect_ms", p.other_reselect_ms)?,
+            read_disconnect: after(
+                "read_disconnect",
+                p.read_disconnect_after_read_ms,
+                p.read_disconnect_after_write_ms,
+            )?,
+            write_disconnect_ns: scaled("write_disconnect_ms", p.write_disconnect_ms)?,
+            extra_command_ns: scaled("extra_command_ms", p.extra_command_ms)?,
+            extra_disconnect_ns: scaled("extra_disconnect_ms", p.extra_disconnect_ms)?,
+            extra_gap_ns: ns("extra_gap_ms", p.extra_gap_ms)?,
+            extra_second_disconnect_ns: scaled("extra_second_disconnect_ms", p.extra_second_disconnect_ms)?,
+            extra_seek_delay_ns: scaled("extra_seek_delay_ms", p.extra_seek_delay_ms)?,
+            least_seek_ns: ns("least_seek_ms", p.least_seek_ms)?,
+            read_block_ns: ns("bus_ms_per_block", p.bus_ms_per_block)?,
+            write_block_ns: match p.bus_write_ms_per_block {
+                Some(ms) => ns("bus_write_ms_per_block", ms)?,
+                None => ns("bus_ms_per_block", p.bus_ms_per_block)?,
+            },
         })
     }
+}
 
-    /// From the dispatch of a request until its mechanical part can begin.
-    #[inline]
-    pub(super) fn command_ns(&self, op: Op, last: Op) -> u64 {
-        self.command[index(op)][index(last)]
-    }
-
-    /// The least of it over both kinds of request.
-    #[inline]
-    pub(super) fn least_command_ns(&self, last: Op) -> u64 {
-        self.command[0][index(last)].min(self.command[1][index(last)])
-    }
-
-    /// From the last of the data until the host knows.
-    #[inline]
-    pub(super) fn completion_ns(&self, op: Op) -> u64 {
-        self.completion[index(op)]
+/// Blocks of a write that must be in the buffer before the medium is written: a drive that disconnects twice waits for a
+/// stock of them, to stay ahead of the medium on a slow bus (the numbers are DiskSim's for such drives).
+#[inline]
+pub(super) fn write_stock_blocks(extra_write_disconnect: bool, blocks: u64) -> u64 {
+    match extra_write_disconnect {
+        false => 1,
+        true if blocks < EXTRA_SHORT_BELOW => blocks.min(EXTRA_SHORT_BLOCKS),
+        true => EXTRA_LONG_BLOCKS,
     }
 }

@@ -1,15 +1,24 @@
 //! Disk drives: platters that turn, arms that seek, a buffer between them and the bus.
 
 mod access;
+mod background;
+mod books;
+mod buffer;
+mod bus;
+mod characteristics;
 mod command;
 mod layout;
 mod mechanics;
 mod parameters;
+mod pass;
+mod reading;
 mod rotation;
 mod seek;
 mod sparing;
+mod writing;
 
 pub use access::DiskDevice;
+pub use characteristics::{Characteristics, ZoneFigures};
 pub use layout::{Layout, Place, Run};
 pub use mechanics::{AnyOrder, Approach, Arm, Mechanics};
 pub use parameters::{DiskParameters, FastWrite, Mapping, ReadAhead, RotationModel, SeekCurve, Sparing, Zone};

@@ -105,7 +105,7 @@ pub struct Zone {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "curve", rename_all = "kebab-case")]
 pub enum SeekCurve {
-    /// Measured times, on straight lines between them, and on beyond the first and the last two.
+    /// Measured times, interpolated linearly between them.
     Table {
         /// Pairs of a distance in cylinders and its time, ms; distances rise.
         #[schemars(length(min = 1), extend("x-unit" = "ms"))]
@@ -130,13 +130,12 @@ pub enum SeekCurve {
         #[schemars(extend("x-unit" = "ms"))]
         first_ms: Vec<f64>,
     },
-    /// `a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993). Where
-    /// `b` or `c` came out negative, the three-point lines take its place, as in DiskSim.
+    /// `a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993).
     Lee {
         /// Time of one cylinder.
         #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
         single_ms: f64,
-        /// Mean time of seeks between random cylinders.
+        /// Time of a third of the stroke.
         #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]
         average_ms: f64,
         /// Time of the full stroke.
@@ -263,6 +262,10 @@ pub struct DiskParameters {
     /// Time of a block on the bus.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub bus_ms_per_block: f64,
+    /// Time of a block on the bus when it is written; as when it is read where absent.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
+    pub bus_write_ms_per_block: Option<f64>,
     /// Factor on all overheads of commands.
     #[serde(default = "unity")]
     #[schemars(range(min = 0.0, max = 1000.0))]
@@ -432,6 +435,16 @@ pub struct DiskParameters {
     /// When a write counts as complete.
     #[serde(default)]
     pub fast_write: FastWrite,
+    /// Whether a write goes into a segment of its own while the medium is still being written for another (needs fast write,
+    /// and `buffer_write_segments` above 1 to make a difference).
+    #[serde(default)]
+    pub buffer_writes_beside_writes: bool,
+    /// Whether a read found whole in the buffer is served while the medium is still being written.
+    #[serde(default)]
+    pub whole_hits_beside_writes: bool,
+    /// Whether the part of a read that is in the buffer is handed over while the medium is still being written.
+    #[serde(default)]
+    pub partial_hits_beside_writes: bool,
     /// Whether sequential writes in the buffer reach the medium as one.
     #[serde(default)]
     pub combine_writes: bool,

@@ -1,0 +1,100 @@
+//! What only a disk drive answers: zones, places, seeks and rotation.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sledsim::devices::disk::{Arm, Characteristics, Mechanics, ZoneFigures};
+use sledsim::request::Op;
+use sledsim::scenario::DeviceSpec;
+use sledsim::units::{ns_to_ms, BYTES_PER_MB};
+
+use crate::device::require_inside;
+use crate::errors;
+
+/// Angles of the core in a revolution.
+const ANGLES: f64 = 18_446_744_073_709_551_616.0;
+
+/// The mechanics of a disk drive.
+#[pyclass(frozen, module = "sledsim._core")]
+pub struct Disk {
+    mechanics: Mechanics,
+    figures: Characteristics,
+}
+
+#[pymethods]
+impl Disk {
+    #[new]
+    fn new(parameters: &str) -> PyResult<Self> {
+        let DeviceSpec::Disk(parameters) = serde_json::from_str(parameters).map_err(errors::scenario)? else {
+            return Err(errors::run("this device has no platters: it is not a disk drive"));
+        };
+        let mechanics = errors::guarded(|| Mechanics::new(&parameters))?.map_err(errors::scenario)?;
+        let figures = errors::guarded(|| Characteristics::of(&parameters))?.map_err(errors::scenario)?;
+        Ok(Self { mechanics, figures })
+    }
+
+    #[getter]
+    fn rotation_ms(&self) -> f64 {
+        self.figures.rotation_s * 1e3
+    }
+
+    #[getter]
+    fn mean_seek_ms(&self) -> f64 {
+        self.figures.mean_seek_s * 1e3
+    }
+
+    #[getter]
+    fn streaming_bandwidth_mb_s(&self) -> f64 {
+        self.figures.streaming_bandwidth_bytes_s / BYTES_PER_MB
+    }
+
+    /// Cylinder, head and sector of a block, and the angle at which it begins, in revolutions.
+    fn place(&self, lbn: u64) -> PyResult<(u32, u32, u32, f64)> {
+        require_inside(self.mechanics.layout().capacity_blocks(), lbn, 1)?;
+        let place = self.mechanics.layout().place(lbn);
+        let angle = self.mechanics.start_angle(place) as f64 / ANGLES;
+        Ok((place.cylinder, place.head, place.sector, angle))
+    }
+
+    /// Time of seeks over so many cylinders.
+    fn seek_ms<'py>(
+        &self,
+        python: Python<'py>,
+        distances: PyReadonlyArray1<'py, u32>,
+        read: bool,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let cylinders = self.mechanics.layout().cylinders();
+        let op = if read { Op::Read } else { Op::Write };
+        let mut times = Vec::with_capacity(distances.len()?);
+        for &distance in distances.as_array() {
+            if distance >= cylinders {
+                return Err(errors::run(format!(
+                    "a seek over {distance} cylinders leaves the drive: it has {cylinders}"
+                )));
+            }
+            let arms = [0, distance].map(|cylinder| Arm { cylinder, head: 0 });
+            times.push(ns_to_ms(self.mechanics.seek_ns(arms[0], arms[1], op) as f64));
+        }
+        Ok(times.into_pyarray(python))
+    }
+
+    /// The zones by column.
+    fn zones<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = PyDict::new(python);
+        macro_rules! column {
+            ($name:literal, $value:expr) => {{
+                let value: fn(&ZoneFigures) -> _ = $value;
+                let values: Vec<_> = self.figures.zones.iter().map(value).collect();
+                columns.set_item($name, values.into_pyarray(python))?;
+            }};
+        }
+        column!("first_cylinder", |z| z.first_cylinder);
+        column!("last_cylinder", |z| z.last_cylinder);
+        column!("sectors_per_track", |z| z.sectors_per_track);
+        column!("first_lbn", |z| z.first_lbn);
+        column!("blocks", |z| z.blocks);
+        column!("media_mb_s", |z| z.media_bytes_s / BYTES_PER_MB);
+        column!("streaming_mb_s", |z| z.streaming_bytes_s / BYTES_PER_MB);
+        Ok(columns)
+    }
+}

@@ -1,0 +1,141 @@
+//! Where a drive's time went: by state for the ledger, by phase for a request.
+
+use super::pass::Pass;
+use crate::devices::{EnergyLedger, Phases, State, STATES};
+use crate::time::Time;
+
+/// A stretch of time in one state.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    state: State,
+    from: Time,
+    to: Time,
+}
+
+/// What the arms and heads did. What is in no span was spent idle.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Books {
+    /// Time by state of spans that are over and done with.
+    settled_ns: [u64; STATES.len()],
+    /// Spans since the last request was told, which may not be over.
+    spans: Vec<Span>,
+}
+
+impl Books {
+    /// Books everything that there is; it must be over.
+    #[inline]
+    pub(super) fn settle(&mut self) {
+        for span in self.spans.drain(..) {
+            self.settled_ns[span.state as usize] += span.to - span.from;
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, state: State, from: Time, to: Time) {
+        if from < to {
+            self.spans.push(Span { state, from, to });
+        }
+    }
+
+    /// A pass, as far as it gets until `until`.
+    #[inline]
+    pub(super) fn pass(&mut self, pass: &Pass, until: Time) {
+        self.add(State::Seek, pass.begin.min(until), pass.on_track.min(until));
+        self.add(State::Rotation, pass.on_track.min(until), pass.start.min(until));
+        if pass.gap_ns == 0 {
+            self.add(State::Data, pass.start.min(until), pass.end.min(until));
+        } else {
+            // From the middle to the end, past what lies beyond, and from the beginning to the middle.
+            let tail_ns = pass.data_ns() / pass.blocks * (pass.blocks - pass.lead);
+            let gap = pass.start + tail_ns;
+            self.add(State::Data, pass.start.min(until), gap.min(until));
+            self.add(State::Rotation, gap.min(until), (gap + pass.gap_ns).min(until));
+            self.add(State::Data, (gap + pass.gap_ns).min(until), pass.end.min(until));
+        }
+    }
+
+    /// The ledger at `now`.
+    pub(super) fn ledger(&self, now: Time) -> EnergyLedger {
+        let mut time_ns = self.settled_ns;
+        for span in &self.spans {
+            time_ns[span.state as usize] += span.to.min(now).saturating_since(span.from);
+        }
+        let busy_ns: u64 = time_ns.iter().sum();
+        time_ns[State::Idle as usize] = now.ns().saturating_sub(busy_ns);
+        EnergyLedger { time_ns, ..EnergyLedger::default() }
+    }
+}
+
+/// The phases of a request, told in the order of time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Story {
+    phases: Phases,
+    told: Time,
+    positioned: bool,
+}
+
+impl Story {
+    /// A request that begins at `start`.
+    pub(super) fn new(start: Time) -> Self {
+        Self { phases: Phases::default(), told: start, positioned: false }
+    }
+
+    /// From where the story stands up to `to`, if that is later.
+    #[inline]
+    fn take(&mut self, to: Time) -> u64 {
+        let ns = to.saturating_since(self.told);
+        self.told += ns;
+        ns
+    }
+
+    /// The electronics were busy up to `to`.
+    #[inline]
+    pub(super) fn command(&mut self, to: Time) {
+        self.phases.command_ns += self.take(to);
+    }
+
+    /// The drive did something on its own account up to `to`.
+    #[inline]
+    pub(super) fn background(&mut self, to: Time) {
+        self.phases.background_ns += self.take(to);
+    }
+
+    /// A pass of the request.
+    #[inline]
+    pub(super) fn pass(&mut self, pass: &Pass) {
+        // An arm that sets off later than it might waits for the electronics.
+        self.command(pass.begin);
+        let (seek_ns, wait_ns) = (self.take(pass.on_track), self.take(pass.start));
+        if self.positioned {
+            self.phases.turnaround_ns += seek_ns + wait_ns;
+        } else {
+            self.positioned = true;
+            self.phases.seek_ns += seek_ns;
+            self.phases.seek_x_ns += seek_ns;
+            self.phases.rotation_ns += wait_ns;
+        }
+        let passed_ns = self.take(pass.end);
+        let gap_ns = pass.gap_ns.min(passed_ns);
+        self.phases.rotation_ns += gap_ns;
+        self.phases.transfer_ns += passed_ns - gap_ns;
+    }
+
+    /// Data came in by itself up to `to`.
+    #[inline]
+    pub(super) fn transfer(&mut self, to: Time) {
+        self.phases.transfer_ns += self.take(to);
+    }
+
+    /// The bus was busy up to `to`.
+    #[inline]
+    pub(super) fn bus(&mut self, to: Time) {
+        self.phases.bus_ns += self.take(to);
+    }
+
+    /// The end.
+    #[inline]
+    pub(super) fn end(mut self, to: Time) -> Phases {
+        self.command(to);
+        self.phases
+    }
+}

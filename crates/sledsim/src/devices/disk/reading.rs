@@ -1,0 +1,308 @@
+//! Reads: from the buffer, from the medium, or from both.
+
+use super::access::{served, DiskDevice};
+use super::books::Story;
+use super::buffer::Found;
+use super::bus::{hand_over, Chunk, Terms};
+use super::pass::{Errand, Pass, Supply};
+use super::ReadAhead;
+use crate::devices::Service;
+use crate::request::Op;
+use crate::time::Time;
+
+impl DiskDevice {
+    /// Serves a read that was told at `start` and is looked at from `at` on.
+    pub(super) fn read(&mut self, start: Time, at: Time, first: u64, end: u64) -> Service {
+        let writing = self.task.is_some_and(|task| task.writes());
+        let reading = self.task.filter(|task| !task.writes()).map(|task| task.segment);
+        let almost = reading.filter(|_| self.policy.almost_hits);
+        let found = self.buffer.find(first, end, almost);
+        if writing {
+            return self.read_beside_write(start, at, first, end, found);
+        }
+        match found {
+            Found::Whole(segment) => {
+                let free = if reading.is_some_and(|reading| reading != segment) { self.break_off(at) } else { at };
+                self.read_hit(start, at, free, segment, first, end)
+            }
+            Found::Part(segment) => {
+                let free = if reading.is_some_and(|reading| reading != segment) { self.break_off(at) } else { at };
+                let connected = self.hit_connection(segment, first, end, at);
+                self.read_rest(start, at, free, segment, first, end, connected)
+            }
+            Found::Nothing => {
+                let free = self.break_off(at);
+                self.read_miss(start, at, free, first, end)
+            }
+        }
+    }
+
+    /// A read while written data is still on its way to the medium: it waits, unless the buffer has it and may give it.
+    fn read_beside_write(&mut self, start: Time, at: Time, first: u64, end: u64, found: Found) -> Service {
+        match found {
+            Found::Whole(segment) if self.policy.whole_hits_beside_writes => {
+                return self.read_hit(start, at, at, segment, first, end);
+            }
+            _ => {}
+        }
+        let miss_ns = self.overheads.read_miss.get(self.previous.0);
+        let left = at + miss_ns + self.overheads.read_disconnect.get(self.previous.0);
+        let limit = self.task.map_or(0, |task| task.limit);
+        let free = self.carry_on(limit, at);
+        match self.buffer.find(first, end, None) {
+            Found::Whole(segment) => {
+                self.buffer.touch(segment);
+                let mut story = Story::new(start);
+                story.command(left);
+                story.background(free);
+                let connected = left.max(free) + self.overheads.first_reselect_ns + self.overheads.preparation_ns;
+                story.command(connected);
+                let over = connected + (end - first) * self.overheads.read_block_ns;
+                story.bus(over);
+                self.finish_read(segment, end);
+                served(start, over + self.overheads.read_completion_ns, story)
+            }
+            Found::Part(segment) => self.read_rest(start, at, free, segment, first, end, None),
+            Found::Nothing => self.read_miss(start, at, free, first, end),
+        }
+    }
+
+    /// Command overhead of a read that the buffer has. The shorter time after a read is that of a sequential stream, which
+    /// the electronics serve by themselves; another read is looked up like one after a write.
+    #[inline]
+    fn hit_ns(&self, first: u64) -> u64 {
+        let _ = first;
+        self.overheads.read_hit.get(self.previous.0)
+    }
+
+    /// A read that is in the buffer whole.
+    fn read_hit(&mut self, start: Time, at: Time, free: Time, segment: usize, first: u64, end: u64) -> Service {
+        self.buffer.touch(segment);
+        let mut story = Story::new(start);
+        let connected = at + self.hit_ns(first) + self.overheads.preparation_ns;
+        story.command(connected);
+        let over = connected + (end - first) * self.overheads.read_block_ns;
+        story.bus(over);
+        match self.task {
+            // A stream being read ahead is read on.
+            Some(task) if !task.writes() && task.segment == segment => self.read_on(segment, first, end),
+            None if self.policy.on_idle_hit && self.policy.read_ahead != ReadAhead::None => {
+                let (limit, least) = self.reach(segment, first, end);
+                let begin = (at + self.overheads.read_miss.get(self.previous.0)).max(free);
+                self.read_ahead(segment, begin, limit, least);
+            }
+            _ => {}
+        }
+        self.finish_read(segment, end);
+        served(start, over + self.overheads.read_completion_ns, story)
+    }
+
+    /// Moves the limits of the read-ahead under way for a request on the same stream.
+    fn read_on(&mut self, segment: usize, first: u64, end: u64) {
+        let (limit, least) = self.reach(segment, first, end);
+        if let Some(task) = self.task.as_mut() {
+            (task.limit, task.least) = (task.limit.max(limit), task.least.max(least));
+        }
+    }
+
+    /// When a read that is in the buffer in part is connected, if enough of it is there to begin at once.
+    fn hit_connection(&self, segment: usize, first: u64, end: u64, at: Time) -> Option<Time> {
+        let there = self.buffer.segment(segment).end.saturating_sub(first);
+        let enough = self.policy.transfer_partial_hits || there >= self.read_watermark(end - first).min(end - first);
+        (enough || self.policy.never_disconnect).then(|| at + self.hit_ns(first) + self.overheads.preparation_ns)
+    }
+
+    /// Blocks of a read that must be in the buffer before the drive reconnects.
+    fn read_watermark(&self, blocks: u64) -> u64 {
+        let size = self.buffer.segment_blocks();
+        if self.policy.watermark_of_request {
+            ((size.min(blocks) as f64 * self.policy.read_watermark) as u64).max(1)
+        } else {
+            (size as f64 * self.policy.read_watermark).ceil() as u64
+        }
+    }
+
+    /// A read whose beginning is in the buffer, or about to be: the rest comes from a read-ahead under way, or from the medium.
+    #[allow(clippy::too_many_arguments)]
+    fn read_rest(
+        &mut self,
+        start: Time,
+        at: Time,
+        free: Time,
+        segment: usize,
+        first: u64,
+        end: u64,
+        connected: Option<Time>,
+    ) -> Service {
+        self.buffer.touch(segment);
+        self.chunks.clear();
+        let there = self.buffer.segment(segment).end - first;
+        if there > 0 {
+            self.chunks.push(Chunk { blocks: there, first: at, last: at });
+        }
+        let mut story = Story::new(start);
+        if self.task.is_some() {
+            story.command(connected.unwrap_or(at));
+            self.read_on(segment, first, end);
+            let arrived = self.gather(first + there, end, at);
+            story.transfer(arrived);
+        } else {
+            let begin = (at + self.overheads.read_miss.get(self.previous.0)).max(free);
+            story.command(begin);
+            self.fetch(&mut story, begin, segment, first, end);
+        }
+        self.deliver(start, at, story, segment, end, connected)
+    }
+
+    /// Carries a read-ahead on up to `end`, noting when the blocks from `from` on arrive.
+    fn gather(&mut self, mut from: u64, end: u64, at: Time) -> Time {
+        let mut arrived = at;
+        while let Some(task) = self.task.filter(|_| from < end) {
+            let (pass, upto) = (task.pass, end.min(task.pass.end_lbn()));
+            let chunk = Chunk {
+                blocks: upto - from,
+                first: pass.passed_at(from - pass.lbn),
+                last: pass.passed_at(upto - 1 - pass.lbn),
+            };
+            self.chunks.push(chunk);
+            arrived = self.carry_on(upto, arrived);
+            from = upto;
+        }
+        arrived
+    }
+
+    /// A read that the buffer has nothing of.
+    fn read_miss(&mut self, start: Time, at: Time, free: Time, first: u64, end: u64) -> Service {
+        let segment = self.buffer.for_read(None);
+        self.buffer.restart(segment, first, false);
+        self.chunks.clear();
+        let miss_ns = self.overheads.read_miss.get(self.previous.0);
+        let begin = (at + miss_ns).max(free);
+        let mut story = Story::new(start);
+        story.command(at + miss_ns);
+        story.background(begin);
+        self.fetch(&mut story, begin, segment, first, end);
+        let connected = self.policy.never_disconnect.then(|| at + miss_ns + self.overheads.preparation_ns);
+        self.deliver(start, at, story, segment, end, connected)
+    }
+
+    /// Reads what a segment lacks up to `end` from the medium, and goes on reading ahead.
+    fn fetch(&mut self, story: &mut Story, begin: Time, segment: usize, first: u64, end: u64) {
+        let any_order = self.policy.any_order_reads;
+        let errand = Errand { op: Op::Read, any_order, least_seek_ns: 0, supply: Supply::READY };
+        let mut at = begin;
+        let mut lbn = self.buffer.segment(segment).end;
+        while lbn < end {
+            let pass = Pass::plan(&self.mechanics, at, &self.arms, lbn, end, &errand);
+            self.note_arrivals(&pass);
+            story.pass(&pass);
+            self.passed(&pass, pass.end);
+            if self.policy.free_blocks && lbn == first {
+                self.keep_free_blocks(segment, &pass);
+            }
+            at = pass.end;
+            lbn = pass.end_lbn();
+            self.buffer.extend(segment, lbn);
+        }
+        let (limit, least) = self.reach(segment, first, end);
+        self.read_ahead(segment, at, limit, least);
+    }
+
+    /// Notes when the blocks of a pass arrive, in their order.
+    fn note_arrivals(&mut self, pass: &Pass) {
+        let in_order = if pass.lead == 0 { pass.blocks } else { pass.lead };
+        self.chunks.push(Chunk { blocks: in_order, first: pass.passed_at(0), last: pass.passed_at(in_order - 1) });
+        if pass.lead > 0 {
+            // What came before its turn.
+            self.chunks.push(Chunk { blocks: pass.blocks - pass.lead, first: pass.end, last: pass.end });
+        }
+    }
+
+    /// Keeps the blocks of the track that passed before the first requested one.
+    fn keep_free_blocks(&mut self, segment: usize, pass: &Pass) {
+        let (track_first, _) = self.mechanics.layout().track_of(pass.lbn);
+        if pass.lead > 0 || track_first >= pass.lbn {
+            return;
+        }
+        let before = pass.lbn - track_first;
+        let block_ns = (pass.data_ns() / pass.blocks).max(1);
+        let passed = (pass.start.saturating_since(pass.on_track) / block_ns).min(before);
+        self.buffer.reach_back(segment, pass.lbn - passed);
+    }
+
+    /// How far a segment is read ahead for a request, and how far at least.
+    pub(super) fn reach(&self, segment: usize, first: u64, end: u64) -> (u64, u64) {
+        let capacity = self.mechanics.layout().capacity_blocks();
+        let policy = &self.policy;
+        let least = (end + policy.least_blocks).min(capacity);
+        if policy.read_ahead == ReadAhead::None || end >= capacity {
+            return (end, end);
+        }
+        let layout = self.mechanics.layout();
+        let most = match (policy.most_blocks, policy.over_requested) {
+            (Some(most), _) => end + most,
+            (None, 0) => {
+                let size = self.buffer.segment_blocks();
+                if end - first + policy.least_blocks > size {
+                    end + policy.least_blocks
+                } else {
+                    first + size
+                }
+            }
+            (None, _) => end + self.buffer.segment_blocks(),
+        };
+        let limit = match policy.read_ahead {
+            ReadAhead::None => end,
+            ReadAhead::Segment => most,
+            ReadAhead::Track => most.min(layout.track_of(end - 1).1 + 1),
+            ReadAhead::Cylinder => most.min(layout.cylinder_of(end - 1).1 + 1),
+            ReadAhead::NextTrack => {
+                let (track_first, track_last) = layout.track_of(end);
+                if self.buffer.segment(segment).first < track_first && track_last + 1 < capacity {
+                    layout.track_of(track_last + 1).1 + 1
+                } else {
+                    track_last + 1
+                }
+            }
+        };
+        (limit.min(capacity), least.min(limit))
+    }
+
+    /// Hands a read over the bus and ends it.
+    fn deliver(
+        &mut self,
+        start: Time,
+        at: Time,
+        mut story: Story,
+        segment: usize,
+        end: u64,
+        connected: Option<Time>,
+    ) -> Service {
+        let o = &self.overheads;
+        let blocks = self.chunks.iter().map(|chunk| chunk.blocks).sum();
+        let terms = Terms {
+            block_ns: o.read_block_ns,
+            hold: self.policy.hold_bus_reading,
+            disconnect_ns: o.read_disconnect.get(self.previous.0),
+            reconnect_ns: o.first_reselect_ns + o.preparation_ns,
+            watermark: self.read_watermark(blocks),
+        };
+        let left = at + o.read_miss.get(self.previous.0) + o.read_disconnect.get(self.previous.0);
+        let transfer = hand_over(&self.chunks, connected, left, &terms);
+        story.command(transfer.connected.min(transfer.end));
+        story.bus(transfer.end);
+        let over = transfer.end + o.read_completion_ns;
+        self.finish_read(segment, end);
+        served(start, over, story)
+    }
+
+    /// What becomes of a segment when a read is complete.
+    fn finish_read(&mut self, segment: usize, end: u64) {
+        if self.policy.over_requested < 0 {
+            self.buffer.drop_before(segment, end);
+        }
+        if self.task.is_none() {
+            self.buffer.settle(segment);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Writes: into the buffer, to the medium, or first the one and then the other.
+
+use super::access::{served, DiskDevice};
+use super::background::Task;
+use super::books::Story;
+use super::command::write_stock_blocks;
+use super::pass::{Errand, Pass, Supply};
+use super::FastWrite;
+use crate::devices::Service;
+use crate::request::Op;
+use crate::time::Time;
+
+/// A write on its way to the medium.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    first: u64,
+    end: u64,
+    segment: usize,
+    /// When the arm may set off.
+    begin: Time,
+    /// When the bus transfer begins.
+    connected: Time,
+    /// When it is over.
+    arrived: Time,
+    least_seek_ns: u64,
+    /// Whether it disconnected before its data.
+    twice: bool,
+}
+
+impl DiskDevice {
+    /// Command overhead of a write. Where only sequential writes are fast, one that continues no data in the buffer takes the
+    /// command path of a miss, although it is reported when it is in the buffer.
+    #[inline]
+    pub(super) fn write_command_ns(&self, continues: bool) -> u64 {
+        let _ = continues;
+        let after = match self.policy.fast_write {
+            FastWrite::None => self.overheads.write_miss,
+            FastWrite::Sequential | FastWrite::Full => self.overheads.write_hit,
+        };
+        after.get(self.previous.0)
+    }
+
+    /// Serves a write that was told at `start` and is looked at from `at` on.
+    pub(super) fn write(&mut self, start: Time, at: Time, first: u64, end: u64) -> Service {
+        match self.task {
+            Some(task) if task.writes() => {
+                if self.policy.combine_writes && task.limit == first {
+                    let room = self.buffer.segment_blocks().saturating_sub(first - task.pass.lbn);
+                    if room > 0 {
+                        return self.append(start, at, first, end, room);
+                    }
+                }
+                let free = self.carry_on(task.limit, at);
+                self.write_late(start, at, free, first, end)
+            }
+            _ => {
+                let free = self.break_off(at);
+                self.write_now(start, at, free, first, end)
+            }
+        }
+    }
+
+    /// A write that continues data on its way to the medium.
+    fn append(&mut self, start: Time, at: Time, first: u64, end: u64, room: u64) -> Service {
+        let o = self.overheads;
+        let connected = at + self.write_command_ns(true) + o.preparation_ns;
+        let mut story = Story::new(start);
+        story.command(connected);
+        let blocks = end - first;
+        let mut over = connected + blocks * o.write_block_ns;
+        if let Some(task) = self.task.as_mut() {
+            task.limit = end;
+            task.errand.supply = Supply { lbn: first, end, from: connected, block_ns: o.write_block_ns, stock: 0 };
+            self.buffer.touch(task.segment);
+            let segment = task.segment;
+            self.buffer.invalidate(first, end, segment);
+            self.buffer.extend(segment, end);
+        }
+        if blocks > room {
+            // The last blocks fit in when the medium has taken so many.
+            let taken = self.carry_on(end - self.buffer.segment_blocks(), at);
+            over = over.max(taken);
+        }
+        story.bus(over);
+        served(start, over + o.write_completion_ns, story)
+    }
+
+    /// A write that had to wait for the medium until `free`.
+    fn write_late(&mut self, start: Time, at: Time, free: Time, first: u64, end: u64) -> Service {
+        let o = self.overheads;
+        let command = at + self.write_command_ns(false);
+        let left = command + o.write_disconnect_ns;
+        let back = left.max(free);
+        let mut story = Story::new(start);
+        story.command(left);
+        story.background(back);
+        let connected = back + o.first_reselect_ns + o.preparation_ns;
+        let segment = self.buffer.for_write(first, end, None);
+        let write = Write {
+            first,
+            end,
+            segment,
+            begin: command.max(free),
+            connected,
+            arrived: connected + (end - first) * o.write_block_ns,
+            least_seek_ns: o.least_seek_ns,
+            twice: false,
+        };
+        self.put(start, story, &write)
+    }
+
+    /// A write that finds the arm free, or from `free` on.
+    fn write_now(&mut self, start: Time, at: Time, free: Time, first: u64, end: u64) -> Service {
+        let o = self.overheads;
+        let segment = self.buffer.for_write(first, end, None);
+        let held = self.buffer.segment(segment);
+        let twice =
+            self.policy.extra_write_disconnect && self.buffer.is_latest(segment) && held.written && held.end != first;
+        let mut story = Story::new(start);
+        let (command, connected) = if twice {
+            let left = at + o.extra_command_ns + o.extra_disconnect_ns;
+            let back = left + o.extra_gap_ns + o.first_reselect_ns + o.preparation_ns;
+            (at + o.extra_command_ns + o.extra_seek_delay_ns, back)
+        } else {
+            let command = at + self.write_command_ns(false);
+            (command, command + o.preparation_ns)
+        };
+        story.command(command);
+        let write = Write {
+            first,
+            end,
+            segment,
+            begin: command.max(free),
+            connected,
+            arrived: connected + (end - first) * o.write_block_ns,
+            least_seek_ns: o.least_seek_ns,
+            twice,
+        };
+        self.put(start, story, &write)
+    }
+
+    /// Fills the buffer and sends the arm off.
+    fn put(&mut self, start: Time, story: Story, write: &Write) -> Service {
+        let (first, end, segment) = (write.first, write.end, write.segment);
+        self.buffer.restart(segment, first, true);
+        self.buffer.invalidate(first, end, segment);
+        self.buffer.extend(segment, end);
+        let stock = write_stock_blocks(self.policy.extra_write_disconnect, end - first);
+        let supply = Supply {
+            lbn: first,
+            end,
+            from: write.connected,
+            block_ns: self.overheads.write_block_ns,
+            stock: if self.policy.fast_write == FastWrite::None { stock } else { 1 },
+        };
+        let errand = Errand {
+            op: Op::Write,
+            any_order: self.policy.any_order_writes,
+            least_seek_ns: write.least_seek_ns,
+            supply,
+        };
+        let pass = Pass::plan(&self.mechanics, write.begin, &self.arms, first, end, &errand);
+        let task = Task { segment, pass, limit: end, least: 0, errand };
+        if self.policy.fast_write == FastWrite::None {
+            self.put_through(start, story, write, task)
+        } else {
+            self.put_behind(start, story, write, task)
+        }
+    }
+
+    /// Reports a write when the buffer has it; the medium follows.
+    fn put_behind(&mut self, start: Time, mut story: Story, write: &Write, task: Task) -> Service {
+        self.task = Some(task);
+        story.command(write.connected);
+        let mut over = write.arrived;
+        let size = self.buffer.segment_blocks();
+        if write.end - write.first > size {
+            over = over.max(self.carry_on(write.end - size, start));
+        }
+        story.bus(over);
+        served(start, over + self.overheads.write_completion_ns, story)
+    }
+
+    /// Reports a write when the medium has it.
+    fn put_through(&mut self, start: Time, mut story: Story, write: &Write, mut task: Task) -> Service {
+        loop {
+            let pass = task.pass;
+            story.pass(&pass);
+            self.passed(&pass, pass.end);
+            if pass.end_lbn() >= task.limit {
+                break;
+            }
+            task.errand.least_seek_ns = 0;
+            task.pass = Pass::plan(&self.mechanics, pass.end, &self.arms, pass.end_lbn(), task.limit, &task.errand);
+        }
+        let o = &self.overheads;
+        let done = if self.policy.never_disconnect {
+            task.pass.end.max(write.arrived)
+        } else {
+            let (disconnect_ns, reselect_ns) = if write.twice {
+                (o.extra_second_disconnect_ns, o.other_reselect_ns)
+            } else {
+                (o.write_disconnect_ns, o.first_reselect_ns)
+            };
+            task.pass.end.max(write.arrived + disconnect_ns) + reselect_ns
+        };
+        self.buffer.settle(write.segment);
+        served(start, done + o.write_completion_ns, story)
+    }
+}

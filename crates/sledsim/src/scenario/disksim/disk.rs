@@ -1,0 +1,54 @@
+//! Disk drives: `disksim_disk` with the mechanics and layout in it.
+
+use super::draft::{Drafts, Origin};
+use super::fault::Fault;
+use super::model;
+use super::sources::Sources;
+use super::syntax::Block;
+use super::system::Way;
+
+const READ_AHEAD: [&str; 5] = ["none", "track", "cylinder", "segment", "next-track"];
+const FAST_WRITE: [&str; 3] = ["none", "sequential", "full"];
+
+/// Carries over a drive.
+pub(super) fn carry(drive: &Block, way: &Way, sources: &mut Sources, drafts: &mut Drafts) -> Result<(), Fault> {
+    drafts.assume("block_bytes", 512, "DiskSim's blocks have 512 bytes");
+    model::carry(drive.block("Model")?, sources, drafts)?;
+    way.carry_bus(drive, drafts)?;
+    drafts.carry(drive);
+    carry_choices(drive, drafts)?;
+    let queue = drive.whole("Max queue length")?;
+    drafts.remark_fates(drive, queue);
+    Ok(())
+}
+
+/// Parameters whose numbers stand for words.
+fn carry_choices(drive: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
+    let mut switch = |name: &str, key: &'static str| -> Result<(), Fault> {
+        let level = drive.whole(name)?;
+        drafts.put(key, level != 0, drive.need(name)?, Origin::Published);
+        if level == 2 {
+            drafts.note("DiskSim treats 2 as 1");
+        }
+        Ok(())
+    };
+    switch("Enable caching in buffer", "buffer_caching")?;
+    switch("Immediate buffer read", "zero_latency_reads")?;
+    switch("Immediate buffer write", "zero_latency_writes")?;
+    let read_ahead = drive.whole("Buffer continuous read")?;
+    drafts.put("read_ahead", word(&READ_AHEAD, read_ahead), drive.need("Buffer continuous read")?, Origin::Published);
+    let fast_write = drive.whole("Fast write level")?;
+    drafts.put("fast_write", word(&FAST_WRITE, fast_write), drive.need("Fast write level")?, Origin::Published);
+    let least = drive.need("Minimum read-ahead (blks)")?;
+    let blocks = if read_ahead == 0 { 0 } else { drive.whole("Minimum read-ahead (blks)")? };
+    drafts.put("read_ahead_least_blocks", blocks, least, Origin::Published);
+    if blocks != drive.whole("Minimum read-ahead (blks)")? {
+        drafts.note("0 without read-ahead, as in DiskSim");
+    }
+    Ok(())
+}
+
+/// The word that a number stands for; the number has been checked.
+pub(super) fn word(words: &[&'static str], number: i64) -> &'static str {
+    usize::try_from(number).ok().and_then(|number| words.get(number).copied()).unwrap_or(words[0])
+}

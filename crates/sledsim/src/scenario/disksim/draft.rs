@@ -1,0 +1,203 @@
+//! A device in the making: values with where they come from, and remarks on what is not carried over.
+
+use serde_json::{Map, Value as Json};
+
+use super::block::{number, shown};
+use super::fault::{Fault, Place};
+use super::grammar::{Fate, Takes};
+use super::syntax::{Block, Content, Parameter};
+
+/// How sure a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It stands in the file.
+    Published,
+    /// It follows from what stands in the file.
+    Derived,
+    /// The file doesn't say; the value is DiskSim's way or a default.
+    Assumed,
+}
+
+/// A value for a key.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub key: &'static str,
+    pub value: Json,
+    /// The parameters that give it, and where they are.
+    pub from: Vec<(Place, String)>,
+    pub origin: Origin,
+    pub note: Option<String>,
+}
+
+/// What becomes of a parameter that no key takes.
+#[derive(Clone, Debug)]
+pub(super) struct Remark {
+    pub place: Place,
+    pub name: String,
+    pub value: String,
+    pub reason: String,
+    pub changes_results: bool,
+}
+
+/// Values and remarks, in the order of finding.
+#[derive(Debug, Default)]
+pub(super) struct Drafts {
+    pub values: Vec<Draft>,
+    pub remarks: Vec<Remark>,
+}
+
+impl Drafts {
+    /// Carries over every parameter of `block` that becomes a key as it is.
+    pub fn carry(&mut self, block: &Block) {
+        for (key, value, parameter) in plain_keys(block) {
+            self.put(key, value, parameter, Origin::Published);
+        }
+    }
+
+    /// Adds a value that comes from `parameter`.
+    pub fn put(&mut self, key: &'static str, value: impl Into<Json>, parameter: &Parameter, origin: Origin) {
+        let from = vec![(parameter.place, parameter.name.to_string())];
+        self.values.push(Draft { key, value: value.into(), from, origin, note: None });
+    }
+
+    /// Names another parameter that gives the value added last.
+    pub fn also(&mut self, parameter: &Parameter) {
+        if let Some(last) = self.values.last_mut() {
+            last.from.push((parameter.place, parameter.name.to_string()));
+        }
+    }
+
+    /// Adds a value that no parameter gives.
+    pub fn assume(&mut self, key: &'static str, value: impl Into<Json>, note: &str) {
+        let (value, note) = (value.into(), Some(note.to_owned()));
+        self.values.push(Draft { key, value, from: Vec::new(), origin: Origin::Assumed, note });
+    }
+
+    /// Adds a note to the value added last.
+    pub fn note(&mut self, note: impl Into<String>) {
+        if let Some(last) = self.values.last_mut() {
+            last.note = Some(note.into());
+        }
+    }
+
+    /// Remarks that `parameter` has no effect.
+    pub fn idle(&mut self, parameter: &Parameter, reason: impl Into<String>) {
+        self.remark(parameter, reason, false);
+    }
+
+    /// Remarks that `parameter` would change results and is not carried over.
+    pub fn lost(&mut self, parameter: &Parameter, reason: impl Into<String>) {
+        self.remark(parameter, reason, true);
+    }
+
+    fn remark(&mut self, parameter: &Parameter, reason: impl Into<String>, changes_results: bool) {
+        let (place, name, value) = (parameter.place, parameter.name.to_string(), shown(&parameter.value));
+        self.remarks.push(Remark { place, name, value, reason: reason.into(), changes_results });
+    }
+
+    /// Remarks that a whole block has no effect, or changes results.
+    pub fn block(&mut self, block: &Block, reason: impl Into<String>, changes_results: bool) {
+        self.line(block.place, format!("{} {}", block.kind, block.name).trim(), reason, changes_results);
+    }
+
+    /// Remarks on something other than a parameter.
+    pub fn line(&mut self, place: Place, name: &str, reason: impl Into<String>, changes_results: bool) {
+        let (name, value, reason) = (name.to_owned(), String::new(), reason.into());
+        self.remarks.push(Remark { place, name, value, reason, changes_results });
+    }
+
+    /// Remarks on every parameter of `block` that nothing takes; `queue` requests are in the device at a time.
+    pub fn remark_fates(&mut self, block: &Block, queue: i64) {
+        for parameter in &block.parameters {
+            match fate(block, parameter) {
+                Some(Fate::Idle(reason)) => self.idle(parameter, reason),
+                Some(Fate::Only(neutral, reason)) if number(&parameter.value) == Some(neutral) => {
+                    self.idle(parameter, format!("with this value; {reason}"));
+                }
+                Some(Fate::Only(_, reason)) => self.lost(parameter, reason),
+                Some(Fate::Queue(reason)) => self.queue(parameter, reason, queue),
+                _ => {}
+            }
+        }
+    }
+
+    fn queue(&mut self, parameter: &Parameter, reason: &str, queue: i64) {
+        let alone = format!("{reason}: no effect with one request in the device at a time");
+        match &parameter.value.content {
+            Content::Block(inner) if queue <= 1 => self.remark_all(inner, &alone, false),
+            Content::Block(inner) => self.queue_block(inner, reason, queue),
+            _ if queue <= 1 => self.idle(parameter, alone),
+            Content::Whole(0) => self.idle(parameter, format!("with this value; {reason}")),
+            _ => self.lost(parameter, reason),
+        }
+    }
+
+    /// Remarks on the queue of a device that has one which matters.
+    fn queue_block(&mut self, block: &Block, reason: &str, queue: i64) {
+        self.remark_fates(block, queue);
+        for parameter in &block.parameters {
+            if let Some(Fate::Enters(..)) = fate(block, parameter) {
+                self.lost(parameter, reason);
+            }
+        }
+    }
+
+    /// Remarks on every parameter of `block` and of the blocks in it, for one reason.
+    pub fn remark_all(&mut self, block: &Block, reason: &str, changes_results: bool) {
+        for parameter in &block.parameters {
+            match &parameter.value.content {
+                Content::Block(inner) => self.remark_all(inner, reason, changes_results),
+                Content::List(items) if items.iter().any(|item| matches!(item.content, Content::Block(_))) => {
+                    for item in items {
+                        if let Content::Block(inner) = &item.content {
+                            self.remark_all(inner, reason, changes_results);
+                        }
+                    }
+                }
+                _ => self.remark(parameter, reason, changes_results),
+            }
+        }
+    }
+}
+
+/// What becomes of a parameter.
+pub(super) fn fate(block: &Block, parameter: &Parameter) -> Option<Fate> {
+    let known = block.known()?.parameters.iter().find(|known| *known.name == *parameter.name)?;
+    Some(known.fate)
+}
+
+/// Keys and values of the parameters that become keys as they are.
+pub(super) fn plain_keys(block: &Block) -> Vec<(&'static str, Json, &Parameter)> {
+    let Some(known) = block.known() else { return Vec::new() };
+    let carried = known.parameters.iter().filter_map(|known| match known.fate {
+        Fate::Key(key) => {
+            let parameter = block.get(known.name)?;
+            Some((key, json(known.takes, parameter)?, parameter))
+        }
+        _ => None,
+    });
+    carried.collect()
+}
+
+fn json(takes: Takes, parameter: &Parameter) -> Option<Json> {
+    match (takes, &parameter.value.content) {
+        (Takes::Flag, Content::Whole(flag)) => Some((*flag != 0).into()),
+        (Takes::Whole(..), Content::Whole(whole)) => Some((*whole).into()),
+        (Takes::Real(..), _) => number(&parameter.value).map(Json::from),
+        _ => None,
+    }
+}
+
+/// The values as one table.
+pub(super) fn table(values: &[Draft]) -> Map<String, Json> {
+    values.iter().map(|draft| (draft.key.to_owned(), draft.value.clone())).collect()
+}
+
+/// The fault of a value that the keys' own definitions refuse: at the parameter that gives it.
+pub(super) fn refused(values: &[Draft], message: String, otherwise: Place) -> Fault {
+    // The message begins with the path of the key.
+    let key = message.split([' ', '.', '[']).next().unwrap_or_default();
+    let draft = values.iter().find(|draft| draft.key == key);
+    let place = draft.and_then(|draft| draft.from.first()).map_or(otherwise, |(place, _)| *place);
+    Fault::new(place, message)
+}

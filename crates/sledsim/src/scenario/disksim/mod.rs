@@ -1,0 +1,21 @@
+//! Reads parameter files of DiskSim 4.0: a device, with every value's place, and a list of what can't be carried over.
+//!
+//! The meaning of blocks and parameters is that of DiskSim's `.modspec` files and manual.
+
+mod block;
+mod disk;
+mod draft;
+mod fault;
+mod grammar;
+mod import;
+mod model;
+mod seek;
+mod sources;
+mod syntax;
+mod system;
+mod tokens;
+
+pub use draft::Origin;
+pub use fault::ImportError;
+pub use grammar::{block_type, BlockType, Fate, ParameterType, Takes, BLOCK_TYPES, UNSUPPORTED};
+pub use import::{read_device, Entry, Import, Note, Source};

@@ -1,0 +1,170 @@
+//! Mechanics and layout of a drive: `dm_disk`, `dm_layout_g1` with its zones, `dm_mech_g1`.
+
+use serde_json::{json, Map, Value as Json};
+
+use super::block::number;
+use super::disk::word;
+use super::draft::{plain_keys, Drafts, Origin};
+use super::fault::Fault;
+use super::seek;
+use super::sources::Sources;
+use super::syntax::{Block, Content};
+
+const MAPPINGS: [&str; 3] = ["cylinder", "serpentine-by-zone", "serpentine"];
+/// Words of `sparing` in the order of DiskSim's numbers.
+pub(super) const SPARINGS: [&str; 11] = [
+    "none",
+    "tracks-per-zone",
+    "sectors-per-cylinder",
+    "sectors-per-track",
+    "sectors-per-cylinder-slip-to-end",
+    "sectors-at-cylinder-front",
+    "sectors-at-cylinder-front-slip-to-end",
+    "sectors-at-disk-end",
+    "sectors-per-range",
+    "sectors-per-zone",
+    "sectors-per-zone-slip-to-end",
+];
+/// The number of the scheme in which slips, defects and spares are tracks.
+const WHOLE_TRACKS: i64 = 1;
+
+/// Carries over mechanics and layout.
+pub(super) fn carry(model: &Block, sources: &mut Sources, drafts: &mut Drafts) -> Result<(), Fault> {
+    drafts.carry(model);
+    let count = model.need("Block count")?;
+    if model.whole("Block count")? > 0 {
+        drafts.put("capacity_blocks", model.whole("Block count")?, count, Origin::Published);
+    } else {
+        drafts.idle(count, "0 stands for what the zones hold");
+    }
+    carry_layout(model, drafts)?;
+    carry_mechanics(model.block("Mechanical Model")?, sources, drafts)
+}
+
+fn carry_layout(model: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
+    let layout = model.block("Layout Model")?;
+    drafts.carry(layout);
+    let (mapping, sparing) = (layout.whole("LBN-to-PBN mapping scheme")?, layout.whole("Sparing scheme used")?);
+    drafts.put("mapping", word(&MAPPINGS, mapping), layout.need("LBN-to-PBN mapping scheme")?, Origin::Published);
+    drafts.put("sparing", word(&SPARINGS, sparing), layout.need("Sparing scheme used")?, Origin::Published);
+    let extent = Extent {
+        surfaces: model.whole("Number of data surfaces")? as u64,
+        cylinders: model.whole("Number of cylinders")?,
+        whole_tracks: sparing == WHOLE_TRACKS,
+        units: layout.get("Skew units").map(|_| layout.text("Skew units")).transpose()?,
+    };
+    let mut zones = Vec::new();
+    let mut end = 0;
+    for item in layout.list("Zones")? {
+        let Content::Block(zone) = &item.content else {
+            return Err(Fault::new(item.place, "expected a block of dm_layout_g1_zone in the list of zones"));
+        };
+        if zone.kind != "dm_layout_g1_zone" {
+            return Err(Fault::new(zone.place, format!("a block of {}: expected dm_layout_g1_zone", zone.kind)));
+        }
+        zones.push(extent.zone(zone, &mut end)?);
+    }
+    let parameter = layout.need("Zones")?;
+    if zones.is_empty() {
+        return Err(Fault::new(parameter.place, "there is no zone: expected at least one"));
+    }
+    drafts.put("zones", zones, parameter, Origin::Published);
+    Ok(())
+}
+
+/// What zones have to fit into.
+struct Extent {
+    surfaces: u64,
+    cylinders: i64,
+    whole_tracks: bool,
+    units: Option<String>,
+}
+
+impl Extent {
+    /// A zone's table; `end` is the first cylinder that it may begin with.
+    fn zone(&self, zone: &Block, end: &mut i64) -> Result<Json, Fault> {
+        let (first, last) = (zone.whole("First cylinder number")?, zone.whole("Last cylinder number")?);
+        let fault =
+            |name: &str, message: String| Err(Fault::new(zone.get(name).map_or(zone.place, |p| p.place), message));
+        if first < *end {
+            let expected =
+                format!("a zone begins at cylinder {first} and overlaps the one before: expected at least {end}");
+            return fault("First cylinder number", expected);
+        }
+        if last < first || last >= self.cylinders {
+            let most = self.cylinders - 1;
+            let expected = format!("a zone from cylinder {first} ends at {last}: expected from {first} to {most}");
+            return fault("Last cylinder number", expected);
+        }
+        *end = last + 1;
+        let sectors = zone.whole("Blocks per track")?;
+        let mut table: Map<String, Json> =
+            plain_keys(zone).into_iter().map(|(key, value, _)| (key.to_owned(), value)).collect();
+        let own = zone.get("Skew units").map(|_| zone.text("Skew units")).transpose()?;
+        let revolutions = own.as_deref().or(self.units.as_deref()) == Some("revolutions");
+        let scale = if revolutions { sectors as f64 } else { 1.0 };
+        for (name, key) in [
+            ("Offset of first block", "first_sector_offset"),
+            ("Skew for track switch", "track_skew_sectors"),
+            ("Skew for cylinder switch", "cylinder_skew_sectors"),
+        ] {
+            let angle = if zone.get(name).is_some() { zone.real(name)? } else { 0.0 };
+            table.insert(key.into(), (angle * scale).into());
+        }
+        let tracks = (last - first + 1) as u64 * self.surfaces;
+        let places = if self.whole_tracks { tracks } else { tracks.saturating_mul(sectors as u64) };
+        let slips = numbers(zone, "slips", places)?;
+        let defects = numbers(zone, "defects", places)?;
+        if defects.len() % 2 != 0 {
+            let message = format!("{} numbers: expected pairs of a defect and its spare", defects.len());
+            return fault("defects", message);
+        }
+        table.insert("slips".into(), slips.into());
+        table.insert("remaps".into(), defects.chunks_exact(2).map(|pair| json!(pair)).collect());
+        Ok(Json::Object(table))
+    }
+}
+
+/// A list of sectors or tracks, each below `places`.
+fn numbers(zone: &Block, name: &str, places: u64) -> Result<Vec<u64>, Fault> {
+    let each = zone.list(name)?.iter().map(|item| match item.content {
+        Content::Whole(number) if u64::try_from(number).is_ok_and(|number| number < places) => Ok(number as u64),
+        _ => {
+            let given = super::block::shown(item);
+            Err(Fault::new(item.place, format!("{given} in {name}: expected whole numbers from 0 to {}", places - 1)))
+        }
+    });
+    each.collect()
+}
+
+fn carry_mechanics(mechanics: &Block, sources: &mut Sources, drafts: &mut Drafts) -> Result<(), Fault> {
+    drafts.carry(mechanics);
+    let kind = mechanics.need("Access time type")?;
+    match mechanics.text("Access time type")?.as_str() {
+        "constant" => {
+            let message = "\"Access time type\" = constant can't be carried over: expected averageRotation or \
+                           trackSwitchPlusRotation, or a disksim_simpledisk instead of the drive";
+            return Err(Fault::new(kind.place, message));
+        }
+        "averageRotation" => drafts.put("rotation", "average", kind, Origin::Published),
+        _ => drafts.put("rotation", "phase", kind, Origin::Published),
+    }
+    seek::carry(mechanics, sources, drafts)?;
+    drafts.remark_fates(mechanics, 1);
+    Ok(())
+}
+
+/// Whole milliseconds, or parts of them, from a list.
+pub(super) fn times(block: &Block, name: &str, count: usize) -> Result<Vec<f64>, Fault> {
+    let items = block.list(name)?;
+    let place = block.need(name)?.place;
+    if items.len() != count {
+        return Err(Fault::new(place, format!("{name:?} has {} numbers: expected {count}", items.len())));
+    }
+    let each = items.iter().map(|item| {
+        let expected =
+            || Fault::new(item.place, format!("{} in {name:?}: expected a number", super::block::shown(item)));
+        number(item).ok_or_else(expected)
+    });
+    each.collect()
+}

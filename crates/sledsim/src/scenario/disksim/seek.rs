@@ -1,0 +1,174 @@
+//! Seek times: the six ways in which DiskSim describes them.
+
+use serde_json::{json, Value as Json};
+
+use super::draft::{Drafts, Origin};
+use super::fault::{Fault, Place};
+use super::model::times;
+use super::sources::Sources;
+use super::syntax::{Block, Parameter};
+
+/// Longest seek, ms: what the keys allow.
+const MAX_MS: f64 = 10_000.0;
+/// Longest distance, cylinders.
+const MAX_CYLINDERS: f64 = 1e9;
+/// Parameters that describe seeks.
+const PARAMETERS: [&str; 7] = [
+    "Average seek time",
+    "Constant seek time",
+    "Single cylinder seek time",
+    "Full strobe seek time",
+    "Full seek curve",
+    "First ten seek times",
+    "HPL seek equation values",
+];
+
+/// Carries over the seek curve that the seek type asks for.
+pub(super) fn carry(mechanics: &Block, sources: &mut Sources, drafts: &mut Drafts) -> Result<(), Fault> {
+    let kind = mechanics.need("Seek type")?;
+    let name = mechanics.text("Seek type")?;
+    let three = || -> Result<Json, Fault> {
+        let (single, average) = (mechanics.real("Single cylinder seek time")?, mechanics.real("Average seek time")?);
+        Ok(json!({"single_ms": single, "average_ms": average, "full_ms": mechanics.real("Full strobe seek time")?}))
+    };
+    let (mut curve, word, used): (Json, &str, &[&str]) = match name.as_str() {
+        "linear" => {
+            (three()?, "three-point", &["Single cylinder seek time", "Average seek time", "Full strobe seek time"])
+        }
+        "curve" => (three()?, "lee", &["Single cylinder seek time", "Average seek time", "Full strobe seek time"]),
+        "constant" => (json!({"seek_ms": mechanics.real("Constant seek time")?}), "constant", &["Constant seek time"]),
+        "hpl" => (hpl(mechanics, None)?, "hpl", &["HPL seek equation values"]),
+        "hplplus10" => {
+            let first = first_ten(mechanics)?;
+            (hpl(mechanics, Some(first))?, "hpl", &["HPL seek equation values", "First ten seek times"])
+        }
+        _ => {
+            let parameter = mechanics.need("Full seek curve")?;
+            let points = table(&mechanics.text("Full seek curve")?, parameter, sources, drafts)?;
+            (json!({ "points": points }), "table", &["Full seek curve"])
+        }
+    };
+    curve["curve"] = word.into();
+    drafts.put("seek", curve, kind, Origin::Published);
+    for name in used {
+        drafts.also(mechanics.need(name)?);
+    }
+    for parameter in PARAMETERS.iter().filter(|name| !used.contains(name)).filter_map(|name| mechanics.get(name)) {
+        drafts.idle(parameter, format!("counts only with other seek types than {name}"));
+    }
+    Ok(())
+}
+
+fn first_ten(mechanics: &Block) -> Result<Vec<f64>, Fault> {
+    let place = mechanics.need("First ten seek times")?.place;
+    let first = times(mechanics, "First ten seek times", 10)?;
+    match first.iter().find(|time| !(0.0..=MAX_MS).contains(*time)) {
+        Some(time) => {
+            Err(Fault::new(place, format!("{time} in \"First ten seek times\": expected from 0 to {MAX_MS}")))
+        }
+        None => Ok(first),
+    }
+}
+
+fn hpl(mechanics: &Block, first_ms: Option<Vec<f64>>) -> Result<Json, Fault> {
+    const NAME: &str = "HPL seek equation values";
+    let place = mechanics.need(NAME)?.place;
+    let values = times(mechanics, NAME, 6)?;
+    let fault = |message: String| Err(Fault::new(place, message));
+    if !(0.0..=MAX_CYLINDERS).contains(&values[0]) || values[0].fract() != 0.0 {
+        return fault(format!("{} as the first of {NAME:?}: expected a number of cylinders", values[0]));
+    }
+    if let Some(value) = values[1..5].iter().find(|value| !(0.0..=MAX_MS).contains(*value)) {
+        return fault(format!("{value} in {NAME:?}: expected from 0 to {MAX_MS}"));
+    }
+    let single = values[5];
+    if single != -1.0 && !(0.0..=MAX_MS).contains(&single) {
+        return fault(format!("{single} as the last of {NAME:?}: expected -1, or from 0 to {MAX_MS}"));
+    }
+    let alone = if single == -1.0 { Vec::new() } else { vec![single] };
+    Ok(json!({
+        "short_below": values[0],
+        "short_constant_ms": values[1],
+        "short_sqrt_ms": values[2],
+        "long_constant_ms": values[3],
+        "long_linear_ms": values[4],
+        "first_ms": first_ms.unwrap_or(alone),
+    }))
+}
+
+/// The points of a file of measured seek times: `Seek distances measured: N`, then a distance and a time a line.
+fn table(
+    name: &str,
+    parameter: &Parameter,
+    sources: &mut Sources,
+    drafts: &mut Drafts,
+) -> Result<Vec<[f64; 2]>, Fault> {
+    let path = sources.find(name, parameter.place)?;
+    let (file, text) = sources.open(&path, Some(parameter.place))?;
+    let mut points: Vec<[f64; 2]> = Vec::new();
+    let mut announced = None;
+    let mut place = Place { file, line: 0 };
+    let mut decimals = None;
+    let mut deviations = false;
+    for line in text.lines() {
+        place.line += 1;
+        if place.line == 1 {
+            if let Some(count) = line.trim().strip_prefix("Seek distances measured:") {
+                let expected = || Fault::new(place, format!("{line:?}: expected the number of lines that follow"));
+                announced = Some(count.trim().parse::<usize>().map_err(|_| expected())?);
+                continue;
+            }
+        }
+        if line.trim().is_empty() {
+            continue;
+        }
+        let (point, digits, has_deviation) = point(line, place)?;
+        if points.last().is_some_and(|last| point[0] <= last[0]) {
+            let message =
+                format!("the distance {} does not exceed the one before: expected rising distances", point[0]);
+            return Err(Fault::new(place, message));
+        }
+        // The last digits of a file cut off are missed: every line has as many.
+        if !text.ends_with('\n') && text.lines().count() == place.line as usize && decimals.is_some_and(|d| d > digits)
+        {
+            return Err(Fault::new(
+                place,
+                "the last line ends in its middle: expected as many digits as in the others",
+            ));
+        }
+        decimals = Some(digits);
+        deviations |= has_deviation;
+        points.push(point);
+    }
+    place.line = place.line.max(1);
+    if points.is_empty() {
+        return Err(Fault::new(place, "no seek time: expected lines of a distance in cylinders and a time in ms"));
+    }
+    if announced.is_some_and(|count| count != points.len()) {
+        let count = announced.unwrap_or(0);
+        let message = format!("{} seek times: expected {count}, as the first line says", points.len());
+        return Err(Fault::new(place, message));
+    }
+    if deviations {
+        drafts.idle(parameter, "the third column, standard deviations, has no meaning in DiskSim either");
+    }
+    Ok(points)
+}
+
+/// A line of a table: distance and time, the number of the time's decimals, and whether there is a third column.
+fn point(line: &str, place: Place) -> Result<([f64; 2], usize, bool), Fault> {
+    let shown: String = line.chars().take(60).collect();
+    let fault = || Fault::new(place, format!("{shown:?}: expected a distance in cylinders, a comma and a time in ms"));
+    let columns: Vec<&str> = line.split(',').map(str::trim).collect();
+    if !(2..=3).contains(&columns.len()) {
+        return Err(fault());
+    }
+    let distance: u32 = columns[0].parse().map_err(|_| fault())?;
+    let time: f64 = columns[1].parse().map_err(|_| fault())?;
+    if distance == 0 || f64::from(distance) > MAX_CYLINDERS || !(0.0..=MAX_MS).contains(&time) {
+        let expected = format!("{shown:?}: expected a distance of at least 1 and a time from 0 to {MAX_MS} ms");
+        return Err(Fault::new(place, expected));
+    }
+    let decimals = columns[1].split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    Ok(([f64::from(distance), time], decimals, columns.len() == 3))
+}

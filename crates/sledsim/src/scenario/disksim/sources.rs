@@ -1,0 +1,94 @@
+//! The files of an import: found, read and numbered, within limits.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::fault::{Fault, ImportError, Place};
+
+/// Largest file read, bytes; a drive's files have some tens of thousands.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+/// Most bytes read in all: a file that many others include counts each time.
+const MAX_TOTAL_BYTES: u64 = 64 << 20;
+/// Most files opened.
+const MAX_FILES: usize = 1000;
+
+/// The files of an import, by number.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    files: Vec<PathBuf>,
+    total_bytes: u64,
+}
+
+impl Sources {
+    /// The path of a file, as it was reached.
+    pub fn path(&self, file: u32) -> &Path {
+        self.files.get(file as usize).map_or(Path::new("?"), PathBuf::as_path)
+    }
+
+    /// The name of a file, without its folders and with nothing that would break a line.
+    pub fn name(&self, file: u32) -> String {
+        let name = self.path(file).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        printable(&name)
+    }
+
+    /// Reads a file that `from` asks for, by its path.
+    pub fn open(&mut self, path: &Path, from: Option<Place>) -> Result<(u32, Arc<str>), Fault> {
+        let number = self.files.len() as u32;
+        if self.files.len() < MAX_FILES {
+            self.files.push(path.to_path_buf());
+        }
+        let shown = path.display();
+        // A main file is told of by its own name, an included one by the line that asks for it.
+        let fault = |message: String| match from {
+            Some(place) => Fault::new(place, format!("{shown}: {message}")),
+            None => Fault::new(Place { file: number, line: 0 }, message),
+        };
+        if number as usize >= MAX_FILES {
+            return Err(fault(format!("more than {MAX_FILES} files are included")));
+        }
+        let metadata = std::fs::metadata(path).map_err(|error| fault(error.to_string()))?;
+        if !metadata.is_file() {
+            return Err(fault("is no plain file: expected a parameter file of DiskSim".into()));
+        }
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(path).map_err(|error| fault(error.to_string()))?;
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| fault(error.to_string()))?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(fault(format!("has more than {MAX_FILE_BYTES} bytes: expected a parameter file of DiskSim")));
+        }
+        self.total_bytes += bytes.len() as u64;
+        if self.total_bytes > MAX_TOTAL_BYTES {
+            return Err(fault(format!("the files included have more than {MAX_TOTAL_BYTES} bytes together")));
+        }
+        if let Some(position) = bytes.iter().position(|&byte| byte < 7 || byte == 0x7f) {
+            let line = 1 + bytes[..position].iter().filter(|&&byte| byte == b'\n').count() as u32;
+            let message = format!("byte {:#04x} in what should be text: expected a parameter file", bytes[position]);
+            return Err(Fault::new(Place { file: number, line }, message));
+        }
+        // Comments may be in any 8-bit code.
+        Ok((number, String::from_utf8_lossy(&bytes).into()))
+    }
+
+    /// The file called `name` in the file of `from`: beside that file, else beside the main file.
+    pub fn find(&self, name: &str, from: Place) -> Result<PathBuf, Fault> {
+        let folder = |file: u32| self.path(file).parent().unwrap_or(Path::new("")).to_path_buf();
+        let (near, top) = (folder(from.file), folder(0));
+        let found = [near.join(name), top.join(name)].into_iter().find(|path| path.exists());
+        found.ok_or_else(|| {
+            let looked = if near.as_os_str().is_empty() { ".".into() } else { near.display().to_string() };
+            Fault::new(from, format!("no file {name:?} in {looked}: expected a file beside the one that names it"))
+        })
+    }
+
+    /// The error to report for a fault.
+    pub fn error(&self, fault: Fault) -> ImportError {
+        let line = (fault.place.line > 0).then_some(fault.place.line);
+        ImportError { file: self.path(fault.place.file).to_path_buf(), line, message: printable(&fault.message) }
+    }
+}
+
+/// `text` without control characters, which would break a message or a comment.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}

@@ -1,0 +1,405 @@
+//! The structure of a parameter file: blocks of parameters, what is made of them, and what is attached to what.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::fault::{Fault, Place};
+use super::sources::Sources;
+use super::tokens::{Token, Tokens};
+
+/// Deepest nesting of blocks and lists.
+const MAX_DEPTH: usize = 40;
+/// Most parameters of a block.
+const MAX_PARAMETERS: usize = 500;
+/// Most blocks at the top of the files.
+const MAX_BLOCKS: usize = 10_000;
+/// Most names that a range such as `disk0 .. disk9` stands for.
+const MAX_RANGE: i64 = 10_000;
+
+/// A value and its line.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub place: Place,
+    pub content: Content,
+}
+
+/// What a value is.
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    Whole(i64),
+    Real(f64),
+    Text(String),
+    List(Vec<Value>),
+    Block(Block),
+    Node(Node),
+}
+
+/// A parameter of a block.
+#[derive(Clone, Debug)]
+pub(super) struct Parameter {
+    pub name: Arc<str>,
+    pub place: Place,
+    pub value: Arc<Value>,
+}
+
+/// A block: `TYPE NAME { … }`, or `TYPE { … }` as a value.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    /// The type that DiskSim defines; a type defined in the file is replaced by the one it derives from.
+    pub kind: String,
+    /// The name, empty where it has none.
+    pub name: String,
+    pub place: Place,
+    pub parameters: Vec<Parameter>,
+}
+
+/// A component and what is attached to it.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub kind: String,
+    pub name: String,
+    pub place: Place,
+    pub children: Vec<Node>,
+}
+
+/// Components made of a block.
+#[derive(Clone, Debug)]
+pub(super) struct Instances {
+    pub names: Vec<String>,
+    /// The name of the block.
+    pub of: String,
+}
+
+/// What the files say, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Document {
+    pub blocks: Vec<Block>,
+    pub instances: Vec<Instances>,
+    pub topology: Option<Node>,
+    /// Where the main file ends.
+    pub end: Place,
+    by_name: HashMap<String, usize>,
+}
+
+impl Document {
+    /// The block called `name`.
+    pub fn block(&self, name: &str) -> Option<&Block> {
+        self.by_name.get(name).map(|&index| &self.blocks[index])
+    }
+
+    /// The block that a component is made of.
+    pub fn made_of(&self, component: &str) -> Option<&Block> {
+        let made = self.instances.iter().find(|made| made.names.iter().any(|name| name == component));
+        made.and_then(|made| self.block(&made.of))
+    }
+
+    fn add(&mut self, mut block: Block) -> Result<(), Fault> {
+        if self.blocks.len() >= MAX_BLOCKS {
+            return Err(Fault::new(block.place, format!("more than {MAX_BLOCKS} blocks")));
+        }
+        if let Some(parent) = self.block(&block.kind).cloned() {
+            block.kind = parent.kind;
+            for inherited in parent.parameters {
+                if block.parameters.iter().all(|own| own.name != inherited.name) {
+                    block.parameters.push(inherited);
+                }
+            }
+        }
+        if self.by_name.insert(block.name.clone(), self.blocks.len()).is_some() {
+            return Err(Fault::new(block.place, format!("{:?} is defined for the second time", block.name)));
+        }
+        self.blocks.push(block);
+        Ok(())
+    }
+}
+
+/// Reads the file at `path`, with all that it includes.
+pub(super) fn read(sources: &mut Sources, path: &Path) -> Result<Document, Fault> {
+    let mut parser = Parser { tokens: Tokens::new(sources, path)?, next: None, document: Document::default() };
+    parser.statements()?;
+    Ok(parser.document)
+}
+
+struct Parser<'a> {
+    tokens: Tokens<'a>,
+    next: Option<(Token, Place)>,
+    document: Document,
+}
+
+impl Parser<'_> {
+    fn take(&mut self) -> Result<(Token, Place), Fault> {
+        match self.next.take() {
+            Some(next) => Ok(next),
+            None => self.tokens.take(),
+        }
+    }
+
+    fn peek(&mut self) -> Result<&Token, Fault> {
+        if self.next.is_none() {
+            self.next = Some(self.tokens.take()?);
+        }
+        Ok(self.next.as_ref().map_or(&Token::End, |(token, _)| token))
+    }
+
+    fn takes(&mut self, mark: char) -> Result<bool, Fault> {
+        let found = *self.peek()? == Token::Mark(mark);
+        if found {
+            self.next = None;
+        }
+        Ok(found)
+    }
+
+    fn word(&mut self, what: &str) -> Result<(String, Place), Fault> {
+        match self.take()? {
+            (Token::Word(word), place) => Ok((word, place)),
+            (other, place) => Err(unexpected(&other, place, what)),
+        }
+    }
+
+    fn mark(&mut self, mark: char, what: &str) -> Result<(), Fault> {
+        match self.take()? {
+            (Token::Mark(found), _) if found == mark => Ok(()),
+            (other, place) => Err(unexpected(&other, place, &format!("{mark:?} {what}"))),
+        }
+    }
+
+    fn statements(&mut self) -> Result<(), Fault> {
+        const EXPECTED: &str = "a block, instantiate or topology";
+        loop {
+            let (token, place) = self.take()?;
+            let word = match token {
+                Token::End => {
+                    self.document.end = place;
+                    return Ok(());
+                }
+                Token::Word(word) => word,
+                other => return Err(unexpected(&other, place, EXPECTED)),
+            };
+            match word.as_str() {
+                "topology" => {
+                    let (kind, place) = self.word("the type of a component")?;
+                    let (name, _) = self.word("the name of a component")?;
+                    let node = self.node(kind, name, place, 0)?;
+                    if self.document.topology.replace(node).is_some() {
+                        return Err(Fault::new(place, "a second topology: expected one"));
+                    }
+                }
+                "instantiate" => self.instantiate()?,
+                _ => {
+                    let (name, _) = self.word(&format!("the name of a block of type {word:?}"))?;
+                    let block = self.block(word, name, place, 0)?;
+                    self.document.add(block)?;
+                }
+            }
+        }
+    }
+
+    fn instantiate(&mut self) -> Result<(), Fault> {
+        self.mark('[', "and the names of components")?;
+        let mut names = Vec::new();
+        for value in self.list(0)? {
+            match value.content {
+                Content::Text(name) => names.push(name),
+                _ => return Err(Fault::new(value.place, "instantiate takes a list of names")),
+            }
+        }
+        match self.word("as and the name of a block")? {
+            (word, _) if word == "as" => {}
+            (word, place) => return Err(unexpected(&Token::Word(word), place, "as and the name of a block")),
+        }
+        let (of, at) = self.word("the name of a block")?;
+        if self.document.block(&of).is_none() {
+            return Err(Fault::new(at, format!("no block is called {of:?}: expected one defined above")));
+        }
+        self.document.instances.push(Instances { names, of });
+        Ok(())
+    }
+
+    /// What is attached to a component whose type and name have been read.
+    fn node(&mut self, kind: String, name: String, place: Place, depth: usize) -> Result<Node, Fault> {
+        check_depth(depth, place)?;
+        self.mark('[', "and what is attached to the component")?;
+        let mut children = Vec::new();
+        for value in self.list(depth + 1)? {
+            match value.content {
+                Content::Node(child) => children.push(child),
+                _ => return Err(Fault::new(value.place, "expected a component: its type, name and [ ]")),
+            }
+        }
+        Ok(Node { kind, name, place, children })
+    }
+
+    /// A block whose type and name have been read.
+    fn block(&mut self, kind: String, name: String, place: Place, depth: usize) -> Result<Block, Fault> {
+        check_depth(depth, place)?;
+        self.mark('{', "and the parameters of a block")?;
+        let mut block = Block { kind, name, place, parameters: Vec::new() };
+        if self.takes('}')? {
+            return Ok(block);
+        }
+        loop {
+            self.parameter(&mut block, depth)?;
+            match self.take()? {
+                (Token::Mark('}'), _) => return Ok(block),
+                (Token::Mark(','), _) => {}
+                (other, place) => {
+                    let expected =
+                        format!("',' or '}}' in the {} block that begins in line {}", block.kind, block.place.line);
+                    return Err(unexpected(&other, place, &expected));
+                }
+            }
+        }
+    }
+
+    /// `name = value`, or `[ names ] = value`.
+    fn parameter(&mut self, block: &mut Block, depth: usize) -> Result<(), Fault> {
+        let (token, place) = self.take()?;
+        let names: Vec<String> = match token {
+            Token::Mark('[') => {
+                let names = self.list(depth + 1)?.into_iter().map(|value| match value.content {
+                    Content::Text(name) => Ok(name),
+                    _ => Err(Fault::new(value.place, "expected the names of parameters")),
+                });
+                let names = names.collect::<Result<_, _>>()?;
+                self.mark('=', "and a value")?;
+                names
+            }
+            Token::Word(mut name) => {
+                loop {
+                    match self.take()? {
+                        (Token::Mark('='), _) => break,
+                        (Token::Word(word), _) if name.len() < 200 => name = name + " " + &word,
+                        (other, place) => return Err(unexpected(&other, place, &format!("'=' after {name:?}"))),
+                    }
+                }
+                vec![name]
+            }
+            other => return Err(unexpected(&other, place, &format!("a parameter of the {} block", block.kind))),
+        };
+        let value = Arc::new(self.value(depth + 1)?);
+        for name in names {
+            if let Some(first) = block.parameters.iter().find(|known| *known.name == *name) {
+                let message =
+                    format!("{name:?} is given for the second time; the first is in line {}", first.place.line);
+                return Err(Fault::new(place, message));
+            }
+            if block.parameters.len() >= MAX_PARAMETERS {
+                return Err(Fault::new(place, format!("more than {MAX_PARAMETERS} parameters in a block")));
+            }
+            block.parameters.push(Parameter { name: name.into(), place, value: Arc::clone(&value) });
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, Fault> {
+        let (token, place) = self.take()?;
+        self.value_from(token, place, depth)
+    }
+
+    /// A value whose first token has been read.
+    fn value_from(&mut self, token: Token, place: Place, depth: usize) -> Result<Value, Fault> {
+        check_depth(depth, place)?;
+        let word = match token {
+            Token::Mark('[') => return Ok(Value { place, content: Content::List(self.list(depth)?) }),
+            Token::Word(word) => word,
+            other => return Err(unexpected(&other, place, "a value")),
+        };
+        let content = match self.peek()? {
+            Token::Mark('{') => Content::Block(self.block(word, String::new(), place, depth)?),
+            Token::Word(dots) if dots == ".." => Content::Text(word),
+            Token::Word(_) => {
+                let (name, at) = self.word("a name")?;
+                match self.peek()? {
+                    // Such a block could be referred to by its name elsewhere; here it stands for itself.
+                    Token::Mark('{') => Content::Block(self.block(word, name, place, depth)?),
+                    Token::Mark('[') => Content::Node(self.node(word, name, place, depth)?),
+                    _ => {
+                        return Err(unexpected(&Token::Word(name), at, &format!("one value; {word:?} is one already")))
+                    }
+                }
+            }
+            _ => scalar(word, place)?,
+        };
+        Ok(Value { place, content })
+    }
+
+    /// The rest of a list, after its `[`.
+    fn list(&mut self, depth: usize) -> Result<Vec<Value>, Fault> {
+        let mut items = Vec::new();
+        if self.takes(']')? {
+            return Ok(items);
+        }
+        loop {
+            let first = self.value(depth + 1)?;
+            match self.take()? {
+                (Token::Mark(']'), _) => {
+                    items.push(first);
+                    return Ok(items);
+                }
+                (Token::Mark(','), _) => items.push(first),
+                (Token::Word(dots), place) if dots == ".." => {
+                    let (last, _) = self.word("the end of the range")?;
+                    items.extend(range(&first, &last, place)?);
+                    match self.take()? {
+                        (Token::Mark(']'), _) => return Ok(items),
+                        (Token::Mark(','), _) => {}
+                        (other, place) => return Err(unexpected(&other, place, "',' or ']' in the list")),
+                    }
+                }
+                (other, place) => return Err(unexpected(&other, place, "',' or ']' in the list")),
+            }
+        }
+    }
+}
+
+fn check_depth(depth: usize, place: Place) -> Result<(), Fault> {
+    if depth > MAX_DEPTH {
+        return Err(Fault::new(place, format!("blocks and lists lie in one another more than {MAX_DEPTH} deep")));
+    }
+    Ok(())
+}
+
+fn unexpected(token: &Token, place: Place, expected: &str) -> Fault {
+    Fault::new(place, format!("unexpected {}: expected {expected}", token.shown()))
+}
+
+/// A number, if the word is one; a text otherwise.
+fn scalar(word: String, place: Place) -> Result<Content, Fault> {
+    let digits = word.strip_prefix('-').unwrap_or(&word);
+    let out_of_range = || Fault::new(place, format!("{word:?} is too large a number"));
+    if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return word.parse().map(Content::Whole).map_err(|_| out_of_range());
+    }
+    if let Some(hexadecimal) = digits.strip_prefix("0x").filter(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit())) {
+        if !hexadecimal.is_empty() {
+            let size = i64::from_str_radix(hexadecimal, 16).map_err(|_| out_of_range())?;
+            return Ok(Content::Whole(if word.starts_with('-') { -size } else { size }));
+        }
+    }
+    let numeric = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && digits.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte));
+    match word.parse::<f64>() {
+        Ok(number) if numeric && number.is_finite() => Ok(Content::Real(number)),
+        Ok(_) if numeric => Err(out_of_range()),
+        _ => Ok(Content::Text(word)),
+    }
+}
+
+/// The names from `first` to `last`, which differ in the number they end in.
+fn range(first: &Value, last: &str, place: Place) -> Result<Vec<Value>, Fault> {
+    let split = |text: &str| {
+        let stem = text.trim_end_matches(|c: char| c.is_ascii_digit());
+        text[stem.len()..].parse::<i64>().ok().map(|number| (stem.to_owned(), number))
+    };
+    let ends = match &first.content {
+        Content::Text(first) => split(first).zip(split(last)),
+        _ => None,
+    };
+    match ends {
+        Some(((stem, from), (other, to))) if stem == other && from <= to && to - from < MAX_RANGE => {
+            Ok((from..=to).map(|i| Value { place, content: Content::Text(format!("{stem}{i}")) }).collect())
+        }
+        _ => Err(Fault::new(place, "no range of names: expected, for example, disk0 .. disk3")),
+    }
+}

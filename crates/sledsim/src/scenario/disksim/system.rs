@@ -1,0 +1,170 @@
+//! The device among the components, and the way to it: driver, buses, controllers.
+
+use super::draft::{Drafts, Origin};
+use super::fault::Fault;
+use super::syntax::{Block, Document, Node, Parameter};
+
+/// Types of block that describe a device.
+const DEVICES: [&str; 3] = ["disksim_disk", "disksim_simpledisk", "memsmodel_mems"];
+/// Types of block that a device's own files have.
+const PARTS: [&str; 5] = ["dm_disk", "dm_layout_g1", "dm_layout_g1_zone", "dm_mech_g1", "disksim_ioqueue"];
+const TWO_TIMES: &str = "a longer time of the drive, the bus or the controller counts";
+
+/// A device and what lies between it and the workload.
+#[derive(Debug)]
+pub(super) struct Way<'a> {
+    /// The device.
+    pub device: &'a Block,
+    /// The name that the topology has for it; empty where there is none.
+    pub component: String,
+    /// The host's driver, if the files have one.
+    pub driver: Option<&'a Block>,
+    /// Buses and controllers, from the driver on.
+    pub between: Vec<&'a Block>,
+    /// Devices in the topology.
+    pub devices: usize,
+}
+
+impl<'a> Way<'a> {
+    /// Finds the device called `name` (as a component, or as a block); the only one where no name is given.
+    pub fn find(document: &'a Document, name: Option<&str>) -> Result<Self, Fault> {
+        match &document.topology {
+            Some(root) => Self::through(document, root, name),
+            None => Self::alone(document, name),
+        }
+    }
+
+    fn alone(document: &'a Document, name: Option<&str>) -> Result<Self, Fault> {
+        let is_known = |kind: &str| DEVICES.contains(&kind) || PARTS.contains(&kind);
+        if let Some(system) = document.blocks.iter().find(|block| !is_known(&block.kind)) {
+            let message = format!("no topology: expected one, as the files have a block of {}", system.kind);
+            return Err(Fault::new(document.end, message));
+        }
+        let devices = document.blocks.iter().filter(|block| DEVICES.contains(&block.kind.as_str()));
+        let found: Vec<&Block> = devices.filter(|block| name.is_none_or(|name| block.name == name)).collect();
+        let device = one_of(&found, |block| &block.name, name, document)?;
+        Ok(Self { device, component: String::new(), driver: None, between: Vec::new(), devices: found.len() })
+    }
+
+    fn through(document: &'a Document, root: &'a Node, name: Option<&str>) -> Result<Self, Fault> {
+        let mut found = Vec::new();
+        collect(document, root, &mut Vec::new(), &mut found)?;
+        let devices = found.len();
+        found.retain(|way| name.is_none_or(|name| way.component == name || way.device.name == name));
+        // Several of one kind are alike.
+        found.dedup_by(|a, b| std::ptr::eq(a.device, b.device));
+        let chosen = one_of(&found.iter().collect::<Vec<_>>(), |way| &way.component, name, document)?;
+        let (device, component, driver) = (chosen.device, chosen.component.clone(), chosen.driver);
+        Ok(Self { device, component, driver, between: chosen.between.clone(), devices })
+    }
+
+    /// Carries over the time of a block on the bus: the longest of the drive's, the next bus's and the controllers'.
+    pub fn carry_bus(&self, drive: &'a Block, drafts: &mut Drafts) -> Result<(), Fault> {
+        const OWN: &str = "Bulk sector transfer time";
+        let bus = self.between.iter().rev().find(|block| block.kind == "disksim_bus");
+        let controllers = self.between.iter().filter(|block| block.kind == "disksim_ctlr");
+        let mut common: Vec<&Parameter> = vec![drive.need(OWN)?];
+        for controller in controllers {
+            common.push(controller.need(OWN)?);
+        }
+        let longest = |own: Option<&'a Parameter>| {
+            let times = own.into_iter().chain(common.iter().copied());
+            // The first of equals: the bus's own where it has one.
+            times.rev().max_by(|a, b| time(a).total_cmp(&time(b)))
+        };
+        let reading = bus.map(|bus| bus.need("Read block transfer time")).transpose()?;
+        let writing = bus.map(|bus| bus.need("Write block transfer time")).transpose()?;
+        let (Some(read), Some(write)) = (longest(reading), longest(writing)) else { return Ok(()) };
+        drafts.put("bus_ms_per_block", time(read), read, Origin::Published);
+        if time(read) == time(write) && !std::ptr::eq(read, write) {
+            drafts.also(write);
+        }
+        if bus.is_none() {
+            drafts.note("the files describe no bus: where one is slower than the drive, a .parv file tells");
+        }
+        if time(read) != time(write) {
+            drafts.put("bus_write_ms_per_block", time(write), write, Origin::Published);
+        }
+        for parameter in common.into_iter().chain(reading).chain(writing) {
+            if !std::ptr::eq(parameter, read) && !std::ptr::eq(parameter, write) {
+                drafts.idle(parameter, TWO_TIMES);
+            }
+        }
+        Ok(())
+    }
+
+    /// Remarks on the buses and controllers, and on devices beside the one imported.
+    pub fn remark(&self, document: &Document, drafts: &mut Drafts) {
+        if let Some(root) = document.topology.as_ref().filter(|_| self.devices > 1) {
+            let (count, one) = (self.devices, &self.component);
+            drafts.line(root.place, "topology", format!("{count} devices, of which {one} is imported"), true);
+        }
+        let next = self.between.iter().rposition(|block| block.kind == "disksim_bus");
+        for (index, block) in self.between.iter().enumerate() {
+            drafts.remark_fates(block, 1);
+            if block.kind == "disksim_bus" && Some(index) != next {
+                for name in ["Read block transfer time", "Write block transfer time"] {
+                    if let Some(parameter) = block.get(name) {
+                        drafts.idle(parameter, "data are timed on the bus next to the device");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The only one of the things found; a fault that tells their names otherwise.
+fn one_of<'b, T>(
+    found: &[&'b T],
+    name_of: impl Fn(&T) -> &str,
+    name: Option<&str>,
+    document: &Document,
+) -> Result<&'b T, Fault> {
+    match (found, name) {
+        ([one], _) => Ok(one),
+        ([], Some(name)) => Err(Fault::new(document.end, format!("no device is called {name:?}"))),
+        ([], None) => {
+            let expected = DEVICES.join(", ");
+            Err(Fault::new(document.end, format!("there is no device: expected a block of {expected}")))
+        }
+        _ => {
+            let names: Vec<&str> = found.iter().map(|each| name_of(each)).collect();
+            let message = format!("several devices: expected the name of one of them: {}", names.join(", "));
+            Err(Fault::new(document.end, message))
+        }
+    }
+}
+
+/// Collects the ways to all devices below `node`.
+fn collect<'a>(
+    document: &'a Document,
+    node: &'a Node,
+    above: &mut Vec<&'a Block>,
+    found: &mut Vec<Way<'a>>,
+) -> Result<(), Fault> {
+    let block = document.made_of(&node.name).ok_or_else(|| {
+        Fault::new(
+            node.place,
+            format!("nothing is made as {:?}: expected instantiate [ {} ] as a block", node.name, node.name),
+        )
+    })?;
+    if block.kind != node.kind {
+        let message = format!("{:?} is made of a block of {}: expected {}", node.name, block.kind, node.kind);
+        return Err(Fault::new(node.place, message));
+    }
+    if DEVICES.contains(&node.kind.as_str()) {
+        let driver = above.iter().copied().find(|block| block.kind == "disksim_iodriver");
+        let between = above.iter().copied().filter(|block| block.kind != "disksim_iodriver").collect();
+        found.push(Way { device: block, component: node.name.clone(), driver, between, devices: 1 });
+    }
+    above.push(block);
+    for child in &node.children {
+        collect(document, child, above, found)?;
+    }
+    above.pop();
+    Ok(())
+}
+
+fn time(parameter: &Parameter) -> f64 {
+    super::block::number(&parameter.value).unwrap_or(0.0)
+}

@@ -1,0 +1,5 @@
+//! Parameter files of DiskSim: what is carried over, what is listed, and what is refused with its place.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod drives;

@@ -1,0 +1,452 @@
+"""The tables of a scenario as typed classes: disk.
+
+Written by tools/generate_scenario.py from the core's schema: change the definitions there, not here.
+Ranges and defaults stand in the docstrings; the core checks the values.
+"""
+
+from typing import Literal
+
+from sledsim._model import Model
+
+__all__ = [
+    "ConstantSeekCurve",
+    "DiskDevice",
+    "FastWrite",
+    "HplSeekCurve",
+    "LbnMapping",
+    "LeeSeekCurve",
+    "LinearSeekCurve",
+    "ReadAhead",
+    "RotationModel",
+    "SeekCurve",
+    "Sparing",
+    "TableSeekCurve",
+    "ThreePointSeekCurve",
+    "Zone",
+]
+
+
+class Zone(Model):
+    """A zone: neighbouring cylinders with as many sectors on every track.
+
+    Attributes
+    ----------
+    first_cylinder
+        First cylinder (at least 0, at most 1e+08).
+    last_cylinder
+        Last cylinder (at least 0, at most 1e+08).
+    sectors_per_track
+        Sectors on a track (at least 1, at most 1,000,000).
+    first_sector_offset
+        Angle of the zone's first sector from the index mark, in sectors (at least 0, at most 1,000,000; default
+        0.0).
+    empty_sectors
+        Sectors left empty at the front of the zone (at least 0, at most 1e+09; default 0).
+    track_skew_sectors
+        Angle between the first sectors of neighbouring tracks of a cylinder, in sectors (at least 0, at most
+        1,000,000).
+    cylinder_skew_sectors
+        Angle between the last track of a cylinder and the first of the next, in sectors (at least 0, at most
+        1,000,000).
+    spares
+        Spare sectors (or tracks) in the unit that the sparing scheme names (at least 0, at most 1e+09; default
+        0).
+    slips
+        Slipped defects: sectors counted from the zone's first (default []).
+    remaps
+        Remapped defects: pairs of a defective sector and its spare, both counted from the zone's first (default
+        []).
+    """
+
+    first_cylinder: int
+    last_cylinder: int
+    sectors_per_track: int
+    first_sector_offset: float | str | None = None
+    empty_sectors: int | None = None
+    track_skew_sectors: float | str
+    cylinder_skew_sectors: float | str
+    spares: int | None = None
+    slips: list[int] | None = None
+    remaps: list[tuple[int, int]] | None = None
+
+
+# How LBNs go round the surfaces of a zone.
+LbnMapping = Literal["cylinder", "serpentine-by-zone", "serpentine"]
+
+# Where spare sectors lie, and what becomes of a defective one.
+Sparing = Literal[
+    "none",
+    "tracks-per-zone",
+    "sectors-per-track",
+    "sectors-per-cylinder",
+    "sectors-per-cylinder-slip-to-end",
+    "sectors-at-cylinder-front",
+    "sectors-at-cylinder-front-slip-to-end",
+    "sectors-per-range",
+    "sectors-per-zone",
+    "sectors-per-zone-slip-to-end",
+    "sectors-at-disk-end",
+]
+
+# How the platters' rotation enters a service time.
+RotationModel = Literal["phase", "average"]
+
+
+class TableSeekCurve(Model):
+    """Measured times, interpolated linearly between them.
+
+    Attributes
+    ----------
+    points
+        Pairs of a distance in cylinders and its time, ms; distances rise (ms).
+    """
+
+    curve: Literal["table"] = "table"
+    points: list[tuple[float | str, float | str]]
+
+
+class HplSeekCurve(Model):
+    """Up to `short_below` cylinders `a + b * sqrt(d)`, from there `c + e * d` (Ruemmler and Wilkes 1994).
+
+    The first distances may have measured times of their own.
+
+    Attributes
+    ----------
+    short_below
+        First distance of the straight part, cylinders (at least 0, at most 1e+09).
+    short_constant_ms
+        Constant of the short part, ms.
+    short_sqrt_ms
+        Factor of the square root of the distance, ms.
+    long_constant_ms
+        Constant of the long part, ms.
+    long_linear_ms
+        Factor of the distance, ms.
+    first_ms
+        Measured times of the distances 1, 2, and so on, ms; they come before the formula (ms; default []).
+    """
+
+    curve: Literal["hpl"] = "hpl"
+    short_below: float | str
+    short_constant_ms: float | str
+    short_sqrt_ms: float | str
+    long_constant_ms: float | str
+    long_linear_ms: float | str
+    first_ms: list[float | str] | None = None
+
+
+class LeeSeekCurve(Model):
+    """`a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993).
+
+    Attributes
+    ----------
+    single_ms
+        Time of one cylinder (ms; at least 0, at most 10,000).
+    average_ms
+        Time of a third of the stroke (ms; at least 0, at most 10,000).
+    full_ms
+        Time of the full stroke (ms; at least 0, at most 10,000).
+    """
+
+    curve: Literal["lee"] = "lee"
+    single_ms: float | str
+    average_ms: float | str
+    full_ms: float | str
+
+
+class ThreePointSeekCurve(Model):
+    """Through a single-cylinder, an average and a full-stroke time, in two straight lines.
+
+    Up to a third of the stroke and beyond.
+
+    Attributes
+    ----------
+    single_ms
+        Time of one cylinder (ms; at least 0, at most 10,000).
+    average_ms
+        Time of a third of the stroke (ms; at least 0, at most 10,000).
+    full_ms
+        Time of the full stroke (ms; at least 0, at most 10,000).
+    """
+
+    curve: Literal["three-point"] = "three-point"
+    single_ms: float | str
+    average_ms: float | str
+    full_ms: float | str
+
+
+class LinearSeekCurve(Model):
+    """A straight line from a single cylinder to the full stroke.
+
+    Attributes
+    ----------
+    single_ms
+        Time of one cylinder (ms; at least 0, at most 10,000).
+    full_ms
+        Time of the full stroke (ms; at least 0, at most 10,000).
+    """
+
+    curve: Literal["linear"] = "linear"
+    single_ms: float | str
+    full_ms: float | str
+
+
+class ConstantSeekCurve(Model):
+    """The same time for every distance but 0.
+
+    Attributes
+    ----------
+    seek_ms
+        That time (ms; at least 0, at most 10,000).
+    """
+
+    curve: Literal["constant"] = "constant"
+    seek_ms: float | str
+
+
+# Time of a seek by its distance in cylinders.
+SeekCurve = TableSeekCurve | HplSeekCurve | LeeSeekCurve | ThreePointSeekCurve | LinearSeekCurve | ConstantSeekCurve
+
+# How far a drive reads ahead of a request on its own.
+ReadAhead = Literal["none", "track", "cylinder", "segment", "next-track"]
+
+# When a write counts as complete.
+FastWrite = Literal["none", "sequential", "full"]
+
+
+class DiskDevice(Model):
+    """A disk drive.
+
+    Attributes
+    ----------
+    name
+        Catalogue entry, or path of a device file, that the values not given here come from.
+    block_bytes
+        Size of a sector: a logical block (B; at least 1, at most 1,048,576; default 512).
+    capacity_blocks
+        Blocks the drive offers, if fewer than its zones hold (at least 1).
+    surfaces
+        Data surfaces: heads of an arm (at least 1, at most 1,000).
+    cylinders
+        Cylinders (at least 1, at most 1e+08).
+    zones
+        Zones, from the outermost cylinder in; they do not overlap.
+    mapping
+        How LBNs go round the surfaces (default "cylinder").
+    sparing
+        Where spare sectors lie, and what becomes of defective ones (default "none").
+    sparing_range_cylinders
+        Cylinders in a range, where spares belong to ranges (at least 1, at most 1e+08; default 1).
+    rotation_rpm
+        Revolutions in a minute, as the drive is specified (at least 1, at most 1,000,000).
+    rotation_error_percent
+        By how much the true speed exceeds the specified one, percent (at least -50, at most 50; default 0.0).
+    rotation
+        How the rotation enters a service time (default "phase").
+    seek
+        Time of a seek by its distance.
+    head_switch_ms
+        Time to change to another head of the same cylinder (ms; at least 0, at most 1,000).
+    write_settle_ms
+        Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs
+        (ms; at least 0, at most 1,000; default 0.0).
+    actuators
+        Independent arms over the same platters, evenly spaced around them; an access takes the one that is there
+        first (at least 1, at most 2; default 1).
+    bus_ms_per_block
+        Time of a block on the bus (ms; at least 0, at most 1,000).
+    overhead_scale
+        Factor on all overheads of commands (at least 0, at most 1,000; default 1.0).
+    request_overhead_ms
+        Overhead of every request, besides those by its kind (ms; at least 0, at most 1,000; default 0.0).
+    read_hit_after_read_ms
+        Command overhead of a read found in the buffer, after a read (ms; at least 0, at most 1,000; default 0.0).
+    read_hit_after_write_ms
+        Command overhead of a read found in the buffer, after a write (ms; at least 0, at most 1,000; default
+        0.0).
+    read_miss_after_read_ms
+        Command overhead of a read from the medium, after a read (ms; at least 0, at most 1,000; default 0.0).
+    read_miss_after_write_ms
+        Command overhead of a read from the medium, after a write (ms; at least 0, at most 1,000; default 0.0).
+    write_hit_after_read_ms
+        Command overhead of a write into the buffer (fast write), after a read (ms; at least 0, at most 1,000;
+        default 0.0).
+    write_hit_after_write_ms
+        Command overhead of a write into the buffer (fast write), after a write (ms; at least 0, at most 1,000;
+        default 0.0).
+    write_miss_after_read_ms
+        Command overhead of a write to the medium (no fast write), after a read (ms; at least 0, at most 1,000;
+        default 0.0).
+    write_miss_after_write_ms
+        Command overhead of a write to the medium (no fast write), after a write (ms; at least 0, at most 1,000;
+        default 0.0).
+    read_completion_ms
+        Time to report a read complete (ms; at least 0, at most 1,000; default 0.0).
+    write_completion_ms
+        Time to report a write complete (ms; at least 0, at most 1,000; default 0.0).
+    data_preparation_ms
+        Time to prepare a transfer of data, at its start and at every reconnection (ms; at least 0, at most 1,000;
+        default 0.0).
+    first_reselect_ms
+        Time of a request's first reconnection to the bus (ms; at least 0, at most 1,000; default 0.0).
+    other_reselect_ms
+        Time of a reconnection after the first, where a write has disconnected twice (ms; at least 0, at most
+        1,000; default 0.0).
+    read_disconnect_after_read_ms
+        Time of the disconnection of a read, after a read (ms; at least 0, at most 1,000; default 0.0).
+    read_disconnect_after_write_ms
+        Time of the disconnection of a read, after a write (ms; at least 0, at most 1,000; default 0.0).
+    write_disconnect_ms
+        Time of the disconnection of a write (ms; at least 0, at most 1,000; default 0.0).
+    extra_write_disconnect
+        Whether a write that does not continue the one before disconnects once before its data and once after; the
+        five times that follow apply then (default false).
+    extra_command_ms
+        Command overhead before the first of two disconnections (ms; at least 0, at most 1,000; default 0.0).
+    extra_disconnect_ms
+        Time of the first of two disconnections (ms; at least 0, at most 1,000; default 0.0).
+    extra_gap_ms
+        Time between the first disconnection and the reconnection for the data (ms; at least 0, at most 1,000;
+        default 0.0).
+    extra_second_disconnect_ms
+        Time of the second of two disconnections (ms; at least 0, at most 1,000; default 0.0).
+    extra_seek_delay_ms
+        Delay of the seek beyond the command overhead, where a write disconnects twice (ms; at least 0, at most
+        1,000; default 0.0).
+    least_seek_ms
+        Least time of the seek of a write that does not continue the one before (ms; at least 0, at most 1,000;
+        default 0.0).
+    hold_bus_reading
+        Whether the drive keeps the bus for the whole of a read once it has begun to transfer (default false).
+    hold_bus_writing
+        Whether the drive keeps the bus for the whole of a write once it has begun to transfer (default false).
+    never_disconnect
+        Whether the drive keeps the bus from the command to the completion (default false).
+    buffer_caching
+        Whether the buffer keeps data beyond the request that brought it (default true).
+    buffer_segments
+        Segments of the buffer (at least 1, at most 100,000; default 1).
+    buffer_write_segments
+        Most segments that hold written data the medium has not (at least 1, at most 100,000; default 1).
+    segment_blocks
+        Size of a segment (at least 1, at most 1e+08; default 256).
+    separate_write_segment
+        Whether writes have a segment of their own, which reads leave alone (default false).
+    write_watermark
+        Share of a write's data that the buffer must still have room for when the drive reconnects to fetch more
+        (at least 0, at most 1; default 0.0).
+    read_watermark
+        Share of a read's data that must be in the buffer when the drive reconnects to hand it over (at least 0,
+        at most 1; default 0.0).
+    watermark_of_request
+        Whether watermarks are shares of the request; of the segment otherwise (default true).
+    read_ahead
+        How far the drive reads ahead (default "none").
+    read_ahead_least_blocks
+        Least number of blocks read ahead, even with another request waiting (at least 0, at most 1e+08; default
+        0).
+    read_ahead_most_blocks
+        Most blocks read ahead; a segment's size when absent (at least 0, at most 1e+08).
+    read_ahead_over_requested
+        How requested data weighs against data read ahead when a segment is full: 1 keeps reading ahead over it, 0
+        keeps it, -1 drops it as soon as it has been handed over (at least -1, at most 1; default 0).
+    read_ahead_on_idle_hit
+        Whether a read found whole in the buffer of an idle drive resumes reading ahead (default false).
+    zero_latency_reads
+        Whether a read begins with whatever requested block passes first: zero-latency access (default false).
+    zero_latency_writes
+        Whether a write begins with whatever requested block passes first (default false).
+    read_free_blocks
+        Whether blocks of the track that pass before the first requested one are read too: free blocks (default
+        false).
+    fast_write
+        When a write counts as complete (default "none").
+    combine_writes
+        Whether sequential writes in the buffer reach the medium as one (default false).
+    stop_read_ahead_in_sector
+        Whether reading ahead can be broken off in the middle of a sector (default false).
+    disconnect_write_if_seek
+        Whether a write that must seek disconnects first (default false).
+    write_hit_stops_read_ahead
+        Whether a write into the buffer ends reading ahead (default false).
+    read_directly_to_buffer
+        Whether blocks pass to the bus while their segment is being filled (default true).
+    transfer_partial_hits
+        Whether the part of a read that is in the buffer is handed over at once (default false).
+    almost_read_hits
+        Whether a read whose first block is just being read ahead counts as found in part (default false).
+    read_hits_on_writes
+        Whether reads find written data in the buffer (default true).
+    """
+
+    mechanism: Literal["disk"] = "disk"
+    name: str
+    block_bytes: int | str | None = None
+    capacity_blocks: int | None = None
+    surfaces: int | None = None
+    cylinders: int | None = None
+    zones: list[Zone] | None = None
+    mapping: LbnMapping | None = None
+    sparing: Sparing | None = None
+    sparing_range_cylinders: int | None = None
+    rotation_rpm: float | str | None = None
+    rotation_error_percent: float | str | None = None
+    rotation: RotationModel | None = None
+    seek: SeekCurve | None = None
+    head_switch_ms: float | str | None = None
+    write_settle_ms: float | str | None = None
+    actuators: int | None = None
+    bus_ms_per_block: float | str | None = None
+    overhead_scale: float | str | None = None
+    request_overhead_ms: float | str | None = None
+    read_hit_after_read_ms: float | str | None = None
+    read_hit_after_write_ms: float | str | None = None
+    read_miss_after_read_ms: float | str | None = None
+    read_miss_after_write_ms: float | str | None = None
+    write_hit_after_read_ms: float | str | None = None
+    write_hit_after_write_ms: float | str | None = None
+    write_miss_after_read_ms: float | str | None = None
+    write_miss_after_write_ms: float | str | None = None
+    read_completion_ms: float | str | None = None
+    write_completion_ms: float | str | None = None
+    data_preparation_ms: float | str | None = None
+    first_reselect_ms: float | str | None = None
+    other_reselect_ms: float | str | None = None
+    read_disconnect_after_read_ms: float | str | None = None
+    read_disconnect_after_write_ms: float | str | None = None
+    write_disconnect_ms: float | str | None = None
+    extra_write_disconnect: bool | None = None
+    extra_command_ms: float | str | None = None
+    extra_disconnect_ms: float | str | None = None
+    extra_gap_ms: float | str | None = None
+    extra_second_disconnect_ms: float | str | None = None
+    extra_seek_delay_ms: float | str | None = None
+    least_seek_ms: float | str | None = None
+    hold_bus_reading: bool | None = None
+    hold_bus_writing: bool | None = None
+    never_disconnect: bool | None = None
+    buffer_caching: bool | None = None
+    buffer_segments: int | None = None
+    buffer_write_segments: int | None = None
+    segment_blocks: int | None = None
+    separate_write_segment: bool | None = None
+    write_watermark: float | str | None = None
+    read_watermark: float | str | None = None
+    watermark_of_request: bool | None = None
+    read_ahead: ReadAhead | None = None
+    read_ahead_least_blocks: int | None = None
+    read_ahead_most_blocks: int | None = None
+    read_ahead_over_requested: int | None = None
+    read_ahead_on_idle_hit: bool | None = None
+    zero_latency_reads: bool | None = None
+    zero_latency_writes: bool | None = None
+    read_free_blocks: bool | None = None
+    fast_write: FastWrite | None = None
+    combine_writes: bool | None = None
+    stop_read_ahead_in_sector: bool | None = None
+    disconnect_write_if_seek: bool | None = None
+    write_hit_stops_read_ahead: bool | None = None
+    read_directly_to_buffer: bool | None = None
+    transfer_partial_hits: bool | None = None
+    almost_read_hits: bool | None = None
+    read_hits_on_writes: bool | None = None

@@ -1,0 +1,63 @@
+"""Commands that compare a model with a real drive."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sledsim.cli.options import AsJson, Sets, device_names
+from sledsim.cli.output import check_picture, check_target, print_json, print_tables
+
+__all__ = ["register"]
+
+VALIDATE_DRIVE_EXAMPLES = """\b
+Examples:
+  sledsim validate-drive atlas10k.parv atlas10k.trace
+  sledsim validate-drive atlas10k atlas10k.trace --plot atlas10k.png
+  sledsim validate-drive my-drive.toml measured.trace --set device.buffer_caching=false --json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(name="validate-drive", epilog=VALIDATE_DRIVE_EXAMPLES)(validate_drive)
+
+
+def validate_drive(
+    specs: Annotated[
+        str,
+        typer.Argument(
+            metavar="SPECS",
+            help="The drive: DiskSim's parameters (.parv, .diskspecs), a device file (.toml) or a device's name.",
+            autocompletion=device_names,
+        ),
+    ],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="What was measured: R|W Hit|Miss lbn blocks us us.")],
+    sets: Sets = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw both distributions: .html, .png or .svg.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="FILE", help="Write a row per request: .csv, .parquet or .json.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a drive's model with service times measured on the drive.
+
+    The trace is replayed closed: each request the recorded gap after the completion of the one before. The demerit is
+    the root mean square horizontal distance between the cumulative distributions (Ruemmler and Wilkes 1994).
+    """
+    from sledsim.frames import COPY_OPTIONS
+    from sledsim.validation import validate_drive as validated
+
+    check_picture(plot)
+    check_target(data, COPY_OPTIONS)
+    found = validated(specs, trace, set=sets or [], progress=True)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_tables([table for table in (found.table(), found.notes()) if table])
+    if data:
+        found.write(data)
+    if plot:
+        found.save_plot(plot)

@@ -1,0 +1,332 @@
+"""How well a model stands for a real drive: its service times beside measured ones."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import TraceError
+from sledsim._run import ProgressCallback, run_resolved
+from sledsim.frames import relation_of, write_columns
+from sledsim.scenario import Sets, resolve
+from sledsim.tables import Table, number
+from sledsim.trace import Trace, open_trace
+
+if TYPE_CHECKING:
+    import altair
+    import duckdb
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Agreement", "DriveValidation", "demerit_ms", "validate_drive"]
+
+#: The format of traces that carry measured service times.
+MEASURED = "disksim-validate"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How modelled service times agree with measured ones.
+
+    Parameters
+    ----------
+    requests
+        Number of requests.
+    measured_mean_ms, modelled_mean_ms
+        Mean service times.
+    demerit_ms
+        Root mean square horizontal distance between the two cumulative distributions (Ruemmler and Wilkes 1994).
+    demerit_percent
+        The same as a share of the measured mean; ``None`` where that is 0.
+    median_absolute_error_ms
+        Median over the requests of how far the model is off, either way.
+    """
+
+    requests: int
+    measured_mean_ms: float
+    modelled_mean_ms: float
+    demerit_ms: float
+    demerit_percent: float | None
+    median_absolute_error_ms: float
+
+
+class DriveValidation:
+    """Service times of a drive's model beside those measured on the drive; see :func:`validate_drive`.
+
+    Parameters
+    ----------
+    device
+        Name of the device, or its file.
+    trace
+        The trace.
+    columns
+        NumPy columns, a row per request in the order of the trace: ``lbn``, ``blocks``, ``read``, ``outcome`` (what the
+        real drive's buffer did), ``measured_ms``, ``modelled_ms``.
+    not_carried_over
+        What the drive's file says and the model does not.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        trace: str,
+        columns: "Mapping[str, NDArray[np.generic]]",
+        not_carried_over: tuple[str, ...] = (),
+    ) -> None:
+        self.device = device
+        self.trace = trace
+        self.columns = dict(columns)
+        self.not_carried_over = not_carried_over
+
+    @cached_property
+    def groups(self) -> dict[str, Agreement]:
+        """The agreement over all requests, over reads and writes, and by what the real drive's buffer did.
+
+        Outcomes are told apart where reads, or writes, have more than one.
+        """
+        import numpy as np
+
+        read, outcome = self.columns["read"], self.columns["outcome"]
+        found = {"all": np.full(len(read), fill_value=True), "reads": read, "writes": ~read.astype(np.bool_)}
+        for name in ("reads", "writes"):
+            outcomes = np.unique(outcome[found[name]]).tolist()
+            for each in outcomes if len(outcomes) > 1 else ():
+                found[f"{name}, {each}"] = found[name] & (outcome == each)
+        return {name: self._agreement(rows) for name, rows in found.items() if rows.any()}
+
+    def _agreement(self, rows: "NDArray[np.generic]") -> Agreement:
+        import numpy as np
+
+        measured, modelled = (self.columns[name][rows].astype(np.float64) for name in ("measured_ms", "modelled_ms"))
+        demerit, mean = demerit_ms(measured, modelled), float(measured.mean())
+        return Agreement(
+            requests=len(measured),
+            measured_mean_ms=mean,
+            modelled_mean_ms=float(modelled.mean()),
+            demerit_ms=demerit,
+            demerit_percent=100 * demerit / mean if mean > 0 else None,
+            median_absolute_error_ms=float(np.median(np.abs(modelled - measured))),
+        )
+
+    @property
+    def agreement(self) -> Agreement:
+        """The agreement over all requests."""
+        return self.groups["all"]
+
+    @property
+    def demerit_ms(self) -> float:
+        """Root mean square horizontal distance between the two cumulative distributions."""
+        return self.agreement.demerit_ms
+
+    @property
+    def median_absolute_error_ms(self) -> float:
+        """Median over the requests of how far the model is off."""
+        return self.agreement.median_absolute_error_ms
+
+    def quantiles(self, points: int = 200) -> "dict[str, NDArray[np.float64]]":
+        """Return both distributions, quantile by quantile.
+
+        Parameters
+        ----------
+        points
+            Number of quantiles, evenly spaced between 0 and 1 and beginning half a step from 0.
+
+        Returns
+        -------
+        dict
+            NumPy columns ``share`` (of requests that take no longer), ``measured_ms``, ``modelled_ms``.
+        """
+        import numpy as np
+
+        share = (np.arange(points) + 0.5) / points
+        columns = {name: np.quantile(self.columns[name].astype(np.float64), share) for name in SERIES}
+        return {"share": share, **columns}
+
+    def table(self) -> Table:
+        """Return the agreement as a table: over all requests, and by kind."""
+        rows = [
+            [
+                name if name == "all" else f"  {name}",
+                number(each.requests),
+                number(each.measured_mean_ms),
+                number(each.modelled_mean_ms),
+                number(each.demerit_ms),
+                number(each.demerit_percent, 3),
+                number(each.median_absolute_error_ms),
+            ]
+            for name, each in self.groups.items()
+        ]
+        title = f"{self.device} against {self.trace}"
+        return Table(HEADERS, rows, title=title)
+
+    def notes(self) -> Table | None:
+        """Return what could not be carried over from the drive's file as a table; ``None`` if there is nothing."""
+        if not self.not_carried_over:
+            return None
+        rows = [[each] for each in self.not_carried_over]
+        return Table(["in the file of the drive, and not in the model"], rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain dictionaries."""
+        return {
+            "device": self.device,
+            "trace": self.trace,
+            "groups": {name: asdict(each) for name, each in self.groups.items()},
+            "not_carried_over": list(self.not_carried_over),
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return the figures as JSON.
+
+        Parameters
+        ----------
+        indent
+            Spaces per level; ``None`` for a single line.
+        """
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def relation(self) -> "duckdb.DuckDBPyRelation":
+        """Return the requests as a DuckDB relation, to be queried in SQL."""
+        return relation_of(self.columns, "validation")
+
+    def write(self, path: str | Path) -> None:
+        """Write the requests to a file (``.parquet``, ``.csv`` or ``.json``)."""
+        write_columns(self.columns, Path(path))
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw both cumulative distributions, and the horizontal distance between them."""
+        from sledsim.plots import validation_chart
+
+        return validation_chart(self)
+
+    def save_plot(self, path: str | Path) -> None:
+        """Draw both distributions into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
+        from sledsim.plots import save
+
+        save(self.plot(), path)
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(table) for table in (self.table(), self.notes()) if table)
+
+    def __repr__(self) -> str:
+        return f"<DriveValidation of {self.device}: demerit {self.demerit_ms:.3g} ms>"
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in (self.table(), self.notes()) if table)
+
+
+SERIES = ("measured_ms", "modelled_ms")
+HEADERS = (
+    "service times",
+    "requests",
+    "measured mean (ms)",
+    "modelled mean (ms)",
+    "demerit (ms)",
+    "of the mean (%)",
+    "median error (ms)",
+)
+
+
+def demerit_ms(measured_ms: "NDArray[np.float64]", modelled_ms: "NDArray[np.float64]") -> float:
+    """Return the demerit of a model (Ruemmler and Wilkes 1994): how far apart two distributions lie, sideways.
+
+    It is the root mean square of the horizontal distance between the cumulative distributions, taken at every quantile.
+
+    Parameters
+    ----------
+    measured_ms, modelled_ms
+        As many times of one as of the other, in any order.
+    """
+    import numpy as np
+
+    apart = np.sort(modelled_ms) - np.sort(measured_ms)
+    return float(np.sqrt(np.mean(np.square(apart))))
+
+
+def validate_drive(
+    specs: str | Path | Mapping[str, Any],
+    trace: str | Path,
+    *,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+    progress: ProgressCallback | bool | None = None,
+) -> DriveValidation:
+    """Replay what was measured on a real drive on its model, and compare the service times.
+
+    The replay is closed, as the measurement was: a request arrives the recorded gap after the completion of the one
+    before. Nothing is fitted to the trace.
+
+    Parameters
+    ----------
+    specs
+        The drive: a file of DiskSim's parameters (``.parv``, ``.diskspecs``), a device file (``.toml``), an entry of
+        the catalogue, or a dictionary as a scenario's ``device``.
+    trace
+        A trace in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``.
+    set
+        Values that replace those of the drive: ``["device.buffer_caching=false"]``.
+    progress
+        A function called about ten times a second, or true for a progress bar on a terminal.
+
+    Returns
+    -------
+    DriveValidation
+        Demerit, errors, and both times of every request.
+
+    Raises
+    ------
+    ScenarioError
+        Where the drive is not known or its file is wrong.
+    TraceError
+        Where the trace cannot be read or carries no measured times.
+    RunError
+        Where a request lies beyond the drive.
+    """
+    opened = _measured_trace(trace)
+    device, left_out = _device(specs)
+    workload = {"kind": "trace", "path": str(Path(trace).resolve()), "format": MEASURED, "mode": "closed"}
+    resolved = resolve({"workload": workload, "system": {"device": device}}, set)
+    measured = _columns(opened)
+    result = run_resolved(resolved, log=True, progress=progress)
+    if not result.complete:
+        raise KeyboardInterrupt
+    import numpy as np
+
+    in_order = np.argsort(result.log["id"])
+    columns = {
+        "lbn": result.log["lbn"][in_order],
+        "blocks": result.log["blocks"][in_order],
+        "read": measured["read"],
+        "outcome": measured["outcome"],
+        "measured_ms": measured["service_ns"].astype(np.float64) / 1e6,
+        # Command processing belongs to what was measured, wherever the model has it.
+        "modelled_ms": result.log["response_ns"][in_order].astype(np.float64) / 1e6,
+    }
+    return DriveValidation(result["device"]["name"], Path(trace).name, columns, left_out)
+
+
+def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """Return a drive as a scenario has it, and what of its file could not be carried over."""
+    if isinstance(specs, Mapping):
+        return specs, ()
+    return {"name": str(specs)}, ()
+
+
+def _measured_trace(path: str | Path) -> Trace:
+    """Open a trace that carries measured times, or say why it cannot be used."""
+    trace = open_trace(path)
+    if trace.format != MEASURED:
+        raise TraceError(
+            f"{path}: a trace in the format {trace.format}, which has no measured service times; expected DiskSim's "
+            "validation format: R|W Hit|Miss lbn blocks service_us next_gap_us"
+        )
+    return trace
+
+
+def _columns(trace: Trace) -> "dict[str, NDArray[np.generic]]":
+    """Read a whole trace."""
+    import numpy as np
+
+    batches = list(trace)
+    return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
