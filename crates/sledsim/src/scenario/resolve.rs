@@ -162,7 +162,8 @@ fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path, 
     };
     let entry = match catalog.device(&name, base) {
         Ok(entry) => entry,
-        Err(_) if is_whole(device, schema) && !is_file(&name) => return Ok(()),
+        // A device that says everything itself needs no entry; its name is only a name then.
+        Err(_) if !is_file(&name) && is_whole(device, schema) => return Ok(()),
         Err(error) => return Err(format!("system.device.name: {error}")),
     };
     for (key, unit) in &entry.units {
