@@ -9,7 +9,7 @@ use super::bus::Chunk;
 use super::command::Overheads;
 use super::pass::{Errand, Pass, Supply};
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead};
-use crate::devices::{Device, EnergyLedger, Location, Service};
+use crate::devices::{Device, EnergyLedger, Location, Platter, Service};
 use crate::request::{Op, Request};
 use crate::time::Time;
 
@@ -247,6 +247,15 @@ impl Device for DiskDevice {
         let to = Arm { cylinder: place.cylinder, head: place.head };
         let angle = self.mechanics.start_angle(place);
         (begin - now) + self.mechanics.approach(begin, ready, &freed.arms, to, angle, op).total_ns()
+    }
+
+    fn platter(&self, now: Time) -> Option<Platter> {
+        self.mechanics.platter(now)
+    }
+
+    #[inline]
+    fn angle(&self, location: Location) -> u64 {
+        self.mechanics.passing_angle(self.slot_bits.unpack(location).0)
     }
 
     #[inline]
