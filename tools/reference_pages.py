@@ -28,6 +28,13 @@ BLOCK = re.compile(r"(?P<open><!-- generated: (?P<name>[\w-]+) -->\n).*?(?P<clos
 
 Node = dict[str, Any]
 
+# Kinds of device, in the order of the page, and the mechanisms of each.
+KINDS = {
+    "MEMS storage": ("mems",),
+    "Disk drives": ("disk",),
+    "Simple devices": ("simpledisk-constant", "simpledisk-linear"),
+}
+
 COLUMNS = ("key", "type", "unit", "allowed", "default", "meaning")
 
 
@@ -139,6 +146,8 @@ class Reference:
         if "enum" in node:
             return " ".join(code(value) for value in node["enum"])
         kind = node.get("type", "any")
+        if kind == "array" and node.get("minItems") == 2 == node.get("maxItems"):
+            return f"pair of {self.type_text(node['items'])}"
         if kind == "array" and "items" in node:
             return f"list of {self.type_text(node['items'])}"
         return " or ".join(kind) if isinstance(kind, list) else str(kind)
@@ -185,25 +194,40 @@ def result() -> str:
 
 
 def devices() -> str:
-    """Return the catalogue side by side, and what each value rests on."""
+    """Return the catalogue side by side, kind by kind, and what each value rests on."""
     entries = {path.stem: tomllib.loads(path.read_text()) for path in sorted(DEVICES.glob("*.toml"))}
+    parts = []
+    for kind, mechanisms in KINDS.items():
+        chosen = {name: entry for name, entry in entries.items() if entry["mechanism"] in mechanisms}
+        if chosen:
+            parts += [f"### {kind}", side_by_side(chosen)]
+            for name, entry in chosen.items():
+                parts += [f"#### {name}", f"{entry['title']}.", entry["description"].strip(), values_table(entry)]
+    return "\n\n".join(parts)
+
+
+def side_by_side(entries: dict[str, Node]) -> str:
+    """Return devices of a kind side by side."""
     keys = list(dict.fromkeys(key for entry in entries.values() for key in entry["values"]))
     rows = []
     for key in keys:
         values = [entry["values"].get(key) for entry in entries.values()]
-        units = next(value["unit"] for value in values if value)
+        units = next(value.get("unit", "") for value in values if value)
         cells = [shown(value["value"]) if value else "" for value in values]
         rows.append([f"`{key}`", units, *cells])
-    parts = [table(["", "unit", *entries], rows)]
-    for name, entry in entries.items():
-        parts += [f"### {name}", f"{entry['title']}.", entry["description"].strip(), values_table(entry)]
-    return "\n\n".join(parts)
+    return table(["", "unit", *entries], rows)
 
 
 def shown(value: object) -> str:
-    """Return a catalogue value as people write it."""
+    """Return a catalogue value as people write it; of long lists only how much they hold."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(
+            shown(item) if isinstance(item, str) else f"{key} {shown(item)}" for key, item in value.items()
+        )
+    if isinstance(value, list):
+        return f"{len(value)} entries"
     return str(value).removesuffix(".0")
 
 

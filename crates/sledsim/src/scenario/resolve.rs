@@ -93,6 +93,12 @@ pub fn document_schema() -> Value {
             }
         }
     }
+    if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {
+        // What a name alone leaves open fits every mechanism.
+        if let Some(options) = device.remove("oneOf") {
+            device.insert("anyOf".into(), options);
+        }
+    }
     allow_texts(&mut schema);
     schema
 }
@@ -154,7 +160,12 @@ fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path, 
             return Err("system.device.name is missing: a device of the catalogue, or the path of a device file".into())
         }
     };
-    let entry = catalog.device(&name, base).map_err(|error| format!("system.device.name: {error}"))?;
+    let entry = match catalog.device(&name, base) {
+        Ok(entry) => entry,
+        // A device that says everything itself needs no entry; its name is only a name then.
+        Err(_) if !is_file(&name) && is_whole(device, schema) => return Ok(()),
+        Err(error) => return Err(format!("system.device.name: {error}")),
+    };
     for (key, unit) in &entry.units {
         let own = unit_of_device_key(schema, &entry.mechanism, key);
         if own.is_some_and(|own| own != unit) {
@@ -172,8 +183,18 @@ fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path, 
     Ok(())
 }
 
+/// Whether a device has every value that its kind must have, so that its name need not be in the catalogue.
+fn is_whole(device: &Map<String, Value>, schema: &Value) -> bool {
+    let options = schema.pointer("/$defs/DeviceSpec/oneOf").and_then(Value::as_array);
+    let option = options.and_then(|options| {
+        options.iter().find(|option| device.get("mechanism") == Some(&option["properties"]["mechanism"]["const"]))
+    });
+    let required = option.and_then(|option| option["required"].as_array());
+    required.is_some_and(|keys| keys.iter().filter_map(Value::as_str).all(|key| device.contains_key(key)))
+}
+
 /// The unit that a key of a kind of device is defined in; empty where it has none, `None` where there is no such key.
-fn unit_of_device_key<'a>(schema: &'a Value, mechanism: &str, key: &str) -> Option<&'a str> {
+pub(super) fn unit_of_device_key<'a>(schema: &'a Value, mechanism: &str, key: &str) -> Option<&'a str> {
     let options = schema.pointer("/$defs/DeviceSpec/oneOf")?.as_array()?;
     let option = options.iter().find(|option| option["properties"]["mechanism"]["const"] == mechanism)?;
     let property = option["properties"].get(key)?;

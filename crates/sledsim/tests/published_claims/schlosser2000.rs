@@ -2,8 +2,11 @@
 
 use sledsim::devices::mems::motion::{exact_turnaround_s, turnaround_s, Axis};
 use sledsim::devices::mems::{Characteristics, MemsParameters};
+use sledsim::request::{Flags, Op, Request};
+use sledsim::scenario::Report;
+use sledsim::time::Time;
 
-use crate::experiments::{closed, device, parameters, poisson, report};
+use crate::experiments::{any_device, closed, device, parameters, poisson, report};
 use crate::ledger::{figure, Finding, Ours};
 
 const GENERATIONS: [&str; 3] = ["device=g1", "device=g2", "device=g3"];
@@ -97,6 +100,18 @@ fn runs() -> Vec<Finding> {
         report(&[name.to_owned(), poisson(20.0), size, reads, "run.requests=10000".to_owned()])
     };
     let micro = GENERATIONS.map(|name| random(name, 4096));
+    let [g2, atlas, superdisk] = ["device=g2", "device=atlas10k", "device=superdisk"].map(|name| random(name, 4096));
+    let response = |report: &Report| report.response.as_ref().expect("requests were measured").clone();
+    let times_g2 = |disk: &Report| response(disk).mean_ms / response(&g2).mean_ms;
+    let cov_of = |report: &Report| response(report).scv.sqrt();
+    println!(
+        "responses of g2, atlas10k, superdisk: {:.3?} ms; coefficients of variation {:.3?}",
+        [&g2, &atlas, &superdisk].map(|report| response(report).mean_ms),
+        [&g2, &atlas, &superdisk].map(cov_of),
+    );
+    for (name, bare) in ["device=atlas10k", "device=superdisk"].map(|name| (name, without_buffer(name))) {
+        println!("{name} with its buffer off: {:.3} ms, {:.3}", response(&bare).mean_ms, cov_of(&bare));
+    }
     let cov = micro.each_ref().map(|report| report.response.as_ref().expect("requests were measured").scv.sqrt());
     let sector = GENERATIONS.map(|name| random(name, 512).service.expect("requests were measured").mean_ms);
     println!("services of 4 KB: {:.3?} ms", micro.each_ref().map(|report| report.service.as_ref().map(|s| s.mean_ms)));
@@ -107,7 +122,37 @@ fn runs() -> Vec<Finding> {
     };
     vec![
         Finding { id: "mems-cov", ours: Ours::Figures(cov.to_vec(), 3) },
+        figure("atlas-speedup", times_g2(&atlas), 2),
+        figure("superdisk-speedup", times_g2(&superdisk), 2),
+        figure("atlas-cov", cov_of(&atlas), 3),
         figure("four-sleds", saturated(4) / saturated(1), 2),
+        figure("rewrite-disk", rewrite_disk_ms(), 3),
         Finding { id: "access-time-range", ours: Ours::Figures(sector.to_vec(), 3) },
     ]
+}
+
+/// What switches a drive's buffer off.
+const NO_BUFFER: [&str; 3] = ["device.buffer_caching=false", "device.read_ahead=none", "device.fast_write=none"];
+
+/// The microbenchmark on a drive with its buffer off.
+fn without_buffer(device: &str) -> Report {
+    let mut settings = vec![device.to_owned(), poisson(20.0), "run.requests=10000".to_owned()];
+    settings.extend(["workload.read_fraction=0.6667"].iter().chain(&NO_BUFFER).map(|&setting| setting.to_owned()));
+    report(&settings)
+}
+
+/// Mean time from the end of writing a sector of the Atlas 10K until its head is over that sector again.
+fn rewrite_disk_ms() -> f64 {
+    let mut drive = any_device(&["device=atlas10k", NO_BUFFER[0], NO_BUFFER[1], NO_BUFFER[2]]);
+    let mut now = Time::ZERO;
+    let mut times_ms = Vec::new();
+    for share in 0..100 {
+        let lbn = drive.capacity_blocks() * share / 100;
+        let request = Request { id: share, arrival: now, lbn, blocks: 1, op: Op::Write, flags: Flags::NONE, origin: 0 };
+        now = drive.serve(now, &request).end;
+        times_ms.push(drive.positioning_ns(now, drive.locate(&request)) as f64 * 1e-6);
+    }
+    let (low, high) = times_ms.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &it| (low.min(it), high.max(it)));
+    println!("the Atlas 10K's sector again: {low:.4} to {high:.4} ms");
+    times_ms.iter().sum::<f64>() / times_ms.len() as f64
 }

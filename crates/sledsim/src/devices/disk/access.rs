@@ -9,7 +9,7 @@ use super::bus::Chunk;
 use super::command::{ns, Overheads};
 use super::pass::{Errand, Pass, Supply, Way};
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
-use crate::devices::{Device, EnergyLedger, Location, Service};
+use crate::devices::{Device, EnergyLedger, Location, Platter, Service};
 use crate::request::{Op, Request};
 use crate::time::Time;
 
@@ -275,6 +275,15 @@ impl Device for DiskDevice {
         Way::find(&self.mechanics, begin, ready, &freed.arms, to, angle, &errand).start - now
     }
 
+    fn platter(&self, now: Time) -> Option<Platter> {
+        self.mechanics.platter(now)
+    }
+
+    #[inline]
+    fn angle(&self, location: Location) -> u64 {
+        self.mechanics.passing_angle(self.slot_bits.unpack(location).0)
+    }
+
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         self.freed.set(None);
@@ -302,7 +311,7 @@ impl DiskDevice {
     fn command_ns(&self, op: Op) -> u64 {
         let kind_ns = match op {
             Op::Read => self.overheads.read_miss.get(self.previous.0),
-            Op::Write => self.write_command_ns(u64::MAX),
+            Op::Write => self.write_command_ns(u64::MAX, false),
         };
         self.overheads.request_ns + kind_ns
     }

@@ -70,7 +70,16 @@ impl DiskDevice {
         }
         let errand = self.reading_on();
         let pass = Pass::plan(&self.mechanics, at, &self.arms, from, limit, &errand);
-        self.task = Some(Task { segment, pass, limit, least, free_blocks: None, returned: false, next: pass.end_lbn(), errand });
+        self.task = Some(Task {
+            segment,
+            pass,
+            limit,
+            least,
+            free_blocks: None,
+            returned: false,
+            next: pass.end_lbn(),
+            errand,
+        });
     }
 
     /// The task with its next pass, once the one under way is over and has left the arms there.

@@ -5,6 +5,7 @@ use super::layout::{Layout, Place, Run};
 use super::rotation::{Angle, Spindle};
 use super::seek::Seek;
 use super::{DiskParameters, Sparing, Zone};
+use crate::devices::Platter;
 use crate::request::Op;
 use crate::time::Time;
 
@@ -89,8 +90,14 @@ pub struct Mechanics {
     /// Whether slips turn from track to track, and not only from cylinder to cylinder.
     slips_turn_tracks: bool,
     head_switch_ns: u64,
-    write_settle_ns: u64,
+    write_settle_ns: i64,
     actuators: u32,
+}
+
+/// The settling of a write, which may be shorter than that of a read.
+fn settle_ns(ms: f64) -> Result<i64, String> {
+    let size = i64::try_from(ns("write_settle_ms", ms.abs())?).unwrap_or(i64::MAX);
+    Ok(if ms < 0.0 { -size } else { size })
 }
 
 /// A way of reaching a sector.
@@ -134,7 +141,7 @@ impl Mechanics {
             seek: Seek::new(p)?,
             slips_turn_tracks: p.sparing == Sparing::SectorsPerTrack,
             head_switch_ns: ns("head_switch_ms", p.head_switch_ms)?,
-            write_settle_ns: ns("write_settle_ms", p.write_settle_ms)?,
+            write_settle_ns: settle_ns(p.write_settle_ms)?,
             actuators: p.actuators,
         })
     }
@@ -195,6 +202,29 @@ impl Mechanics {
         self.angle_in(zone, place)
     }
 
+    /// What passes under the heads of any arm, at `now`; `None` where waits do not follow from the angle. A revolution of it
+    /// is the way from one arm to the next.
+    #[must_use]
+    pub fn platter(&self, now: Time) -> Option<Platter> {
+        if !self.spindle.keeps_phase() {
+            return None;
+        }
+        Platter::new(self.spindle.part_ns(self.actuators), self.between_arms(self.spindle.angle(now.ns())))
+    }
+
+    /// Angle of a place on that [`Platter`].
+    #[inline]
+    #[must_use]
+    pub fn passing_angle(&self, place: Place) -> Angle {
+        self.between_arms(self.start_angle(place))
+    }
+
+    /// An angle as a fraction of the way from one arm to the next.
+    #[inline]
+    fn between_arms(&self, angle: Angle) -> Angle {
+        angle << (self.actuators - 1)
+    }
+
     /// Angle of so many sectors of a zone, 2^-64 of a revolution: a whole track is 2^64.
     #[inline]
     #[must_use]
@@ -210,7 +240,7 @@ impl Mechanics {
         let switch_ns = if from.head == to.head { 0 } else { self.head_switch_ns };
         let moved_ns = seek_ns.max(switch_ns);
         match op {
-            Op::Write if moved_ns > 0 => moved_ns + self.write_settle_ns,
+            Op::Write if moved_ns > 0 => moved_ns.saturating_add_signed(self.write_settle_ns),
             _ => moved_ns,
         }
     }
@@ -219,7 +249,7 @@ impl Mechanics {
     #[inline]
     #[must_use]
     pub fn seek_bound_ns(&self, distance: u32) -> u64 {
-        self.seek.bound_ns(distance)
+        self.seek.bound_ns(distance).saturating_add_signed(self.write_settle_ns.min(0))
     }
 
     /// Angle of an arm's heads: arms are evenly spaced around the platters.

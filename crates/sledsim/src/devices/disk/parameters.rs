@@ -251,9 +251,10 @@ pub struct DiskParameters {
     /// Time to change to another head of the same cylinder.
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub head_switch_ms: f64,
-    /// Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs.
+    /// Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs. Negative where
+    /// the other times are those of reads that settle more than writes do.
     #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
+    #[schemars(range(min = -1000.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub write_settle_ms: f64,
     /// Independent arms over the same platters, evenly spaced around them; an access takes the one that is there first.
     #[serde(default = "one")]

@@ -236,7 +236,8 @@ impl DiskDevice {
         let before = pass.lbn - track_first;
         let block_ns = (pass.data_ns() / pass.blocks).max(1);
         // A head that comes down within the request or behind it passes over all that lies before.
-        let passed = if pass.lead > 0 { before } else { before.min(pass.start.saturating_since(pass.on_track) / block_ns) };
+        let passed =
+            if pass.lead > 0 { before } else { before.min(pass.start.saturating_since(pass.on_track) / block_ns) };
         self.buffer.reach_back(segment, pass.lbn - passed);
         (passed < before).then_some((track_first, pass.lbn - passed))
     }

@@ -29,16 +29,17 @@ struct Write {
 
 impl DiskDevice {
     /// Command overhead of a write. The time after a write is that of a stream of writes, each of which continues the one
-    /// before; a write elsewhere is set up like one after a read.
+    /// before; a write elsewhere is set up like one after a read. Where only sequential writes are fast, a stream hits the
+    /// buffer as long as the data before it is `waiting` there, and misses it once that is on the medium.
     #[inline]
-    pub(super) fn write_command_ns(&self, first: u64) -> u64 {
+    pub(super) fn write_command_ns(&self, first: u64, waiting: bool) -> u64 {
         let (previous, end) = self.previous;
+        let o = &self.overheads;
         match self.policy.fast_write {
-            FastWrite::None => self.overheads.write_miss.get(previous),
-            FastWrite::Sequential | FastWrite::Full if previous == Op::Write && end != first => {
-                self.overheads.write_hit.get(Op::Read)
-            }
-            FastWrite::Sequential | FastWrite::Full => self.overheads.write_hit.get(previous),
+            FastWrite::None => o.write_miss.get(previous),
+            _ if previous == Op::Write && end != first => o.write_hit.get(Op::Read),
+            FastWrite::Sequential if previous == Op::Write && !waiting => o.write_miss.get(previous),
+            FastWrite::Sequential | FastWrite::Full => o.write_hit.get(previous),
         }
     }
 
@@ -65,7 +66,7 @@ impl DiskDevice {
     /// A write that continues data on its way to the medium.
     fn append(&mut self, start: Time, at: Time, first: u64, end: u64, room: u64) -> Service {
         let o = self.overheads;
-        let connected = at + self.write_command_ns(first) + o.preparation_ns;
+        let connected = at + self.write_command_ns(first, true) + o.preparation_ns;
         let mut story = Story::new(start);
         story.command(connected);
         let blocks = end - first;
@@ -90,7 +91,7 @@ impl DiskDevice {
     /// A write that had to wait for the medium until `free`.
     fn write_late(&mut self, start: Time, at: Time, free: Time, first: u64, end: u64) -> Service {
         let o = self.overheads;
-        let command = at + self.write_command_ns(first);
+        let command = at + self.write_command_ns(first, false);
         let left = command + o.write_disconnect_ns;
         let back = left.max(free);
         let mut story = Story::new(start);
@@ -124,7 +125,7 @@ impl DiskDevice {
             let back = left + o.extra_gap_ns + o.first_reselect_ns + o.preparation_ns;
             (at + o.extra_command_ns + o.extra_seek_delay_ns, back)
         } else {
-            let command = at + self.write_command_ns(first);
+            let command = at + self.write_command_ns(first, false);
             (command, command + o.preparation_ns)
         };
         story.command(command);

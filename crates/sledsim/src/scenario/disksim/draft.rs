@@ -67,6 +67,13 @@ impl Drafts {
         }
     }
 
+    /// Names a block that gives a part of the value added last.
+    pub fn also_block(&mut self, block: &Block) {
+        if let Some(last) = self.values.last_mut() {
+            last.from.push((block.place, block.kind.clone()));
+        }
+    }
+
     /// Adds a value that no parameter gives.
     pub fn assume(&mut self, key: &'static str, value: impl Into<Json>, note: &str) {
         let (value, note) = (value.into(), Some(note.to_owned()));
@@ -122,22 +129,31 @@ impl Drafts {
     }
 
     fn queue(&mut self, parameter: &Parameter, reason: &str, queue: i64) {
-        let alone = format!("{reason}: no effect with one request in the device at a time");
         match &parameter.value.content {
-            Content::Block(inner) if queue <= 1 => self.remark_all(inner, &alone, false),
-            Content::Block(inner) => self.queue_block(inner, reason, queue),
-            _ if queue <= 1 => self.idle(parameter, alone),
+            _ if queue <= 1 => {
+                self.idle(parameter, format!("{reason}: no effect with one request in the device at a time"))
+            }
             Content::Whole(0) => self.idle(parameter, format!("with this value; {reason}")),
             _ => self.lost(parameter, reason),
         }
     }
 
-    /// Remarks on the queue of a device that has one which matters.
-    fn queue_block(&mut self, block: &Block, reason: &str, queue: i64) {
-        self.remark_fates(block, queue);
+    /// Takes a value back, and remarks why it has no effect.
+    pub fn withdraw(&mut self, key: &str, reason: &str) {
+        let Some(index) = self.values.iter().position(|draft| draft.key == key) else { return };
+        let draft = self.values.remove(index);
+        for (place, name) in draft.from {
+            let (value, reason) = (draft.value.to_string(), reason.to_owned());
+            self.remarks.push(Remark { place, name, value, reason, changes_results: false });
+        }
+    }
+
+    /// Remarks on every parameter of `block` and of the blocks in it that nothing takes.
+    pub fn remark_deep(&mut self, block: &Block) {
+        self.remark_fates(block, 1);
         for parameter in &block.parameters {
-            if let Some(Fate::Enters(..)) = fate(block, parameter) {
-                self.lost(parameter, reason);
+            if let Content::Block(inner) = &parameter.value.content {
+                self.remark_deep(inner);
             }
         }
     }
@@ -193,11 +209,14 @@ pub(super) fn table(values: &[Draft]) -> Map<String, Json> {
     values.iter().map(|draft| (draft.key.to_owned(), draft.value.clone())).collect()
 }
 
-/// The fault of a value that the keys' own definitions refuse: at the parameter that gives it.
+/// The fault of a value that the keys' own definitions refuse: at the parameter that gives it. The message begins with the
+/// path of the key.
 pub(super) fn refused(values: &[Draft], message: String, otherwise: Place) -> Fault {
-    // The message begins with the path of the key.
-    let key = message.split([' ', '.', '[']).next().unwrap_or_default();
-    let draft = values.iter().find(|draft| draft.key == key);
-    let place = draft.and_then(|draft| draft.from.first()).map_or(otherwise, |(place, _)| *place);
+    let path = message.split([' ', '.', '=', ':']).next().unwrap_or_default();
+    let (key, index) = path.split_once('[').unwrap_or((path, ""));
+    // Of the zones, the parameter of the list comes first.
+    let index = index.trim_end_matches(']').parse::<usize>().map_or(0, |index| index + 1);
+    let from = values.iter().find(|draft| draft.key == key).map(|draft| &draft.from);
+    let place = from.and_then(|from| from.get(index).or(from.first())).map_or(otherwise, |(place, _)| *place);
     Fault::new(place, message)
 }

@@ -1,28 +1,48 @@
-//! From a parameter file to a device.
+//! From a parameter file to a device, and to a scenario.
 
 use std::path::Path;
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use super::block;
 use super::disk;
-use super::draft::{refused, table, Drafts, Origin};
+use super::draft::{refused, table, Draft, Drafts, Origin};
 use super::fault::{Fault, ImportError, Place};
+use super::mems;
 use super::sources::Sources;
 use super::syntax::{self, Block, Document};
 use super::system::Way;
+use super::workload;
+use crate::devices::disk::Layout;
+use crate::scenario::assemble;
+use crate::scenario::catalog::Catalog;
 use crate::scenario::check::check;
+use crate::scenario::document::Notation;
+use crate::scenario::resolve::{resolve, unit_of_device_key};
 use crate::scenario::spec::DeviceSpec;
 
-/// A device read from a parameter file.
+/// What to read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImportOptions<'a> {
+    /// Name of the device, as a component or as a block, where there are several.
+    pub device: Option<&'a str>,
+    /// Whether to read the workload, the scheduler and the length of the run too.
+    pub scenario: bool,
+}
+
+/// A device read from a parameter file, and the scenario around it.
 #[derive(Clone, Debug)]
 pub struct Import {
     /// The device's name in the files.
     pub name: String,
+    /// Name of the main file.
+    pub file: String,
     /// The device.
     pub device: DeviceSpec,
     /// Its values, in the order of finding, each with its place.
     pub entries: Vec<Entry>,
+    /// Values of the scenario, if one was asked for.
+    pub settings: Vec<Entry>,
     /// What is not carried over, in the order of the files.
     pub notes: Vec<Note>,
 }
@@ -34,6 +54,8 @@ pub struct Entry {
     pub key: String,
     /// The value, in the key's unit.
     pub value: Json,
+    /// The key's unit; empty where it has none.
+    pub unit: String,
     /// The parameters that give it; none where it is assumed.
     pub from: Vec<Source>,
     /// How sure the value is.
@@ -70,6 +92,19 @@ pub struct Note {
     pub changes_results: bool,
 }
 
+impl Import {
+    /// The kind of device.
+    #[must_use]
+    pub const fn mechanism(&self) -> &'static str {
+        match self.device {
+            DeviceSpec::Mems(_) => "mems",
+            DeviceSpec::Disk(_) => "disk",
+            DeviceSpec::SimplediskConstant(_) => "simpledisk-constant",
+            DeviceSpec::SimplediskLinear(_) => "simpledisk-linear",
+        }
+    }
+}
+
 /// Reads the device that the parameter file at `path` describes: a `.parv`, `.diskspecs` or other file with a block of
 /// a device in it or in the files that it includes.
 ///
@@ -77,69 +112,167 @@ pub struct Note {
 /// A file that is missing or is not as DiskSim defines it, or a device that can't be carried over: file, line, what is
 /// wrong and what is expected.
 pub fn read_device(path: &Path) -> Result<Import, ImportError> {
-    let mut sources = Sources::default();
-    read(path, &mut sources).map_err(|fault| sources.error(fault))
+    import(path, &ImportOptions::default())
 }
 
-fn read(path: &Path, sources: &mut Sources) -> Result<Import, Fault> {
+/// Reads a device, or a device with the scenario around it.
+///
+/// # Errors
+/// As [`read_device`]; for a scenario also files without a workload.
+pub fn import(path: &Path, options: &ImportOptions) -> Result<Import, ImportError> {
+    let mut sources = Sources::default();
+    read(path, options, &mut sources).map_err(|fault| sources.error(fault))
+}
+
+fn read(path: &Path, options: &ImportOptions, sources: &mut Sources) -> Result<Import, Fault> {
     let document = syntax::read(sources, path)?;
     document.blocks.iter().try_for_each(block::check)?;
-    let way = Way::find(&document, None)?;
+    let way = Way::find(&document, options.device)?;
     let mut drafts = Drafts::default();
     let mechanism = match way.device.kind.as_str() {
-        "disksim_disk" => {
+        "memsmodel_mems" => {
+            mems::carry(way.device, &mut drafts)?;
+            "mems"
+        }
+        "disksim_simpledisk" => {
+            mems::carry_simple(way.device, &mut drafts)?;
+            "simpledisk-constant"
+        }
+        _ => {
             disk::carry(way.device, &way, sources, &mut drafts)?;
             "disk"
         }
-        other => return Err(Fault::new(way.device.place, format!("{other} can't be imported yet"))),
     };
     way.remark(&document, &mut drafts);
-    remark_rest(&document, &way, &mut drafts);
-    let device = device(mechanism, &way, &drafts)?;
-    Ok(finish(&way, device, drafts, sources))
+    let device = device(mechanism, &way, &mut drafts)?;
+    let mut settings = Vec::new();
+    if options.scenario {
+        let size = size(&device).map_err(|error| Fault::new(way.device.place, error))?;
+        let values = std::mem::take(&mut drafts.values);
+        workload::carry(&document, &way, size, &mut drafts)?;
+        settings = std::mem::replace(&mut drafts.values, values);
+    } else {
+        drafts.remark_all(way.device.block("Scheduler")?, "a scenario's scheduler takes its place", false);
+    }
+    remark_rest(&document, &way, options.scenario, &mut drafts);
+    let import = finish(&way, device, drafts, &settings, sources);
+    check_scenario(&import, &settings, document.end)?;
+    Ok(import)
+}
+
+/// Blocks that the device offers, and their size.
+fn size(device: &DeviceSpec) -> Result<(u64, u32), String> {
+    let mechanism = assemble::device(device)?;
+    Ok((mechanism.capacity_blocks() * u64::from(device.mechanisms()), mechanism.block_bytes()))
 }
 
 /// Remarks on the blocks that are neither the device nor on the way to it.
-fn remark_rest(document: &Document, way: &Way, drafts: &mut Drafts) {
+fn remark_rest(document: &Document, way: &Way, scenario: bool, drafts: &mut Drafts) {
     let is_used = |block: &Block| {
-        std::ptr::eq(block, way.device) || way.between.iter().any(|between| std::ptr::eq(*between, block))
+        let mut used = way.between.iter().copied().chain([way.device]);
+        used.any(|used| std::ptr::eq(used, block))
     };
+    let first = |kind: &str| document.blocks.iter().find(|block| block.kind == kind);
     for block in document.blocks.iter().filter(|block| !is_used(block)) {
+        let is_carried = match block.kind.as_str() {
+            "disksim_synthio" | "disksim_global" | "disksim_pf" => {
+                scenario && first(&block.kind).is_some_and(|first| std::ptr::eq(first, block))
+            }
+            "disksim_iodriver" => scenario && way.driver.is_some_and(|driver| std::ptr::eq(driver, block)),
+            _ => false,
+        };
         match block.kind.as_str() {
-            "disksim_iodriver" | "disksim_synthio" | "disksim_global" | "disksim_iosim" => {
+            _ if is_carried => {}
+            "disksim_iodriver" | "disksim_synthio" | "disksim_global" | "disksim_pf" | "disksim_iosim" if !scenario => {
                 drafts.remark_all(block, "belongs to a scenario, not to a device", false);
             }
-            "disksim_stats" | "disksim_pf" | "disksim_logorg" | "disksim_syncset" => {
-                drafts.remark_all(block, "has no bearing on a device", false);
-            }
+            "disksim_logorg" => remark_organisation(block, drafts),
+            "disksim_stats" | "disksim_syncset" | "disksim_iosim" => drafts.remark_deep(block),
             _ => drafts.block(block, "is not on the way to the device", false),
         }
     }
 }
 
+/// Remarks on how data lie over devices: as they are, or in a way that one device can't have.
+fn remark_organisation(organisation: &Block, drafts: &mut Drafts) {
+    drafts.remark_fates(organisation, 1);
+    for (name, neutral) in [("Distribution scheme", "Asis"), ("Redundancy scheme", "Noredun")] {
+        let Some(parameter) = organisation.get(name) else { continue };
+        if organisation.text(name).is_ok_and(|word| word == neutral) {
+            drafts.idle(parameter, "one device is simulated, as it is");
+        } else {
+            drafts.lost(parameter, "one device is simulated");
+        }
+    }
+}
+
 /// The device that the values make, checked as one that a user writes.
-fn device(mechanism: &str, way: &Way, drafts: &Drafts) -> Result<DeviceSpec, Fault> {
+fn device(mechanism: &str, way: &Way, drafts: &mut Drafts) -> Result<DeviceSpec, Fault> {
+    let place = way.device.place;
+    let mut device = specified(mechanism, way, drafts)?;
+    if let DeviceSpec::Disk(parameters) = &mut device {
+        let offered = parameters.capacity_blocks.take();
+        let layout = Layout::new(parameters).map_err(|message| refused(&drafts.values, message, place))?;
+        let held = layout.capacity_blocks();
+        // DiskSim goes by what the zones hold; a drive that says it has less hides the rest.
+        parameters.capacity_blocks = offered.filter(|offered| *offered <= held);
+        if offered.is_some_and(|offered| offered > held) {
+            drafts.withdraw("capacity_blocks", &format!("the zones hold {held} blocks, by which DiskSim goes too"));
+        }
+    }
+    assemble::device(&device).map_err(|message| refused(&drafts.values, message, place))?;
+    Ok(device)
+}
+
+fn specified(mechanism: &str, way: &Way, drafts: &Drafts) -> Result<DeviceSpec, Fault> {
     let mut values = table(&drafts.values);
     values.insert("name".into(), way.device.name.clone().into());
     values.insert("mechanism".into(), mechanism.into());
     let mut document = Json::Object(values);
-    let schema = serde_json::to_value(schemars::schema_for!(DeviceSpec)).unwrap_or_default();
     let fault = |message: String| refused(&drafts.values, message, way.device.place);
-    check(&mut document, &schema).map_err(fault)?;
+    check(&mut document, &device_schema()).map_err(fault)?;
     serde_json::from_value(document).map_err(|error| fault(error.to_string()))
 }
 
-fn finish(way: &Way, device: DeviceSpec, mut drafts: Drafts, sources: &Sources) -> Import {
+fn device_schema() -> Json {
+    serde_json::to_value(schemars::schema_for!(DeviceSpec)).unwrap_or_default()
+}
+
+/// Checks that the scenario can be run as it is written.
+fn check_scenario(import: &Import, settings: &[Draft], end: Place) -> Result<(), Fault> {
+    let Some(text) = import.scenario_toml() else { return Ok(()) };
+    let resolved = resolve(&text, Notation::Toml, "scenario", &[], &Catalog::default(), Path::new(""));
+    resolved.map(|_| ()).map_err(|error| {
+        let message = error.message;
+        let path = message.split([' ', '=', ':']).next().unwrap_or_default();
+        let draft = settings.iter().find(|draft| path.split('.').any(|part| part == draft.key));
+        let place = draft.and_then(|draft| draft.from.first()).map_or(end, |(place, _)| *place);
+        Fault::new(place, message)
+    })
+}
+
+fn finish(way: &Way, device: DeviceSpec, mut drafts: Drafts, settings: &[Draft], sources: &Sources) -> Import {
     drafts.remarks.sort_by_key(|remark| remark.place);
-    let source =
-        |(place, parameter): (Place, String)| Source { file: sources.name(place.file), line: place.line, parameter };
-    let entries = drafts.values.into_iter().map(|draft| Entry {
+    let mut import = Import {
+        name: way.device.name.clone(),
+        file: sources.name(0),
+        device,
+        entries: Vec::new(),
+        settings: Vec::new(),
+        notes: Vec::new(),
+    };
+    let (mechanism, schema) = (import.mechanism(), wrapped(device_schema()));
+    let entry = |draft: &Draft, unit: &str| Entry {
         key: draft.key.to_owned(),
-        value: draft.value,
-        from: draft.from.into_iter().map(source).collect(),
+        value: draft.value.clone(),
+        unit: unit.to_owned(),
+        from: draft.from.iter().map(|(place, parameter)| source(*place, parameter, sources)).collect(),
         origin: draft.origin,
-        note: draft.note,
-    });
+        note: draft.note.clone(),
+    };
+    let unit = |key: &str| unit_of_device_key(&schema, mechanism, key).unwrap_or_default();
+    import.entries = drafts.values.iter().map(|draft| entry(draft, unit(draft.key))).collect();
+    import.settings = settings.iter().map(|draft| entry(draft, "")).collect();
     let notes = drafts.remarks.into_iter().map(|remark| Note {
         file: sources.name(remark.place.file),
         line: remark.place.line,
@@ -148,5 +281,16 @@ fn finish(way: &Way, device: DeviceSpec, mut drafts: Drafts, sources: &Sources) 
         reason: remark.reason,
         changes_results: remark.changes_results,
     });
-    Import { name: way.device.name.clone(), device, entries: entries.collect(), notes: notes.collect() }
+    import.notes = notes.collect();
+    import
+}
+
+fn source(place: Place, parameter: &str, sources: &Sources) -> Source {
+    Source { file: sources.name(place.file), line: place.line, parameter: parameter.to_owned() }
+}
+
+/// The schema of a device where one of a scenario has it.
+fn wrapped(device: Json) -> Json {
+    let definitions: Map<String, Json> = [("DeviceSpec".to_owned(), device)].into_iter().collect();
+    Json::Object([("$defs".to_owned(), Json::Object(definitions))].into_iter().collect())
 }

@@ -4,18 +4,23 @@
 
 mod block;
 mod disk;
+mod distribution;
 mod draft;
 mod fault;
 mod grammar;
 mod import;
+mod mems;
 mod model;
+mod output;
 mod seek;
 mod sources;
 mod syntax;
 mod system;
 mod tokens;
+mod workload;
 
 pub use draft::Origin;
 pub use fault::ImportError;
 pub use grammar::{block_type, BlockType, Fate, ParameterType, Takes, BLOCK_TYPES, UNSUPPORTED};
-pub use import::{read_device, Entry, Import, Note, Source};
+pub use import::{import, read_device, Entry, Import, ImportOptions, Note, Source};
+pub use workload::policy;

@@ -31,6 +31,7 @@ const WHOLE_TRACKS: i64 = 1;
 /// Carries over mechanics and layout.
 pub(super) fn carry(model: &Block, sources: &mut Sources, drafts: &mut Drafts) -> Result<(), Fault> {
     drafts.carry(model);
+    carry_cylinders(model, drafts)?;
     let count = model.need("Block count")?;
     if model.whole("Block count")? > 0 {
         drafts.put("capacity_blocks", model.whole("Block count")?, count, Origin::Published);
@@ -39,6 +40,29 @@ pub(super) fn carry(model: &Block, sources: &mut Sources, drafts: &mut Drafts) -
     }
     carry_layout(model, drafts)?;
     carry_mechanics(model.block("Mechanical Model")?, sources, drafts)
+}
+
+/// The number of cylinders: one more where the last zone counts it among its own, which DiskSim lets pass.
+fn carry_cylinders(model: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
+    const NAME: &str = "Number of cylinders";
+    let count = model.whole(NAME)?;
+    let beyond =
+        zones(model.block("Layout Model")?).last().map_or(Ok(-1), |zone| zone.whole("Last cylinder number"))?;
+    if beyond == count {
+        drafts.put("cylinders", count + 1, model.need(NAME)?, Origin::Derived);
+        drafts.note(format!("{count} in the file, and one more that the last zone has"));
+    } else {
+        drafts.put("cylinders", count, model.need(NAME)?, Origin::Published);
+    }
+    Ok(())
+}
+
+fn zones(layout: &Block) -> impl Iterator<Item = &Block> {
+    let items = layout.list("Zones").unwrap_or(&[]).iter();
+    items.filter_map(|item| match &item.content {
+        Content::Block(zone) => Some(zone),
+        _ => None,
+    })
 }
 
 fn carry_layout(model: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
@@ -53,7 +77,7 @@ fn carry_layout(model: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
         whole_tracks: sparing == WHOLE_TRACKS,
         units: layout.get("Skew units").map(|_| layout.text("Skew units")).transpose()?,
     };
-    let mut zones = Vec::new();
+    let mut tables = Vec::new();
     let mut end = 0;
     for item in layout.list("Zones")? {
         let Content::Block(zone) = &item.content else {
@@ -62,13 +86,14 @@ fn carry_layout(model: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
         if zone.kind != "dm_layout_g1_zone" {
             return Err(Fault::new(zone.place, format!("a block of {}: expected dm_layout_g1_zone", zone.kind)));
         }
-        zones.push(extent.zone(zone, &mut end)?);
+        tables.push(extent.zone(zone, &mut end)?);
     }
     let parameter = layout.need("Zones")?;
-    if zones.is_empty() {
+    if tables.is_empty() {
         return Err(Fault::new(parameter.place, "there is no zone: expected at least one"));
     }
-    drafts.put("zones", zones, parameter, Origin::Published);
+    drafts.put("zones", tables, parameter, Origin::Published);
+    zones(layout).for_each(|zone| drafts.also_block(zone));
     Ok(())
 }
 
@@ -91,7 +116,7 @@ impl Extent {
                 format!("a zone begins at cylinder {first} and overlaps the one before: expected at least {end}");
             return fault("First cylinder number", expected);
         }
-        if last < first || last >= self.cylinders {
+        if last < first || last > self.cylinders {
             let most = self.cylinders - 1;
             let expected = format!("a zone from cylinder {first} ends at {last}: expected from {first} to {most}");
             return fault("Last cylinder number", expected);

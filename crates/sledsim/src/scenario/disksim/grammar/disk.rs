@@ -14,7 +14,11 @@ pub const DISK: BlockType = BlockType {
     title: "a disk drive",
     parameters: &[
         required("Model", Block(&["dm_disk"]), Enters("", "the drive's mechanics, below")),
-        required("Scheduler", Block(&["disksim_ioqueue"]), Queue("orders the requests in the drive's own queue")),
+        required(
+            "Scheduler",
+            Block(&["disksim_ioqueue"]),
+            Enters("system.scheduler", "of a scenario, where the device's own queue counts"),
+        ),
         required(
             "Max queue length",
             Whole(0, MANY),
@@ -120,7 +124,11 @@ pub const MODEL: BlockType = BlockType {
     parameters: &[
         required("Block count", Whole(0, MANY), Enters("capacity_blocks", "where it is less than the zones hold")),
         required("Number of data surfaces", Whole(1, 1000), Key("surfaces")),
-        required("Number of cylinders", Whole(1, 100_000_000), Key("cylinders")),
+        required(
+            "Number of cylinders",
+            Whole(1, 100_000_000),
+            Enters("cylinders", "one more where the last zone ends there"),
+        ),
         required("Mechanical Model", Block(&["dm_mech_g1"]), Enters("", "times of the mechanics, below")),
         required("Layout Model", Block(&["dm_layout_g1"]), Enters("", "the layout, below")),
     ],
@@ -198,7 +206,7 @@ pub const MECHANICS: BlockType = BlockType {
         optional("Single cylinder seek time", Real(0.0, 10_000.0), Enters("seek", "single_ms of linear and curve")),
         optional("Full strobe seek time", Real(0.0, 10_000.0), Enters("seek", "full_ms of linear and curve")),
         optional("Full seek curve", Text, Enters("seek", "points of extracted, from the file named")),
-        required("Add. write settling delay", MS, Key("write_settle_ms")),
+        required("Add. write settling delay", Real(-1000.0, 1000.0), Key("write_settle_ms")),
         required("Head switch time", MS, Key("head_switch_ms")),
         required("Rotation speed (in rpms)", Whole(1, 1_000_000), Key("rotation_rpm")),
         required(

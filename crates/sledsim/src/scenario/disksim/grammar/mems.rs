@@ -9,7 +9,11 @@ pub const SIMPLE_DISK: BlockType = BlockType {
     name: "disksim_simpledisk",
     title: "a device of constant access time",
     parameters: &[
-        required("Scheduler", Block(&["disksim_ioqueue"]), Queue("orders the requests in the device's own queue")),
+        required(
+            "Scheduler",
+            Block(&["disksim_ioqueue"]),
+            Enters("system.scheduler", "of a scenario, where the device's own queue counts"),
+        ),
         required(
             "Max queue length",
             Whole(0, MANY),
@@ -38,7 +42,7 @@ pub const MEMS: BlockType = BlockType {
         required(
             "Scheduler",
             Block(&["disksim_ioqueue"]),
-            Enters("system.scheduler", "of a scenario: the device's queue is the one that matters"),
+            Enters("system.scheduler", "of a scenario, where the device's own queue counts"),
         ),
         required(
             "Points in precomputed seek curve",

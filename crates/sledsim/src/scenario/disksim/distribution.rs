@@ -1,0 +1,258 @@
+//! DiskSim's distributions of times and sizes as Sledsim's.
+
+use serde_json::{json, Value as Json};
+
+use super::block::{number, shown};
+use super::fault::Fault;
+use super::syntax::{Block, Content};
+
+/// Steps by which a distribution without a counterpart is approximated.
+const STEPS: u32 = 400;
+/// Most sizes of a distribution of sizes.
+const MAX_SIZES: usize = 2000;
+
+/// A distribution as DiskSim has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Shape {
+    Uniform {
+        least: f64,
+        most: f64,
+    },
+    /// DiskSim multiplies a standard normal value by its third number, which it calls a variance.
+    Normal {
+        mean: f64,
+        deviation: f64,
+    },
+    Exponential {
+        base: f64,
+        mean: f64,
+    },
+    Poisson {
+        base: f64,
+        mean: f64,
+    },
+    TwoValue {
+        usual: f64,
+        other: f64,
+        probability: f64,
+    },
+}
+
+impl Shape {
+    /// Reads a parameter such as `[ exponential, 0.0, 8.0 ]`.
+    pub fn read(block: &Block, name: &str) -> Result<Self, Fault> {
+        let items = block.list(name)?;
+        let place = block.need(name)?.place;
+        let kind = match items.first().map(|first| &first.content) {
+            Some(Content::Text(kind)) => kind.as_str(),
+            _ => "",
+        };
+        let wanted = if kind == "twovalue" { 4 } else { 3 };
+        let mut numbers = Vec::new();
+        for item in items.iter().skip(1) {
+            let expected = || Fault::new(item.place, format!("{} in {name:?}: expected a number", shown(item)));
+            numbers.push(number(item).ok_or_else(expected)?);
+        }
+        let shape = match (kind, numbers.as_slice()) {
+            ("uniform", &[least, most]) => Self::Uniform { least, most },
+            ("normal", &[mean, deviation]) => Self::Normal { mean, deviation },
+            ("exponential", &[base, mean]) => Self::Exponential { base, mean },
+            ("poisson", &[base, mean]) => Self::Poisson { base, mean },
+            ("twovalue", &[usual, other, probability]) => Self::TwoValue { usual, other, probability },
+            ("uniform" | "normal" | "exponential" | "poisson" | "twovalue", _) => {
+                return Err(Fault::new(place, format!("{name:?}: expected {kind} and {} numbers", wanted - 1)));
+            }
+            _ => {
+                let expected = "uniform, normal, exponential, poisson or twovalue, and its numbers";
+                return Err(Fault::new(place, format!("{name:?}: expected {expected}")));
+            }
+        };
+        if shape.is_possible() {
+            Ok(shape)
+        } else {
+            Err(Fault::new(place, format!("{name:?}: its numbers leave no value that is not negative")))
+        }
+    }
+
+    /// Whether there are values of at least 0, and everything is within what can be computed.
+    fn is_possible(self) -> bool {
+        let sane = |number: f64| number.abs() <= 1e12;
+        match self {
+            Self::Uniform { least, most } => sane(least) && sane(most) && least <= most && most >= 0.0,
+            Self::Normal { mean, deviation } => {
+                sane(mean) && sane(deviation) && deviation >= 0.0 && mean >= -4.0 * deviation
+            }
+            Self::Exponential { base, mean } => sane(base) && sane(mean) && base >= 0.0 && mean >= 0.0,
+            Self::Poisson { base, mean } => sane(base) && base >= 0.0 && (0.0..=700.0).contains(&mean),
+            Self::TwoValue { usual, other, probability } => {
+                (0.0..=1e12).contains(&usual) && (0.0..=1e12).contains(&other) && (0.0..=1.0).contains(&probability)
+            }
+        }
+    }
+
+    /// Mean of the values of at least 0, about; exact for what needs it.
+    pub fn mean(self) -> f64 {
+        match self {
+            Self::Uniform { least, most } => 0.5 * (least.max(0.0) + most),
+            Self::Normal { mean, .. } => mean.max(0.0),
+            Self::Exponential { base, mean } | Self::Poisson { base, mean } => base + mean,
+            Self::TwoValue { usual, other, probability } => usual + probability * (other - usual),
+        }
+    }
+
+    /// The only value, if there is only one.
+    pub fn fixed(self) -> Option<f64> {
+        match self {
+            Self::Uniform { least, most } if least == most => Some(least),
+            Self::Normal { mean, deviation: 0.0 } => Some(mean.max(0.0)),
+            Self::Exponential { base, mean: 0.0 } | Self::Poisson { base, mean: 0.0 } => Some(base),
+            Self::TwoValue { usual, other, probability } if usual == other || probability == 0.0 => Some(usual),
+            _ => None,
+        }
+    }
+
+    /// Probability of a value below `x`; of at most `x` where values come in steps.
+    fn below(self, x: f64) -> f64 {
+        match self {
+            Self::Uniform { least, most } if most > least => ((x - least) / (most - least)).clamp(0.0, 1.0),
+            Self::Normal { mean, deviation } if deviation > 0.0 => {
+                0.5 * libm::erfc((mean - x) / (deviation * std::f64::consts::SQRT_2))
+            }
+            Self::Exponential { base, mean } if mean > 0.0 => -(-((x - base).max(0.0)) / mean).exp_m1(),
+            Self::Poisson { base, mean } => poisson_below(x - base, mean),
+            Self::TwoValue { usual, other, probability } => {
+                let part = |value: f64, weight: f64| if value < x { weight } else { 0.0 };
+                part(usual, 1.0 - probability) + part(other, probability)
+            }
+            _ => f64::from(u8::from(self.fixed().unwrap_or(0.0) < x)),
+        }
+    }
+
+    /// Times in ms: those below 0 are drawn again, as in DiskSim. True where steps stand for a smooth distribution.
+    pub fn times_ms(self, scale: f64) -> (Json, bool) {
+        if let Some(value) = self.fixed() {
+            return (json!({"kind": "fixed", "value": value * scale}), false);
+        }
+        match self {
+            Self::Exponential { base: 0.0, mean } => (json!({"kind": "exponential", "mean": mean * scale}), false),
+            Self::Uniform { least, most } => {
+                (json!({"kind": "uniform", "min": least.max(0.0) * scale, "max": most * scale}), false)
+            }
+            Self::TwoValue { usual, other, probability } => {
+                let point = |value: f64, weight: f64| json!({"value": value * scale, "weight": weight});
+                let points = [point(usual, 1.0 - probability), point(other, probability)];
+                (json!({"kind": "empirical", "points": points}), false)
+            }
+            _ => {
+                let points: Vec<Json> = (0..STEPS)
+                    .map(|step| self.quantile((f64::from(step) + 0.5) / f64::from(STEPS)) * scale)
+                    .map(|value| json!({"value": value, "weight": 1.0}))
+                    .collect();
+                (json!({"kind": "empirical", "points": points}), true)
+            }
+        }
+    }
+
+    /// The value of at least 0 with the fraction `p` of such values below it.
+    fn quantile(self, p: f64) -> f64 {
+        let first = self.below(0.0);
+        let target = first + p * (1.0 - first);
+        let (mut least, mut most) = (0.0, 1.0);
+        while self.below(most) < target && most < 1e15 {
+            most *= 2.0;
+        }
+        for _ in 0..100 {
+            let middle = 0.5 * (least + most);
+            if self.below(middle) < target {
+                least = middle;
+            } else {
+                most = middle;
+            }
+        }
+        0.5 * (least + most)
+    }
+
+    /// Sizes in bytes, of values in blocks: the whole part, rounded up to multiples of `factor` blocks; sizes of 0 are
+    /// drawn again.
+    pub fn sizes_bytes(self, factor: f64, block_bytes: f64) -> Json {
+        let unit = factor * block_bytes;
+        let mut points = Vec::new();
+        let mut from = self.below(1.0);
+        let total = 1.0 - from;
+        for count in 1..=MAX_SIZES {
+            let to = self.below(count as f64 * factor + 1.0);
+            let is_last = count == MAX_SIZES || 1.0 - to < 1e-9 * total;
+            // What is left beyond the last size is of that size.
+            let weight = if is_last { 1.0 - from } else { to - from };
+            if weight > 0.0 {
+                points.push((count as f64 * unit, weight / total));
+            }
+            if is_last {
+                break;
+            }
+            from = to;
+        }
+        match points.as_slice() {
+            [] => json!({"kind": "fixed", "value": unit}),
+            [(size, _)] => json!({"kind": "fixed", "value": size}),
+            _ => {
+                let points: Vec<Json> =
+                    points.iter().map(|(value, weight)| json!({"value": value, "weight": weight})).collect();
+                json!({"kind": "empirical", "points": points})
+            }
+        }
+    }
+}
+
+/// Probability that a Poisson count is below `x`.
+fn poisson_below(x: f64, mean: f64) -> f64 {
+    let (mut term, mut sum, mut count) = ((-mean).exp(), 0.0, 0.0);
+    // Far beyond the mean nothing is added.
+    while count < x && count < mean + 40.0 * mean.sqrt() + 100.0 {
+        sum += term;
+        count += 1.0;
+        term *= mean / count;
+    }
+    if count < x {
+        1.0
+    } else {
+        sum.min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_what_disksim_draws() {
+        // Whole part of an exponential of mean 8, rounded up to 8: 8 from 1 up to below 9, 16 up to below 17, and so on,
+        // each e times as rare as the one before.
+        let sizes = Shape::Exponential { base: 0.0, mean: 8.0 }.sizes_bytes(8.0, 512.0);
+        let points = sizes["points"].as_array().expect("a list");
+        assert_eq!((points[0]["value"].as_f64(), points[1]["value"].as_f64()), (Some(4096.0), Some(8192.0)));
+        let weight = |i: usize| points[i]["weight"].as_f64().expect("a number");
+        assert!(
+            (weight(0) - (1.0 - (-1.0_f64).exp())).abs() < 1e-12
+                && (weight(0) / weight(1) - 1.0_f64.exp()).abs() < 1e-9
+        );
+        let sum: f64 = (0..points.len()).map(weight).sum();
+        assert!((sum - 1.0).abs() < 1e-12);
+        assert_eq!(
+            Shape::Uniform { least: 16.0, most: 16.0 }.sizes_bytes(8.0, 512.0),
+            json!({"kind": "fixed", "value": 8192.0})
+        );
+    }
+
+    #[test]
+    fn steps_keep_the_mean() {
+        // 400 steps of a normal of deviation 10, hardly cut off at 0: the mean to a thousandth of the deviation.
+        let (times, in_steps) = Shape::Normal { mean: 50.0, deviation: 10.0 }.times_ms(1.0);
+        let points = times["points"].as_array().expect("a list");
+        let mean = points.iter().filter_map(|point| point["value"].as_f64()).sum::<f64>() / points.len() as f64;
+        assert!(in_steps && (mean - 50.0).abs() < 0.01, "{mean}");
+        let (times, in_steps) = Shape::Exponential { base: 0.0, mean: 5.0 }.times_ms(2.0);
+        assert_eq!((times, in_steps), (json!({"kind": "exponential", "mean": 10.0}), false));
+        assert!((poisson_below(3.0, 2.0) - 5.0 * (-2.0_f64).exp()).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,331 @@
+//! From generators, driver and settings to the workload, scheduler and run of a scenario.
+
+use serde_json::{json, Value as Json};
+
+use super::distribution::Shape;
+use super::draft::{Drafts, Origin};
+use super::fault::Fault;
+use super::syntax::{Block, Content, Document, Parameter};
+use super::system::Way;
+
+const OPEN_OR_CLOSED: &str = "a request in so many is waited for: all or none can be";
+
+/// What a scheduling policy of DiskSim becomes: our name, and what is lost.
+const POLICIES: [(&str, &str); 28] = [
+    ("fcfs", ""),
+    ("look", ""),
+    ("clook", ""),
+    ("sstf_lbn", ""),
+    ("look", "goes by cylinder in DiskSim, by LBN here"),
+    ("clook", "goes by cylinder in DiskSim, by LBN here"),
+    ("sstf_lbn", "goes by cylinder in DiskSim, by LBN here"),
+    ("sptf", ""),
+    ("sptf", "takes the drive's buffer into account in DiskSim"),
+    ("sptf", "takes the time of the transfer into account in DiskSim"),
+    ("sptf", "weighs positioning times by age in DiskSim"),
+    ("sptf", "weighs positioning times by age in DiskSim"),
+    ("sptf", "weighs access times by age in DiskSim"),
+    ("asptf", ""),
+    ("asptf", "takes the drive's buffer into account in DiskSim"),
+    ("asptf", "takes the time of the transfer into account in DiskSim"),
+    ("vscan", ""),
+    ("vscan", "goes by cylinder in DiskSim, by LBN here"),
+    ("vscan", "takes priorities into account in DiskSim"),
+    ("asptf", "takes priorities into account in DiskSim"),
+    ("asptf", "takes priorities into account in DiskSim"),
+    ("sdf", "approximates the distance in DiskSim"),
+    ("sdf", ""),
+    ("sptf", "weighs rotation in DiskSim"),
+    ("sptf", "weighs rotation in DiskSim"),
+    ("sptf", "weighs seeks in DiskSim"),
+    ("fcfs", "is a travelling salesman's tour in DiskSim"),
+    ("fcfs", "serves batches in DiskSim"),
+];
+
+/// The policy that number `number` of DiskSim becomes, and what is lost by it; none for other numbers.
+#[must_use]
+pub fn policy(number: i64) -> Option<(&'static str, &'static str)> {
+    usize::try_from(number - 1).ok().and_then(|index| POLICIES.get(index).copied())
+}
+
+/// Carries over workload, scheduler and run. `capacity_blocks` and `block_bytes` are those of the device.
+pub(super) fn carry(
+    document: &Document,
+    way: &Way,
+    (capacity_blocks, block_bytes): (u64, u32),
+    drafts: &mut Drafts,
+) -> Result<(), Fault> {
+    let Some(synthetic) = document.blocks.iter().find(|block| block.kind == "disksim_synthio") else {
+        let message = "there is no workload for a scenario: expected a block of disksim_synthio";
+        return Err(Fault::new(document.end, message));
+    };
+    let scale = match document.blocks.iter().find(|block| block.kind == "disksim_pf") {
+        Some(processes) => processes.real("Process-Flow Time Scale")?,
+        None => 1.0,
+    };
+    if let Some(global) = document.blocks.iter().find(|block| block.kind == "disksim_global") {
+        carry_global(global, drafts)?;
+    }
+    drafts.put(
+        "requests",
+        synthetic.whole("Number of I/O requests to generate")?,
+        synthetic.need("Number of I/O requests to generate")?,
+        Origin::Published,
+    );
+    drafts.put(
+        "time_s",
+        synthetic.real("Maximum time of trace generated")?,
+        synthetic.need("Maximum time of trace generated")?,
+        Origin::Published,
+    );
+    drafts.remark_fates(synthetic, 1);
+    let generators = Generators::new(synthetic)?;
+    generators.carry_arrival(document, scale, drafts)?;
+    generators.carry_location((capacity_blocks, f64::from(block_bytes)), drafts)?;
+    let one = generators.first;
+    let sizes = Shape::read(one, "Sizes")?.sizes_bytes(one.real("Blocking factor")?, f64::from(block_bytes));
+    drafts.put("size_bytes", sizes, one.need("Sizes")?, Origin::Derived);
+    drafts.also(one.need("Blocking factor")?);
+    drafts.note("blocks, cut to whole ones and rounded up to the blocking factor");
+    drafts.put(
+        "read_fraction",
+        one.real("Probability of read access")?,
+        one.need("Probability of read access")?,
+        Origin::Published,
+    );
+    carry_scheduler(way, drafts)
+}
+
+fn carry_global(global: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
+    if let Some(seed) = global.get("Real Seed") {
+        match global.whole("Real Seed")? {
+            value @ 0.. => drafts.put("seed", value, seed, Origin::Published),
+            _ => drafts.idle(seed, "a scenario's seed is not negative"),
+        }
+    }
+    if let Some(warmup) = global.get("Statistic warm-up time") {
+        drafts.put("warmup_s", global.real("Statistic warm-up time")?, warmup, Origin::Published);
+    }
+    if let Some(warmup) = global.get("Statistic warm-up IOs") {
+        drafts.put("warmup_requests", global.whole("Statistic warm-up IOs")?, warmup, Origin::Published);
+    }
+    drafts.remark_fates(global, 1);
+    Ok(())
+}
+
+/// The generators, which must be alike to become one workload.
+struct Generators<'a> {
+    first: &'a Block,
+    all: Vec<&'a Block>,
+    list: &'a Parameter,
+}
+
+impl<'a> Generators<'a> {
+    fn new(synthetic: &'a Block) -> Result<Self, Fault> {
+        let list = synthetic.need("Generators")?;
+        let mut all = Vec::new();
+        for item in synthetic.list("Generators")? {
+            match &item.content {
+                Content::Block(block) if block.kind == "disksim_synthgen" => all.push(block),
+                _ => {
+                    return Err(Fault::new(
+                        item.place,
+                        "expected a block of disksim_synthgen in the list of generators",
+                    ))
+                }
+            }
+        }
+        match all.first() {
+            Some(first) => Ok(Self { first, all, list }),
+            None => Err(Fault::new(list.place, "there is no generator: expected at least one")),
+        }
+    }
+
+    fn carry_arrival(&self, document: &Document, scale: f64, drafts: &mut Drafts) -> Result<(), Fault> {
+        let (one, count) = (self.first, self.all.len());
+        let critical = one.real("Probability of time-critical request")?;
+        let shape = Shape::read(one, "General inter-arrival times")?;
+        let (times, in_steps) = shape.times_ms(scale);
+        let general = one.need("General inter-arrival times")?;
+        let kind = one.need("Probability of time-critical request")?;
+        let arrival = match (critical >= 0.5, shape) {
+            (true, _) => json!({"kind": "closed", "outstanding": count, "think_ms": times}),
+            (false, Shape::Exponential { base: 0.0, mean }) if mean * scale > 0.0 => {
+                json!({"kind": "poisson", "rate_per_s": 1000.0 * count as f64 / (mean * scale)})
+            }
+            _ if shape.mean() * scale <= 0.0 => {
+                let message = "no time between requests that wait for none: expected a mean above 0";
+                return Err(Fault::new(general.place, message));
+            }
+            (false, _) if count > 1 => {
+                drafts.lost(general, "several generators of such times together are taken as one of exponential times");
+                json!({"kind": "poisson", "rate_per_s": 1000.0 * count as f64 / (shape.mean() * scale)})
+            }
+            (false, _) => json!({"kind": "renewal", "interarrival_ms": times}),
+        };
+        drafts.put("arrival", arrival, kind, Origin::Derived);
+        drafts.also(general);
+        if in_steps {
+            drafts.note("a distribution that Sledsim doesn't have, in 400 steps");
+        }
+        if critical != 0.0 && critical != 1.0 {
+            drafts.lost(kind, OPEN_OR_CLOSED);
+        }
+        self.remark_times(drafts)?;
+        self.remark_others(drafts);
+        if let Some(processes) = document.blocks.iter().find(|block| block.kind == "disksim_pf") {
+            let processors = processes.need("Number of processors")?;
+            let thinking = shape.mean() * scale > 0.0;
+            if thinking && processes.whole("Number of processors")? < count as i64 {
+                drafts.lost(processors, "generators compute their times between requests one after another on too few");
+            } else {
+                drafts.idle(processors, "there is one for every generator, or nothing to compute");
+            }
+            drafts.also(processes.need("Process-Flow Time Scale")?);
+        }
+        Ok(())
+    }
+
+    /// Remarks on times of requests that are sequential or local.
+    fn remark_times(&self, drafts: &mut Drafts) -> Result<(), Fault> {
+        let one = self.first;
+        let general = Shape::read(one, "General inter-arrival times")?;
+        for (probability, name) in [
+            ("Probability of sequential access", "Sequential inter-arrival times"),
+            ("Probability of local access", "Local inter-arrival times"),
+        ] {
+            let (parameter, own) = (one.need(name)?, Shape::read(one, name)?);
+            if one.real(probability)? == 0.0 {
+                drafts.idle(parameter, "there are no such requests");
+            } else if own == general {
+                drafts.idle(parameter, "the same as of other requests");
+            } else {
+                drafts.lost(parameter, "all requests follow one another alike, by the general times");
+            }
+        }
+        drafts.remark_fates(one, 1);
+        Ok(())
+    }
+
+    /// Remarks on generators beside the first.
+    fn remark_others(&self, drafts: &mut Drafts) {
+        let plain = |block: &Block| -> Vec<String> {
+            block.parameters.iter().map(|each| format!("{}={:?}", each.name, Plain(&each.value))).collect()
+        };
+        let alike = self.all.iter().all(|other| plain(other) == plain(self.first));
+        if !alike {
+            drafts.lost(self.list, "the generators differ; all are taken as alike to the first");
+        }
+        for other in &self.all[1..] {
+            let reason = if alike { "alike to the first generator" } else { "not that of the first generator" };
+            drafts.remark_all(other, reason, false);
+        }
+    }
+
+    fn carry_location(&self, (capacity_blocks, block_bytes): (u64, f64), drafts: &mut Drafts) -> Result<(), Fault> {
+        let one = self.first;
+        let (sequential, local) =
+            (one.real("Probability of sequential access")?, one.real("Probability of local access")?);
+        let factor = one.whole("Blocking factor")?;
+        let (in_turn, near) = (one.need("Probability of sequential access")?, one.need("Probability of local access")?);
+        let distances = one.need("Local distances")?;
+        let location = if sequential > 0.0 {
+            let runs = if sequential < 1.0 { json!(1.0 / (1.0 - sequential)) } else { Json::Null };
+            drafts.lost(
+                in_turn,
+                "DiskSim repeats the size and kind of the request before, and starts runs at multiples \
+                                  of the blocking factor",
+            );
+            json!({"kind": "sequential", "run_requests": runs})
+        } else if local >= 1.0 {
+            let mean = mean_distance(Shape::read(one, "Local distances")?);
+            drafts.lost(distances, "distances are exponential, up or down, with the same mean");
+            json!({"kind": "local-walk", "scale_bytes": mean * block_bytes})
+        } else {
+            json!({"kind": "uniform", "align_bytes": factor as f64 * block_bytes})
+        };
+        drafts.put("location", location, in_turn, Origin::Derived);
+        drafts.also(near);
+        drafts.also(one.need("Blocking factor")?);
+        if local > 0.0 && (local < 1.0 || sequential > 0.0) {
+            drafts.lost(near, "requests near the one before are not mixed with others here");
+        }
+        if local == 0.0 {
+            drafts.idle(distances, "there are no such requests");
+        }
+        let reached = one.whole("Storage capacity per device")? as f64 / capacity_blocks as f64;
+        let capacity = one.need("Storage capacity per device")?;
+        if reached < 1.0 {
+            drafts.put("range", json!({"start_fraction": 0.0, "end_fraction": reached}), capacity, Origin::Derived);
+            drafts.note(format!("of the device's {capacity_blocks} blocks"));
+        } else if reached > 1.0 {
+            drafts.lost(capacity, format!("the device has only {capacity_blocks} blocks"));
+        } else {
+            drafts.idle(capacity, "the whole device");
+        }
+        drafts.idle(one.need("devices")?, "one device is simulated");
+        Ok(())
+    }
+}
+
+/// Mean of the distance without its sign.
+fn mean_distance(shape: Shape) -> f64 {
+    match shape {
+        Shape::Normal { mean, deviation } => mean.abs().max(deviation * (2.0 / std::f64::consts::PI).sqrt()),
+        other => other.mean(),
+    }
+}
+
+fn carry_scheduler(way: &Way, drafts: &mut Drafts) -> Result<(), Fault> {
+    let depth = way.device.whole("Max queue length")?;
+    let passes_on = match way.driver {
+        Some(driver) => driver.whole("Use queueing in subsystem")? != 0,
+        None => true,
+    };
+    let at_device = passes_on && depth > 1;
+    let queue = match way.driver.filter(|_| !at_device) {
+        Some(driver) => driver.block("Scheduler")?,
+        None => way.device.block("Scheduler")?,
+    };
+    let chosen = queue.need("Scheduling policy")?;
+    let (name, lost) = policy(queue.whole("Scheduling policy")?).unwrap_or(("fcfs", ""));
+    let weight = queue.need("Timeout time/weight")?;
+    let scheduler = match name {
+        // DiskSim takes a thousandth of it for each ms of waiting.
+        "asptf" => json!({"name": name, "weight": queue.real("Timeout time/weight")? / 1000.0}),
+        "vscan" => json!({"name": name, "r": 0.2}),
+        _ => json!({ "name": name }),
+    };
+    drafts.put("scheduler", scheduler, chosen, Origin::Published);
+    if name == "asptf" {
+        drafts.also(weight);
+    } else {
+        drafts.idle(weight, "counts only in aged policies");
+    }
+    if !lost.is_empty() {
+        drafts.lost(chosen, lost);
+    }
+    drafts.remark_fates(queue, 1);
+    if let Some(driver) = way.driver {
+        drafts.remark_fates(driver, 1);
+        drafts.idle(driver.need("Use queueing in subsystem")?, "chooses whose queue counts: see the scheduler");
+        if at_device {
+            drafts.remark_all(driver.block("Scheduler")?, "the device's own queue counts", false);
+        } else {
+            drafts.remark_all(way.device.block("Scheduler")?, "the host's queue counts", false);
+        }
+    }
+    Ok(())
+}
+
+/// A value without its place, to compare by.
+struct Plain<'a>(&'a super::syntax::Value);
+
+impl std::fmt::Debug for Plain<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match &self.0.content {
+            Content::List(items) => formatter.debug_list().entries(items.iter().map(Plain)).finish(),
+            _ => formatter.write_str(&super::block::shown(self.0)),
+        }
+    }
+}
