@@ -71,7 +71,10 @@ def validation_curves(validation: "DriveValidation") -> "altair.TopLevelMixin":
     widest = max(abs(float(each)) for each in quantiles["apart_ms"][usual]) or 1.0
     apart = base.mark_line(strokeWidth=2, color=COLOURS[0], clip=True).encode(
         x=alt.X(
-            "apart_ms:Q", title="Modelled less measured (ms)", scale=alt.Scale(domain=[-1.05 * widest, 1.05 * widest])
+            "apart_ms:Q",
+            title="Modelled less measured (ms)",
+            axis=alt.Axis(tickCount=4),
+            scale=alt.Scale(domain=[-1.05 * widest, 1.05 * widest]),
         ),
         y=alt.Y(
             "share:Q", title=None, axis=alt.Axis(labels=False, ticks=False), scale=alt.Scale(domain=[0, 1], nice=False)
