@@ -186,7 +186,9 @@ def drive(folder: Path, name: str) -> Entry:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         values = tomllib.loads(path.read_text(encoding="utf-8"))["values"]
     facts = {
-        key: Fact(tidy(value["value"]), "disksim4", value["where"], value["kind"], value.get("note", ""))
+        key: Fact(
+            tidy(value["value"]), "disksim4", value["where"] or "all drives", value["kind"], value.get("note", "")
+        )
         for key, value in values.items()
     }
     return Entry(DRIVES[name].title, DRIVES[name].description, facts)

@@ -37,6 +37,7 @@ from sledsim._model import Model
 MODULES = {
     "distribution": "Distribution",
     "workload": "WorkloadSpec",
+    "seek": "SeekCurve",
     "disk": "DeviceSpec:disk",
     "system": "SystemSpec",
 }

@@ -19,6 +19,7 @@ __all__ = [
     "TraceError",
     "TraceReader",
     "__version__",
+    "read_disksim",
     "resolve",
     "result_schema",
     "run",
@@ -54,6 +55,7 @@ def run(
     progress: Callable[[int, int | None, float, float | None], None] | None = None,
     catalog: list[str] = ...,
 ) -> RunOutput: ...
+def read_disksim(path: str) -> str: ...
 
 @final
 class RunOutput:

@@ -7,21 +7,15 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 from typing import Literal
 
 from sledsim._model import Model
+from sledsim._seek_models import SeekCurve
 
 __all__ = [
-    "ConstantSeekCurve",
     "DiskDevice",
     "FastWrite",
-    "HplSeekCurve",
     "LbnMapping",
-    "LeeSeekCurve",
-    "LinearSeekCurve",
     "ReadAhead",
     "RotationModel",
-    "SeekCurve",
     "Sparing",
-    "TableSeekCurve",
-    "ThreePointSeekCurve",
     "Zone",
 ]
 
@@ -91,122 +85,6 @@ Sparing = Literal[
 # How the platters' rotation enters a service time.
 RotationModel = Literal["phase", "average"]
 
-
-class TableSeekCurve(Model):
-    """Measured times, interpolated linearly between them.
-
-    Attributes
-    ----------
-    points
-        Pairs of a distance in cylinders and its time, ms; distances rise (ms).
-    """
-
-    curve: Literal["table"] = "table"
-    points: list[tuple[float | str, float | str]]
-
-
-class HplSeekCurve(Model):
-    """Up to `short_below` cylinders `a + b * sqrt(d)`, from there `c + e * d` (Ruemmler and Wilkes 1994).
-
-    The first distances may have measured times of their own.
-
-    Attributes
-    ----------
-    short_below
-        First distance of the straight part, cylinders (at least 0, at most 1e+09).
-    short_constant_ms
-        Constant of the short part, ms.
-    short_sqrt_ms
-        Factor of the square root of the distance, ms.
-    long_constant_ms
-        Constant of the long part, ms.
-    long_linear_ms
-        Factor of the distance, ms.
-    first_ms
-        Measured times of the distances 1, 2, and so on, ms; they come before the formula (ms; default []).
-    """
-
-    curve: Literal["hpl"] = "hpl"
-    short_below: float | str
-    short_constant_ms: float | str
-    short_sqrt_ms: float | str
-    long_constant_ms: float | str
-    long_linear_ms: float | str
-    first_ms: list[float | str] | None = None
-
-
-class LeeSeekCurve(Model):
-    """`a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993).
-
-    Attributes
-    ----------
-    single_ms
-        Time of one cylinder (ms; at least 0, at most 10,000).
-    average_ms
-        Time of a third of the stroke (ms; at least 0, at most 10,000).
-    full_ms
-        Time of the full stroke (ms; at least 0, at most 10,000).
-    """
-
-    curve: Literal["lee"] = "lee"
-    single_ms: float | str
-    average_ms: float | str
-    full_ms: float | str
-
-
-class ThreePointSeekCurve(Model):
-    """Through a single-cylinder, an average and a full-stroke time, in two straight lines.
-
-    Up to a third of the stroke and beyond.
-
-    Attributes
-    ----------
-    single_ms
-        Time of one cylinder (ms; at least 0, at most 10,000).
-    average_ms
-        Time of a third of the stroke (ms; at least 0, at most 10,000).
-    full_ms
-        Time of the full stroke (ms; at least 0, at most 10,000).
-    """
-
-    curve: Literal["three-point"] = "three-point"
-    single_ms: float | str
-    average_ms: float | str
-    full_ms: float | str
-
-
-class LinearSeekCurve(Model):
-    """A straight line from a single cylinder to the full stroke.
-
-    Attributes
-    ----------
-    single_ms
-        Time of one cylinder (ms; at least 0, at most 10,000).
-    full_ms
-        Time of the full stroke (ms; at least 0, at most 10,000).
-    """
-
-    curve: Literal["linear"] = "linear"
-    single_ms: float | str
-    full_ms: float | str
-
-
-class ConstantSeekCurve(Model):
-    """The same time for every distance but 0.
-
-    Attributes
-    ----------
-    seek_ms
-        That time (ms; at least 0, at most 10,000).
-    """
-
-    curve: Literal["constant"] = "constant"
-    seek_ms: float | str
-
-
-# Time of a seek by its distance in cylinders.
-SeekCurve = TableSeekCurve | HplSeekCurve | LeeSeekCurve | ThreePointSeekCurve | LinearSeekCurve | ConstantSeekCurve
-
 # How far a drive reads ahead of a request on its own.
 ReadAhead = Literal["none", "track", "cylinder", "segment", "next-track"]
 
@@ -255,6 +133,9 @@ class DiskDevice(Model):
         first (at least 1, at most 2; default 1).
     bus_ms_per_block
         Time of a block on the bus (ms; at least 0, at most 1,000).
+    bus_write_ms_per_block
+        Time of a block on the bus when it is written; as when it is read where absent (ms; at least 0, at most
+        1,000).
     overhead_scale
         Factor on all overheads of commands (at least 0, at most 1,000; default 1.0).
     request_overhead_ms
@@ -361,6 +242,15 @@ class DiskDevice(Model):
         false).
     fast_write
         When a write counts as complete (default "none").
+    buffer_writes_beside_writes
+        Whether a write goes into a segment of its own while the medium is still being written for another (needs
+        fast write, and `buffer_write_segments` above 1 to make a difference) (default false).
+    whole_hits_beside_writes
+        Whether a read found whole in the buffer is served while the medium is still being written (default
+        false).
+    partial_hits_beside_writes
+        Whether the part of a read that is in the buffer is handed over while the medium is still being written
+        (default false).
     combine_writes
         Whether sequential writes in the buffer reach the medium as one (default false).
     stop_read_ahead_in_sector
@@ -397,6 +287,7 @@ class DiskDevice(Model):
     write_settle_ms: float | str | None = None
     actuators: int | None = None
     bus_ms_per_block: float | str | None = None
+    bus_write_ms_per_block: float | str | None = None
     overhead_scale: float | str | None = None
     request_overhead_ms: float | str | None = None
     read_hit_after_read_ms: float | str | None = None
@@ -442,6 +333,9 @@ class DiskDevice(Model):
     zero_latency_writes: bool | None = None
     read_free_blocks: bool | None = None
     fast_write: FastWrite | None = None
+    buffer_writes_beside_writes: bool | None = None
+    whole_hits_beside_writes: bool | None = None
+    partial_hits_beside_writes: bool | None = None
     combine_writes: bool | None = None
     stop_read_ahead_in_sector: bool | None = None
     disconnect_write_if_seek: bool | None = None

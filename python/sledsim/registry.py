@@ -105,9 +105,15 @@ class DeviceEntry:
 
 
 def _plain(value: Any) -> str:
-    """Write a catalogue value as its file does."""
+    """Write a catalogue value as its file does; of long lists only how much they hold."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(
+            _plain(item) if isinstance(item, str) else f"{key} {_plain(item)}" for key, item in value.items()
+        )
+    if isinstance(value, list):
+        return f"{len(value)} entries"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod device;
 mod disk;
+mod disksim;
 mod errors;
 mod mems;
 mod run;
@@ -25,6 +26,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<disk::Disk>()?;
     module.add_class::<mems::Sled>()?;
     module.add_class::<trace::TraceReader>()?;
+    module.add_function(wrap_pyfunction!(disksim::read_disksim, module)?)?;
     module.add_function(wrap_pyfunction!(run::schema, module)?)?;
     module.add_function(wrap_pyfunction!(run::result_schema, module)?)?;
     module.add_function(wrap_pyfunction!(run::resolve, module)?)?;

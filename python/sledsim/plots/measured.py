@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from sledsim.naming import label_of
 from sledsim.plots.style import COLOURS, HEIGHT, altair_library, rows_of, styled, values
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def validation_curves(validation: "DriveValidation") -> "altair.TopLevelMixin":
         alt.Tooltip("share:Q", title="share no longer", format=".1%"),
         alt.Tooltip("measured_ms:Q", title="measured (ms)", format=".3f"),
         alt.Tooltip("modelled_ms:Q", title="modelled (ms)", format=".3f"),
-        alt.Tooltip("apart_ms:Q", title="modelled - measured (ms)", format="+.3f"),
+        alt.Tooltip("apart_ms:Q", title="modelled less measured (ms)", format="+.3f"),
     ]
     base = alt.Chart(values(rows)).encode(
         y=alt.Y(
@@ -69,7 +70,7 @@ def validation_curves(validation: "DriveValidation") -> "altair.TopLevelMixin":
     widest = max(abs(float(each)) for each in quantiles["apart_ms"][shown]) or 1.0
     apart = base.mark_line(strokeWidth=2, color=COLOURS[0], clip=True).encode(
         x=alt.X(
-            "apart_ms:Q", title="Modelled - measured (ms)", scale=alt.Scale(domain=[-1.05 * widest, 1.05 * widest])
+            "apart_ms:Q", title="Modelled less measured (ms)", scale=alt.Scale(domain=[-1.05 * widest, 1.05 * widest])
         ),
         y=alt.Y(
             "share:Q", title=None, axis=alt.Axis(labels=False, ticks=False), scale=alt.Scale(domain=[0, 1], nice=False)
@@ -82,4 +83,4 @@ def validation_curves(validation: "DriveValidation") -> "altair.TopLevelMixin":
         f"{figures.requests:,} requests of {validation.trace}: demerit {figures.demerit_ms:.3g} ms, mean "
         f"{figures.measured_mean_ms:.4g} ms measured, {figures.modelled_mean_ms:.4g} ms modelled"
     )
-    return styled(alt.hconcat(curves, panel, spacing=14), f"Service times of {validation.device}", said)
+    return styled(alt.hconcat(curves, panel, spacing=14), f"Service times of {label_of(validation.device)}", said)

@@ -6,9 +6,9 @@ use super::background::{Freed, Task};
 use super::books::Books;
 use super::buffer::Buffer;
 use super::bus::Chunk;
-use super::command::Overheads;
-use super::pass::{Errand, Pass, Supply};
-use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead};
+use super::command::{ns, Overheads};
+use super::pass::{Errand, Pass, Supply, Way};
+use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
 use crate::devices::{Device, EnergyLedger, Location, Platter, Service};
 use crate::request::{Op, Request};
 use crate::time::Time;
@@ -82,6 +82,7 @@ pub struct DiskDevice {
     pub(super) policy: Policy,
     pub(super) buffer: Buffer,
     pub(super) stop_in_sector: bool,
+    least_read_seek_ns: u64,
     /// Where the arms stand, but for the task.
     pub(super) arms: [Arm; 2],
     /// Index of the arm that moved last.
@@ -114,10 +115,10 @@ impl DiskDevice {
         let mechanics = Mechanics::new(p)?;
         let sectors = p.zones.iter().map(|zone| zone.sectors_per_track).max().unwrap_or(1);
         Ok(Self {
-            mechanics,
             overheads: Overheads::new(p)?,
             policy: policy(p),
             buffer: Buffer::new(p)?,
+            least_read_seek_ns: least_read_seek_ns(p, &mechanics)?,
             stop_in_sector: p.stop_read_ahead_in_sector,
             arms: [Arm::default(); 2],
             arm: 0,
@@ -129,6 +130,7 @@ impl DiskDevice {
             block_bytes: p.block_bytes,
             slot_bits: SlotBits::new(sectors, p.surfaces)?,
             freed: Cell::new(None),
+            mechanics,
         })
     }
 
@@ -136,6 +138,15 @@ impl DiskDevice {
     #[must_use]
     pub fn mechanics(&self) -> &Mechanics {
         &self.mechanics
+    }
+
+    /// Least time of the first seek of a request.
+    #[inline]
+    pub(super) fn least_seek_ns(&self, op: Op) -> u64 {
+        match op {
+            Op::Read => self.least_read_seek_ns,
+            Op::Write => self.overheads.least_seek_ns,
+        }
     }
 
     /// A pass is over, or broken off at `until`: books it and leaves its arm there.
@@ -150,6 +161,18 @@ impl DiskDevice {
     pub(super) fn reading_on(&self) -> Errand {
         Errand { op: Op::Read, any_order: false, least_seek_ns: 0, supply: Supply::READY }
     }
+}
+
+/// Least time of the first seek of a read: the one given; or the shorter of what the makers' own track skew leaves for a change
+/// of tracks, in the zone where that is least, and the shortest seek.
+fn least_read_seek_ns(p: &DiskParameters, mechanics: &Mechanics) -> Result<u64, String> {
+    if let Some(ms) = p.least_read_seek_ms {
+        return ns("least_read_seek_ms", ms);
+    }
+    let turn = |zone: &Zone| zone.track_skew_sectors / f64::from(zone.sectors_per_track);
+    let skew = p.zones.iter().map(turn).fold(1.0, f64::min);
+    let skew_ns = (skew * mechanics.spindle().period_ns() as f64) as u64;
+    Ok(skew_ns.min(mechanics.seek_ns(Arm::default(), Arm { cylinder: 1, head: 0 }, Op::Read)))
 }
 
 fn policy(p: &DiskParameters) -> Policy {
@@ -243,10 +266,13 @@ impl Device for DiskDevice {
         let (place, op) = self.slot_bits.unpack(location);
         let freed = self.freed_at(now);
         let begin = (now + self.command_ns(op)).max(freed.at);
-        let ready = if op == Op::Write { begin + self.overheads.write_block_ns } else { begin };
+        let errand = Errand { op, any_order: false, least_seek_ns: self.least_seek_ns(op), supply: Supply::READY };
+        // A write's first block crosses the bus first.
+        let data = now + self.command_ns(op) + self.overheads.preparation_ns + self.overheads.write_block_ns;
+        let ready = if op == Op::Write { data + errand.least_seek_ns } else { begin };
         let to = Arm { cylinder: place.cylinder, head: place.head };
         let angle = self.mechanics.start_angle(place);
-        (begin - now) + self.mechanics.approach(begin, ready, &freed.arms, to, angle, op).total_ns()
+        Way::find(&self.mechanics, begin, ready, &freed.arms, to, angle, &errand).start - now
     }
 
     fn platter(&self, now: Time) -> Option<Platter> {
@@ -274,19 +300,7 @@ impl Device for DiskDevice {
 
     fn ledger(&self, now: Time) -> EnergyLedger {
         let mut books = self.books.clone();
-        let mut arms = self.arms;
-        if let Some(mut task) = self.task {
-            while task.pass.begin < now {
-                books.pass(&task.pass, now);
-                arms[task.pass.arm as usize] = task.pass.to;
-                if task.pass.end_lbn() >= task.limit {
-                    break;
-                }
-                task.errand.least_seek_ns = 0;
-                task.pass =
-                    Pass::plan(&self.mechanics, task.pass.end, &arms, task.pass.end_lbn(), task.limit, &task.errand);
-            }
-        }
+        self.book_ahead(&mut books, now);
         books.ledger(now)
     }
 }
@@ -297,7 +311,7 @@ impl DiskDevice {
     fn command_ns(&self, op: Op) -> u64 {
         let kind_ns = match op {
             Op::Read => self.overheads.read_miss.get(self.previous.0),
-            Op::Write => self.write_command_ns(false),
+            Op::Write => self.write_command_ns(u64::MAX, false),
         };
         self.overheads.request_ns + kind_ns
     }
