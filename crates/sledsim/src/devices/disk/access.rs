@@ -134,6 +134,10 @@ impl DiskDevice {
         })
     }
 
+    /// DBG
+    pub fn debug(&self) -> String {
+        format!("{:?} free {:?}", self.task, self.free)
+    }
     /// The mechanics.
     #[must_use]
     pub fn mechanics(&self) -> &Mechanics {
@@ -192,9 +196,9 @@ fn policy(p: &DiskParameters) -> Policy {
         most_blocks: p.read_ahead_most_blocks.map(|blocks| u64::from(blocks).max(least_blocks)),
         over_requested: p.read_ahead_over_requested,
         on_idle_hit: p.read_ahead_on_idle_hit,
-        any_order_reads: p.zero_latency_reads || p.read_free_blocks,
+        any_order_reads: p.zero_latency_reads || p.read_free_blocks && p.buffer_caching,
         any_order_writes: p.zero_latency_writes,
-        free_blocks: p.read_free_blocks,
+        free_blocks: p.read_free_blocks && p.buffer_caching,
         fast_write: p.fast_write,
         combine_writes: p.combine_writes,
         transfer_partial_hits: p.transfer_partial_hits,
@@ -287,7 +291,7 @@ impl Device for DiskDevice {
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         self.freed.set(None);
-        self.books.settle();
+        self.books.settle(now);
         let at = now + self.overheads.request_ns;
         self.catch_up(at);
         let service = match request.op {
@@ -319,7 +323,7 @@ impl DiskDevice {
     /// When the arms get free, and where they are then. Schedulers ask for many locations at the same instant.
     #[inline]
     fn freed_at(&self, now: Time) -> Freed {
-        let Some(task) = self.task else { return Freed { at: now, arms: self.arms, arm: self.arm } };
+        let Some(task) = self.task else { return Freed { at: now.max(self.free), arms: self.arms, arm: self.arm } };
         match self.freed.get() {
             Some((asked, freed)) if asked == now => freed,
             _ => {

@@ -98,7 +98,7 @@ impl DiskDevice {
     }
 
     /// The pass of the task is over: books it and goes on to the next, if there is one.
-    fn next_pass(&mut self) {
+    pub(super) fn next_pass(&mut self) {
         let Some(task) = self.task else { return };
         let done = task.pass;
         self.passed(&done, done.end);
@@ -148,7 +148,7 @@ impl DiskDevice {
     /// Breaks off reading ahead for a request that came at `now`, and says from when on it has the arm. A seek goes to its
     /// end, and so does a sector, unless the drive can stop within one.
     pub(super) fn break_off(&mut self, now: Time) -> Time {
-        let Some(task) = self.task else { return now };
+        let Some(task) = self.task else { return now.max(self.free) };
         // The least is read first.
         let now = if self.buffer.segment(task.segment).end < task.least {
             self.carry_on(task.least.min(task.limit), now)

@@ -158,6 +158,11 @@ impl DiskDevice {
     fn gather(&mut self, mut from: u64, end: u64, at: Time) -> Time {
         let mut arrived = at;
         while let Some(task) = self.task.filter(|_| from < end) {
+            if task.returned {
+                arrived = arrived.max(task.pass.end);
+                self.next_pass();
+                continue;
+            }
             let (pass, upto) = (task.pass, end.min(task.pass.end_lbn()));
             let chunk = Chunk {
                 blocks: upto - from,

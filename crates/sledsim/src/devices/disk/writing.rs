@@ -128,7 +128,8 @@ impl DiskDevice {
             let command = at + self.write_command_ns(first, false);
             (command, command + o.preparation_ns)
         };
-        story.command(command);
+        // The arm may set off after the data come, and even after a write that the buffer takes is over.
+        story.command(command.min(connected));
         let write = Write {
             first,
             end,
