@@ -39,6 +39,40 @@ requests = 3000
 """
 
 
+# A drive of 24,000 blocks: two zones of 100 cylinders and 2 surfaces, 6,000 revolutions a minute, no read-ahead.
+DISK = """\
+title = "A small disk"
+mechanism = "disk"
+[values]
+surfaces = 2
+cylinders = 200
+rotation_rpm = 6000
+head_switch_ms = 0.8
+write_settle_ms = 0.5
+bus_ms_per_block = 0.01
+read_miss_after_read_ms = 0.3
+read_miss_after_write_ms = 0.3
+write_miss_after_read_ms = 0.3
+write_miss_after_write_ms = 0.3
+read_hit_after_read_ms = 0.1
+read_hit_after_write_ms = 0.1
+[values.seek]
+value = { curve = "table", points = [[1, 1.0], [10, 2.0], [199, 10.0]] }
+[[values.zones.value]]
+first_cylinder = 0
+last_cylinder = 99
+sectors_per_track = 80
+track_skew_sectors = 10
+cylinder_skew_sectors = 20
+[[values.zones.value]]
+first_cylinder = 100
+last_cylinder = 199
+sectors_per_track = 40
+track_skew_sectors = 5
+cylinder_skew_sectors = 10
+"""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a command left behind."""
@@ -82,6 +116,27 @@ def scenario_file(tmp_path: Path) -> Path:
     """Return a small scenario on disk."""
     path = tmp_path / "small.toml"
     path.write_text(TOML)
+    return path
+
+
+@pytest.fixture
+def disk_file(tmp_path: Path) -> Path:
+    """Return a small disk drive on disk."""
+    path = tmp_path / "small-disk.toml"
+    path.write_text(DISK)
+    return path
+
+
+@pytest.fixture
+def measured_file(tmp_path: Path) -> Path:
+    """Return a small trace in DiskSim's validation format: 60 requests, every third a write, every fifth read a hit."""
+    lines = []
+    for i in range(60):
+        op = "W" if i % 3 == 0 else "R"
+        outcome = "Hit" if i % 5 == 0 and op == "R" else "Miss"
+        lines.append(f"{op} {outcome} {i * 397 % 23000} 4 {8000 + 100 * i}.5 {1000 * (i % 7)}.0")
+    path = tmp_path / "measured.trace"
+    path.write_text("\n".join([*lines, ""]))
     return path
 
 

@@ -25,7 +25,18 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
 
-COMMANDS = ["run", "replay", "compare", "validate", "schema", "devices", "schedulers", "seek"]
+COMMANDS = [
+    "run",
+    "replay",
+    "compare",
+    "validate",
+    "schema",
+    "devices",
+    "schedulers",
+    "seek",
+    "zones",
+    "validate-drive",
+]
 
 
 def test_help_lists_every_command(sledsim_cli: Callable[..., Outcome]) -> None:

@@ -91,7 +91,7 @@ def test_html_needs_no_network(result: sledsim.Result, tmp_path: Path) -> None:
     ("draw", "message"),
     [
         (lambda result: result.plot("pie"), "no plot 'pie' of a result .known: response, wait"),
-        (lambda _: sledsim.Device("g2").plot("pie"), "no plot 'pie' of a device .known: curve, surface"),
+        (lambda _: sledsim.Device("g2").plot("pie"), "no plot 'pie' of MEMS storage .known: curve, surface"),
         (
             lambda result: sledsim.compare([result]).plot("speed"),
             r"no metric 'speed' to draw \(known: response\.mean_ms",

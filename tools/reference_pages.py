@@ -28,6 +28,13 @@ BLOCK = re.compile(r"(?P<open><!-- generated: (?P<name>[\w-]+) -->\n).*?(?P<clos
 
 Node = dict[str, Any]
 
+# Kinds of device, in the order of the page, and the mechanisms of each.
+KINDS = {
+    "MEMS storage": ("mems",),
+    "Disk drives": ("disk",),
+    "Simple devices": ("simpledisk-constant", "simpledisk-linear"),
+}
+
 COLUMNS = ("key", "type", "unit", "allowed", "default", "meaning")
 
 
@@ -139,6 +146,8 @@ class Reference:
         if "enum" in node:
             return " ".join(code(value) for value in node["enum"])
         kind = node.get("type", "any")
+        if kind == "array" and node.get("minItems") == 2 == node.get("maxItems"):
+            return f"pair of {self.type_text(node['items'])}"
         if kind == "array" and "items" in node:
             return f"list of {self.type_text(node['items'])}"
         return " or ".join(kind) if isinstance(kind, list) else str(kind)
@@ -184,39 +193,75 @@ def result() -> str:
     return Reference(json.loads(_core.result_schema()), columns=["key", "type", "meaning"]).text()
 
 
+MECHANISMS = {
+    "mems": "MEMS devices",
+    "disk": "Disk drives",
+    "simpledisk-constant": "Devices without a mechanism: constant time",
+    "simpledisk-linear": "Devices without a mechanism: linear time",
+}
+
+
 def devices() -> str:
-    """Return the catalogue side by side, and what each value rests on."""
+    """Return the catalogue: devices of a kind side by side, and what each value rests on."""
     entries = {path.stem: tomllib.loads(path.read_text()) for path in sorted(DEVICES.glob("*.toml"))}
+    parts = []
+    for mechanism, title in MECHANISMS.items():
+        kind = {name: entry for name, entry in entries.items() if entry["mechanism"] == mechanism}
+        parts += [f"### {title}", side_by_side(kind)]
+        for name, entry in kind.items():
+            parts += [f"#### {name}", f"{entry['title']}.", entry["description"].strip(), values_table(entry)]
+    return "\n\n".join(parts)
+
+
+def side_by_side(entries: dict[str, Node]) -> str:
+    """Return what devices of a kind have, a column for each; values that are nothing in all of them are left out."""
     keys = list(dict.fromkeys(key for entry in entries.values() for key in entry["values"]))
     rows = []
     for key in keys:
         values = [entry["values"].get(key) for entry in entries.values()]
+        if not any(value and value["value"] for value in values):
+            continue
         units = next(value["unit"] for value in values if value)
         cells = [shown(value["value"]) if value else "" for value in values]
         rows.append([f"`{key}`", units, *cells])
-    parts = [table(["", "unit", *entries], rows)]
-    for name, entry in entries.items():
-        parts += [f"### {name}", f"{entry['title']}.", entry["description"].strip(), values_table(entry)]
-    return "\n\n".join(parts)
+    return table(["", "unit", *entries], rows)
 
 
 def shown(value: object) -> str:
-    """Return a catalogue value as people write it."""
+    """Return a catalogue value as people write it; of long lists, how long they are."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(_named(key, item) for key, item in value.items())
+    if isinstance(value, list):
+        return f"{len(value)} of them"
     return str(value).removesuffix(".0")
 
 
+def _named(key: str, value: object) -> str:
+    """Return a value within a table."""
+    if isinstance(value, list):
+        return f"{len(value)} {key}"
+    return value if isinstance(value, str) else f"{key} {shown(value)}"
+
+
 def values_table(entry: Node) -> str:
-    """Return what each value of a device rests on."""
-    rows = []
+    """Return what each value of a device rests on; values of one source, one kind and no note together."""
+    together: dict[tuple[str, str, str], list[str]] = {}
     for key, value in entry["values"].items():
         others = [
             f"{shown(other['value'])} in {other['source']}, {other['where']}" for other in value.get("alternatives", [])
         ]
         notes = "; ".join(note for note in [value.get("note", ""), *others] if note)
-        rows.append([f"`{key}`", value["kind"], f"{value['source']}, {value['where']}", notes])
-    return table(["value", "kind", "source", "note, and what other sources have"], rows)
+        together.setdefault((value["kind"], place(value), notes), []).append(f"`{key}`")
+    rows = [[", ".join(keys), kind, source, notes] for (kind, source, notes), keys in together.items()]
+    return table(["values", "kind", "source", "note, and what other sources have"], rows)
+
+
+def place(value: Node) -> str:
+    """Return where a value stands; of a parameter file its name, as the entry itself has line and parameter."""
+    files = dict.fromkeys(re.findall(r"(\S+):\d+ ", value["where"]))
+    return f"{value['source']}, {', '.join(files) or value['where']}"
 
 
 def schedulers() -> str:

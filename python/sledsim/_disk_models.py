@@ -7,21 +7,15 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 from typing import Literal
 
 from sledsim._model import Model
+from sledsim._seek_models import SeekCurve
 
 __all__ = [
-    "ConstantSeekCurve",
     "DiskDevice",
     "FastWrite",
-    "HplSeekCurve",
     "LbnMapping",
-    "LeeSeekCurve",
-    "LinearSeekCurve",
     "ReadAhead",
     "RotationModel",
-    "SeekCurve",
     "Sparing",
-    "TableSeekCurve",
-    "ThreePointSeekCurve",
     "Zone",
 ]
 
@@ -91,122 +85,6 @@ Sparing = Literal[
 # How the platters' rotation enters a service time.
 RotationModel = Literal["phase", "average"]
 
-
-class TableSeekCurve(Model):
-    """Measured times, interpolated linearly between them.
-
-    Attributes
-    ----------
-    points
-        Pairs of a distance in cylinders and its time, ms; distances rise (ms).
-    """
-
-    curve: Literal["table"] = "table"
-    points: list[tuple[float | str, float | str]]
-
-
-class HplSeekCurve(Model):
-    """Up to `short_below` cylinders `a + b * sqrt(d)`, from there `c + e * d` (Ruemmler and Wilkes 1994).
-
-    The first distances may have measured times of their own.
-
-    Attributes
-    ----------
-    short_below
-        First distance of the straight part, cylinders (at least 0, at most 1e+09).
-    short_constant_ms
-        Constant of the short part, ms.
-    short_sqrt_ms
-        Factor of the square root of the distance, ms.
-    long_constant_ms
-        Constant of the long part, ms.
-    long_linear_ms
-        Factor of the distance, ms.
-    first_ms
-        Measured times of the distances 1, 2, and so on, ms; they come before the formula (ms; default []).
-    """
-
-    curve: Literal["hpl"] = "hpl"
-    short_below: float | str
-    short_constant_ms: float | str
-    short_sqrt_ms: float | str
-    long_constant_ms: float | str
-    long_linear_ms: float | str
-    first_ms: list[float | str] | None = None
-
-
-class LeeSeekCurve(Model):
-    """`a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993).
-
-    Attributes
-    ----------
-    single_ms
-        Time of one cylinder (ms; at least 0, at most 10,000).
-    average_ms
-        Time of a third of the stroke (ms; at least 0, at most 10,000).
-    full_ms
-        Time of the full stroke (ms; at least 0, at most 10,000).
-    """
-
-    curve: Literal["lee"] = "lee"
-    single_ms: float | str
-    average_ms: float | str
-    full_ms: float | str
-
-
-class ThreePointSeekCurve(Model):
-    """Through a single-cylinder, an average and a full-stroke time, in two straight lines.
-
-    Up to a third of the stroke and beyond.
-
-    Attributes
-    ----------
-    single_ms
-        Time of one cylinder (ms; at least 0, at most 10,000).
-    average_ms
-        Time of a third of the stroke (ms; at least 0, at most 10,000).
-    full_ms
-        Time of the full stroke (ms; at least 0, at most 10,000).
-    """
-
-    curve: Literal["three-point"] = "three-point"
-    single_ms: float | str
-    average_ms: float | str
-    full_ms: float | str
-
-
-class LinearSeekCurve(Model):
-    """A straight line from a single cylinder to the full stroke.
-
-    Attributes
-    ----------
-    single_ms
-        Time of one cylinder (ms; at least 0, at most 10,000).
-    full_ms
-        Time of the full stroke (ms; at least 0, at most 10,000).
-    """
-
-    curve: Literal["linear"] = "linear"
-    single_ms: float | str
-    full_ms: float | str
-
-
-class ConstantSeekCurve(Model):
-    """The same time for every distance but 0.
-
-    Attributes
-    ----------
-    seek_ms
-        That time (ms; at least 0, at most 10,000).
-    """
-
-    curve: Literal["constant"] = "constant"
-    seek_ms: float | str
-
-
-# Time of a seek by its distance in cylinders.
-SeekCurve = TableSeekCurve | HplSeekCurve | LeeSeekCurve | ThreePointSeekCurve | LinearSeekCurve | ConstantSeekCurve
-
 # How far a drive reads ahead of a request on its own.
 ReadAhead = Literal["none", "track", "cylinder", "segment", "next-track"]
 
@@ -248,13 +126,17 @@ class DiskDevice(Model):
     head_switch_ms
         Time to change to another head of the same cylinder (ms; at least 0, at most 1,000).
     write_settle_ms
-        Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs
-        (ms; at least 0, at most 1,000; default 0.0).
+        Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs.
+        Negative where the other times are those of reads that settle more than writes do (ms; at least -1,000, at
+        most 1,000; default 0.0).
     actuators
         Independent arms over the same platters, evenly spaced around them; an access takes the one that is there
         first (at least 1, at most 2; default 1).
     bus_ms_per_block
         Time of a block on the bus (ms; at least 0, at most 1,000).
+    bus_write_ms_per_block
+        Time of a block on the bus when it is written; as when it is read where absent (ms; at least 0, at most
+        1,000).
     overhead_scale
         Factor on all overheads of commands (at least 0, at most 1,000; default 1.0).
     request_overhead_ms
@@ -314,8 +196,11 @@ class DiskDevice(Model):
         Delay of the seek beyond the command overhead, where a write disconnects twice (ms; at least 0, at most
         1,000; default 0.0).
     least_seek_ms
-        Least time of the seek of a write that does not continue the one before (ms; at least 0, at most 1,000;
-        default 0.0).
+        Least time of the seek of a write that does not continue the one before, and from when its data is in the
+        buffer to the medium (ms; at least 0, at most 1,000; default 0.0).
+    least_read_seek_ms
+        Least time in which a head settles on a track for a new read, even one it is on already; the shorter of
+        the track skew and the single-cylinder seek when absent (ms; at least 0, at most 1,000).
     hold_bus_reading
         Whether the drive keeps the bus for the whole of a read once it has begun to transfer (default false).
     hold_bus_writing
@@ -361,6 +246,15 @@ class DiskDevice(Model):
         false).
     fast_write
         When a write counts as complete (default "none").
+    buffer_writes_beside_writes
+        Whether a write goes into a segment of its own while the medium is still being written for another (needs
+        fast write, and `buffer_write_segments` above 1 to make a difference) (default false).
+    whole_hits_beside_writes
+        Whether a read found whole in the buffer is served while the medium is still being written (default
+        false).
+    partial_hits_beside_writes
+        Whether the part of a read that is in the buffer is handed over while the medium is still being written
+        (default false).
     combine_writes
         Whether sequential writes in the buffer reach the medium as one (default false).
     stop_read_ahead_in_sector
@@ -397,6 +291,7 @@ class DiskDevice(Model):
     write_settle_ms: float | str | None = None
     actuators: int | None = None
     bus_ms_per_block: float | str | None = None
+    bus_write_ms_per_block: float | str | None = None
     overhead_scale: float | str | None = None
     request_overhead_ms: float | str | None = None
     read_hit_after_read_ms: float | str | None = None
@@ -422,6 +317,7 @@ class DiskDevice(Model):
     extra_second_disconnect_ms: float | str | None = None
     extra_seek_delay_ms: float | str | None = None
     least_seek_ms: float | str | None = None
+    least_read_seek_ms: float | str | None = None
     hold_bus_reading: bool | None = None
     hold_bus_writing: bool | None = None
     never_disconnect: bool | None = None
@@ -442,6 +338,9 @@ class DiskDevice(Model):
     zero_latency_writes: bool | None = None
     read_free_blocks: bool | None = None
     fast_write: FastWrite | None = None
+    buffer_writes_beside_writes: bool | None = None
+    whole_hits_beside_writes: bool | None = None
+    partial_hits_beside_writes: bool | None = None
     combine_writes: bool | None = None
     stop_read_ahead_in_sector: bool | None = None
     disconnect_write_if_seek: bool | None = None

@@ -4,22 +4,7 @@ Written by tools/generate_scenario.py from the core's schema: change the definit
 Ranges and defaults stand in the docstrings; the core checks the values.
 """
 
-from sledsim._disk_models import (
-    ConstantSeekCurve,
-    DiskDevice,
-    FastWrite,
-    HplSeekCurve,
-    LbnMapping,
-    LeeSeekCurve,
-    LinearSeekCurve,
-    ReadAhead,
-    RotationModel,
-    SeekCurve,
-    Sparing,
-    TableSeekCurve,
-    ThreePointSeekCurve,
-    Zone,
-)
+from sledsim._disk_models import DiskDevice, FastWrite, LbnMapping, ReadAhead, RotationModel, Sparing, Zone
 from sledsim._distribution_models import (
     Distribution,
     EmpiricalDistribution,
@@ -35,6 +20,15 @@ from sledsim._distribution_models import (
     WeightedValue,
 )
 from sledsim._model import Model
+from sledsim._seek_models import (
+    ConstantSeekCurve,
+    HplSeekCurve,
+    LeeSeekCurve,
+    LinearSeekCurve,
+    SeekCurve,
+    TableSeekCurve,
+    ThreePointSeekCurve,
+)
 from sledsim._system_models import (
     AsptfScheduler,
     ClookScheduler,

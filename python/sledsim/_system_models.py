@@ -193,9 +193,10 @@ class SimplediskLinearDevice(Model):
     capacity_blocks
         Blocks the device offers (at least 2, at most 1e+15).
     nearest_ms
-        Time of a request next to the previous one (ms; at least 0, at most 1,000,000).
+        Time of a request that continues the previous one (ms; at least 0, at most 1,000,000).
     farthest_ms
-        Time of a request at the other end of the device (ms; at least 0, at most 1,000,000).
+        Time of a request as far from the previous one as the device is large; at least `nearest_ms` (ms; at least
+        0, at most 1,000,000).
     """
 
     mechanism: Literal["simpledisk-linear"] = "simpledisk-linear"

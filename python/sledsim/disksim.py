@@ -8,14 +8,11 @@ from typing import Any
 from sledsim import _core
 from sledsim._core import ScenarioError
 
-__all__ = ["PARAMETER_FILES", "DiskSimImport", "NotCarriedOver", "import_disksim"]
-
-#: Endings of names of parameter files.
-PARAMETER_FILES = (".parv", ".diskspecs", ".specs")
+__all__ = ["DiskSimImport", "LeftOut", "import_disksim"]
 
 
 @dataclass(frozen=True)
-class NotCarriedOver:
+class LeftOut:
     """A parameter that nothing here takes.
 
     Parameters
@@ -62,11 +59,11 @@ class DiskSimImport:
     device: dict[str, Any]
     device_file: str
     scenario_file: str | None
-    notes: tuple[NotCarriedOver, ...]
+    notes: tuple[LeftOut, ...]
     listing: tuple[str, ...]
 
     @property
-    def lost(self) -> tuple[NotCarriedOver, ...]:
+    def lost(self) -> tuple[LeftOut, ...]:
         """What is not carried over and changes results."""
         return tuple(note for note in self.notes if note.changes_results)
 
@@ -107,6 +104,6 @@ def import_disksim(path: str | Path, *, device: str | None = None, scenario: boo
         device=found["device"],
         device_file=found["device_toml"],
         scenario_file=found["scenario_toml"],
-        notes=tuple(NotCarriedOver(**note) for note in found["notes"]),
+        notes=tuple(LeftOut(**note) for note in found["notes"]),
         listing=tuple(found["listing"]),
     )

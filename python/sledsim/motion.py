@@ -119,4 +119,4 @@ def _where(columns: "Mapping[str, NDArray[np.generic]]", rows: Any) -> "dict[str
 
 
 def _title(device: "MemsStorage", what: str) -> str:
-    return f"Seek times of {device.name}, {device.parameters['seek_model']} model: {what}"
+    return f"Seek times of {device.label}, {device.parameters['seek_model']} model: {what}"

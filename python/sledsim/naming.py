@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
-__all__ = ["did_you_mean", "nearest_file"]
+__all__ = ["did_you_mean", "label_of", "nearest_file"]
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
@@ -34,3 +34,14 @@ def nearest_file(path: Path) -> str:
         return f", and no folder {path.parent}"
     near = get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)
     return f"; did you mean {path.parent / near[0]}?" if near else ""
+
+
+def label_of(device: str) -> str:
+    """Return what a heading calls a device: a file without its folder and suffix.
+
+    Parameters
+    ----------
+    device
+        Its name in the catalogue, or the path of its file.
+    """
+    return Path(device).stem if device.endswith(".toml") else device

@@ -18,7 +18,7 @@ class Part(NamedTuple):
     depth
         0, or how deep it lies within the phases above it.
     mechanisms
-        Those that always show it; all where empty. Others show it where it occurs.
+        Those that always show it; all where empty. Others show it where it occurs, unless it is a part.
     """
 
     key: str
@@ -100,4 +100,5 @@ def states_of(summary: Mapping[str, Any]) -> list[Part]:
 
 
 def _is_shown(part: Part, mechanism: str, amount: float) -> bool:
-    return not part.mechanisms or mechanism in part.mechanisms or amount > 0
+    # Of a phase with parts only some mechanisms have more to say than the whole.
+    return not part.mechanisms or mechanism in part.mechanisms or (amount > 0 and not part.depth)

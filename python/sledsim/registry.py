@@ -105,10 +105,21 @@ class DeviceEntry:
 
 
 def _plain(value: Any) -> str:
-    """Write a catalogue value as its file does."""
+    """Write a catalogue value as its file does; of long lists only how much they hold."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(_named(key, item) for key, item in value.items())
+    if isinstance(value, list):
+        return f"{len(value)} entries"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _named(key: str, value: Any) -> str:
+    """Write a value within a table."""
+    if isinstance(value, list):
+        return f"{len(value)} {key}"
+    return value if isinstance(value, str) else f"{key} {_plain(value)}"
 
 
 def devices() -> dict[str, DeviceEntry]:

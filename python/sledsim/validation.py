@@ -7,10 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sledsim._core import TraceError
+from sledsim._core import ScenarioError, TraceError
 from sledsim._run import ProgressCallback, run_resolved
-from sledsim.disksim import PARAMETER_FILES, import_disksim
+from sledsim.disksim import DiskSimImport, LeftOut, import_disksim
 from sledsim.frames import relation_of, write_columns
+from sledsim.naming import did_you_mean, label_of, nearest_file
+from sledsim.registry import devices
 from sledsim.scenario import Sets, resolve
 from sledsim.tables import Table, number
 from sledsim.trace import Trace, open_trace
@@ -65,8 +67,8 @@ class DriveValidation:
     columns
         NumPy columns, a row per request in the order of the trace: ``lbn``, ``blocks``, ``read``, ``outcome`` (what the
         real drive's buffer did), ``measured_ms``, ``modelled_ms``.
-    not_carried_over
-        What the drive's file says and the model does not.
+    left_out
+        What the drive's file says and the model does not have.
     """
 
     def __init__(
@@ -74,12 +76,12 @@ class DriveValidation:
         device: str,
         trace: str,
         columns: "Mapping[str, NDArray[np.generic]]",
-        not_carried_over: tuple[str, ...] = (),
+        left_out: tuple[LeftOut, ...] = (),
     ) -> None:
         self.device = device
         self.trace = trace
         self.columns = dict(columns)
-        self.not_carried_over = not_carried_over
+        self.left_out = left_out
 
     @cached_property
     def groups(self) -> dict[str, Agreement]:
@@ -159,23 +161,27 @@ class DriveValidation:
             ]
             for name, each in self.groups.items()
         ]
-        title = f"{self.device} against {self.trace}"
+        title = f"{label_of(self.device)} against {self.trace}: means, demerit and error in ms"
         return Table(HEADERS, rows, title=title)
 
     def notes(self) -> Table | None:
-        """Return what could not be carried over from the drive's file as a table; ``None`` if there is nothing."""
-        if not self.not_carried_over:
-            return None
-        rows = [[each] for each in self.not_carried_over]
-        return Table(["in the file of the drive, and not in the model"], rows)
+        """Return what changes results, stands in the drive's file and is not in the model; ``None`` if nothing does."""
+        rows = [
+            [f"{each.file}:{each.line}", each.name, each.value, each.reason]
+            for each in self.left_out
+            if each.changes_results
+        ]
+        return (
+            Table(["not in the model", "parameter", "value", "why"], rows, left=frozenset({1, 2, 3})) if rows else None
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain dictionaries."""
+        """Return the figures as plain dictionaries, with what is left out of the drive's file and changes results."""
         return {
             "device": self.device,
             "trace": self.trace,
             "groups": {name: asdict(each) for name, each in self.groups.items()},
-            "not_carried_over": list(self.not_carried_over),
+            "left_out": [asdict(each) for each in self.left_out if each.changes_results],
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -222,11 +228,11 @@ SERIES = ("measured_ms", "modelled_ms")
 HEADERS = (
     "service times",
     "requests",
-    "measured mean (ms)",
-    "modelled mean (ms)",
-    "demerit (ms)",
-    "of the mean (%)",
-    "median error (ms)",
+    "measured",
+    "modelled",
+    "demerit",
+    "% of mean",
+    "median error",
 )
 
 
@@ -251,6 +257,7 @@ def validate_drive(
     trace: str | Path,
     *,
     set: Sets = (),  # noqa: A002  the name it has on the command line
+    skip_bad: int = 0,
     progress: ProgressCallback | bool | None = None,
 ) -> DriveValidation:
     """Replay what was measured on a real drive on its model, and compare the service times.
@@ -267,6 +274,8 @@ def validate_drive(
         A trace in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``.
     set
         Values that replace those of the drive: ``["device.buffer_caching=false"]``.
+    skip_bad
+        Malformed records of the trace to pass over.
     progress
         A function called about ten times a second, or true for a progress bar on a terminal.
 
@@ -280,15 +289,20 @@ def validate_drive(
     ScenarioError
         Where the drive is not known or its file is wrong.
     TraceError
-        Where the trace cannot be read or carries no measured times.
-    RunError
-        Where a request lies beyond the drive.
+        Where the trace cannot be read, carries no measured times or reaches beyond the drive.
     """
-    opened = _measured_trace(trace)
     device, left_out = _device(specs)
-    workload = {"kind": "trace", "path": str(Path(trace).resolve()), "format": MEASURED, "mode": "closed"}
+    opened = _measured_trace(trace, skip_bad)
+    workload = {
+        "kind": "trace",
+        "path": str(Path(trace).resolve()),
+        "format": MEASURED,
+        "mode": "closed",
+        "skip_bad": skip_bad,
+    }
     resolved = resolve({"workload": workload, "system": {"device": device}}, set)
     measured = _columns(opened)
+    _require_inside(resolved.values["system"]["device"], measured, trace)
     result = run_resolved(resolved, log=True, progress=progress)
     if not result.complete:
         raise KeyboardInterrupt
@@ -307,26 +321,66 @@ def validate_drive(
     return DriveValidation(result["device"]["name"], Path(trace).name, columns, left_out)
 
 
-def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[LeftOut, ...]]:
     """Return a drive as a scenario has it, and what of its file could not be carried over."""
     if isinstance(specs, Mapping):
         return specs, ()
-    if Path(specs).suffix in PARAMETER_FILES:
-        found = import_disksim(specs)
-        lost = (f"{each.file}:{each.line}: {each.name} = {each.value}: {each.reason}" for each in found.lost)
-        return found.device, tuple(lost)
-    return {"name": str(specs)}, ()
+    name, path = str(specs), Path(specs)
+    if name in devices() or (path.suffix == ".toml" and path.is_file()):
+        return {"name": name}, ()
+    if path.is_file():
+        read = _read_disksim(name)
+        return read.device, read.notes
+    if path.is_dir():
+        raise ScenarioError(f"{path}: a folder; expected a file of DiskSim's parameters, or a device file")
+    if path.suffix or path.parent != Path():
+        raise ScenarioError(f"{path}: no such file{nearest_file(path)}")
+    raise ScenarioError(f"{name}: no such file, and no device of the catalogue{did_you_mean(name, devices())}")
 
 
-def _measured_trace(path: str | Path) -> Trace:
+def _read_disksim(path: str) -> DiskSimImport:
+    """Read DiskSim's parameters, or say that it is the trace that was given in their place."""
+    try:
+        return import_disksim(path)
+    except ScenarioError:
+        try:
+            open_trace(path, format=MEASURED).head(1)
+        except TraceError:
+            pass
+        else:
+            raise ScenarioError(f"{path}: a trace, not a drive: name the drive first, then the trace") from None
+        raise
+
+
+def _measured_trace(path: str | Path, skip_bad: int) -> Trace:
     """Open a trace that carries measured times, or say why it cannot be used."""
-    trace = open_trace(path)
+    expected = "expected DiskSim's validation format: R|W Hit|Miss lbn blocks service_us next_gap_us"
+    try:
+        trace = open_trace(path, skip_bad=skip_bad)
+    except TraceError as error:
+        if "no known trace format" in str(error):
+            raise TraceError(f"{path}: not a trace; {expected}") from None
+        raise
     if trace.format != MEASURED:
-        raise TraceError(
-            f"{path}: a trace in the format {trace.format}, which has no measured service times; expected DiskSim's "
-            "validation format: R|W Hit|Miss lbn blocks service_us next_gap_us"
-        )
+        raise TraceError(f"{path}: its format, {trace.format}, has no measured service times; {expected}")
     return trace
+
+
+def _require_inside(device: Mapping[str, Any], records: "Mapping[str, NDArray[np.generic]]", trace: str | Path) -> None:
+    """Refuse a trace that reaches beyond the drive: it is another drive's."""
+    import numpy as np
+
+    made = _core.Device(json.dumps(device))
+    blocks = made.capacity_blocks * device.get("sleds", 1)
+    ends = np.add(records["offset_bytes"], records["bytes"], dtype=np.uint64)
+    beyond = np.flatnonzero(ends > blocks * made.block_bytes)
+    if len(beyond):
+        first = int(beyond[0])
+        lbn = int(records["offset_bytes"][first]) // made.block_bytes
+        raise TraceError(
+            f"{trace}: record {first + 1}, lbn {lbn:,}, reaches beyond {label_of(device['name'])}, which has "
+            f"{blocks:,} blocks of {made.block_bytes} bytes: is it another drive's trace?"
+        )
 
 
 def _columns(trace: Trace) -> "dict[str, NDArray[np.generic]]":

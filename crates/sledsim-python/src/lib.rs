@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 
 mod device;
 mod disk;
+mod disksim;
 mod errors;
-mod imports;
 mod mems;
 mod run;
 mod trace;
@@ -31,8 +31,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
-    module.add_function(wrap_pyfunction!(imports::import_disksim, module)?)?;
-    module.add_function(wrap_pyfunction!(imports::disksim_reference, module)?)?;
+    module.add_function(wrap_pyfunction!(disksim::import_disksim, module)?)?;
+    module.add_function(wrap_pyfunction!(disksim::disksim_reference, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sledsim.cli.options import AsJson, Sets, device_names
+from sledsim.cli.options import AsJson, Sets, SkipBad, device_names
 from sledsim.cli.output import check_picture, check_target, print_json, print_tables
 
 __all__ = ["register"]
@@ -40,6 +40,7 @@ def validate_drive(
     data: Annotated[
         Path | None, typer.Option("--data", metavar="FILE", help="Write a row per request: .csv, .parquet or .json.")
     ] = None,
+    skip_bad: SkipBad = 0,
     as_json: AsJson = False,
 ) -> None:
     """Compare a drive's model with service times measured on the drive.
@@ -52,7 +53,7 @@ def validate_drive(
 
     check_picture(plot)
     check_target(data, COPY_OPTIONS)
-    found = validated(specs, trace, set=sets or [], progress=True)
+    found = validated(specs, trace, set=sets or [], skip_bad=skip_bad, progress=True)
     if as_json:
         print_json(found.to_json())
     else:

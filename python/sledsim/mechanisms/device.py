@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sledsim import _core
 from sledsim._core import SledsimError
+from sledsim.naming import label_of
 from sledsim.scenario import Sets, resolve
 
 if TYPE_CHECKING:
@@ -99,6 +100,11 @@ class Device:
                 raise WrongMechanismError(f"{self.name} is {self.KIND}: only {kind.KIND} has {name}")
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
+    @property
+    def label(self) -> str:
+        """What headings call it: its name, or that of its file without folder and suffix."""
+        return label_of(self.name)
+
     def positioning_ms(self, lbns: Any, *, read: bool = True, at_ms: float = 0.0) -> "NDArray[np.float64]":
         """Return the time from a dispatch until the first bit can pass, on a device that has done nothing yet.
 
@@ -170,16 +176,22 @@ class Device:
         first = np.atleast_1d(np.asarray(lbns, dtype=np.uint64))
         return self._core.serve_batch(first, _blocks(blocks, first), read)
 
-    def facts(self) -> list[tuple[str, float, str]]:
+    def facts(self) -> list[tuple[str, float | None, str]]:
         """List what follows from the parameters: label, value, unit."""
         return [("capacity", self.capacity_bytes / 1e9, "GB"), ("blocks", self.capacity_blocks, "")]
 
-    def key_figures(self) -> list[tuple[str, float]]:
+    def key_figures(self) -> list[tuple[str, float | None]]:
         """List the few figures by which devices of a kind are compared: label with unit, value."""
         return [("capacity (GB)", self.capacity_bytes / 1e9)]
 
-    def seek_curve(self) -> "dict[str, NDArray[np.generic]]":
-        """Return seek times against distance, as NumPy columns."""
+    def seek_curve(self, points: int = 101) -> "dict[str, NDArray[np.generic]]":
+        """Return seek times against distance, as NumPy columns.
+
+        Parameters
+        ----------
+        points
+            Distances, from none to the whole stroke.
+        """
         raise WrongMechanismError(f"{self.name} is {self.KIND}: it has no seeks")
 
     def seek_table(self) -> "Table":

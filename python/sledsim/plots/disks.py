@@ -1,6 +1,6 @@
 """Seek curve and zone map of a disk drive."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sledsim.plots.style import COLOURS, HEIGHT, WIDTH, altair_library, rows_of, styled, values
 
@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 __all__ = ["seek_chart", "zone_chart"]
 
 #: Points of a table that a picture marks: more of them would hide the curve.
-MARKS = 60
+MARKS = 250
+#: Short seeks have a panel of their own: they are the most frequent, and there the curve bends most.
+SHORT_SHARE = 0.03
+LEAST_SHORT = 20
+SHORT_WIDTH = 200
 
 
 def seek_chart(drive: "DiskDrive") -> "altair.TopLevelMixin":
@@ -24,37 +28,55 @@ def seek_chart(drive: "DiskDrive") -> "altair.TopLevelMixin":
         The drive.
     """
     alt = altair_library()
-    rows = rows_of(drive.seek_curve())
-    marked = [row for row in rows if row["in_table"]]
-    # Of many points every so many is marked, the first and the last among them.
-    stride = -(-len(marked) // MARKS) or 1
-    kept = {id(row) for row in [*marked[::stride], *marked[-1:]]}
-    for row in rows:
-        row["in_table"] = id(row) in kept
+    # No seek takes no time: the curve begins with the first cylinder.
+    rows = [row for row in rows_of(drive.seek_curve()) if row["distance_cylinders"]]
+    said = f"{drive.parameters['seek']['curve']} curve; mean {drive.mean_seek_ms:.3g} ms over all pairs of cylinders"
+    marked = _mark(rows)
+    if marked:
+        said += "; dots: given by the parameters" + (f", one in {marked}" if marked > 1 else "")
     ops = ["read", "write"]
     colour = alt.Color(
         "op:N",
         title="Request",
         scale=alt.Scale(domain=ops, range=list(COLOURS[:2])),
-        legend=alt.Legend(orient="bottom", direction="horizontal", symbolOpacity=1),
+        legend=alt.Legend(orient="bottom", direction="horizontal", symbolType="stroke"),
     )
-    base = alt.Chart(values(rows)).encode(
-        x=alt.X("distance_cylinders:Q", title="Distance (cylinders)", scale=alt.Scale(nice=False)),
-        y=alt.Y("seek_ms:Q", title="Seek time (ms)"),
-        color=colour,
-        tooltip=[
-            alt.Tooltip("op:N", title="request"),
-            alt.Tooltip("distance_cylinders:Q", title="distance (cylinders)", format=","),
-            alt.Tooltip("seek_ms:Q", title="seek (ms)", format=".3f"),
-        ],
-    )
-    line = base.mark_line(strokeWidth=2)
-    points = base.transform_filter("datum.in_table").mark_point(size=22, filled=True, opacity=0.9)
-    said = f"{drive.parameters['seek']['curve']} curve; mean {drive.mean_seek_ms:.3g} ms over all pairs of cylinders"
-    if marked:
-        said += "; dots: given by the parameters" + ("" if stride == 1 else f", every {stride}th")
-    chart = (line + points).properties(width=WIDTH, height=HEIGHT)
-    return styled(chart, f"Seek time of {drive.name} against distance", said)
+    tooltip = [
+        alt.Tooltip("op:N", title="request"),
+        alt.Tooltip("distance_cylinders:Q", title="distance (cylinders)", format=","),
+        alt.Tooltip("seek_ms:Q", title="seek (ms)", format=".3f"),
+    ]
+    data = values(rows)
+
+    def panel(longest: int, width: int, title: str | None) -> Any:
+        distance = alt.X(
+            "distance_cylinders:Q",
+            title="Distance (cylinders)",
+            scale=alt.Scale(domain=[0, longest], nice=False),
+            axis=alt.Axis(tickCount=width // 60, labelFlush=False),
+        )
+        time = alt.Y("seek_ms:Q", title=title, scale=alt.Scale(zero=True))
+        base = alt.Chart(data).encode(x=distance, y=time, color=colour, tooltip=tooltip)
+        line = base.mark_line(strokeWidth=2, clip=True)
+        points = base.transform_filter("datum.in_table").mark_point(size=22, filled=True, opacity=0.9, clip=True)
+        return (line + points).properties(width=width, height=HEIGHT)
+
+    longest = max(drive.cylinders - 1, 1)
+    short = min(longest, max(LEAST_SHORT, round(SHORT_SHARE * longest)))
+    chart = alt.hconcat(
+        panel(short, SHORT_WIDTH, "Seek time (ms)"), panel(longest, WIDTH - SHORT_WIDTH, None), spacing=14
+    ).resolve_scale(y="shared")
+    return styled(chart, f"Seek time of {drive.label} against distance", said)
+
+
+def _mark(rows: list[dict[str, Any]]) -> int:
+    """Keep the mark of so many rows as a picture can show; return one in how many keeps it, 0 if none had one."""
+    marked = [row for row in rows if row["in_table"]]
+    stride = -(-len(marked) // MARKS)
+    kept = {id(row) for row in marked[:: stride or 1]}
+    for row in rows:
+        row["in_table"] = id(row) in kept
+    return stride
 
 
 def zone_chart(drive: "DiskDrive") -> "altair.TopLevelMixin":
@@ -113,6 +135,6 @@ def zone_chart(drive: "DiskDrive") -> "altair.TopLevelMixin":
     )
     said = (
         f"{len(rows)} zones, {drive.surfaces} surfaces, {drive.parameters['rotation_rpm']:,g} rpm, "
-        f"{drive.capacity_bytes / 1e9:.3g} GB; streaming over all {drive.streaming_bandwidth_mb_s:.3g} MB/s"
+        f"{drive.capacity_bytes / 1e9:.3g} GB; sequential read of the medium {drive.streaming_bandwidth_mb_s:.3g} MB/s"
     )
-    return styled(chart, f"Zones of {drive.name}", said)
+    return styled(chart, f"Zones of {drive.label}", said)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from sledsim.naming import label_of
 from sledsim.plots.style import COLOURS, HEIGHT, altair_library, rows_of, styled, values
 
 if TYPE_CHECKING:
@@ -13,8 +14,8 @@ __all__ = ["validation_curves"]
 
 #: Quantiles of the curves.
 POINTS = 250
-#: What the time axis shows: longer times are few, and would press everything else into a corner.
-SHOWN_SHARE = 0.998
+#: What the axes show: longer times are few, and would press everything else into a corner; far apart are fewer still.
+SHOWN_SHARE, SHOWN_APART_SHARE = 0.998, 0.985
 #: Widths of the two panels.
 CURVES_WIDTH, DISTANCE_WIDTH = 400, 170
 
@@ -37,7 +38,7 @@ def validation_curves(validation: "DriveValidation") -> "altair.TopLevelMixin":
         alt.Tooltip("share:Q", title="share no longer", format=".1%"),
         alt.Tooltip("measured_ms:Q", title="measured (ms)", format=".3f"),
         alt.Tooltip("modelled_ms:Q", title="modelled (ms)", format=".3f"),
-        alt.Tooltip("apart_ms:Q", title="modelled - measured (ms)", format="+.3f"),
+        alt.Tooltip("apart_ms:Q", title="modelled less measured (ms)", format="+.3f"),
     ]
     base = alt.Chart(values(rows)).encode(
         y=alt.Y(
@@ -66,10 +67,14 @@ def validation_curves(validation: "DriveValidation") -> "altair.TopLevelMixin":
         )
         .properties(width=CURVES_WIDTH, height=HEIGHT)
     )
-    widest = max(abs(float(each)) for each in quantiles["apart_ms"][shown]) or 1.0
+    usual = quantiles["share"] <= SHOWN_APART_SHARE
+    widest = max(abs(float(each)) for each in quantiles["apart_ms"][usual]) or 1.0
     apart = base.mark_line(strokeWidth=2, color=COLOURS[0], clip=True).encode(
         x=alt.X(
-            "apart_ms:Q", title="Modelled - measured (ms)", scale=alt.Scale(domain=[-1.05 * widest, 1.05 * widest])
+            "apart_ms:Q",
+            title="Modelled less measured (ms)",
+            axis=alt.Axis(tickCount=4),
+            scale=alt.Scale(domain=[-1.05 * widest, 1.05 * widest]),
         ),
         y=alt.Y(
             "share:Q", title=None, axis=alt.Axis(labels=False, ticks=False), scale=alt.Scale(domain=[0, 1], nice=False)
@@ -82,4 +87,4 @@ def validation_curves(validation: "DriveValidation") -> "altair.TopLevelMixin":
         f"{figures.requests:,} requests of {validation.trace}: demerit {figures.demerit_ms:.3g} ms, mean "
         f"{figures.measured_mean_ms:.4g} ms measured, {figures.modelled_mean_ms:.4g} ms modelled"
     )
-    return styled(alt.hconcat(curves, panel, spacing=14), f"Service times of {validation.device}", said)
+    return styled(alt.hconcat(curves, panel, spacing=14), f"Service times of {label_of(validation.device)}", said)

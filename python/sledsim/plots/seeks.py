@@ -49,7 +49,7 @@ def curve_chart(device: "MemsStorage") -> "altair.TopLevelMixin":
     model = device.parameters["seek_model"]
     return styled(
         chart,
-        f"Seek time of {device.name} against distance",
+        f"Seek time of {device.label} against distance",
         f"{model} model; line: mean over the places to start from, band: least to longest",
     )
 
@@ -100,6 +100,6 @@ def surface_chart(device: "MemsStorage") -> "altair.TopLevelMixin":
     )
     return styled(
         chart,
-        f"Seek time of {device.name} from the centre",
+        f"Seek time of {device.label} from the centre",
         f"{device.parameters['seek_model']} model; the longer of X (settling included) and Y",
     )

@@ -40,13 +40,13 @@ impl Platter {
         let ahead = angle.wrapping_sub(self.angle).wrapping_add(self.slack);
         let first_ns = ((u128::from(ahead) * u128::from(self.revolution_ns)) >> 64) as u64;
         let latest_ns = first_ns + Self::TOLERANCE_NS;
-        let soonest_ns = first_ns.saturating_sub(2 * Self::TOLERANCE_NS + 1);
-        if latest_ns >= on_track_ns {
-            return soonest_ns.max(on_track_ns);
-        }
         // Rounded down, a revolution is too short by less than a nanosecond.
-        let revolutions = (on_track_ns - latest_ns).div_ceil(self.revolution_ns + 1);
-        on_track_ns.max(soonest_ns + revolutions * self.revolution_ns)
+        let revolutions = match on_track_ns.saturating_sub(latest_ns) {
+            0 => 0,
+            late_ns => late_ns.div_ceil(self.revolution_ns + 1),
+        };
+        let passes_ns = first_ns + revolutions * self.revolution_ns;
+        on_track_ns.max(passes_ns.saturating_sub(2 * Self::TOLERANCE_NS + 1))
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
             (numerator, denominator) in (60_000_u64..60_000_000_000, 1_u64..1_000),
             sectors in 1_u64..2_000,
             sector in any::<u64>(),
-            now_ns in 0_u64..1 << 50,
+            (now_ns, passing) in (0_u64..1 << 50, any::<bool>()),
             on_track_ns in prop_oneof![Just(0), 0_u64..30_000_000, 0_u64..100_000_000_000],
         ) {
             let (sector, sectors) = (u128::from(sector % sectors), u128::from(sectors));
@@ -71,6 +71,9 @@ mod tests {
             let unit = denominator * sectors;
             let revolution = numerator * sectors;
             let phase = sector * numerator;
+            // Half of the time, an instant at which the sector is just passing.
+            let passed = (u128::from(now_ns) * unit).saturating_sub(phase) / revolution * revolution + phase;
+            let now_ns = if passing { (passed / unit) as u64 + now_ns % 3 } else { now_ns };
             let on_track = u128::from(now_ns + on_track_ns) * unit;
             let passes = phase + on_track.saturating_sub(phase).div_ceil(revolution) * revolution;
             let exact_ns = (passes.div_ceil(unit) - u128::from(now_ns)) as u64;

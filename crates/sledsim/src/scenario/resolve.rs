@@ -43,6 +43,12 @@ pub fn user_schema() -> Value {
     relax("DeviceSpec", &["name"], true);
     relax("SchedulerSpec", &["name"], true);
     relax("SystemSpec", &["device"], false);
+    if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {
+        // What a name alone leaves open fits every mechanism.
+        if let Some(options) = device.remove("oneOf") {
+            device.insert("anyOf".into(), options);
+        }
+    }
     schema
 }
 
@@ -156,7 +162,8 @@ fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path, 
     };
     let entry = match catalog.device(&name, base) {
         Ok(entry) => entry,
-        Err(_) if is_whole(device, schema) && !is_file(&name) => return Ok(()),
+        // A device that says everything itself needs no entry; its name is only a name then.
+        Err(_) if !is_file(&name) && is_whole(device, schema) => return Ok(()),
         Err(error) => return Err(format!("system.device.name: {error}")),
     };
     for (key, unit) in &entry.units {

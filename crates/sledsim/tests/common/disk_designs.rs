@@ -201,6 +201,9 @@ fn electronics() -> impl Strategy<Value = Map<String, Value>> {
         drive.extend(TIMES.iter().chain(&EXTRA_TIMES).zip(times).map(|(&key, ms)| (key.to_owned(), ms.into())));
         let on = |bit: usize| (switches >> bit & 1 == 1).into();
         drive.extend(SWITCHES.iter().enumerate().map(|(bit, &key)| (key.to_owned(), on(bit))));
+        if drive["buffer_caching"] == false {
+            drive.extend(["read_ahead", "fast_write"].map(|key| (key.to_owned(), "none".into())));
+        }
         drive
     })
 }

@@ -95,9 +95,15 @@ fn settings(row: &HashMap<String, String>, trace: &Path) -> Vec<String> {
         "workload.format=disksim-ascii".to_owned(),
         // Where the platter stands depends on the time before the first request.
         "workload.rebase=false".to_owned(),
-        format!("device={}", row["drive"].to_lowercase()),
+        format!("device={}", row["drive"]),
         format!("scheduler={}", row["scheduler"]),
+        // DiskSim's heads need no time for a track that they are on; the measured drives' do.
+        "device.least_read_seek_ms=0".to_owned(),
     ];
+    if row["scheduler"] == "vscan" {
+        // DiskSim 4.0 never sets the penalty for turning round: its V(R) is V(0).
+        settings.push("scheduler.r=0".to_owned());
+    }
     if row["cache"] == "0" {
         let off = ["buffer_caching=false", "read_ahead=none", "fast_write=none"];
         settings.extend(off.map(|setting| format!("device.{setting}")));

@@ -2,7 +2,10 @@
 
 use rayon::prelude::*;
 use sledsim::devices::mems::{MemsDevice, MemsParameters};
-use sledsim::scenario::{DeviceSpec, Report, SystemSpec};
+use sledsim::devices::Device;
+use sledsim::request::{Flags, Op, Request};
+use sledsim::scenario::{self, DeviceSpec, Report, SystemSpec};
+use sledsim::time::Time;
 
 use crate::ledger::Ours;
 use crate::scenario_runs;
@@ -27,7 +30,7 @@ pub fn response_ms<S: AsRef<str>>(settings: &[S]) -> f64 {
     report(settings).response.expect("requests were measured").mean_ms
 }
 
-/// Parameters of a device of the catalogue, with settings.
+/// Parameters of a MEMS device of the catalogue, with settings.
 pub fn parameters(settings: &[&str]) -> MemsParameters {
     let mut all: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
     all.push(poisson(1.0));
@@ -38,7 +41,29 @@ pub fn parameters(settings: &[&str]) -> MemsParameters {
     }
 }
 
-/// A device of the catalogue, with settings.
+/// A device of the catalogue by whatever mechanism, with settings.
+pub fn any_device(settings: &[&str]) -> Box<dyn Device> {
+    let mut all: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
+    all.push(poisson(1.0));
+    let SystemSpec::Drive(drive) = scenario_runs::scenario(&all).system;
+    scenario::device(&drive.device).expect("a device of the catalogue")
+}
+
+/// Reads the LBNs from `lbn` to `end` in requests of `blocks`, one after the other; the time, s.
+pub fn scan_s(device: &mut dyn Device, lbn: u64, end: u64, blocks: u32) -> f64 {
+    let mut now = Time::ZERO;
+    let mut next = lbn;
+    while next < end {
+        let blocks = u32::try_from(u64::from(blocks).min(end - next)).expect("no more than was asked for");
+        let request =
+            Request { id: next, arrival: now, lbn: next, blocks, op: Op::Read, flags: Flags::NONE, origin: 0 };
+        now = device.serve(now, &request).end;
+        next += u64::from(blocks);
+    }
+    now.seconds()
+}
+
+/// A MEMS device of the catalogue, with settings.
 pub fn device(settings: &[&str]) -> MemsDevice {
     MemsDevice::new(&parameters(settings)).expect("a device of the catalogue")
 }

@@ -1,6 +1,7 @@
 //! Griffin et al. 1999: its default device under its random workload.
 
 use sledsim::devices::mems::Characteristics;
+use sledsim::scenario::Report;
 
 use crate::experiments::{
     closed, device, least, order_by_response, parameters, poisson, report, response_ms, trend, with_schedulers,
@@ -9,12 +10,19 @@ use crate::ledger::{figure, Finding, Ours};
 use crate::scenario_runs;
 
 const DEVICE: &str = "device=griffin1999";
+/// The drive with its buffer on, as it comes.
+const DISK: &str = "device=cheetah4LP";
 const SIZES: &str = "workload.size_bytes={kind=\"exponential\", mean=4096}";
 const READS: &str = "workload.read_fraction=0.67";
 const SCHEDULERS: [&str; 4] = ["fcfs", "clook", "sstf_lbn", "sptf"];
 
 fn random(arrivals: &str, requests: u32, more: &[String]) -> Vec<String> {
-    let mut settings: Vec<String> = [DEVICE, SIZES, READS, arrivals].map(str::to_owned).to_vec();
+    random_on(DEVICE, arrivals, requests, more)
+}
+
+/// The paper's random workload on a device.
+fn random_on(device: &str, arrivals: &str, requests: u32, more: &[String]) -> Vec<String> {
+    let mut settings: Vec<String> = [device, SIZES, READS, arrivals].map(str::to_owned).to_vec();
     settings.push(format!("run.requests={requests}"));
     settings.extend_from_slice(more);
     settings
@@ -42,6 +50,7 @@ pub fn findings() -> Vec<Finding> {
     let mut findings = table_2();
     findings.extend(sensitivity());
     findings.extend(scheduling());
+    findings.extend(disk());
     findings
 }
 
@@ -126,17 +135,13 @@ fn scheduling() -> Vec<Finding> {
         .map(|&rate| order_by_response(&with_schedulers(&random(&poisson(rate), 50_000, &[]), &SCHEDULERS)))
         .collect();
     let heavy = with_schedulers(&random(&poisson(650.0), 50_000, &[]), &["clook", "sstf_lbn", "sptf"]);
-    let scv: Vec<f64> = heavy.iter().map(|(_, report)| report.response.as_ref().expect("measured").scv).collect();
-    println!("squared coefficients of variation of C-LOOK, SSTF_LBN, SPTF: {scv:.3?}");
-    let fairness =
-        if scv[0] < scv[1].min(scv[2]) { vec!["clook", "sstf_lbn+sptf"] } else { vec!["sstf_lbn+sptf", "clook"] };
     let same = orders.iter().all(|order| *order == orders[0]);
     vec![
         Finding {
             id: "mems-schedulers",
             ours: Ours::Order(if same { orders[0].clone() } else { vec!["depends on load"] }),
         },
-        Finding { id: "mems-fairness", ours: Ours::Order(fairness) },
+        Finding { id: "mems-fairness", ours: fairness(&heavy) },
         figure("settle-0-sptf", held_rate_ratio(0.0), 3),
         figure("settle-2-sptf", held_rate_ratio(2.0), 3),
     ]
@@ -163,4 +168,77 @@ fn held_rate_ratio(settle_constants: f64) -> f64 {
     let (sptf, sstf_lbn) = (held("sptf"), held("sstf_lbn"));
     println!("{settle_constants} constants: SPTF holds {sptf:.1}/s, SSTF_LBN {sstf_lbn:.1}/s; limit {limit_ms:.3} ms");
     sptf / sstf_lbn
+}
+
+/// Figure 11, and what section 5.2 says of the two devices beside each other.
+fn disk() -> Vec<Finding> {
+    // First come, first served saturates at 83 requests per second.
+    let orders: Vec<_> = [75.0, 85.0, 95.0]
+        .iter()
+        .map(|&rate| order_by_response(&with_schedulers(&random_on(DISK, &poisson(rate), 50_000, &[]), &SCHEDULERS)))
+        .collect();
+    let same = orders.iter().all(|order| *order == orders[0]);
+    let heavy = with_schedulers(&random_on(DISK, &poisson(95.0), 50_000, &[]), &["clook", "sstf_lbn", "sptf"]);
+    let gains = [DEVICE, DISK].map(saturation_gain);
+    let gaps = [DEVICE, DISK].map(clook_gap);
+    println!("saturation of SSTF_LBN over that of FCFS, MEMS and disk: {gains:.3?}");
+    println!("C-LOOK's response over SSTF_LBN's less 1, MEMS and disk: {gaps:.4?}");
+    vec![
+        Finding {
+            id: "disk-schedulers",
+            ours: Ours::Order(if same { orders[0].clone() } else { vec!["depends on load"] }),
+        },
+        Finding { id: "disk-fairness", ours: fairness(&heavy) },
+        Finding { id: "fcfs-gap-wider-than-disk", ours: mems_first(gains[0] > gains[1]) },
+        Finding { id: "clook-sstf-gap-narrower-than-disk", ours: mems_first(gaps[0] < gaps[1]) },
+    ]
+}
+
+fn mems_first(yes: bool) -> Ours {
+    Ours::Order(if yes { vec!["mems", "disk"] } else { vec!["disk", "mems"] })
+}
+
+/// Who resists starvation better, of C-LOOK, SSTF_LBN and SPTF: squared coefficients of variation of responses.
+fn fairness(reports: &[(&'static str, Report)]) -> Ours {
+    let scv: Vec<f64> = reports.iter().map(|(_, report)| report.response.as_ref().expect("measured").scv).collect();
+    println!("squared coefficients of variation of C-LOOK, SSTF_LBN, SPTF: {scv:.3?}");
+    Ours::Order(if scv[0] < scv[1].min(scv[2]) {
+        vec!["clook", "sstf_lbn+sptf"]
+    } else {
+        vec!["sstf_lbn+sptf", "clook"]
+    })
+}
+
+/// Throughput of SSTF_LBN over that of first come, first served with a hundred requests outstanding.
+fn saturation_gain(device: &str) -> f64 {
+    let rate = |scheduler: &str| {
+        let settings = random_on(device, &closed(100), 50_000, &[format!("scheduler={scheduler}")]);
+        let report = report(&settings);
+        println!(
+            "{device}, {scheduler}, 100 outstanding: seek {:.3} of {:.3} ms",
+            report.seek.mean_ms,
+            report.service.expect("requests were measured").mean_ms
+        );
+        report.throughput.requests_per_s
+    };
+    rate("sstf_lbn") / rate("fcfs")
+}
+
+/// How much longer C-LOOK's mean response is than SSTF_LBN's, at the rate at which SSTF_LBN keeps the device busy for 90 %.
+fn clook_gap(device: &str) -> f64 {
+    let at = |rate: f64, scheduler: &str| {
+        report(&random_on(device, &poisson(rate), 100_000, &[format!("scheduler={scheduler}")]))
+    };
+    let (mut low, mut high) = (10.0, 1_000.0);
+    for _ in 0..12 {
+        let rate = 0.5 * (low + high);
+        if at(rate, "sstf_lbn").utilisation.fraction <= 0.9 {
+            low = rate;
+        } else {
+            high = rate;
+        }
+    }
+    let response = |scheduler: &str| at(low, scheduler).response.expect("requests were measured").mean_ms;
+    println!("{device}: 90 % at {low:.1} requests per second");
+    response("clook") / response("sstf_lbn") - 1.0
 }

@@ -5,7 +5,9 @@ use sledsim::devices::Device;
 use sledsim::request::{Flags, Op, Request};
 use sledsim::time::Time;
 
-use crate::experiments::{closed, device, order_by_response, parameters, poisson, report, with_schedulers};
+use crate::experiments::{
+    any_device, closed, device, order_by_response, parameters, poisson, report, scan_s, with_schedulers,
+};
 use crate::ledger::{figure, Finding, Ours};
 
 const SCHEDULERS: [&str; 5] = ["fcfs", "clook", "sstf_lbn", "sdf", "sptf"];
@@ -20,12 +22,14 @@ pub fn findings() -> Vec<Finding> {
         figure("g2-capacity", characteristics.capacity_bytes as f64 * 1e-9, 3),
         figure("g2-access", access_ms(), 3),
         figure("g2-streaming", characteristics.streaming_bandwidth_bytes_s * 1e-6, 2),
+        figure("uberdisk-access", uberdisk_ms(), 3),
         figure("seek-y-uncorrelated", with_settling, 3),
         Finding { id: "seek-y-correlated-without-settle", ours: Ours::Trend(grows) },
         figure("spring-position-effect", position_spread(), 3),
         figure("turnaround-under-tenth-ms", reaccess_ms(), 4),
     ];
     findings.extend(table_scans());
+    findings.push(figure("device-scan", scan_ratio(), 1));
     findings.push(Finding { id: "sdf-order", ours: sdf_order(1.0, &[1120.0, 1180.0, 1250.0]) });
     findings.push(Finding { id: "sdf-no-settle", ours: sdf_order(0.0, &[1400.0, 1500.0, 1600.0]) });
     findings
@@ -163,4 +167,26 @@ fn table_scans() -> Vec<Finding> {
         figure("table-mems-layout", scans_s.iter().sum::<f64>() / full_s, 3),
         figure("table-attribute-proportional", errors.fold(0.0, f64::max), 3),
     ]
+}
+
+/// Mean access time of the Überdisk's first 3.46 GB, random 4 KB reads one at a time.
+fn uberdisk_ms() -> f64 {
+    let first = "device.capacity_blocks=6750000".to_owned();
+    let report = report(&["device=uberdisk".to_owned(), first, closed(1), "run.requests=100000".to_owned()]);
+    println!(
+        "the Überdisk: seek {:.3}, rotation {:.3}, transfer {:.4}, bus after it {:.4} ms",
+        report.seek.mean_ms, report.rotation.mean_ms, report.transfer.mean_ms, report.bus.mean_ms
+    );
+    report.service.expect("requests were measured").mean_ms
+}
+
+/// Time to read all of the Cheetah 73 over that to read all of g2, in requests of 32 MB.
+fn scan_ratio() -> f64 {
+    let [g2_s, cheetah_s] = ["device=g2", "device=cheetah73"].map(|name| {
+        let mut device = any_device(&[name]);
+        let capacity = device.capacity_blocks();
+        scan_s(device.as_mut(), 0, capacity, 65_536)
+    });
+    println!("scans: g2 {g2_s:.1} s, Cheetah 73 {cheetah_s:.1} s");
+    cheetah_s / g2_s
 }

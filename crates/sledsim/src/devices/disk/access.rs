@@ -6,10 +6,10 @@ use super::background::{Freed, Task};
 use super::books::Books;
 use super::buffer::Buffer;
 use super::bus::Chunk;
-use super::command::Overheads;
-use super::pass::{Errand, Pass, Supply};
-use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead};
-use crate::devices::{Device, EnergyLedger, Location, Service};
+use super::command::{ns, Overheads};
+use super::pass::{Errand, Pass, Supply, Way};
+use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
+use crate::devices::{Device, EnergyLedger, Location, Platter, Service};
 use crate::request::{Op, Request};
 use crate::time::Time;
 
@@ -82,6 +82,7 @@ pub struct DiskDevice {
     pub(super) policy: Policy,
     pub(super) buffer: Buffer,
     pub(super) stop_in_sector: bool,
+    least_read_seek_ns: u64,
     /// Where the arms stand, but for the task.
     pub(super) arms: [Arm; 2],
     /// Index of the arm that moved last.
@@ -114,10 +115,10 @@ impl DiskDevice {
         let mechanics = Mechanics::new(p)?;
         let sectors = p.zones.iter().map(|zone| zone.sectors_per_track).max().unwrap_or(1);
         Ok(Self {
-            mechanics,
             overheads: Overheads::new(p)?,
             policy: policy(p),
             buffer: Buffer::new(p)?,
+            least_read_seek_ns: least_read_seek_ns(p, &mechanics)?,
             stop_in_sector: p.stop_read_ahead_in_sector,
             arms: [Arm::default(); 2],
             arm: 0,
@@ -129,13 +130,27 @@ impl DiskDevice {
             block_bytes: p.block_bytes,
             slot_bits: SlotBits::new(sectors, p.surfaces)?,
             freed: Cell::new(None),
+            mechanics,
         })
     }
 
+    /// DBG
+    pub fn debug(&self) -> String {
+        format!("{:?} free {:?}", self.task, self.free)
+    }
     /// The mechanics.
     #[must_use]
     pub fn mechanics(&self) -> &Mechanics {
         &self.mechanics
+    }
+
+    /// Least time of the first seek of a request.
+    #[inline]
+    pub(super) fn least_seek_ns(&self, op: Op) -> u64 {
+        match op {
+            Op::Read => self.least_read_seek_ns,
+            Op::Write => self.overheads.least_seek_ns,
+        }
     }
 
     /// A pass is over, or broken off at `until`: books it and leaves its arm there.
@@ -150,6 +165,18 @@ impl DiskDevice {
     pub(super) fn reading_on(&self) -> Errand {
         Errand { op: Op::Read, any_order: false, least_seek_ns: 0, supply: Supply::READY }
     }
+}
+
+/// Least time of the first seek of a read: the one given; or the shorter of what the makers' own track skew leaves for a change
+/// of tracks, in the zone where that is least, and the shortest seek.
+fn least_read_seek_ns(p: &DiskParameters, mechanics: &Mechanics) -> Result<u64, String> {
+    if let Some(ms) = p.least_read_seek_ms {
+        return ns("least_read_seek_ms", ms);
+    }
+    let turn = |zone: &Zone| zone.track_skew_sectors / f64::from(zone.sectors_per_track);
+    let skew = p.zones.iter().map(turn).fold(1.0, f64::min);
+    let skew_ns = (skew * mechanics.spindle().period_ns() as f64) as u64;
+    Ok(skew_ns.min(mechanics.seek_ns(Arm::default(), Arm { cylinder: 1, head: 0 }, Op::Read)))
 }
 
 fn policy(p: &DiskParameters) -> Policy {
@@ -169,9 +196,9 @@ fn policy(p: &DiskParameters) -> Policy {
         most_blocks: p.read_ahead_most_blocks.map(|blocks| u64::from(blocks).max(least_blocks)),
         over_requested: p.read_ahead_over_requested,
         on_idle_hit: p.read_ahead_on_idle_hit,
-        any_order_reads: p.zero_latency_reads || p.read_free_blocks,
+        any_order_reads: p.zero_latency_reads || p.read_free_blocks && p.buffer_caching,
         any_order_writes: p.zero_latency_writes,
-        free_blocks: p.read_free_blocks,
+        free_blocks: p.read_free_blocks && p.buffer_caching,
         fast_write: p.fast_write,
         combine_writes: p.combine_writes,
         transfer_partial_hits: p.transfer_partial_hits,
@@ -243,16 +270,28 @@ impl Device for DiskDevice {
         let (place, op) = self.slot_bits.unpack(location);
         let freed = self.freed_at(now);
         let begin = (now + self.command_ns(op)).max(freed.at);
-        let ready = if op == Op::Write { begin + self.overheads.write_block_ns } else { begin };
+        let errand = Errand { op, any_order: false, least_seek_ns: self.least_seek_ns(op), supply: Supply::READY };
+        // A write's first block crosses the bus first.
+        let data = now + self.command_ns(op) + self.overheads.preparation_ns + self.overheads.write_block_ns;
+        let ready = if op == Op::Write { data + errand.least_seek_ns } else { begin };
         let to = Arm { cylinder: place.cylinder, head: place.head };
         let angle = self.mechanics.start_angle(place);
-        (begin - now) + self.mechanics.approach(begin, ready, &freed.arms, to, angle, op).total_ns()
+        Way::find(&self.mechanics, begin, ready, &freed.arms, to, angle, &errand).start - now
+    }
+
+    fn platter(&self, now: Time) -> Option<Platter> {
+        self.mechanics.platter(now)
+    }
+
+    #[inline]
+    fn angle(&self, location: Location) -> u64 {
+        self.mechanics.passing_angle(self.slot_bits.unpack(location).0)
     }
 
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         self.freed.set(None);
-        self.books.settle();
+        self.books.settle(now);
         let at = now + self.overheads.request_ns;
         self.catch_up(at);
         let service = match request.op {
@@ -265,19 +304,7 @@ impl Device for DiskDevice {
 
     fn ledger(&self, now: Time) -> EnergyLedger {
         let mut books = self.books.clone();
-        let mut arms = self.arms;
-        if let Some(mut task) = self.task {
-            while task.pass.begin < now {
-                books.pass(&task.pass, now);
-                arms[task.pass.arm as usize] = task.pass.to;
-                if task.pass.end_lbn() >= task.limit {
-                    break;
-                }
-                task.errand.least_seek_ns = 0;
-                task.pass =
-                    Pass::plan(&self.mechanics, task.pass.end, &arms, task.pass.end_lbn(), task.limit, &task.errand);
-            }
-        }
+        self.book_ahead(&mut books, now);
         books.ledger(now)
     }
 }
@@ -288,7 +315,7 @@ impl DiskDevice {
     fn command_ns(&self, op: Op) -> u64 {
         let kind_ns = match op {
             Op::Read => self.overheads.read_miss.get(self.previous.0),
-            Op::Write => self.write_command_ns(false),
+            Op::Write => self.write_command_ns(u64::MAX, false),
         };
         self.overheads.request_ns + kind_ns
     }
@@ -296,7 +323,7 @@ impl DiskDevice {
     /// When the arms get free, and where they are then. Schedulers ask for many locations at the same instant.
     #[inline]
     fn freed_at(&self, now: Time) -> Freed {
-        let Some(task) = self.task else { return Freed { at: now, arms: self.arms, arm: self.arm } };
+        let Some(task) = self.task else { return Freed { at: now.max(self.free), arms: self.arms, arm: self.arm } };
         match self.freed.get() {
             Some((asked, freed)) if asked == now => freed,
             _ => {

@@ -4,6 +4,7 @@
 //! something, and a pass that is over is followed by the next one.
 
 use super::access::DiskDevice;
+use super::books::Books;
 use super::pass::{Errand, Pass};
 use super::Arm;
 use crate::request::Op;
@@ -16,10 +17,16 @@ pub(super) struct Task {
     pub segment: usize,
     /// The pass under way, or the next.
     pub pass: Pass,
+    /// Block that the pass behind this one begins with.
+    pub next: u64,
     /// Block behind the last to read or write.
     pub limit: u64,
     /// Read-ahead: block behind the last that is read before anything else gets the arm.
     pub least: u64,
+    /// Read-ahead on a single track: blocks before the segment's that pass when the track's last has, if the drive keeps them.
+    pub free_blocks: Option<(u64, u64)>,
+    /// Whether the pass is over those.
+    pub returned: bool,
     /// What the passes are for.
     pub errand: Errand,
 }
@@ -44,6 +51,16 @@ pub(super) struct Freed {
 }
 
 impl DiskDevice {
+    /// What the arms will have done until `now` for the task, in addition to what is in the books.
+    pub(super) fn book_ahead(&self, books: &mut Books, now: Time) {
+        let (mut task, mut arms) = (self.task, self.arms);
+        while let Some(under_way) = task.filter(|task| task.pass.begin < now) {
+            books.pass(&under_way.pass, now);
+            arms[under_way.pass.arm as usize] = under_way.pass.to;
+            task = self.following(under_way, &arms);
+        }
+    }
+
     /// Begins to read ahead into a segment, from its end up to `limit`.
     #[inline]
     pub(super) fn read_ahead(&mut self, segment: usize, at: Time, limit: u64, least: u64) {
@@ -53,28 +70,47 @@ impl DiskDevice {
         }
         let errand = self.reading_on();
         let pass = Pass::plan(&self.mechanics, at, &self.arms, from, limit, &errand);
-        self.task = Some(Task { segment, pass, limit, least, errand });
+        self.task = Some(Task {
+            segment,
+            pass,
+            limit,
+            least,
+            free_blocks: None,
+            returned: false,
+            next: pass.end_lbn(),
+            errand,
+        });
     }
 
-    /// The pass of the task is over: books it and goes on to the next. False where that was the last.
-    fn next_pass(&mut self) -> bool {
-        let Some(task) = self.task.as_mut() else { return false };
+    /// The task with its next pass, once the one under way is over and has left the arms there.
+    pub(super) fn following(&self, mut task: Task, arms: &[Arm; 2]) -> Option<Task> {
+        task.errand.least_seek_ns = 0;
+        let at = task.pass.end;
+        if task.next < task.limit {
+            task.pass = Pass::plan(&self.mechanics, at, arms, task.next, task.limit, &task.errand);
+            (task.next, task.returned) = (task.pass.end_lbn(), false);
+            return Some(task);
+        }
+        let (first, end) = task.free_blocks.take()?;
+        task.pass = Pass::plan(&self.mechanics, at, arms, first, end, &task.errand);
+        task.returned = true;
+        Some(task)
+    }
+
+    /// The pass of the task is over: books it and goes on to the next, if there is one.
+    pub(super) fn next_pass(&mut self) {
+        let Some(task) = self.task else { return };
         let done = task.pass;
-        if !task.writes() {
+        self.passed(&done, done.end);
+        if task.returned {
+            self.buffer.reach_back(task.segment, done.lbn);
+        } else if !task.writes() {
             self.buffer.extend(task.segment, done.end_lbn());
         }
-        let (next, limit) = (done.end_lbn(), task.limit);
-        self.passed(&done, done.end);
-        if next < limit {
-            let Some(task) = self.task.as_mut() else { return false };
-            task.errand.least_seek_ns = 0;
-            task.pass = Pass::plan(&self.mechanics, done.end, &self.arms, done.end_lbn(), task.limit, &task.errand);
-            return true;
-        }
-        if let Some(task) = self.task.take() {
+        self.task = self.following(task, &self.arms);
+        if self.task.is_none() {
             self.buffer.settle(task.segment);
         }
-        false
     }
 
     /// Catches up with the task as it stands at `now`.
@@ -83,7 +119,7 @@ impl DiskDevice {
         while self.task.is_some_and(|task| task.pass.end <= now) {
             self.next_pass();
         }
-        if let Some(task) = self.task.filter(|task| !task.writes()) {
+        if let Some(task) = self.task.filter(|task| !task.writes() && !task.returned) {
             self.buffer.extend(task.segment, task.pass.lbn + task.pass.passed(now));
         }
     }
@@ -92,10 +128,10 @@ impl DiskDevice {
     pub(super) fn carry_on(&mut self, end: u64, now: Time) -> Time {
         let mut at = now;
         while let Some(task) = self.task {
-            if task.pass.lbn >= end {
+            if !task.returned && task.pass.lbn >= end {
                 break;
             }
-            if end < task.pass.end_lbn() {
+            if !task.returned && end < task.pass.end_lbn() {
                 let done = end - task.pass.lbn;
                 let passed = task.pass.passed_at(done - 1);
                 if !task.writes() {
@@ -112,7 +148,7 @@ impl DiskDevice {
     /// Breaks off reading ahead for a request that came at `now`, and says from when on it has the arm. A seek goes to its
     /// end, and so does a sector, unless the drive can stop within one.
     pub(super) fn break_off(&mut self, now: Time) -> Time {
-        let Some(task) = self.task else { return now };
+        let Some(task) = self.task else { return now.max(self.free) };
         // The least is read first.
         let now = if self.buffer.segment(task.segment).end < task.least {
             self.carry_on(task.least.min(task.limit), now)
@@ -142,19 +178,18 @@ impl DiskDevice {
     pub(super) fn freed(&self, mut task: Task, now: Time) -> Freed {
         let mut freed = Freed { at: now, arms: self.arms, arm: self.arm };
         loop {
-            let (pass, next) = (task.pass, task.pass.end_lbn());
-            let stays = task.writes() || next < task.least.min(task.limit);
+            let pass = task.pass;
+            let stays = task.writes() || task.next < task.least.min(task.limit);
             if !stays && now <= pass.begin {
                 return freed;
             }
-            freed.arms[pass.arm as usize] = pass.to;
-            freed.arm = pass.arm;
-            freed.at = if stays || pass.end <= now { now.max(pass.end) } else { now.max(pass.on_track) };
-            if next >= task.limit || !(stays || pass.end <= now) {
-                return freed;
+            let over = stays || pass.end <= now;
+            (freed.arms[pass.arm as usize], freed.arm) = (pass.to, pass.arm);
+            freed.at = now.max(if over { pass.end } else { pass.on_track });
+            match self.following(task, &freed.arms) {
+                Some(following) if over => task = following,
+                _ => return freed,
             }
-            task.errand.least_seek_ns = 0;
-            task.pass = Pass::plan(&self.mechanics, pass.end, &freed.arms, next, task.limit, &task.errand);
         }
     }
 }

@@ -22,12 +22,18 @@ pub(super) struct Books {
 }
 
 impl Books {
-    /// Books everything that there is; it must be over.
+    /// Books everything that is over at `now`. What a drive broke off for a request that it then found in its buffer may not
+    /// be: an arm goes to the end of its seek.
     #[inline]
-    pub(super) fn settle(&mut self) {
-        for span in self.spans.drain(..) {
-            self.settled_ns[span.state as usize] += span.to - span.from;
-        }
+    pub(super) fn settle(&mut self, now: Time) {
+        let settled_ns = &mut self.settled_ns;
+        self.spans.retain(|span| {
+            let over = span.to <= now;
+            if over {
+                settled_ns[span.state as usize] += span.to - span.from;
+            }
+            !over
+        });
     }
 
     #[inline]

@@ -12,6 +12,8 @@ pub(super) struct Segment {
     pub first: u64,
     /// Block behind the last.
     pub end: u64,
+    /// First block of the request that it was taken for.
+    pub origin: u64,
     /// Whether a write filled it last.
     pub written: bool,
     /// When it was last used: uses counted from the start.
@@ -88,7 +90,7 @@ impl Buffer {
     pub(super) fn restart(&mut self, index: usize, first: u64, written: bool) {
         self.touch(index);
         let segment = &mut self.segments[index];
-        (segment.first, segment.end, segment.written) = (first, first, written);
+        (segment.first, segment.end, segment.origin, segment.written) = (first, first, first, written);
     }
 
     /// Lets a segment hold earlier blocks too, that passed on the way.

@@ -69,7 +69,8 @@ pub(super) fn hand_over(chunks: &[Chunk], connected: Option<Time>, free: Time, t
     let blocks: u64 = chunks.iter().map(|chunk| chunk.blocks).sum();
     let connected = connected.unwrap_or_else(|| {
         let stock = arrival(chunks, terms.watermark.clamp(1, blocks.max(1)) - 1);
-        stock.max(free) + terms.reconnect_ns
+        // It comes back while the medium still delivers, so as to be there when the stock is.
+        stock.max(free + terms.reconnect_ns)
     });
     // Where going and coming back is free it makes no difference.
     if terms.hold || (terms.disconnect_ns + terms.reconnect_ns == 0 && terms.watermark <= 1) {

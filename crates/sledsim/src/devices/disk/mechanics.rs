@@ -5,6 +5,7 @@ use super::layout::{Layout, Place, Run};
 use super::rotation::{Angle, Spindle};
 use super::seek::Seek;
 use super::{DiskParameters, Sparing, Zone};
+use crate::devices::Platter;
 use crate::request::Op;
 use crate::time::Time;
 
@@ -201,11 +202,35 @@ impl Mechanics {
         self.angle_in(zone, place)
     }
 
+    /// What passes under the heads of any arm, at `now`; `None` where waits do not follow from the angle. A revolution of it
+    /// is the way from one arm to the next.
+    #[must_use]
+    pub fn platter(&self, now: Time) -> Option<Platter> {
+        if !self.spindle.keeps_phase() {
+            return None;
+        }
+        Platter::new(self.spindle.part_ns(self.actuators), self.between_arms(self.spindle.angle(now.ns())))
+    }
+
+    /// Angle of a place on that [`Platter`].
+    #[inline]
+    #[must_use]
+    pub fn passing_angle(&self, place: Place) -> Angle {
+        self.between_arms(self.start_angle(place))
+    }
+
+    /// An angle as a fraction of the way from one arm to the next.
+    #[inline]
+    fn between_arms(&self, angle: Angle) -> Angle {
+        angle << (self.actuators - 1)
+    }
+
     /// Angle of so many sectors of a zone, 2^-64 of a revolution: a whole track is 2^64.
     #[inline]
     #[must_use]
     pub fn turn(&self, zone: usize, sectors: u64) -> u128 {
-        (u128::from(sectors) << 64) / u128::from(self.zones[zone].sectors_per_track)
+        // Half the width of a sector, which leaves room to round up: a whole track is then whole.
+        ((self.zones[zone].sector >> 1) * u128::from(sectors) + (1 << 62)) >> 63
     }
 
     /// Time to move an arm: the longer of seek and head switch, and settling if it writes and anything moved.

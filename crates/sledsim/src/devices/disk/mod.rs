@@ -7,6 +7,7 @@ mod buffer;
 mod bus;
 mod characteristics;
 mod command;
+mod divisor;
 mod layout;
 mod mechanics;
 mod parameters;

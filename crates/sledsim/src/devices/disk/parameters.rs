@@ -363,10 +363,16 @@ pub struct DiskParameters {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub extra_seek_delay_ms: f64,
-    /// Least time of the seek of a write that does not continue the one before.
+    /// Least time of the seek of a write that does not continue the one before, and from when its data is in the buffer to
+    /// the medium.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub least_seek_ms: f64,
+    /// Least time in which a head settles on a track for a new read, even one it is on already; the shorter of the track skew and
+    /// the single-cylinder seek when absent.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
+    pub least_read_seek_ms: Option<f64>,
     /// Whether the drive keeps the bus for the whole of a read once it has begun to transfer.
     #[serde(default)]
     pub hold_bus_reading: bool,

@@ -1,7 +1,7 @@
 //! Passes: consecutive sectors of one track that go by under a head, and what leads up to them.
 
 use super::mechanics::{Arm, Mechanics};
-use super::Run;
+use super::{Angle, Run};
 use crate::request::Op;
 use crate::time::Time;
 
@@ -103,6 +103,60 @@ impl Supply {
     }
 }
 
+impl Errand {
+    /// When the first sector of a pass over `lbn` may come by at the earliest. A least seek time of a write counts from when its
+    /// data is there.
+    #[inline]
+    fn may_start(&self, lbn: u64) -> Time {
+        match self.op {
+            Op::Read => Time::ZERO,
+            Op::Write if self.supply.end <= lbn => Time::ZERO,
+            Op::Write => self.supply.may_start(lbn) + self.least_seek_ns,
+        }
+    }
+}
+
+/// The way of an arm to a sector.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    arm: u32,
+    on_track: Time,
+    /// When the sector is there.
+    pub start: Time,
+}
+
+impl Way {
+    /// The quickest way, from where the arms are at `begin`, to a sector that begins at `angle` and may not pass before
+    /// `ready`; that of the first arm where both are as quick.
+    #[inline]
+    pub(super) fn find(
+        mechanics: &Mechanics,
+        begin: Time,
+        ready: Time,
+        arms: &[Arm; 2],
+        to: Arm,
+        angle: Angle,
+        errand: &Errand,
+    ) -> Self {
+        let by = |arm: u32| {
+            let seek_ns = mechanics.seek_ns(arms[arm as usize], to, errand.op).max(errand.least_seek_ns);
+            let on_track = begin + seek_ns;
+            let from = on_track.max(ready);
+            Self { arm, on_track, start: from + mechanics.wait_ns(from, arm, angle) }
+        };
+        let first = by(0);
+        if mechanics.actuators() == 1 {
+            return first;
+        }
+        let second = by(1);
+        if second.start < first.start {
+            second
+        } else {
+            first
+        }
+    }
+}
+
 impl Pass {
     /// The pass that begins with `lbn` and goes on as far as its track, or up to `limit`, once an arm sets off at `begin`.
     #[inline]
@@ -118,35 +172,33 @@ impl Pass {
         run.blocks = run.blocks.min(limit - lbn);
         let to = Arm { cylinder: run.place.cylinder, head: run.place.head };
         let angle = mechanics.angle_in(run.zone as usize, run.place);
-        let approach = mechanics.approach(begin, begin, arms, to, angle, errand.op);
-        let on_track = begin + approach.seek_ns.max(errand.least_seek_ns);
+        let ready = errand.may_start(lbn);
+        let way = Way::find(mechanics, begin, ready, arms, to, angle, errand);
         let mut pass = Self {
             lbn,
             blocks: run.blocks,
             lead: 0,
             begin,
-            on_track,
-            start: on_track,
-            end: on_track,
+            on_track: way.on_track,
+            start: way.start,
+            end: way.start,
             gap_ns: 0,
-            arm: approach.arm,
+            arm: way.arm,
             to,
         };
         let writing = errand.op == Op::Write;
         if errand.any_order && run.blocks > 1 {
-            let from = if writing { on_track.max(errand.supply.ready(lbn + run.blocks)) } else { on_track };
+            let from = if writing { way.on_track.max(errand.supply.ready(lbn + run.blocks)) } else { way.on_track };
             pass.take_any_order(mechanics, from, &run);
             return pass;
         }
-        let from = if writing { on_track.max(errand.supply.may_start(lbn)) } else { on_track };
-        pass.start = from + mechanics.wait_ns(from, approach.arm, angle);
         let turn = |blocks| mechanics.turn(run.zone as usize, blocks);
-        pass.end = pass.start + mechanics.pass_ns(pass.start, approach.arm, angle, turn(run.blocks));
+        pass.end = pass.start + mechanics.pass_ns(pass.start, way.arm, angle, turn(run.blocks));
         if writing && errand.supply.end > lbn {
             let blocks = errand.supply.in_time(lbn, run.blocks, pass.start, pass.end);
             if blocks < run.blocks {
                 pass.blocks = blocks;
-                pass.end = pass.start + mechanics.pass_ns(pass.start, approach.arm, angle, turn(blocks));
+                pass.end = pass.start + mechanics.pass_ns(pass.start, way.arm, angle, turn(blocks));
             }
         }
         pass

@@ -158,6 +158,11 @@ impl DiskDevice {
     fn gather(&mut self, mut from: u64, end: u64, at: Time) -> Time {
         let mut arrived = at;
         while let Some(task) = self.task.filter(|_| from < end) {
+            if task.returned {
+                arrived = arrived.max(task.pass.end);
+                self.next_pass();
+                continue;
+            }
             let (pass, upto) = (task.pass, end.min(task.pass.end_lbn()));
             let chunk = Chunk {
                 blocks: upto - from,
@@ -189,7 +194,9 @@ impl DiskDevice {
     /// Reads what a segment lacks up to `end` from the medium, and goes on reading ahead.
     fn fetch(&mut self, story: &mut Story, begin: Time, segment: usize, first: u64, end: u64) {
         let any_order = self.policy.any_order_reads;
-        let errand = Errand { op: Op::Read, any_order, least_seek_ns: 0, supply: Supply::READY };
+        let mut errand =
+            Errand { op: Op::Read, any_order, least_seek_ns: self.least_seek_ns(Op::Read), supply: Supply::READY };
+        let mut free_blocks = None;
         let mut at = begin;
         let mut lbn = self.buffer.segment(segment).end;
         while lbn < end {
@@ -198,14 +205,20 @@ impl DiskDevice {
             story.pass(&pass);
             self.passed(&pass, pass.end);
             if self.policy.free_blocks && lbn == first {
-                self.keep_free_blocks(segment, &pass);
+                free_blocks = self.keep_free_blocks(segment, &pass);
             }
+            errand.least_seek_ns = 0;
             at = pass.end;
             lbn = pass.end_lbn();
             self.buffer.extend(segment, lbn);
         }
         let (limit, least) = self.reach(segment, first, end);
         self.read_ahead(segment, at, limit, least);
+        // They pass behind the end of the track, if the head stays there.
+        let stays = |track_first| self.mechanics.layout().track_of(end - 1).0 == track_first;
+        if let (Some(task), Some((track_first, _))) = (self.task.as_mut(), free_blocks) {
+            task.free_blocks = free_blocks.filter(|_| stays(track_first));
+        }
     }
 
     /// Notes when the blocks of a pass arrive, in their order.
@@ -218,16 +231,20 @@ impl DiskDevice {
         }
     }
 
-    /// Keeps the blocks of the track that passed before the first requested one.
-    fn keep_free_blocks(&mut self, segment: usize, pass: &Pass) {
+    /// Keeps the blocks of the track that passed before the first requested one, and says which others the head finds when it
+    /// has read on to the end of the track: from the track's first up to where it came on track.
+    fn keep_free_blocks(&mut self, segment: usize, pass: &Pass) -> Option<(u64, u64)> {
         let (track_first, _) = self.mechanics.layout().track_of(pass.lbn);
-        if pass.lead > 0 || track_first >= pass.lbn {
-            return;
+        if track_first >= pass.lbn {
+            return None;
         }
         let before = pass.lbn - track_first;
         let block_ns = (pass.data_ns() / pass.blocks).max(1);
-        let passed = (pass.start.saturating_since(pass.on_track) / block_ns).min(before);
+        // A head that comes down within the request or behind it passes over all that lies before.
+        let passed =
+            if pass.lead > 0 { before } else { before.min(pass.start.saturating_since(pass.on_track) / block_ns) };
         self.buffer.reach_back(segment, pass.lbn - passed);
+        (passed < before).then_some((track_first, pass.lbn - passed))
     }
 
     /// How far a segment is read ahead for a request, and how far at least.
@@ -256,9 +273,12 @@ impl DiskDevice {
             ReadAhead::Segment => most,
             ReadAhead::Track => most.min(layout.track_of(end - 1).1 + 1),
             ReadAhead::Cylinder => most.min(layout.cylinder_of(end - 1).1 + 1),
+            // A drive that was seen to read ahead over requested data reads on until the segment is full.
+            ReadAhead::NextTrack if policy.over_requested > 0 => most,
             ReadAhead::NextTrack => {
                 let (track_first, track_last) = layout.track_of(end);
-                if self.buffer.segment(segment).first < track_first && track_last + 1 < capacity {
+                let origin = self.buffer.segment(segment).origin;
+                if origin < first && origin < track_first && track_last + 1 < capacity {
                     layout.track_of(track_last + 1).1 + 1
                 } else {
                     track_last + 1

@@ -62,6 +62,12 @@ impl Spindle {
         self.time_ns(1 << 64)
     }
 
+    /// A part of a revolution, ns, rounded down.
+    #[must_use]
+    pub fn part_ns(&self, parts: u32) -> u64 {
+        (self.period / u64::from(parts)) >> PERIOD_PLACES
+    }
+
     /// Whether waits follow from the angle, and don't all take half a revolution.
     #[inline]
     #[must_use]

@@ -28,16 +28,19 @@ struct Write {
 }
 
 impl DiskDevice {
-    /// Command overhead of a write. Where only sequential writes are fast, one that continues no data in the buffer takes the
-    /// command path of a miss, although it is reported when it is in the buffer.
+    /// Command overhead of a write. The time after a write is that of a stream of writes, each of which continues the one
+    /// before; a write elsewhere is set up like one after a read. Where only sequential writes are fast, a stream hits the
+    /// buffer as long as the data before it is `waiting` there, and misses it once that is on the medium.
     #[inline]
-    pub(super) fn write_command_ns(&self, continues: bool) -> u64 {
-        let _ = continues;
-        let after = match self.policy.fast_write {
-            FastWrite::None => self.overheads.write_miss,
-            FastWrite::Sequential | FastWrite::Full => self.overheads.write_hit,
-        };
-        after.get(self.previous.0)
+    pub(super) fn write_command_ns(&self, first: u64, waiting: bool) -> u64 {
+        let (previous, end) = self.previous;
+        let o = &self.overheads;
+        match self.policy.fast_write {
+            FastWrite::None => o.write_miss.get(previous),
+            _ if previous == Op::Write && end != first => o.write_hit.get(Op::Read),
+            FastWrite::Sequential if previous == Op::Write && !waiting => o.write_miss.get(previous),
+            FastWrite::Sequential | FastWrite::Full => o.write_hit.get(previous),
+        }
     }
 
     /// Serves a write that was told at `start` and is looked at from `at` on.
@@ -63,7 +66,7 @@ impl DiskDevice {
     /// A write that continues data on its way to the medium.
     fn append(&mut self, start: Time, at: Time, first: u64, end: u64, room: u64) -> Service {
         let o = self.overheads;
-        let connected = at + self.write_command_ns(true) + o.preparation_ns;
+        let connected = at + self.write_command_ns(first, true) + o.preparation_ns;
         let mut story = Story::new(start);
         story.command(connected);
         let blocks = end - first;
@@ -88,7 +91,7 @@ impl DiskDevice {
     /// A write that had to wait for the medium until `free`.
     fn write_late(&mut self, start: Time, at: Time, free: Time, first: u64, end: u64) -> Service {
         let o = self.overheads;
-        let command = at + self.write_command_ns(false);
+        let command = at + self.write_command_ns(first, false);
         let left = command + o.write_disconnect_ns;
         let back = left.max(free);
         let mut story = Story::new(start);
@@ -122,10 +125,11 @@ impl DiskDevice {
             let back = left + o.extra_gap_ns + o.first_reselect_ns + o.preparation_ns;
             (at + o.extra_command_ns + o.extra_seek_delay_ns, back)
         } else {
-            let command = at + self.write_command_ns(false);
+            let command = at + self.write_command_ns(first, false);
             (command, command + o.preparation_ns)
         };
-        story.command(command);
+        // The arm may set off after the data come, and even after a write that the buffer takes is over.
+        story.command(command.min(connected));
         let write = Write {
             first,
             end,
@@ -160,7 +164,8 @@ impl DiskDevice {
             supply,
         };
         let pass = Pass::plan(&self.mechanics, write.begin, &self.arms, first, end, &errand);
-        let task = Task { segment, pass, limit: end, least: 0, errand };
+        let next = pass.end_lbn();
+        let task = Task { segment, pass, next, limit: end, least: 0, free_blocks: None, returned: false, errand };
         if self.policy.fast_write == FastWrite::None {
             self.put_through(start, story, write, task)
         } else {
@@ -187,11 +192,10 @@ impl DiskDevice {
             let pass = task.pass;
             story.pass(&pass);
             self.passed(&pass, pass.end);
-            if pass.end_lbn() >= task.limit {
-                break;
+            match self.following(task, &self.arms) {
+                Some(following) => task = following,
+                None => break,
             }
-            task.errand.least_seek_ns = 0;
-            task.pass = Pass::plan(&self.mechanics, pass.end, &self.arms, pass.end_lbn(), task.limit, &task.errand);
         }
         let o = &self.overheads;
         let done = if self.policy.never_disconnect {

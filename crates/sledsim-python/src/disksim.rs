@@ -1,10 +1,10 @@
-//! Devices and scenarios from other simulators' files.
+//! Devices and scenarios from DiskSim's parameter files.
 
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use serde_json::json;
-use sledsim::scenario::disksim::{self, ImportOptions};
+use sledsim::scenario::disksim::{import, reference, ImportOptions};
 
 use crate::errors;
 
@@ -13,8 +13,8 @@ use crate::errors;
 #[pyo3(signature = (path, *, device = None, scenario = false))]
 pub fn import_disksim(python: Python, path: PathBuf, device: Option<&str>, scenario: bool) -> PyResult<String> {
     let options = ImportOptions { device, scenario };
-    let import = python.detach(|| errors::guarded(|| disksim::import(&path, &options)))?.map_err(errors::scenario)?;
-    let notes = import.notes.iter().map(|note| {
+    let found = python.detach(|| errors::guarded(|| import(&path, &options)))?.map_err(errors::scenario)?;
+    let notes = found.notes.iter().map(|note| {
         json!({
             "file": note.file,
             "line": note.line,
@@ -24,19 +24,19 @@ pub fn import_disksim(python: Python, path: PathBuf, device: Option<&str>, scena
             "changes_results": note.changes_results,
         })
     });
-    let found = json!({
-        "name": import.name,
-        "device": import.device,
-        "device_toml": import.device_toml(),
-        "scenario_toml": import.scenario_toml(),
-        "listing": import.listing(),
+    let read = json!({
+        "name": found.name,
+        "device": found.device,
+        "device_toml": found.device_toml(),
+        "scenario_toml": found.scenario_toml(),
+        "listing": found.listing(),
         "notes": notes.collect::<Vec<_>>(),
     });
-    Ok(found.to_string())
+    Ok(read.to_string())
 }
 
 /// What becomes of every parameter of DiskSim, as JSON.
 #[pyfunction]
 pub fn disksim_reference() -> String {
-    disksim::reference().to_string()
+    reference().to_string()
 }
