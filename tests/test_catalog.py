@@ -138,7 +138,7 @@ def test_peak_bandwidth_is_what_the_papers_print(name: str, peak_mb_per_s: float
 
 def device_option(schema: dict[str, Any], mechanism: str) -> dict[str, Any]:
     """Return what the scenario's schema says of a kind of device."""
-    for option in schema["$defs"]["DeviceSpec"]["oneOf"]:
+    for option in schema["$defs"]["DeviceSpec"]["anyOf"]:
         if option["properties"]["mechanism"]["const"] == mechanism:
             found: dict[str, Any] = option
             return found

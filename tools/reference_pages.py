@@ -231,12 +231,18 @@ def shown(value: object) -> str:
     """Return a catalogue value as people write it; of long lists, how long they are."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(_named(key, item) for key, item in value.items())
     if isinstance(value, list):
         return f"{len(value)} of them"
-    if isinstance(value, dict):
-        rest = [f"{key} {shown(each)}" for key, each in value.items() if key != "curve"]
-        return f"{value.get('curve', '')}: {', '.join(rest)}"
     return str(value).removesuffix(".0")
+
+
+def _named(key: str, value: object) -> str:
+    """Return a value within a table."""
+    if isinstance(value, list):
+        return f"{len(value)} {key}"
+    return value if isinstance(value, str) else f"{key} {shown(value)}"
 
 
 def values_table(entry: Node) -> str:

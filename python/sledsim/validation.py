@@ -185,7 +185,7 @@ class DriveValidation:
             ]
             for name, each in self.groups.items()
         ]
-        title = f"{label_of(self.device)} against {self.trace}"
+        title = f"{label_of(self.device)} against {self.trace}: means, demerit and error in ms"
         return Table(HEADERS, rows, title=title)
 
     def notes(self) -> Table | None:
@@ -252,11 +252,11 @@ SERIES = ("measured_ms", "modelled_ms")
 HEADERS = (
     "service times",
     "requests",
-    "measured mean (ms)",
-    "modelled mean (ms)",
-    "demerit (ms)",
-    "of the mean (%)",
-    "median error (ms)",
+    "measured",
+    "modelled",
+    "demerit",
+    "% of mean",
+    "median error",
 )
 
 
