@@ -291,12 +291,48 @@ def trace_formats() -> str:
     return table(["format", "records", "arrival times"], rows)
 
 
+def disksim_parameters() -> str:
+    """Return DiskSim's blocks and parameters, and what becomes of each."""
+    parts = []
+    for block in json.loads(_core.disksim_reference())["blocks"]:
+        rows = [
+            [
+                each["name"],
+                each["takes"] + ("" if each["required"] else ", or nothing"),
+                ", ".join(f"`{key}`" for key in each["keys"]),
+                each["fate"],
+            ]
+            for each in block["parameters"]
+        ]
+        parts += [f"### {block['name']}", one_line(block["title"]).capitalize() + "."]
+        parts.append(table(["parameter", "takes", "key", "what becomes of it"], rows))
+    return "\n\n".join(parts)
+
+
+def disksim_policies() -> str:
+    """Return DiskSim's scheduling policies and ours."""
+    rows = [
+        [str(each["number"]), f"`{each['scheduler']}`", each["lost"]]
+        for each in json.loads(_core.disksim_reference())["policies"]
+    ]
+    return table(["number", "scheduler", "what is lost"], rows)
+
+
+def disksim_refused() -> str:
+    """Return the blocks of DiskSim that are refused."""
+    rows = [[f"`{each['name']}`", each["what"]] for each in json.loads(_core.disksim_reference())["refused"]]
+    return table(["block", "describes"], rows)
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "scenario": scenario,
     "result": result,
     "devices": devices,
     "schedulers": schedulers,
     "trace-formats": trace_formats,
+    "disksim-parameters": disksim_parameters,
+    "disksim-policies": disksim_policies,
+    "disksim-refused": disksim_refused,
 }
 
 

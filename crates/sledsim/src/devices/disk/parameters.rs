@@ -103,7 +103,7 @@ pub struct Zone {
 
 /// Time of a seek by its distance in cylinders.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "curve", rename_all = "kebab-case")]
+#[serde(tag = "curve", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SeekCurve {
     /// Measured times, interpolated linearly between them.
     Table {
