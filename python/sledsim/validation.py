@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sledsim import _core
 from sledsim._core import ScenarioError, TraceError
 from sledsim._run import ProgressCallback, run_resolved
 from sledsim.disksim import DiskSimImport, LeftOut, import_disksim
