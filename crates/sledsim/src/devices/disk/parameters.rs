@@ -108,7 +108,7 @@ pub enum SeekCurve {
     /// Measured times, interpolated linearly between them.
     Table {
         /// Pairs of a distance in cylinders and its time, ms; distances rise.
-        #[schemars(length(min = 1), extend("x-unit" = "ms"))]
+        #[schemars(length(min = 1), inner(inner(range(min = 0.0, max = 1e9))), extend("x-unit" = "ms"))]
         points: Vec<[f64; 2]>,
     },
     /// Up to `short_below` cylinders `a + b * sqrt(d)`, from there `c + e * d` (Ruemmler and Wilkes 1994); the first
@@ -118,16 +118,20 @@ pub enum SeekCurve {
         #[schemars(range(min = 0.0, max = 1e9))]
         short_below: f64,
         /// Constant of the short part, ms.
+        #[schemars(range(min = -10000.0, max = 10000.0), extend("x-unit" = "ms"))]
         short_constant_ms: f64,
         /// Factor of the square root of the distance, ms.
+        #[schemars(range(min = -10000.0, max = 10000.0), extend("x-unit" = "ms"))]
         short_sqrt_ms: f64,
         /// Constant of the long part, ms.
+        #[schemars(range(min = -10000.0, max = 10000.0), extend("x-unit" = "ms"))]
         long_constant_ms: f64,
         /// Factor of the distance, ms.
+        #[schemars(range(min = -10000.0, max = 10000.0), extend("x-unit" = "ms"))]
         long_linear_ms: f64,
         /// Measured times of the distances 1, 2, and so on, ms; they come before the formula.
         #[serde(default)]
-        #[schemars(extend("x-unit" = "ms"))]
+        #[schemars(inner(range(min = 0.0, max = 10000.0)), extend("x-unit" = "ms"))]
         first_ms: Vec<f64>,
     },
     /// `a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993).
