@@ -91,6 +91,8 @@ pub struct DiskDevice {
     pub(super) free: Time,
     /// What the drive does on its own account.
     pub(super) task: Option<Task>,
+    /// Whether the heads have worked on the drive's own account since a request last had them.
+    pub(super) strayed: bool,
     /// Kind of the last request, and the block behind its last.
     pub(super) previous: (Op, u64),
     pub(super) books: Books,
@@ -124,6 +126,7 @@ impl DiskDevice {
             arm: 0,
             free: Time::ZERO,
             task: None,
+            strayed: false,
             previous: (Op::Read, u64::MAX),
             books: Books::default(),
             chunks: Vec::new(),
@@ -140,11 +143,13 @@ impl DiskDevice {
         &self.mechanics
     }
 
-    /// Least time of the first seek of a request.
+    /// Least time of the first seek of a request. Reads find their track again where the heads have been elsewhere meanwhile:
+    /// a drive that does nothing by itself keeps them on it.
     #[inline]
     pub(super) fn least_seek_ns(&self, op: Op) -> u64 {
         match op {
-            Op::Read => self.least_read_seek_ns,
+            Op::Read if self.strayed => self.least_read_seek_ns,
+            Op::Read => 0,
             Op::Write => self.overheads.least_seek_ns,
         }
     }
@@ -192,9 +197,9 @@ fn policy(p: &DiskParameters) -> Policy {
         most_blocks: p.read_ahead_most_blocks.map(|blocks| u64::from(blocks).max(least_blocks)),
         over_requested: p.read_ahead_over_requested,
         on_idle_hit: p.read_ahead_on_idle_hit,
-        any_order_reads: p.zero_latency_reads || p.read_free_blocks,
+        any_order_reads: p.zero_latency_reads || p.read_free_blocks && p.buffer_caching,
         any_order_writes: p.zero_latency_writes,
-        free_blocks: p.read_free_blocks,
+        free_blocks: p.read_free_blocks && p.buffer_caching,
         fast_write: p.fast_write,
         combine_writes: p.combine_writes,
         transfer_partial_hits: p.transfer_partial_hits,
@@ -287,13 +292,14 @@ impl Device for DiskDevice {
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         self.freed.set(None);
-        self.books.settle();
+        self.books.settle(now);
         let at = now + self.overheads.request_ns;
         self.catch_up(at);
         let service = match request.op {
             Op::Read => self.read(now, at, request.lbn, request.end_lbn()),
             Op::Write => self.write(now, at, request.lbn, request.end_lbn()),
         };
+        self.strayed |= self.task.is_some();
         self.previous = (request.op, request.end_lbn());
         service
     }
@@ -319,7 +325,7 @@ impl DiskDevice {
     /// When the arms get free, and where they are then. Schedulers ask for many locations at the same instant.
     #[inline]
     fn freed_at(&self, now: Time) -> Freed {
-        let Some(task) = self.task else { return Freed { at: now, arms: self.arms, arm: self.arm } };
+        let Some(task) = self.task else { return Freed { at: now.max(self.free), arms: self.arms, arm: self.arm } };
         match self.freed.get() {
             Some((asked, freed)) if asked == now => freed,
             _ => {

@@ -22,12 +22,17 @@ pub(super) struct Books {
 }
 
 impl Books {
-    /// Books everything that there is; it must be over.
+    /// Adds up what is over at `now`. A seek that a request cut in on may not be.
     #[inline]
-    pub(super) fn settle(&mut self) {
-        for span in self.spans.drain(..) {
-            self.settled_ns[span.state as usize] += span.to - span.from;
-        }
+    pub(super) fn settle(&mut self, now: Time) {
+        let settled_ns = &mut self.settled_ns;
+        self.spans.retain(|span| {
+            let over = span.to <= now;
+            if over {
+                settled_ns[span.state as usize] += span.to - span.from;
+            }
+            !over
+        });
     }
 
     #[inline]

@@ -22,11 +22,11 @@ impl DiskDevice {
         }
         match found {
             Found::Whole(segment) => {
-                let free = if reading.is_some_and(|reading| reading != segment) { self.break_off(at) } else { at };
+                let free = self.make_way(segment, at);
                 self.read_hit(start, at, free, segment, first, end)
             }
             Found::Part(segment) => {
-                let free = if reading.is_some_and(|reading| reading != segment) { self.break_off(at) } else { at };
+                let free = self.make_way(segment, at);
                 let connected = self.hit_connection(segment, first, end, at);
                 self.read_rest(start, at, free, segment, first, end, connected)
             }
@@ -34,6 +34,14 @@ impl DiskDevice {
                 let free = self.break_off(at);
                 self.read_miss(start, at, free, first, end)
             }
+        }
+    }
+
+    /// Breaks off reading ahead unless it is into `segment`, and says from when on the arm is free.
+    fn make_way(&mut self, segment: usize, at: Time) -> Time {
+        match self.task {
+            Some(task) if task.segment == segment => at,
+            _ => self.break_off(at),
         }
     }
 
@@ -93,6 +101,7 @@ impl DiskDevice {
             }
             _ => {}
         }
+        self.hold_back(segment, first, over);
         self.finish_read(segment, end);
         served(start, over + self.overheads.read_completion_ns, story)
     }
@@ -101,6 +110,10 @@ impl DiskDevice {
     fn read_on(&mut self, segment: usize, first: u64, end: u64) {
         let (limit, least) = self.reach(segment, first, end);
         if let Some(task) = self.task.as_mut() {
+            if limit > task.limit {
+                // Beyond the track, what is left of it stays unread.
+                task.free_blocks = None;
+            }
             (task.limit, task.least) = (task.limit.max(limit), task.least.max(least));
         }
     }
@@ -158,6 +171,11 @@ impl DiskDevice {
     fn gather(&mut self, mut from: u64, end: u64, at: Time) -> Time {
         let mut arrived = at;
         while let Some(task) = self.task.filter(|_| from < end) {
+            if task.returned {
+                arrived = arrived.max(task.pass.end);
+                self.next_pass();
+                continue;
+            }
             let (pass, upto) = (task.pass, end.min(task.pass.end_lbn()));
             let chunk = Chunk {
                 blocks: upto - from,
@@ -189,8 +207,10 @@ impl DiskDevice {
     /// Reads what a segment lacks up to `end` from the medium, and goes on reading ahead.
     fn fetch(&mut self, story: &mut Story, begin: Time, segment: usize, first: u64, end: u64) {
         let any_order = self.policy.any_order_reads;
-        let mut errand =
-            Errand { op: Op::Read, any_order, least_seek_ns: self.least_seek_ns(Op::Read), supply: Supply::READY };
+        // A stream is taken up again where it was left.
+        let least_seek_ns = if self.buffer.segment(segment).end > first { 0 } else { self.least_seek_ns(Op::Read) };
+        let mut errand = Errand { op: Op::Read, any_order, least_seek_ns, supply: Supply::READY };
+        self.strayed = false;
         let mut free_blocks = None;
         let mut at = begin;
         let mut lbn = self.buffer.segment(segment).end;
@@ -273,11 +293,12 @@ impl DiskDevice {
             ReadAhead::NextTrack => {
                 let (track_first, track_last) = layout.track_of(end);
                 let origin = self.buffer.segment(segment).origin;
-                if origin < first && origin < track_first && track_last + 1 < capacity {
-                    layout.track_of(track_last + 1).1 + 1
+                let last = if origin < first && origin < track_first && track_last + 1 < capacity {
+                    layout.track_of(track_last + 1).1
                 } else {
-                    track_last + 1
-                }
+                    track_last
+                };
+                last + 1
             }
         };
         (limit.min(capacity), least.min(limit))
@@ -294,7 +315,7 @@ impl DiskDevice {
         connected: Option<Time>,
     ) -> Service {
         let o = &self.overheads;
-        let blocks = self.chunks.iter().map(|chunk| chunk.blocks).sum();
+        let blocks: u64 = self.chunks.iter().map(|chunk| chunk.blocks).sum();
         let terms = Terms {
             block_ns: o.read_block_ns,
             hold: self.policy.hold_bus_reading,
@@ -307,6 +328,7 @@ impl DiskDevice {
         story.command(transfer.connected.min(transfer.end));
         story.bus(transfer.end);
         let over = transfer.end + o.read_completion_ns;
+        self.hold_back(segment, end - blocks, over);
         self.finish_read(segment, end);
         served(start, over, story)
     }

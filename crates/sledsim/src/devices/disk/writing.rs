@@ -164,7 +164,17 @@ impl DiskDevice {
         };
         let pass = Pass::plan(&self.mechanics, write.begin, &self.arms, first, end, &errand);
         let next = pass.end_lbn();
-        let task = Task { segment, pass, next, limit: end, least: 0, free_blocks: None, returned: false, errand };
+        let task = Task {
+            segment,
+            pass,
+            next,
+            limit: end,
+            least: 0,
+            free_blocks: None,
+            returned: false,
+            hold: (Time::ZERO, u64::MAX),
+            errand,
+        };
         if self.policy.fast_write == FastWrite::None {
             self.put_through(start, story, write, task)
         } else {
@@ -187,6 +197,7 @@ impl DiskDevice {
 
     /// Reports a write when the medium has it.
     fn put_through(&mut self, start: Time, mut story: Story, write: &Write, mut task: Task) -> Service {
+        self.strayed = false;
         loop {
             let pass = task.pass;
             story.pass(&pass);
