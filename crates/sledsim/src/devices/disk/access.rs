@@ -8,6 +8,7 @@ use super::buffer::Buffer;
 use super::bus::Chunk;
 use super::command::{ns, Overheads};
 use super::pass::{Errand, Pass, Supply, Way};
+use super::writing::Set;
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
 use crate::devices::{Device, EnergyLedger, Location, Platter, Service};
 use crate::request::{Op, Request};
@@ -270,11 +271,16 @@ impl Device for DiskDevice {
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         let (place, op) = self.slot_bits.unpack(location);
         let freed = self.freed_at(now);
-        let begin = (now + self.command_ns(op)).max(freed.at);
         let errand = Errand { op, any_order: false, least_seek_ns: self.least_seek_ns(op), supply: Supply::READY };
-        // A write's first block crosses the bus first.
-        let data = now + self.command_ns(op) + self.overheads.preparation_ns + self.overheads.write_block_ns;
-        let ready = if op == Op::Write { data + errand.least_seek_ns } else { begin };
+        let (begin, ready) = match op {
+            Op::Read => (now + self.command_ns(op), now),
+            Op::Write => {
+                // Its first block crosses the bus first.
+                let set = self.set_up_at(now + self.overheads.request_ns, place);
+                (set.command, set.connected + self.overheads.write_block_ns + errand.least_seek_ns)
+            }
+        };
+        let begin = begin.max(freed.at);
         let to = Arm { cylinder: place.cylinder, head: place.head };
         let angle = self.mechanics.start_angle(place);
         Way::find(&self.mechanics, begin, ready, &freed.arms, to, angle, &errand).start - now
@@ -312,11 +318,25 @@ impl Device for DiskDevice {
 }
 
 impl DiskDevice {
-    /// From the dispatch of a request that finds nothing until the arm may set off.
+    /// What comes before the data of a write to a place.
+    fn set_up_at(&self, at: Time, place: Place) -> Set {
+        if !self.policy.extra_write_disconnect {
+            let command = at + self.write_command_ns(u64::MAX, false);
+            return Set { command, connected: command + self.overheads.preparation_ns, twice: false };
+        }
+        let first = self.mechanics.layout().lbn(place).unwrap_or(u64::MAX - 1);
+        self.set_up(at, first, self.buffer.for_write(first, first + 1, None))
+    }
+
+    /// The least from the dispatch of a request that finds nothing until the arm may set off.
     #[inline]
     fn command_ns(&self, op: Op) -> u64 {
         let kind_ns = match op {
             Op::Read => self.overheads.read_miss.get(self.previous.0),
+            Op::Write if self.policy.extra_write_disconnect => {
+                let twice_ns = self.overheads.extra_command_ns + self.overheads.extra_seek_delay_ns;
+                twice_ns.min(self.write_command_ns(u64::MAX, false))
+            }
             Op::Write => self.write_command_ns(u64::MAX, false),
         };
         self.overheads.request_ns + kind_ns

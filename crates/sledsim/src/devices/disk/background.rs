@@ -183,7 +183,7 @@ impl DiskDevice {
         let stop = if now <= pass.begin {
             // It has not set off.
             self.buffer.settle(task.segment);
-            return now;
+            return now.max(self.free);
         } else if now < pass.on_track {
             pass.on_track
         } else if self.stop_in_sector || now < pass.start {
@@ -199,7 +199,7 @@ impl DiskDevice {
     /// When the arm gets free of the task, and where the arms are then, as things stand at `now`: writing behind goes to its
     /// end, reading ahead to its least and to the end of a seek.
     pub(super) fn freed(&self, mut task: Task, now: Time) -> Freed {
-        let mut freed = Freed { at: now, arms: self.arms, arm: self.arm };
+        let mut freed = Freed { at: now.max(self.free), arms: self.arms, arm: self.arm };
         loop {
             let pass = task.pass;
             let stays = task.writes() || task.next < task.least.min(task.limit);
