@@ -52,12 +52,9 @@ impl SlotBits {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
     pub hold_bus_reading: bool,
-    pub hold_bus_writing: bool,
     pub never_disconnect: bool,
-    pub caching: bool,
     pub extra_write_disconnect: bool,
     pub read_watermark: f64,
-    pub write_watermark: f64,
     pub watermark_of_request: bool,
     pub read_ahead: ReadAhead,
     pub least_blocks: u64,
@@ -71,7 +68,6 @@ pub(super) struct Policy {
     pub combine_writes: bool,
     pub transfer_partial_hits: bool,
     pub almost_hits: bool,
-    pub writes_beside_writes: bool,
     pub whole_hits_beside_writes: bool,
     pub partial_hits_beside_writes: bool,
 }
@@ -186,12 +182,9 @@ fn policy(p: &DiskParameters) -> Policy {
     let least_blocks = if reads_ahead { u64::from(p.read_ahead_least_blocks) } else { 0 };
     Policy {
         hold_bus_reading: p.hold_bus_reading || p.never_disconnect,
-        hold_bus_writing: p.hold_bus_writing || p.never_disconnect,
         never_disconnect: p.never_disconnect,
-        caching: p.buffer_caching,
         extra_write_disconnect: p.extra_write_disconnect && !p.never_disconnect,
         read_watermark: p.read_watermark,
-        write_watermark: p.write_watermark,
         watermark_of_request: p.watermark_of_request,
         read_ahead: p.read_ahead,
         least_blocks,
@@ -205,7 +198,6 @@ fn policy(p: &DiskParameters) -> Policy {
         combine_writes: p.combine_writes,
         transfer_partial_hits: p.transfer_partial_hits,
         almost_hits: p.almost_read_hits,
-        writes_beside_writes: p.buffer_writes_beside_writes,
         whole_hits_beside_writes: p.whole_hits_beside_writes,
         partial_hits_beside_writes: p.partial_hits_beside_writes,
     }

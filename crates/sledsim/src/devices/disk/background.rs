@@ -86,14 +86,16 @@ impl DiskDevice {
         });
     }
 
-    /// Keeps reading ahead from pushing blocks from `first` on out of a segment before they have been handed over, at `until`.
-    pub(super) fn hold_back(&mut self, segment: usize, first: u64, until: Time) {
+    /// Keeps reading ahead from pushing blocks from `first` on out of a segment before they have been handed over, at `until`, for a request
+    /// looked at from `at` on.
+    pub(super) fn hold_back(&mut self, segment: usize, first: u64, at: Time, until: Time) {
         let held = first + self.buffer.segment_blocks();
         let Some(task) = self.task.as_mut().filter(|task| task.segment == segment && task.limit > held) else { return };
         task.hold = (until, held);
         let pass = &mut task.pass;
         if !task.returned && pass.lbn < held && held < pass.end_lbn() && pass.passed_at(held - pass.lbn) < until {
-            (pass.end, pass.blocks) = (pass.passed_at(held - pass.lbn - 1), held - pass.lbn);
+            // It may be in the midst of the block that finds no room.
+            (pass.end, pass.blocks) = (pass.passed_at(held - pass.lbn - 1).max(at), held - pass.lbn);
             task.next = held;
         }
     }

@@ -95,7 +95,7 @@ fn streaming_blocks_s(mechanics: &Mechanics, first: u64, end: u64) -> f64 {
         let run = layout.run(lbn);
         let to = Arm { cylinder: run.place.cylinder, head: run.place.head };
         let angle = mechanics.angle_in(run.zone as usize, run.place);
-        at = at + mechanics.seek_ns(from, to, Op::Read);
+        at += mechanics.seek_ns(from, to, Op::Read);
         at = at + mechanics.wait_ns(at, 0, angle);
         if lbn == first {
             (begun, place) = (at, run.place);

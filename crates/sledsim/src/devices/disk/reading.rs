@@ -47,9 +47,13 @@ impl DiskDevice {
 
     /// A read while written data is still on its way to the medium: it waits, unless the buffer has it and may give it.
     fn read_beside_write(&mut self, start: Time, at: Time, first: u64, end: u64, found: Found) -> Service {
+        let mut connected = None;
         match found {
             Found::Whole(segment) if self.policy.whole_hits_beside_writes => {
                 return self.read_hit(start, at, at, segment, first, end);
+            }
+            Found::Part(segment) if self.policy.partial_hits_beside_writes => {
+                connected = self.hit_connection(segment, first, end, at);
             }
             _ => {}
         }
@@ -70,7 +74,7 @@ impl DiskDevice {
                 self.finish_read(segment, end);
                 served(start, over + self.overheads.read_completion_ns, story)
             }
-            Found::Part(segment) => self.read_rest(start, at, free, segment, first, end, None),
+            Found::Part(segment) => self.read_rest(start, at, free, segment, first, end, connected),
             Found::Nothing => self.read_miss(start, at, free, first, end),
         }
     }
@@ -101,7 +105,7 @@ impl DiskDevice {
             }
             _ => {}
         }
-        self.hold_back(segment, first, over);
+        self.hold_back(segment, first, at, over);
         self.finish_read(segment, end);
         served(start, over + self.overheads.read_completion_ns, story)
     }
@@ -328,7 +332,7 @@ impl DiskDevice {
         story.command(transfer.connected.min(transfer.end));
         story.bus(transfer.end);
         let over = transfer.end + o.read_completion_ns;
-        self.hold_back(segment, end - blocks, over);
+        self.hold_back(segment, end - blocks, at, over);
         self.finish_read(segment, end);
         served(start, over, story)
     }
