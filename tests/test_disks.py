@@ -167,7 +167,7 @@ def test_commands_show_a_drive(sledsim_cli: Callable[..., Outcome], disk_file: P
     assert data.read_text().startswith("first_cylinder,last_cylinder,sectors_per_track,first_lbn,blocks,media_mb_s")
     assert "<svg" in picture.read_text()
     assert json.loads(sledsim_cli("zones", disk_file, "--json").out)["sectors_per_track"] == [80, 40]
-    assert "sectors/track" in sledsim_cli("zones", disk_file).out
+    assert "sectors per track" in sledsim_cli("zones", disk_file).out
     assert json.loads(sledsim_cli("seek", disk_file, "--json").out)["op"][0] == "read"
     for arguments in (["zones", "g2"], ["seek", "simpledisk-constant"], ["seek", disk_file, "--surface"]):
         found = sledsim_cli(*arguments)

@@ -94,7 +94,7 @@ def test_the_command_prints_json_and_tables(
     plot, data = tmp_path / "plot.svg", tmp_path / "rows.csv"
     found = sledsim_cli("validate-drive", disk_file, measured_file, "--plot", plot, "--data", data)
     assert found.status == 0
-    assert "demerit (ms)" in found.out
+    assert "demerit and error in ms" in found.out
     assert "reads, Miss" in found.out
     assert "<svg" in plot.read_text()
     assert data.read_text().startswith("lbn,blocks,read,outcome,measured_ms,modelled_ms\n")
@@ -158,3 +158,8 @@ def test_a_trace_shows_what_was_measured(sledsim_cli: Callable[..., Outcome], me
     assert "service (ms)" in sledsim_cli("trace", "head", measured_file).out
     rows = sledsim.open_trace(measured_file).relation()
     assert rows.aggregate("count(*), max(service_ns)").fetchall() == [(60, 13_900_500)]
+
+
+def test_the_table_fits_a_terminal(disk_file: Path, measured_file: Path) -> None:
+    found = sledsim.validate_drive(disk_file, measured_file)
+    assert max(map(len, str(found).splitlines())) <= 80

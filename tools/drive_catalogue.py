@@ -95,7 +95,7 @@ def spread(value: Any) -> str:
 def disk_keys() -> dict[str, Any]:
     """Return what the schema says of each key of a disk."""
     definitions = json.loads(_core.schema())["$defs"]
-    for option in definitions["DeviceSpec"]["oneOf"]:
+    for option in definitions["DeviceSpec"]["anyOf"]:
         if option["properties"]["mechanism"]["const"] == "disk":
             reference = option.get("$ref", "").removeprefix("#/$defs/")
             keys: dict[str, Any] = {**definitions.get(reference, {}).get("properties", {}), **option["properties"]}
@@ -186,7 +186,9 @@ def drive(folder: Path, name: str) -> Entry:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         values = tomllib.loads(path.read_text(encoding="utf-8"))["values"]
     facts = {
-        key: Fact(tidy(value["value"]), "disksim4", value["where"], value["kind"], value.get("note", ""))
+        key: Fact(
+            tidy(value["value"]), "disksim4", value["where"] or "all drives", value["kind"], value.get("note", "")
+        )
         for key, value in values.items()
     }
     return Entry(DRIVES[name].title, DRIVES[name].description, facts)

@@ -78,7 +78,7 @@ class Generator:
 
     def variant(self, name: str, tag: str) -> Schema:
         """Return the variant of a definition that has a tag."""
-        variants = self.definitions[name]["oneOf"]
+        variants = self.definitions[name].get("oneOf") or self.definitions[name]["anyOf"]
         return next(each for each in variants if tag in tags_of(each))
 
     def settle(self, module: str) -> None:

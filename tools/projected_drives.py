@@ -298,6 +298,10 @@ def cheetah73() -> Entry:
     cylinders, surfaces, average_ms, manual = 14_100, 24, 5.85, "Section 4, drive characteristics"
     points, measured = base["seek"].value["points"], base["cylinders"].value
     scale = average_ms / mean_seek_ms(points, measured)
+    settle_ms, rpm = 0.5, 10_000.0
+    switch_ms, single_ms = base["head_switch_ms"].value + settle_ms, points[0][1] * scale + settle_ms
+    skews = switch_ms * rpm / 60_000, single_ms * rpm / 60_000
+    profile = [Band(band.cylinders, band.sectors, *skews) for band in bands(base)]
     unchecked = "as quoted for the drive; not checked against the manual"
     stretch = "the measured curve of the Cheetah 9LP"
     longer = (cylinders - 1) / (measured - 1)
@@ -311,19 +315,20 @@ def cheetah73() -> Entry:
         "surfaces": fact(surfaces, "seagate2001", manual, "assumed", unchecked),
         "cylinders": fact(cylinders, "seagate2001", manual, "assumed", unchecked),
         "zones": fact(
-            holding(bands(base), cylinders, surfaces, BLOCKS_73_GB), "disksim4", base["zones"].where, "derived",
-            "the zones of the Cheetah 9LP, the same maker's drive of two years before, over the cylinders of this "
-            "one, with just the sectors that its capacity needs; skews are the same angles",
+            holding(profile, cylinders, surfaces, BLOCKS_73_GB), "disksim4", base["zones"].where, "derived",
+            "the zones of the Cheetah 9LP, the same maker's drive of two years before, over the cylinders of this one, "
+            "with just the sectors that its capacity needs; skews just cover a head switch or a seek of one cylinder, "
+            "and the settling of a write",
         ),
         "sparing": fact("none", "seagate2001", manual, "assumed", "the capacity counts no spares"),
-        "rotation_rpm": fact(10_000.0, "seagate2001", manual, "assumed", unchecked),
+        "rotation_rpm": fact(rpm, "seagate2001", manual, "assumed", unchecked),
         "seek": fact(
             seek, "disksim4", base["seek"].where, "derived",
             f"{stretch}, over the stroke of this drive and {scale:.4f} times as long, for an average of 5.85 ms "
             f"(reads), {unchecked}",
         ),
         "write_settle_ms": fact(
-            0.5, "seagate2001", manual, "assumed", f"the average of writes, 6.35 ms, less that of reads; {unchecked}"
+            settle_ms, "seagate2001", manual, "assumed", f"the mean of writes, 6.35 ms, less that of reads; {unchecked}"
         ),
         "bus_ms_per_block": fact(0.0032, "seagate2001", "Title", "derived", "Ultra160 SCSI: 160 MB/s"),
         "buffer_segments": fact(16, "seagate2001", manual, "assumed", "of the 4 MB of its buffer"),

@@ -193,54 +193,75 @@ def result() -> str:
     return Reference(json.loads(_core.result_schema()), columns=["key", "type", "meaning"]).text()
 
 
+MECHANISMS = {
+    "mems": "MEMS devices",
+    "disk": "Disk drives",
+    "simpledisk-constant": "Devices without a mechanism: constant time",
+    "simpledisk-linear": "Devices without a mechanism: linear time",
+}
+
+
 def devices() -> str:
-    """Return the catalogue side by side, kind by kind, and what each value rests on."""
+    """Return the catalogue: devices of a kind side by side, and what each value rests on."""
     entries = {path.stem: tomllib.loads(path.read_text()) for path in sorted(DEVICES.glob("*.toml"))}
     parts = []
-    for kind, mechanisms in KINDS.items():
-        chosen = {name: entry for name, entry in entries.items() if entry["mechanism"] in mechanisms}
-        if chosen:
-            parts += [f"### {kind}", side_by_side(chosen)]
-            for name, entry in chosen.items():
-                parts += [f"#### {name}", f"{entry['title']}.", entry["description"].strip(), values_table(entry)]
+    for mechanism, title in MECHANISMS.items():
+        kind = {name: entry for name, entry in entries.items() if entry["mechanism"] == mechanism}
+        parts += [f"### {title}", side_by_side(kind)]
+        for name, entry in kind.items():
+            parts += [f"#### {name}", f"{entry['title']}.", entry["description"].strip(), values_table(entry)]
     return "\n\n".join(parts)
 
 
 def side_by_side(entries: dict[str, Node]) -> str:
-    """Return devices of a kind side by side."""
+    """Return what devices of a kind have, a column for each; values that are nothing in all of them are left out."""
     keys = list(dict.fromkeys(key for entry in entries.values() for key in entry["values"]))
     rows = []
     for key in keys:
         values = [entry["values"].get(key) for entry in entries.values()]
-        units = next(value.get("unit", "") for value in values if value)
+        if not any(value and value["value"] for value in values):
+            continue
+        units = next(value["unit"] for value in values if value)
         cells = [shown(value["value"]) if value else "" for value in values]
         rows.append([f"`{key}`", units, *cells])
     return table(["", "unit", *entries], rows)
 
 
 def shown(value: object) -> str:
-    """Return a catalogue value as people write it; of long lists only how much they hold."""
+    """Return a catalogue value as people write it; of long lists, how long they are."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(
-            shown(item) if isinstance(item, str) else f"{key} {shown(item)}" for key, item in value.items()
-        )
+        return ", ".join(_named(key, item) for key, item in value.items())
     if isinstance(value, list):
-        return f"{len(value)} entries"
+        return f"{len(value)} of them"
     return str(value).removesuffix(".0")
 
 
+def _named(key: str, value: object) -> str:
+    """Return a value within a table."""
+    if isinstance(value, list):
+        return f"{len(value)} {key}"
+    return value if isinstance(value, str) else f"{key} {shown(value)}"
+
+
 def values_table(entry: Node) -> str:
-    """Return what each value of a device rests on."""
-    rows = []
+    """Return what each value of a device rests on; values of one source, one kind and no note together."""
+    together: dict[tuple[str, str, str], list[str]] = {}
     for key, value in entry["values"].items():
         others = [
             f"{shown(other['value'])} in {other['source']}, {other['where']}" for other in value.get("alternatives", [])
         ]
         notes = "; ".join(note for note in [value.get("note", ""), *others] if note)
-        rows.append([f"`{key}`", value["kind"], f"{value['source']}, {value['where']}", notes])
-    return table(["value", "kind", "source", "note, and what other sources have"], rows)
+        together.setdefault((value["kind"], place(value), notes), []).append(f"`{key}`")
+    rows = [[", ".join(keys), kind, source, notes] for (kind, source, notes), keys in together.items()]
+    return table(["values", "kind", "source", "note, and what other sources have"], rows)
+
+
+def place(value: Node) -> str:
+    """Return where a value stands; of a parameter file its name, as the entry itself has line and parameter."""
+    files = dict.fromkeys(re.findall(r"(\S+):\d+ ", value["where"]))
+    return f"{value['source']}, {', '.join(files) or value['where']}"
 
 
 def schedulers() -> str:
@@ -270,12 +291,48 @@ def trace_formats() -> str:
     return table(["format", "records", "arrival times"], rows)
 
 
+def disksim_parameters() -> str:
+    """Return DiskSim's blocks and parameters, and what becomes of each."""
+    parts = []
+    for block in json.loads(_core.disksim_reference())["blocks"]:
+        rows = [
+            [
+                each["name"],
+                each["takes"] + ("" if each["required"] else ", or nothing"),
+                ", ".join(f"`{key}`" for key in each["keys"]),
+                each["fate"],
+            ]
+            for each in block["parameters"]
+        ]
+        parts += [f"### {block['name']}", one_line(block["title"]).capitalize() + "."]
+        parts.append(table(["parameter", "takes", "key", "what becomes of it"], rows))
+    return "\n\n".join(parts)
+
+
+def disksim_policies() -> str:
+    """Return DiskSim's scheduling policies and ours."""
+    rows = [
+        [str(each["number"]), f"`{each['scheduler']}`", each["lost"]]
+        for each in json.loads(_core.disksim_reference())["policies"]
+    ]
+    return table(["number", "scheduler", "what is lost"], rows)
+
+
+def disksim_refused() -> str:
+    """Return the blocks of DiskSim that are refused."""
+    rows = [[f"`{each['name']}`", each["what"]] for each in json.loads(_core.disksim_reference())["refused"]]
+    return table(["block", "describes"], rows)
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "scenario": scenario,
     "result": result,
     "devices": devices,
     "schedulers": schedulers,
     "trace-formats": trace_formats,
+    "disksim-parameters": disksim_parameters,
+    "disksim-policies": disksim_policies,
+    "disksim-refused": disksim_refused,
 }
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sledsim._core import RunError, ScenarioError, SledsimError, TraceError, __version__
     from sledsim._run import run
     from sledsim.comparison import Comparison, compare
+    from sledsim.disksim import DiskSimImport, import_disksim
     from sledsim.mechanisms import Device, DiskDrive, MemsStorage, SimpleDevice
     from sledsim.registry import DeviceEntry, device, devices, schedulers
     from sledsim.result import Result
@@ -30,6 +31,7 @@ __all__ = [
     "Device",
     "DeviceEntry",
     "DiskDrive",
+    "DiskSimImport",
     "DriveValidation",
     "MemsStorage",
     "Result",
@@ -44,6 +46,7 @@ __all__ = [
     "compare",
     "device",
     "devices",
+    "import_disksim",
     "open_trace",
     "run",
     "schedulers",
@@ -56,6 +59,7 @@ _HOMES = {
     "Device": "sledsim.mechanisms",
     "DeviceEntry": "sledsim.registry",
     "DiskDrive": "sledsim.mechanisms",
+    "DiskSimImport": "sledsim.disksim",
     "DriveValidation": "sledsim.validation",
     "MemsStorage": "sledsim.mechanisms",
     "Result": "sledsim.result",
@@ -70,6 +74,7 @@ _HOMES = {
     "compare": "sledsim.comparison",
     "device": "sledsim.registry",
     "devices": "sledsim.registry",
+    "import_disksim": "sledsim.disksim",
     "open_trace": "sledsim.trace",
     "run": "sledsim._run",
     "schedulers": "sledsim.registry",

@@ -19,7 +19,8 @@ __all__ = [
     "TraceError",
     "TraceReader",
     "__version__",
-    "read_disksim",
+    "disksim_reference",
+    "import_disksim",
     "resolve",
     "result_schema",
     "run",
@@ -55,7 +56,6 @@ def run(
     progress: Callable[[int, int | None, float, float | None], None] | None = None,
     catalog: list[str] = ...,
 ) -> RunOutput: ...
-def read_disksim(path: str) -> str: ...
 
 @final
 class RunOutput:
@@ -148,6 +148,8 @@ class TraceReader:
     def records(self) -> int: ...
     def read(self, n: int) -> dict[str, NDArray[np.generic]]: ...
 
+def import_disksim(path: str, *, device: str | None = None, scenario: bool = False) -> str: ...
+def disksim_reference() -> str: ...
 def trace_info(
     path: str,
     *,

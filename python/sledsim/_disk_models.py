@@ -126,8 +126,9 @@ class DiskDevice(Model):
     head_switch_ms
         Time to change to another head of the same cylinder (ms; at least 0, at most 1,000).
     write_settle_ms
-        Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs
-        (ms; at least 0, at most 1,000; default 0.0).
+        Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs.
+        Negative where the other times are those of reads that settle more than writes do (ms; at least -1,000, at
+        most 1,000; default 0.0).
     actuators
         Independent arms over the same platters, evenly spaced around them; an access takes the one that is there
         first (at least 1, at most 2; default 1).
@@ -195,8 +196,11 @@ class DiskDevice(Model):
         Delay of the seek beyond the command overhead, where a write disconnects twice (ms; at least 0, at most
         1,000; default 0.0).
     least_seek_ms
-        Least time of the seek of a write that does not continue the one before (ms; at least 0, at most 1,000;
-        default 0.0).
+        Least time of the seek of a write that does not continue the one before, and from when its data is in the
+        buffer to the medium (ms; at least 0, at most 1,000; default 0.0).
+    least_read_seek_ms
+        Least time in which a head settles on a track for a new read, even one it is on already; the shorter of
+        the track skew and the single-cylinder seek when absent (ms; at least 0, at most 1,000).
     hold_bus_reading
         Whether the drive keeps the bus for the whole of a read once it has begun to transfer (default false).
     hold_bus_writing
@@ -313,6 +317,7 @@ class DiskDevice(Model):
     extra_second_disconnect_ms: float | str | None = None
     extra_seek_delay_ms: float | str | None = None
     least_seek_ms: float | str | None = None
+    least_read_seek_ms: float | str | None = None
     hold_bus_reading: bool | None = None
     hold_bus_writing: bool | None = None
     never_disconnect: bool | None = None

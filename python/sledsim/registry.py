@@ -109,12 +109,17 @@ def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return ", ".join(
-            _plain(item) if isinstance(item, str) else f"{key} {_plain(item)}" for key, item in value.items()
-        )
+        return ", ".join(_named(key, item) for key, item in value.items())
     if isinstance(value, list):
         return f"{len(value)} entries"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _named(key: str, value: Any) -> str:
+    """Write a value within a table."""
+    if isinstance(value, list):
+        return f"{len(value)} {key}"
+    return value if isinstance(value, str) else f"{key} {_plain(value)}"
 
 
 def devices() -> dict[str, DeviceEntry]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import ScenarioError, TraceError
 from sledsim._run import ProgressCallback, run_resolved
+from sledsim.disksim import DiskSimImport, LeftOut, import_disksim
 from sledsim.frames import relation_of, write_columns
 from sledsim.naming import did_you_mean, label_of, nearest_file
 from sledsim.registry import devices
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Agreement", "DriveValidation", "LeftOut", "demerit_ms", "validate_drive"]
+__all__ = ["Agreement", "DriveValidation", "demerit_ms", "validate_drive"]
 
 #: The format of traces that carry measured service times.
 MEASURED = "disksim-validate"
@@ -53,30 +54,6 @@ class Agreement:
     demerit_ms: float
     demerit_percent: float | None
     median_absolute_error_ms: float
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """A parameter of a drive's file that the model does not have.
-
-    Parameters
-    ----------
-    file, line
-        Where it stands.
-    name, value
-        What it says.
-    reason
-        Why it is not carried over.
-    changes_results
-        Whether results would be different with it.
-    """
-
-    file: str
-    line: int
-    name: str
-    value: str
-    reason: str
-    changes_results: bool
 
 
 class DriveValidation:
@@ -185,7 +162,7 @@ class DriveValidation:
             ]
             for name, each in self.groups.items()
         ]
-        title = f"{label_of(self.device)} against {self.trace}"
+        title = f"{label_of(self.device)} against {self.trace}: means, demerit and error in ms"
         return Table(HEADERS, rows, title=title)
 
     def notes(self) -> Table | None:
@@ -252,11 +229,11 @@ SERIES = ("measured_ms", "modelled_ms")
 HEADERS = (
     "service times",
     "requests",
-    "measured mean (ms)",
-    "modelled mean (ms)",
-    "demerit (ms)",
-    "of the mean (%)",
-    "median error (ms)",
+    "measured",
+    "modelled",
+    "demerit",
+    "% of mean",
+    "median error",
 )
 
 
@@ -353,8 +330,8 @@ def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], t
     if name in devices() or (path.suffix == ".toml" and path.is_file()):
         return {"name": name}, ()
     if path.is_file():
-        read = json.loads(_read_disksim(name))
-        return read["device"], tuple(LeftOut(**note) for note in read["notes"])
+        read = _read_disksim(name)
+        return read.device, read.notes
     if path.is_dir():
         raise ScenarioError(f"{path}: a folder; expected a file of DiskSim's parameters, or a device file")
     if path.suffix or path.parent != Path():
@@ -362,10 +339,10 @@ def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], t
     raise ScenarioError(f"{name}: no such file, and no device of the catalogue{did_you_mean(name, devices())}")
 
 
-def _read_disksim(path: str) -> str:
+def _read_disksim(path: str) -> DiskSimImport:
     """Read DiskSim's parameters, or say that it is the trace that was given in their place."""
     try:
-        return _core.read_disksim(path)
+        return import_disksim(path)
     except ScenarioError:
         try:
             open_trace(path, format=MEASURED).head(1)

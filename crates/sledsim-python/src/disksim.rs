@@ -1,26 +1,42 @@
-//! DiskSim's parameter files.
+//! Devices and scenarios from DiskSim's parameter files.
 
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use sledsim::scenario::disksim;
+use serde_json::json;
+use sledsim::scenario::disksim::{import, reference, ImportOptions};
 
 use crate::errors;
 
-/// The device that a parameter file describes, and what of the file is not carried over, as JSON.
+/// Reads a parameter file of DiskSim; returns the device, the files to write and what is not carried over, as JSON.
 #[pyfunction]
-pub fn read_disksim(path: PathBuf) -> PyResult<String> {
-    let import = errors::guarded(|| disksim::read_device(&path))?.map_err(errors::scenario)?;
-    let notes: Vec<serde_json::Value> = import
-        .notes
-        .iter()
-        .map(|note| {
-            serde_json::json!({
-                "file": note.file, "line": note.line, "name": note.name, "value": note.value,
-                "reason": note.reason, "changes_results": note.changes_results,
-            })
+#[pyo3(signature = (path, *, device = None, scenario = false))]
+pub fn import_disksim(python: Python, path: PathBuf, device: Option<&str>, scenario: bool) -> PyResult<String> {
+    let options = ImportOptions { device, scenario };
+    let found = python.detach(|| errors::guarded(|| import(&path, &options)))?.map_err(errors::scenario)?;
+    let notes = found.notes.iter().map(|note| {
+        json!({
+            "file": note.file,
+            "line": note.line,
+            "name": note.name,
+            "value": note.value,
+            "reason": note.reason,
+            "changes_results": note.changes_results,
         })
-        .collect();
-    let read = serde_json::json!({ "name": import.name, "device": import.device, "notes": notes });
-    serde_json::to_string(&read).map_err(errors::scenario)
+    });
+    let read = json!({
+        "name": found.name,
+        "device": found.device,
+        "device_toml": found.device_toml(),
+        "scenario_toml": found.scenario_toml(),
+        "listing": found.listing(),
+        "notes": notes.collect::<Vec<_>>(),
+    });
+    Ok(read.to_string())
+}
+
+/// What becomes of every parameter of DiskSim, as JSON.
+#[pyfunction]
+pub fn disksim_reference() -> String {
+    reference().to_string()
 }

@@ -26,12 +26,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<disk::Disk>()?;
     module.add_class::<mems::Sled>()?;
     module.add_class::<trace::TraceReader>()?;
-    module.add_function(wrap_pyfunction!(disksim::read_disksim, module)?)?;
     module.add_function(wrap_pyfunction!(run::schema, module)?)?;
     module.add_function(wrap_pyfunction!(run::result_schema, module)?)?;
     module.add_function(wrap_pyfunction!(run::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
+    module.add_function(wrap_pyfunction!(disksim::import_disksim, module)?)?;
+    module.add_function(wrap_pyfunction!(disksim::disksim_reference, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;

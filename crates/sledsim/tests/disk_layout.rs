@@ -1,10 +1,14 @@
 //! Where LBNs lie: against a layout that is written out sector by sector.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::devices::disk::{DiskParameters, Layout, Mapping, Mechanics, Place, Sparing, Zone};
+use sledsim::scenario::disksim::read_device;
+use sledsim::scenario::DeviceSpec;
 
 const SCHEMES: [Sparing; 11] = [
     Sparing::None,
@@ -274,6 +278,53 @@ fn slips_beside_their_spares_turn_what_follows() {
         let mechanics = slipped(sparing);
         assert_eq!(turned(&mechanics, track, 2), by_track, "{sparing:?}");
         assert_eq!(turned(&mechanics, cylinder, 5), by_cylinder, "{sparing:?}");
+    }
+}
+
+/// Drives of the reference data: name, blocks that DiskSim 4.0 counts in their zones, blocks they are sold with.
+const DRIVES: [(&str, u64, u64); 6] = [
+    ("atlas10k", 17_966_953, 17_938_986),
+    ("barracuda", 4_217_670, 4_110_000),
+    ("cheetah4LP", 8_887_940, 8_887_200),
+    ("cheetah9LP", 17_918_387, 17_783_240),
+    ("hp_c2247a", 2_054_864, 2_054_864),
+    ("st41601n", 2_676_846, 2_676_846),
+];
+
+#[test]
+fn real_drives_hold_what_they_are_sold_with() {
+    for (name, counted, sold) in DRIVES {
+        let Some(path) = common::reference(&format!("drives/{name}/{name}.diskspecs")) else { return };
+        let DeviceSpec::Disk(p) = read_device(&path).unwrap_or_else(|error| panic!("{error}")).device else {
+            panic!("{name} is no disk");
+        };
+        let layout = Layout::new(&p).expect("a drive");
+        assert_eq!((layout.mapped_blocks(), layout.capacity_blocks()), (counted, sold), "{name}");
+        follow(&p, &layout);
+    }
+}
+
+/// Goes through all LBNs, run by run: each lies behind the one before on the medium, and is found again.
+fn follow(p: &DiskParameters, layout: &Layout) {
+    let mut behind = None;
+    let mut lbn = 0;
+    while lbn < layout.mapped_blocks() {
+        let run = layout.run(lbn);
+        let zone = run.zone as usize;
+        let turn = layout.turn(zone, run.place.cylinder, run.place.head);
+        let order = (run.place.cylinder, turn, run.place.sector);
+        assert!(behind < Some(order), "{}: LBN {lbn} lies at {:?}", p.name, run.place);
+        let last = Place { sector: run.place.sector + run.blocks as u32 - 1, ..run.place };
+        assert!(last.sector < p.zones[zone].sectors_per_track && last.cylinder <= p.zones[zone].last_cylinder);
+        assert_eq!(layout.lbn(run.place), Some(lbn), "{}", p.name);
+        assert_eq!(
+            (layout.place(lbn + run.blocks - 1), layout.lbn(last)),
+            (last, Some(lbn + run.blocks - 1)),
+            "{}",
+            p.name
+        );
+        behind = Some((last.cylinder, turn, last.sector));
+        lbn += run.blocks;
     }
 }
 

@@ -6,11 +6,13 @@ mod disk_designs;
 #[path = "common/scenarios.rs"]
 mod scenarios;
 
+use std::cell::Cell;
+
 use disk_designs::{disk_design, without_buffer};
 use proptest::prelude::*;
 use rayon::prelude::*;
 use sledsim::devices::disk::{DiskDevice, DiskParameters};
-use sledsim::devices::Device;
+use sledsim::devices::{Device, EnergyLedger, Location, Platter, Service};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Flags, Op, Request};
 use sledsim::schedulers::{build, SchedulerSpec};
@@ -100,5 +102,112 @@ proptest! {
         policy in 0..POLICIES.len(),
     ) {
         decides(&POLICIES[policy], &disk, pending, 60);
+    }
+}
+
+/// A disk that counts how often it is asked for a positioning time, and says what turns or keeps it to itself.
+struct Counted {
+    disk: DiskDevice,
+    asked: Cell<u64>,
+    turns: bool,
+}
+
+impl Device for Counted {
+    fn capacity_blocks(&self) -> u64 {
+        self.disk.capacity_blocks()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.disk.block_bytes()
+    }
+
+    fn command_overhead_ns(&self) -> u64 {
+        self.disk.command_overhead_ns()
+    }
+
+    fn cylinders(&self) -> u32 {
+        self.disk.cylinders()
+    }
+
+    fn locate(&self, request: &Request) -> Location {
+        self.disk.locate(request)
+    }
+
+    fn coordinates_m(&self, location: Location) -> (f64, f64) {
+        self.disk.coordinates_m(location)
+    }
+
+    fn position_m(&self, now: Time) -> (f64, f64) {
+        self.disk.position_m(now)
+    }
+
+    fn cylinder(&self, now: Time) -> u32 {
+        self.disk.cylinder(now)
+    }
+
+    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
+        self.disk.cylinder_bound_ns(now, cylinder)
+    }
+
+    fn positioning_ns(&self, now: Time, location: Location) -> u64 {
+        self.asked.set(self.asked.get() + 1);
+        self.disk.positioning_ns(now, location)
+    }
+
+    fn platter(&self, now: Time) -> Option<Platter> {
+        self.disk.platter(now).filter(|_| self.turns)
+    }
+
+    fn angle(&self, location: Location) -> u64 {
+        self.disk.angle(location)
+    }
+
+    fn serve(&mut self, now: Time, request: &Request) -> Service {
+        self.disk.serve(now, request)
+    }
+
+    fn ledger(&self, now: Time) -> EnergyLedger {
+        self.disk.ledger(now)
+    }
+}
+
+/// Mean number of requests that the device is asked about for a dispatch, with the queue kept at `pending` scattered reads.
+fn asked(spec: &SchedulerSpec, name: &str, pending: u64, turns: bool) -> f64 {
+    const DISPATCHES: u64 = 2_000;
+    let (_, parameters) = scenarios::disk_devices().into_iter().find(|(it, _)| it == name).expect("in the catalogue");
+    let mut device = Counted { disk: device(&parameters), asked: Cell::new(0), turns };
+    let mut scheduler = build(spec, &device);
+    let mut random = Stream::new(5, "scattered");
+    let mut now = Time::ZERO;
+    let mut counted = 0;
+    for id in 0..pending + DISPATCHES {
+        let lbn = random.below(device.capacity_blocks() - 16);
+        scheduler.push(now, Request { id, lbn, blocks: 16, ..read() }, &device);
+        if id >= pending {
+            let before = device.asked.get();
+            let next = scheduler.pop(now, &device).expect("requests are pending");
+            counted += device.asked.get() - before;
+            now = device.serve(now, &next).free;
+        }
+    }
+    counted as f64 / DISPATCHES as f64
+}
+
+fn read() -> Request {
+    Request { id: 0, arrival: Time::ZERO, lbn: 0, blocks: 1, op: Op::Read, flags: Flags::NONE, origin: 0 }
+}
+
+#[test]
+fn few_requests_of_a_long_queue_are_asked_about() {
+    // An exhaustive search asks about all of them. The limits are about twice what these queues take.
+    for (spec, limits) in
+        [(SchedulerSpec::Sptf {}, [6.0, 7.0, 8.0]), (SchedulerSpec::Asptf { weight: 0.006 }, [30.0, 60.0, 30.0])]
+    {
+        for (pending, limit) in [100, 1_000, 10_000].into_iter().zip(limits) {
+            let [with, without] = [true, false].map(|turns| asked(&spec, "atlas10k", pending, turns));
+            println!("{spec:?}, {pending} pending: asks {with:.1} times; {without:.1} without the platter");
+            assert!(with < limit, "{spec:?} with {pending} pending asks {with} times");
+            assert!(with <= without);
+        }
     }
 }

@@ -176,11 +176,11 @@ class Device:
         first = np.atleast_1d(np.asarray(lbns, dtype=np.uint64))
         return self._core.serve_batch(first, _blocks(blocks, first), read)
 
-    def facts(self) -> list[tuple[str, float, str]]:
+    def facts(self) -> list[tuple[str, float | None, str]]:
         """List what follows from the parameters: label, value, unit."""
         return [("capacity", self.capacity_bytes / 1e9, "GB"), ("blocks", self.capacity_blocks, "")]
 
-    def key_figures(self) -> list[tuple[str, float]]:
+    def key_figures(self) -> list[tuple[str, float | None]]:
         """List the few figures by which devices of a kind are compared: label with unit, value."""
         return [("capacity (GB)", self.capacity_bytes / 1e9)]
 

@@ -43,6 +43,8 @@ class DiskDrive(Device):
         Time of a revolution, speed error included.
     mean_seek_ms, longest_seek_ms : float
         Of a read's seek: mean over all pairs of cylinders; over the full stroke.
+    bus_mb_s : float or None
+        Rate of the bus that reads are handed over on; ``None`` where it takes no time.
     streaming_bandwidth_mb_s : float
         Of a sequential read of the whole medium, head switches and seeks from cylinder to cylinder included, and bus,
         buffer and commands not.
@@ -58,6 +60,7 @@ class DiskDrive(Device):
     rotation_ms: float
     mean_seek_ms: float
     longest_seek_ms: float
+    bus_mb_s: float | None
     streaming_bandwidth_mb_s: float
 
     def __init__(self, name: str, /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
@@ -67,6 +70,8 @@ class DiskDrive(Device):
         self.rotation_ms = self._disk.rotation_ms
         self.mean_seek_ms = self._disk.mean_seek_ms
         self.longest_seek_ms = float(self.seek_ms(self.cylinders - 1))
+        bus_ms = self.parameters["bus_ms_per_block"]
+        self.bus_mb_s = self.block_bytes / bus_ms / 1e3 if bus_ms > 0 else None
         self.streaming_bandwidth_mb_s = self._disk.streaming_bandwidth_mb_s
 
     def place(self, lbn: int) -> Place:
@@ -156,17 +161,19 @@ class DiskDrive(Device):
 
         return zone_table(self)
 
-    def key_figures(self) -> list[tuple[str, float]]:
+    def key_figures(self) -> list[tuple[str, float | None]]:
         """List the few figures by which devices of a kind are compared: label with unit, value."""
+        rpm: float = self.parameters["rotation_rpm"]
         return [
             ("capacity (GB)", self.capacity_bytes / 1e9),
-            ("speed (rpm)", self.parameters["rotation_rpm"]),
+            ("speed (rpm)", int(rpm) if rpm == int(rpm) else rpm),
             ("zones", len(self.parameters["zones"])),
             ("mean seek (ms)", self.mean_seek_ms),
-            ("streaming (MB/s)", self.streaming_bandwidth_mb_s),
+            ("medium (MB/s)", self.streaming_bandwidth_mb_s),
+            ("bus (MB/s)", self.bus_mb_s),
         ]
 
-    def facts(self) -> list[tuple[str, float, str]]:
+    def facts(self) -> list[tuple[str, float | None, str]]:
         """List what follows from the parameters: label, value, unit."""
         media = self.zones()["media_mb_s"]
         return [
@@ -181,7 +188,8 @@ class DiskDrive(Device):
             ("seek, full stroke", self.longest_seek_ms, "ms"),
             ("media rate, fastest zone", float(media.max()), "MB/s"),
             ("media rate, slowest zone", float(media.min()), "MB/s"),
-            ("streaming bandwidth of the medium", self.streaming_bandwidth_mb_s, "MB/s"),
+            ("sequential read of the medium", self.streaming_bandwidth_mb_s, "MB/s"),
+            ("bus", self.bus_mb_s, "MB/s"),
         ]
 
 

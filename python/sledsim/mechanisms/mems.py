@@ -163,7 +163,7 @@ class MemsStorage(Device):
 
         return surface_table(self, self.seek_surface())
 
-    def key_figures(self) -> list[tuple[str, float]]:
+    def key_figures(self) -> list[tuple[str, float | None]]:
         """List the few figures by which devices of a kind are compared: label with unit, value."""
         return [
             ("capacity (GB)", self.capacity_bytes / 1e9),
@@ -172,7 +172,7 @@ class MemsStorage(Device):
             ("settling (ms)", self.settle_ms),
         ]
 
-    def facts(self) -> list[tuple[str, float, str]]:
+    def facts(self) -> list[tuple[str, float | None, str]]:
         """List what follows from the parameters: label, value, unit."""
         return [
             ("capacity", self.capacity_bytes / 1e9, "GB"),

@@ -15,7 +15,7 @@ class SimpleDevice(Device):
     HEADING: ClassVar[str] = "simple device"
     ORDER: ClassVar[int] = 3
 
-    def key_figures(self) -> list[tuple[str, float]]:
+    def key_figures(self) -> list[tuple[str, float | None]]:
         """List the few figures by which devices of a kind are compared: label with unit, value."""
         given = self.parameters
         ends = [given["access_ms"]] * 2 if "access_ms" in given else [given["nearest_ms"], given["farthest_ms"]]

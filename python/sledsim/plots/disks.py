@@ -135,6 +135,6 @@ def zone_chart(drive: "DiskDrive") -> "altair.TopLevelMixin":
     )
     said = (
         f"{len(rows)} zones, {drive.surfaces} surfaces, {drive.parameters['rotation_rpm']:,g} rpm, "
-        f"{drive.capacity_bytes / 1e9:.3g} GB; streaming over all {drive.streaming_bandwidth_mb_s:.3g} MB/s"
+        f"{drive.capacity_bytes / 1e9:.3g} GB; sequential read of the medium {drive.streaming_bandwidth_mb_s:.3g} MB/s"
     )
     return styled(chart, f"Zones of {drive.label}", said)

@@ -14,8 +14,8 @@ __all__ = ["validation_curves"]
 
 #: Quantiles of the curves.
 POINTS = 250
-#: What the time axis shows: longer times are few, and would press everything else into a corner.
-SHOWN_SHARE = 0.998
+#: What the axes show: longer times are few, and would press everything else into a corner; far apart are fewer still.
+SHOWN_SHARE, SHOWN_APART_SHARE = 0.998, 0.985
 #: Widths of the two panels.
 CURVES_WIDTH, DISTANCE_WIDTH = 400, 170
 
@@ -67,10 +67,14 @@ def validation_curves(validation: "DriveValidation") -> "altair.TopLevelMixin":
         )
         .properties(width=CURVES_WIDTH, height=HEIGHT)
     )
-    widest = max(abs(float(each)) for each in quantiles["apart_ms"][shown]) or 1.0
+    usual = quantiles["share"] <= SHOWN_APART_SHARE
+    widest = max(abs(float(each)) for each in quantiles["apart_ms"][usual]) or 1.0
     apart = base.mark_line(strokeWidth=2, color=COLOURS[0], clip=True).encode(
         x=alt.X(
-            "apart_ms:Q", title="Modelled less measured (ms)", scale=alt.Scale(domain=[-1.05 * widest, 1.05 * widest])
+            "apart_ms:Q",
+            title="Modelled less measured (ms)",
+            axis=alt.Axis(tickCount=4),
+            scale=alt.Scale(domain=[-1.05 * widest, 1.05 * widest]),
         ),
         y=alt.Y(
             "share:Q", title=None, axis=alt.Axis(labels=False, ticks=False), scale=alt.Scale(domain=[0, 1], nice=False)

@@ -128,8 +128,15 @@ impl Checker<'_> {
 
     fn array(&self, value: &mut Value, schema: &Value, path: &str, unit: &str) -> Result<(), String> {
         let Some(items) = value.as_array_mut() else { return Err(wrong(path, value, "a list")) };
-        if schema.get("minItems").and_then(Value::as_u64).is_some_and(|least| (items.len() as u64) < least) {
-            return Err(format!("{path} is empty: it needs at least one entry"));
+        let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
+        let (count, least, most) = (items.len() as u64, bound("minItems").unwrap_or(0), bound("maxItems"));
+        if count < least || most.is_some_and(|most| count > most) {
+            return Err(match most {
+                Some(most) if most == least => format!("{path} has {count} entries: expected {most}"),
+                Some(most) => format!("{path} has {count} entries: expected from {least} to {most}"),
+                None if count == 0 => format!("{path} is empty: it needs at least one entry"),
+                None => format!("{path} has {count} entries: expected at least {least}"),
+            });
         }
         if let Some(schema) = schema.get("items") {
             for (index, item) in items.iter_mut().enumerate() {

@@ -43,6 +43,12 @@ pub fn user_schema() -> Value {
     relax("DeviceSpec", &["name"], true);
     relax("SchedulerSpec", &["name"], true);
     relax("SystemSpec", &["device"], false);
+    if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {
+        // What a name alone leaves open fits every mechanism.
+        if let Some(options) = device.remove("oneOf") {
+            device.insert("anyOf".into(), options);
+        }
+    }
     schema
 }
 
@@ -91,12 +97,6 @@ pub fn document_schema() -> Value {
             if let Some(required) = option.get_mut("required").and_then(Value::as_array_mut) {
                 required.retain(|key| key != "kind");
             }
-        }
-    }
-    if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {
-        // What a name alone leaves open fits every mechanism.
-        if let Some(options) = device.remove("oneOf") {
-            device.insert("anyOf".into(), options);
         }
     }
     allow_texts(&mut schema);

@@ -230,7 +230,6 @@ pub fn without_overheads(drive: &DiskParameters) -> DiskParameters {
     for key in TIMES.iter().chain(&EXTRA_TIMES) {
         values[key] = 0.0.into();
     }
-    // As fast as the other way.
     values["bus_write_ms_per_block"] = Value::Null;
     serde_json::from_value(values).expect("a drive")
 }

@@ -2,4 +2,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod damage;
 mod drives;
+mod files;
+mod refusals;
+mod written;

@@ -39,7 +39,11 @@ fn check(paper: &str, findings: fn() -> Vec<Finding>, differing: &[&str]) {
 
 #[test]
 fn griffin1999() {
-    check("griffin1999", griffin1999::findings, &["transfer-mean", "service-mean", "velocity-optimum"]);
+    check(
+        "griffin1999",
+        griffin1999::findings,
+        &["transfer-mean", "service-mean", "velocity-optimum", "fcfs-gap-wider-than-disk"],
+    );
 }
 
 #[test]

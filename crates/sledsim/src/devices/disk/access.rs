@@ -134,6 +134,10 @@ impl DiskDevice {
         })
     }
 
+    /// DBG
+    pub fn debug(&self) -> String {
+        format!("{:?} free {:?}", self.task, self.free)
+    }
     /// The mechanics.
     #[must_use]
     pub fn mechanics(&self) -> &Mechanics {

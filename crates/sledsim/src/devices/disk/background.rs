@@ -72,7 +72,8 @@ impl DiskDevice {
             return;
         }
         let errand = self.reading_on();
-        let pass = Pass::plan(&self.mechanics, at, &self.arms, from, limit, &errand);
+        let begin = at.max(self.free);
+        let pass = Pass::plan(&self.mechanics, begin, &self.arms, from, limit, &errand);
         self.task = Some(Task {
             segment,
             pass,
@@ -153,7 +154,9 @@ impl DiskDevice {
     pub(super) fn carry_on(&mut self, end: u64, now: Time) -> Time {
         let mut at = now;
         while let Some(task) = self.task {
-            if (if task.returned { task.next } else { task.pass.lbn }) >= end {
+            // A pass over free blocks comes after what was asked for, unless that has grown since.
+            let begins = if task.returned { task.next } else { task.pass.lbn };
+            if begins >= end {
                 break;
             }
             if !task.returned && end < task.pass.end_lbn() {

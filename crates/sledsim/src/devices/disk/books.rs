@@ -22,7 +22,8 @@ pub(super) struct Books {
 }
 
 impl Books {
-    /// Adds up what is over at `now`. A seek that a request cut in on may not be.
+    /// Books everything that is over at `now`. What a drive broke off for a request that it then found in its buffer may not
+    /// be: an arm goes to the end of its seek.
     #[inline]
     pub(super) fn settle(&mut self, now: Time) {
         let settled_ns = &mut self.settled_ns;

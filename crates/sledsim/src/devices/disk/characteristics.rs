@@ -96,7 +96,7 @@ fn streaming_blocks_s(mechanics: &Mechanics, first: u64, end: u64) -> f64 {
         let to = Arm { cylinder: run.place.cylinder, head: run.place.head };
         let angle = mechanics.angle_in(run.zone as usize, run.place);
         at += mechanics.seek_ns(from, to, Op::Read);
-        at = at + mechanics.wait_ns(at, 0, angle);
+        at += mechanics.wait_ns(at, 0, angle);
         if lbn == first {
             (begun, place) = (at, run.place);
         }
@@ -106,7 +106,7 @@ fn streaming_blocks_s(mechanics: &Mechanics, first: u64, end: u64) -> f64 {
             break;
         }
         let blocks = run.blocks.min(end - lbn);
-        at = at + mechanics.pass_ns(at, 0, angle, mechanics.turn(run.zone as usize, blocks));
+        at += mechanics.pass_ns(at, 0, angle, mechanics.turn(run.zone as usize, blocks));
         (lbn, from, place) = (lbn + blocks, to, run.place);
     }
     if lbn == first {

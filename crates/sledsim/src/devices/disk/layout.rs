@@ -3,11 +3,15 @@
 //! Zones follow each other in the order of LBNs; within one, LBNs run along a track, then over the tracks of a cylinder in
 //! the order that the mapping says, then over the cylinders. Cylinders between zones may be left out.
 
+use super::divisor::Divisor;
 use super::sparing::Slots;
 use super::{DiskParameters, Mapping, Zone};
 
 /// Most cylinders for which the zone of each is kept in a table.
 const TABLE_CYLINDERS: u32 = 1 << 20;
+
+/// Most places in the order of LBNs at which the search for a zone begins.
+const GUESSES: u64 = 1 << 12;
 
 /// Entry of that table for a cylinder between zones.
 const NO_ZONE: u16 = u16::MAX;
@@ -40,7 +44,7 @@ struct ZoneLayout {
     first_lbn: u64,
     first_cylinder: u32,
     last_cylinder: u32,
-    sectors_per_track: u32,
+    sectors_per_track: Divisor,
     slots: Slots,
 }
 
@@ -48,12 +52,15 @@ struct ZoneLayout {
 #[derive(Clone, Debug)]
 pub struct Layout {
     zones: Vec<ZoneLayout>,
-    /// First LBNs of the zones.
-    first_lbns: Vec<u64>,
+    /// Ends of the zones: the first LBNs behind them.
+    end_lbns: Vec<u64>,
+    /// LBNs are looked up by what is left of them without so many bits: the zone of the first that shares the rest.
+    guess_bits: u32,
+    guesses: Vec<u32>,
     /// Zone of each cylinder, where there are few enough of both.
     zone_of: Vec<u16>,
     mapping: Mapping,
-    surfaces: u32,
+    surfaces: Divisor,
     cylinders: u32,
     capacity_blocks: u64,
 }
@@ -84,7 +91,7 @@ impl Layout {
                         first_lbn,
                         first_cylinder: zone.first_cylinder,
                         last_cylinder: zone.last_cylinder,
-                        sectors_per_track: zone.sectors_per_track,
+                        sectors_per_track: Divisor::new(zone.sectors_per_track.into()),
                         slots,
                     });
                 })
@@ -97,12 +104,18 @@ impl Layout {
         if capacity_blocks > next_lbn || capacity_blocks == 0 {
             return Err(format!("capacity_blocks = {capacity_blocks}, of {next_lbn} that the zones hold"));
         }
+        let end_lbns: Vec<u64> = zones.iter().map(|zone| zone.first_lbn + zone.slots.blocks()).collect();
+        // As many guesses as there are at most; the end of the last zone is above 0.
+        let guess_bits = (u64::BITS - (next_lbn - 1).leading_zeros()).saturating_sub(GUESSES.ilog2());
+        let guess = |part: u64| end_lbns.partition_point(|end| *end <= part << guess_bits) as u32;
         Ok(Self {
-            first_lbns: zones.iter().map(|zone| zone.first_lbn).collect(),
+            guesses: (0..=(next_lbn - 1) >> guess_bits).map(guess).collect(),
+            guess_bits,
+            end_lbns,
             zone_of: zone_table(&zones, p.cylinders),
             zones,
             mapping: p.mapping,
-            surfaces: p.surfaces,
+            surfaces: Divisor::new(p.surfaces.into()),
             cylinders: p.cylinders,
             capacity_blocks,
         })
@@ -117,7 +130,7 @@ impl Layout {
     /// Blocks that the zones hold: at least as many as the drive offers.
     #[must_use]
     pub fn mapped_blocks(&self) -> u64 {
-        self.zones.last().map_or(0, |zone| zone.first_lbn + zone.slots.blocks())
+        self.end_lbns.last().copied().unwrap_or(0)
     }
 
     /// Cylinders, those of no zone included.
@@ -129,7 +142,7 @@ impl Layout {
     /// Data surfaces.
     #[must_use]
     pub fn surfaces(&self) -> u32 {
-        self.surfaces
+        self.surfaces.value() as u32
     }
 
     /// Index of the zone of a cylinder, unless it lies between zones.
@@ -147,7 +160,7 @@ impl Layout {
     #[inline]
     #[must_use]
     pub fn sectors_per_track(&self, zone: usize) -> u32 {
-        self.zones[zone].sectors_per_track
+        self.zones[zone].sectors_per_track.value() as u32
     }
 
     /// First LBN of a zone.
@@ -173,7 +186,7 @@ impl Layout {
             Mapping::Serpentine => cylinder % 2 == 1,
         };
         if backwards {
-            self.surfaces - 1 - head
+            self.surfaces() - 1 - head
         } else {
             head
         }
@@ -183,23 +196,20 @@ impl Layout {
     #[inline]
     fn zone_of_lbn(&self, lbn: u64) -> usize {
         debug_assert!(lbn < self.mapped_blocks(), "LBN {lbn} of {}", self.mapped_blocks());
-        // A count of zones is quicker than a search while they are few: nothing to predict.
-        if self.first_lbns.len() <= 64 {
-            return self.first_lbns.iter().map(|first| usize::from(*first <= lbn)).sum::<usize>() - 1;
+        let mut zone = self.guesses[(lbn >> self.guess_bits) as usize] as usize;
+        while self.end_lbns[zone] <= lbn {
+            zone += 1;
         }
-        self.first_lbns.partition_point(|first| *first <= lbn) - 1
+        zone
     }
 
     #[inline]
     fn place_of(&self, zone: usize, sector: u64) -> Place {
         let z = &self.zones[zone];
-        let sectors = u64::from(z.sectors_per_track);
-        let surfaces = u64::from(self.surfaces);
-        let track = sector / sectors;
-        let cylinder = track / surfaces;
-        let head = (track - cylinder * surfaces) as u32;
+        let (track, sector) = z.sectors_per_track.divide(sector);
+        let (cylinder, head) = self.surfaces.divide(track);
         let cylinder = z.first_cylinder + cylinder as u32;
-        Place { cylinder, head: self.turn(zone, cylinder, head), sector: (sector - track * sectors) as u32 }
+        Place { cylinder, head: self.turn(zone, cylinder, head as u32), sector: sector as u32 }
     }
 
     /// Sector of a place, counted in its zone in the order of LBNs.
@@ -207,8 +217,8 @@ impl Layout {
     fn sector_of(&self, zone: usize, place: Place) -> u64 {
         let z = &self.zones[zone];
         let cylinder = u64::from(place.cylinder - z.first_cylinder);
-        let track = cylinder * u64::from(self.surfaces) + u64::from(self.turn(zone, place.cylinder, place.head));
-        track * u64::from(z.sectors_per_track) + u64::from(place.sector)
+        let track = cylinder * self.surfaces.value() + u64::from(self.turn(zone, place.cylinder, place.head));
+        track * z.sectors_per_track.value() + u64::from(place.sector)
     }
 
     /// Place of an LBN, which lies inside the drive.
@@ -226,7 +236,7 @@ impl Layout {
         let z = &self.zones[zone];
         let (sector, blocks) = z.slots.sector(lbn - z.first_lbn);
         let place = self.place_of(zone, sector);
-        Run { place, blocks: blocks.min(u64::from(z.sectors_per_track - place.sector)), zone: zone as u32 }
+        Run { place, blocks: blocks.min(z.sectors_per_track.value() - u64::from(place.sector)), zone: zone as u32 }
     }
 
     /// LBN in a sector, unless it is a spare, a defect or outside the zones.
@@ -234,7 +244,7 @@ impl Layout {
     pub fn lbn(&self, place: Place) -> Option<u64> {
         let zone = self.zone_of(place.cylinder)?;
         let z = &self.zones[zone];
-        if place.head >= self.surfaces || place.sector >= z.sectors_per_track {
+        if place.head >= self.surfaces() || u64::from(place.sector) >= z.sectors_per_track.value() {
             return None;
         }
         z.slots.block(self.sector_of(zone, place)).map(|block| z.first_lbn + block)
@@ -246,7 +256,7 @@ impl Layout {
     pub fn track_of(&self, lbn: u64) -> (u64, u64) {
         let z = &self.zones[self.zone_of_lbn(lbn)];
         let sector = z.slots.regular_sector(lbn - z.first_lbn);
-        let sectors = u64::from(z.sectors_per_track);
+        let sectors = z.sectors_per_track.value();
         let first = sector - sector % sectors;
         (z.first_lbn + z.slots.blocks_before(first), z.first_lbn + z.slots.blocks_before(first + sectors) - 1)
     }
@@ -256,7 +266,7 @@ impl Layout {
     pub fn cylinder_of(&self, lbn: u64) -> (u64, u64) {
         let z = &self.zones[self.zone_of_lbn(lbn)];
         let sector = z.slots.regular_sector(lbn - z.first_lbn);
-        let sectors = u64::from(z.sectors_per_track) * u64::from(self.surfaces);
+        let sectors = z.sectors_per_track.value() * self.surfaces.value();
         let first = sector - sector % sectors;
         (z.first_lbn + z.slots.blocks_before(first), z.first_lbn + z.slots.blocks_before(first + sectors) - 1)
     }

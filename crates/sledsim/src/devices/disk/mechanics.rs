@@ -229,7 +229,8 @@ impl Mechanics {
     #[inline]
     #[must_use]
     pub fn turn(&self, zone: usize, sectors: u64) -> u128 {
-        (u128::from(sectors) << 64) / u128::from(self.zones[zone].sectors_per_track)
+        // Half the width of a sector, which leaves room to round up: a whole track is then whole.
+        ((self.zones[zone].sector >> 1) * u128::from(sectors) + (1 << 62)) >> 63
     }
 
     /// Time to move an arm: the longer of seek and head switch, and settling if it writes and anything moved.

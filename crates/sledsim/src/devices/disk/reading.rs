@@ -216,7 +216,7 @@ impl DiskDevice {
         let mut errand = Errand { op: Op::Read, any_order, least_seek_ns, supply: Supply::READY };
         self.strayed = false;
         let mut free_blocks = None;
-        let mut at = begin;
+        let mut at = begin.max(self.free);
         let mut lbn = self.buffer.segment(segment).end;
         while lbn < end {
             let pass = Pass::plan(&self.mechanics, at, &self.arms, lbn, end, &errand);

@@ -5,6 +5,7 @@
 //! track. *Slots* are the items that are left for LBNs, counted in the same order. The schemes are those of DiskSim 4.0's
 //! layout_g1, but for its lapses: LBNs never share a sector here.
 
+use super::divisor::Divisor;
 use super::{Sparing, Zone};
 
 /// What a slip does to the LBNs behind it.
@@ -25,6 +26,8 @@ pub(super) struct Slots {
     unit: u64,
     /// Items of a unit that hold slots while nothing slips.
     data: u64,
+    /// The same, to divide by.
+    per_data: Divisor,
     /// Units of that size; what is left of the zone is one more without spares.
     units: u64,
     /// Items of the zone.
@@ -140,6 +143,7 @@ impl Slots {
             item_sectors: cut.item_sectors,
             unit: cut.unit,
             data: unit_data,
+            per_data: Divisor::new(unit_data),
             units: items / cut.unit,
             items,
             spares_first: cut.spares_first,
@@ -255,7 +259,7 @@ impl Slots {
                 if self.data == self.unit {
                     return (index, run);
                 }
-                let (unit, offset) = (index / self.data, index % self.data);
+                let (unit, offset) = self.per_data.divide(index);
                 let first = if self.spares_first { self.unit - self.data } else { 0 };
                 (unit * self.unit + first + offset, run.min(self.data - offset))
             }
@@ -265,7 +269,7 @@ impl Slots {
 
     fn item_in_unit(&self, slot: u64) -> (u64, u64) {
         let slot = slot + up_to(&self.holes_before, slot);
-        let unit = (slot / self.data).min(self.units);
+        let unit = self.per_data.divide(slot).0.min(self.units);
         let offset = slot - unit * self.data;
         let left = self.unit_slots(unit) - offset;
         let removed = self.removed_in(unit);

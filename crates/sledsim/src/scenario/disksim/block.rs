@@ -75,7 +75,10 @@ pub(super) fn shown(value: &Value) -> String {
         Content::Whole(whole) => whole.to_string(),
         Content::Real(real) => format!("{real:?}"),
         Content::Text(text) => text.clone(),
-        Content::List(_) => "a list".into(),
+        Content::List(items) if items.len() <= 6 => {
+            format!("[ {} ]", items.iter().map(shown).collect::<Vec<_>>().join(", "))
+        }
+        Content::List(items) => format!("a list of {}", items.len()),
         Content::Block(block) => format!("a block of {}", block.kind),
         Content::Node(node) => format!("the component {}", node.name),
     }

@@ -130,9 +130,7 @@ impl Drafts {
 
     fn queue(&mut self, parameter: &Parameter, reason: &str, queue: i64) {
         match &parameter.value.content {
-            _ if queue <= 1 => {
-                self.idle(parameter, format!("{reason}: no effect with one request in the device at a time"))
-            }
+            _ if queue <= 1 => self.idle(parameter, "counts only with several requests in the device at a time"),
             Content::Whole(0) => self.idle(parameter, format!("with this value; {reason}")),
             _ => self.lost(parameter, reason),
         }

@@ -15,8 +15,7 @@ impl Import {
     /// The device as a device file: TOML, each value with its unit and source, and comments on what is not carried over.
     #[must_use]
     pub fn device_toml(&self) -> String {
-        let mut text = String::new();
-        self.write_notes(&mut text);
+        let mut text = self.heading();
         line(&mut text, &format!("title = {}", quoted(&self.name)));
         line(&mut text, &format!("mechanism = {}", quoted(self.mechanism())));
         let origin = format!("Read from {} of DiskSim 4.0.", self.file);
@@ -33,6 +32,7 @@ impl Import {
                 line(&mut text, &format!("note = {}", quoted(note)));
             }
         }
+        self.write_idle(&mut text);
         text
     }
 
@@ -42,8 +42,7 @@ impl Import {
         if self.settings.is_empty() {
             return None;
         }
-        let mut text = String::new();
-        self.write_notes(&mut text);
+        let mut text = self.heading();
         line(&mut text, &format!("title = {}", quoted(&format!("{}, from {} of DiskSim", self.name, self.file))));
         let mut section = |header: &str, keys: &[&str]| {
             let found: Vec<&Entry> = self.settings.iter().filter(|entry| keys.contains(&&*entry.key)).collect();
@@ -60,38 +59,63 @@ impl Import {
         line(&mut text, &format!("name = {}", quoted(&self.name)));
         line(&mut text, &format!("mechanism = {}", quoted(self.mechanism())));
         self.entries.iter().for_each(|entry| setting(&mut text, entry));
+        self.write_idle(&mut text);
         Some(text)
     }
 
-    /// What is not carried over, a line for each reason and one for each parameter: first what changes results.
+    /// What is not carried over, for a reader at a terminal: first what changes results, with its values; then, a line for
+    /// each reason and file, what has no effect.
     #[must_use]
     pub fn listing(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        for changes in [true, false] {
-            let title = if changes { "NOT CARRIED OVER, and changes results" } else { "no effect here" };
-            let mut reasons: Vec<(&str, Vec<&Note>)> = Vec::new();
-            for note in self.notes.iter().filter(|note| note.changes_results == changes) {
-                match reasons.iter_mut().find(|(reason, _)| *reason == note.reason) {
-                    Some((_, notes)) => notes.push(note),
-                    None => reasons.push((&note.reason, vec![note])),
-                }
-            }
-            for (reason, notes) in reasons {
-                lines.push(format!("{title}: {}", printable(reason)));
-                lines.extend(notes.into_iter().map(listed));
+        for (reason, notes) in self.by_reason(true) {
+            lines.push(format!("{LOST}: {reason}"));
+            lines.extend(notes.into_iter().map(listed));
+        }
+        for (reason, notes) in self.by_reason(false) {
+            lines.push(format!("{IDLE}: {reason}"));
+            for of_file in notes.chunk_by(|a, b| a.file == b.file) {
+                let names: Vec<String> =
+                    of_file.iter().map(|note| format!("{} {}", note.line, printable(&note.name))).collect();
+                lines.push(format!("  {}: {}", of_file[0].file, names.join(", ")));
             }
         }
         lines
     }
 
-    fn write_notes(&self, text: &mut String) {
-        line(text, &format!("# Read from {} of DiskSim 4.0 by sledsim import disksim.", printable(&self.file)));
-        for listed in self.listing() {
-            line(text, &format!("# {listed}"));
+    /// Notes of one kind by their reasons, in the order of the files.
+    fn by_reason(&self, changes_results: bool) -> Vec<(String, Vec<&Note>)> {
+        let mut reasons: Vec<(String, Vec<&Note>)> = Vec::new();
+        for note in self.notes.iter().filter(|note| note.changes_results == changes_results) {
+            let reason = printable(&note.reason);
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, notes)) => notes.push(note),
+                None => reasons.push((reason, vec![note])),
+            }
         }
-        line(text, "");
+        reasons
+    }
+
+    /// What a reader has to know first.
+    fn heading(&self) -> String {
+        let mut text = format!("# Read from {} of DiskSim 4.0 by sledsim import disksim.\n", self.file);
+        for (reason, notes) in self.by_reason(true) {
+            line(&mut text, &format!("# {LOST}: {reason}"));
+            notes.into_iter().for_each(|note| line(&mut text, &format!("# {}", listed(note))));
+        }
+        text + "\n"
+    }
+
+    fn write_idle(&self, text: &mut String) {
+        for (reason, notes) in self.by_reason(false) {
+            line(text, &format!("\n# {IDLE}: {reason}"));
+            notes.into_iter().for_each(|note| line(text, &format!("# {}", listed(note))));
+        }
     }
 }
+
+const LOST: &str = "NOT CARRIED OVER, changes results";
+const IDLE: &str = "no effect here";
 
 fn listed(note: &Note) -> String {
     let given = if note.value.is_empty() { String::new() } else { format!(" = {}", note.value) };

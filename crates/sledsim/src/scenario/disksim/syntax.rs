@@ -244,12 +244,16 @@ impl Parser<'_> {
                 (Token::Mark('}'), _) => return Ok(block),
                 (Token::Mark(','), _) => {}
                 (other, place) => {
-                    let expected =
-                        format!("',' or '}}' in the {} block that begins in line {}", block.kind, block.place.line);
+                    let expected = format!("',' or '}}' in {}", self.told(&block));
                     return Err(unexpected(&other, place, &expected));
                 }
             }
         }
+    }
+
+    /// A block and where it begins: a brace that is missing there may be missed in another file.
+    fn told(&self, block: &Block) -> String {
+        format!("the {} block that begins at {}:{}", block.kind, self.tokens.file_name(block.place), block.place.line)
     }
 
     /// `name = value`, or `[ names ] = value`.
@@ -270,12 +274,15 @@ impl Parser<'_> {
                     match self.take()? {
                         (Token::Mark('='), _) => break,
                         (Token::Word(word), _) if name.len() < 200 => name = name + " " + &word,
-                        (other, place) => return Err(unexpected(&other, place, &format!("'=' after {name:?}"))),
+                        (other, place) => {
+                            let expected = format!("'=' after {name:?}, a parameter of {}", self.told(block));
+                            return Err(unexpected(&other, place, &expected));
+                        }
                     }
                 }
                 vec![name]
             }
-            other => return Err(unexpected(&other, place, &format!("a parameter of the {} block", block.kind))),
+            other => return Err(unexpected(&other, place, &format!("a parameter of {}", self.told(block)))),
         };
         let value = Arc::new(self.value(depth + 1)?);
         for name in names {

@@ -77,6 +77,11 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// The name of a file, without its folders.
+    pub fn file_name(&self, place: Place) -> String {
+        self.sources.name(place.file)
+    }
+
     fn include(&mut self, path: PathBuf, from: Option<Place>) -> Result<(), Fault> {
         let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         if let Some(place) = from {

@@ -1,0 +1,64 @@
+"""Commands that take over what other simulators' files describe."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sledsim.cli.output import check_target
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Take over devices and scenarios from files of other simulators.",
+    epilog="""\b
+Examples:
+  sledsim import disksim atlas10k.parv -o atlas10k.toml
+  sledsim import disksim atlas10k.parv --scenario -o run.toml
+""",
+)
+
+DISKSIM_EXAMPLES = """\b
+Examples:
+  sledsim import disksim atlas10k.parv -o atlas10k.toml
+  sledsim replay trace.srt --device atlas10k.toml
+  sledsim import disksim atlas10k.parv --scenario | sledsim run -
+"""
+
+
+@app.callback()
+def _imports() -> None:
+    """Take over devices and scenarios from files of other simulators."""
+
+
+@app.command(epilog=DISKSIM_EXAMPLES)
+def disksim(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Parameter file: .parv, .diskspecs and the like.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="OUT", help="File to write (.toml); else standard output.")
+    ] = None,
+    scenario: Annotated[
+        bool, typer.Option("--scenario", help="Write a scenario with workload and scheduler, not only the device.")
+    ] = False,
+    device: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which device, where the file has several.")
+    ] = None,
+) -> None:
+    """Write what a parameter file of DiskSim 4.0 describes as a device file or a scenario.
+
+    Every value comes with its file and line. What cannot be carried over is listed on standard error and in the file.
+    """
+    from sledsim.disksim import import_disksim
+
+    check_target(out, (".toml",))
+    found = import_disksim(file, device=device, scenario=scenario)
+    text = (found.scenario_file if scenario else found.device_file) or ""
+    for line in found.listing:
+        typer.echo(line, err=True)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+        typer.echo(f"{out}: {found.name}")

@@ -1,0 +1,109 @@
+"""Parameter files of DiskSim 4.0: drives, MEMS devices and whole systems that others have described in them."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sledsim import _core
+from sledsim._core import ScenarioError
+
+__all__ = ["DiskSimImport", "LeftOut", "import_disksim"]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A parameter that nothing here takes.
+
+    Parameters
+    ----------
+    file, line
+        Where it is.
+    name, value
+        The parameter.
+    reason
+        Why it is not carried over.
+    changes_results
+        Whether results would be different with it; otherwise it has no effect on what is simulated.
+    """
+
+    file: str
+    line: int
+    name: str
+    value: str
+    reason: str
+    changes_results: bool
+
+
+@dataclass(frozen=True)
+class DiskSimImport:
+    """What a parameter file describes; see :func:`import_disksim`.
+
+    Parameters
+    ----------
+    name
+        The device's name in the file.
+    device
+        The device with all its values, as a scenario's ``device``.
+    device_file
+        Text of a device file: every value with its unit, file and line.
+    scenario_file
+        Text of a scenario with the device in it; ``None`` unless it was asked for.
+    notes
+        Every parameter that is not carried over.
+    listing
+        The same for people, a line each.
+    """
+
+    name: str
+    device: dict[str, Any]
+    device_file: str
+    scenario_file: str | None
+    notes: tuple[LeftOut, ...]
+    listing: tuple[str, ...]
+
+    @property
+    def lost(self) -> tuple[LeftOut, ...]:
+        """What is not carried over and changes results."""
+        return tuple(note for note in self.notes if note.changes_results)
+
+
+def import_disksim(path: str | Path, *, device: str | None = None, scenario: bool = False) -> DiskSimImport:
+    """Read a parameter file of DiskSim 4.0.
+
+    Parameters
+    ----------
+    path
+        A ``.parv``, ``.diskspecs`` or other file with a device in it, or in the files that it includes.
+    device
+        Name of the device, where the file has several.
+    scenario
+        Whether to read the workload, the scheduler and the length of the run too.
+
+    Returns
+    -------
+    DiskSimImport
+        The device, files to write, and what is not carried over.
+
+    Raises
+    ------
+    ScenarioError
+        Where a file is missing or not as DiskSim defines it, or the device cannot be carried over: names the file, the
+        line and what is expected.
+
+    Examples
+    --------
+    >>> found = sledsim.import_disksim("atlas10k.parv")  # doctest: +SKIP
+    >>> sledsim.run({"workload": ..., "system": {"device": found.device}})  # doctest: +SKIP
+    """
+    if Path(path).is_dir():
+        raise ScenarioError(f"{path}: is a folder: expected a parameter file of DiskSim")
+    found = json.loads(_core.import_disksim(str(path), device=device, scenario=scenario))
+    return DiskSimImport(
+        name=found["name"],
+        device=found["device"],
+        device_file=found["device_toml"],
+        scenario_file=found["scenario_toml"],
+        notes=tuple(LeftOut(**note) for note in found["notes"]),
+        listing=tuple(found["listing"]),
+    )

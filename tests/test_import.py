@@ -1,0 +1,138 @@
+"""`sledsim import`: what it writes can be run, what it leaves out is listed, and what it refuses has a place."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sledsim
+from conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
+DRIVES = ["atlas10k", "barracuda", "cheetah4LP", "cheetah9LP", "hp_c2247a", "st41601n"]
+
+QUEUE = """disksim_ioqueue {
+  Scheduling policy = 1, Cylinder mapping strategy = 0, Write initiation delay = 0.0, Read initiation delay = 0.0,
+  Sequential stream scheme = 0, Maximum concat size = 0, Overlapping request scheme = 0,
+  Sequential stream diff maximum = 0, Scheduling timeout scheme = 0, Timeout time/weight = 0,
+  Timeout scheduling = 0, Scheduling priority scheme = 0, Priority scheduling = 0
+}"""
+
+SIMPLE = f"""# a device without a mechanism
+disksim_simpledisk SD {{
+  Block count = 100000,
+  Access time = 9.5,
+  Command overhead = 0.5,
+  Bulk sector transfer time = 0.25,
+  Never disconnect = 0,
+  Print stats = 1,
+  Max queue length = 1,
+  Scheduler = {QUEUE}
+}}
+"""
+
+
+@pytest.fixture
+def simple(tmp_path: Path) -> Path:
+    path = tmp_path / "simple.diskspecs"
+    path.write_text(SIMPLE)
+    return path
+
+
+def drive(name: str) -> Path:
+    """Return the parameter file of a drive of the reference data."""
+    path = REFERENCE / "drives" / name / f"{name}.parv"
+    if not path.exists() and os.environ.get("CI") != "true":
+        pytest.skip(f"{path} is missing; set SLEDSIM_REFERENCE to the reference data")
+    return path
+
+
+def test_a_device_file_is_written_and_can_be_run(
+    sledsim_cli: Callable[..., Outcome], simple: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "simple.toml"
+    found = sledsim_cli("import", "disksim", simple, "-o", out)
+    assert (found.status, found.out) == (0, f"{out}: SD\n")
+    assert "NOT CARRIED OVER, changes results: the time does not depend on the size" in found.err
+    assert "simple.diskspecs:6: Bulk sector transfer time = 0.25" in found.err
+    assert "Print stats" in found.err
+    text = out.read_text()
+    assert 'where = "simple.diskspecs:4 Access time, simple.diskspecs:5 Command overhead"' in text
+    assert "#   simple.diskspecs:6: Bulk sector transfer time = 0.25" in text
+    result = sledsim.run(
+        {
+            "workload": {"arrival": {"kind": "closed", "outstanding": 1}},
+            "system": {"device": str(out)},
+            "run": {"requests": 20},
+        }
+    )
+    assert result.response.mean_ms == pytest.approx(10.0)
+
+
+def test_without_a_file_to_write_the_text_is_printed(sledsim_cli: Callable[..., Outcome], simple: Path) -> None:
+    found = sledsim_cli("import", "disksim", simple)
+    assert found.status == 0
+    assert 'mechanism = "simpledisk-constant"' in found.out
+    assert found.out == sledsim.import_disksim(simple).device_file
+
+
+def test_the_python_door_gives_the_device_itself(simple: Path) -> None:
+    found = sledsim.import_disksim(simple)
+    assert (found.name, found.device["mechanism"], found.device["access_ms"]) == ("SD", "simpledisk-constant", 10.0)
+    assert [(note.name, note.line) for note in found.lost] == [("Bulk sector transfer time", 6)]
+    workload = {"arrival": {"kind": "closed", "outstanding": 1}}
+    result = sledsim.run({"workload": workload, "system": {"device": found.device}, "run": {"requests": 5}})
+    assert result.requests.completed == 5
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line", "expected"),
+    [
+        ("disksim_simpledisk", "disksim_simplydisk", 2, "unknown type of block"),
+        ("Block count", "Block number", 3, 'no parameter "Block number"'),
+        ("= 100000", "= 0", 3, "expected a whole number from 1"),
+        ("= 9.5", "= quick", 4, "expected a number"),
+        ("  Never disconnect = 0,\n", "", 2, 'no "Never disconnect"'),
+        ("Never disconnect = 0", "source gone.specs", 7, "gone.specs"),
+        ("Print stats = 1", "Never disconnect = 1", 8, "second time"),
+    ],
+)
+def test_what_is_wrong_is_an_error_with_its_place(
+    sledsim_cli: Callable[..., Outcome], simple: Path, before: str, after: str, line: int, expected: str
+) -> None:
+    assert before in SIMPLE
+    simple.write_text(SIMPLE.replace(before, after, 1))
+    found = sledsim_cli("import", "disksim", simple)
+    assert (found.status, found.out) == (2, "")
+    assert found.err.startswith(f"error: {simple}:{line}: ")
+    assert expected in found.err
+
+
+def test_files_that_are_none(sledsim_cli: Callable[..., Outcome], simple: Path, tmp_path: Path) -> None:
+    for path in [tmp_path / "gone.parv", tmp_path]:
+        found = sledsim_cli("import", "disksim", path)
+        assert found.status == 2
+        assert found.err.startswith(f"error: {path}: ")
+    found = sledsim_cli("import", "disksim", simple, "-o", tmp_path / "x.yaml")
+    assert found.status == 2
+    found = sledsim_cli("import", "disksim", simple, "--scenario")
+    assert found.status == 2
+    assert "no workload" in found.err
+
+
+@pytest.mark.parametrize("name", DRIVES)
+def test_drives_are_imported_whole(sledsim_cli: Callable[..., Outcome], tmp_path: Path, name: str) -> None:
+    out = tmp_path / "run.toml"
+    found = sledsim_cli("import", "disksim", drive(name), "--scenario", "-o", out)
+    assert found.status == 0
+    assert "changes results" not in found.err
+    done = sledsim_cli("run", out, "--set", "run.requests=200", "--json")
+    assert done.status == 0, done.err
