@@ -140,6 +140,20 @@ proptest! {
 }
 
 #[test]
+fn writes_settle_no_sooner_than_reads() {
+    let seeks = |settle_ms: f64| {
+        let seek = json!({"curve": "linear", "single_ms": 1.0, "full_ms": 9.0});
+        let drive = mechanics([0.0; 2], &json!({"seek": seek, "head_switch_ms": 0.5, "write_settle_ms": settle_ms}));
+        let arm = |cylinder, head| Arm { cylinder, head };
+        [arm(0, 0), arm(0, 1), arm(1, 0)].map(|to| [Op::Read, Op::Write].map(|op| drive.seek_ns(arm(0, 0), to, op)))
+    };
+    assert_eq!(seeks(0.25), [[0, 0], [500_000, 750_000], [1_000_000, 1_250_000]]);
+    // Times that were measured with writes; a read that settles sooner than the head switch takes does so at once.
+    assert_eq!(seeks(-0.25), [[0, 0], [250_000, 500_000], [750_000, 1_000_000]]);
+    assert_eq!(seeks(-0.75), [[0, 0], [0, 500_000], [250_000, 1_000_000]]);
+}
+
+#[test]
 fn a_track_takes_a_revolution() {
     let mut drive = DiskDevice::new(&parameters([0.0; 2], &json!({}))).expect("a drive");
     let phases = serve(&mut drive, Time::from_ns(123_456), 5, SECTORS - 5, Op::Read).phases;
