@@ -42,13 +42,13 @@ class HplSeekCurve(Model):
     short_below
         First distance of the straight part, cylinders (at least 0, at most 1e+09).
     short_constant_ms
-        Constant of the short part, ms.
+        Constant of the short part, ms (ms; at least -10,000, at most 10,000).
     short_sqrt_ms
-        Factor of the square root of the distance, ms.
+        Factor of the square root of the distance, ms (ms; at least -10,000, at most 10,000).
     long_constant_ms
-        Constant of the long part, ms.
+        Constant of the long part, ms (ms; at least -10,000, at most 10,000).
     long_linear_ms
-        Factor of the distance, ms.
+        Factor of the distance, ms (ms; at least -10,000, at most 10,000).
     first_ms
         Measured times of the distances 1, 2, and so on, ms; they come before the formula (ms; default []).
     """

@@ -57,11 +57,17 @@ impl Walk {
                 let keys = required.iter().filter_map(Value::as_str);
                 keys.map(|key| (key.to_owned(), self.least(&properties[key]))).collect()
             }
-            "array" => json!([self.least(&schema["items"])]),
+            "array" => self.least_list(schema),
             "number" | "integer" => schema.get("maximum").cloned().unwrap_or(json!(7)),
             "boolean" => json!(true),
             _ => json!("text"),
         }
+    }
+
+    /// A list as short as a schema accepts, but not empty.
+    fn least_list(&self, schema: &Value) -> Value {
+        let count = schema["minItems"].as_u64().unwrap_or(1).max(1);
+        (0..count).map(|_| self.least(&schema["items"])).collect()
     }
 
     /// Collects the numbers below `schema`, which describes what `document` holds at `pointer`.
@@ -71,7 +77,7 @@ impl Walk {
                 "object" => self.walk_object(&option, document, pointer, path),
                 "array" => {
                     let mut document = document.clone();
-                    *document.pointer_mut(pointer).unwrap() = json!([self.least(&option["items"])]);
+                    *document.pointer_mut(pointer).unwrap() = self.least_list(&option);
                     self.walk(&option["items"], &document, &format!("{pointer}/0"), &format!("{path}[0]"));
                 }
                 "number" | "integer" => self.leaves.push(Leaf {
@@ -87,8 +93,7 @@ impl Walk {
 
     fn walk_object(&mut self, schema: &Value, document: &Value, pointer: &str, path: &str) {
         let mut document = document.clone();
-        // A device is completed from the catalogue; everything else needs what the schema requires.
-        let value = if path == "system.device" { json!({"name": "g2"}) } else { self.least(schema) };
+        let value = self.least(schema);
         if path == "system" {
             *document.pointer_mut(pointer).unwrap() = json!({"kind": "drive", "device": "g2"});
         } else if !path.is_empty() {
@@ -171,6 +176,10 @@ fn the_walk_finds_the_keys() {
         "system.batch_max",
         "system.device.bit_nm",
         "system.device.inactive_after_ms",
+        "system.device.zones[0].spares",
+        "system.device.zones[0].remaps[0][0]",
+        "system.device.seek.points[0][0]",
+        "system.device.seek.first_ms[0]",
         "system.scheduler.zones",
         "system.scheduler.weight",
         "workload.time_scale",

@@ -16,9 +16,9 @@ impl Files {
     pub fn of_a_drive() -> Self {
         let files = Self { folder: tempfile::tempdir().expect("a folder") };
         files.write("drive.seek", "Seek distances measured: 3\n1, 1.25\n10, 3.0\n99,\t8.5\n");
-        files.write("drive.model", &model());
-        files.write("drive.diskspecs", &disk());
-        files.write("drive.parv", &system(&generator("1.0", "0.0, 0.0")));
+        files.write("drive.model", model());
+        files.write("drive.diskspecs", disk());
+        files.write("drive.parv", system(&generator("1.0", "0.0, 0.0")));
         files
     }
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use sledsim::devices::disk::{DiskParameters, ReadAhead, SeekCurve, Sparing};
+use sledsim::devices::disk::{Arm, DiskParameters, Mechanics, ReadAhead, SeekCurve, Sparing};
+use sledsim::request::Op;
 use sledsim::scenario::disksim::Import;
 use sledsim::scenario::{resolve, run, Catalog, DeviceSpec, Notation, Scenario, SystemSpec, WorkloadSpec};
 use sledsim::workloads::{ArrivalSpec, Distribution, LocationSpec};
@@ -146,6 +147,20 @@ fn what_would_change_results_is_listed() {
         "{}",
         import.device_toml()
     );
+}
+
+#[test]
+fn writes_may_settle_less_than_reads() {
+    let files = Files::of_a_drive();
+    files.replace("drive.model", "Add. write settling delay = 0.5", "Add. write settling delay = -0.25");
+    let import = files.import("drive.parv").expect("DiskSim takes it");
+    let mechanics = Mechanics::new(disk(&import)).expect("sound");
+    let seek_ns = |cylinder, op| mechanics.seek_ns(Arm { cylinder: 0, head: 0 }, Arm { cylinder, head: 0 }, op);
+    assert_eq!((seek_ns(10, Op::Read), seek_ns(10, Op::Write)), (3_000_000, 2_750_000));
+    assert_eq!((seek_ns(0, Op::Read), seek_ns(0, Op::Write)), (0, 0));
+    for distance in 1..100 {
+        assert!(mechanics.seek_bound_ns(distance) <= seek_ns(distance, Op::Write), "{distance}");
+    }
 }
 
 #[test]

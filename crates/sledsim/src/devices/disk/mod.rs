@@ -15,6 +15,7 @@ mod pass;
 mod reading;
 mod rotation;
 mod seek;
+mod seek_curve;
 mod sparing;
 mod writing;
 
@@ -22,6 +23,7 @@ pub use access::DiskDevice;
 pub use characteristics::{Characteristics, ZoneFigures};
 pub use layout::{Layout, Place, Run};
 pub use mechanics::{AnyOrder, Approach, Arm, Mechanics};
-pub use parameters::{DiskParameters, FastWrite, Mapping, ReadAhead, RotationModel, SeekCurve, Sparing, Zone};
+pub use parameters::{DiskParameters, FastWrite, Mapping, ReadAhead, RotationModel, Sparing, Zone};
 pub use rotation::{Angle, Spindle};
 pub use seek::Seek;
+pub use seek_curve::SeekCurve;
