@@ -37,6 +37,9 @@ const ONE_ROW: [&str; 11] = [
 ];
 /// The catalogue's g2; the bus works beside the sled, which would make requests leave later than the server is free.
 const G2: [&str; 2] = ["device=g2", "device.bus_ms_per_block=0"];
+/// A disk without its buffer: services depend on each other only through the place of the arm.
+const DISK: [&str; 4] =
+    ["device=atlas10k", "device.buffer_caching=false", "device.read_ahead=none", "device.fast_write=none"];
 const ONE_BLOCK: &str = "workload.size_bytes={kind=\"fixed\", value=512}";
 
 /// Service of one block on [`ONE_ROW`], ms: 90 bits at 100 kbit/s, and back 90 µm between two reversals (Griffin et al.
@@ -148,16 +151,28 @@ fn open_checks() -> Vec<Check> {
     checks
 }
 
-/// Mean wait of g2 under first come, first served, from the mean and variability of the run's own services.
-fn g2_checks() -> Vec<Check> {
+/// Mean wait of a device under first come, first served, from the mean and variability of the run's own services.
+fn measured_service_checks(name: &str, device: &[&str], loads: [(f64, f64); 3]) -> Vec<Check> {
     let mut checks = Vec::new();
-    for (rate_per_s, utilisation) in [(380.0, 0.3), (760.0, 0.6), (1010.0, 0.8)] {
+    for (rate_per_s, utilisation) in loads {
         let formula = |report: &Report| {
             let service = report.service.as_ref().expect("requests were measured");
             pollaczek_khinchine_ms(rate_per_s * service.mean_ms * 1e-3, service.mean_ms, service.scv)
         };
-        let name = format!("g2 as M/G/1, utilisation near {utilisation}: wait");
-        checks.push(check(&name, &G2, &[&poisson(rate_per_s)], wait, formula));
+        let name = format!("{name} as M/G/1, utilisation near {utilisation}: wait");
+        checks.push(check(&name, device, &[&poisson(rate_per_s)], wait, formula));
+    }
+    checks
+}
+
+/// Mean wait at a device whose every request takes 1 ms: M/D/1.
+fn constant_checks() -> Vec<Check> {
+    let mut checks = Vec::new();
+    for utilisation in [0.3, 0.6, 0.8] {
+        let name = format!("simpledisk-constant of 1 ms, utilisation {utilisation}: wait");
+        let closed_ms = pollaczek_khinchine_ms(utilisation, 1.0, 0.0);
+        let device = ["device=simpledisk-constant", "device.access_ms=1"];
+        checks.push(check(&name, &device, &[&poisson(utilisation * 1e3)], wait, |_| closed_ms));
     }
     checks
 }
@@ -207,7 +222,10 @@ fn closed_checks() -> Vec<Check> {
 
 #[test]
 fn closed_forms_lie_in_the_reported_intervals() {
-    let checks: Vec<Check> = [open_checks(), g2_checks(), closed_checks()].into_iter().flatten().collect();
+    let g2 = measured_service_checks("g2", &G2, [(380.0, 0.3), (760.0, 0.6), (1010.0, 0.8)]);
+    let disk = measured_service_checks("atlas10k", &DISK, [(34.0, 0.3), (69.0, 0.6), (92.0, 0.8)]);
+    let groups = [open_checks(), g2, disk, constant_checks(), closed_checks()];
+    let checks: Vec<Check> = groups.into_iter().flatten().collect();
     let rows: Vec<Vec<String>> = checks
         .iter()
         .map(|check| {

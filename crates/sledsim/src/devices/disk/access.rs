@@ -8,6 +8,7 @@ use super::buffer::Buffer;
 use super::bus::Chunk;
 use super::command::{ns, Overheads};
 use super::pass::{Errand, Pass, Supply, Way};
+use super::writing::Set;
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
 use crate::devices::{Device, EnergyLedger, Location, Platter, Service};
 use crate::request::{Op, Request};
@@ -51,12 +52,9 @@ impl SlotBits {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
     pub hold_bus_reading: bool,
-    pub hold_bus_writing: bool,
     pub never_disconnect: bool,
-    pub caching: bool,
     pub extra_write_disconnect: bool,
     pub read_watermark: f64,
-    pub write_watermark: f64,
     pub watermark_of_request: bool,
     pub read_ahead: ReadAhead,
     pub least_blocks: u64,
@@ -70,7 +68,6 @@ pub(super) struct Policy {
     pub combine_writes: bool,
     pub transfer_partial_hits: bool,
     pub almost_hits: bool,
-    pub writes_beside_writes: bool,
     pub whole_hits_beside_writes: bool,
     pub partial_hits_beside_writes: bool,
 }
@@ -91,6 +88,8 @@ pub struct DiskDevice {
     pub(super) free: Time,
     /// What the drive does on its own account.
     pub(super) task: Option<Task>,
+    /// Whether the heads have worked on the drive's own account since a request last had them.
+    pub(super) strayed: bool,
     /// Kind of the last request, and the block behind its last.
     pub(super) previous: (Op, u64),
     pub(super) books: Books,
@@ -126,6 +125,7 @@ impl DiskDevice {
             arm: 0,
             free: Time::ZERO,
             task: None,
+            strayed: false,
             previous: (Op::Read, u64::MAX),
             books: Books::default(),
             chunks: Vec::new(),
@@ -146,11 +146,13 @@ impl DiskDevice {
         &self.mechanics
     }
 
-    /// Least time of the first seek of a request.
+    /// Least time of the first seek of a request. Reads find their track again where the heads have been elsewhere meanwhile:
+    /// a drive that does nothing by itself keeps them on it.
     #[inline]
     pub(super) fn least_seek_ns(&self, op: Op) -> u64 {
         match op {
-            Op::Read => self.least_read_seek_ns,
+            Op::Read if self.strayed => self.least_read_seek_ns,
+            Op::Read => 0,
             Op::Write => self.overheads.least_seek_ns,
         }
     }
@@ -186,12 +188,9 @@ fn policy(p: &DiskParameters) -> Policy {
     let least_blocks = if reads_ahead { u64::from(p.read_ahead_least_blocks) } else { 0 };
     Policy {
         hold_bus_reading: p.hold_bus_reading || p.never_disconnect,
-        hold_bus_writing: p.hold_bus_writing || p.never_disconnect,
         never_disconnect: p.never_disconnect,
-        caching: p.buffer_caching,
         extra_write_disconnect: p.extra_write_disconnect && !p.never_disconnect,
         read_watermark: p.read_watermark,
-        write_watermark: p.write_watermark,
         watermark_of_request: p.watermark_of_request,
         read_ahead: p.read_ahead,
         least_blocks,
@@ -205,7 +204,6 @@ fn policy(p: &DiskParameters) -> Policy {
         combine_writes: p.combine_writes,
         transfer_partial_hits: p.transfer_partial_hits,
         almost_hits: p.almost_read_hits,
-        writes_beside_writes: p.buffer_writes_beside_writes,
         whole_hits_beside_writes: p.whole_hits_beside_writes,
         partial_hits_beside_writes: p.partial_hits_beside_writes,
     }
@@ -271,11 +269,16 @@ impl Device for DiskDevice {
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         let (place, op) = self.slot_bits.unpack(location);
         let freed = self.freed_at(now);
-        let begin = (now + self.command_ns(op)).max(freed.at);
         let errand = Errand { op, any_order: false, least_seek_ns: self.least_seek_ns(op), supply: Supply::READY };
-        // A write's first block crosses the bus first.
-        let data = now + self.command_ns(op) + self.overheads.preparation_ns + self.overheads.write_block_ns;
-        let ready = if op == Op::Write { data + errand.least_seek_ns } else { begin };
+        let (begin, ready) = match op {
+            Op::Read => (now + self.command_ns(op), now),
+            Op::Write => {
+                // Its first block crosses the bus first.
+                let set = self.set_up_at(now + self.overheads.request_ns, place);
+                (set.command, set.connected + self.overheads.write_block_ns + errand.least_seek_ns)
+            }
+        };
+        let begin = begin.max(freed.at);
         let to = Arm { cylinder: place.cylinder, head: place.head };
         let angle = self.mechanics.start_angle(place);
         Way::find(&self.mechanics, begin, ready, &freed.arms, to, angle, &errand).start - now
@@ -300,6 +303,7 @@ impl Device for DiskDevice {
             Op::Read => self.read(now, at, request.lbn, request.end_lbn()),
             Op::Write => self.write(now, at, request.lbn, request.end_lbn()),
         };
+        self.strayed |= self.task.is_some();
         self.previous = (request.op, request.end_lbn());
         service
     }
@@ -312,11 +316,25 @@ impl Device for DiskDevice {
 }
 
 impl DiskDevice {
-    /// From the dispatch of a request that finds nothing until the arm may set off.
+    /// What comes before the data of a write to a place.
+    fn set_up_at(&self, at: Time, place: Place) -> Set {
+        if !self.policy.extra_write_disconnect {
+            let command = at + self.write_command_ns(u64::MAX, false);
+            return Set { command, connected: command + self.overheads.preparation_ns, twice: false };
+        }
+        let first = self.mechanics.layout().lbn(place).unwrap_or(u64::MAX - 1);
+        self.set_up(at, first, self.buffer.for_write(first, first + 1, None))
+    }
+
+    /// The least from the dispatch of a request that finds nothing until the arm may set off.
     #[inline]
     fn command_ns(&self, op: Op) -> u64 {
         let kind_ns = match op {
             Op::Read => self.overheads.read_miss.get(self.previous.0),
+            Op::Write if self.policy.extra_write_disconnect => {
+                let twice_ns = self.overheads.extra_command_ns + self.overheads.extra_seek_delay_ns;
+                twice_ns.min(self.write_command_ns(u64::MAX, false))
+            }
             Op::Write => self.write_command_ns(u64::MAX, false),
         };
         self.overheads.request_ns + kind_ns

@@ -21,6 +21,9 @@ pub(super) struct Task {
     pub next: u64,
     /// Block behind the last to read or write.
     pub limit: u64,
+    /// Read-ahead: an instant, and a block that is not read before it, as the segment has no room until a request has been handed
+    /// over.
+    pub hold: (Time, u64),
     /// Read-ahead: block behind the last that is read before anything else gets the arm.
     pub least: u64,
     /// Read-ahead on a single track: blocks before the segment's that pass when the track's last has, if the drive keeps them.
@@ -79,16 +82,38 @@ impl DiskDevice {
             free_blocks: None,
             returned: false,
             next: pass.end_lbn(),
+            hold: (Time::ZERO, u64::MAX),
             errand,
         });
+    }
+
+    /// Keeps reading ahead from pushing blocks from `first` on out of a segment before they have been handed over, at `until`, for a request
+    /// looked at from `at` on.
+    pub(super) fn hold_back(&mut self, segment: usize, first: u64, at: Time, until: Time) {
+        let held = first + self.buffer.segment_blocks();
+        let Some(task) = self.task.as_mut().filter(|task| task.segment == segment && task.limit > held) else { return };
+        task.hold = (until, held);
+        let pass = &mut task.pass;
+        if !task.returned && pass.lbn < held && held < pass.end_lbn() && pass.passed_at(held - pass.lbn) < until {
+            // It may be in the midst of the block that finds no room.
+            (pass.end, pass.blocks) = (pass.passed_at(held - pass.lbn - 1).max(at), held - pass.lbn);
+            task.next = held;
+        }
     }
 
     /// The task with its next pass, once the one under way is over and has left the arms there.
     pub(super) fn following(&self, mut task: Task, arms: &[Arm; 2]) -> Option<Task> {
         task.errand.least_seek_ns = 0;
-        let at = task.pass.end;
+        let (until, held) = task.hold;
+        let mut at = task.pass.end;
         if task.next < task.limit {
-            task.pass = Pass::plan(&self.mechanics, at, arms, task.next, task.limit, &task.errand);
+            let mut limit = task.limit;
+            if at < until && task.next >= held {
+                at = until;
+            } else if at < until {
+                limit = limit.min(held);
+            }
+            task.pass = Pass::plan(&self.mechanics, at, arms, task.next, limit, &task.errand);
             (task.next, task.returned) = (task.pass.end_lbn(), false);
             return Some(task);
         }
@@ -163,7 +188,7 @@ impl DiskDevice {
         let stop = if now <= pass.begin {
             // It has not set off.
             self.buffer.settle(task.segment);
-            return now;
+            return now.max(self.free);
         } else if now < pass.on_track {
             pass.on_track
         } else if self.stop_in_sector || now < pass.start {
@@ -179,7 +204,7 @@ impl DiskDevice {
     /// When the arm gets free of the task, and where the arms are then, as things stand at `now`: writing behind goes to its
     /// end, reading ahead to its least and to the end of a seek.
     pub(super) fn freed(&self, mut task: Task, now: Time) -> Freed {
-        let mut freed = Freed { at: now, arms: self.arms, arm: self.arm };
+        let mut freed = Freed { at: now.max(self.free), arms: self.arms, arm: self.arm };
         loop {
             let pass = task.pass;
             let stays = task.writes() || task.next < task.least.min(task.limit);

@@ -373,10 +373,6 @@ pub struct DiskParameters {
     /// When a write counts as complete.
     #[serde(default)]
     pub fast_write: FastWrite,
-    /// Whether a write goes into a segment of its own while the medium is still being written for another (needs fast write,
-    /// and `buffer_write_segments` above 1 to make a difference).
-    #[serde(default)]
-    pub buffer_writes_beside_writes: bool,
     /// Whether a read found whole in the buffer is served while the medium is still being written.
     #[serde(default)]
     pub whole_hits_beside_writes: bool,

@@ -22,11 +22,11 @@ impl DiskDevice {
         }
         match found {
             Found::Whole(segment) => {
-                let free = if reading.is_some_and(|reading| reading != segment) { self.break_off(at) } else { at };
+                let free = self.make_way(segment, at);
                 self.read_hit(start, at, free, segment, first, end)
             }
             Found::Part(segment) => {
-                let free = if reading.is_some_and(|reading| reading != segment) { self.break_off(at) } else { at };
+                let free = self.make_way(segment, at);
                 let connected = self.hit_connection(segment, first, end, at);
                 self.read_rest(start, at, free, segment, first, end, connected)
             }
@@ -37,11 +37,23 @@ impl DiskDevice {
         }
     }
 
+    /// Breaks off reading ahead unless it is into `segment`, and says from when on the arm is free.
+    fn make_way(&mut self, segment: usize, at: Time) -> Time {
+        match self.task {
+            Some(task) if task.segment == segment => at,
+            _ => self.break_off(at),
+        }
+    }
+
     /// A read while written data is still on its way to the medium: it waits, unless the buffer has it and may give it.
     fn read_beside_write(&mut self, start: Time, at: Time, first: u64, end: u64, found: Found) -> Service {
+        let mut connected = None;
         match found {
             Found::Whole(segment) if self.policy.whole_hits_beside_writes => {
                 return self.read_hit(start, at, at, segment, first, end);
+            }
+            Found::Part(segment) if self.policy.partial_hits_beside_writes => {
+                connected = self.hit_connection(segment, first, end, at);
             }
             _ => {}
         }
@@ -62,7 +74,7 @@ impl DiskDevice {
                 self.finish_read(segment, end);
                 served(start, over + self.overheads.read_completion_ns, story)
             }
-            Found::Part(segment) => self.read_rest(start, at, free, segment, first, end, None),
+            Found::Part(segment) => self.read_rest(start, at, free, segment, first, end, connected),
             Found::Nothing => self.read_miss(start, at, free, first, end),
         }
     }
@@ -93,6 +105,7 @@ impl DiskDevice {
             }
             _ => {}
         }
+        self.hold_back(segment, first, at, over);
         self.finish_read(segment, end);
         served(start, over + self.overheads.read_completion_ns, story)
     }
@@ -101,6 +114,10 @@ impl DiskDevice {
     fn read_on(&mut self, segment: usize, first: u64, end: u64) {
         let (limit, least) = self.reach(segment, first, end);
         if let Some(task) = self.task.as_mut() {
+            if limit > task.limit {
+                // Beyond the track, what is left of it stays unread.
+                task.free_blocks = None;
+            }
             (task.limit, task.least) = (task.limit.max(limit), task.least.max(least));
         }
     }
@@ -194,8 +211,10 @@ impl DiskDevice {
     /// Reads what a segment lacks up to `end` from the medium, and goes on reading ahead.
     fn fetch(&mut self, story: &mut Story, begin: Time, segment: usize, first: u64, end: u64) {
         let any_order = self.policy.any_order_reads;
-        let mut errand =
-            Errand { op: Op::Read, any_order, least_seek_ns: self.least_seek_ns(Op::Read), supply: Supply::READY };
+        // A stream is taken up again where it was left.
+        let least_seek_ns = if self.buffer.segment(segment).end > first { 0 } else { self.least_seek_ns(Op::Read) };
+        let mut errand = Errand { op: Op::Read, any_order, least_seek_ns, supply: Supply::READY };
+        self.strayed = false;
         let mut free_blocks = None;
         let mut at = begin.max(self.free);
         let mut lbn = self.buffer.segment(segment).end;
@@ -278,11 +297,12 @@ impl DiskDevice {
             ReadAhead::NextTrack => {
                 let (track_first, track_last) = layout.track_of(end);
                 let origin = self.buffer.segment(segment).origin;
-                if origin < first && origin < track_first && track_last + 1 < capacity {
-                    layout.track_of(track_last + 1).1 + 1
+                let last = if origin < first && origin < track_first && track_last + 1 < capacity {
+                    layout.track_of(track_last + 1).1
                 } else {
-                    track_last + 1
-                }
+                    track_last
+                };
+                last + 1
             }
         };
         (limit.min(capacity), least.min(limit))
@@ -299,7 +319,7 @@ impl DiskDevice {
         connected: Option<Time>,
     ) -> Service {
         let o = &self.overheads;
-        let blocks = self.chunks.iter().map(|chunk| chunk.blocks).sum();
+        let blocks: u64 = self.chunks.iter().map(|chunk| chunk.blocks).sum();
         let terms = Terms {
             block_ns: o.read_block_ns,
             hold: self.policy.hold_bus_reading,
@@ -312,6 +332,7 @@ impl DiskDevice {
         story.command(transfer.connected.min(transfer.end));
         story.bus(transfer.end);
         let over = transfer.end + o.read_completion_ns;
+        self.hold_back(segment, end - blocks, at, over);
         self.finish_read(segment, end);
         served(start, over, story)
     }

@@ -16,6 +16,8 @@ struct Write {
     first: u64,
     end: u64,
     segment: usize,
+    /// When the electronics are through with the command.
+    command: Time,
     /// When the arm may set off.
     begin: Time,
     /// When the bus transfer begins.
@@ -25,6 +27,17 @@ struct Write {
     least_seek_ns: u64,
     /// Whether it disconnected before its data.
     twice: bool,
+}
+
+/// A write that is set up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Set {
+    /// When the arm may set off.
+    pub command: Time,
+    /// When the bus may begin.
+    pub connected: Time,
+    /// Whether it disconnects before its data.
+    pub twice: bool,
 }
 
 impl DiskDevice {
@@ -100,6 +113,7 @@ impl DiskDevice {
         let connected = back + o.first_reselect_ns + o.preparation_ns;
         let segment = self.buffer.for_write(first, end, None);
         let write = Write {
+            command,
             first,
             end,
             segment,
@@ -112,25 +126,27 @@ impl DiskDevice {
         self.put(start, story, &write)
     }
 
+    /// What comes before the data of a write that is looked at from `at` on and finds no other on its way.
+    pub(super) fn set_up(&self, at: Time, first: u64, segment: usize) -> Set {
+        let o = &self.overheads;
+        let held = self.buffer.segment(segment);
+        if self.policy.extra_write_disconnect && self.buffer.is_latest(segment) && held.written && held.end != first {
+            let left = at + o.extra_command_ns + o.extra_disconnect_ns;
+            let connected = left + o.extra_gap_ns + o.first_reselect_ns + o.preparation_ns;
+            return Set { command: at + o.extra_command_ns + o.extra_seek_delay_ns, connected, twice: true };
+        }
+        let command = at + self.write_command_ns(first, false);
+        Set { command, connected: command + o.preparation_ns, twice: false }
+    }
+
     /// A write that finds the arm free, or from `free` on.
     fn write_now(&mut self, start: Time, at: Time, free: Time, first: u64, end: u64) -> Service {
         let o = self.overheads;
         let segment = self.buffer.for_write(first, end, None);
-        let held = self.buffer.segment(segment);
-        let twice =
-            self.policy.extra_write_disconnect && self.buffer.is_latest(segment) && held.written && held.end != first;
-        let mut story = Story::new(start);
-        let (command, connected) = if twice {
-            let left = at + o.extra_command_ns + o.extra_disconnect_ns;
-            let back = left + o.extra_gap_ns + o.first_reselect_ns + o.preparation_ns;
-            (at + o.extra_command_ns + o.extra_seek_delay_ns, back)
-        } else {
-            let command = at + self.write_command_ns(first, false);
-            (command, command + o.preparation_ns)
-        };
-        // The arm may set off after the data come, and even after a write that the buffer takes is over.
-        story.command(command.min(connected));
+        let Set { command, connected, twice } = self.set_up(at, first, segment);
+        let story = Story::new(start);
         let write = Write {
+            command,
             first,
             end,
             segment,
@@ -165,7 +181,17 @@ impl DiskDevice {
         };
         let pass = Pass::plan(&self.mechanics, write.begin, &self.arms, first, end, &errand);
         let next = pass.end_lbn();
-        let task = Task { segment, pass, next, limit: end, least: 0, free_blocks: None, returned: false, errand };
+        let task = Task {
+            segment,
+            pass,
+            next,
+            limit: end,
+            least: 0,
+            free_blocks: None,
+            returned: false,
+            hold: (Time::ZERO, u64::MAX),
+            errand,
+        };
         if self.policy.fast_write == FastWrite::None {
             self.put_through(start, story, write, task)
         } else {
@@ -188,6 +214,9 @@ impl DiskDevice {
 
     /// Reports a write when the medium has it.
     fn put_through(&mut self, start: Time, mut story: Story, write: &Write, mut task: Task) -> Service {
+        self.strayed = false;
+        story.command(write.command);
+        story.background(write.begin);
         loop {
             let pass = task.pass;
             story.pass(&pass);

@@ -37,16 +37,8 @@ pub const DISK: BlockType = BlockType {
         required("Hold bus entire read xfer", Flag, Key("hold_bus_reading")),
         required("Hold bus entire write xfer", Flag, Key("hold_bus_writing")),
         required("Allow almost read hits", Flag, Key("almost_read_hits")),
-        required(
-            "Allow sneaky full read hits",
-            Flag,
-            Queue("serves a queued read while another request moves the arm"),
-        ),
-        required(
-            "Allow sneaky partial read hits",
-            Flag,
-            Queue("serves part of a queued read while another request moves the arm"),
-        ),
+        required("Allow sneaky full read hits", Flag, Key("whole_hits_beside_writes")),
+        required("Allow sneaky partial read hits", Flag, Key("partial_hits_beside_writes")),
         required("Allow sneaky intermediate read hits", Flag, Queue("serves queued reads while the bus is free")),
         required("Allow read hits on write data", Flag, Key("read_hits_on_writes")),
         required("Allow write prebuffering", Flag, Queue("fetches the data of queued writes while the bus is free")),
