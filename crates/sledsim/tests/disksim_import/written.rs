@@ -85,6 +85,30 @@ fn every_value_is_carried_over() {
 }
 
 #[test]
+fn mechanics_alone_are_a_drive_without_electronics() {
+    let files = Files::of_a_drive();
+    let (bare, whole) = (files.import("drive.model").expect("mechanics"), files.import("drive.parv").expect("a drive"));
+    let (DeviceSpec::Disk(bare_disk), DeviceSpec::Disk(disk)) = (&bare.device, &whole.device) else { panic!("disks") };
+    assert_eq!((&bare_disk.zones, &bare_disk.seek), (&disk.zones, &disk.seek));
+    assert!(!bare_disk.buffer_caching && bare_disk.bus_ms_per_block == 0.0);
+    let lost: Vec<_> = bare.notes.iter().filter(|note| note.changes_results).collect();
+    assert!(lost.iter().any(|note| note.reason.contains("the mechanics alone") && note.line == 2), "{lost:?}");
+    let error = files.scenario("drive.model").expect_err("no workload").to_string();
+    assert!(error.contains("drive.model"), "{error}");
+}
+
+#[test]
+fn a_mark_of_utf8_in_front_is_no_word() {
+    let files = Files::of_a_drive();
+    let plain = files.import("drive.parv").expect("a drive").device;
+    for name in ["drive.parv", "drive.diskspecs", "drive.model", "drive.seek"] {
+        let text = std::fs::read(files.path(name)).expect("readable");
+        files.write(name, [b"\xef\xbb\xbf".as_slice(), &text].concat());
+    }
+    assert_eq!(files.import("drive.parv").expect("a drive").device, plain);
+}
+
+#[test]
 fn a_scenario_runs() {
     let files = Files::of_a_drive();
     let import = files.scenario("drive.parv").expect("a scenario");

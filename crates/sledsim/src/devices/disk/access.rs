@@ -109,7 +109,9 @@ impl DiskDevice {
     pub fn new(parameters: &DiskParameters) -> Result<Self, String> {
         let p = parameters;
         if !p.buffer_caching && (p.read_ahead != ReadAhead::None || p.fast_write != FastWrite::None) {
-            return Err("buffer_caching = false goes with read_ahead = none and fast_write = none".into());
+            return Err("buffer_caching = false: a buffer that keeps nothing can't read ahead or write behind; set \
+                        read_ahead = \"none\" and fast_write = \"none\" too"
+                .into());
         }
         let mechanics = Mechanics::new(p)?;
         let sectors = p.zones.iter().map(|zone| zone.sectors_per_track).max().unwrap_or(1);
