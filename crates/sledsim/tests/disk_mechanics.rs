@@ -104,7 +104,9 @@ proptest! {
         let sector_ns = 60e9 / f64::from(rpm) / f64::from(SECTORS);
         let last_ns = (0..blocks).map(wait_ns).max().expect("a sector") as f64 + sector_ns;
         let access = mechanics.pass_any(at, arm, &Run { place, blocks: blocks.into(), zone: 0 });
-        prop_assert_eq!((access.first, access.wait_ns), (next.into(), wait_ns(next)));
+        prop_assert_eq!(access.first, u64::from(next));
+        // The angle of a sector comes from that of the first of the run here, of the track there.
+        prop_assert!(access.wait_ns.abs_diff(wait_ns(next)) <= 1, "{} {}", access.wait_ns, wait_ns(next));
         // Rounded twice to a nanosecond.
         prop_assert!((access.end_ns as f64 - last_ns).abs() <= 2.0, "{} {}", access.end_ns, last_ns);
         for index in 0..blocks {

@@ -128,7 +128,7 @@ impl Drafts {
                 Some(Fate::Only(neutral, reason)) if number(&parameter.value) == Some(neutral) => {
                     self.idle(parameter, format!("with this value; {reason}"));
                 }
-                Some(Fate::Only(_, reason)) => self.lost(parameter, reason),
+                Some(Fate::Only(_, reason) | Fate::Lost(reason)) => self.lost(parameter, reason),
                 Some(Fate::Queue(reason)) => self.queue(parameter, reason, queue),
                 _ => {}
             }
