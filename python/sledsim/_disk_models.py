@@ -246,9 +246,6 @@ class DiskDevice(Model):
         false).
     fast_write
         When a write counts as complete (default "none").
-    buffer_writes_beside_writes
-        Whether a write goes into a segment of its own while the medium is still being written for another (needs
-        fast write, and `buffer_write_segments` above 1 to make a difference) (default false).
     whole_hits_beside_writes
         Whether a read found whole in the buffer is served while the medium is still being written (default
         false).
@@ -338,7 +335,6 @@ class DiskDevice(Model):
     zero_latency_writes: bool | None = None
     read_free_blocks: bool | None = None
     fast_write: FastWrite | None = None
-    buffer_writes_beside_writes: bool | None = None
     whole_hits_beside_writes: bool | None = None
     partial_hits_beside_writes: bool | None = None
     combine_writes: bool | None = None
