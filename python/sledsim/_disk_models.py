@@ -127,8 +127,8 @@ class DiskDevice(Model):
         Time to change to another head of the same cylinder (ms; at least 0, at most 1,000).
     write_settle_ms
         Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs.
-        Negative where the other times are those of reads that settle more than writes do (ms; at least -1,000, at
-        most 1,000; default 0.0).
+        Negative where the times of seeks and head switches were measured with writes: a read then waits so much
+        less (ms; at least -1,000, at most 1,000; default 0.0).
     actuators
         Independent arms over the same platters, evenly spaced around them; an access takes the one that is there
         first (at least 1, at most 2; default 1).

@@ -35,7 +35,7 @@ class LeftOut:
     changes_results: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DiskSimImport:
     """What a parameter file describes; see :func:`import_disksim`.
 
@@ -66,6 +66,13 @@ class DiskSimImport:
     def lost(self) -> tuple[LeftOut, ...]:
         """What is not carried over and changes results."""
         return tuple(note for note in self.notes if note.changes_results)
+
+    def __repr__(self) -> str:
+        kind, values, left_out = self.device["mechanism"], len(self.device), len(self.notes)
+        return (
+            f"<DiskSimImport {self.name}: {kind}, {values} values; {left_out} parameters not carried over, "
+            f"{len(self.lost)} of which change results>"
+        )
 
 
 def import_disksim(path: str | Path, *, device: str | None = None, scenario: bool = False) -> DiskSimImport:

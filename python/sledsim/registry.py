@@ -3,7 +3,7 @@
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class CatalogValue:
     where
         Table, figure or section of the source.
     kind
-        ``"published"``, ``"derived"`` or ``"assumed"``.
+        ``"published"``, ``"derived"`` or ``"assumed"``; like ``source`` empty where a device file does not say.
     note
         What one must know about it.
     alternatives
@@ -127,18 +127,21 @@ def devices() -> dict[str, DeviceEntry]:
     found = {}
     for folder in catalog_folders():
         for path in sorted(Path(folder, "devices").glob("*.toml")):
-            found[path.stem] = _entry(path)
+            found[path.stem] = _catalog_entry(path)
     return found
 
 
 def device_entry(name: str) -> DeviceEntry:
-    """Return a device of the catalogue, or say which name is nearest.
+    """Return a device of the catalogue or of a device file, or say which name is nearest.
 
     Parameters
     ----------
     name
-        Its name.
+        Its name, or the path of its file (``.toml``).
     """
+    if name.endswith(".toml"):
+        Device(name)  # says what is wrong with it
+        return replace(_entry(Path(name)), name=name)
     found = devices()
     if name not in found:
         raise ScenarioError(f"device {name!r} is not in the catalogue{did_you_mean(name, found)}")
@@ -173,31 +176,38 @@ def device_tables(entry: DeviceEntry) -> list[Table]:
 
 
 @cache
+def _catalog_entry(path: Path) -> DeviceEntry:
+    return _entry(path)
+
+
 def _entry(path: Path) -> DeviceEntry:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-        values = {
-            name: CatalogValue(
-                value=value["value"],
-                unit=value.get("unit", ""),
-                source=value["source"],
-                where=value.get("where", ""),
-                kind=value["kind"],
-                note=value.get("note", ""),
-                alternatives=tuple(value.get("alternatives", ())),
-            )
-            for name, value in content["values"].items()
-        }
         return DeviceEntry(
             name=path.stem,
-            title=content["title"],
+            title=content.get("title", path.stem),
             mechanism=content["mechanism"],
             description=content.get("description", ""),
             citations=tuple(content.get("citations", ())),
-            values=values,
+            values={name: _catalog_value(value) for name, value in content["values"].items()},
         )
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise ScenarioError(f"{path}: not a device of the catalogue: {error}") from None
+
+
+def _catalog_value(value: Any) -> CatalogValue:
+    """Read a value; in a device file of a user's it may have no source, or be the bare value."""
+    if not isinstance(value, dict) or "value" not in value:
+        return CatalogValue(value=value, unit="", source="", where="", kind="", note="", alternatives=())
+    return CatalogValue(
+        value=value["value"],
+        unit=value.get("unit", ""),
+        source=value.get("source", ""),
+        where=value.get("where", ""),
+        kind=value.get("kind", ""),
+        note=value.get("note", ""),
+        alternatives=tuple(value.get("alternatives", ())),
+    )
 
 
 def schedulers() -> list[dict[str, Any]]:

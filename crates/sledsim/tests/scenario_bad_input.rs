@@ -246,10 +246,29 @@ fn device_files_that_are_not_as_they_should_be_are_named() {
         &error("mechanism = \"drum\"\n[values]"),
         &["system.device.mechanism = \"drum\" is not known", "mems"],
     );
-    assert_parts(&error("mechanism = \"mems\"\n[values]\ntips = 5"), &["system.device.", "is missing"]);
+    assert_parts(&error("mechanism = \"mems\"\n[values]\ntips = 5"), &["system.device.", "is missing", "mine.toml"]);
+    assert_parts(&error("mechanism = \"mems\"\n[values]\ntips = nan"), &["mine.toml", "line 3", "not a finite number"]);
+    assert_parts(&error("mechanism = \"mems\"\n[values]\ntips = 5\ntips = 6"), &["mine.toml", "duplicate key"]);
     std::fs::remove_file(folder.path().join("mine.toml")).unwrap();
     let document = json!({"workload": poisson(1.0), "system": {"device": "mine.toml"}});
     assert_parts(&resolve_in(&document, folder.path()).unwrap_err(), &["mine.toml", "No such file"]);
+}
+
+#[test]
+fn a_value_of_a_device_file_is_told_from_one_of_the_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let constant = "mechanism = \"simpledisk-constant\"\n[values]\nblock_bytes = 512\naccess_ms = 1.0\n";
+    std::fs::write(folder.path().join("mine.toml"), format!("{constant}capacity_blocks = -1\n")).unwrap();
+    let error = |more: Value| {
+        let mut device = json!({"name": "mine.toml"});
+        device.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        resolve_in(&json!({"workload": poisson(1.0), "system": {"device": device}}), folder.path()).unwrap_err()
+    };
+    assert_parts(&error(json!({})), &["capacity_blocks = -1 is out of range", "(in device file ", "mine.toml)"]);
+    for own in [json!({"capacity_blocks": -2}), json!({"capacity_blocks": 5, "access_ms": -1})] {
+        let error = error(own);
+        assert!(error.contains("out of range") && !error.contains("mine.toml"), "{error}");
+    }
 }
 
 #[test]

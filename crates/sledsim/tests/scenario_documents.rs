@@ -8,7 +8,7 @@ use std::path::Path;
 
 use scenarios::{catalog, poisson, resolve, resolved};
 use serde_json::{json, Value};
-use sledsim::scenario::{self, user_schema, DeviceSpec, Notation, Scenario};
+use sledsim::scenario::{self, user_schema, DeviceSpec, Notation, Scenario, SystemSpec};
 use sledsim::schedulers::POLICIES;
 
 const TOML: &str = r#"
@@ -110,6 +110,29 @@ fn notations_mean_the_same() {
     }
     let error = Notation::named("xml").unwrap_err().to_string();
     assert_eq!(error, "xml: is no notation for scenarios: expected toml, yaml or json");
+}
+
+#[test]
+fn settings_reach_into_what_the_catalogue_has() {
+    let text = "[workload.arrival]\nkind = \"closed\"\noutstanding = 1\n[system]\ndevice = \"superdisk\"\n";
+    let disk = |settings: &[&str]| {
+        let SystemSpec::Drive(drive) =
+            read(text, Notation::Toml, settings).unwrap_or_else(|error| panic!("{error}")).system;
+        serde_json::to_value(&drive.device).expect("a table")
+    };
+    let changed = disk(&["device.zones.3.sectors_per_track=77", "device.zones.0.slips=[1, 2]"]);
+    let mut expected = disk(&[]);
+    expected["zones"][3]["sectors_per_track"] = 77.into();
+    expected["zones"][0]["slips"] = vec![1, 2].into();
+    assert_eq!(changed, expected);
+    for (setting, problem) in [
+        ("device.zones.13.spares=1", "system.device.zones"),
+        ("device.zones.3.spares=-1", "system.device.zones[3].spares = -1 is out of range"),
+        ("device.zones.3.sparez=1", "unknown key system.device.zones[3].sparez"),
+    ] {
+        let error = read(text, Notation::Toml, &[setting]).expect_err(setting);
+        assert!(error.contains(problem), "{error}");
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ Examples:
   sledsim devices
   sledsim devices g2
   sledsim devices g2 --json
+  sledsim devices my-drive.toml
 """
 SCHEDULERS_EXAMPLES = """\b
 Examples:
@@ -47,7 +48,7 @@ def register(app: typer.Typer) -> None:
 def devices(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Show the values of this one.", autocompletion=device_names),
+        typer.Argument(metavar="[NAME]", help="Show the values of this one: a name, or a device file (.toml).", autocompletion=device_names),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -14,7 +14,7 @@ VALIDATE_DRIVE_EXAMPLES = """\b
 Examples:
   sledsim validate-drive atlas10k.parv atlas10k.trace
   sledsim validate-drive atlas10k atlas10k.trace --plot atlas10k.png
-  sledsim validate-drive my-drive.toml measured.trace --set device.buffer_caching=false --json
+  sledsim validate-drive my-drive.toml measured.trace --set device.read_ahead=none --json
 """
 
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::error::did_you_mean;
+use super::strict::Strict;
 
 /// Folders of catalogue files, searched in order.
 #[derive(Clone, Debug, Default)]
@@ -81,8 +82,11 @@ pub(super) fn is_file(name: &str) -> bool {
 fn read(path: &Path) -> Result<Entry, String> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("device file {shown}: {error}"))?;
-    let mut table: Map<String, Value> =
+    let Strict(table) =
         toml::from_str(&text).map_err(|error| format!("device file {shown}: {}", error.to_string().trim_end()))?;
+    let Value::Object(mut table) = table else {
+        return Err(format!("device file {shown}: expected a table at the top"));
+    };
     let Some(Value::String(mechanism)) = table.remove("mechanism") else {
         return Err(format!("device file {shown}: mechanism is missing: the kind of device, for example \"mems\""));
     };

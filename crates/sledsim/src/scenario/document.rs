@@ -1,9 +1,13 @@
 //! Scenario documents: TOML, YAML or JSON text, and single settings on top.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::error::{did_you_mean, ScenarioError};
 use super::strict::Strict;
+
+/// Keys that say which kind a table is: its other keys are that kind's.
+const KINDS: [&str; 2] = ["curve", "kind"];
 
 /// A notation for scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +53,11 @@ impl Notation {
     }
 }
 
-/// Applies a setting `path=value` to a document. The path is dotted; `system.` in front may be left out. The value is
-/// read as TOML, and as plain text where it is not TOML.
+/// Applies a setting `path=value` to a document. The path is dotted; `system.` in front may be left out, and entries of
+/// lists go by their number, from 0. The value is read as TOML, and as plain text where it is not TOML.
 ///
 /// # Errors
-/// A setting without `=`, or a path through something that is not a table.
+/// A setting without `=`, a path through something that is neither a table nor a list, or a number that is not finite.
 pub fn set(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str]) -> Result<(), ScenarioError> {
     let error = |message: String| ScenarioError::new(format!("--set {setting}"), message);
     let Some((path, text)) = setting.split_once('=') else {
@@ -79,18 +83,61 @@ pub fn set(document: &mut Value, setting: &str, top: &[&str], below_system: &[&s
         if place.is_null() {
             *place = Value::Object(Map::new());
         }
-        let Value::Object(table) = place else {
-            return Err(error(format!("{key:?} can't be set inside {place}, which is not a table")));
+        place = match place {
+            Value::Object(table) => table.entry((*key).to_owned()).or_insert(Value::Null),
+            Value::Array(items) => {
+                let count = items.len();
+                let item = key.parse::<usize>().ok().and_then(|index| items.get_mut(index));
+                item.ok_or_else(|| error(format!("{key:?} is no entry of a list: expected 0 to {}", count.max(1) - 1)))?
+            }
+            _ => return Err(error(format!("{key:?} can't be set inside {place}, which is not a table"))),
         };
-        place = table.entry((*key).to_owned()).or_insert(Value::Null);
     }
-    *place = value_of(text.trim());
+    *place = value_of(text.trim()).map_err(error)?;
     Ok(())
 }
 
-fn value_of(text: &str) -> Value {
-    let parsed = toml::from_str::<Map<String, Value>>(&format!("value = {text}"));
-    parsed.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| Value::String(text.to_owned()))
+/// What a setting says; text that is not TOML stands for itself.
+fn value_of(text: &str) -> Result<Value, String> {
+    // The numbers of TOML that are none.
+    if matches!(text.trim_start_matches(['+', '-']), "nan" | "inf") {
+        return Err(format!("{text} is not a finite number"));
+    }
+    let Ok(table) = toml::from_str::<toml::Table>(&format!("value = {text}")) else {
+        return Ok(Value::String(text.to_owned()));
+    };
+    let read = Strict::deserialize(toml::Value::Table(table)).map_err(|error| error.to_string())?;
+    Ok(read.0.get("value").cloned().unwrap_or_default())
+}
+
+/// Completes a value that a scenario gives with the one that it replaces: a table in which a list's entries are named by
+/// their numbers changes those entries, and a table that does not say which kind it is (`curve`) changes its keys alone.
+pub(super) fn overlay(given: Value, replaced: Value) -> Value {
+    match (given, replaced) {
+        (Value::Object(given), Value::Array(items)) => overlay_list(given, items),
+        (Value::Object(given), Value::Object(replaced)) if KINDS.iter().all(|kind| !given.contains_key(*kind)) => {
+            let mut merged = replaced;
+            for (key, value) in given {
+                let old = merged.remove(&key);
+                merged.insert(key, old.map_or(value.clone(), |old| overlay(value, old)));
+            }
+            Value::Object(merged)
+        }
+        (given, _) => given,
+    }
+}
+
+fn overlay_list(given: Map<String, Value>, mut items: Vec<Value>) -> Value {
+    let index = |key: &str| key.parse::<usize>().ok().filter(|index| *index < items.len());
+    if given.is_empty() || given.keys().any(|key| index(key).is_none()) {
+        return Value::Object(given);
+    }
+    for (key, value) in given {
+        if let Some(item) = key.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
+            *item = overlay(value, std::mem::take(item));
+        }
+    }
+    Value::Array(items)
 }
 
 #[cfg(test)]
@@ -120,6 +167,44 @@ mod tests {
         assert!(set(&mut document, "sead=1", TOP, BELOW).unwrap_err().to_string().contains("did you mean \"seed\""));
         assert!(set(&mut document, "seed", TOP, BELOW).unwrap_err().to_string().contains("path=value"));
         assert!(set(&mut document, "seed.x=1", TOP, BELOW).unwrap_err().to_string().contains("not a table"));
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_refused_wherever_they_stand() {
+        for text in ["nan", "-inf", "+nan", "[1.0, nan]", "{ a = { b = inf } }"] {
+            let error = set(&mut json!({}), &format!("seed={text}"), TOP, BELOW).expect_err(text).to_string();
+            assert!(error.contains("not a finite number"), "{error}");
+        }
+    }
+
+    #[test]
+    fn entries_of_lists_are_set_by_their_number() {
+        let mut document = json!({"system": {"device": {"zones": [{"spares": 1}, {"spares": 2}]}}});
+        set(&mut document, "device.zones.1.spares=9", TOP, BELOW).expect("an entry");
+        assert_eq!(document["system"]["device"]["zones"], json!([{"spares": 1}, {"spares": 9}]));
+        for path in ["device.zones.2.spares=9", "device.zones.last.spares=9"] {
+            let error = set(&mut document, path, TOP, BELOW).expect_err(path).to_string();
+            assert!(error.contains("expected 0 to 1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_given_changes_a_part_of_what_it_replaces() {
+        let zones = json!([{"spares": 1, "slips": [3, 4]}, {"spares": 2}]);
+        assert_eq!(
+            overlay(json!({"0": {"slips": {"1": 5}}}), zones.clone()),
+            json!([{"spares": 1, "slips": [3, 5]}, {"spares": 2}])
+        );
+        // An entry that there is not is left for the check to name, and a list replaces the whole.
+        assert_eq!(overlay(json!({"2": {"spares": 1}}), zones.clone()), json!({"2": {"spares": 1}}));
+        assert_eq!(overlay(json!([]), zones), json!([]));
+        let seek = json!({"curve": "linear", "single_ms": 1, "full_ms": 9});
+        assert_eq!(
+            overlay(json!({"full_ms": 8}), seek.clone()),
+            json!({"curve": "linear", "single_ms": 1, "full_ms": 8})
+        );
+        let constant = json!({"curve": "constant", "seek_ms": 8});
+        assert_eq!(overlay(constant.clone(), seek), constant);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::assemble::{device, trace_options};
 use super::catalog::{is_file, Catalog};
 use super::check::check;
-use super::document::{set, Notation};
+use super::document::{overlay, set, Notation};
 use super::error::ScenarioError;
 use super::spec::{DeviceSpec, Scenario, SystemSpec, WorkloadSpec};
 use crate::devices::mems::SledLayout;
@@ -76,14 +76,40 @@ pub fn resolve(
         set(&mut document, setting, &top, &below_system)?;
     }
     fill_kinds(&mut document);
+    let mut filed = Filed::default();
     if let Some(system) = document.get_mut("system").and_then(Value::as_object_mut) {
-        fill_device(system, catalog, base, &schema).map_err(error)?;
+        filed = fill_device(system, catalog, base, &schema).map_err(error)?;
         name_alone(system, "scheduler");
     }
+    let error = |message: String| error(filed.located(message));
     check(&mut document, &schema).map_err(error)?;
     let mut scenario: Scenario = serde_json::from_value(document).map_err(|e| error(e.to_string()))?;
     complete(&mut scenario, base).map_err(error)?;
     Ok(scenario)
+}
+
+/// A device that comes from a device file.
+#[derive(Default)]
+struct Filed {
+    /// The file; empty where the device comes from none.
+    path: String,
+    /// The keys that the scenario itself gives.
+    own: Vec<String>,
+}
+
+impl Filed {
+    /// `message` with the device file, where it tells of what the file gives or should give.
+    fn located(&self, message: String) -> String {
+        let Some((_, place)) = message.split_once("system.device").filter(|_| !self.path.is_empty()) else {
+            return message;
+        };
+        let is_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let key = place.strip_prefix('.').map(|key| key.split(|c| !is_key(c)).next().unwrap_or_default());
+        if key.is_some_and(|key| self.own.iter().any(|own| own == key)) {
+            return message;
+        }
+        format!("{message} (in device file {})", self.path)
+    }
 }
 
 /// The schema of a scenario as a file may hold it: quantities may be texts with a unit, and a workload's kind goes without
@@ -149,10 +175,15 @@ fn name_alone(system: &mut Map<String, Value>, key: &str) {
     }
 }
 
-/// Completes a device from its catalogue entry.
-fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path, schema: &Value) -> Result<(), String> {
+/// Completes a device from its catalogue entry; says what a device file gave.
+fn fill_device(
+    system: &mut Map<String, Value>,
+    catalog: &Catalog,
+    base: &Path,
+    schema: &Value,
+) -> Result<Filed, String> {
     name_alone(system, "device");
-    let Some(device) = system.get_mut("device").and_then(Value::as_object_mut) else { return Ok(()) };
+    let Some(device) = system.get_mut("device").and_then(Value::as_object_mut) else { return Ok(Filed::default()) };
     let name = match device.get("name") {
         Some(Value::String(name)) => name.clone(),
         Some(other) => return Err(format!("system.device.name = {other} is of the wrong type: expected a string")),
@@ -163,7 +194,7 @@ fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path, 
     let entry = match catalog.device(&name, base) {
         Ok(entry) => entry,
         // A device that says everything itself needs no entry; its name is only a name then.
-        Err(_) if !is_file(&name) && is_whole(device, schema) => return Ok(()),
+        Err(_) if !is_file(&name) && is_whole(device, schema) => return Ok(Filed::default()),
         Err(error) => return Err(format!("system.device.name: {error}")),
     };
     for (key, unit) in &entry.units {
@@ -173,14 +204,20 @@ fn fill_device(system: &mut Map<String, Value>, catalog: &Catalog, base: &Path, 
             return Err(format!("system.device.name: device {name:?}: values.{key}.unit = {unit:?}: expected {own:?}"));
         }
     }
+    let mut filed = Filed { path: String::new(), own: device.keys().cloned().collect() };
     for (key, value) in entry.values {
-        device.entry(key).or_insert(value);
+        let value = match device.remove(&key) {
+            Some(given) => overlay(given, value),
+            None => value,
+        };
+        device.insert(key, value);
     }
     device.entry("mechanism").or_insert(Value::String(entry.mechanism));
     if is_file(&name) {
-        device.insert("name".into(), Value::String(anchored(&name, base)));
+        filed.path = anchored(&name, base);
+        device.insert("name".into(), Value::String(filed.path.clone()));
     }
-    Ok(())
+    Ok(filed)
 }
 
 /// Whether a device has every value that its kind must have, so that its name need not be in the catalogue.

@@ -175,6 +175,7 @@ fn files_that_are_no_parameter_files() {
     refused(b"disksim_disk X { a = [ d1 .. d999999999 ] }", &["no range of names"]);
     refused(b"instantiate [ x ] as Y", &["no block is called \"Y\""]);
     refused(b"topology disksim_disk d [", &["the end of the file"]);
+    refused(b"Seek distances measured: 1\n1, 1.0\n", &[":1: ", "a table of seek times"]);
     // A zip bomb of includes: each file names the next twice.
     let files = Files::of("x.parv", "source 0\nsource 0\n");
     (0..12).for_each(|i| files.write(&i.to_string(), format!("source {}\nsource {}\n", i + 1, i + 1)));

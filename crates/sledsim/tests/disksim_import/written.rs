@@ -85,6 +85,30 @@ fn every_value_is_carried_over() {
 }
 
 #[test]
+fn mechanics_alone_are_a_drive_without_electronics() {
+    let files = Files::of_a_drive();
+    let (bare, whole) = (files.import("drive.model").expect("mechanics"), files.import("drive.parv").expect("a drive"));
+    let (DeviceSpec::Disk(bare_disk), DeviceSpec::Disk(disk)) = (&bare.device, &whole.device) else { panic!("disks") };
+    assert_eq!((&bare_disk.zones, &bare_disk.seek), (&disk.zones, &disk.seek));
+    assert!(!bare_disk.buffer_caching && bare_disk.bus_ms_per_block == 0.0);
+    let lost: Vec<_> = bare.notes.iter().filter(|note| note.changes_results).collect();
+    assert!(lost.iter().any(|note| note.reason.contains("the mechanics alone") && note.line == 2), "{lost:?}");
+    let error = files.scenario("drive.model").expect_err("no workload").to_string();
+    assert!(error.contains("drive.model"), "{error}");
+}
+
+#[test]
+fn a_mark_of_utf8_in_front_is_no_word() {
+    let files = Files::of_a_drive();
+    let plain = files.import("drive.parv").expect("a drive").device;
+    for name in ["drive.parv", "drive.diskspecs", "drive.model", "drive.seek"] {
+        let text = std::fs::read(files.path(name)).expect("readable");
+        files.write(name, [b"\xef\xbb\xbf".as_slice(), &text].concat());
+    }
+    assert_eq!(files.import("drive.parv").expect("a drive").device, plain);
+}
+
+#[test]
 fn a_scenario_runs() {
     let files = Files::of_a_drive();
     let import = files.scenario("drive.parv").expect("a scenario");
@@ -165,16 +189,16 @@ fn what_would_change_results_is_listed() {
 }
 
 #[test]
-fn writes_may_settle_less_than_reads() {
+fn a_negative_settling_delay_is_taken_off_reads() {
     let files = Files::of_a_drive();
     files.replace("drive.model", "Add. write settling delay = 0.5", "Add. write settling delay = -0.25");
     let import = files.import("drive.parv").expect("DiskSim takes it");
     let mechanics = Mechanics::new(disk(&import)).expect("sound");
     let seek_ns = |cylinder, op| mechanics.seek_ns(Arm { cylinder: 0, head: 0 }, Arm { cylinder, head: 0 }, op);
-    assert_eq!((seek_ns(10, Op::Read), seek_ns(10, Op::Write)), (3_000_000, 2_750_000));
+    assert_eq!((seek_ns(10, Op::Read), seek_ns(10, Op::Write)), (2_750_000, 3_000_000));
     assert_eq!((seek_ns(0, Op::Read), seek_ns(0, Op::Write)), (0, 0));
     for distance in 1..100 {
-        assert!(mechanics.seek_bound_ns(distance) <= seek_ns(distance, Op::Write), "{distance}");
+        assert!(mechanics.seek_bound_ns(distance) <= seek_ns(distance, Op::Read), "{distance}");
     }
 }
 

@@ -109,7 +109,9 @@ impl DiskDevice {
     pub fn new(parameters: &DiskParameters) -> Result<Self, String> {
         let p = parameters;
         if !p.buffer_caching && (p.read_ahead != ReadAhead::None || p.fast_write != FastWrite::None) {
-            return Err("buffer_caching = false goes with read_ahead = none and fast_write = none".into());
+            return Err("buffer_caching = false: a buffer that keeps nothing can't read ahead or write behind; set \
+                        read_ahead = \"none\" and fast_write = \"none\" too"
+                .into());
         }
         let mechanics = Mechanics::new(p)?;
         let sectors = p.zones.iter().map(|zone| zone.sectors_per_track).max().unwrap_or(1);
@@ -327,8 +329,10 @@ impl DiskDevice {
         let kind_ns = match op {
             Op::Read => self.overheads.read_miss.get(self.previous.0),
             Op::Write if self.policy.extra_write_disconnect => {
+                // Whether it disconnects twice, and whether it goes on from the last write, depends on its place.
                 let twice_ns = self.overheads.extra_command_ns + self.overheads.extra_seek_delay_ns;
-                twice_ns.min(self.write_command_ns(u64::MAX, false))
+                let onward_ns = self.write_command_ns(self.previous.1, false);
+                twice_ns.min(onward_ns).min(self.write_command_ns(u64::MAX, false))
             }
             Op::Write => self.write_command_ns(u64::MAX, false),
         };

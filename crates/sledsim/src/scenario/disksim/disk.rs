@@ -22,6 +22,19 @@ pub(super) fn carry(drive: &Block, way: &Way, sources: &mut Sources, drafts: &mu
     Ok(())
 }
 
+/// Carries over a drive of which the files have the mechanics alone.
+pub(super) fn carry_mechanics(model: &Block, sources: &mut Sources, drafts: &mut Drafts) -> Result<(), Fault> {
+    const NONE: &str = "the files describe the mechanics alone";
+    drafts.assume("block_bytes", 512, "DiskSim's blocks have 512 bytes");
+    model::carry(model, sources, drafts)?;
+    drafts.assume("bus_ms_per_block", 0.0, NONE);
+    drafts.assume("buffer_caching", false, NONE);
+    let reason =
+        format!("{NONE}: no overheads, no time on the bus and no buffer, which a .diskspecs or .parv file has");
+    drafts.line(model.place, "disksim_disk", reason, true);
+    Ok(())
+}
+
 /// Parameters whose numbers stand for words.
 fn carry_choices(drive: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
     let mut switch = |name: &str, key: &'static str| -> Result<(), Fault> {

@@ -138,6 +138,10 @@ fn read(path: &Path, options: &ImportOptions, sources: &mut Sources) -> Result<I
             mems::carry_simple(way.device, &mut drafts)?;
             "simpledisk-constant"
         }
+        "dm_disk" => {
+            disk::carry_mechanics(way.device, sources, &mut drafts)?;
+            "disk"
+        }
         _ => {
             disk::carry(way.device, &way, sources, &mut drafts)?;
             "disk"
@@ -151,7 +155,7 @@ fn read(path: &Path, options: &ImportOptions, sources: &mut Sources) -> Result<I
         let values = std::mem::take(&mut drafts.values);
         workload::carry(&document, &way, size, &mut drafts)?;
         settings = std::mem::replace(&mut drafts.values, values);
-    } else {
+    } else if way.device.get("Scheduler").is_some() {
         drafts.remark_all(way.device.block("Scheduler")?, "a scenario's scheduler takes its place", false);
     }
     remark_rest(&document, &way, options.scenario, &mut drafts);

@@ -66,8 +66,9 @@ impl Sources {
             let message = format!("byte {:#04x} in what should be text: expected a parameter file", bytes[position]);
             return Err(Fault::new(Place { file: number, line }, message));
         }
-        // Comments may be in any 8-bit code.
-        Ok((number, String::from_utf8_lossy(&bytes).into()))
+        // Comments may be in any 8-bit code; editors may have put a mark of UTF-8 in front.
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        Ok((number, String::from_utf8_lossy(text).into()))
     }
 
     /// The file called `name` in the file of `from`: beside that file, else beside the main file.

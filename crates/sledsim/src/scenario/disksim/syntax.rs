@@ -117,6 +117,11 @@ impl Document {
 /// Reads the file at `path`, with all that it includes.
 pub(super) fn read(sources: &mut Sources, path: &Path) -> Result<Document, Fault> {
     let mut parser = Parser { tokens: Tokens::new(sources, path)?, next: None, document: Document::default() };
+    if matches!(parser.peek()?, Token::Word(word) if word == "Seek") {
+        let (_, place) = parser.take()?;
+        let message = "a table of seek times, which is a part of a drive: expected the file that names it";
+        return Err(Fault::new(place, message));
+    }
     parser.statements()?;
     Ok(parser.document)
 }

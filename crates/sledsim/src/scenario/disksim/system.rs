@@ -2,10 +2,12 @@
 
 use super::draft::{Drafts, Origin};
 use super::fault::Fault;
-use super::syntax::{Block, Document, Node, Parameter};
+use super::syntax::{Block, Content, Document, Node, Parameter};
 
 /// Types of block that describe a device.
 const DEVICES: [&str; 3] = ["disksim_disk", "disksim_simpledisk", "memsmodel_mems"];
+/// The type of block that describes a drive's mechanics: a device where files have nothing else.
+const MECHANICS: &str = "dm_disk";
 /// Types of block that a device's own files have.
 const PARTS: [&str; 5] = ["dm_disk", "dm_layout_g1", "dm_layout_g1_zone", "dm_mech_g1", "disksim_ioqueue"];
 const TWO_TIMES: &str = "a longer time of the drive, the bus or the controller counts";
@@ -40,7 +42,10 @@ impl<'a> Way<'a> {
             let message = format!("no topology: expected one, as the files have a block of {}", system.kind);
             return Err(Fault::new(document.end, message));
         }
-        let devices = document.blocks.iter().filter(|block| DEVICES.contains(&block.kind.as_str()));
+        let is_device = |block: &&Block| DEVICES.contains(&block.kind.as_str());
+        let is_whole = document.blocks.iter().any(|block| is_device(&block));
+        let devices =
+            document.blocks.iter().filter(|block| if is_whole { is_device(block) } else { block.kind == MECHANICS });
         let found: Vec<&Block> = devices.filter(|block| name.is_none_or(|name| block.name == name)).collect();
         let device = one_of(&found, |block| &block.name, name, document)?;
         Ok(Self { device, component: String::new(), driver: None, between: Vec::new(), devices: found.len() })
@@ -102,6 +107,15 @@ impl<'a> Way<'a> {
         let next = self.between.iter().rposition(|block| block.kind == "disksim_bus");
         for (index, block) in self.between.iter().enumerate() {
             drafts.remark_fates(block, 1);
+            for parameter in &block.parameters {
+                match &parameter.value.content {
+                    Content::Block(queue) if queue.kind == "disksim_ioqueue" => {
+                        drafts.remark_all(queue, "controllers pass everything through; see their type", false);
+                    }
+                    Content::Block(inner) => drafts.remark_deep(inner),
+                    _ => {}
+                }
+            }
             if block.kind == "disksim_bus" && Some(index) != next {
                 for name in ["Read block transfer time", "Write block transfer time"] {
                     if let Some(parameter) = block.get(name) {
