@@ -203,23 +203,16 @@ class DiskDevice(Model):
         the track skew and the single-cylinder seek when absent (ms; at least 0, at most 1,000).
     hold_bus_reading
         Whether the drive keeps the bus for the whole of a read once it has begun to transfer (default false).
-    hold_bus_writing
-        Whether the drive keeps the bus for the whole of a write once it has begun to transfer (default false).
     never_disconnect
         Whether the drive keeps the bus from the command to the completion (default false).
     buffer_caching
         Whether the buffer keeps data beyond the request that brought it (default true).
     buffer_segments
         Segments of the buffer (at least 1, at most 100,000; default 1).
-    buffer_write_segments
-        Most segments that hold written data the medium has not (at least 1, at most 100,000; default 1).
     segment_blocks
         Size of a segment (at least 1, at most 1e+08; default 256).
     separate_write_segment
         Whether writes have a segment of their own, which reads leave alone (default false).
-    write_watermark
-        Share of a write's data that the buffer must still have room for when the drive reconnects to fetch more
-        (at least 0, at most 1; default 0.0).
     read_watermark
         Share of a read's data that must be in the buffer when the drive reconnects to hand it over (at least 0,
         at most 1; default 0.0).
@@ -242,8 +235,8 @@ class DiskDevice(Model):
     zero_latency_writes
         Whether a write begins with whatever requested block passes first (default false).
     read_free_blocks
-        Whether blocks of the track that pass before the first requested one are read too: free blocks (default
-        false).
+        Whether blocks of the track that pass before the first requested one are read too: free blocks. A read begins
+        with whatever requested block passes first then, too (default false).
     fast_write
         When a write counts as complete (default "none").
     whole_hits_beside_writes
@@ -256,12 +249,6 @@ class DiskDevice(Model):
         Whether sequential writes in the buffer reach the medium as one (default false).
     stop_read_ahead_in_sector
         Whether reading ahead can be broken off in the middle of a sector (default false).
-    disconnect_write_if_seek
-        Whether a write that must seek disconnects first (default false).
-    write_hit_stops_read_ahead
-        Whether a write into the buffer ends reading ahead (default false).
-    read_directly_to_buffer
-        Whether blocks pass to the bus while their segment is being filled (default true).
     transfer_partial_hits
         Whether the part of a read that is in the buffer is handed over at once (default false).
     almost_read_hits
@@ -316,14 +303,11 @@ class DiskDevice(Model):
     least_seek_ms: float | str | None = None
     least_read_seek_ms: float | str | None = None
     hold_bus_reading: bool | None = None
-    hold_bus_writing: bool | None = None
     never_disconnect: bool | None = None
     buffer_caching: bool | None = None
     buffer_segments: int | None = None
-    buffer_write_segments: int | None = None
     segment_blocks: int | None = None
     separate_write_segment: bool | None = None
-    write_watermark: float | str | None = None
     read_watermark: float | str | None = None
     watermark_of_request: bool | None = None
     read_ahead: ReadAhead | None = None
@@ -339,9 +323,6 @@ class DiskDevice(Model):
     partial_hits_beside_writes: bool | None = None
     combine_writes: bool | None = None
     stop_read_ahead_in_sector: bool | None = None
-    disconnect_write_if_seek: bool | None = None
-    write_hit_stops_read_ahead: bool | None = None
-    read_directly_to_buffer: bool | None = None
     transfer_partial_hits: bool | None = None
     almost_read_hits: bool | None = None
     read_hits_on_writes: bool | None = None

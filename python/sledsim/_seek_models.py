@@ -63,7 +63,8 @@ class HplSeekCurve(Model):
 
 
 class LeeSeekCurve(Model):
-    """`a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993).
+    """`a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993);
+    where `b` or `c` would be negative, as `three-point`.
 
     Attributes
     ----------

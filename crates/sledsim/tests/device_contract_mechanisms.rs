@@ -10,7 +10,7 @@ mod scenarios;
 
 use std::collections::BTreeSet;
 
-use disk_designs::{disk_design, without_buffer, without_overheads};
+use disk_designs::{disk_design, extreme_design, without_buffer, without_overheads};
 use mems_designs::mems_design;
 use proptest::prelude::*;
 use sledsim::devices::disk::DiskParameters;
@@ -294,6 +294,11 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
+
+    #[test]
+    fn disks_at_the_ends_of_their_ranges_account_for_every_nanosecond(design in extreme_design()) {
+        disk_specs(&design).iter().for_each(|spec| check_all(spec, 12));
+    }
 
     #[test]
     fn sleds_account_for_every_nanosecond(design in mems_design()) {

@@ -20,12 +20,17 @@ fn import(drive: &str) -> Option<(Import, DiskParameters)> {
     Some((import, *disk))
 }
 
+/// Parameters of the drives that change what DiskSim does, and that the model has nothing for.
+const LEFT_OUT: [(&str, &str); 2] =
+    [("cheetah9LP", "Maximum number of write segments"), ("hp_c2247a", "Low (write) water mark")];
+
 #[test]
-fn nothing_that_changes_results_is_left_out() {
+fn what_changes_results_and_is_left_out_is_listed() {
     for drive in DRIVES {
         let Some((import, _)) = import(drive) else { return };
-        let lost: Vec<_> = import.notes.iter().filter(|note| note.changes_results).collect();
-        assert!(lost.is_empty(), "{drive}: {lost:#?}");
+        let lost = import.notes.iter().filter(|note| note.changes_results).map(|note| note.name.as_str());
+        let expected = LEFT_OUT.iter().filter(|(of, _)| *of == drive).map(|(_, name)| *name);
+        assert!(lost.eq(expected), "{drive}: {:#?}", import.notes);
     }
 }
 
@@ -79,7 +84,7 @@ fn the_values_are_those_of_the_files() {
     assert_eq!((disk.buffer_segments, disk.segment_blocks, disk.read_ahead_most_blocks), (10, 374, Some(354)));
     assert_eq!((disk.read_ahead, disk.fast_write), (ReadAhead::NextTrack, FastWrite::Full));
     assert!(disk.buffer_caching && disk.zero_latency_reads && disk.zero_latency_writes && disk.read_free_blocks);
-    assert!(disk.combine_writes && !disk.stop_read_ahead_in_sector && disk.write_hit_stops_read_ahead);
+    assert!(disk.combine_writes && !disk.stop_read_ahead_in_sector);
     assert_eq!((disk.write_hit_after_read_ms, disk.write_hit_after_write_ms), (0.186, 0.189));
     assert_eq!((disk.write_miss_after_read_ms, disk.write_miss_after_write_ms), (0.34492, 0.49673));
     assert_eq!((disk.read_hit_after_read_ms, disk.read_miss_after_read_ms), (0.184, 0.0));
@@ -111,15 +116,13 @@ fn a_curve_in_parts_and_a_bus_of_two_speeds_are_carried_over() {
         first_ms: vec![2.89, 3.68, 3.81, 3.98, 4.27, 4.65, 4.52, 4.65, 4.82, 4.99],
     };
     assert_eq!(disk.seek, expected);
-    assert!(
-        disk.hold_bus_reading && !disk.hold_bus_writing && disk.extra_write_disconnect && disk.separate_write_segment
-    );
+    assert!(disk.hold_bus_reading && disk.extra_write_disconnect && disk.separate_write_segment);
     assert_eq!((disk.extra_command_ms, disk.extra_gap_ms, disk.extra_seek_delay_ms), (0.64244, 0.42885, 0.25));
     assert_eq!(
         (disk.least_seek_ms, disk.extra_second_disconnect_ms, disk.extra_disconnect_ms),
         (0.6, 0.13437, 0.04551)
     );
-    assert_eq!((disk.write_watermark, disk.read_watermark, disk.read_ahead_over_requested), (0.75, 0.75, 1));
+    assert_eq!((disk.read_watermark, disk.read_ahead_over_requested), (0.75, 1));
     let Some((_, disk)) = import("st41601n") else { return };
     assert_eq!((disk.bus_ms_per_block, disk.bus_write_ms_per_block), (0.09552, None));
     assert_eq!((disk.sparing, disk.read_ahead_over_requested), (Sparing::SectorsPerCylinder, -1));

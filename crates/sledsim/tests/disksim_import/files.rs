@@ -100,7 +100,7 @@ const FLAGS: [(&str, i32); 36] = [
     ("Avg sectors per cylinder", 100),
     ("Max queue length", 1),
     ("Number of buffer segments", 4),
-    ("Maximum number of write segments", 2),
+    ("Maximum number of write segments", 1),
     ("Segment size (in blks)", 64),
     ("Use separate write segment", 0),
     ("Set watermark by reqsize", 1),
@@ -157,7 +157,7 @@ pub fn disk() -> String {
     let times: String = TIMES.iter().enumerate().map(|(i, name)| format!(",\n  {name} = 0.{:02}", i + 1)).collect();
     format!(
         "disksim_disk TINY {{\n  Model = source drive.model,\n  Scheduler = {QUEUE},\n  \
-         Time scale for overheads = 1.0,\n  Bulk sector transfer time = 0.0,\n  Low (write) water mark = 0.25,\n  \
+         Time scale for overheads = 1.0,\n  Bulk sector transfer time = 0.0,\n  Low (write) water mark = 0.0,\n  \
          High (read) water mark = 0.75{flags}{times}\n}}\n"
     )
 }

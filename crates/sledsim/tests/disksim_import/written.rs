@@ -153,14 +153,29 @@ fn what_would_change_results_is_listed() {
     files.replace("drive.model", "Percent error in rpms = 0.0", "Percent error in rpms = 0.5");
     files.replace("drive.diskspecs", "Max queue length = 1", "Max queue length = 4");
     files.replace("drive.diskspecs", "Preseeking level = 0", "Preseeking level = 2");
+    files.replace("drive.diskspecs", "Low (write) water mark = 0.0", "Low (write) water mark = 0.25");
+    let switched = [
+        ("Maximum number of write segments", 1, 2),
+        ("Disconnect write if seek", 0, 1),
+        ("Write hit stop prefetch", 1, 0),
+        ("Read directly to buffer", 1, 0),
+    ];
+    for (name, neutral, other) in switched {
+        files.replace("drive.diskspecs", &format!("{name} = {neutral}"), &format!("{name} = {other}"));
+    }
     let import = files.import("drive.parv").expect("a drive");
     let lost: Vec<_> =
         import.notes.iter().filter(|note| note.changes_results).map(|note| (&*note.name, &*note.value)).collect();
     let expected = [
         ("Arbitration time", "0.25"),
         ("Scale for delays", "1.5"),
+        ("Low (write) water mark", "0.25"),
         ("Preseeking level", "2"),
         ("Max queue length", "4"),
+        ("Maximum number of write segments", "2"),
+        ("Disconnect write if seek", "1"),
+        ("Write hit stop prefetch", "0"),
+        ("Read directly to buffer", "0"),
         ("Percent error in rpms", "0.5"),
     ];
     assert_eq!(lost, expected);

@@ -136,10 +136,6 @@ impl DiskDevice {
         })
     }
 
-    /// DBG
-    pub fn debug(&self) -> String {
-        format!("{:?} free {:?}", self.task, self.free)
-    }
     /// The mechanics.
     #[must_use]
     pub fn mechanics(&self) -> &Mechanics {
@@ -310,6 +306,7 @@ impl Device for DiskDevice {
 
     fn ledger(&self, now: Time) -> EnergyLedger {
         let mut books = self.books.clone();
+        books.settle(now);
         self.book_ahead(&mut books, now);
         books.ledger(now)
     }
@@ -323,7 +320,7 @@ impl DiskDevice {
             return Set { command, connected: command + self.overheads.preparation_ns, twice: false };
         }
         let first = self.mechanics.layout().lbn(place).unwrap_or(u64::MAX - 1);
-        self.set_up(at, first, self.buffer.for_write(first, first + 1, None))
+        self.set_up(at, first, self.buffer.for_write(first, first + 1))
     }
 
     /// The least from the dispatch of a request that finds nothing until the arm may set off.

@@ -17,7 +17,9 @@ struct Span {
 pub(super) struct Books {
     /// Time by state of spans that are over and done with.
     settled_ns: [u64; STATES.len()],
-    /// Spans since the last request was told, which may not be over.
+    /// Until when everything is settled: no one asks for an instant before.
+    settled_until: Time,
+    /// Spans that may not be over.
     spans: Vec<Span>,
 }
 
@@ -26,6 +28,7 @@ impl Books {
     /// be: an arm goes to the end of its seek.
     #[inline]
     pub(super) fn settle(&mut self, now: Time) {
+        self.settled_until = self.settled_until.max(now);
         let settled_ns = &mut self.settled_ns;
         self.spans.retain(|span| {
             let over = span.to <= now;
@@ -38,7 +41,9 @@ impl Books {
 
     #[inline]
     fn add(&mut self, state: State, from: Time, to: Time) {
-        if from < to {
+        if to <= self.settled_until {
+            self.settled_ns[state as usize] += to.saturating_since(from);
+        } else if from < to {
             self.spans.push(Span { state, from, to });
         }
     }
@@ -143,5 +148,35 @@ impl Story {
     pub(super) fn end(mut self, to: Time) -> Phases {
         self.command(to);
         self.phases
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::disk::Arm;
+
+    fn pass(begin_ns: u64) -> Pass {
+        let at = |ns| Time::from_ns(begin_ns + ns);
+        let (begin, on_track, start, end) = (at(0), at(2), at(5), at(9));
+        let (lbn, blocks, lead, gap_ns, arm, to) = (0, 4, 0, 0, 0, Arm::default());
+        Pass { lbn, blocks, lead, begin, on_track, start, end, gap_ns, arm, to }
+    }
+
+    #[test]
+    fn what_is_over_takes_no_room() {
+        let mut books = Books::default();
+        books.settle(Time::from_ns(10_000));
+        for begin_ns in (0..10_000).step_by(10) {
+            books.pass(&pass(begin_ns), Time::from_ns(begin_ns + 9));
+        }
+        assert!(books.spans.is_empty());
+        books.pass(&pass(9_999), Time::from_ns(10_008));
+        assert_eq!(books.spans.len(), 3);
+        let ledger = books.ledger(Time::from_ns(10_003));
+        let states =
+            [State::Seek, State::Rotation, State::Data, State::Idle].map(|state| ledger.time_ns[state as usize]);
+        // A thousand passes of 2, 3 and 4 ns, and the first 4 ns of one more.
+        assert_eq!(states, [2_002, 3_002, 4_000, 999]);
     }
 }

@@ -162,33 +162,32 @@ impl Buffer {
         }
     }
 
-    /// The segment that a read gets which finds nothing: an empty one, the least recently used, and the busy one last.
+    /// The segment that a read gets which finds nothing: an empty one, then the least recently used.
     #[inline]
-    pub(super) fn for_read(&self, busy: Option<usize>) -> usize {
+    pub(super) fn for_read(&self) -> usize {
         let from = usize::from(self.separate_write);
-        self.oldest(from, busy, |_| false)
+        self.oldest(from, |_| false)
     }
 
-    /// The segment that a write gets which continues nothing: one that it overwrites, an empty one, the least recently used,
-    /// and the busy one last.
+    /// The segment that a write gets which continues nothing: one that it overwrites, an empty one, then the least
+    /// recently used.
     #[inline]
-    pub(super) fn for_write(&self, first: u64, end: u64, busy: Option<usize>) -> usize {
+    pub(super) fn for_write(&self, first: u64, end: u64) -> usize {
         if self.separate_write {
             return 0;
         }
-        self.oldest(0, busy, |segment| first < segment.end && segment.first < end)
+        self.oldest(0, |segment| first < segment.end && segment.first < end)
     }
 
     #[inline]
-    fn oldest(&self, from: usize, busy: Option<usize>, preferred: impl Fn(&Segment) -> bool) -> usize {
-        let rank = |index: usize, segment: &Segment| match segment {
-            _ if busy == Some(index) => 3,
+    fn oldest(&self, from: usize, preferred: impl Fn(&Segment) -> bool) -> usize {
+        let rank = |segment: &Segment| match segment {
             segment if segment.first < segment.end && preferred(segment) => 0,
             segment if segment.first == segment.end => 1,
             _ => 2,
         };
         let ranked = self.segments.iter().enumerate().skip(from);
-        ranked.min_by_key(|(index, segment)| (rank(*index, segment), segment.used)).map_or(from, |(index, _)| index)
+        ranked.min_by_key(|(_, segment)| (rank(segment), segment.used)).map_or(from, |(index, _)| index)
     }
 
     /// Forgets blocks that are written anew, wherever they are but in segment `except`.

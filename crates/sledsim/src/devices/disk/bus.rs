@@ -76,9 +76,14 @@ pub(super) fn hand_over(chunks: &[Chunk], connected: Option<Time>, free: Time, t
     if terms.hold || (terms.disconnect_ns + terms.reconnect_ns == 0 && terms.watermark <= 1) {
         return Transfer { connected, end: in_tandem(chunks, connected, terms.block_ns) };
     }
-    let (mut now, mut done) = (connected, 0);
+    let (mut now, mut done, mut passed, mut chunks) = (connected, 0, 0, chunks);
     loop {
-        let there = arrived(chunks, now);
+        // Chunks that are over are not looked at again.
+        while let Some((first, rest)) = chunks.split_first().filter(|(first, _)| passed + first.blocks <= done) {
+            passed += first.blocks;
+            chunks = rest;
+        }
+        let there = passed + arrived(chunks, now);
         if there > done {
             now += (there - done) * terms.block_ns;
             done = there;
@@ -90,7 +95,7 @@ pub(super) fn hand_over(chunks: &[Chunk], connected: Option<Time>, free: Time, t
         if done >= blocks {
             return Transfer { connected, end: now };
         }
-        let stock = arrival(chunks, (done + terms.watermark.max(1)).min(blocks) - 1);
+        let stock = arrival(chunks, (done + terms.watermark.max(1)).min(blocks) - 1 - passed);
         now = stock.max(now + terms.disconnect_ns) + terms.reconnect_ns;
     }
 }
@@ -126,4 +131,21 @@ fn arrived(chunks: &[Chunk], now: Time) -> u64 {
         }
     }
     there
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A million blocks on ten thousand tracks, with a pause of the bus behind each block: a second of work where every pause
+    /// looks at every track.
+    #[test]
+    fn a_long_transfer_ends_when_its_last_block_is_over() {
+        let ms = |ms: u64| Time::from_ns(ms * 1_000_000);
+        let chunk = |track: u64| Chunk { blocks: 100, first: ms(10 * track), last: ms(10 * track + 9) };
+        let chunks: Vec<Chunk> = (0..10_000).map(chunk).collect();
+        let terms = Terms { block_ns: 10, hold: false, disconnect_ns: 1, reconnect_ns: 2, watermark: 1 };
+        let transfer = hand_over(&chunks, Some(Time::ZERO), Time::ZERO, &terms);
+        assert_eq!(transfer.end, ms(10 * 9_999 + 9) + 2 + 10);
+    }
 }

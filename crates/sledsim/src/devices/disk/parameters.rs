@@ -128,7 +128,7 @@ pub enum FastWrite {
     /// Once it is on the medium.
     #[default]
     None,
-    /// Once it is in the buffer, if it continues the written data there.
+    /// Once it is in the buffer, as with `full`; but a stream of writes whose data is on the medium already costs a miss.
     Sequential,
     /// Once it is in the buffer; other requests wait until the medium has it.
     Full,
@@ -307,9 +307,6 @@ pub struct DiskParameters {
     /// Whether the drive keeps the bus for the whole of a read once it has begun to transfer.
     #[serde(default)]
     pub hold_bus_reading: bool,
-    /// Whether the drive keeps the bus for the whole of a write once it has begun to transfer.
-    #[serde(default)]
-    pub hold_bus_writing: bool,
     /// Whether the drive keeps the bus from the command to the completion.
     #[serde(default)]
     pub never_disconnect: bool,
@@ -320,10 +317,6 @@ pub struct DiskParameters {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 100000))]
     pub buffer_segments: u32,
-    /// Most segments that hold written data the medium has not.
-    #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 100000))]
-    pub buffer_write_segments: u32,
     /// Size of a segment.
     #[serde(default = "segment")]
     #[schemars(range(min = 1, max = 100000000))]
@@ -331,10 +324,6 @@ pub struct DiskParameters {
     /// Whether writes have a segment of their own, which reads leave alone.
     #[serde(default)]
     pub separate_write_segment: bool,
-    /// Share of a write's data that the buffer must still have room for when the drive reconnects to fetch more.
-    #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub write_watermark: f64,
     /// Share of a read's data that must be in the buffer when the drive reconnects to hand it over.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -367,7 +356,8 @@ pub struct DiskParameters {
     /// Whether a write begins with whatever requested block passes first.
     #[serde(default)]
     pub zero_latency_writes: bool,
-    /// Whether blocks of the track that pass before the first requested one are read too: free blocks.
+    /// Whether blocks of the track that pass before the first requested one are read too: free blocks. A read begins with
+    /// whatever requested block passes first then, too.
     #[serde(default)]
     pub read_free_blocks: bool,
     /// When a write counts as complete.
@@ -385,15 +375,6 @@ pub struct DiskParameters {
     /// Whether reading ahead can be broken off in the middle of a sector.
     #[serde(default)]
     pub stop_read_ahead_in_sector: bool,
-    /// Whether a write that must seek disconnects first.
-    #[serde(default)]
-    pub disconnect_write_if_seek: bool,
-    /// Whether a write into the buffer ends reading ahead.
-    #[serde(default)]
-    pub write_hit_stops_read_ahead: bool,
-    /// Whether blocks pass to the bus while their segment is being filled.
-    #[serde(default = "yes")]
-    pub read_directly_to_buffer: bool,
     /// Whether the part of a read that is in the buffer is handed over at once.
     #[serde(default)]
     pub transfer_partial_hits: bool,

@@ -79,11 +79,9 @@ impl DiskDevice {
         }
     }
 
-    /// Command overhead of a read that the buffer has. The shorter time after a read is that of a sequential stream, which
-    /// the electronics serve by themselves; another read is looked up like one after a write.
+    /// Command overhead of a read that the buffer has.
     #[inline]
-    fn hit_ns(&self, first: u64) -> u64 {
-        let _ = first;
+    fn hit_ns(&self) -> u64 {
         self.overheads.read_hit.get(self.previous.0)
     }
 
@@ -91,7 +89,7 @@ impl DiskDevice {
     fn read_hit(&mut self, start: Time, at: Time, free: Time, segment: usize, first: u64, end: u64) -> Service {
         self.buffer.touch(segment);
         let mut story = Story::new(start);
-        let connected = at + self.hit_ns(first) + self.overheads.preparation_ns;
+        let connected = at + self.hit_ns() + self.overheads.preparation_ns;
         story.command(connected);
         let over = connected + (end - first) * self.overheads.read_block_ns;
         story.bus(over);
@@ -126,17 +124,19 @@ impl DiskDevice {
     fn hit_connection(&self, segment: usize, first: u64, end: u64, at: Time) -> Option<Time> {
         let there = self.buffer.segment(segment).end.saturating_sub(first);
         let enough = self.policy.transfer_partial_hits || there >= self.read_watermark(end - first).min(end - first);
-        (enough || self.policy.never_disconnect).then(|| at + self.hit_ns(first) + self.overheads.preparation_ns)
+        (enough || self.policy.never_disconnect).then(|| at + self.hit_ns() + self.overheads.preparation_ns)
     }
 
     /// Blocks of a read that must be in the buffer before the drive reconnects.
     fn read_watermark(&self, blocks: u64) -> u64 {
         let size = self.buffer.segment_blocks();
-        if self.policy.watermark_of_request {
-            ((size.min(blocks) as f64 * self.policy.read_watermark) as u64).max(1)
+        let share = if self.policy.watermark_of_request {
+            (size.min(blocks) as f64 * self.policy.read_watermark) as u64
         } else {
             (size as f64 * self.policy.read_watermark).ceil() as u64
-        }
+        };
+        // A drive does not come back for nothing.
+        share.max(1)
     }
 
     /// A read whose beginning is in the buffer, or about to be: the rest comes from a read-ahead under way, or from the medium.
@@ -195,7 +195,7 @@ impl DiskDevice {
 
     /// A read that the buffer has nothing of.
     fn read_miss(&mut self, start: Time, at: Time, free: Time, first: u64, end: u64) -> Service {
-        let segment = self.buffer.for_read(None);
+        let segment = self.buffer.for_read();
         self.buffer.restart(segment, first, false);
         self.chunks.clear();
         let miss_ns = self.overheads.read_miss.get(self.previous.0);

@@ -36,7 +36,8 @@ pub enum SeekCurve {
         #[schemars(inner(range(min = 0.0, max = 10000.0)), extend("x-unit" = "ms"))]
         first_ms: Vec<f64>,
     },
-    /// `a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993).
+    /// `a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993); where `b`
+    /// or `c` would be negative, as `three-point`.
     Lee {
         /// Time of one cylinder.
         #[schemars(range(min = 0.0, max = 10000.0), extend("x-unit" = "ms"))]

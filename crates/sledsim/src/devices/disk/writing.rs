@@ -111,7 +111,7 @@ impl DiskDevice {
         story.command(left);
         story.background(back);
         let connected = back + o.first_reselect_ns + o.preparation_ns;
-        let segment = self.buffer.for_write(first, end, None);
+        let segment = self.buffer.for_write(first, end);
         let write = Write {
             command,
             first,
@@ -142,7 +142,7 @@ impl DiskDevice {
     /// A write that finds the arm free, or from `free` on.
     fn write_now(&mut self, start: Time, at: Time, free: Time, first: u64, end: u64) -> Service {
         let o = self.overheads;
-        let segment = self.buffer.for_write(first, end, None);
+        let segment = self.buffer.for_write(first, end);
         let Set { command, connected, twice } = self.set_up(at, first, segment);
         let story = Story::new(start);
         let write = Write {
