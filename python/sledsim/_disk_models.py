@@ -235,8 +235,8 @@ class DiskDevice(Model):
     zero_latency_writes
         Whether a write begins with whatever requested block passes first (default false).
     read_free_blocks
-        Whether blocks of the track that pass before the first requested one are read too: free blocks. A read begins
-        with whatever requested block passes first then, too (default false).
+        Whether blocks of the track that pass before the first requested one are read too: free blocks. A read
+        begins with whatever requested block passes first then, too (default false).
     fast_write
         When a write counts as complete (default "none").
     whole_hits_beside_writes

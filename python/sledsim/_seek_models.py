@@ -63,8 +63,9 @@ class HplSeekCurve(Model):
 
 
 class LeeSeekCurve(Model):
-    """`a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993);
-    where `b` or `c` would be negative, as `three-point`.
+    """`a + b * sqrt(d - 1) + c * (d - 1)` through a single-cylinder, an average and a full-stroke time (Lee 1993).
+
+    Where `b` or `c` would be negative, as `three-point`.
 
     Attributes
     ----------
