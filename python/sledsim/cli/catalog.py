@@ -48,7 +48,11 @@ def register(app: typer.Typer) -> None:
 def devices(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Show the values of this one: a name, or a device file (.toml).", autocompletion=device_names),
+        typer.Argument(
+            metavar="[NAME]",
+            help="Show the values of this one: a name, or a device file (.toml).",
+            autocompletion=device_names,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
