@@ -127,8 +127,8 @@ class DiskDevice(Model):
         Time to change to another head of the same cylinder (ms; at least 0, at most 1,000).
     write_settle_ms
         Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs.
-        Negative where the other times are those of reads that settle more than writes do (ms; at least -1,000, at
-        most 1,000; default 0.0).
+        Negative where the times of seeks and head switches were measured with writes: a read then waits so much
+        less (ms; at least -1,000, at most 1,000; default 0.0).
     actuators
         Independent arms over the same platters, evenly spaced around them; an access takes the one that is there
         first (at least 1, at most 2; default 1).
@@ -246,9 +246,6 @@ class DiskDevice(Model):
         false).
     fast_write
         When a write counts as complete (default "none").
-    buffer_writes_beside_writes
-        Whether a write goes into a segment of its own while the medium is still being written for another (needs
-        fast write, and `buffer_write_segments` above 1 to make a difference) (default false).
     whole_hits_beside_writes
         Whether a read found whole in the buffer is served while the medium is still being written (default
         false).
@@ -338,7 +335,6 @@ class DiskDevice(Model):
     zero_latency_writes: bool | None = None
     read_free_blocks: bool | None = None
     fast_write: FastWrite | None = None
-    buffer_writes_beside_writes: bool | None = None
     whole_hits_beside_writes: bool | None = None
     partial_hits_beside_writes: bool | None = None
     combine_writes: bool | None = None

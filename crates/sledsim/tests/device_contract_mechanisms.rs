@@ -45,12 +45,6 @@ impl Known {
     fn of(spec: &DeviceSpec) -> Self {
         match spec {
             DeviceSpec::Disk(drive) if without_buffer(drive) != **drive => Self::Hardly,
-            // A request may begin with another block than its first.
-            DeviceSpec::Disk(drive)
-                if drive.zero_latency_reads || drive.zero_latency_writes || drive.read_free_blocks =>
-            {
-                Self::Hardly
-            }
             DeviceSpec::Disk(drive) if without_overheads(drive) == **drive => Self::Exactly,
             DeviceSpec::Disk(drive) if drive.extra_write_disconnect => Self::OfReads,
             DeviceSpec::Disk(_) => Self::UpToOverheads,

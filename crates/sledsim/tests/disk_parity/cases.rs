@@ -97,8 +97,6 @@ fn settings(row: &HashMap<String, String>, trace: &Path) -> Vec<String> {
         "workload.rebase=false".to_owned(),
         format!("device={}", row["drive"]),
         format!("scheduler={}", row["scheduler"]),
-        // DiskSim's heads need no time for a track that they are on; the measured drives' do.
-        "device.least_read_seek_ms=0".to_owned(),
     ];
     if row["scheduler"] == "vscan" {
         // DiskSim 4.0 never sets the penalty for turning round: its V(R) is V(0).

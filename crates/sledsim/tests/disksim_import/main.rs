@@ -6,4 +6,5 @@ mod damage;
 mod drives;
 mod files;
 mod refusals;
+mod systems;
 mod written;

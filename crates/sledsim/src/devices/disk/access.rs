@@ -332,8 +332,10 @@ impl DiskDevice {
         let kind_ns = match op {
             Op::Read => self.overheads.read_miss.get(self.previous.0),
             Op::Write if self.policy.extra_write_disconnect => {
+                // Whether it disconnects twice, and whether it goes on from the last write, depends on its place.
                 let twice_ns = self.overheads.extra_command_ns + self.overheads.extra_seek_delay_ns;
-                twice_ns.min(self.write_command_ns(u64::MAX, false))
+                let onward_ns = self.write_command_ns(self.previous.1, false);
+                twice_ns.min(onward_ns).min(self.write_command_ns(u64::MAX, false))
             }
             Op::Write => self.write_command_ns(u64::MAX, false),
         };

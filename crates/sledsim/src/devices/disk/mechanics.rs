@@ -90,14 +90,30 @@ pub struct Mechanics {
     /// Whether slips turn from track to track, and not only from cylinder to cylinder.
     slips_turn_tracks: bool,
     head_switch_ns: u64,
-    write_settle_ns: i64,
+    /// By how much writes settle later than the seek's time, and reads sooner.
+    settle: Settle,
     actuators: u32,
 }
 
-/// The settling of a write, which may be shorter than that of a read.
-fn settle_ns(ms: f64) -> Result<i64, String> {
-    let size = i64::try_from(ns("write_settle_ms", ms.abs())?).unwrap_or(i64::MAX);
-    Ok(if ms < 0.0 { -size } else { size })
+/// What the times of seeks and head switches leave out. A head may read farther off the track than it may write, so that a
+/// write never settles before a read: where it seems to, the times were measured with writes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Settle {
+    /// A write waits so much longer.
+    write_longer_ns: u64,
+    /// A read waits so much less.
+    read_less_ns: u64,
+}
+
+impl Settle {
+    fn new(ms: f64) -> Result<Self, String> {
+        let size_ns = ns("write_settle_ms", ms.abs())?;
+        Ok(if ms < 0.0 {
+            Self { read_less_ns: size_ns, ..Self::default() }
+        } else {
+            Self { write_longer_ns: size_ns, ..Self::default() }
+        })
+    }
 }
 
 /// A way of reaching a sector.
@@ -141,7 +157,7 @@ impl Mechanics {
             seek: Seek::new(p)?,
             slips_turn_tracks: p.sparing == Sparing::SectorsPerTrack,
             head_switch_ns: ns("head_switch_ms", p.head_switch_ms)?,
-            write_settle_ns: settle_ns(p.write_settle_ms)?,
+            settle: Settle::new(p.write_settle_ms)?,
             actuators: p.actuators,
         })
     }
@@ -233,16 +249,19 @@ impl Mechanics {
         ((self.zones[zone].sector >> 1) * u128::from(sectors) + (1 << 62)) >> 63
     }
 
-    /// Time to move an arm: the longer of seek and head switch, and settling if it writes and anything moved.
+    /// Time to move an arm: the longer of seek and head switch, and what settling makes of it if anything moved.
     #[inline]
     #[must_use]
     pub fn seek_ns(&self, from: Arm, to: Arm, op: Op) -> u64 {
         let seek_ns = self.seek.time_ns(from.cylinder.abs_diff(to.cylinder));
         let switch_ns = if from.head == to.head { 0 } else { self.head_switch_ns };
         let moved_ns = seek_ns.max(switch_ns);
+        if moved_ns == 0 {
+            return 0;
+        }
         match op {
-            Op::Write if moved_ns > 0 => moved_ns.saturating_add_signed(self.write_settle_ns),
-            _ => moved_ns,
+            Op::Read => moved_ns.saturating_sub(self.settle.read_less_ns),
+            Op::Write => moved_ns + self.settle.write_longer_ns,
         }
     }
 
@@ -250,7 +269,7 @@ impl Mechanics {
     #[inline]
     #[must_use]
     pub fn seek_bound_ns(&self, distance: u32) -> u64 {
-        self.seek.bound_ns(distance).saturating_add_signed(self.write_settle_ns.min(0))
+        self.seek.bound_ns(distance).saturating_sub(self.settle.read_less_ns)
     }
 
     /// Angle of an arm's heads: arms are evenly spaced around the platters.

@@ -183,7 +183,7 @@ pub struct DiskParameters {
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub head_switch_ms: f64,
     /// Time that a write waits, after a seek or a head switch, for the head to settle better than a read needs. Negative where
-    /// the other times are those of reads that settle more than writes do.
+    /// the times of seeks and head switches were measured with writes: a read then waits so much less.
     #[serde(default)]
     #[schemars(range(min = -1000.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub write_settle_ms: f64,

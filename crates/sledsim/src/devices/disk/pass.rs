@@ -138,14 +138,17 @@ impl Way {
         angle: Angle,
         errand: &Errand,
     ) -> Self {
+        let alone = mechanics.actuators() == 1;
         let by = |arm: u32| {
             let seek_ns = mechanics.seek_ns(arms[arm as usize], to, errand.op).max(errand.least_seek_ns);
             let on_track = begin + seek_ns;
             let from = on_track.max(ready);
-            Self { arm, on_track, start: from + mechanics.wait_ns(from, arm, angle) }
+            // With one arm, and any sector welcome, it is not the first that counts.
+            let wait_ns = if alone && errand.any_order { 0 } else { mechanics.wait_ns(from, arm, angle) };
+            Self { arm, on_track, start: from + wait_ns }
         };
         let first = by(0);
-        if mechanics.actuators() == 1 {
+        if alone {
             return first;
         }
         let second = by(1);
@@ -187,7 +190,7 @@ impl Pass {
             to,
         };
         let writing = errand.op == Op::Write;
-        if errand.any_order && run.blocks > 1 {
+        if errand.any_order {
             let from = if writing { way.on_track.max(errand.supply.ready(lbn + run.blocks)) } else { way.on_track };
             pass.take_any_order(mechanics, from, &run);
             return pass;

@@ -87,6 +87,13 @@ impl Drafts {
         }
     }
 
+    /// Adds a note to the value of a key that has been added.
+    pub fn note_on(&mut self, key: &str, note: &str) {
+        if let Some(draft) = self.values.iter_mut().find(|draft| draft.key == key) {
+            draft.note = Some(note.to_owned());
+        }
+    }
+
     /// Remarks that `parameter` has no effect.
     pub fn idle(&mut self, parameter: &Parameter, reason: impl Into<String>) {
         self.remark(parameter, reason, false);
@@ -121,7 +128,7 @@ impl Drafts {
                 Some(Fate::Only(neutral, reason)) if number(&parameter.value) == Some(neutral) => {
                     self.idle(parameter, format!("with this value; {reason}"));
                 }
-                Some(Fate::Only(_, reason)) => self.lost(parameter, reason),
+                Some(Fate::Only(_, reason) | Fate::Lost(reason)) => self.lost(parameter, reason),
                 Some(Fate::Queue(reason)) => self.queue(parameter, reason, queue),
                 _ => {}
             }

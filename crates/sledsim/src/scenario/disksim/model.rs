@@ -174,6 +174,11 @@ fn carry_mechanics(mechanics: &Block, sources: &mut Sources, drafts: &mut Drafts
         "averageRotation" => drafts.put("rotation", "average", kind, Origin::Published),
         _ => drafts.put("rotation", "phase", kind, Origin::Published),
     }
+    if mechanics.real("Add. write settling delay")? < 0.0 {
+        let note = "below 0: the times of seeks are taken for those of writes, and reads settle so much sooner; DiskSim shortens \
+                    the seeks of writes instead";
+        drafts.note_on("write_settle_ms", note);
+    }
     seek::carry(mechanics, sources, drafts)?;
     drafts.remark_fates(mechanics, 1);
     Ok(())

@@ -39,7 +39,7 @@ fn told(fate: Fate) -> (Vec<&'static str>, String) {
         Fate::Key(key) => (vec![key], "as it is".into()),
         Fate::Enters(keys, how) => (keys.split(", ").filter(|key| !key.is_empty()).collect(), how.into()),
         Fate::Idle(reason) => (Vec::new(), format!("no effect: {reason}")),
-        Fate::Only(neutral, reason) if neutral.is_nan() => (Vec::new(), format!("not carried over: {reason}")),
+        Fate::Lost(reason) => (Vec::new(), format!("not carried over: {reason}")),
         Fate::Only(neutral, reason) => (Vec::new(), format!("not carried over unless {neutral}: {reason}")),
         Fate::Queue(reason) => {
             (Vec::new(), format!("not carried over where the device takes several requests at a time: {reason}"))

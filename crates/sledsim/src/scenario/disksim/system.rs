@@ -2,7 +2,7 @@
 
 use super::draft::{Drafts, Origin};
 use super::fault::Fault;
-use super::syntax::{Block, Document, Node, Parameter};
+use super::syntax::{Block, Content, Document, Node, Parameter};
 
 /// Types of block that describe a device.
 const DEVICES: [&str; 3] = ["disksim_disk", "disksim_simpledisk", "memsmodel_mems"];
@@ -107,6 +107,15 @@ impl<'a> Way<'a> {
         let next = self.between.iter().rposition(|block| block.kind == "disksim_bus");
         for (index, block) in self.between.iter().enumerate() {
             drafts.remark_fates(block, 1);
+            for parameter in &block.parameters {
+                match &parameter.value.content {
+                    Content::Block(queue) if queue.kind == "disksim_ioqueue" => {
+                        drafts.remark_all(queue, "controllers pass everything through; see their type", false);
+                    }
+                    Content::Block(inner) => drafts.remark_deep(inner),
+                    _ => {}
+                }
+            }
             if block.kind == "disksim_bus" && Some(index) != next {
                 for name in ["Read block transfer time", "Write block transfer time"] {
                     if let Some(parameter) = block.get(name) {

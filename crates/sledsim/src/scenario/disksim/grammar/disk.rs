@@ -50,7 +50,7 @@ pub const DISK: BlockType = BlockType {
         required("Never disconnect", Flag, Key("never_disconnect")),
         required(
             "Avg sectors per cylinder",
-            Whole(1, MANY),
+            Whole(0, MANY),
             Idle("is for schedulers that guess cylinders; Sledsim's know the layout"),
         ),
         required("Maximum number of write segments", Whole(1, 100_000), Key("buffer_write_segments")),

@@ -59,6 +59,8 @@ pub enum Fate {
     Idle(&'static str),
     /// With this value it has no effect; any other changes results and can't be carried over, because of the reason given.
     Only(f64, &'static str),
+    /// It changes results and can't be carried over, because of the reason given.
+    Lost(&'static str),
     /// It matters only where the drive itself queues requests, which Sledsim's drives don't: no effect with a queue of one,
     /// else not carried over.
     Queue(&'static str),
@@ -88,6 +90,8 @@ pub const BLOCK_TYPES: &[BlockType] = &[
     system::PROCESSES,
     system::TRACE_INPUT,
     system::TRACE_MAPPING,
+    system::CACHE,
+    system::CACHE_DEVICE,
     system::SYNCHRONISED,
     workload::GENERATORS,
     workload::GENERATOR,
@@ -98,8 +102,6 @@ pub const UNSUPPORTED: &[(&str, &str)] = &[
     ("dm_layout_g2", "the second layout model, of which only dm_layout_g1 is supported"),
     ("dm_layout_g2_zone", "a zone of the second layout model, of which only dm_layout_g1 is supported"),
     ("dm_layout_g4", "the fourth layout model, of which only dm_layout_g1 is supported"),
-    ("disksim_cachemem", "a controller's memory cache"),
-    ("disksim_cachedev", "a controller's cache device"),
     ("ssdmodel_ssd", "a solid-state drive"),
 ];
 

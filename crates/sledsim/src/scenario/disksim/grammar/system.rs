@@ -1,6 +1,6 @@
 //! Blocks of what lies between the workload and the device, and of what DiskSim prints.
 
-use super::Fate::{Enters, Idle, Only};
+use super::Fate::{Enters, Idle, Lost, Only};
 use super::Takes::{Block, Choice, Flag, List, Real, Text, Whole};
 use super::{optional, print, required, BlockType, ANY, MANY};
 
@@ -94,7 +94,7 @@ pub const CONTROLLER: BlockType = BlockType {
         required("Maximum queue length", Whole(0, MANY), Idle("controllers pass everything through")),
         print("Print stats"),
         optional("Scheduler", Block(&["disksim_ioqueue"]), Idle("controllers pass everything through; see their type")),
-        optional("Cache", Block(&["disksim_cachemem", "disksim_cachedev"]), Only(f64::NAN, NO_CACHE)),
+        optional("Cache", Block(&["disksim_cachemem", "disksim_cachedev"]), Lost(NO_CACHE)),
         optional(
             "Max per-disk pending count",
             Whole(0, MANY),
@@ -291,5 +291,48 @@ pub const TRACE_MAPPING: BlockType = BlockType {
 pub const SYNCHRONISED: BlockType = BlockType {
     name: "disksim_syncset",
     title: "drives that turn together",
-    parameters: &[required("type", Text, Idle(NO_ARRAY)), required("devices", List, Idle(NO_ARRAY))],
+    // DiskSim's own files leave out the type, which its definition asks for.
+    parameters: &[optional("type", Text, Idle(NO_ARRAY)), required("devices", List, Idle(NO_ARRAY))],
+};
+
+/// A controller's cache in memory.
+pub const CACHE: BlockType = BlockType {
+    name: "disksim_cachemem",
+    title: "a controller's cache in memory",
+    parameters: &[
+        required("Cache size", Whole(0, MANY), Lost(NO_CACHE)),
+        optional("SLRU segments", List, Lost(NO_CACHE)),
+        required("Line size", Whole(0, MANY), Lost(NO_CACHE)),
+        required("Bit granularity", Whole(1, MANY), Lost(NO_CACHE)),
+        required("Lock granularity", Whole(1, MANY), Lost(NO_CACHE)),
+        required("Shared read locks", Flag, Lost(NO_CACHE)),
+        required("Max request size", Whole(0, MANY), Lost(NO_CACHE)),
+        required("Replacement policy", Whole(1, 4), Lost(NO_CACHE)),
+        required("Allocation policy", Whole(0, 1), Lost(NO_CACHE)),
+        required("Write scheme", Whole(1, 3), Lost(NO_CACHE)),
+        required("Flush policy", Whole(0, 1), Lost(NO_CACHE)),
+        required("Flush period", Real(0.0, ANY), Lost(NO_CACHE)),
+        required("Flush idle delay", Real(-1.0, ANY), Lost(NO_CACHE)),
+        required("Flush max line cluster", Whole(0, MANY), Lost(NO_CACHE)),
+        required("Read prefetch type", Whole(0, 3), Lost(NO_CACHE)),
+        required("Write prefetch type", Whole(0, 3), Lost(NO_CACHE)),
+        required("Line-by-line fetches", Flag, Lost(NO_CACHE)),
+        required("Max gather", Whole(0, MANY), Lost(NO_CACHE)),
+    ],
+};
+
+/// A controller's cache on another device.
+pub const CACHE_DEVICE: BlockType = BlockType {
+    name: "disksim_cachedev",
+    title: "a controller's cache on another device",
+    parameters: &[
+        required("Cache size", Whole(0, MANY), Lost(NO_CACHE)),
+        required("Max request size", Whole(0, MANY), Lost(NO_CACHE)),
+        required("Write scheme", Whole(1, 3), Lost(NO_CACHE)),
+        required("Flush policy", Whole(0, 1), Lost(NO_CACHE)),
+        required("Flush period", Real(0.0, ANY), Lost(NO_CACHE)),
+        required("Flush idle delay", Real(-1.0, ANY), Lost(NO_CACHE)),
+        required("Cache device", Text, Lost(NO_CACHE)),
+        required("Cached device", Text, Lost(NO_CACHE)),
+    ],
 };
