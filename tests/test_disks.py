@@ -140,8 +140,10 @@ def test_a_device_that_says_everything_needs_no_entry(disk_file: Path) -> None:
     parameters = {**sledsim.Device(str(disk_file)).parameters, "name": "nowhere to be found"}
     scenario = {"workload": {"arrival": {"kind": "closed", "outstanding": 1}}, "run": {"requests": 5}}
     assert sledsim.run({**scenario, "system": {"device": parameters}}).device.name == "nowhere to be found"
+    own = sledsim.Device(parameters)
+    assert (own.name, own.capacity_blocks) == ("nowhere to be found", sledsim.Device(str(disk_file)).capacity_blocks)
     del parameters["rotation_rpm"]
-    with pytest.raises(SledsimError, match="is not in the catalogue"):
+    with pytest.raises(SledsimError, match=r"is not in the catalogue.*which lacks rotation_rpm"):
         sledsim.run({**scenario, "system": {"device": parameters}})
 
 
@@ -158,6 +160,28 @@ def test_pictures_of_a_drive(drive: sledsim.DiskDrive, tmp_path: Path) -> None:
         drive.plot("surface")
     with pytest.raises(SledsimError, match="no plot 'curve' of a simple device"):
         sledsim.Device("simpledisk-constant").plot()
+
+
+def test_a_device_file_is_shown_like_a_device(
+    sledsim_cli: Callable[..., Outcome], disk_file: Path, tmp_path: Path
+) -> None:
+    shown = sledsim_cli("devices", disk_file)
+    assert (shown.status, shown.err) == (0, "")
+    assert "rotation_rpm" in shown.out
+    assert "what follows" in shown.out
+    bare = tmp_path / "bare.toml"
+    bare.write_text(
+        'mechanism = "simpledisk-constant"\n[values]\nblock_bytes = 512\ncapacity_blocks = 9\naccess_ms = 1\n'
+    )
+    assert json.loads(sledsim_cli("devices", bare, "--json").out)["values"]["access_ms"]["value"] == 1
+    bare.write_text(bare.read_text().replace("access_ms = 1", "access_ms = nan"))
+    wrong = sledsim_cli("devices", bare)
+    assert (wrong.status, wrong.out) == (2, "")
+    assert "bare.toml" in wrong.err
+    assert "line 5" in wrong.err
+    gone = sledsim_cli("devices", tmp_path / "gone.toml")
+    assert gone.status == 2
+    assert "gone.toml" in gone.err
 
 
 def test_commands_show_a_drive(sledsim_cli: Callable[..., Outcome], disk_file: Path, tmp_path: Path) -> None:

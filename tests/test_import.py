@@ -55,6 +55,13 @@ def drive(name: str) -> Path:
     return path
 
 
+def test_an_import_says_in_a_line_what_it_is(simple: Path) -> None:
+    found = sledsim.import_disksim(simple)
+    assert repr(found).startswith("<DiskSimImport SD: simpledisk-constant, ")
+    assert f"{len(found.notes)} parameters not carried over, {len(found.lost)} of which change results" in repr(found)
+    assert sledsim.Device(found.device).capacity_blocks == 100_000
+
+
 def test_a_device_file_is_written_and_can_be_run(
     sledsim_cli: Callable[..., Outcome], simple: Path, tmp_path: Path
 ) -> None:

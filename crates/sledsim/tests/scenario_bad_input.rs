@@ -53,6 +53,10 @@ fn unknown_names_name_the_nearest() {
         &device,
         &["device \"g22\" is not in the catalogue: did you mean \"g2\"?", "griffin1999", "path of a device file"],
     );
+    let own = changed(|document| {
+        document["system"]["device"] = json!({"name": "own", "mechanism": "simpledisk-constant", "block_bytes": 512});
+    });
+    assert_parts(&own, &["device \"own\" is not in the catalogue", "which lacks capacity_blocks, access_ms"]);
     let kind = changed(|document| document["workload"]["arrival"]["kind"] = json!("poison"));
     assert_parts(&kind, &["workload.arrival.kind = \"poison\" is not known: did you mean \"poisson\"?"]);
     let model = changed(|document| document["system"]["device"]["seek_model"] = json!("optimal"));

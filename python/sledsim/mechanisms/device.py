@@ -1,6 +1,7 @@
 """What every device answers, whatever its mechanism."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -36,7 +37,7 @@ class Device:
     Parameters
     ----------
     name
-        An entry of the catalogue, or the path of a device file.
+        An entry of the catalogue, the path of a device file, or a whole device such as ``import_disksim`` gives.
     set
         Values that replace those of the entry, as on the command line: ``["device.settle_constants=0"]``.
     **overrides
@@ -72,9 +73,9 @@ class Device:
     capacity_bytes: int
     cylinders: int
 
-    def __new__(cls, name: str = "g2", /, *, set: Sets = (), **overrides: Any) -> Self:  # noqa: A002
+    def __new__(cls, name: str | Mapping[str, Any] = "g2", /, *, set: Sets = (), **overrides: Any) -> Self:  # noqa: A002
         """Make a device of the kind that its mechanism asks for."""
-        chosen = {"name": str(name), **overrides}
+        chosen = {**(name if isinstance(name, Mapping) else {"name": str(name)}), **overrides}
         resolved = resolve({"workload": NO_WORKLOAD, "system": {"device": chosen}}, set).values
         parameters: dict[str, Any] = resolved["system"]["device"]
         kind = next(kind for kind in _kinds(Device) if parameters["mechanism"] in kind.MECHANISMS)
@@ -84,8 +85,8 @@ class Device:
         made.parameters = parameters
         return made
 
-    def __init__(self, name: str = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
-        self.name = str(name)
+    def __init__(self, name: str | Mapping[str, Any] = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
+        self.name = self.parameters["name"] if isinstance(name, Mapping) else str(name)
         self._text = json.dumps(self.parameters)
         self._core = _core.Device(self._text)
         self.capacity_blocks = self._core.capacity_blocks

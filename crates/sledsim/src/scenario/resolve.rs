@@ -194,8 +194,14 @@ fn fill_device(
     let entry = match catalog.device(&name, base) {
         Ok(entry) => entry,
         // A device that says everything itself needs no entry; its name is only a name then.
-        Err(_) if !is_file(&name) && is_whole(device, schema) => return Ok(Filed::default()),
-        Err(error) => return Err(format!("system.device.name: {error}")),
+        Err(error) => match missing(device, schema).filter(|_| !is_file(&name)) {
+            Some(keys) if keys.is_empty() => return Ok(Filed::default()),
+            Some(keys) => {
+                let keys = keys.join(", ");
+                return Err(format!("system.device.name: {error}; or give the device whole, which lacks {keys}"));
+            }
+            None => return Err(format!("system.device.name: {error}")),
+        },
     };
     for (key, unit) in &entry.units {
         let own = unit_of_device_key(schema, &entry.mechanism, key);
@@ -220,14 +226,14 @@ fn fill_device(
     Ok(filed)
 }
 
-/// Whether a device has every value that its kind must have, so that its name need not be in the catalogue.
-fn is_whole(device: &Map<String, Value>, schema: &Value) -> bool {
-    let options = schema.pointer("/$defs/DeviceSpec/oneOf").and_then(Value::as_array);
-    let option = options.and_then(|options| {
-        options.iter().find(|option| device.get("mechanism") == Some(&option["properties"]["mechanism"]["const"]))
-    });
-    let required = option.and_then(|option| option["required"].as_array());
-    required.is_some_and(|keys| keys.iter().filter_map(Value::as_str).all(|key| device.contains_key(key)))
+/// Keys that a device lacks to be one without an entry, so that its name need not be in the catalogue; `None` where it says
+/// of no known kind that it is of it.
+fn missing<'a>(device: &Map<String, Value>, schema: &'a Value) -> Option<Vec<&'a str>> {
+    let options = schema.pointer("/$defs/DeviceSpec/oneOf")?.as_array()?;
+    let kind = device.get("mechanism")?;
+    let option = options.iter().find(|option| *kind == option["properties"]["mechanism"]["const"])?;
+    let required = option["required"].as_array()?.iter().filter_map(Value::as_str);
+    Some(required.filter(|key| !device.contains_key(*key)).collect())
 }
 
 /// The unit that a key of a kind of device is defined in; empty where it has none, `None` where there is no such key.
