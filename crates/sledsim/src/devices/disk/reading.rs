@@ -275,18 +275,10 @@ impl DiskDevice {
             return (end, end);
         }
         let layout = self.mechanics.layout();
-        let most = match (policy.most_blocks, policy.over_requested) {
-            (Some(most), _) => end + most,
-            (None, 0) => {
-                let size = self.buffer.segment_blocks();
-                if end - first + policy.least_blocks > size {
-                    end + policy.least_blocks
-                } else {
-                    first + size
-                }
-            }
-            (None, _) => end + self.buffer.segment_blocks(),
-        };
+        let size = self.buffer.segment_blocks();
+        let most = end + policy.most_blocks.unwrap_or(size);
+        // Requested data that is not to be read over leaves room for the rest of a segment.
+        let most = if policy.over_requested == 0 { most.min((first + size).max(least)) } else { most };
         let limit = match policy.read_ahead {
             ReadAhead::None => end,
             ReadAhead::Segment => most,

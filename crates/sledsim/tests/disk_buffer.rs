@@ -1,0 +1,57 @@
+//! What a drive's buffer still has.
+
+use serde_json::json;
+use sledsim::devices::disk::DiskDevice;
+use sledsim::devices::Device;
+use sledsim::request::{Flags, Op, Request};
+use sledsim::time::Time;
+
+const SECTORS: u64 = 120;
+/// A revolution at 6,000 rpm.
+const PERIOD_NS: u64 = 10_000_000;
+
+/// A drive that reads ahead, at most a segment of 64 blocks beyond a request, and takes time for the medium alone.
+fn drive(over_requested: i32, read_ahead: &str) -> DiskDevice {
+    let drive = json!({
+        "name": "small", "surfaces": 2, "cylinders": 50,
+        "zones": [{"first_cylinder": 0, "last_cylinder": 49, "sectors_per_track": SECTORS,
+                   "track_skew_sectors": 0.0, "cylinder_skew_sectors": 0.0}],
+        "rotation_rpm": 6000.0, "seek": {"curve": "constant", "seek_ms": 0.0}, "head_switch_ms": 0.0,
+        "bus_ms_per_block": 0.0, "buffer_segments": 1, "segment_blocks": 64, "read_ahead": read_ahead,
+        "read_ahead_most_blocks": 64, "read_ahead_over_requested": over_requested,
+    });
+    DiskDevice::new(&serde_json::from_value(drive).expect("parameters")).expect("a drive")
+}
+
+/// Whether a read finds all in the buffer, well after the one before.
+fn hits(drive: &mut DiskDevice, revolution: u64, lbn: u64, blocks: u32) -> bool {
+    let now = Time::from_ns(revolution * PERIOD_NS);
+    drive.serve(now, &Request { id: 0, arrival: now, lbn, blocks, op: Op::Read, flags: Flags::NONE, origin: 0 }).end
+        == now
+}
+
+#[test]
+fn requested_data_is_kept_where_it_may_not_be_read_over() {
+    for read_ahead in ["segment", "track", "cylinder"] {
+        let mut keeping = drive_after_miss(0, read_ahead);
+        assert!(hits(&mut keeping, 3, 10, 8), "{read_ahead}: read again");
+        assert!(hits(&mut keeping, 6, 18, 56), "{read_ahead}: the rest of the segment");
+        let mut reading_over = drive_after_miss(1, read_ahead);
+        assert!(hits(&mut reading_over, 3, 18, 64), "{read_ahead}: a segment ahead");
+        assert!(!hits(&mut drive_after_miss(1, read_ahead), 3, 10, 8), "{read_ahead}: read over");
+    }
+}
+
+/// A drive that has read 8 blocks and what follows them.
+fn drive_after_miss(over_requested: i32, read_ahead: &str) -> DiskDevice {
+    let mut drive = drive(over_requested, read_ahead);
+    assert!(!hits(&mut drive, 0, 10, 8));
+    drive
+}
+
+#[test]
+fn a_request_beyond_a_segment_leaves_no_room_to_read_ahead() {
+    let mut keeping = drive(0, "segment");
+    assert!(!hits(&mut keeping, 0, 10, 70));
+    assert!(!hits(&mut keeping, 3, 80, 1));
+}
