@@ -136,6 +136,17 @@ def test_a_run_on_a_drive_has_its_phases_and_no_energy(disk_file: Path) -> None:
         sledsim.compare([result]).plot("energy.total_j")
 
 
+def test_angles_stay_within_a_revolution(disk_file: Path) -> None:
+    zone = {"first_cylinder": 0, "last_cylinder": 9, "sectors_per_track": 10}
+    skews = {"track_skew_sectors": 2, "cylinder_skew_sectors": 3}
+    parameters = {**sledsim.Device(str(disk_file)).parameters, "surfaces": 2, "cylinders": 10, "sparing": "none"}
+    drive = sledsim.Device({**parameters, "zones": [{**zone, **skews}], "capacity_blocks": None})
+    angles = [drive.place(lbn).angle for lbn in range(drive.capacity_blocks)]
+    # Ten sectors and skews of whole sectors: tenths of a revolution, never a whole one.
+    assert max(angles) < 1.0
+    assert {round(angle * 10) % 10 for angle in angles} == set(range(10))
+
+
 def test_a_device_that_says_everything_needs_no_entry(disk_file: Path) -> None:
     parameters = {**sledsim.Device(str(disk_file)).parameters, "name": "nowhere to be found"}
     scenario = {"workload": {"arrival": {"kind": "closed", "outstanding": 1}}, "run": {"requests": 5}}

@@ -11,8 +11,10 @@ use sledsim::units::{ns_to_ms, BYTES_PER_MB};
 use crate::device::require_inside;
 use crate::errors;
 
-/// Angles of the core in a revolution.
-const ANGLES: f64 = 18_446_744_073_709_551_616.0;
+/// Steps of an angle, as Python gets it, in a revolution.
+const ANGLES: f64 = 9_007_199_254_740_992.0;
+/// Bits of an angle that a float has no room for; rounded, the last angle would be a whole revolution.
+const FINER_BITS: u32 = 11;
 
 /// The mechanics of a disk drive.
 #[pyclass(frozen, module = "sledsim._core")]
@@ -52,7 +54,7 @@ impl Disk {
     fn place(&self, lbn: u64) -> PyResult<(u32, u32, u32, f64)> {
         require_inside(self.mechanics.layout().capacity_blocks(), lbn, 1)?;
         let place = self.mechanics.layout().place(lbn);
-        let angle = self.mechanics.start_angle(place) as f64 / ANGLES;
+        let angle = (self.mechanics.start_angle(place) >> FINER_BITS) as f64 / ANGLES;
         Ok((place.cylinder, place.head, place.sector, angle))
     }
 
