@@ -140,6 +140,8 @@ def test_drives_are_imported_whole(sledsim_cli: Callable[..., Outcome], tmp_path
     out = tmp_path / "run.toml"
     found = sledsim_cli("import", "disksim", drive(name), "--scenario", "-o", out)
     assert found.status == 0
-    assert "changes results" not in found.err
+    # The HP fetches the data of writes beyond its buffer in parts.
+    lost = found.err.count("changes results"), found.err.count("Low (write) water mark = 0.75")
+    assert lost == ((1, 1) if name == "hp_c2247a" else (0, 0)), found.err
     done = sledsim_cli("run", out, "--set", "run.requests=200", "--json")
     assert done.status == 0, done.err

@@ -60,7 +60,7 @@ pub const DISK: BlockType = BlockType {
         required(
             "Maximum number of write segments",
             Whole(1, 100_000),
-            Only(1.0, "one segment at a time holds data that the medium has not"),
+            Queue("segments that hold writes; a drive that is told one request at a time fills one"),
         ),
         required("Use separate write segment", Flag, Key("separate_write_segment")),
         required(
