@@ -39,13 +39,14 @@ CORE_ARROWS = {
     "request": {"time", "units"},
     "service": {"time", "units", "request"},
     "engine": SPOKEN,
-    "devices": SPOKEN | {"engine"},
+    "power": SPOKEN,
+    "devices": SPOKEN | {"engine", "power"},
     "schedulers": SPOKEN | {"engine", "devices"},
     "traces": SPOKEN,
     "workloads": SPOKEN | {"engine", "traces"},
     "metrics": SPOKEN | {"engine"},
     "hierarchy": SPOKEN | {"engine", "devices", "schedulers", "workloads", "traces", "metrics"},
-    "scenario": SPOKEN | {"engine", "devices", "schedulers", "workloads", "traces", "metrics", "hierarchy"},
+    "scenario": SPOKEN | {"engine", "power", "devices", "schedulers", "workloads", "traces", "metrics", "hierarchy"},
     "lib": set(),
 }
 

@@ -12,23 +12,30 @@ from sledsim._model import Model
 __all__ = [
     "AsptfScheduler",
     "ClookScheduler",
+    "DelayedStartup",
     "Device",
     "DriveSystem",
     "FcfsScheduler",
     "Idle",
     "IdleTips",
+    "ImmediateSpinDown",
     "Layout",
     "LookScheduler",
     "MemsDevice",
+    "Merge",
+    "NeverSpinDown",
+    "OfflineSpinDown",
     "Scheduler",
     "SdfScheduler",
     "SeekModel",
     "SimplediskConstantDevice",
     "SimplediskLinearDevice",
     "SledLayout",
+    "SpinDown",
     "SptfScheduler",
     "SstfLbnScheduler",
     "System",
+    "TimeoutSpinDown",
     "VscanScheduler",
     "ZsptfScheduler",
 ]
@@ -303,6 +310,86 @@ Scheduler = (
 )
 
 
+class Merge(Model):
+    """Which pending requests are served as one.
+
+    With the defaults the rule of Lin et al. 2002, section 5.2: two reads next to each other in the queue, the
+    second of which begins where the first ends, become one.
+
+    Attributes
+    ----------
+    requests
+        Most requests that become one (at least 2, at most 100,000; default 2).
+    anywhere
+        Whether requests between which others wait may be merged, as long as none of those wants the same blocks
+        in another order (default false).
+    writes
+        Whether writes are merged with writes, as reads with reads (default false).
+    rows
+        Whether requests that share a row are merged though their blocks are not contiguous (default false).
+    """
+
+    requests: int | None = None
+    anywhere: bool | None = None
+    writes: bool | None = None
+    rows: bool | None = None
+
+
+class ImmediateSpinDown(Model):
+    """As soon as nothing is left to do (lin2002, section 5.1)."""
+
+    name: Literal["immediate"] = "immediate"
+
+
+class TimeoutSpinDown(Model):
+    """After a fixed idle time.
+
+    Attributes
+    ----------
+    after_ms
+        The idle time (ms; at least 0, at most 1e+09).
+    """
+
+    name: Literal["timeout"] = "timeout"
+    after_ms: float | str | None = None
+
+
+class NeverSpinDown(Model):
+    """Never: the device stays ready."""
+
+    name: Literal["never"] = "never"
+
+
+class OfflineSpinDown(Model):
+    """With hindsight: at once where the idle period turns out long enough for it to save energy, else not at all.
+
+    No device can do that; it is the yardstick for those that can.
+    """
+
+    name: Literal["offline"] = "offline"
+
+
+# When a device without work stops to save power: enters the lowest of its idle modes.
+SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | OfflineSpinDown | str
+
+
+class DelayedStartup(Model):
+    """What a stopped device waits for before it starts up again (Lin et al.
+
+    2002, section 7): so many requests, or the longest wait of one, whichever comes first.
+
+    Attributes
+    ----------
+    requests
+        Pending requests that start it up (at least 1, at most 1,000,000).
+    wait_ms
+        Longest that a request waits for the start-up to begin (ms; at least 0, at most 1e+09).
+    """
+
+    requests: int
+    wait_ms: float | str
+
+
 class DriveSystem(Model):
     """One device and the scheduler that holds its pending requests.
 
@@ -315,12 +402,25 @@ class DriveSystem(Model):
     batch_max
         Most requests dispatched together: pending ones that lie at a sled position of the next request join it. 1
         for no batches (at least 1, at most 100,000; default 1).
+    merge
+        Which pending requests are served as one; none when absent. An empty table is the rule of lin2002.
+    spin_down
+        When the device stops to save power; its own timeouts when absent.
+    delayed_startup
+        What a stopped device waits for before it starts up again; nothing when absent.
+    subsector
+        Whether only the tips that hold needed bytes are switched on; whole blocks are accessed otherwise. Which
+        bytes are needed the workload says (default false).
     """
 
     kind: Literal["drive"] = "drive"
     device: Device
     scheduler: Scheduler | None = None
     batch_max: int | None = None
+    merge: Merge | None = None
+    spin_down: SpinDown | None = None
+    delayed_startup: DelayedStartup | None = None
+    subsector: bool | None = None
 
 
 # The system under test.

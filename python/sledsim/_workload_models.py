@@ -16,8 +16,10 @@ __all__ = [
     "Fit",
     "HotSpot",
     "HotSpotsLocation",
+    "LastBlock",
     "LocalWalkLocation",
     "Location",
+    "Metadata",
     "OnOffArrival",
     "PoissonArrival",
     "Range",
@@ -225,6 +227,30 @@ class Range(Model):
     end_fraction: float | str | None = None
 
 
+# How much of its last block a request needs.
+LastBlock = Literal["whole", "uniform"]
+
+
+class Metadata(Model):
+    """Metadata requests: they need a few bytes somewhere in their blocks (lin2002, section 6.3).
+
+    Attributes
+    ----------
+    share
+        Share of the requests that are metadata, drawn at random; when absent, those are that the trace says are
+        (at least 0, at most 1).
+    read_bytes
+        Bytes that a metadata read needs: an inode (B; at least 1, at most 1,048,576; default 128).
+    write_bytes
+        Bytes that a metadata write needs: 4 for an access time, 128 for an inode, 66 for as many of one as of the
+        other (B; at least 1, at most 1,048,576; default 66).
+    """
+
+    share: float | str | None = None
+    read_bytes: int | str | None = None
+    write_bytes: int | str | None = None
+
+
 class SyntheticWorkload(Model):
     """Requests drawn from distributions.
 
@@ -241,6 +267,10 @@ class SyntheticWorkload(Model):
         The part of the device in use (default {"start_fraction": 0.0, "end_fraction": 1.0}).
     read_fraction
         Probability that a request is a read (at least 0, at most 1; default 1.0).
+    last_block
+        How much of its last block a request needs (default "whole").
+    metadata
+        Metadata requests, which need only a few bytes; none when absent.
     """
 
     kind: Literal["synthetic"] = "synthetic"
@@ -249,6 +279,8 @@ class SyntheticWorkload(Model):
     location: Location | None = None
     range: Range | None = None
     read_fraction: float | str | None = None
+    last_block: LastBlock | None = None
+    metadata: Metadata | None = None
 
 
 # When the requests of a trace arrive.
@@ -299,6 +331,10 @@ class TraceWorkload(Model):
     columns
         Columns of a CSV trace: `time`, `device`, `offset`, `bytes`, `op` to a column's name or number (from 0),
         and `time_unit` to `s`, `ms`, `us` or `ns`.
+    last_block
+        How much of its last block a request needs (default "whole").
+    metadata
+        Metadata requests, which need only a few bytes; none when absent.
     """
 
     kind: Literal["trace"] = "trace"
@@ -318,6 +354,8 @@ class TraceWorkload(Model):
     skip_bad: int | None = None
     sector_bytes: int | str | None = None
     columns: dict[str, str] | None = None
+    last_block: LastBlock | None = None
+    metadata: Metadata | None = None
 
 
 # What is asked of the system.

@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::devices;
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::service::Service;
 use sledsim::time::Time;
@@ -112,7 +112,16 @@ impl Device {
     fn request(&self, id: usize, lbn: u64, blocks: u32, read: bool) -> PyResult<Request> {
         require_inside(self.device.capacity_blocks(), lbn, u64::from(blocks))?;
         let op = if read { Op::Read } else { Op::Write };
-        Ok(Request { id: id as u64, arrival: Time::ZERO, lbn, blocks, op, flags: Flags::NONE, origin: 0 })
+        Ok(Request {
+            id: id as u64,
+            arrival: Time::ZERO,
+            lbn,
+            blocks,
+            op,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        })
     }
 
     /// What services took, by column; energies where the powers are known.

@@ -1,6 +1,6 @@
 //! Sledsim: a simulator of storage that moves.
 //!
-//! Everything speaks [`time`], [`request`] and [`units`]; `engine` runs components; `devices`, `schedulers`,
+//! Everything speaks [`time`], [`request`] and [`units`]; `engine` runs components; `power`, `devices`, `schedulers`,
 //! `workloads`, `traces` and `metrics` stand beside each other on top of it; `hierarchy` nests components; only
 //! `scenario` knows concrete names.
 
@@ -8,6 +8,7 @@ pub mod devices;
 pub mod engine;
 pub mod hierarchy;
 pub mod metrics;
+pub mod power;
 pub mod request;
 pub mod scenario;
 pub mod schedulers;

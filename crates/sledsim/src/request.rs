@@ -39,6 +39,23 @@ impl Flags {
     }
 }
 
+/// Bytes of a request's blocks that nobody needs, at either end; what lies between is needed. Together they are fewer than
+/// the request has.
+///
+/// Devices that can't access less than a block ignore it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Spare {
+    /// From the first byte of the first block on.
+    pub front_bytes: u32,
+    /// Up to the last byte of the last block.
+    pub back_bytes: u32,
+}
+
+impl Spare {
+    /// Everything is needed.
+    pub const NONE: Self = Self { front_bytes: 0, back_bytes: 0 };
+}
+
 /// One contiguous access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -56,6 +73,8 @@ pub struct Request {
     pub flags: Flags,
     /// Where it came from: device number of a trace record, stream number of a generator.
     pub origin: u32,
+    /// What of its blocks is not needed.
+    pub spare: Spare,
 }
 
 impl Request {

@@ -27,6 +27,20 @@ pub enum State {
 /// Names of the states, in the order of [`State`].
 pub const STATES: [&str; 7] = ["inactive", "startup", "seek", "rotation", "servo", "data", "idle"];
 
+/// Most idle modes of a device, the one in which it is ready included.
+pub const MODES: usize = 6;
+
+/// What a device spent in one of its idle modes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spell {
+    /// Nanoseconds.
+    pub time_ns: u64,
+    /// Joules.
+    pub energy_j: f64,
+    /// How often it was entered.
+    pub entered: u64,
+}
+
 /// Time and energy by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EnergyLedger {
@@ -34,8 +48,13 @@ pub struct EnergyLedger {
     pub time_ns: [u64; STATES.len()],
     /// Joules in each state, in the order of [`State`].
     pub energy_j: [f64; STATES.len()],
-    /// Number of start-ups.
-    pub startups: u64,
+    /// How often each state was entered, in the order of [`State`].
+    pub entered: [u64; STATES.len()],
+    /// The idle modes, from the ready one down: the first is [`State::Idle`], the others together are [`State::Inactive`].
+    pub modes: [Spell; MODES],
+    /// Joules that the best choice with hindsight would have saved in the idle periods of the run: no spin-down policy could
+    /// have spent less in them than what was spent less this.
+    pub regret_j: f64,
 }
 
 impl EnergyLedger {
@@ -43,6 +62,12 @@ impl EnergyLedger {
     #[must_use]
     pub fn total_j(&self) -> f64 {
         self.energy_j.iter().sum()
+    }
+
+    /// Number of start-ups.
+    #[must_use]
+    pub fn startups(&self) -> u64 {
+        self.entered[State::Startup as usize]
     }
 
     /// Nanoseconds over all states.
@@ -57,8 +82,14 @@ impl AddAssign<&Self> for EnergyLedger {
         for i in 0..STATES.len() {
             self.time_ns[i] += other.time_ns[i];
             self.energy_j[i] += other.energy_j[i];
+            self.entered[i] += other.entered[i];
         }
-        self.startups += other.startups;
+        for (spell, others) in self.modes.iter_mut().zip(&other.modes) {
+            spell.time_ns += others.time_ns;
+            spell.energy_j += others.energy_j;
+            spell.entered += others.entered;
+        }
+        self.regret_j += other.regret_j;
     }
 }
 
@@ -66,10 +97,18 @@ impl Sub for &EnergyLedger {
     type Output = EnergyLedger;
     /// What was booked since `earlier`, an older reading of the same ledger.
     fn sub(self, earlier: Self) -> EnergyLedger {
-        let mut since = EnergyLedger { startups: self.startups - earlier.startups, ..EnergyLedger::default() };
+        let mut since =
+            EnergyLedger { regret_j: (self.regret_j - earlier.regret_j).max(0.0), ..EnergyLedger::default() };
         for i in 0..STATES.len() {
             since.time_ns[i] = self.time_ns[i] - earlier.time_ns[i];
             since.energy_j[i] = (self.energy_j[i] - earlier.energy_j[i]).max(0.0);
+            since.entered[i] = self.entered[i] - earlier.entered[i];
+        }
+        for (i, spell) in since.modes.iter_mut().enumerate() {
+            let (now, then) = (&self.modes[i], &earlier.modes[i]);
+            spell.time_ns = now.time_ns - then.time_ns;
+            spell.energy_j = (now.energy_j - then.energy_j).max(0.0);
+            spell.entered = now.entered - then.entered;
         }
         since
     }

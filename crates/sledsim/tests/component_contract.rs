@@ -14,7 +14,7 @@ use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
 use sledsim::engine::{run, ComponentId, End, Limits, Next, Observer, System, Workload, WorkloadError};
 use sledsim::hierarchy::{Drive, Spread, SpreadLayout};
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::{self, schema, DeviceSpec};
 use sledsim::schedulers::{build, SchedulerSpec};
 use sledsim::service::Service;
@@ -85,7 +85,7 @@ fn requests(count: u64, capacity: u64, mean_gap_ns: u64, hostile: bool) -> VecDe
             3 if hostile => (capacity, 1),
             _ => (lbn, blocks),
         };
-        Request { id, arrival, lbn, blocks, op, flags: Flags::NONE, origin: 0 }
+        Request { id, arrival, lbn, blocks, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE }
     };
     (0..count).map(&mut request).collect()
 }
@@ -273,7 +273,7 @@ fn a_run_cut_in_two_equals_the_whole() {
 }
 
 fn read(lbn: u64, blocks: u32) -> Request {
-    Request { id: 0, arrival: Time::ZERO, lbn, blocks, op: Op::Read, flags: Flags::NONE, origin: 0 }
+    Request { id: 0, arrival: Time::ZERO, lbn, blocks, op: Op::Read, flags: Flags::NONE, origin: 0, spare: Spare::NONE }
 }
 
 fn serve_one(mut system: System, request: Request) -> Service {

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, Layout, MemsDevice, MemsParameters, Place, Timeout};
 use sledsim::devices::{Device, EnergyLedger, Location, Service, State};
 use sledsim::engine::random::Stream;
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::time::{s_to_ns, Time};
 
 /// Energies are sums of floating-point products; this is far above their rounding and far below a tip's share.
@@ -140,7 +140,16 @@ impl Walk {
         let lbn = self.random.below(self.capacity - blocks + 1);
         let op = if self.random.chance(0.5) { Op::Read } else { Op::Write };
         self.served += 1;
-        Request { id: self.served, arrival: Time::ZERO, lbn, blocks: blocks as u32, op, flags: Flags::NONE, origin: 0 }
+        Request {
+            id: self.served,
+            arrival: Time::ZERO,
+            lbn,
+            blocks: blocks as u32,
+            op,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        }
     }
 }
 
@@ -195,7 +204,7 @@ fn check_services(parameters: &MemsParameters, requests: usize) {
         free = service.free;
     }
     let ledger = device.ledger(free);
-    assert_eq!(ledger.startups, startups);
+    assert_eq!(ledger.startups(), startups);
     let spells_j = ledger.energy_j[State::Idle as usize] - write_waits_j + ledger.energy_j[State::Inactive as usize];
     let total_j = ledger.total_j();
     assert!(
@@ -285,7 +294,7 @@ fn check_ledger(device: &MemsDevice, before: &mut EnergyLedger, from: Time, to: 
             let (now_j, before_j) = (ledger.energy_j[state], before.energy_j[state]);
             assert!(now_j >= before_j && before_j >= 0.0, "at {now:?}: {before:?} then {ledger:?}");
         }
-        assert!(ledger.startups >= before.startups);
+        assert!(ledger.startups() >= before.startups());
         *before = ledger;
     }
 }

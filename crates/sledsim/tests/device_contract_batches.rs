@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters};
 use sledsim::devices::{Device, Service, State, STATES};
 use sledsim::engine::random::Stream;
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::time::Time;
 
 fn device(parameters: &MemsParameters) -> MemsDevice {
@@ -39,7 +39,16 @@ fn batch(geometry: &Geometry, random: &mut Stream) -> Vec<Request> {
         let longest = (2 * u64::from(geometry.blocks_per_row)).min(capacity - lbn);
         let blocks = (1 + random.below(longest)) as u32;
         let op = if random.chance(0.5) { Op::Read } else { Op::Write };
-        batch.push(Request { id, arrival: Time::ZERO, lbn, blocks, op, flags: Flags::NONE, origin: 0 });
+        batch.push(Request {
+            id,
+            arrival: Time::ZERO,
+            lbn,
+            blocks,
+            op,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        });
     }
     batch
 }
@@ -165,8 +174,16 @@ fn equivalent_blocks_cost_one_pass() {
         let (mut one, mut many) = (device(&parameters), device(&parameters));
         let geometry = one.geometry().clone();
         let lbn = geometry.capacity_blocks() / 3;
-        let mut requests =
-            vec![Request { id: 0, arrival: Time::ZERO, lbn, blocks: 1, op: Op::Read, flags: Flags::NONE, origin: 0 }];
+        let mut requests = vec![Request {
+            id: 0,
+            arrival: Time::ZERO,
+            lbn,
+            blocks: 1,
+            op: Op::Read,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        }];
         let others = one.equivalent(lbn);
         let step = (others.len() / geometry.blocks_per_row as usize).max(1);
         for &lbn in others.iter().step_by(step).take(geometry.blocks_per_row as usize - 1) {

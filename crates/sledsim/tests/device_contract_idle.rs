@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use sledsim::devices::mems::motion::{exact_turnaround_s, Axis};
 use sledsim::devices::mems::{Idle, MemsDevice, MemsParameters, SeekModel, Timeout};
 use sledsim::devices::{Device, State};
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::time::Time;
 
 /// Positions are computed in floating point from micrometres.
@@ -26,7 +26,16 @@ fn idling(parameters: &MemsParameters, idle: Idle, inactive_after_ms: Timeout) -
 }
 
 fn read(lbn: u64) -> Request {
-    Request { id: 0, arrival: Time::ZERO, lbn, blocks: 1, op: Op::Read, flags: Flags::NONE, origin: 0 }
+    Request {
+        id: 0,
+        arrival: Time::ZERO,
+        lbn,
+        blocks: 1,
+        op: Op::Read,
+        flags: Flags::NONE,
+        origin: 0,
+        spare: Spare::NONE,
+    }
 }
 
 fn check_hold(parameters: &MemsParameters) {
@@ -93,10 +102,10 @@ fn check_inactivity(parameters: &MemsParameters) {
     assert!(device.cylinder_bound_ns(stopped, there.cylinder) >= startup_ns);
     let service = device.serve(stopped, &read(lbn));
     assert_eq!(service.phases.startup_ns, startup_ns);
-    assert_eq!(device.ledger(service.free).startups, 2);
+    assert_eq!(device.ledger(service.free).startups(), 2);
     let again = device.serve(service.free + timeout_ns, &read(lbn));
     assert_eq!(again.phases.startup_ns, 0, "at the timeout itself the sled still moves");
-    assert_eq!(device.ledger(again.free).startups, 2);
+    assert_eq!(device.ledger(again.free).startups(), 2);
 }
 
 /// A fresh device is stopped, and asking it anything changes nothing.

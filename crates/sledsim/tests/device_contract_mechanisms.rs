@@ -17,7 +17,7 @@ use sledsim::devices::disk::DiskParameters;
 use sledsim::devices::simple::{ConstantParameters, LinearParameters};
 use sledsim::devices::{Device, EnergyLedger, Location, Service, STATES};
 use sledsim::engine::random::Stream;
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::time::Time;
 
@@ -62,8 +62,16 @@ struct Walk {
 
 impl Walk {
     fn new(device: &dyn Device, seed: u64) -> Self {
-        let last =
-            Request { id: 0, arrival: Time::ZERO, lbn: 0, blocks: 1, op: Op::Read, flags: Flags::NONE, origin: 0 };
+        let last = Request {
+            id: 0,
+            arrival: Time::ZERO,
+            lbn: 0,
+            blocks: 1,
+            op: Op::Read,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        };
         Self { random: Stream::new(seed, "walk"), capacity: device.capacity_blocks(), last }
     }
 
@@ -164,6 +172,7 @@ fn check_bounds(device: &dyn Device, now: Time, random: &mut Stream) {
             op: if random.chance(0.5) { Op::Read } else { Op::Write },
             flags: Flags::NONE,
             origin: 0,
+            spare: Spare::NONE,
         };
         let location = device.locate(&request);
         let cylinder = location.cylinder;
@@ -207,7 +216,7 @@ fn check_ledger(device: &dyn Device, before: &mut EnergyLedger, from: Time, to: 
             let (now_j, before_j) = (ledger.energy_j[state], before.energy_j[state]);
             assert!(now_j >= before_j && before_j >= 0.0, "at {now:?}: {before:?} then {ledger:?}");
         }
-        assert!(ledger.startups >= before.startups);
+        assert!(ledger.startups() >= before.startups());
         *before = ledger;
     }
 }

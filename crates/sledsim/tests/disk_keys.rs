@@ -10,7 +10,7 @@ use serde_json::{json, Value};
 use sledsim::devices::disk::{DiskDevice, DiskParameters};
 use sledsim::devices::Device;
 use sledsim::engine::random::Stream;
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::time::Time;
 
 /// Keys that no service time depends on: a name, and what a block holds.
@@ -37,7 +37,16 @@ fn ends(drive: &DiskParameters) -> Option<Vec<Time>> {
         };
         let lbn = lbn.min(capacity - blocks);
         let op = if random.chance(0.6) { Op::Read } else { Op::Write };
-        let request = Request { id, arrival: now, lbn, blocks: blocks as u32, op, flags: Flags::NONE, origin: 0 };
+        let request = Request {
+            id,
+            arrival: now,
+            lbn,
+            blocks: blocks as u32,
+            op,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        };
         let service = device.serve(now, &request);
         ends.push(service.end);
         last = request.end_lbn();

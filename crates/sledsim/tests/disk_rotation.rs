@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use sledsim::devices::disk::{DiskDevice, DiskParameters, FastWrite, Layout, Place, RotationModel, Sparing};
 use sledsim::devices::Device;
 use sledsim::engine::random::Stream;
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::time::Time;
 
 /// Nanoseconds in a minute.
@@ -142,7 +142,16 @@ fn request(random: &mut Stream, capacity: u64) -> Request {
     let blocks = if random.chance(0.5) { 1 + random.below(16) } else { 1 + random.below(1_000) }.min(capacity);
     let lbn = random.below(capacity - blocks + 1);
     let op = if random.chance(0.5) { Op::Read } else { Op::Write };
-    Request { id: 0, arrival: Time::ZERO, lbn, blocks: blocks as u32, op, flags: Flags::NONE, origin: 0 }
+    Request {
+        id: 0,
+        arrival: Time::ZERO,
+        lbn,
+        blocks: blocks as u32,
+        op,
+        flags: Flags::NONE,
+        origin: 0,
+        spare: Spare::NONE,
+    }
 }
 
 /// Requests one after the other, begun at an instant, on a drive without buffer.

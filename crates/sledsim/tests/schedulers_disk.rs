@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use sledsim::devices::disk::{DiskDevice, DiskParameters};
 use sledsim::devices::{Device, EnergyLedger, Location, Platter, Service};
 use sledsim::engine::random::Stream;
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::schedulers::{build, SchedulerSpec};
 use sledsim::time::Time;
 
@@ -34,7 +34,16 @@ fn request(id: u64, random: &mut Stream, capacity: u64) -> Request {
     let span = if random.chance(0.3) { capacity / 50 + blocks } else { capacity };
     let lbn = random.below(span.min(capacity) - blocks + 1);
     let op = if random.chance(0.6) { Op::Read } else { Op::Write };
-    Request { id, arrival: Time::ZERO, lbn, blocks: blocks as u32, op, flags: Flags::NONE, origin: 0 }
+    Request {
+        id,
+        arrival: Time::ZERO,
+        lbn,
+        blocks: blocks as u32,
+        op,
+        flags: Flags::NONE,
+        origin: 0,
+        spare: Spare::NONE,
+    }
 }
 
 /// What an exhaustive search minimises, ns.
@@ -194,7 +203,16 @@ fn asked(spec: &SchedulerSpec, name: &str, pending: u64, turns: bool) -> f64 {
 }
 
 fn read() -> Request {
-    Request { id: 0, arrival: Time::ZERO, lbn: 0, blocks: 1, op: Op::Read, flags: Flags::NONE, origin: 0 }
+    Request {
+        id: 0,
+        arrival: Time::ZERO,
+        lbn: 0,
+        blocks: 1,
+        op: Op::Read,
+        flags: Flags::NONE,
+        origin: 0,
+        spare: Spare::NONE,
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::json;
 use sledsim::devices::mems::{MemsDevice, MemsParameters, SeekModel};
 use sledsim::devices::Device;
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::schedulers::{build, SchedulerSpec};
 use sledsim::time::Time;
 
@@ -30,6 +30,7 @@ fn requests(count: u64, capacity_blocks: u64) -> Vec<Request> {
         op: Op::Read,
         flags: Flags::NONE,
         origin: 0,
+        spare: Spare::NONE,
     };
     (0..count).map(request).collect()
 }

@@ -7,7 +7,7 @@ mod scenario_runs;
 use proptest::prelude::*;
 use sledsim::devices::simple::{ConstantParameters, LinearParameters, SimpleDevice};
 use sledsim::devices::{Device, Location, State};
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::Report;
 use sledsim::time::Time;
 
@@ -23,7 +23,7 @@ fn linear(capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> SimpleDevi
 }
 
 fn read(lbn: u64, blocks: u32) -> Request {
-    Request { id: 0, arrival: Time::ZERO, lbn, blocks, op: Op::Read, flags: Flags::NONE, origin: 0 }
+    Request { id: 0, arrival: Time::ZERO, lbn, blocks, op: Op::Read, flags: Flags::NONE, origin: 0, spare: Spare::NONE }
 }
 
 #[test]

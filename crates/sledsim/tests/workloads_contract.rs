@@ -6,8 +6,8 @@ use sledsim::request::{Op, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
 use sledsim::workloads::{
-    ArrivalSpec, Distribution, HotSpot, LocationSpec, Next, RangeSpec, Synthetic, SyntheticSpec, WeightedValue,
-    Workload,
+    ArrivalSpec, Distribution, HotSpot, LastBlock, LocationSpec, Next, RangeSpec, Synthetic, SyntheticSpec,
+    WeightedValue, Workload,
 };
 
 const CAPACITY_BLOCKS: u64 = 100_003;
@@ -66,6 +66,8 @@ fn specs() -> Vec<SyntheticSpec> {
                         location: location.clone(),
                         range,
                         read_fraction: 0.6,
+                        last_block: LastBlock::Whole,
+                        metadata: None,
                     });
                 }
             }

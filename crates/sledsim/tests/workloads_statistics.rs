@@ -1,7 +1,7 @@
 //! Rates, variability and popularity of synthetic workloads against what they are defined to be.
 
 use sledsim::workloads::{
-    ArrivalSpec, Distribution, HotSpot, LocationSpec, RangeSpec, Synthetic, SyntheticSpec, Workload,
+    ArrivalSpec, Distribution, HotSpot, LastBlock, LocationSpec, RangeSpec, Synthetic, SyntheticSpec, Workload,
 };
 
 const CAPACITY_BLOCKS: u64 = 64_000;
@@ -13,6 +13,8 @@ fn workload(arrival: ArrivalSpec, location: LocationSpec) -> Synthetic {
         location,
         range: RangeSpec::default(),
         read_fraction: 1.0,
+        last_block: LastBlock::Whole,
+        metadata: None,
     };
     Synthetic::new(&spec, 2024, CAPACITY_BLOCKS, 512).expect("the workload fits the device")
 }

@@ -90,6 +90,18 @@ pub trait Device: Send {
         }
     }
 
+    /// Serves as one access requests of one kind that were merged, oldest first: contiguous, or sharing rows. `out` receives
+    /// one [`Service`] per request, in the order of `requests`.
+    fn serve_merged(&mut self, now: Time, requests: &[Request], out: &mut Vec<Service>) {
+        self.serve_batch(now, requests, out);
+    }
+
+    /// Time that a request dispatched at `now` waits for the device to leave an idle mode; 0 where it is ready.
+    fn wake_ns(&self, now: Time) -> u64 {
+        let _ = now;
+        0
+    }
+
     /// Whether `other` can be accessed in the same pass as some block of `first` (by other tips). Used to form batches.
     fn shares_pass(&self, first: &Request, other: &Request) -> bool {
         let _ = (first, other);

@@ -1,7 +1,11 @@
 //! Components made of components, and the leaf they all end in: a drive.
 
+pub mod delayed_startup;
 pub mod drive;
+pub mod merge;
 pub mod spread;
 
+pub use delayed_startup::DelayedStartupSpec;
 pub use drive::Drive;
+pub use merge::MergeSpec;
 pub use spread::{Spread, SpreadLayout};

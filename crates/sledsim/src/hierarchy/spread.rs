@@ -178,10 +178,19 @@ fn cover(service: &Service) -> Phases {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Flags, Op};
+    use crate::request::{Flags, Op, Spare};
 
     fn request(lbn: u64, blocks: u32) -> Request {
-        Request { id: 0, arrival: Time::ZERO, lbn, blocks, op: Op::Read, flags: Flags::NONE, origin: 0 }
+        Request {
+            id: 0,
+            arrival: Time::ZERO,
+            lbn,
+            blocks,
+            op: Op::Read,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        }
     }
 
     fn spread(layout: SpreadLayout) -> Spread {

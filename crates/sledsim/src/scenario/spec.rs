@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::devices::disk::DiskParameters;
 use crate::devices::mems::MemsParameters;
 use crate::devices::simple::{ConstantParameters, LinearParameters};
+use crate::hierarchy::{DelayedStartupSpec, MergeSpec};
+use crate::power::SpinDownSpec;
 use crate::schedulers::SchedulerSpec;
-use crate::workloads::{Fit, ReplayMode, SyntheticSpec};
+use crate::workloads::{Fit, LastBlock, MetadataSpec, ReplayMode, SyntheticSpec};
 
 /// A run: what is asked of which system, for how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -105,6 +107,12 @@ pub struct TraceSpec {
     /// `time_unit` to `s`, `ms`, `us` or `ns`.
     #[serde(default)]
     pub columns: Option<BTreeMap<String, String>>,
+    /// How much of its last block a request needs.
+    #[serde(default)]
+    pub last_block: LastBlock,
+    /// Metadata requests, which need only a few bytes; none when absent.
+    #[serde(default)]
+    pub metadata: Option<MetadataSpec>,
 }
 
 /// The system under test.
@@ -129,6 +137,19 @@ pub struct DriveSpec {
     #[serde(default = "one_u32")]
     #[schemars(range(min = 1, max = 100000))]
     pub batch_max: u32,
+    /// Which pending requests are served as one; none when absent. An empty table is the rule of lin2002.
+    #[serde(default)]
+    pub merge: Option<MergeSpec>,
+    /// When the device stops to save power; its own timeouts when absent.
+    #[serde(default)]
+    pub spin_down: Option<SpinDownSpec>,
+    /// What a stopped device waits for before it starts up again; nothing when absent.
+    #[serde(default)]
+    pub delayed_startup: Option<DelayedStartupSpec>,
+    /// Whether only the tips that hold needed bytes are switched on; whole blocks are accessed otherwise. Which bytes are
+    /// needed the workload says.
+    #[serde(default)]
+    pub subsector: bool,
 }
 
 /// A device.
@@ -164,6 +185,8 @@ impl Default for TraceSpec {
             skip_bad: 0,
             sector_bytes: None,
             columns: None,
+            last_block: LastBlock::default(),
+            metadata: None,
         }
     }
 }

@@ -4,6 +4,7 @@ mod alias;
 mod arrival;
 mod distribution;
 mod location;
+mod needs;
 mod replay;
 mod synthetic;
 
@@ -11,5 +12,6 @@ pub use crate::engine::workload::{Next, Workload, WorkloadError};
 pub use arrival::ArrivalSpec;
 pub use distribution::{Distribution, Sampler, WeightedValue};
 pub use location::{HotSpot, LocationSpec};
+pub use needs::{LastBlock, MetadataSpec};
 pub use replay::{Fit, Replay, ReplayMode, ReplayOptions};
 pub use synthetic::{RangeSpec, Synthetic, SyntheticSpec};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arrival::LAST_ARRIVAL_NS;
 use crate::engine::workload::{Next, Workload, WorkloadError};
-use crate::request::Request;
+use crate::request::{Request, Spare};
 use crate::service::Service;
 use crate::time::{Time, NS_PER_S};
 use crate::traces::{TraceOptions, TraceReader, TraceRecord};
@@ -307,6 +307,7 @@ impl Replay {
             op: record.op,
             flags: record.flags,
             origin: record.device,
+            spare: Spare::NONE,
         })
     }
 

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::arrival::Arrivals;
 use super::distribution::{above, within};
 use super::location::{Extent, Locations};
+use super::needs::{LastBlock, MetadataSpec};
 use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, Workload, WorkloadError};
 use crate::engine::random::Stream;
-use crate::request::{Flags, Op, Request};
+use crate::request::{Flags, Op, Request, Spare};
 use crate::service::Service;
 
 /// Largest device a workload can be made for, blocks: positions and distances stay far from overflow.
@@ -35,6 +36,12 @@ pub struct SyntheticSpec {
     #[schemars(range(min = 0, max = 1))]
     #[serde(default = "default_read_fraction")]
     pub read_fraction: f64,
+    /// How much of its last block a request needs.
+    #[serde(default)]
+    pub last_block: LastBlock,
+    /// Metadata requests, which need only a few bytes; none when absent.
+    #[serde(default)]
+    pub metadata: Option<MetadataSpec>,
 }
 
 fn default_size_bytes() -> Distribution {
@@ -143,6 +150,7 @@ impl Workload for Synthetic {
             op: if self.operations.chance(self.read_fraction) { Op::Read } else { Op::Write },
             flags: Flags::NONE,
             origin: 0,
+            spare: Spare::NONE,
         }
     }
 

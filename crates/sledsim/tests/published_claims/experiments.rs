@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use sledsim::devices::mems::{MemsDevice, MemsParameters};
 use sledsim::devices::Device;
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::{self, DeviceSpec, Report, SystemSpec};
 use sledsim::time::Time;
 
@@ -55,8 +55,16 @@ pub fn scan_s(device: &mut dyn Device, lbn: u64, end: u64, blocks: u32) -> f64 {
     let mut next = lbn;
     while next < end {
         let blocks = u32::try_from(u64::from(blocks).min(end - next)).expect("no more than was asked for");
-        let request =
-            Request { id: next, arrival: now, lbn: next, blocks, op: Op::Read, flags: Flags::NONE, origin: 0 };
+        let request = Request {
+            id: next,
+            arrival: now,
+            lbn: next,
+            blocks,
+            op: Op::Read,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        };
         now = device.serve(now, &request).end;
         next += u64::from(blocks);
     }

@@ -2,7 +2,7 @@
 
 use sledsim::devices::mems::motion::{exact_turnaround_s, turnaround_s, Axis};
 use sledsim::devices::mems::{Characteristics, MemsParameters};
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::Report;
 use sledsim::time::Time;
 
@@ -159,7 +159,16 @@ fn rewrite_disk_ms() -> f64 {
     let mut times_ms = Vec::new();
     for share in 0..100 {
         let lbn = drive.capacity_blocks() * share / 100;
-        let request = Request { id: share, arrival: now, lbn, blocks: 1, op: Op::Write, flags: Flags::NONE, origin: 0 };
+        let request = Request {
+            id: share,
+            arrival: now,
+            lbn,
+            blocks: 1,
+            op: Op::Write,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        };
         now = drive.serve(now, &request).end;
         times_ms.push(drive.positioning_ns(now, drive.locate(&request)) as f64 * 1e-6);
     }

@@ -2,7 +2,7 @@
 
 use sledsim::devices::mems::{Characteristics, MemsDevice};
 use sledsim::devices::Device;
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::time::Time;
 
 use crate::experiments::{
@@ -133,7 +133,16 @@ fn read_s(runs: impl Iterator<Item = (u64, u64)>) -> f64 {
     let mut now = Time::ZERO;
     for (id, (lbn, blocks)) in runs.enumerate() {
         let blocks = u32::try_from(blocks).expect("a run fits 32 bits");
-        let request = Request { id: id as u64, arrival: now, lbn, blocks, op: Op::Read, flags: Flags::NONE, origin: 0 };
+        let request = Request {
+            id: id as u64,
+            arrival: now,
+            lbn,
+            blocks,
+            op: Op::Read,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        };
         now = sled.serve(now, &request).free;
     }
     (now - Time::ZERO) as f64 * 1e-9

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use sledsim::devices::disk::{DiskDevice, DiskParameters};
 use sledsim::devices::{Device, Service, STATES};
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::disksim::read_device;
 use sledsim::scenario::DeviceSpec;
 use sledsim::time::Time;
@@ -72,7 +72,7 @@ fn replay(drive: &mut DiskDevice, steps: &[Step], mut look: impl FnMut(&DiskDevi
     let mut services = Vec::with_capacity(steps.len());
     for (id, step) in (0..).zip(steps) {
         let Step { op, lbn, blocks, gap_ns, .. } = *step;
-        let request = Request { id, arrival: now, lbn, blocks, op, flags: Flags::NONE, origin: 0 };
+        let request = Request { id, arrival: now, lbn, blocks, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE };
         let service = drive.serve(now, &request);
         look(drive, now, &service);
         now = service.end + gap_ns;

@@ -2,7 +2,7 @@
 //! is lost to rounding however long a run is.
 
 use crate::devices::mems::parameters::{IdleTips, MemsParameters};
-use crate::service::{EnergyLedger, RequestEnergy, State, STATES};
+use crate::service::{EnergyLedger, RequestEnergy, Spell, State, STATES};
 
 /// Power figures in watts (Schlosser et al. 2000, section 4.3; Lin et al. 2002, section 3), and the times of a pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -155,11 +155,16 @@ impl Tally {
         let mut base_w = [power.sled_w; STATES.len()];
         base_w[State::Inactive as usize] = power.inactive_w;
         base_w[State::Startup as usize] = power.startup_w;
-        let mut ledger = EnergyLedger { time_ns: self.time_ns, startups: self.startups, ..EnergyLedger::default() };
+        let mut ledger = EnergyLedger { time_ns: self.time_ns, ..EnergyLedger::default() };
+        ledger.entered[State::Startup as usize] = self.startups;
         for (state, base_w) in base_w.into_iter().enumerate() {
             let duty = if state == State::Idle as usize { power.idle_duty } else { 1.0 };
             let tips_j = self.tip_ns[state] as f64 * 1e-9 * power.tip_w * duty;
             ledger.energy_j[state] = self.time_ns[state] as f64 * 1e-9 * base_w + tips_j;
+        }
+        for (mode, state) in [State::Idle, State::Inactive].into_iter().enumerate() {
+            let (time_ns, energy_j) = (ledger.time_ns[state as usize], ledger.energy_j[state as usize]);
+            ledger.modes[mode] = Spell { time_ns, energy_j, entered: ledger.entered[state as usize] };
         }
         ledger
     }

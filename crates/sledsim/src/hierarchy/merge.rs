@@ -1,0 +1,37 @@
+//! Request merging: pending requests served as one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which pending requests are served as one.
+///
+/// With the defaults the rule of Lin et al. 2002, section 5.2: two reads next to each other in the queue, the second of which
+/// begins where the first ends, become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MergeSpec {
+    /// Most requests that become one.
+    #[serde(default = "two")]
+    #[schemars(range(min = 2, max = 100000))]
+    pub requests: u32,
+    /// Whether requests between which others wait may be merged, as long as none of those wants the same blocks in another
+    /// order.
+    #[serde(default)]
+    pub anywhere: bool,
+    /// Whether writes are merged with writes, as reads with reads.
+    #[serde(default)]
+    pub writes: bool,
+    /// Whether requests that share a row are merged though their blocks are not contiguous.
+    #[serde(default)]
+    pub rows: bool,
+}
+
+const fn two() -> u32 {
+    2
+}
+
+impl Default for MergeSpec {
+    fn default() -> Self {
+        Self { requests: two(), anywhere: false, writes: false, rows: false }
+    }
+}
