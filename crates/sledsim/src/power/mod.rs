@@ -1,7 +1,9 @@
 //! Power: the idle modes of a device, and the policies that say when to leave them.
 
 mod ladder;
+mod parameters;
 mod spin_down;
 
 pub use ladder::{Ladder, Mode};
+pub use parameters::{IdleModeParameters, PowerParameters};
 pub use spin_down::{SpinDown, SpinDownSpec};

@@ -10,6 +10,7 @@ use crate::devices::simple::SimpleDevice;
 use crate::devices::Device;
 use crate::engine::{Completion, ComponentId, Limits, Next, System, Workload, WorkloadError};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
+use crate::power::SpinDownSpec;
 use crate::request::Request;
 use crate::schedulers;
 use crate::service::Service;
@@ -33,7 +34,7 @@ pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
     for _ in 0..drive.device.mechanisms() {
-        let device = device(&drive.device)?;
+        let device = device_under(&drive.device, drive.spin_down.as_ref())?;
         overhead_ns = device.command_overhead_ns();
         let scheduler = schedulers::build(&drive.scheduler, device.as_ref());
         mechanisms.push(system.add(Box::new(Drive::new(device, scheduler, drive.batch_max as usize)), &[]));
@@ -52,11 +53,21 @@ pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
 /// # Errors
 /// Parameters that contradict each other: says which.
 pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, String> {
+    device_under(spec, None)
+}
+
+/// Builds one mechanism of a device under a spin-down policy; the device's own times without one.
+///
+/// # Errors
+/// Parameters that contradict each other: says which.
+pub fn device_under(spec: &DeviceSpec, policy: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, String> {
     Ok(match spec {
         DeviceSpec::Mems(parameters) => Box::new(MemsDevice::new(parameters)?),
-        DeviceSpec::Disk(parameters) => Box::new(DiskDevice::new(parameters)?),
-        DeviceSpec::SimplediskConstant(parameters) => Box::new(SimpleDevice::constant(parameters)?),
-        DeviceSpec::SimplediskLinear(parameters) => Box::new(SimpleDevice::linear(parameters)?),
+        DeviceSpec::Disk(parameters) => Box::new(DiskDevice::new(parameters)?.with_spin_down(policy)),
+        DeviceSpec::SimplediskConstant(parameters) => {
+            Box::new(SimpleDevice::constant(parameters)?.with_spin_down(policy))
+        }
+        DeviceSpec::SimplediskLinear(parameters) => Box::new(SimpleDevice::linear(parameters)?.with_spin_down(policy)),
     })
 }
 
