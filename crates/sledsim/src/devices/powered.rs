@@ -120,14 +120,22 @@ impl Powered {
         wake_ns
     }
 
-    /// The ledger at `now`, after what the mechanism did until then, the device having rested since then, if it does.
-    pub(super) fn ledger(&self, now: Time, since: Option<Time>, busy: &Busy) -> EnergyLedger {
+    /// The ledger at `now`, the device having rested since then, if it does: after what the mechanism did until `now`. No
+    /// request has ended that idle period yet, or the one dispatched at `ended` does.
+    pub(super) fn ledger(&self, now: Time, since: Option<Time>, ended: Option<Time>, busy: &Busy) -> EnergyLedger {
         let (mut modes_ns, mut entered, mut stops) = (self.modes_ns, self.entered, self.stops);
         let mut regret_j = self.regret_j;
         let idle_ns = idle_ns(now, since);
         if idle_ns > 0 {
-            count(&self.policy.spent_ns(idle_ns), &mut modes_ns, &mut entered, &mut stops);
-            regret_j += self.policy.waste_j(idle_ns);
+            let (spent_ns, idle_regret_j) = match ended {
+                None => (self.policy.open_ns(idle_ns), self.policy.waste_j(idle_ns)),
+                Some(ended) => {
+                    let whole_ns = idle_ns + (ended - now);
+                    (self.policy.part_ns(idle_ns, whole_ns), self.policy.part_regret_j(idle_ns, whole_ns))
+                }
+            };
+            count(&spent_ns, &mut modes_ns, &mut entered, &mut stops);
+            regret_j += idle_regret_j;
         }
         let mut startup_ns = self.startup_ns;
         if let Some(last) = self.last_return {

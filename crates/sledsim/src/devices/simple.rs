@@ -272,7 +272,17 @@ impl Device for SimpleDevice {
         let busy = self.busy(now);
         match &self.powered {
             None => busy.ledger(now),
-            Some(powered) => powered.ledger(now, self.rests_since(now), &busy),
+            Some(powered) => powered.ledger(now, self.rests_since(now), None, &busy),
+        }
+    }
+
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        match &self.powered {
+            None => self.ledger(then),
+            Some(powered) => {
+                let since = self.rests_since(now).filter(|&since| since <= then);
+                powered.ledger(then, since, Some(now), &self.busy(then))
+            }
         }
     }
 }

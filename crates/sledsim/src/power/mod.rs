@@ -2,8 +2,10 @@
 
 mod ladder;
 mod parameters;
+mod share;
 mod spin_down;
 
 pub use ladder::{Ladder, Mode};
 pub use parameters::{IdleModeParameters, PowerParameters};
+pub use share::Share;
 pub use spin_down::{SpinDown, SpinDownSpec};

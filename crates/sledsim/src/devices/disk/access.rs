@@ -317,6 +317,10 @@ impl Device for DiskDevice {
     fn ledger(&self, now: Time) -> EnergyLedger {
         self.ledger_at(now)
     }
+
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        self.ledger_of_ended(then, now)
+    }
 }
 
 impl DiskDevice {

@@ -89,7 +89,19 @@ impl DiskDevice {
         let busy = self.busy(now);
         match &self.resting {
             None => busy.ledger(now),
-            Some(resting) => resting.powered.ledger(now, self.rests_since(resting.served, now), &busy),
+            Some(resting) => resting.powered.ledger(now, self.rests_since(resting.served, now), None, &busy),
+        }
+    }
+
+    /// The ledger at `then`, if a request dispatched at `now` ends the idle period in which that lies.
+    pub(super) fn ledger_of_ended(&self, then: Time, now: Time) -> EnergyLedger {
+        let busy = self.busy(then);
+        match &self.resting {
+            None => busy.ledger(then),
+            Some(resting) => {
+                let since = self.rests_since(resting.served, now).filter(|&since| since <= then);
+                resting.powered.ledger(then, since, Some(now), &busy)
+            }
         }
     }
 }
