@@ -16,6 +16,7 @@ pub mod geometry;
 pub mod motion;
 mod parameters;
 mod positioning;
+mod subsector;
 
 pub use access::MemsDevice;
 pub use characteristics::Characteristics;
