@@ -105,8 +105,11 @@ impl Share {
         let mut pool = 0.0;
         let stopped = self.timeouts_ns.partition_point(|&timeout_ns| timeout_ns < idle_ns);
         for (expert, weight) in self.weights.iter_mut().enumerate() {
-            let (factor, keep) =
-                if expert < stopped { factors(loss(self.waits_j[expert] + returning_j)) } else { (late_factor, late_keep) };
+            let (factor, keep) = if expert < stopped {
+                factors(loss(self.waits_j[expert] + returning_j))
+            } else {
+                (late_factor, late_keep)
+            };
             let after = *weight * factor;
             *weight = after * keep;
             pool += after - *weight;

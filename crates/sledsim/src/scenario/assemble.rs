@@ -61,7 +61,8 @@ pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, String> {
 /// # Errors
 /// Parameters that contradict each other: says which. A policy for a device that has no idle modes.
 fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, String> {
-    let none = |device: Box<dyn Device>| match spin_down {
+    let none = |device: Box<dyn Device>| {
+        match spin_down {
         None => Ok(device),
         Some(policy) => Err(format!(
             "system.spin_down = {:?}: {} has no idle modes whose powers are known: leave out spin_down, or take a device \
@@ -69,6 +70,7 @@ fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Bo
             policy.name(),
             spec.name()
         )),
+    }
     };
     match spec {
         DeviceSpec::Mems(parameters) => Ok(Box::new(MemsDevice::with_spin_down(parameters, spin_down)?)),
