@@ -1,7 +1,9 @@
 //! Power: the idle modes of a device, and the policies that say when to leave them.
 
+mod break_even;
 mod ladder;
 mod spin_down;
 
+pub use break_even::{BreakEven, Interval};
 pub use ladder::{Ladder, Mode};
 pub use spin_down::{SpinDown, SpinDownSpec};
