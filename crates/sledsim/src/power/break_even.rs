@@ -9,6 +9,7 @@
 use serde::Serialize;
 
 use super::{Ladder, Mode};
+use crate::time::ns_to_s;
 
 /// One idle mode against staying in the ready one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,6 +18,8 @@ pub struct BreakEven {
     pub mode: String,
     /// Power in it, W.
     pub power_w: f64,
+    /// Idle time after which the device enters it by itself, s; none where it never does.
+    pub after_s: Option<f64>,
     /// Time to be ready again, s.
     pub wake_s: f64,
     /// Power during that time, W.
@@ -56,6 +59,7 @@ impl Ladder {
         let of = |(k, mode): (usize, &Mode)| BreakEven {
             mode: mode.name.clone(),
             power_w: mode.power_w,
+            after_s: mode.after_ns.map(ns_to_s),
             wake_s: wake_s(mode),
             wake_w: mode.wake_w,
             wake_j: plain[k].start_j,
@@ -70,7 +74,7 @@ impl Ladder {
 }
 
 fn wake_s(mode: &Mode) -> f64 {
-    mode.wake_ns as f64 * 1e-9
+    ns_to_s(mode.wake_ns)
 }
 
 /// Energy of an idle period in one mode as its length grows.
