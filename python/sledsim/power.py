@@ -210,8 +210,8 @@ def spin_down_policies(
     """Run a scenario with each spin-down policy.
 
     Merging and subsector access stay as the scenario has them. The parameters of a policy are those of the scenario
-    where it sets that policy; else the timeout is the break-even time, with which a device takes at most twice the
-    energy of the best choice with hindsight, whatever its idle times.
+    where it sets that policy; else the timeout is the break-even time over a fixed span, with which a device of two idle
+    modes takes at most twice the energy of the best choice with hindsight, whatever its idle times.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]
     variants = {"never": Variant({**kept, "spin_down": {"name": "never"}})}
     if own:
         variants["device's own"] = Variant({**waiting, "spin_down": None})
-    idle_s = case["modes"][-1]["idle_s"]
+    idle_s = case["modes"][-1]["fixed_span_s"]
     for name, required in _known_policies().items():
         policy: dict[str, Any] = {"name": name}
         given = system["spin_down"] or {}

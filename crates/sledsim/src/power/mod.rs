@@ -2,8 +2,10 @@
 
 mod break_even;
 mod ladder;
+mod share;
 mod spin_down;
 
 pub use break_even::{BreakEven, Interval};
 pub use ladder::{Ladder, Mode};
+pub use share::Share;
 pub use spin_down::{SpinDown, SpinDownSpec};
