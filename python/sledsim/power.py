@@ -13,7 +13,7 @@ from sledsim.break_even import powers_unknown
 from sledsim.comparison import Comparison
 from sledsim.naming import label_of
 from sledsim.power_notes import policy_notes, strategy_notes
-from sledsim.power_tables import bar_table, energy_table, setting_table, time_table
+from sledsim.power_tables import bar_table, energy_table, note_table, setting_table, time_table
 from sledsim.progress import ProgressBar
 from sledsim.result import Result
 from sledsim.scenario import Resolved, ScenarioLike, Sets, resolve
@@ -96,7 +96,7 @@ class PowerComparison(Comparison):
         if not self.policies:
             tables.append(setting_table(self.variants))
         if self.notes:
-            tables.append(_note_table(self.notes))
+            tables.append(note_table(self.notes))
         return tables
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -210,8 +210,8 @@ def spin_down_policies(
     """Run a scenario with each spin-down policy.
 
     Merging and subsector access stay as the scenario has them. The parameters of a policy are those of the scenario
-    where it sets that policy; else the timeout is the break-even time over a fixed span, with which a device of two idle
-    modes takes at most twice the energy of the best choice with hindsight, whatever its idle times.
+    where it sets that policy; else the timeout is the break-even time over a fixed span, with which a device of two
+    idle modes takes at most twice the energy of the best choice with hindsight, whatever its idle times.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def _strategies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str
 def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]:
     """Return how to run a scenario with each spin-down policy, and notes on those that are left out."""
     system, notes = values["system"], []
-    [case, *_] = json.loads(_core.Device(json.dumps(system["device"])).break_even())
+    case = json.loads(_core.Device(json.dumps(system["device"])).break_even())[0]
     own = [mode for mode in case["modes"][1:] if mode["after_s"] is not None]
     kept = {key: system[key] for key in ("merge", "subsector")}
     waiting = {**kept, "delayed_startup": system["delayed_startup"]}
@@ -311,10 +311,11 @@ def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]
 def _known_policies() -> dict[str, frozenset[str]]:
     """Return the spin-down policies there are, with the parameters that have no default."""
     options = json.loads(_core.schema())["$defs"]["SpinDownSpec"]["oneOf"]
-    named = (
-        (each["properties"]["name"]["const"], each.get("required", ())) for each in options if "properties" in each
-    )
-    return {name: frozenset(required) - {"name"} for name, required in named}
+    tables = [each["properties"] for each in options if "properties" in each]
+    return {
+        keys["name"]["const"]: frozenset(key for key, value in keys.items() if key != "name" and "default" not in value)
+        for keys in tables
+    }
 
 
 def _run_all(
@@ -374,9 +375,3 @@ ENERGIES = (
     "mean_power_w",
     "startups",
 )
-
-
-def _note_table(notes: Sequence[str]) -> "Table":
-    from sledsim.tables import Table
-
-    return Table(["note"], [[note] for note in notes])

@@ -1,6 +1,7 @@
 """Tables of runs that differ in how they save power."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from sledsim.tables import Table, number
@@ -8,10 +9,12 @@ from sledsim.tables import Table, number
 if TYPE_CHECKING:
     from sledsim.power import Variant
 
-__all__ = ["bar_table", "energy_table", "setting_table", "time_table"]
+__all__ = ["bar_table", "energy_table", "note_table", "setting_table", "time_table"]
 
 #: Characters of the longest bar, and what the parts of a bar are drawn with.
 BAR_WIDTH = 50
+#: Characters of a line of notes.
+NOTE_WIDTH = 78
 PARTS = (
     ("servicing", "servicing_j", "█"),
     ("start-up", "startup_j", "▓"),
@@ -100,6 +103,17 @@ def setting_table(variants: "Mapping[str, Variant]") -> Table:
     return Table(["strategy", "setting", "from"], cells, left=frozenset({1, 2}))
 
 
+def note_table(notes: Sequence[str]) -> Table:
+    """Return notes, folded to the width of a terminal.
+
+    Parameters
+    ----------
+    notes
+        The notes.
+    """
+    return Table(["notes"], [[line] for note in notes for line in wrap(note, NOTE_WIDTH, subsequent_indent="  ")])
+
+
 def _bar(row: Mapping[str, Any], most: float) -> str:
     """Draw the parts of a run's energy; their ends, not their lengths, are rounded, so that the whole is right."""
     bar, sum_j = "", 0.0
@@ -125,7 +139,8 @@ def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
         named = dict(value)
         name = named.pop("name", None)
-        inner = ", ".join(f"{key} = {_toml(item)}" for key, item in named.items())
+        # What is off or absent needs no words.
+        inner = ", ".join(f"{key} = {_toml(item)}" for key, item in named.items() if item not in (None, False))
         if name is None:
             return f"{{ {inner} }}"
         return f"{{ name = {_toml(name)}, {inner} }}" if inner else _toml(name)

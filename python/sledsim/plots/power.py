@@ -8,6 +8,7 @@ from sledsim._core import SledsimError
 from sledsim.naming import label_of
 from sledsim.phases import states_of
 from sledsim.plots.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
+from sledsim.tables import number
 
 if TYPE_CHECKING:
     import altair
@@ -117,18 +118,18 @@ def _scale(alt: Any, most: float, room: float = 1.28) -> Any:
 
 
 def _saving(row: Mapping[str, Any]) -> str:
-    text = f"{row['total_j']:.3g} J"
+    text = f"{number(row['total_j'], 3)} J"
     if not row["complete"]:
         return f"{text} (incomplete)"
     share = row["saved_share"]
-    return text if share is None else f"{text} ({-100 * share:+.1f} %)"
+    return text if share is None else f"{text} ({-100 * share:+.1f} %)".replace("-", "−")
 
 
 def _with_ratio(value: float | None, ratio: float | None) -> str:
     if value is None:
         return "–"
-    text = f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
-    return text if ratio is None else f"{text} (×{ratio:.3g})"
+    text = number(value, 3)
+    return text if ratio is None else f"{text} (×{ratio:.2f})"
 
 
 def break_even_lines(found: "BreakEven") -> "altair.TopLevelMixin":
@@ -143,39 +144,56 @@ def break_even_lines(found: "BreakEven") -> "altair.TopLevelMixin":
     modes = found.modes
     times = [mode["idle_s"] for mode in modes if mode["idle_s"]]
     if not times:
-        raise SledsimError(f"there is nothing to draw: no idle mode of {found.device} ever pays for its return")
+        raise SledsimError(
+            f"there is nothing to draw: {found.device} has no idle mode that pays for its return after a while"
+        )
     start, end = min(times) / REACH, max(times) * REACH
     lengths = [start * (end / start) ** (i / (POINTS - 1)) for i in range(POINTS)]
-    # Powers of ten from microseconds to days: a unit that keeps the axis readable.
-    unit, size = ("ms", 1e-3) if max(times) < 1 else ("s", 1.0)
+    # Units that keep numbers short: a sled's are a thousandth of a disk's.
+    small = max(times) < 1
+    time, energy, size = ("ms", "mJ", 1e-3) if small else ("s", "J", 1.0)
     rows = [
-        {
-            "mode": mode["mode"],
-            "length": _short(length / size),
-            "energy": _short(mode["wake_j"] + mode["power_w"] * length),
-        }
+        {"mode": mode["mode"], "length": _short(length / size), "energy": _short(spent / size)}
         for mode in modes
         for length in lengths
-        if mode["wake_j"] + mode["power_w"] * length > 0
+        if (spent := mode["wake_j"] + mode["power_w"] * length) > 0
     ]
-    x = alt.X(
-        "length:Q", title=f"Idle time ({unit})", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(tickCount=6)
-    )
-    y = alt.Y("energy:Q", title="Energy, return included (J)", scale=alt.Scale(type="log"), axis=alt.Axis(tickCount=6))
+    x = _decades(alt, alt.X, "length", f"Idle time ({time})", rows)
+    y = _decades(alt, alt.Y, "energy", f"Energy, return included ({energy})", rows)
     colour = alt.Color("mode:N", sort=None, scale=alt.Scale(range=list(COLOURS)), legend=alt.Legend(title="idle mode"))
-    tooltip = [alt.Tooltip(f"{name}:{kind}") for name, kind in (("mode", "N"), ("length", "Q"), ("energy", "Q"))]
+    tooltip = [
+        alt.Tooltip("mode:N", title="idle mode"),
+        alt.Tooltip("length:Q", title=f"Idle time ({time})"),
+        alt.Tooltip("energy:Q", title=f"Energy ({energy})"),
+    ]
     lines = alt.Chart(values(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, tooltip=tooltip)
     marks = [
-        {"length": _short(mode["idle_s"] / size), "label": f"{mode['idle_s'] / size:.3g} {unit}"}
+        {"length": _short(mode["idle_s"] / size), "label": f"{mode['idle_s'] / size:.3g} {time}"}
         for mode in modes
         if mode["idle_s"]
     ]
     rules = alt.Chart(values(marks)).mark_rule(strokeDash=[4, 3], color="#777").encode(x="length:Q")
-    texts = alt.Chart(values(marks)).mark_text(align="left", dx=4, dy=10, y=0, fontSize=11, color="#444")
-    texts = texts.encode(x="length:Q", text="label:N")
-    chart = (lines + rules + texts).properties(width=WIDTH, height=HEIGHT)
-    return styled(chart, f"Break-even of {found.device}", "Dashed: where a lower mode takes as much as staying ready")
+    # Labels at different heights, as break-even times may lie close together.
+    texts = [
+        alt.Chart(values([mark]))
+        .mark_text(align="left", dx=4, y=12 + 15 * place, fontSize=11, color="#444")
+        .encode(x="length:Q", text="label:N")
+        for place, mark in enumerate(marks)
+    ]
+    chart = alt.layer(lines, rules, *texts).properties(width=WIDTH, height=HEIGHT)
+    tips = found.cases[0]["idle_tips"]
+    title = f"Break-even of {found.device}" + (f", {tips:,} tips on while idle" if tips else "")
+    return styled(chart, title, "Dashed: where a lower mode takes as much as staying ready")
+
+
+def _decades(alt: Any, channel: Any, field: str, title: str, rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return a logarithmic axis that fits its values, with a tick at every power of ten."""
+    found = [row[field] for row in rows]
+    low, high = min(found), max(found)
+    ticks = [10.0**power for power in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    return channel(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(values=ticks, format="~g"))
 
 
 def _short(value: float) -> float:
-    return float(f"{value:.5g}") if math.isfinite(value) else value
+    return float(f"{value:.5g}")
