@@ -17,6 +17,7 @@ mod idle_modes;
 pub mod motion;
 mod parameters;
 mod positioning;
+mod subsector;
 
 pub use access::MemsDevice;
 pub use characteristics::Characteristics;
