@@ -1,7 +1,7 @@
 //! Joules and times of subsector accesses on the published devices, worked out by hand (Lin et al. 2002, sections 5.3 and 6.3).
 //!
-//! A block of 512 bytes lies under 64 tips, 8 bytes each, and 20 blocks make a row of the 1280 tips that can work at once. The
-//! sled draws 100 mW and each tip 1 mW.
+//! A block of 512 bytes lies under 64 tips, 8 bytes each. 1280 tips can work at once on G2, 3200 on G3: rows of 20 and 50 blocks.
+//! At one position lie 100 blocks of each. The sled draws 100 mW and each tip 1 mW.
 
 #[allow(dead_code, reason = "each test file uses its part of it")]
 #[path = "common/scenarios.rs"]
@@ -14,6 +14,15 @@ use sledsim::time::Time;
 
 const SLED_W: f64 = 0.1;
 const TIP_W: f64 = 1e-3;
+
+/// Blocks in a row.
+fn row(name: &str) -> u32 {
+    if name == "g2" {
+        20
+    } else {
+        50
+    }
+}
 
 /// Device, and servo and data time of a pass: 10 and 80 bits at 700 kbit/s (g2) and 1 Mbit/s (g3), the pass rounded as a whole.
 const DEVICES: [(&str, u64, u64); 2] = [("g2", 14_286, 114_285), ("g3", 10_000, 80_000)];
@@ -97,23 +106,28 @@ fn a_last_block_used_in_part_saves_a_thirty_second_of_the_tips_of_8_kb() {
 #[test]
 fn rows_without_needed_bytes_are_not_visited() {
     for (name, servo_ns, data_ns) in DEVICES {
+        let row = row(name);
+        let row_bytes = u64::from(row) * 512;
         // Three rows of a track; the last 5 bytes of its first row, all of the second, the first 9 bytes of the third.
-        let lbn = 20 * 4000;
-        let across = read(lbn, 60).needing(20 * 512 - 5, 5 + 20 * 512 + 9, 512);
+        let lbn = u64::from(row) * 4000;
+        let across = read(lbn, 3 * row).needing(row_bytes - 5, 5 + row_bytes + 9, 512);
         let part = served(name, true, &across);
-        assert_passes(&part, servo_ns, data_ns, &[1, 1280, 2]);
+        assert_passes(&part, servo_ns, data_ns, &[1, 64 * row, 2]);
         let whole = served(name, false, &across);
         assert_eq!((part.phases.seek_ns, part.free), (whole.phases.seek_ns, whole.free));
-        // 5.12 microseconds for each needed block that is left to cross the bus: 2 of 22 instead of all of the last row.
-        let block_ns = whole.phases.bus_ns / 20;
-        assert_eq!((part.phases.bus_ns, whole.phases.bus_ns), (block_ns, 20 * block_ns));
 
-        let middle = read(lbn, 60).needing(20 * 512 + 512, 8, 512);
+        let middle = read(lbn, 3 * row).needing(row_bytes + 512, 8, 512);
+        let second = lbn + u64::from(row) + 1;
         let (mut device, free) = awake(name, true);
-        assert_eq!(device.locate(&middle), device.locate(&read(lbn + 21, 1)));
+        assert_eq!(device.locate(&middle), device.locate(&read(second, 1)));
         let part = device.serve(free, &middle);
         assert_passes(&part, servo_ns, data_ns, &[1]);
-        assert_eq!(part, served(name, true, &read(lbn + 21, 1).needing(0, 8, 512)));
+        assert_eq!(part, served(name, true, &read(second, 1).needing(0, 8, 512)));
+        // One needed block crosses the bus, not the row's 20 or 50.
+        assert_eq!(
+            (part.phases.bus_ns, served(name, false, &read(lbn, row)).phases.bus_ns),
+            (5120, u64::from(row) * 5120)
+        );
     }
 }
 
@@ -132,38 +146,40 @@ fn cylinders_without_needed_bytes_are_not_visited() {
     }
 }
 
-/// Where a track ends and the next begins at one row, 20 blocks pass together. With tips left, the 21st does too.
+/// Where a track ends and the next begins at one row, a row's blocks pass together. With tips left, one more does too.
 #[test]
 fn the_tips_that_can_work_limit_a_pass() {
     for (name, servo_ns, data_ns) in DEVICES {
         let (device, _) = awake(name, true);
         let turn = device.geometry().lbn(&Place { cylinder: 1000, track: 1, row: device.geometry().rows - 1, slot: 0 });
-        let all = read(turn - 10, 21);
-        let passes = |spare: u32| -> Vec<u32> {
+        let all = read(turn - 10, row(name) + 1);
+        for (spare, passes) in [(0, 2), (31, 2), (32, 1), (63, 1)] {
             let request = Request { spare: Spare { front_bytes: 8 * spare, back_bytes: 8 * spare }, ..all };
-            let service = served(name, true, &request);
-            let tips = 21 * 64 - 2 * spare;
-            let expected = if tips <= 1280 { vec![tips] } else { vec![20 * 64 - spare, 64 - spare] };
-            assert_passes(&service, servo_ns, data_ns, &expected);
-            expected
-        };
-        assert_eq!(passes(0).len(), 2);
-        assert_eq!(passes(31).len(), 2, "1282 tips");
-        assert_eq!(passes(32).len(), 1, "1280 tips");
+            let tips = if passes == 1 {
+                vec![64 * (row(name) + 1) - 2 * spare]
+            } else {
+                vec![64 * row(name) - spare, 64 - spare]
+            };
+            assert_passes(&served(name, true, &request), servo_ns, data_ns, &tips);
+            assert_passes(&served(name, false, &request), servo_ns, data_ns, &[64 * row(name), 64]);
+        }
     }
 }
 
-/// One position has 5 tracks of 20 blocks: an inode from each of 80 blocks fills the 1280 tips; whole blocks take four passes.
+/// 80 inodes of 16 tips fill the 1280 of G2, 100 half blocks of 32 the 3200 of G3; whole blocks take a pass for each row of them.
 #[test]
 fn more_requests_share_a_pass() {
-    for (name, servo_ns, data_ns) in DEVICES {
-        let lbn = 20 * 4000;
-        for (inodes, subsector, passes) in [(80, true, 1), (81, true, 2), (80, false, 4)] {
+    for (index, wanted, bytes, passes, passes_whole) in
+        [(0, 80, 128, 1, 4), (0, 81, 128, 2, 5), (1, 100, 256, 1, 2), (1, 100, 264, 2, 2)]
+    {
+        let (name, servo_ns, data_ns) = DEVICES[index];
+        for (subsector, passes) in [(true, passes), (false, passes_whole)] {
             let (mut device, free) = awake(name, subsector);
-            let blocks = device.equivalent(lbn);
-            assert_eq!(blocks.len(), 99);
+            let mut blocks = device.equivalent(20 * 4000);
+            blocks.push(20 * 4000);
+            assert_eq!(blocks.len(), 100);
             let requests: Vec<Request> =
-                blocks[..inodes].iter().map(|&lbn| read(lbn, 1).needing(128, 128, 512)).collect();
+                blocks[..wanted].iter().map(|&lbn| read(lbn, 1).needing(128, bytes, 512)).collect();
             let mut services = Vec::new();
             let before = device.ledger(free);
             device.serve_batch(free, &requests, &mut services);
