@@ -75,6 +75,12 @@ pub trait Device: Send {
         0
     }
 
+    /// From now on accesses only what holds the bytes that requests need, see [`Request::needed`]; `false` from a device that
+    /// can't access less than a block.
+    fn access_subsectors(&mut self) -> bool {
+        false
+    }
+
     /// Serves `request`, dispatched at `now` (not before the mechanism was free), and moves the mechanism.
     ///
     /// The caller has checked that the request is not empty and lies inside the device.

@@ -45,6 +45,17 @@ pub enum WorkloadSpec {
     Trace(TraceSpec),
 }
 
+impl WorkloadSpec {
+    /// Name of the stand-in of the catalogue that it is, or the path of its file; none for other workloads.
+    #[must_use]
+    pub fn stand_in(&self) -> Option<&str> {
+        match self {
+            Self::Synthetic(spec) => spec.name.as_deref(),
+            Self::Trace(_) => None,
+        }
+    }
+}
+
 /// Replay of a block trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -6,6 +6,7 @@ use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::idle_modes;
 use crate::devices::mems::parameters::{Idle, MemsParameters};
 use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
+use crate::devices::mems::subsector::Extent;
 use crate::devices::{Device, Location};
 use crate::power::{SpinDown, SpinDownSpec};
 use crate::request::{Op, Request};
@@ -25,6 +26,8 @@ pub struct MemsDevice {
     overhead_ns: u64,
     startup_ns: u64,
     sweeps: bool,
+    /// Whether only the tips that hold needed bytes are switched on.
+    subsector: bool,
     /// Idle, and stopped at the centre.
     spin_down: SpinDown,
     sled_w: f64,
@@ -118,6 +121,7 @@ impl MemsDevice {
             overhead_ns: ms(p.overhead_ms),
             startup_ns: ms(p.startup_ms),
             sweeps: p.idle == Idle::Sweep,
+            subsector: false,
             spin_down: idle_modes::policy(p, spin_down)?,
             sled_w: p.sled_mw * 1e-3,
             idle_tip_w: idle_modes::idle_tip_w(p),
@@ -229,6 +233,12 @@ impl MemsDevice {
         (self.servo_ns, self.transfer_ns)
     }
 
+    /// What is accessed for `request`.
+    #[inline]
+    pub(super) fn extent(&self, request: &Request) -> Extent {
+        Extent::new(&self.geometry, request, self.subsector)
+    }
+
     /// Time to position for a row from where the sled stands in the middle of a service.
     pub(super) fn seek_ns(&self, cylinder: u32, row: u32) -> u64 {
         self.approach(&self.sled, cylinder, row).seek_ns
@@ -254,9 +264,9 @@ impl MemsDevice {
         }
     }
 
-    /// Moves to a row and passes over `blocks` of it; so many of them are read and so many written, one perhaps both.
+    /// Moves to a row and passes over it with `tips` on; so many blocks are read and so many written, one perhaps both.
     #[inline]
-    pub(super) fn pass(&mut self, run: &mut Passes, cylinder: u32, row: u32, blocks: u32, reads: u32, writes: u32) {
+    pub(super) fn pass(&mut self, run: &mut Passes, cylinder: u32, row: u32, tips: u32, reads: u32, writes: u32) {
         let approach = self.approach(&self.sled, cylinder, row);
         let seek_ns = approach.seek_ns;
         if run.positioned {
@@ -278,7 +288,6 @@ impl MemsDevice {
             run.books.idle_ns += wait_ns;
             run.at += wait_ns;
         }
-        let tips = blocks * self.geometry.tips_per_block;
         run.tips = tips;
         run.books.passes += 1;
         run.books.tip_passes += u64::from(tips);
@@ -327,7 +336,7 @@ impl Device for MemsDevice {
 
     #[inline]
     fn locate(&self, request: &Request) -> Location {
-        let place = self.geometry.place(request.lbn);
+        let place = self.geometry.place(self.extent(request).lbn);
         Location { cylinder: place.cylinder, slot: place.row }
     }
 
@@ -360,22 +369,24 @@ impl Device for MemsDevice {
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let mut run = self.begin(now);
-        let mut place = self.geometry.place(request.lbn);
-        let mut left = request.blocks;
-        while left > 0 {
+        let extent = self.extent(request);
+        let mut place = self.geometry.place(extent.lbn);
+        let mut done = 0;
+        while done < extent.blocks {
             let (cylinder, row) = (place.cylinder, place.row);
+            let most = extent.in_one_pass(done, &self.geometry);
             let mut blocks = 0;
             // Where a track ends and the next begins at one row, other tips read on in the same pass.
-            while left > 0 && blocks < self.geometry.blocks_per_row && (place.cylinder, place.row) == (cylinder, row) {
-                let taken = left.min(self.geometry.blocks_per_row - place.slot.max(blocks));
+            while blocks < most && (place.cylinder, place.row) == (cylinder, row) {
+                let taken = (most - blocks).min(self.geometry.blocks_per_row - place.slot);
                 blocks += taken;
-                left -= taken;
-                if left > 0 {
+                if done + blocks < extent.blocks {
                     place = self.geometry.after(&place, taken);
                 }
             }
             let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
-            self.pass(&mut run, cylinder, row, blocks, reads, writes);
+            self.pass(&mut run, cylinder, row, extent.tips(done, blocks), reads, writes);
+            done += blocks;
         }
         self.finish(&mut run)
     }
@@ -390,7 +401,12 @@ impl Device for MemsDevice {
     }
 
     fn shares_pass(&self, first: &Request, other: &Request) -> bool {
-        batch::share_position(&self.geometry, first, other)
+        batch::share_position(&self.geometry, &self.extent(first), &self.extent(other))
+    }
+
+    fn access_subsectors(&mut self) -> bool {
+        self.subsector = true;
+        true
     }
 
     fn wake_ns(&self, now: Time) -> u64 {

@@ -17,10 +17,11 @@ mod idle_modes;
 pub mod motion;
 mod parameters;
 mod positioning;
+mod subsector;
 
 pub use access::MemsDevice;
 pub use characteristics::Characteristics;
 pub use geometry::{Geometry, Place};
-pub use idle_modes::ladder;
+pub use idle_modes::{idle_tips, ladder};
 pub use motion::SeekModel;
 pub use parameters::{Idle, IdleTips, Layout, MemsParameters, SledLayout, Timeout};
