@@ -43,6 +43,8 @@ impl Busy {
 struct Return {
     mode: usize,
     until: Time,
+    /// What hindsight would have saved in the idle period that it ended, the return included.
+    regret_j: f64,
 }
 
 /// The powers of a device at work, and its idle periods.
@@ -62,6 +64,7 @@ pub(super) struct Powered {
     startup_ns: [u64; MODES],
     startups: u64,
     last_return: Option<Return>,
+    /// What hindsight would have saved in the idle periods before the last return.
     regret_j: f64,
 }
 
@@ -110,13 +113,12 @@ impl Powered {
         let wake_ns = self.policy.ladder().modes()[mode].wake_ns;
         let spent_ns = self.policy.spent_ns(idle_ns);
         count(&spent_ns, &mut self.modes_ns, &mut self.entered, &mut self.stops);
-        self.regret_j += self.policy.regret_j(idle_ns);
+        self.regret_j += self.last_return.take().map_or(0.0, |last| last.regret_j);
+        let regret_j = self.policy.regret_j(idle_ns);
         self.policy.ended(idle_ns);
-        if wake_ns > 0 {
-            self.startups += 1;
-            self.startup_ns[mode] += wake_ns;
-            self.last_return = Some(Return { mode, until: now + wake_ns });
-        }
+        self.startups += u64::from(wake_ns > 0);
+        self.startup_ns[mode] += wake_ns;
+        self.last_return = Some(Return { mode, until: now + wake_ns, regret_j });
         wake_ns
     }
 
@@ -139,7 +141,12 @@ impl Powered {
         }
         let mut startup_ns = self.startup_ns;
         if let Some(last) = self.last_return {
-            startup_ns[last.mode] -= last.until.saturating_since(now);
+            // What of the return is still to come has not been spent yet, and would not be saved.
+            let ahead_ns = last.until.saturating_since(now);
+            startup_ns[last.mode] -= ahead_ns;
+            let ladder = self.policy.ladder();
+            let ahead_j = ns_to_s(ahead_ns) * (ladder.modes()[last.mode].wake_w - ladder.least_w());
+            regret_j += (last.regret_j - ahead_j.max(0.0)).max(0.0);
         }
         let mut ledger = EnergyLedger { entered: busy.entered, regret_j, ..EnergyLedger::default() };
         for state in [State::Seek, State::Rotation, State::Servo, State::Data] {
