@@ -8,6 +8,7 @@ mod platter;
 
 pub use platter::Platter;
 
+use crate::power::Meter;
 use crate::request::Request;
 pub use crate::service::{EnergyLedger, Phases, RequestEnergy, Service, State, STATES};
 use crate::time::Time;
@@ -110,4 +111,17 @@ pub trait Device: Send {
 
     /// Time and energy by state for everything from the start of the run until `now`, the running service clipped at it.
     fn ledger(&self, now: Time) -> EnergyLedger;
+
+    /// Its power meter, told of everything until `now`; `None` where powers are not known.
+    fn meter(&self, now: Time) -> Option<Meter> {
+        let _ = now;
+        None
+    }
+
+    /// Its power meter, told of what is decided of the time until `now`: not of an idle period whose mode depends on when it
+    /// ends.
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        let _ = now;
+        None
+    }
 }

@@ -1,7 +1,13 @@
-//! Power: the idle modes of a device, and the policies that say when to leave them.
+//! Power: the idle modes of a device, the policies that say when to leave them, and the meter of what is drawn.
 
 mod ladder;
+mod meter;
+mod peak;
 mod spin_down;
+mod timeline;
 
 pub use ladder::{Ladder, Mode};
+pub use meter::{Activity, Meter, ACTIVITIES};
+pub use peak::{Peak, PeakOfSum, WINDOW_NS};
 pub use spin_down::{SpinDown, SpinDownSpec};
+pub use timeline::{Span, Timeline, TimelineSpec};
