@@ -75,6 +75,12 @@ pub trait Device: Send {
         0
     }
 
+    /// From now on accesses only what holds the bytes that requests need, see [`Request::needed`]; `false` from a device that
+    /// can't access less than a block.
+    fn access_subsectors(&mut self) -> bool {
+        false
+    }
+
     /// Serves `request`, dispatched at `now` (not before the mechanism was free), and moves the mechanism.
     ///
     /// The caller has checked that the request is not empty and lies inside the device.
@@ -111,6 +117,13 @@ pub trait Device: Send {
 
     /// Time and energy by state for everything from the start of the run until `now`, the running service clipped at it.
     fn ledger(&self, now: Time) -> EnergyLedger;
+
+    /// The same at `then`, in the idle period that a request dispatched at `now` ends, before it is served: a spin-down policy
+    /// with hindsight decides only now what that period was.
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        let _ = now;
+        self.ledger(then)
+    }
 
     /// Its power meter, told of everything until `now`; `None` where powers are not known.
     fn meter(&self, now: Time) -> Option<Meter> {

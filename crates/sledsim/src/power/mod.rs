@@ -3,11 +3,13 @@
 mod ladder;
 mod meter;
 mod peak;
+mod share;
 mod spin_down;
 mod timeline;
 
 pub use ladder::{Ladder, Mode};
 pub use meter::{Activity, Meter, ACTIVITIES};
 pub use peak::{Peak, PeakOfSum, WINDOW_NS};
+pub use share::Share;
 pub use spin_down::{SpinDown, SpinDownSpec};
 pub use timeline::{Span, Timeline, TimelineSpec};

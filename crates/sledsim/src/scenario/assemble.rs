@@ -10,6 +10,7 @@ use crate::devices::simple::SimpleDevice;
 use crate::devices::Device;
 use crate::engine::{Completion, ComponentId, Limits, Next, System, Workload, WorkloadError};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
+use crate::power::SpinDownSpec;
 use crate::request::Request;
 use crate::schedulers;
 use crate::service::Service;
@@ -33,7 +34,7 @@ pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
     for _ in 0..drive.device.mechanisms() {
-        let device = device(&drive.device)?;
+        let device = device_with(&drive.device, drive.spin_down.as_ref())?;
         overhead_ns = device.command_overhead_ns();
         let scheduler = schedulers::build(&drive.scheduler, device.as_ref());
         mechanisms.push(system.add(Box::new(Drive::new(device, scheduler, drive.batch_max as usize)), &[]));
@@ -52,12 +53,31 @@ pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
 /// # Errors
 /// Parameters that contradict each other: says which.
 pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, String> {
-    Ok(match spec {
-        DeviceSpec::Mems(parameters) => Box::new(MemsDevice::new(parameters)?),
-        DeviceSpec::Disk(parameters) => Box::new(DiskDevice::new(parameters)?),
-        DeviceSpec::SimplediskConstant(parameters) => Box::new(SimpleDevice::constant(parameters)?),
-        DeviceSpec::SimplediskLinear(parameters) => Box::new(SimpleDevice::linear(parameters)?),
-    })
+    device_with(spec, None)
+}
+
+/// Builds one mechanism of a device that stops when `spin_down` says; when its own times say without one.
+///
+/// # Errors
+/// Parameters that contradict each other: says which. A policy for a device that has no idle modes.
+fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, String> {
+    let none = |device: Box<dyn Device>| {
+        match spin_down {
+        None => Ok(device),
+        Some(policy) => Err(format!(
+            "system.spin_down = {:?}: {} has no idle modes whose powers are known: leave out spin_down, or take a device \
+             that has them (every MEMS device does)",
+            policy.name(),
+            spec.name()
+        )),
+    }
+    };
+    match spec {
+        DeviceSpec::Mems(parameters) => Ok(Box::new(MemsDevice::with_spin_down(parameters, spin_down)?)),
+        DeviceSpec::Disk(parameters) => none(Box::new(DiskDevice::new(parameters)?)),
+        DeviceSpec::SimplediskConstant(parameters) => none(Box::new(SimpleDevice::constant(parameters)?)),
+        DeviceSpec::SimplediskLinear(parameters) => none(Box::new(SimpleDevice::linear(parameters)?)),
+    }
 }
 
 fn spread(system: &System, sleds: &[ComponentId], parameters: &MemsParameters) -> Spread {

@@ -13,12 +13,15 @@ mod batch;
 mod characteristics;
 mod energy;
 pub mod geometry;
+mod idle_modes;
 pub mod motion;
 mod parameters;
 mod positioning;
+mod subsector;
 
 pub use access::MemsDevice;
 pub use characteristics::Characteristics;
 pub use geometry::{Geometry, Place};
+pub use idle_modes::ladder;
 pub use motion::SeekModel;
 pub use parameters::{Idle, IdleTips, Layout, MemsParameters, SledLayout, Timeout};

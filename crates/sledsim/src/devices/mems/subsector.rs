@@ -1,0 +1,78 @@
+//! What of a request is accessed: whole blocks, or the tip sectors that hold what it needs (Lin et al. 2002, section 5.3).
+//!
+//! A block is striped over `tips_per_block` tips in the order of its bytes, so that those that hold a range of them follow each
+//! other. A tip sector is accessed whole.
+
+use std::ops::Range;
+
+use crate::devices::mems::geometry::Geometry;
+use crate::request::Request;
+
+/// The tip sectors of a run of blocks, but for some of the first block and some of the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// First block.
+    pub(super) lbn: u64,
+    /// Number of blocks, at least 1.
+    pub(super) blocks: u32,
+    tips_per_block: u32,
+    /// Tips of the first block that stay off.
+    front_tips: u32,
+    /// Tips of the last block that stay off.
+    back_tips: u32,
+}
+
+impl Extent {
+    /// What `request` asks for: the tip sectors with needed bytes in `subsector` accesses, otherwise its blocks.
+    #[inline]
+    pub(super) fn new(geometry: &Geometry, request: &Request, subsector: bool) -> Self {
+        let tips_per_block = geometry.tips_per_block;
+        if !subsector {
+            return Self { lbn: request.lbn, blocks: request.blocks, tips_per_block, front_tips: 0, back_tips: 0 };
+        }
+        let needed = request.needed(geometry.block_bytes);
+        let sector_bytes = geometry.block_bytes / tips_per_block;
+        Self {
+            lbn: needed.lbn,
+            blocks: needed.blocks,
+            tips_per_block,
+            front_tips: needed.front_bytes / sector_bytes,
+            back_tips: needed.back_bytes / sector_bytes,
+        }
+    }
+
+    /// Tips on in the `count` blocks (at least 1) from its block `first` on (0 is `lbn`).
+    #[inline]
+    pub(super) fn tips(&self, first: u32, count: u32) -> u32 {
+        let front = if first == 0 { self.front_tips } else { 0 };
+        let back = if first + count == self.blocks { self.back_tips } else { 0 };
+        count * self.tips_per_block - front - back
+    }
+
+    /// Most blocks from its block `first` on, which is one of them, whose tips are not more than `active_tips`.
+    #[inline]
+    pub(super) fn fitting(&self, first: u32, active_tips: u32) -> u32 {
+        let left = self.blocks - first;
+        if self.front_tips | self.back_tips == 0 {
+            return left.min(active_tips / self.tips_per_block);
+        }
+        let front = if first == 0 { self.front_tips } else { 0 };
+        let most = (active_tips + front) / self.tips_per_block;
+        if left == most + 1 && self.tips(first, left) <= active_tips {
+            left
+        } else {
+            left.min(most)
+        }
+    }
+
+    /// Tip sectors in all its blocks.
+    pub(super) fn tip_sectors(&self) -> u64 {
+        u64::from(self.blocks) * u64::from(self.tips_per_block) - u64::from(self.front_tips) - u64::from(self.back_tips)
+    }
+
+    /// The tips on in its block `index` (0 is `lbn`), counted from the first tip of that block on.
+    pub(super) fn tips_of_block(&self, index: u32) -> Range<u32> {
+        let from = if index == 0 { self.front_tips } else { 0 };
+        from..from + self.tips(index, 1)
+    }
+}
