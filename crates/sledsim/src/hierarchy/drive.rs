@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::devices::Device;
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context};
+use crate::power::Meter;
 use crate::request::Request;
 use crate::schedulers::Scheduler;
 use crate::service::{EnergyLedger, Service};
@@ -280,6 +281,9 @@ impl Component for Drive {
     }
 
     fn start_measuring(&mut self, now: Time) {
+        if let Some(meter) = self.device.settle_meter(now) {
+            meter.start(now);
+        }
         self.window = Window {
             start: now,
             ledger_at_start: self.device.ledger(now),
@@ -304,5 +308,13 @@ impl Component for Drive {
             queue_max: window.queue_max.max(grown as u64),
             ledger: &self.device.ledger(now) - &window.ledger_at_start,
         }
+    }
+
+    fn meter(&self, now: Time) -> Option<Meter> {
+        self.device.meter(now)
+    }
+
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        self.device.settle_meter(now)
     }
 }
