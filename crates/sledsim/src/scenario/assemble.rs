@@ -41,7 +41,9 @@ pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
     }
     let mut components = mechanisms.clone();
     if let (DeviceSpec::Mems(parameters), true) = (&drive.device, mechanisms.len() > 1) {
-        components.push(system.add(Box::new(spread(&system, &mechanisms, parameters)), &mechanisms));
+        let spread = spread(&system, &mechanisms, parameters);
+        let spread = if drive.subsector { spread.needed_only() } else { spread };
+        components.push(system.add(Box::new(spread), &mechanisms));
     }
     let root = system.component(system.root());
     let (capacity_blocks, block_bytes) = (root.capacity_blocks(), root.block_bytes());
