@@ -5,6 +5,7 @@ pub mod mems;
 pub mod simple;
 
 mod platter;
+mod powered;
 
 pub use platter::Platter;
 
@@ -116,4 +117,11 @@ pub trait Device: Send {
 
     /// Time and energy by state for everything from the start of the run until `now`, the running service clipped at it.
     fn ledger(&self, now: Time) -> EnergyLedger;
+
+    /// The same at `then`, in the idle period that a request dispatched at `now` ends, before it is served: a spin-down policy
+    /// with hindsight decides only now what that period was.
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        let _ = now;
+        self.ledger(then)
+    }
 }

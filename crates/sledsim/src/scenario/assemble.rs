@@ -10,6 +10,7 @@ use crate::devices::simple::SimpleDevice;
 use crate::devices::Device;
 use crate::engine::{Completion, ComponentId, Limits, Next, System, Workload, WorkloadError};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
+use crate::power::SpinDownSpec;
 use crate::request::Request;
 use crate::schedulers;
 use crate::service::Service;
@@ -33,7 +34,7 @@ pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
     for _ in 0..drive.device.mechanisms() {
-        let mut device = device(&drive.device)?;
+        let mut device = device_with(&drive.device, drive.spin_down.as_ref())?;
         set_access(drive, device.as_mut())?;
         overhead_ns = device.command_overhead_ns();
         let scheduler = schedulers::build(&drive.scheduler, device.as_ref());
@@ -55,11 +56,31 @@ pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
 /// # Errors
 /// Parameters that contradict each other: says which.
 pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, String> {
+    device_with(spec, None)
+}
+
+/// Builds one mechanism of a device that stops when `spin_down` says; when its own times say without one.
+///
+/// # Errors
+/// Parameters that contradict each other: says which. A policy for a device that has no idle modes.
+pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, String> {
+    if let (Some(policy), false) = (spin_down, spec.has_powers()) {
+        return Err(format!(
+            "system.spin_down = {:?}: {} has no idle modes whose powers are known: leave out spin_down, give the device's \
+             power, or take a device that has it (every MEMS device does)",
+            policy.name(),
+            spec.name()
+        ));
+    }
     Ok(match spec {
-        DeviceSpec::Mems(parameters) => Box::new(MemsDevice::new(parameters)?),
-        DeviceSpec::Disk(parameters) => Box::new(DiskDevice::new(parameters)?),
-        DeviceSpec::SimplediskConstant(parameters) => Box::new(SimpleDevice::constant(parameters)?),
-        DeviceSpec::SimplediskLinear(parameters) => Box::new(SimpleDevice::linear(parameters)?),
+        DeviceSpec::Mems(parameters) => Box::new(MemsDevice::with_spin_down(parameters, spin_down)?),
+        DeviceSpec::Disk(parameters) => Box::new(DiskDevice::new(parameters)?.with_spin_down(spin_down)),
+        DeviceSpec::SimplediskConstant(parameters) => {
+            Box::new(SimpleDevice::constant(parameters)?.with_spin_down(spin_down))
+        }
+        DeviceSpec::SimplediskLinear(parameters) => {
+            Box::new(SimpleDevice::linear(parameters)?.with_spin_down(spin_down))
+        }
     })
 }
 

@@ -3,10 +3,12 @@
 use crate::devices::mems::batch;
 use crate::devices::mems::energy::{Books, Power};
 use crate::devices::mems::geometry::Geometry;
-use crate::devices::mems::parameters::{Idle, MemsParameters, Timeout};
+use crate::devices::mems::idle_modes;
+use crate::devices::mems::parameters::{Idle, MemsParameters};
 use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
 use crate::devices::mems::subsector::Extent;
 use crate::devices::{Device, Location};
+use crate::power::{SpinDown, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Phases, Service};
 use crate::time::{s_to_ns, Time};
@@ -26,12 +28,18 @@ pub struct MemsDevice {
     sweeps: bool,
     /// Whether only the tips that hold needed bytes are switched on.
     subsector: bool,
-    inactive_after_ns: Option<u64>,
+    /// Idle, and stopped at the centre.
+    spin_down: SpinDown,
+    sled_w: f64,
+    /// Power of each tip of the last access while the sled is idle.
+    idle_tip_w: f64,
     /// When the bus has carried everything so far.
     bus_free: Time,
     sled: Sled,
     /// Everything up to the end of the last service.
     books: Books,
+    /// Regret of the idle periods that have ended.
+    regret_j: f64,
     last: LastService,
 }
 
@@ -75,11 +83,19 @@ struct Approach {
 }
 
 impl MemsDevice {
-    /// A device at rest at the centre of travel, inactive.
+    /// A device at rest at the centre of travel, inactive, that stops after its own timeout.
     ///
     /// # Errors
     /// When the parameters do not fit each other: says which to change.
     pub fn new(parameters: &MemsParameters) -> Result<Self, String> {
+        Self::with_spin_down(parameters, None)
+    }
+
+    /// The same with a spin-down policy.
+    ///
+    /// # Errors
+    /// As [`MemsDevice::new`]; a policy where stopping saves nothing.
+    pub fn with_spin_down(parameters: &MemsParameters, spin_down: Option<&SpinDownSpec>) -> Result<Self, String> {
         let p = parameters;
         let geometry = Geometry::new(p)?;
         let positioning = Positioning::new(p, &geometry);
@@ -106,13 +122,13 @@ impl MemsDevice {
             startup_ns: ms(p.startup_ms),
             sweeps: p.idle == Idle::Sweep,
             subsector: false,
-            inactive_after_ns: match p.inactive_after_ms {
-                Timeout::AfterMs(value) => Some(ms(value)),
-                Timeout::Never => None,
-            },
+            spin_down: idle_modes::policy(p, spin_down)?,
+            sled_w: p.sled_mw * 1e-3,
+            idle_tip_w: idle_modes::idle_tip_w(p),
             sled: Sled { cylinder: geometry.centre_cylinder(), y: YState::Rest },
             bus_free: Time::ZERO,
             books: Books::default(),
+            regret_j: 0.0,
             last: LastService::default(),
             positioning,
             geometry,
@@ -144,7 +160,7 @@ impl MemsDevice {
     #[inline]
     fn sled_at(&self, now: Time) -> (Sled, u64) {
         let idle_ns = now.saturating_since(self.last.end);
-        if self.untouched() || self.inactive_after_ns.is_some_and(|limit| idle_ns > limit) {
+        if self.untouched() || self.spin_down.mode_at(idle_ns) > 0 {
             let sled = Sled { cylinder: self.geometry.centre_cylinder(), y: YState::Rest };
             return (sled, self.startup_ns);
         }
@@ -154,20 +170,42 @@ impl MemsDevice {
         (self.sled, 0)
     }
 
-    /// What the sled did between the last service and `now`.
+    /// What the sled did in the first `part_ns` after the last service, if a request ended that idle period after `whole_ns`;
+    /// `None` where none has so far.
     #[inline]
-    fn idle_books(&self, now: Time) -> Books {
-        let idle_ns = now.saturating_since(self.last.end);
+    fn idle_books(&self, part_ns: u64, whole_ns: Option<u64>) -> Books {
         if self.untouched() {
-            return Books { inactive_ns: idle_ns, ..Books::default() };
+            return Books { inactive_ns: part_ns, ..Books::default() };
         }
-        let moving_ns = self.inactive_after_ns.map_or(idle_ns, |limit| idle_ns.min(limit));
+        let [moving_ns, inactive_ns, ..] = match whole_ns {
+            Some(whole_ns) => self.spin_down.part_ns(part_ns, whole_ns),
+            None => self.spin_down.open_ns(part_ns),
+        };
         Books {
             idle_ns: moving_ns,
             idle_tip_ns: u128::from(moving_ns) * u128::from(self.last.tips),
-            inactive_ns: idle_ns - moving_ns,
+            inactive_ns,
             ..Books::default()
         }
+    }
+
+    /// Ends the idle period before a service that begins at `now`. The spell before the first is nobody's choice.
+    #[inline]
+    fn end_idle(&mut self, now: Time) {
+        let idle_ns = now.saturating_since(self.last.end);
+        self.books.add(&self.idle_books(idle_ns, Some(idle_ns)));
+        if !self.untouched() {
+            self.regret_j += self.spin_down.regret_j(idle_ns);
+            self.spin_down.ended(idle_ns);
+        }
+    }
+
+    /// Everything up to the last service, and so much of the idle period since; the regret of it is `regret_j`.
+    fn idle_ledger(&self, since: &Books, regret_j: f64) -> EnergyLedger {
+        let mut books = self.books;
+        books.add(since);
+        let regret_j = if self.untouched() { 0.0 } else { regret_j };
+        EnergyLedger { regret_j: self.regret_j + regret_j, ..books.tally(&self.power).ledger(&self.power) }
     }
 
     /// The quickest way from `sled` to a row; where both directions are as quick, downward (DiskSim's choice).
@@ -209,15 +247,8 @@ impl MemsDevice {
     /// Wakes the device at `now` for a service.
     #[inline]
     pub(super) fn begin(&mut self, now: Time) -> Passes {
-        if self.untouched() || self.inactive_after_ns.is_some() {
-            self.books.add(&self.idle_books(now));
-        } else {
-            // The common case of the same books: the sled was idle all the time.
-            let idle_ns = now.saturating_since(self.last.end);
-            self.books.idle_ns += idle_ns;
-            self.books.idle_tip_ns += u128::from(idle_ns) * u128::from(self.last.tips);
-        }
         let (sled, startup_ns) = self.sled_at(now);
+        self.end_idle(now);
         self.sled = sled;
         let startups = u64::from(matches!(sled.y, YState::Rest));
         let books = Books { startup_ns, startups, ..Books::default() };
@@ -278,6 +309,9 @@ impl MemsDevice {
         self.bus_free = run.bus_done;
         self.books.add(&run.books);
         self.last = LastService { start: run.start, end: run.at, tips: run.tips, books: run.books };
+        if self.idle_tip_w > 0.0 {
+            self.spin_down.set_ready_w(self.sled_w + f64::from(run.tips) * self.idle_tip_w);
+        }
         let energy = run.books.service_energy(&self.power);
         Service { start: run.start, end: run.at + bus_ns, free: run.at, phases: run.phases, energy }
     }
@@ -375,16 +409,28 @@ impl Device for MemsDevice {
         true
     }
 
+    fn wake_ns(&self, now: Time) -> u64 {
+        self.sled_at(now).1
+    }
+
     fn ledger(&self, now: Time) -> EnergyLedger {
-        let mut books = self.books;
-        let tally = if now < self.last.end {
+        if now < self.last.end {
+            let mut books = self.books;
             books.remove(&self.last.books);
             let passed_ns = now.saturating_since(self.last.start);
-            books.tally(&self.power).plus(&self.last.books.tally(&self.power).first_part(passed_ns))
-        } else {
-            books.add(&self.idle_books(now));
-            books.tally(&self.power)
-        };
-        tally.ledger(&self.power)
+            let tally = books.tally(&self.power).plus(&self.last.books.tally(&self.power).first_part(passed_ns));
+            return EnergyLedger { regret_j: self.regret_j, ..tally.ledger(&self.power) };
+        }
+        let idle_ns = now.saturating_since(self.last.end);
+        self.idle_ledger(&self.idle_books(idle_ns, None), self.spin_down.waste_j(idle_ns))
+    }
+
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        if then < self.last.end {
+            return self.ledger(then);
+        }
+        let [part_ns, whole_ns] = [then, now].map(|at| at.saturating_since(self.last.end));
+        let regret_j = self.spin_down.part_regret_j(part_ns, whole_ns);
+        self.idle_ledger(&self.idle_books(part_ns, Some(whole_ns)), regret_j)
     }
 }
