@@ -14,7 +14,7 @@ mod run;
 mod spec;
 mod strict;
 
-pub use assemble::{device, trace_options};
+pub use assemble::{device, device_with, trace_options};
 pub use catalog::{Catalog, Entry};
 pub use document::Notation;
 pub use error::{did_you_mean, ScenarioError};

@@ -4,24 +4,32 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrival::Arrivals;
+use super::continuation::{ContinuationSpec, Operations};
 use super::distribution::{above, within};
 use super::location::{Extent, Locations};
 use super::needs::{LastBlock, MetadataSpec};
 use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, Workload, WorkloadError};
 use crate::engine::random::Stream;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Request, Spare};
 use crate::service::Service;
 
 /// Largest device a workload can be made for, blocks: positions and distances stay far from overflow.
 const MAX_CAPACITY_BLOCKS: u64 = 1 << 60;
 
 /// A synthetic workload. Arrivals, sizes, locations and operations are independent of one another, and each has a
-/// random stream of its own.
+/// random stream of its own; only with `continuation` do operations and locations hang together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyntheticSpec {
+    /// Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when absent.
+    #[serde(default)]
+    pub name: Option<String>,
     /// When requests arrive.
     pub arrival: ArrivalSpec,
+    /// Factor on all times between requests: 0.5 is twice as fast.
+    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
+    #[serde(default = "one")]
+    pub time_scale: f64,
     /// How long they are, bytes: rounded up to whole blocks, at least one block, at most the range of the device in
     /// use.
     #[serde(default = "default_size_bytes")]
@@ -36,6 +44,9 @@ pub struct SyntheticSpec {
     #[schemars(range(min = 0, max = 1))]
     #[serde(default = "default_read_fraction")]
     pub read_fraction: f64,
+    /// Requests that go on where the one before them ends; none when absent.
+    #[serde(default)]
+    pub continuation: Option<ContinuationSpec>,
     /// How much of its last block a request needs.
     #[serde(default)]
     pub last_block: LastBlock,
@@ -49,6 +60,10 @@ fn default_size_bytes() -> Distribution {
 }
 
 const fn default_read_fraction() -> f64 {
+    1.0
+}
+
+const fn one() -> f64 {
     1.0
 }
 
@@ -71,6 +86,23 @@ impl Default for RangeSpec {
 }
 
 impl SyntheticSpec {
+    /// Requests that arrive so, everything else by default.
+    #[must_use]
+    pub fn arriving(arrival: ArrivalSpec) -> Self {
+        Self {
+            name: None,
+            arrival,
+            time_scale: one(),
+            size_bytes: default_size_bytes(),
+            location: LocationSpec::default(),
+            range: RangeSpec::default(),
+            read_fraction: default_read_fraction(),
+            continuation: None,
+            last_block: LastBlock::Whole,
+            metadata: None,
+        }
+    }
+
     /// Checks the parameters, as far as that is possible without the device.
     ///
     /// # Errors
@@ -81,7 +113,9 @@ impl SyntheticSpec {
         self.location.validate().map_err(|error| format!("location: {error}"))?;
         within("range: start_fraction", self.range.start_fraction, 0.0, 1.0)?;
         above("range: end_fraction", self.range.end_fraction, self.range.start_fraction, 1.0)?;
-        within("read_fraction", self.read_fraction, 0.0, 1.0)
+        above("time_scale", self.time_scale, 0.0, 1e9)?;
+        within("read_fraction", self.read_fraction, 0.0, 1.0)?;
+        self.continuation.map_or(Ok(()), |shares| shares.validate().map_err(|error| format!("continuation: {error}")))
     }
 }
 
@@ -91,16 +125,15 @@ pub struct Synthetic {
     arrivals: Arrivals,
     sizes: Sizes,
     locations: Locations,
-    operations: Stream,
-    read_fraction: f64,
+    operations: Operations,
     next_id: u64,
 }
 
 impl Synthetic {
     /// The workload of `spec` for a device of `capacity_blocks` blocks of `block_bytes` bytes.
     ///
-    /// Its random streams are called `workload.arrival`, `workload.size`, `workload.location`, `workload.shuffle` and
-    /// `workload.operation`.
+    /// Its random streams are called `workload.arrival`, `workload.size`, `workload.location`, `workload.shuffle`,
+    /// `workload.operation` and `workload.continuation`.
     ///
     /// # Errors
     /// When the parameters are out of range, or don't suit the device.
@@ -121,11 +154,15 @@ impl Synthetic {
             .map_err(|error| format!("location: {error}"))?;
         let max_blocks = u32::try_from(locations.max_blocks()).unwrap_or(u32::MAX);
         Ok(Self {
-            arrivals: Arrivals::new(&spec.arrival, stream("arrival"))?,
+            arrivals: Arrivals::new(&spec.arrival, spec.time_scale, stream("arrival"))?,
             sizes: Sizes::new(&spec.size_bytes, stream("size"), block_bytes, max_blocks)?,
             locations,
-            operations: stream("operation"),
-            read_fraction: spec.read_fraction,
+            operations: Operations::new(
+                spec.read_fraction,
+                spec.continuation,
+                stream("operation"),
+                stream("continuation"),
+            ),
             next_id: 0,
         })
     }
@@ -142,12 +179,14 @@ impl Workload for Synthetic {
         let id = self.next_id;
         self.next_id += 1;
         let blocks = self.sizes.draw();
+        let (op, goes_on) = self.operations.next();
+        let after = if goes_on { self.locations.go_on(blocks) } else { None };
         Request {
             id,
             arrival: self.arrivals.take(),
-            lbn: self.locations.place(blocks),
+            lbn: after.unwrap_or_else(|| self.locations.place(blocks)),
             blocks,
-            op: if self.operations.chance(self.read_fraction) { Op::Read } else { Op::Write },
+            op,
             flags: Flags::NONE,
             origin: 0,
             spare: Spare::NONE,
@@ -221,6 +260,7 @@ mod tests {
         assert_eq!(spec.size_bytes, Distribution::Fixed { value: 4096.0 });
         assert_eq!(spec.location, LocationSpec::Uniform { align_bytes: None });
         assert_eq!((spec.range, spec.read_fraction), (RangeSpec::default(), 1.0));
+        assert_eq!(spec, SyntheticSpec::arriving(ArrivalSpec::Poisson { rate_per_s: 100.0 }));
     }
 
     #[test]
