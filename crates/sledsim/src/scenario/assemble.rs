@@ -60,24 +60,25 @@ pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, String> {
 ///
 /// # Errors
 /// Parameters that contradict each other: says which. A policy for a device that has no idle modes.
-fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, String> {
-    let none = |device: Box<dyn Device>| {
-        match spin_down {
-        None => Ok(device),
-        Some(policy) => Err(format!(
-            "system.spin_down = {:?}: {} has no idle modes whose powers are known: leave out spin_down, or take a device \
-             that has them (every MEMS device does)",
+pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, String> {
+    if let (Some(policy), false) = (spin_down, spec.has_powers()) {
+        return Err(format!(
+            "system.spin_down = {:?}: {} has no idle modes whose powers are known: leave out spin_down, give the device's \
+             power, or take a device that has it (every MEMS device does)",
             policy.name(),
             spec.name()
-        )),
+        ));
     }
-    };
-    match spec {
-        DeviceSpec::Mems(parameters) => Ok(Box::new(MemsDevice::with_spin_down(parameters, spin_down)?)),
-        DeviceSpec::Disk(parameters) => none(Box::new(DiskDevice::new(parameters)?)),
-        DeviceSpec::SimplediskConstant(parameters) => none(Box::new(SimpleDevice::constant(parameters)?)),
-        DeviceSpec::SimplediskLinear(parameters) => none(Box::new(SimpleDevice::linear(parameters)?)),
-    }
+    Ok(match spec {
+        DeviceSpec::Mems(parameters) => Box::new(MemsDevice::with_spin_down(parameters, spin_down)?),
+        DeviceSpec::Disk(parameters) => Box::new(DiskDevice::new(parameters)?.with_spin_down(spin_down)),
+        DeviceSpec::SimplediskConstant(parameters) => {
+            Box::new(SimpleDevice::constant(parameters)?.with_spin_down(spin_down))
+        }
+        DeviceSpec::SimplediskLinear(parameters) => {
+            Box::new(SimpleDevice::linear(parameters)?.with_spin_down(spin_down))
+        }
+    })
 }
 
 fn spread(system: &System, sleds: &[ComponentId], parameters: &MemsParameters) -> Spread {

@@ -226,7 +226,27 @@ impl DeviceSpec {
     /// Whether the power that the device draws is known.
     #[must_use]
     pub const fn has_powers(&self) -> bool {
-        matches!(self, Self::Mems(_))
+        match self {
+            Self::Mems(_) => true,
+            Self::Disk(parameters) => parameters.power.is_some(),
+            Self::SimplediskConstant(parameters) => parameters.power.is_some(),
+            Self::SimplediskLinear(parameters) => parameters.power.is_some(),
+        }
+    }
+
+    /// Names of the idle modes of a mechanism, the one in which it is ready first.
+    #[must_use]
+    pub fn idle_modes(&self) -> Vec<String> {
+        let power = match self {
+            Self::Mems(_) => None,
+            Self::Disk(parameters) => parameters.power.as_ref(),
+            Self::SimplediskConstant(parameters) => parameters.power.as_ref(),
+            Self::SimplediskLinear(parameters) => parameters.power.as_ref(),
+        };
+        match power {
+            Some(power) => power.idle_modes.iter().map(|mode| mode.name.clone()).collect(),
+            None => vec!["idle".into(), "inactive".into()],
+        }
     }
 }
 
