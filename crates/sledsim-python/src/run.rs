@@ -82,10 +82,19 @@ pub fn run(
     Ok(RunOutput { report: output.report, recorder: output.recorder })
 }
 
-/// Works that the catalogue entry of the scenario's device is taken from.
+/// Works that the catalogue entries of the scenario's device and workload are taken from.
 fn citations(scenario: &Scenario, catalog: &Catalog, base_dir: &Path) -> Vec<String> {
     let SystemSpec::Drive(drive) = &scenario.system;
-    catalog.device(drive.device.name(), base_dir).map(|entry| entry.citations).unwrap_or_default()
+    let device = catalog.device(drive.device.name(), base_dir);
+    let workload = scenario.workload.stand_in().map(|name| catalog.workload(name, base_dir));
+    let entries = [Some(device), workload].into_iter().flatten().filter_map(Result::ok);
+    let mut citations: Vec<String> = Vec::new();
+    for citation in entries.flat_map(|entry| entry.citations) {
+        if !citations.contains(&citation) {
+            citations.push(citation);
+        }
+    }
+    citations
 }
 
 /// Looks after signals and progress while a run goes on without the GIL.

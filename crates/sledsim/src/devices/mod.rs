@@ -5,6 +5,7 @@ pub mod mems;
 pub mod simple;
 
 mod platter;
+mod powered;
 
 pub use platter::Platter;
 

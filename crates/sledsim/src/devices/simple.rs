@@ -7,8 +7,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::devices::powered::{Busy, Powered};
 use crate::devices::{Device, EnergyLedger, Location, Phases, Service, State};
-use crate::request::Request;
+use crate::power::{Ladder, PowerParameters, SpinDownSpec};
+use crate::request::{Op, Request};
 use crate::time::{s_to_ns, Time};
 
 /// A device whose every request takes the same time: Simpledisk-constant (schlosser2004, section 5.3).
@@ -27,6 +29,9 @@ pub struct ConstantParameters {
     /// Time of every request.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "ms"))]
     pub access_ms: f64,
+    /// What the device draws; not known when absent.
+    #[serde(default)]
+    pub power: Option<PowerParameters>,
 }
 
 /// A device whose time is linear in the LBN distance from the block after the previous request: Simpledisk-linear
@@ -51,11 +56,14 @@ pub struct LinearParameters {
     /// Time of a request as far from the previous one as the device is large; at least `nearest_ms`.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "ms"))]
     pub farthest_ms: f64,
+    /// What the device draws; not known when absent.
+    #[serde(default)]
+    pub power: Option<PowerParameters>,
 }
 
 /// A device without a mechanism.
 ///
-/// All of a service counts as seeking. For schedulers, which ask for cylinders, the LBNs are cut into at most
+/// All of a service counts as seeking, but the return from an idle mode. For schedulers, which ask for cylinders, the LBNs are cut into at most
 /// [`MOST_CYLINDERS`] equal shares, laid out evenly along one metre.
 #[derive(Clone, Debug)]
 pub struct SimpleDevice {
@@ -66,10 +74,11 @@ pub struct SimpleDevice {
     blocks_per_cylinder: u64,
     /// The block after the last one served.
     next_lbn: u64,
-    /// Nanoseconds of all services before the last one.
-    busy_ns: u64,
-    last_start: Time,
-    last_end: Time,
+    /// All services before the last one.
+    busy: Busy,
+    /// The last one: its operation, when it found the device ready, when it was over.
+    last: (Op, Time, Time),
+    powered: Option<Box<Powered>>,
 }
 
 /// Shares that the LBNs are cut into, unless a share would then hold more blocks than a [`Location`] can tell apart.
@@ -82,7 +91,7 @@ impl SimpleDevice {
     /// Parameters that contradict each other: says which.
     pub fn constant(parameters: &ConstantParameters) -> Result<Self, String> {
         let ConstantParameters { block_bytes, capacity_blocks, access_ms, .. } = *parameters;
-        Self::new(block_bytes, capacity_blocks, access_ms, access_ms)
+        Self::new(block_bytes, capacity_blocks, access_ms, access_ms)?.powered(parameters.power.as_ref())
     }
 
     /// The time is linear in the distance.
@@ -94,7 +103,22 @@ impl SimpleDevice {
         if farthest_ms < nearest_ms {
             return Err(format!("farthest_ms = {farthest_ms} is below nearest_ms = {nearest_ms}"));
         }
-        Self::new(block_bytes, capacity_blocks, nearest_ms, farthest_ms)
+        Self::new(block_bytes, capacity_blocks, nearest_ms, farthest_ms)?.powered(parameters.power.as_ref())
+    }
+
+    /// The same device under a policy that says when it enters idle modes; at their own times without one. Nothing changes
+    /// where the powers are not known.
+    #[must_use]
+    pub fn with_spin_down(mut self, policy: Option<&SpinDownSpec>) -> Self {
+        if let Some(powered) = &mut self.powered {
+            powered.obey(policy);
+        }
+        self
+    }
+
+    fn powered(mut self, parameters: Option<&PowerParameters>) -> Result<Self, String> {
+        self.powered = parameters.map(Powered::new).transpose()?.map(Box::new);
+        Ok(self)
     }
 
     fn new(block_bytes: u32, capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> Result<Self, String> {
@@ -112,9 +136,9 @@ impl SimpleDevice {
             ns_per_block: (farthest_ms - nearest_ms) * 1e6 / capacity,
             blocks_per_cylinder: capacity_blocks.div_ceil(MOST_CYLINDERS).min(1 << 32),
             next_lbn: 0,
-            busy_ns: 0,
-            last_start: Time::ZERO,
-            last_end: Time::ZERO,
+            busy: Busy::default(),
+            last: (Op::Read, Time::ZERO, Time::ZERO),
+            powered: None,
         })
     }
 
@@ -133,6 +157,36 @@ impl SimpleDevice {
 
     fn last_cylinder(&self) -> u32 {
         self.location(self.capacity_blocks - 1).cylinder
+    }
+
+    /// Since when it has had nothing to do at `now`; `None` while it has.
+    fn rests_since(&self, now: Time) -> Option<Time> {
+        (self.last.2 <= now).then_some(self.last.2)
+    }
+
+    /// All services, as far as they had got at `now`.
+    fn busy(&self, now: Time) -> Busy {
+        let (op, start, end) = self.last;
+        let mut busy = self.busy;
+        let ns = now.min(end).saturating_since(start);
+        busy.add(op, State::Seek, ns, u64::from(ns > 0));
+        busy
+    }
+}
+
+impl ConstantParameters {
+    /// Its idle modes, where its powers are known and don't contradict each other.
+    #[must_use]
+    pub fn ladder(&self) -> Option<Ladder> {
+        self.power.as_ref().and_then(|power| power.ladder().ok())
+    }
+}
+
+impl LinearParameters {
+    /// Its idle modes, where its powers are known and don't contradict each other.
+    #[must_use]
+    pub fn ladder(&self) -> Option<Ladder> {
+        self.power.as_ref().and_then(|power| power.ladder().ok())
     }
 }
 
@@ -173,40 +227,63 @@ impl Device for SimpleDevice {
     }
 
     #[inline]
-    fn cylinder_bound_ns(&self, _now: Time, cylinder: u32) -> u64 {
+    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
         let first_lbn = u64::from(cylinder) * self.blocks_per_cylinder;
         let last_lbn = first_lbn + (self.blocks_per_cylinder - 1);
-        self.time_ns(first_lbn.saturating_sub(self.next_lbn) + self.next_lbn.saturating_sub(last_lbn))
+        let distance_blocks = first_lbn.saturating_sub(self.next_lbn) + self.next_lbn.saturating_sub(last_lbn);
+        self.wake_ns(now) + self.time_ns(distance_blocks)
     }
 
     #[inline]
-    fn positioning_ns(&self, _now: Time, location: Location) -> u64 {
+    fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         let lbn = u64::from(location.cylinder) * self.blocks_per_cylinder + u64::from(location.slot);
-        self.time_ns(lbn.abs_diff(self.next_lbn))
+        self.wake_ns(now) + self.time_ns(lbn.abs_diff(self.next_lbn))
     }
 
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let seek_ns = self.time_ns(request.lbn.abs_diff(self.next_lbn));
-        self.busy_ns += self.last_end - self.last_start;
-        self.last_start = now;
-        self.last_end = now + seek_ns;
+        let since = self.rests_since(now);
+        let startup_ns = self.powered.as_mut().map_or(0, |powered| powered.wake(now, since));
+        let start = now + startup_ns;
+        let end = start + seek_ns;
+        self.busy = self.busy(self.last.2);
+        self.last = (request.op, start, end);
         self.next_lbn = request.end_lbn();
+        let energy = self.powered.as_ref().map(|powered| {
+            let after = self.busy(end);
+            powered.service_energy(end - now, startup_ns, [&self.busy, &after])
+        });
         Service {
             start: now,
-            end: self.last_end,
-            free: self.last_end,
-            phases: Phases { seek_ns, seek_x_ns: seek_ns, ..Phases::default() },
-            ..Service::default()
+            end,
+            free: end,
+            phases: Phases { startup_ns, seek_ns, seek_x_ns: seek_ns, ..Phases::default() },
+            energy: energy.unwrap_or_default(),
         }
     }
 
+    #[inline]
+    fn wake_ns(&self, now: Time) -> u64 {
+        self.powered.as_ref().map_or(0, |powered| powered.wake_ns(now, self.rests_since(now)))
+    }
+
     fn ledger(&self, now: Time) -> EnergyLedger {
-        let seek_ns = self.busy_ns + (now.min(self.last_end) - self.last_start);
-        let mut ledger = EnergyLedger::default();
-        ledger.time_ns[State::Seek as usize] = seek_ns;
-        ledger.time_ns[State::Idle as usize] = now.ns() - seek_ns;
-        ledger
+        let busy = self.busy(now);
+        match &self.powered {
+            None => busy.ledger(now),
+            Some(powered) => powered.ledger(now, self.rests_since(now), None, &busy),
+        }
+    }
+
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        match &self.powered {
+            None => self.ledger(then),
+            Some(powered) => {
+                let since = self.rests_since(now).filter(|&since| since <= then);
+                powered.ledger(then, since, Some(now), &self.busy(then))
+            }
+        }
     }
 }
 

@@ -374,7 +374,7 @@ impl Device for MemsDevice {
         let mut done = 0;
         while done < extent.blocks {
             let (cylinder, row) = (place.cylinder, place.row);
-            let most = extent.fitting(done, self.geometry.active_tips);
+            let most = extent.in_one_pass(done, &self.geometry);
             let mut blocks = 0;
             // Where a track ends and the next begins at one row, other tips read on in the same pass.
             while blocks < most && (place.cylinder, place.row) == (cylinder, row) {

@@ -22,6 +22,6 @@ mod subsector;
 pub use access::MemsDevice;
 pub use characteristics::Characteristics;
 pub use geometry::{Geometry, Place};
-pub use idle_modes::ladder;
+pub use idle_modes::{idle_tips, ladder};
 pub use motion::SeekModel;
 pub use parameters::{Idle, IdleTips, Layout, MemsParameters, SledLayout, Timeout};

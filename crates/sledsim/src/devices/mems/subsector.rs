@@ -49,19 +49,15 @@ impl Extent {
         count * self.tips_per_block - front - back
     }
 
-    /// Most blocks from its block `first` on, which is one of them, whose tips are not more than `active_tips`.
+    /// Most blocks from its block `first` on, which is one of them, that go into one pass: a row's, and one more if that is the
+    /// last and the tips suffice. One more before the last would save no pass.
     #[inline]
-    pub(super) fn fitting(&self, first: u32, active_tips: u32) -> u32 {
-        let left = self.blocks - first;
-        if self.front_tips | self.back_tips == 0 {
-            return left.min(active_tips / self.tips_per_block);
-        }
-        let front = if first == 0 { self.front_tips } else { 0 };
-        let most = (active_tips + front) / self.tips_per_block;
-        if left == most + 1 && self.tips(first, left) <= active_tips {
+    pub(super) fn in_one_pass(&self, first: u32, geometry: &Geometry) -> u32 {
+        let (left, row) = (self.blocks - first, geometry.blocks_per_row);
+        if left == row + 1 && self.tips(first, left) <= geometry.active_tips {
             left
         } else {
-            left.min(most)
+            left.min(row)
         }
     }
 
