@@ -30,6 +30,13 @@ pub(super) struct Assembly {
 /// Builds the system of a scenario.
 pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
     let SystemSpec::Drive(drive) = spec;
+    if drive.delayed_startup.is_some() && !drive.device.has_powers() {
+        return Err(format!(
+            "system.delayed_startup: {} never stops, having no idle modes whose powers are known: leave out delayed_startup, \
+             or take a device that has them (every MEMS device does)",
+            drive.device.name()
+        ));
+    }
     let mut system = System::default();
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
@@ -38,7 +45,11 @@ pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
         set_access(drive, device.as_mut())?;
         overhead_ns = device.command_overhead_ns();
         let scheduler = schedulers::build(&drive.scheduler, device.as_ref());
-        mechanisms.push(system.add(Box::new(Drive::new(device, scheduler, drive.batch_max as usize)), &[]));
+        let mut mechanism = Drive::new(device, scheduler, drive.batch_max as usize);
+        if let Some(delay) = &drive.delayed_startup {
+            mechanism = mechanism.with_delayed_startup(delay);
+        }
+        mechanisms.push(system.add(Box::new(mechanism), &[]));
     }
     let mut components = mechanisms.clone();
     if let (DeviceSpec::Mems(parameters), true) = (&drive.device, mechanisms.len() > 1) {
