@@ -17,11 +17,10 @@ from sledsim.power_tables import bar_table, energy_table, note_table, setting_ta
 from sledsim.progress import ProgressBar
 from sledsim.result import Result
 from sledsim.scenario import Resolved, ScenarioLike, Sets, resolve
+from sledsim.tables import Table, duration
 
 if TYPE_CHECKING:
     import altair
-
-    from sledsim.tables import Table
 
 __all__ = ["PowerComparison", "Variant", "power_strategies", "spin_down_policies"]
 
@@ -85,11 +84,11 @@ class PowerComparison(Comparison):
         first = next(iter(self.results.values()))
         return [_row(name, result, None if result is first else first) for name, result in self.results.items()]
 
-    def table(self) -> "Table":
+    def table(self) -> Table:
         """Return the energies as a table."""
         return energy_table(self._title(), self.rows(), policies=self.policies)
 
-    def tables(self) -> "list[Table]":
+    def tables(self) -> list[Table]:
         """Return everything as tables: energies, times, bars, settings, notes."""
         rows = self.rows()
         tables = [self.table(), time_table(rows), bar_table(rows)]
@@ -316,7 +315,7 @@ def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]
         elif required:
             notes.append(f"{name} is left out: system.spin_down does not say its {', '.join(sorted(required))}")
             continue
-        label = f"{name} {policy['after_ms']:.4g} ms" if "after_ms" in policy else name
+        label = f"{name} {duration(policy['after_ms'] * 1e-3)}" if "after_ms" in policy else name
         variants.setdefault(label, Variant({**waiting, "spin_down": policy}))
     return variants, notes
 
