@@ -134,6 +134,12 @@ def test_what_does_nothing_says_what_would_help(sets: list[str], words: list[str
     assert " ".join(str(found).split()).count(" ".join(words[0].split())) == 1
 
 
+def test_a_stand_in_is_called_one() -> None:
+    found = sledsim.power_strategies({"workload": "snake-like", "system": {"device": "g3"}, "run": {"requests": 50}})
+    assert "snake-like (stand-in)" in str(found)
+    assert "snake-like (stand-in)" in found.plot().to_dict()["title"]["subtitle"]
+
+
 def test_a_run_that_measures_nothing_is_compared_all_the_same() -> None:
     found = sledsim.power_strategies(SCENARIO, set=["run.time_s=1e-9"])
     assert [row["response_mean_ms"] for row in found.rows()] == [None] * len(STRATEGIES)

@@ -75,6 +75,18 @@ class PowerComparison(Comparison):
         self.notes = list(notes)
         self.policies = policies
 
+    @property
+    def subject(self) -> str:
+        """What was run: title, workload where it stands for a trace, device, scheduler, number of requests."""
+        first = next(iter(self.results.values()))
+        parts = [
+            first["title"],
+            f"{first['stand_in']} (stand-in)" if first["stand_in"] else None,
+            f"{label_of(first['device']['name'])}, {first['scheduler']}",
+            f"{first['requests']['measured']:,} requests",
+        ]
+        return " · ".join(part for part in parts if part)
+
     def rows(self) -> list[dict[str, Any]]:
         """List what each run took: energies (J), response (ms) and throughput, with what they are of the first run's.
 
@@ -86,7 +98,7 @@ class PowerComparison(Comparison):
 
     def table(self) -> Table:
         """Return the energies as a table."""
-        return energy_table(self._title(), self.rows(), policies=self.policies)
+        return energy_table(self.subject, self.rows(), policies=self.policies)
 
     def tables(self) -> list[Table]:
         """Return everything as tables: energies, times, bars, settings, notes."""
@@ -141,15 +153,6 @@ class PowerComparison(Comparison):
 
     def _repr_html_(self) -> str:
         return "".join(table._repr_html_() for table in self.tables())
-
-    def _title(self) -> str:
-        first = next(iter(self.results.values()))
-        parts = [
-            first["title"],
-            f"{label_of(first['device']['name'])}, {first['scheduler']}",
-            f"{first['requests']['measured']:,} requests",
-        ]
-        return " · ".join(part for part in parts if part)
 
 
 def power_strategies(

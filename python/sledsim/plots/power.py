@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.naming import label_of
 from sledsim.phases import states_of
 from sledsim.plots.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
 from sledsim.tables import number
@@ -44,18 +43,12 @@ def power_bars(comparison: "PowerComparison") -> "altair.TopLevelMixin":
     """
     alt = altair_library()
     rows = comparison.rows()
-    first = next(iter(comparison.results.values()))
     energy = _energy_panel(alt, comparison, rows)
     response = _side_panel(alt, rows, "response_mean_ms", "response_ratio", "Mean response (ms)")
     throughput = _side_panel(alt, rows, "throughput_per_s", "throughput_ratio", "Throughput (requests/s)")
     chart = alt.hconcat(energy, response, throughput, spacing=22).resolve_scale(color="independent")
     title = "Spin-down policies" if comparison.policies else "Power strategies, alone and together"
-    parts = [
-        first["title"],
-        f"{label_of(first['device']['name'])}, {first['scheduler']}",
-        f"{first['requests']['measured']:,} requests; × and % against the first",
-    ]
-    return styled(chart, title, " · ".join(part for part in parts if part))
+    return styled(chart, title, f"{comparison.subject}; × and % against the first")
 
 
 def _energy_panel(alt: Any, comparison: "PowerComparison", rows: Sequence[Mapping[str, Any]]) -> Any:
