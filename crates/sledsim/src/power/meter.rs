@@ -5,7 +5,7 @@
 
 use super::peak::{Peak, WINDOW_NS};
 use super::timeline::{Span, TimelineSpec};
-use crate::service::{State, MODES};
+use crate::service::{EnergyLedger, State, MODES, STATES};
 use crate::time::Time;
 
 /// Number of activities: what is not idle, and the idle modes.
@@ -232,6 +232,18 @@ impl Meter {
     #[must_use]
     pub fn entered(&self) -> &[u64; ACTIVITIES] {
         &self.entered
+    }
+
+    /// Enters them in a ledger.
+    pub fn book_entries(&self, ledger: &mut EnergyLedger) {
+        ledger.entered = [0; STATES.len()];
+        for activity in (0..ACTIVITIES as u8).map(Activity) {
+            let entered = self.entered[activity.index()];
+            ledger.entered[activity.state() as usize] += entered;
+            if let Some(mode) = activity.mode() {
+                ledger.modes[mode].entered = entered;
+            }
+        }
     }
 
     /// Joules from the start of the first window to [`Meter::at`].

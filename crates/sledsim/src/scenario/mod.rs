@@ -19,7 +19,7 @@ pub use catalog::{Catalog, Entry};
 pub use document::Notation;
 pub use error::{did_you_mean, ScenarioError};
 pub use idle_modes::BreakEvenReport;
-pub use report::{report_schema, Report};
+pub use report::{report_schema, Energy, Report};
 pub use resolve::{document_schema, resolve, schema, user_schema};
 pub use run::{run, RunError, RunOutput};
 pub use spec::{DeviceSpec, DriveSpec, RunSpec, Scenario, SystemSpec, TraceSpec, WorkloadSpec};
