@@ -11,7 +11,7 @@ from sledsim._core import SledsimError
 from sledsim._run import ProgressCallback, run_resolved
 from sledsim.break_even import powers_unknown
 from sledsim.comparison import Comparison
-from sledsim.naming import label_of
+from sledsim.naming import label_of, label_of_run
 from sledsim.power_notes import policy_notes, strategy_notes
 from sledsim.power_tables import bar_table, energy_table, note_table, setting_table, time_table
 from sledsim.progress import ProgressBar
@@ -147,7 +147,7 @@ class PowerComparison(Comparison):
         first = next(iter(self.results.values()))
         parts = [
             first["title"],
-            f"{label_of(first['device']['name'])}, {first['scheduler']}",
+            label_of_run(first.summary),
             f"{first['requests']['measured']:,} requests",
         ]
         return " · ".join(part for part in parts if part)

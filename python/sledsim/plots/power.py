@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.naming import label_of
+from sledsim.naming import label_of_run
 from sledsim.phases import states_of
 from sledsim.plots.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
 from sledsim.tables import number
@@ -52,7 +52,7 @@ def power_bars(comparison: "PowerComparison") -> "altair.TopLevelMixin":
     title = "Spin-down policies" if comparison.policies else "Power strategies, alone and together"
     parts = [
         first["title"],
-        f"{label_of(first['device']['name'])}, {first['scheduler']}",
+        label_of_run(first.summary),
         f"{first['requests']['measured']:,} requests; × and % against the first",
     ]
     return styled(chart, title, " · ".join(part for part in parts if part))
