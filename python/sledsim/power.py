@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
-from sledsim._core import SledsimError
+from sledsim._core import ScenarioError, SledsimError
 from sledsim._run import ProgressCallback, run_resolved
 from sledsim.break_even import powers_unknown
 from sledsim.comparison import Comparison
@@ -259,9 +259,12 @@ def _strategies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str
     system = values["system"]
     alone: dict[str, Variant] = {}
     notes = []
-    given = system["spin_down"]
-    spin_down = {"spin_down": given or IMMEDIATE, "delayed_startup": system["delayed_startup"]}
-    alone["spin-down"] = Variant(spin_down, frozenset() if given else frozenset({"spin_down"}))
+    if obstacle := _no_use_for_spin_down(system["device"]):
+        notes.append(f"spin-down is left out: {obstacle}")
+    else:
+        given = system["spin_down"]
+        spin_down = {"spin_down": given or IMMEDIATE, "delayed_startup": system["delayed_startup"]}
+        alone["spin-down"] = Variant(spin_down, frozenset() if given else frozenset({"spin_down"}))
     if system["batch_max"] > 1:
         notes.append(
             f"merging is left out: system.batch_max = {system['batch_max']} serves requests together in another way; "
@@ -280,6 +283,16 @@ def _strategies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str
         frozenset().union(*(each.defaults for each in alone.values())),
     )
     return {"base": Variant(), **alone, "together": together}, notes
+
+
+def _no_use_for_spin_down(device: Mapping[str, Any]) -> str | None:
+    """Say why a device has no use for spin-down, if it has none."""
+    try:
+        [case, *_] = json.loads(_core.Device(json.dumps(device)).break_even())
+    except ScenarioError as error:
+        return str(error)
+    alone = len(case["modes"]) == 1
+    return f"{label_of(device['name'])} has no idle mode below the ready one" if alone else None
 
 
 def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]:

@@ -74,9 +74,10 @@ def _spin_down(values: Mapping[str, Any], base: Result) -> str:
     policy = values["system"]["spin_down"]
     if policy is not None and policy["name"] == "never":
         return 'spin-down did nothing: system.spin_down = "never" keeps the device ready; leave it out for immediate'
-    if not base["state_time"]["idle_s"]:
-        return "spin-down did nothing: the device was never idle and ready"
-    return "spin-down did nothing: no idle time was long enough, or the device stops by itself as soon"
+    time = base["state_time"]
+    if time["inactive_s"] > 0 and time["idle_s"] < time["inactive_s"]:
+        return "spin-down did nothing: the device stops by itself as soon (its own timeouts belong to the base)"
+    return "spin-down did nothing: the device was never idle long enough; lower the load to see an effect"
 
 
 def _merging(values: Mapping[str, Any], base: Result) -> str:

@@ -128,7 +128,8 @@ def _label(row: Mapping[str, Any]) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}"
+    # Adding 0 takes the sign from a rounded -0.
+    return "–" if share is None else f"{round(100 * share, 1) + 0.0:.1f}"
 
 
 def _times(ratio: float | None) -> str:

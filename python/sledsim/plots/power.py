@@ -122,7 +122,10 @@ def _saving(row: Mapping[str, Any]) -> str:
     if not row["complete"]:
         return f"{text} (incomplete)"
     share = row["saved_share"]
-    return text if share is None else f"{text} ({-100 * share:+.1f} %)".replace("-", "−")
+    if share is None:
+        return text
+    percent = round(-100 * share, 1)
+    return f"{text} ({percent:+.1f} %)".replace("-", "−") if percent else f"{text} (±0 %)"
 
 
 def _with_ratio(value: float | None, ratio: float | None) -> str:

@@ -140,6 +140,11 @@ impl Context<'_> {
         assert!(at >= self.now, "a timer in the past");
         self.queue.push(at, self.me, tag);
     }
+
+    /// Takes back the timers it set with this tag.
+    pub fn cancel(&mut self, tag: u64) {
+        self.queue.cancel(self.me, tag);
+    }
 }
 
 /// A tree of components with its clock.

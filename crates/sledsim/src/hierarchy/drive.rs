@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::devices::Device;
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context};
+use crate::hierarchy::delayed_startup::{Delay, DelayedStartupSpec, Waits};
 use crate::request::Request;
 use crate::schedulers::Scheduler;
 use crate::service::{EnergyLedger, Service};
@@ -14,6 +15,8 @@ use crate::time::Time;
 const READY: u64 = u64::MAX;
 /// Timer tag: the mechanism is free again.
 const FREE: u64 = u64::MAX - 1;
+/// Timer tag: the stopped device has waited for company long enough.
+const DEADLINE: u64 = u64::MAX - 2;
 
 /// A queue with a mechanism behind it.
 ///
@@ -35,6 +38,8 @@ pub struct Drive {
     services: Vec<Service>,
     /// Of requests served in order, when those that waited for the mechanism were dispatched.
     waited: VecDeque<Time>,
+    /// What the stopped device waits for before it starts up.
+    delay: Option<Delay>,
     window: Window,
 }
 
@@ -49,6 +54,8 @@ struct Window {
     queue_ns: u128,
     queue_max: u64,
     queue_changed: Time,
+    /// Whether the window began in an idle period that is still under way: a policy with hindsight has yet to say what it was.
+    began_idle: bool,
 }
 
 impl Drive {
@@ -69,8 +76,15 @@ impl Drive {
             batch: Vec::new(),
             services: Vec::new(),
             waited: VecDeque::new(),
+            delay: None,
             window: Window::default(),
         }
+    }
+
+    /// The same drive whose device, when it is stopped, waits for company before it starts up.
+    #[must_use]
+    pub fn with_delayed_startup(self, spec: &DelayedStartupSpec) -> Self {
+        Self { delay: Some(Delay::new(spec)), ..self }
     }
 
     /// Whether a request has blocks and they lie inside the device.
@@ -115,11 +129,19 @@ impl Drive {
             // All of these waited for the mechanism; one that finds it idle does not.
             self.watch_queue();
         }
+        if self.delay.is_some() && self.waits_for_company(now, context) {
+            self.watch_queue();
+            self.await_ready(context);
+            return;
+        }
         let Some(request) = self.scheduler.pop(now, self.device.as_ref()) else {
             self.await_ready(context);
             return;
         };
         self.watch_queue();
+        if self.window.began_idle {
+            self.settle_beginning(now);
+        }
         if self.batch_max > 1 {
             self.dispatch_batch(now, request, context);
         } else {
@@ -127,6 +149,28 @@ impl Drive {
             self.begin(request, &service, context);
             self.occupy(now, service.free, service.end == service.free, context);
         }
+    }
+
+    /// Whether what is pending waits on, because the device is stopped and neither enough requests are pending nor the oldest
+    /// has waited long enough.
+    fn waits_for_company(&mut self, now: Time, context: &mut Context<'_>) -> bool {
+        let Some(delay) = &mut self.delay else { return false };
+        let waits = delay.waits(now, self.scheduler.len(), || self.device.wake_ns(now) > 0);
+        match waits {
+            Waits::Begin(deadline) => context.timer(deadline, DEADLINE),
+            // A timer that nobody waits for any more would still be an event of the run.
+            Waits::End => context.cancel(DEADLINE),
+            Waits::On | Waits::No => {}
+        }
+        matches!(waits, Waits::Begin(_) | Waits::On)
+    }
+
+    /// What the ledger was when the window began is known now that a request dispatched at `now` ends the idle period in
+    /// which it did.
+    #[cold]
+    fn settle_beginning(&mut self, now: Time) {
+        self.window.began_idle = false;
+        self.window.ledger_at_start = self.device.ledger_before(self.window.start, now);
     }
 
     #[inline]
@@ -213,7 +257,7 @@ impl Component for Drive {
     }
 
     fn in_order(&self) -> bool {
-        self.scheduler.in_order() && self.batch_max == 1
+        self.scheduler.in_order() && self.batch_max == 1 && self.delay.is_none()
     }
 
     #[inline]
@@ -266,6 +310,7 @@ impl Component for Drive {
         match tag {
             READY => self.ready_timer = false,
             FREE => self.release(context.now()),
+            DEADLINE => {}
             index => {
                 if let Some(slot) = usize::try_from(index).ok().and_then(|index| self.serving.get_mut(index)) {
                     if let Some(completion) = slot {
@@ -288,6 +333,8 @@ impl Component for Drive {
             queue_ns: 0,
             queue_max: self.scheduler.len() as u64,
             queue_changed: now,
+            // A device that has not run yet has spent nothing.
+            began_idle: now > Time::ZERO && self.busy_after(now) == 0,
         };
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::spec::{DeviceSpec, Scenario, SystemSpec, TraceSpec, WorkloadSpec};
+use super::spec::{DeviceSpec, DriveSpec, Scenario, SystemSpec, TraceSpec, WorkloadSpec};
 use crate::devices::disk::DiskDevice;
 use crate::devices::mems::{MemsDevice, MemsParameters, SledLayout};
 use crate::devices::simple::SimpleDevice;
@@ -30,18 +30,32 @@ pub(super) struct Assembly {
 /// Builds the system of a scenario.
 pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
     let SystemSpec::Drive(drive) = spec;
+    if drive.delayed_startup.is_some() && !drive.device.has_powers() {
+        return Err(format!(
+            "system.delayed_startup: {} never stops, having no idle modes whose powers are known: leave out delayed_startup, \
+             or take a device that has them (every MEMS device does)",
+            drive.device.name()
+        ));
+    }
     let mut system = System::default();
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
     for _ in 0..drive.device.mechanisms() {
-        let device = device_with(&drive.device, drive.spin_down.as_ref())?;
+        let mut device = device_with(&drive.device, drive.spin_down.as_ref())?;
+        set_access(drive, device.as_mut())?;
         overhead_ns = device.command_overhead_ns();
         let scheduler = schedulers::build(&drive.scheduler, device.as_ref());
-        mechanisms.push(system.add(Box::new(Drive::new(device, scheduler, drive.batch_max as usize)), &[]));
+        let mut mechanism = Drive::new(device, scheduler, drive.batch_max as usize);
+        if let Some(delay) = &drive.delayed_startup {
+            mechanism = mechanism.with_delayed_startup(delay);
+        }
+        mechanisms.push(system.add(Box::new(mechanism), &[]));
     }
     let mut components = mechanisms.clone();
     if let (DeviceSpec::Mems(parameters), true) = (&drive.device, mechanisms.len() > 1) {
-        components.push(system.add(Box::new(spread(&system, &mechanisms, parameters)), &mechanisms));
+        let spread = spread(&system, &mechanisms, parameters);
+        let spread = if drive.subsector { spread.needed_only() } else { spread };
+        components.push(system.add(Box::new(spread), &mechanisms));
     }
     let root = system.component(system.root());
     let (capacity_blocks, block_bytes) = (root.capacity_blocks(), root.block_bytes());
@@ -79,6 +93,20 @@ pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Resul
             Box::new(SimpleDevice::linear(parameters)?.with_spin_down(spin_down))
         }
     })
+}
+
+/// Lets `device` access less than a block if the drive is to.
+///
+/// # Errors
+/// It can't.
+pub(super) fn set_access(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), String> {
+    if drive.subsector && !device.access_subsectors() {
+        return Err(format!(
+            "system.subsector = true: {} can't access less than a block: leave out subsector, or take a MEMS device",
+            drive.device.name()
+        ));
+    }
+    Ok(())
 }
 
 fn spread(system: &System, sleds: &[ComponentId], parameters: &MemsParameters) -> Spread {
@@ -168,6 +196,9 @@ pub(super) fn workload(scenario: &Scenario, assembly: &Assembly) -> Result<AnyWo
                 devices: spec.devices.clone(),
                 fit: spec.fit,
                 repeat: spec.repeat,
+                last_block: spec.last_block,
+                metadata: spec.metadata,
+                seed: scenario.seed,
             };
             let replay = Replay::new(Path::new(&spec.path), trace_options, options, capacity, block_bytes)?;
             Ok(AnyWorkload::Replay(Box::new(replay)))

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::assemble::{device, trace_options};
+use super::assemble::{device, set_access, trace_options};
 use super::catalog::{is_file, Catalog};
 use super::check::{check, unit_of};
 use super::document::{overlay, set, Notation};
@@ -303,7 +303,8 @@ fn anchored(path: &str, base: &Path) -> String {
 /// Makes explicit what depends on other keys, and checks what takes more than one key to see.
 fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
     let SystemSpec::Drive(drive) = &scenario.system;
-    let device = device(&drive.device).map_err(|error| format!("system.device: {error}"))?;
+    let mut device = device(&drive.device).map_err(|error| format!("system.device: {error}"))?;
+    set_access(drive, device.as_mut())?;
     if let DeviceSpec::Mems(parameters) = &drive.device {
         let (unit, sled) = (parameters.stripe_blocks, device.capacity_blocks());
         if parameters.sleds > 1 && parameters.sled_layout == SledLayout::Striped && u64::from(unit) > sled {

@@ -118,7 +118,7 @@ pub struct TraceSpec {
     /// `time_unit` to `s`, `ms`, `us` or `ns`.
     #[serde(default)]
     pub columns: Option<BTreeMap<String, String>>,
-    /// How much of its last block a request needs.
+    /// How much a request needs of what it asks for in its last block.
     #[serde(default)]
     pub last_block: LastBlock,
     /// Metadata requests, which need only a few bytes; none when absent.
