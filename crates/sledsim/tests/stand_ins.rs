@@ -239,6 +239,9 @@ fn a_workload_can_come_from_a_file() {
     let scenario = resolve(whole).expect("a workload");
     let path = folder.join("mine.toml");
     assert_eq!((scenario.workload.stand_in(), scenario.run.requests), (path.to_str(), Some(50)));
+    let bare =
+        whole.replace("{value = {kind = \"fixed\", value = 512}, unit = \"B\"}", "{kind = \"fixed\", value = 512}");
+    assert_eq!(resolve(&bare).expect("a workload"), scenario);
     let wrong = [
         (whole.replace("unit = \"B\"", "unit = \"KB\""), "values.size_bytes.unit = \"KB\": expected \"B\""),
         (whole.replace("requests = 50", "requests = 0"), "requests = 0: expected a whole number above 0"),
