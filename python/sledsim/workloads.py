@@ -13,6 +13,9 @@ from sledsim.tables import Table
 
 __all__ = ["WorkloadEntry", "workload_entry", "workload_tables", "workloads", "workloads_table"]
 
+# How a value with a source came about; distributions and arrivals are of other kinds.
+KINDS = ("published", "derived", "assumed")
+
 
 @dataclass(frozen=True)
 class WorkloadEntry:
@@ -129,12 +132,16 @@ def _entry(path: Path) -> WorkloadEntry:
             stands_in_for=content.get("stands_in_for", ""),
             requests=content.get("requests"),
             citations=tuple(content.get("citations", ())),
-            values={
-                key: value if isinstance(value, dict) else {"value": value} for key, value in content["values"].items()
-            },
+            values={key: _value(value) for key, value in content["values"].items()},
             statistics=tuple(content.get("statistics", ())),
         )
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
         raise ScenarioError(f"{path}: not a workload of the catalogue: {error}") from None
+
+
+def _value(value: Any) -> Mapping[str, Any]:
+    """Read a value; in a workload file of a user's it may be the bare value, such as a distribution."""
+    sourced = isinstance(value, dict) and "value" in value and value.get("kind", "assumed") in KINDS
+    return value if sourced else {"value": value}

@@ -9,6 +9,7 @@ mod powered;
 
 pub use platter::Platter;
 
+use crate::power::Meter;
 use crate::request::Request;
 pub use crate::service::{EnergyLedger, Phases, RequestEnergy, Service, State, STATES};
 use crate::time::Time;
@@ -123,5 +124,18 @@ pub trait Device: Send {
     fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
         let _ = now;
         self.ledger(then)
+    }
+
+    /// Its power meter, told of everything until `now`; `None` where powers are not known.
+    fn meter(&self, now: Time) -> Option<Meter> {
+        let _ = now;
+        None
+    }
+
+    /// Its power meter, told of what is decided of the time until `now`: not of an idle period whose mode depends on when it
+    /// ends.
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        let _ = now;
+        None
     }
 }

@@ -6,6 +6,7 @@ use crate::devices::Device;
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context};
 use crate::hierarchy::delayed_startup::{Delay, DelayedStartupSpec, Waits};
+use crate::power::Meter;
 use crate::request::Request;
 use crate::schedulers::Scheduler;
 use crate::service::{EnergyLedger, Service};
@@ -325,6 +326,9 @@ impl Component for Drive {
     }
 
     fn start_measuring(&mut self, now: Time) {
+        if let Some(meter) = self.device.settle_meter(now) {
+            meter.start(now);
+        }
         self.window = Window {
             start: now,
             ledger_at_start: self.device.ledger(now),
@@ -351,5 +355,13 @@ impl Component for Drive {
             queue_max: window.queue_max.max(grown as u64),
             ledger: &self.device.ledger(now) - &window.ledger_at_start,
         }
+    }
+
+    fn meter(&self, now: Time) -> Option<Meter> {
+        self.device.meter(now)
+    }
+
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        self.device.settle_meter(now)
     }
 }

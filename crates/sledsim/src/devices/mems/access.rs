@@ -1,6 +1,7 @@
 //! Serving requests: pass by pass over the rows they cover.
 
 use crate::devices::mems::batch;
+use crate::devices::mems::course::Course;
 use crate::devices::mems::energy::{Books, Power};
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::idle_modes;
@@ -8,11 +9,14 @@ use crate::devices::mems::parameters::{Idle, MemsParameters};
 use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
 use crate::devices::mems::subsector::Extent;
 use crate::devices::{Device, Location};
-use crate::power::{SpinDown, SpinDownSpec};
+use crate::power::{Activity, Meter, SpinDown, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Phases, Service};
 use crate::time::{s_to_ns, Time};
 use crate::units::NS_PER_MS;
+
+/// The idle mode in which the sled stands still.
+const STOPPED: usize = 1;
 
 /// One sled with its tips.
 pub struct MemsDevice {
@@ -41,6 +45,10 @@ pub struct MemsDevice {
     /// Regret of the idle periods that have ended.
     regret_j: f64,
     last: LastService,
+    /// The latest service, span by span.
+    course: Course,
+    /// Told of everything before it, and perhaps of more.
+    meter: Meter,
 }
 
 /// Where the sled is.
@@ -58,6 +66,15 @@ struct LastService {
     /// Tips of its last pass.
     tips: u32,
     books: Books,
+}
+
+impl LastService {
+    /// Tells a meter, which knows of the service, of the idle time since.
+    #[inline]
+    fn tell_idle(&self, meter: &mut Meter, power: &Power, idle: &Books) {
+        meter.span(Activity::READY, self.end + idle.idle_ns, power.idle_w(self.tips));
+        meter.span(Activity::idle(STOPPED), self.end + idle.idle_ns + idle.inactive_ns, power.inactive_w());
+    }
 }
 
 /// A service in the making.
@@ -130,6 +147,8 @@ impl MemsDevice {
             books: Books::default(),
             regret_j: 0.0,
             last: LastService::default(),
+            course: Course::default(),
+            meter: Meter::new(Activity::idle(STOPPED)),
             positioning,
             geometry,
         })
@@ -193,7 +212,10 @@ impl MemsDevice {
     #[inline]
     fn end_idle(&mut self, now: Time) {
         let idle_ns = now.saturating_since(self.last.end);
-        self.books.add(&self.idle_books(idle_ns, Some(idle_ns)));
+        let idle = self.idle_books(idle_ns, Some(idle_ns));
+        self.books.add(&idle);
+        self.course.tell(&mut self.meter, &self.power, now);
+        self.last.tell_idle(&mut self.meter, &self.power, &idle);
         if !self.untouched() {
             self.regret_j += self.spin_down.regret_j(idle_ns);
             self.spin_down.ended(idle_ns);
@@ -204,8 +226,17 @@ impl MemsDevice {
     fn idle_ledger(&self, since: &Books, regret_j: f64) -> EnergyLedger {
         let mut books = self.books;
         books.add(since);
-        let regret_j = if self.untouched() { 0.0 } else { regret_j };
-        EnergyLedger { regret_j: self.regret_j + regret_j, ..books.tally(&self.power).ledger(&self.power) }
+        let regret_j = self.regret_j + if self.untouched() { 0.0 } else { regret_j };
+        let meter = self.meter_after(since);
+        EnergyLedger { regret_j, ..books.tally(&self.power).ledger(&self.power, &meter) }
+    }
+
+    /// The meter, told of the last service and of what the sled did since.
+    fn meter_after(&self, since: &Books) -> Meter {
+        let mut meter = self.meter.clone();
+        self.course.tell(&mut meter, &self.power, self.last.end);
+        self.last.tell_idle(&mut meter, &self.power, since);
+        meter
     }
 
     /// The quickest way from `sled` to a row; where both directions are as quick, downward (DiskSim's choice).
@@ -253,6 +284,7 @@ impl MemsDevice {
         let startups = u64::from(matches!(sled.y, YState::Rest));
         let books = Books { startup_ns, startups, ..Books::default() };
         let awake = now + startup_ns;
+        self.course.begin(now, startup_ns);
         Passes {
             start: now,
             at: awake,
@@ -281,13 +313,15 @@ impl MemsDevice {
         }
         run.books.seek_ns += seek_ns;
         run.at += seek_ns;
+        let mut wait_ns = 0;
         if writes > 0 {
             run.bus_done += u64::from(writes) * self.bus_ns_per_block;
-            let wait_ns = run.bus_done.saturating_since(run.at);
+            wait_ns = run.bus_done.saturating_since(run.at);
             run.phases.bus_ns += wait_ns;
             run.books.idle_ns += wait_ns;
             run.at += wait_ns;
         }
+        self.course.pass(seek_ns, wait_ns, tips);
         run.tips = tips;
         run.books.passes += 1;
         run.books.tip_passes += u64::from(tips);
@@ -417,9 +451,11 @@ impl Device for MemsDevice {
         if now < self.last.end {
             let mut books = self.books;
             books.remove(&self.last.books);
-            let passed_ns = now.saturating_since(self.last.start);
-            let tally = books.tally(&self.power).plus(&self.last.books.tally(&self.power).first_part(passed_ns));
-            return EnergyLedger { regret_j: self.regret_j, ..tally.ledger(&self.power) };
+            books.startups += self.last.books.startups;
+            let tally = books.tally(&self.power).plus(&self.course.tally(&self.power, now));
+            let mut meter = self.meter.clone();
+            self.course.tell(&mut meter, &self.power, now);
+            return EnergyLedger { regret_j: self.regret_j, ..tally.ledger(&self.power, &meter) };
         }
         let idle_ns = now.saturating_since(self.last.end);
         self.idle_ledger(&self.idle_books(idle_ns, None), self.spin_down.waste_j(idle_ns))
@@ -432,5 +468,24 @@ impl Device for MemsDevice {
         let [part_ns, whole_ns] = [then, now].map(|at| at.saturating_since(self.last.end));
         let regret_j = self.spin_down.part_regret_j(part_ns, whole_ns);
         self.idle_ledger(&self.idle_books(part_ns, Some(whole_ns)), regret_j)
+    }
+
+    fn meter(&self, now: Time) -> Option<Meter> {
+        if now < self.last.end {
+            let mut meter = self.meter.clone();
+            self.course.tell(&mut meter, &self.power, now);
+            return Some(meter);
+        }
+        Some(self.meter_after(&self.idle_books(now - self.last.end, None)))
+    }
+
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        self.course.tell(&mut self.meter, &self.power, now);
+        let idle_ns = now.saturating_since(self.last.end);
+        if self.untouched() || self.spin_down.decided(idle_ns) {
+            let idle = self.idle_books(idle_ns, Some(idle_ns));
+            self.last.tell_idle(&mut self.meter, &self.power, &idle);
+        }
+        Some(&mut self.meter)
     }
 }

@@ -11,6 +11,7 @@
 mod access;
 mod batch;
 mod characteristics;
+mod course;
 mod energy;
 pub mod geometry;
 mod idle_modes;
