@@ -36,7 +36,11 @@ pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
         let device = device(&drive.device)?;
         overhead_ns = device.command_overhead_ns();
         let scheduler = schedulers::build(&drive.scheduler, device.as_ref());
-        mechanisms.push(system.add(Box::new(Drive::new(device, scheduler, drive.batch_max as usize)), &[]));
+        let mut mechanism = Drive::new(device, scheduler, drive.batch_max as usize);
+        if let Some(merge) = drive.merge {
+            mechanism = mechanism.merging(merge);
+        }
+        mechanisms.push(system.add(Box::new(mechanism), &[]));
     }
     let mut components = mechanisms.clone();
     if let (DeviceSpec::Mems(parameters), true) = (&drive.device, mechanisms.len() > 1) {

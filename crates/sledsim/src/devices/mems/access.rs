@@ -1,11 +1,13 @@
 //! Serving requests: pass by pass over the rows they cover.
 
-use crate::devices::mems::batch;
+use std::ops::Range;
+
 use crate::devices::mems::energy::{Books, Power};
-use crate::devices::mems::geometry::Geometry;
+use crate::devices::mems::geometry::{Geometry, Place};
 use crate::devices::mems::parameters::{Idle, MemsParameters, Timeout};
 use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
-use crate::devices::{Device, Location};
+use crate::devices::mems::{batch, merged, trial};
+use crate::devices::{Device, Location, Stance, Trial};
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Phases, Service};
 use crate::time::{s_to_ns, Time};
@@ -15,8 +17,8 @@ use crate::units::NS_PER_MS;
 pub struct MemsDevice {
     pub(super) geometry: Geometry,
     positioning: Positioning,
-    power: Power,
-    bidirectional: bool,
+    pub(super) power: Power,
+    pub(super) bidirectional: bool,
     servo_ns: u64,
     transfer_ns: u64,
     bus_ns_per_block: u64,
@@ -26,7 +28,7 @@ pub struct MemsDevice {
     inactive_after_ns: Option<u64>,
     /// When the bus has carried everything so far.
     bus_free: Time,
-    sled: Sled,
+    pub(super) sled: Sled,
     /// Everything up to the end of the last service.
     books: Books,
     last: LastService,
@@ -35,8 +37,8 @@ pub struct MemsDevice {
 /// Where the sled is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sled {
-    cylinder: u32,
-    y: YState,
+    pub(super) cylinder: u32,
+    pub(super) y: YState,
 }
 
 /// The latest service: it may reach beyond the present.
@@ -64,11 +66,56 @@ pub(super) struct Passes {
 
 /// The quickest way to a row.
 #[derive(Clone, Copy, Debug)]
-struct Approach {
-    entry: Entry,
+pub(super) struct Approach {
+    pub(super) cylinder: u32,
+    pub(super) entry: Entry,
     x_ns: u64,
     y: YTime,
-    seek_ns: u64,
+    pub(super) seek_ns: u64,
+}
+
+/// The passes over the blocks of a request, in LBN order.
+pub(super) struct PassesOf {
+    place: Place,
+    left: u32,
+}
+
+impl PassesOf {
+    #[inline]
+    pub(super) fn new(geometry: &Geometry, request: &Request) -> Self {
+        Self { place: geometry.place(request.lbn), left: request.blocks }
+    }
+
+    /// Cylinder, row and number of blocks of the next pass.
+    #[inline]
+    pub(super) fn next(&mut self, geometry: &Geometry) -> Option<(u32, u32, u32)> {
+        if self.left == 0 {
+            return None;
+        }
+        let (cylinder, row) = (self.place.cylinder, self.place.row);
+        let mut blocks = 0;
+        // Where a track ends and the next begins at one row, other tips read on in the same pass.
+        while self.left > 0
+            && blocks < geometry.blocks_per_row
+            && (self.place.cylinder, self.place.row) == (cylinder, row)
+        {
+            let taken = self.left.min(geometry.blocks_per_row - self.place.slot.max(blocks));
+            blocks += taken;
+            self.left -= taken;
+            if self.left > 0 {
+                self.place = geometry.after(&self.place, taken);
+            }
+        }
+        Some((cylinder, row, blocks))
+    }
+}
+
+impl Approach {
+    /// The sled after the pass.
+    #[inline]
+    pub(super) fn done(&self) -> Sled {
+        Sled { cylinder: self.cylinder, y: YState::Gate(self.entry.to) }
+    }
 }
 
 impl MemsDevice {
@@ -138,7 +185,7 @@ impl MemsDevice {
 
     /// Where the sled is at `now`, which is not before the end of the last service, and how long it takes to wake.
     #[inline]
-    fn sled_at(&self, now: Time) -> (Sled, u64) {
+    pub(super) fn sled_at(&self, now: Time) -> (Sled, u64) {
         let idle_ns = now.saturating_since(self.last.end);
         if self.untouched() || self.inactive_after_ns.is_some_and(|limit| idle_ns > limit) {
             let sled = Sled { cylinder: self.geometry.centre_cylinder(), y: YState::Rest };
@@ -166,19 +213,28 @@ impl MemsDevice {
         }
     }
 
+    /// The way from `sled` to a pass over a row of a cylinder.
+    #[inline]
+    pub(super) fn approach_by(&self, sled: &Sled, cylinder: u32, entry: Entry) -> Approach {
+        let x_ns = self.positioning.x_ns(sled.cylinder, cylinder);
+        self.approach_beside(x_ns, sled, cylinder, entry)
+    }
+
+    #[inline]
+    fn approach_beside(&self, x_ns: u64, sled: &Sled, cylinder: u32, entry: Entry) -> Approach {
+        let y = self.positioning.y_ns(&sled.y, entry.from);
+        Approach { cylinder, entry, x_ns, y, seek_ns: y.ns.max(x_ns) }
+    }
+
     /// The quickest way from `sled` to a row; where both directions are as quick, downward (DiskSim's choice).
     #[inline]
-    fn approach(&self, sled: &Sled, cylinder: u32, row: u32) -> Approach {
+    pub(super) fn approach(&self, sled: &Sled, cylinder: u32, row: u32) -> Approach {
         let x_ns = self.positioning.x_ns(sled.cylinder, cylinder);
-        let entry = self.positioning.upward(row);
-        let y = self.positioning.y_ns(&sled.y, entry.from);
-        let up = Approach { entry, x_ns, y, seek_ns: y.ns.max(x_ns) };
+        let up = self.approach_beside(x_ns, sled, cylinder, self.positioning.upward(row));
         if !self.bidirectional {
             return up;
         }
-        let entry = self.positioning.downward(row);
-        let y = self.positioning.y_ns(&sled.y, entry.from);
-        let down = Approach { entry, x_ns, y, seek_ns: y.ns.max(x_ns) };
+        let down = self.approach_beside(x_ns, sled, cylinder, self.positioning.downward(row));
         if down.seek_ns <= up.seek_ns {
             down
         } else {
@@ -189,11 +245,6 @@ impl MemsDevice {
     /// Servo and data time of one pass.
     pub(super) fn pass_ns(&self) -> (u64, u64) {
         (self.servo_ns, self.transfer_ns)
-    }
-
-    /// Time to position for a row from where the sled stands in the middle of a service.
-    pub(super) fn seek_ns(&self, cylinder: u32, row: u32) -> u64 {
-        self.approach(&self.sled, cylinder, row).seek_ns
     }
 
     /// Wakes the device at `now` for a service.
@@ -223,11 +274,10 @@ impl MemsDevice {
         }
     }
 
-    /// Moves to a row and passes over `blocks` of it; so many of them are read and so many written, one perhaps both.
+    /// Passes over a row with so many tips; so many blocks are read and so many written, one perhaps both.
     #[inline]
-    pub(super) fn pass(&mut self, run: &mut Passes, cylinder: u32, row: u32, blocks: u32, reads: u32, writes: u32) {
-        let approach = self.approach(&self.sled, cylinder, row);
-        let seek_ns = approach.seek_ns;
+    pub(super) fn pass(&mut self, run: &mut Passes, approach: &Approach, tips: u32, reads: u32, writes: u32) {
+        let Approach { cylinder, seek_ns, .. } = *approach;
         if run.positioned {
             run.phases.turnaround_ns += seek_ns;
         } else {
@@ -247,7 +297,6 @@ impl MemsDevice {
             run.books.idle_ns += wait_ns;
             run.at += wait_ns;
         }
-        let tips = blocks * self.geometry.tips_per_block;
         run.tips = tips;
         run.books.passes += 1;
         run.books.tip_passes += u64::from(tips);
@@ -257,7 +306,7 @@ impl MemsDevice {
         if reads > 0 {
             run.bus_done = run.bus_done.max(run.at) + u64::from(reads) * self.bus_ns_per_block;
         }
-        self.sled = Sled { cylinder, y: YState::Gate(approach.entry.to) };
+        self.sled = approach.done();
     }
 
     /// Ends a service and books it. The sled is free when the last pass is over; what is left of the bus transfer
@@ -326,22 +375,11 @@ impl Device for MemsDevice {
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let mut run = self.begin(now);
-        let mut place = self.geometry.place(request.lbn);
-        let mut left = request.blocks;
-        while left > 0 {
-            let (cylinder, row) = (place.cylinder, place.row);
-            let mut blocks = 0;
-            // Where a track ends and the next begins at one row, other tips read on in the same pass.
-            while left > 0 && blocks < self.geometry.blocks_per_row && (place.cylinder, place.row) == (cylinder, row) {
-                let taken = left.min(self.geometry.blocks_per_row - place.slot.max(blocks));
-                blocks += taken;
-                left -= taken;
-                if left > 0 {
-                    place = self.geometry.after(&place, taken);
-                }
-            }
+        let mut passes = PassesOf::new(&self.geometry, request);
+        while let Some((cylinder, row, blocks)) = passes.next(&self.geometry) {
             let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
-            self.pass(&mut run, cylinder, row, blocks, reads, writes);
+            let approach = self.approach(&self.sled, cylinder, row);
+            self.pass(&mut run, &approach, blocks * self.geometry.tips_per_block, reads, writes);
         }
         self.finish(&mut run)
     }
@@ -355,8 +393,32 @@ impl Device for MemsDevice {
         }
     }
 
-    fn shares_pass(&self, first: &Request, other: &Request) -> bool {
-        batch::share_position(&self.geometry, first, other)
+    fn serve_merged(&mut self, now: Time, requests: &[Request], way: usize, out: &mut Vec<Service>) {
+        match requests {
+            [] => {}
+            [only] => out.push(self.serve(now, only)),
+            _ => merged::serve(self, now, requests, way, out),
+        }
+    }
+
+    fn stance(&self, now: Time) -> Option<Stance> {
+        self.sled_at(now).0.stance()
+    }
+
+    fn try_serve(&self, now: Time, from: Option<Stance>, request: &Request) -> Option<Trial> {
+        trial::try_serve(self, now, from, request)
+    }
+
+    fn try_merged(&self, now: Time, requests: &[Request], out: &mut Vec<Trial>) {
+        merged::try_merged(self, now, requests, out);
+    }
+
+    fn way_j(&self, from: Stance, to: Stance) -> f64 {
+        trial::way_j(self, from, to)
+    }
+
+    fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
+        self.geometry.for_each_companion(request.lbn, request.blocks, visit);
     }
 
     fn ledger(&self, now: Time) -> EnergyLedger {

@@ -13,9 +13,11 @@ mod batch;
 mod characteristics;
 mod energy;
 pub mod geometry;
+mod merged;
 pub mod motion;
 mod parameters;
 mod positioning;
+mod trial;
 
 pub use access::MemsDevice;
 pub use characteristics::Characteristics;
