@@ -29,6 +29,7 @@ COMMANDS = [
     "run",
     "replay",
     "compare",
+    "power",
     "validate",
     "schema",
     "devices",

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sledsim._core import RunError, ScenarioError, SledsimError, TraceError, __version__
     from sledsim._run import run
+    from sledsim.break_even import BreakEven
     from sledsim.comparison import Comparison, compare
     from sledsim.disksim import DiskSimImport, import_disksim
     from sledsim.mechanisms import Device, DiskDrive, MemsStorage, SimpleDevice
+    from sledsim.power import PowerComparison, power_strategies, spin_down_policies
     from sledsim.registry import DeviceEntry, device, devices, schedulers
     from sledsim.result import Result
     from sledsim.scenario import Scenario
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from sledsim.validation import DriveValidation, validate_drive
 
 __all__ = [
+    "BreakEven",
     "Comparison",
     "Device",
     "DeviceEntry",
@@ -34,6 +37,7 @@ __all__ = [
     "DiskSimImport",
     "DriveValidation",
     "MemsStorage",
+    "PowerComparison",
     "Result",
     "RunError",
     "Scenario",
@@ -48,13 +52,16 @@ __all__ = [
     "devices",
     "import_disksim",
     "open_trace",
+    "power_strategies",
     "run",
     "schedulers",
+    "spin_down_policies",
     "validate_drive",
 ]
 
 # Where each public name lives (PEP 562).
 _HOMES = {
+    "BreakEven": "sledsim.break_even",
     "Comparison": "sledsim.comparison",
     "Device": "sledsim.mechanisms",
     "DeviceEntry": "sledsim.registry",
@@ -62,6 +69,7 @@ _HOMES = {
     "DiskSimImport": "sledsim.disksim",
     "DriveValidation": "sledsim.validation",
     "MemsStorage": "sledsim.mechanisms",
+    "PowerComparison": "sledsim.power",
     "Result": "sledsim.result",
     "RunError": "sledsim._core",
     "Scenario": "sledsim.scenario",
@@ -76,8 +84,10 @@ _HOMES = {
     "devices": "sledsim.registry",
     "import_disksim": "sledsim.disksim",
     "open_trace": "sledsim.trace",
+    "power_strategies": "sledsim.power",
     "run": "sledsim._run",
     "schedulers": "sledsim.registry",
+    "spin_down_policies": "sledsim.power",
     "validate_drive": "sledsim.validation",
 }
 

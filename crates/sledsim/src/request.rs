@@ -32,6 +32,12 @@ impl Flags {
         Self(self.0 | other.0)
     }
 
+    /// This set without the flags of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Whether every flag of `other` is set here.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
@@ -77,11 +83,140 @@ pub struct Request {
     pub spare: Spare,
 }
 
+/// The blocks of a request that hold what it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needed {
+    /// The first of them.
+    pub lbn: u64,
+    /// How many they are, at least 1.
+    pub blocks: u32,
+    /// Bytes at the start of the first that are not needed: fewer than a block has.
+    pub front_bytes: u32,
+    /// Bytes at the end of the last that are not needed: fewer than a block has.
+    pub back_bytes: u32,
+}
+
+impl Needed {
+    /// Number of bytes needed, of blocks of `block_bytes`.
+    #[must_use]
+    pub const fn bytes(&self, block_bytes: u32) -> u64 {
+        self.blocks as u64 * block_bytes as u64 - self.front_bytes as u64 - self.back_bytes as u64
+    }
+}
+
 impl Request {
     /// The block after the last one.
     #[inline]
     #[must_use]
     pub const fn end_lbn(&self) -> u64 {
         self.lbn + self.blocks as u64
+    }
+
+    /// What of its blocks, of `block_bytes` each, is needed. Where `spare` leaves nothing, which no request should ask for,
+    /// all of them are.
+    #[inline]
+    #[must_use]
+    pub const fn needed(&self, block_bytes: u32) -> Needed {
+        let Spare { front_bytes, back_bytes } = self.spare;
+        let all_bytes = self.blocks as u64 * block_bytes as u64;
+        if front_bytes | back_bytes == 0 || front_bytes as u64 + back_bytes as u64 >= all_bytes {
+            return Needed { lbn: self.lbn, blocks: self.blocks, front_bytes: 0, back_bytes: 0 };
+        }
+        // Spare bytes are fewer than all, so that a block has bytes and the request keeps a block.
+        let (before, after) = (front_bytes / block_bytes, back_bytes / block_bytes);
+        Needed {
+            lbn: self.lbn + before as u64,
+            blocks: self.blocks - before - after,
+            front_bytes: front_bytes % block_bytes,
+            back_bytes: back_bytes % block_bytes,
+        }
+    }
+
+    /// The same request with its needed bytes given as a range of all its bytes: from byte `first` on, `bytes` of them. All
+    /// are needed if that is no part of the request, or if what it leaves out does not fit 32 bits on either side.
+    #[inline]
+    #[must_use]
+    pub fn needing(self, first: u64, bytes: u64, block_bytes: u32) -> Self {
+        let all_bytes = u64::from(self.blocks) * u64::from(block_bytes);
+        let back_bytes = first.checked_add(bytes).and_then(|end| all_bytes.checked_sub(end));
+        let spare = match (u32::try_from(first), back_bytes.map(u32::try_from)) {
+            (Ok(front_bytes), Some(Ok(back_bytes))) if bytes > 0 => Spare { front_bytes, back_bytes },
+            _ => Spare::NONE,
+        };
+        Self { spare, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn request(lbn: u64, blocks: u32, front_bytes: u32, back_bytes: u32) -> Request {
+        Request {
+            id: 0,
+            arrival: Time::ZERO,
+            lbn,
+            blocks,
+            op: Op::Read,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare { front_bytes, back_bytes },
+        }
+    }
+
+    fn needed(lbn: u64, blocks: u32, front_bytes: u32, back_bytes: u32) -> Needed {
+        Needed { lbn, blocks, front_bytes, back_bytes }
+    }
+
+    #[test]
+    fn whole_blocks_drop_out_and_the_rest_is_spare_in_the_outer_blocks() {
+        assert_eq!(request(9, 4, 0, 0).needed(512), needed(9, 4, 0, 0));
+        assert_eq!(request(9, 4, 511, 1).needed(512), needed(9, 4, 511, 1));
+        assert_eq!(request(9, 4, 512, 0).needed(512), needed(10, 3, 0, 0));
+        assert_eq!(request(9, 4, 700, 700).needed(512), needed(10, 2, 188, 188));
+        // An inode of 128 bytes: the second of the third block.
+        let inode = request(9, 4, 2 * 512 + 128, 512 + 256).needed(512);
+        assert_eq!((inode, inode.bytes(512)), (needed(11, 1, 128, 256), 128));
+        assert_eq!(request(9, 1, 511, 0).needed(512).bytes(512), 1);
+    }
+
+    #[test]
+    fn a_request_that_needs_nothing_needs_all() {
+        for (blocks, block_bytes) in [(0, 512), (4, 0), (0, 0)] {
+            let whole = request(9, blocks, 3, 4).needed(block_bytes);
+            assert_eq!((whole, whole.bytes(block_bytes)), (needed(9, blocks, 0, 0), 0));
+        }
+        assert_eq!(request(9, 4, 1024, 1024).needed(512), needed(9, 4, 0, 0));
+        assert_eq!(request(9, 4, u32::MAX, u32::MAX).needed(512), needed(9, 4, 0, 0));
+        assert_eq!(request(9, u32::MAX, u32::MAX, u32::MAX).needed(u32::MAX).blocks, u32::MAX - 2);
+    }
+
+    #[test]
+    fn a_range_that_no_spare_can_tell_is_needed_whole() {
+        let spare = |first, bytes| request(0, u32::MAX, 7, 7).needing(first, bytes, u32::MAX).spare;
+        let most = u64::from(u32::MAX);
+        assert_eq!(spare(most, most * most - 2 * most), Spare { front_bytes: u32::MAX, back_bytes: u32::MAX });
+        assert_eq!(spare(most + 1, most), Spare::NONE);
+        assert_eq!(spare(0, most), Spare::NONE);
+        assert_eq!(spare(5, 0), Spare::NONE);
+        assert_eq!(spare(u64::MAX, u64::MAX), Spare::NONE);
+        assert_eq!(request(0, 1, 7, 7).needing(1, 512, 512).spare, Spare::NONE);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_needed_is_what_is_not_spare(
+            lbn in 0..1_u64 << 40, blocks in 1..50_u32, block_bytes in 1..50_u32, first in any::<u64>(), bytes in any::<u64>(),
+        ) {
+            let all_bytes = u64::from(blocks) * u64::from(block_bytes);
+            let first = first % all_bytes;
+            let bytes = 1 + bytes % (all_bytes - first);
+            let needed = request(lbn, blocks, 0, 0).needing(first, bytes, block_bytes).needed(block_bytes);
+            let start = lbn * u64::from(block_bytes);
+            prop_assert_eq!(needed.lbn * u64::from(block_bytes) + u64::from(needed.front_bytes), start + first);
+            prop_assert_eq!(needed.bytes(block_bytes), bytes);
+            prop_assert!(needed.blocks >= 1 && needed.front_bytes < block_bytes && needed.back_bytes < block_bytes);
+        }
     }
 }

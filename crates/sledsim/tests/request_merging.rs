@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use mems_designs::mems_design;
 use merging::{any_merge, any_mix, any_policy, requests, run_drive, Mix, Ran, Together};
 use proptest::prelude::*;
-use sledsim::devices::mems::{Idle, Timeout, MemsDevice, MemsParameters};
+use sledsim::devices::mems::{Idle, MemsDevice, MemsParameters, Timeout};
 use sledsim::devices::State;
 use sledsim::schedulers::SchedulerSpec;
 
@@ -31,25 +31,37 @@ fn servicing_j(ran: &Ran) -> f64 {
     [State::Seek, State::Servo, State::Data].iter().map(|&state| ran.measured.ledger.energy_j[state as usize]).sum()
 }
 
-
 fn tally(scheduler: SchedulerSpec, parameters: &MemsParameters, count: u64, tag: &str) {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
     let (mut worse, mut cases, mut sums, mut members, mut worst) = (0, 0, [0.0; 2], 0, (0.0, None));
     for _ in 0..count {
-        let mut mix = any_mix().new_tree(&mut runner).unwrap().current(); if std::env::var("BURST").is_ok() {mix.gap_ns = 0;}
+        let mut mix = any_mix().new_tree(&mut runner).unwrap().current();
+        if std::env::var("BURST").is_ok() {
+            mix.gap_ns = 0;
+        }
         let merge = any_merge().new_tree(&mut runner).unwrap().current();
         let all = requests(&mix, device(parameters).as_ref());
         let run = |together| run_drive(device(parameters), scheduler, together, &all);
         let (plain, merged) = (run(Together::Not), run(Together::Merge(merge)));
         let (p, m) = (servicing_j(&plain), servicing_j(&merged));
-        sums[0] += p; sums[1] += m;
+        sums[0] += p;
+        sums[1] += m;
         members += merged.measured.together_requests;
         cases += all.len() as u64;
-        if m > p * (1.0 + 1e-12) { worse += 1; if m / p > worst.0 { worst = (m / p, Some((mix, merge))); } }
+        if m > p * (1.0 + 1e-12) {
+            worse += 1;
+            if m / p > worst.0 {
+                worst = (m / p, Some((mix, merge)));
+            }
+        }
     }
-    println!("{tag} {}: worse {worse} of {count}; merged {members} of {cases}; energy {:.4}; worst {worst:?}", scheduler.name(), sums[1] / sums[0]);
+    println!(
+        "{tag} {}: worse {worse} of {count}; merged {members} of {cases}; energy {:.4}; worst {worst:?}",
+        scheduler.name(),
+        sums[1] / sums[0]
+    );
 }
 
 #[test]
@@ -59,9 +71,11 @@ fn survey() {
             tally(policy.default, &parameters(name), 4000, name);
         }
     }
-    for (idle, after) in [(Idle::Sweep, Timeout::Never), (Idle::Hold, Timeout::AfterMs(0.5)), (Idle::Hold, Timeout::AfterMs(0.0))] {
-        let p = MemsParameters {idle, inactive_after_ms: after, ..parameters("g2")};
-        tally(SchedulerSpec::Fcfs{}, &p, 4000, &format!("{idle:?} {after:?}"));
+    for (idle, after) in
+        [(Idle::Sweep, Timeout::Never), (Idle::Hold, Timeout::AfterMs(0.5)), (Idle::Hold, Timeout::AfterMs(0.0))]
+    {
+        let p = MemsParameters { idle, inactive_after_ms: after, ..parameters("g2") };
+        tally(SchedulerSpec::Fcfs {}, &p, 4000, &format!("{idle:?} {after:?}"));
     }
 }
 

@@ -5,6 +5,7 @@ pub mod mems;
 pub mod simple;
 
 mod platter;
+mod powered;
 mod together;
 
 pub use platter::Platter;
@@ -12,6 +13,7 @@ pub use together::{are_contiguous, as_one, Stance, Trial};
 
 use std::ops::Range;
 
+use crate::power::Meter;
 use crate::request::Request;
 pub use crate::service::{EnergyLedger, Phases, RequestEnergy, Service, State, STATES};
 use crate::time::Time;
@@ -76,6 +78,12 @@ pub trait Device: Send {
     fn angle(&self, location: Location) -> u64 {
         let _ = location;
         0
+    }
+
+    /// From now on accesses only what holds the bytes that requests need, see [`Request::needed`]; `false` from a device that
+    /// can't access less than a block.
+    fn access_subsectors(&mut self) -> bool {
+        false
     }
 
     /// Serves `request`, dispatched at `now` (not before the mechanism was free), and moves the mechanism.
@@ -150,4 +158,24 @@ pub trait Device: Send {
 
     /// Time and energy by state for everything from the start of the run until `now`, the running service clipped at it.
     fn ledger(&self, now: Time) -> EnergyLedger;
+
+    /// The same at `then`, in the idle period that a request dispatched at `now` ends, before it is served: a spin-down policy
+    /// with hindsight decides only now what that period was.
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        let _ = now;
+        self.ledger(then)
+    }
+
+    /// Its power meter, told of everything until `now`; `None` where powers are not known.
+    fn meter(&self, now: Time) -> Option<Meter> {
+        let _ = now;
+        None
+    }
+
+    /// Its power meter, told of what is decided of the time until `now`: not of an idle period whose mode depends on when it
+    /// ends.
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        let _ = now;
+        None
+    }
 }

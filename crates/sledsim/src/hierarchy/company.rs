@@ -253,8 +253,7 @@ impl<'a> Gathering<'a> {
     fn batch(mut self, most: usize, members: &mut Vec<Request>) {
         let picked = members[0];
         for op in [Op::Read, Op::Write] {
-            self.device
-                .for_each_companion(&picked, &mut |range| self.waiting.overlapping(op, &range, &mut self.mates));
+            self.device.for_each_companion(&picked, &mut |range| self.waiting.overlapping(op, &range, &mut self.mates));
         }
         while members.len() < most {
             let Some(id) = self.mates.pop_first() else { return };

@@ -7,6 +7,8 @@ use super::merge::MergeSpec;
 use crate::devices::Device;
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context};
+use crate::hierarchy::delayed_startup::{Delay, DelayedStartupSpec, Waits};
+use crate::power::Meter;
 use crate::request::Request;
 use crate::schedulers::Scheduler;
 use crate::service::{EnergyLedger, Service};
@@ -16,6 +18,8 @@ use crate::time::Time;
 const READY: u64 = u64::MAX;
 /// Timer tag: the mechanism is free again.
 const FREE: u64 = u64::MAX - 1;
+/// Timer tag: the stopped device has waited for company long enough.
+const DEADLINE: u64 = u64::MAX - 2;
 
 /// A queue with a mechanism behind it.
 ///
@@ -37,6 +41,8 @@ pub struct Drive {
     services: Vec<Service>,
     /// Of requests served in order, when those that waited for the mechanism were dispatched.
     waited: VecDeque<Time>,
+    /// What the stopped device waits for before it starts up.
+    delay: Option<Delay>,
     window: Window,
 }
 
@@ -54,6 +60,8 @@ struct Window {
     /// Requests served together with others, and in how many accesses.
     together_requests: u64,
     together_accesses: u64,
+    /// Whether the window began in an idle period that is still under way: a policy with hindsight has yet to say what it was.
+    began_idle: bool,
 }
 
 impl Drive {
@@ -75,6 +83,7 @@ impl Drive {
             batch: Vec::new(),
             services: Vec::new(),
             waited: VecDeque::new(),
+            delay: None,
             window: Window::default(),
         }
     }
@@ -84,6 +93,12 @@ impl Drive {
     pub fn merging(mut self, merge: MergeSpec) -> Self {
         self.company = Some(Company::new(Rule::Merge(merge), self.scheduler.in_order()));
         self
+    }
+
+    /// The same drive whose device, when it is stopped, waits for company before it starts up.
+    #[must_use]
+    pub fn with_delayed_startup(self, spec: &DelayedStartupSpec) -> Self {
+        Self { delay: Some(Delay::new(spec)), ..self }
     }
 
     /// Whether a request has blocks and they lie inside the device.
@@ -136,11 +151,19 @@ impl Drive {
             // All of these waited for the mechanism; one that finds it idle does not.
             self.watch_queue();
         }
+        if self.delay.is_some() && self.waits_for_company(now, context) {
+            self.watch_queue();
+            self.await_ready(context);
+            return;
+        }
         let Some(request) = self.scheduler.pop(now, self.device.as_ref()) else {
             self.await_ready(context);
             return;
         };
         self.watch_queue();
+        if self.window.began_idle {
+            self.settle_beginning(now);
+        }
         let mut way = 0;
         if let Some(company) = &mut self.company {
             way = company.gather(now, request, self.scheduler.as_mut(), self.device.as_ref(), &mut self.batch);
@@ -152,6 +175,28 @@ impl Drive {
             self.begin(request, &service, context);
             self.occupy(now, service.free, service.end == service.free, context);
         }
+    }
+
+    /// Whether what is pending waits on, because the device is stopped and neither enough requests are pending nor the oldest
+    /// has waited long enough.
+    fn waits_for_company(&mut self, now: Time, context: &mut Context<'_>) -> bool {
+        let Some(delay) = &mut self.delay else { return false };
+        let waits = delay.waits(now, self.scheduler.len(), || self.device.wake_ns(now) > 0);
+        match waits {
+            Waits::Begin(deadline) => context.timer(deadline, DEADLINE),
+            // A timer that nobody waits for any more would still be an event of the run.
+            Waits::End => context.cancel(DEADLINE),
+            Waits::On | Waits::No => {}
+        }
+        matches!(waits, Waits::Begin(_) | Waits::On)
+    }
+
+    /// What the ledger was when the window began is known now that a request dispatched at `now` ends the idle period in
+    /// which it did.
+    #[cold]
+    fn settle_beginning(&mut self, now: Time) {
+        self.window.began_idle = false;
+        self.window.ledger_at_start = self.device.ledger_before(self.window.start, now);
     }
 
     #[inline]
@@ -241,7 +286,7 @@ impl Component for Drive {
     }
 
     fn in_order(&self) -> bool {
-        self.scheduler.in_order() && self.company.is_none()
+        self.scheduler.in_order() && self.company.is_none() && self.delay.is_none()
     }
 
     #[inline]
@@ -294,6 +339,7 @@ impl Component for Drive {
         match tag {
             READY => self.ready_timer = false,
             FREE => self.release(context.now()),
+            DEADLINE => {}
             index => {
                 if let Some(slot) = usize::try_from(index).ok().and_then(|index| self.serving.get_mut(index)) {
                     if let Some(completion) = slot {
@@ -308,6 +354,9 @@ impl Component for Drive {
     }
 
     fn start_measuring(&mut self, now: Time) {
+        if let Some(meter) = self.device.settle_meter(now) {
+            meter.start(now);
+        }
         self.window = Window {
             start: now,
             ledger_at_start: self.device.ledger(now),
@@ -318,6 +367,8 @@ impl Component for Drive {
             queue_changed: now,
             together_requests: 0,
             together_accesses: 0,
+            // A device that has not run yet has spent nothing.
+            began_idle: now > Time::ZERO && self.busy_after(now) == 0,
         };
     }
 
@@ -336,5 +387,13 @@ impl Component for Drive {
             together_requests: window.together_requests,
             together_accesses: window.together_accesses,
         }
+    }
+
+    fn meter(&self, now: Time) -> Option<Meter> {
+        self.device.meter(now)
+    }
+
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        self.device.settle_meter(now)
     }
 }

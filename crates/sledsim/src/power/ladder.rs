@@ -21,15 +21,34 @@ pub struct Mode {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ladder {
     modes: Vec<Mode>,
+    /// Power above the lowest mode's, in each mode.
+    above_w: [f64; MODES],
+    /// Energy above the lowest mode's, of the return from each mode.
+    return_j: [f64; MODES],
 }
 
 impl Ladder {
-    /// A ladder.
+    /// A ladder: every mode takes no more power than the one above it.
     ///
     /// # Errors
     /// No modes or more than [`MODES`]; a first mode that is not ready; a mode that takes more power than the one before it, or
     /// is entered before it.
     pub fn new(modes: Vec<Mode>) -> Result<Self, String> {
+        for pair in modes.windows(2) {
+            let (upper, lower) = (&pair[0], &pair[1]);
+            if lower.power_w > upper.power_w {
+                return Err(format!("{:?} takes more power than {:?}, the mode above it", lower.name, upper.name));
+            }
+        }
+        Self::of_any_power(modes)
+    }
+
+    /// A ladder whose lower modes may take more power than those above them. No policy can save anything there, but a device
+    /// with timeouts of its own goes down it all the same.
+    ///
+    /// # Errors
+    /// As for [`Ladder::new`], powers apart.
+    pub fn of_any_power(modes: Vec<Mode>) -> Result<Self, String> {
         let Some(ready) = modes.first() else { return Err("a device has at least one idle mode".into()) };
         if modes.len() > MODES {
             return Err(format!("{} idle modes: at most {MODES} are possible", modes.len()));
@@ -42,15 +61,29 @@ impl Ladder {
         }
         for pair in modes.windows(2) {
             let (upper, lower) = (&pair[0], &pair[1]);
-            if lower.power_w > upper.power_w {
-                return Err(format!("{:?} takes more power than {:?}, the mode above it", lower.name, upper.name));
-            }
             let (after, before) = (lower.after_ns.unwrap_or(u64::MAX), upper.after_ns.unwrap_or(u64::MAX));
             if after < before {
                 return Err(format!("{:?} is entered before {:?}, the mode above it", lower.name, upper.name));
             }
         }
-        Ok(Self { modes })
+        let mut ladder = Self { modes, above_w: [0.0; MODES], return_j: [0.0; MODES] };
+        ladder.weigh();
+        Ok(ladder)
+    }
+
+    /// Takes powers above the least.
+    fn weigh(&mut self) {
+        let least_w = self.least_w();
+        for (index, mode) in self.modes.iter().enumerate() {
+            self.above_w[index] = mode.power_w - least_w;
+            self.return_j[index] = (mode.wake_w - least_w) * mode.wake_ns as f64 * 1e-9;
+        }
+    }
+
+    /// Changes the power of the ready mode, where it depends on what the device did last; it stays the highest.
+    pub fn set_ready_w(&mut self, power_w: f64) {
+        self.modes[0].power_w = power_w;
+        self.weigh();
     }
 
     /// The modes.
@@ -60,31 +93,67 @@ impl Ladder {
     }
 
     /// Index of the lowest.
+    #[inline]
     #[must_use]
     pub fn lowest(&self) -> usize {
         self.modes.len() - 1
     }
 
-    /// Power of the lowest.
+    /// The least power of a mode: the lowest one's.
     #[must_use]
     pub fn least_w(&self) -> f64 {
-        self.modes[self.lowest()].power_w
+        self.modes.iter().map(|mode| mode.power_w).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Power of a mode above the lowest mode's.
+    #[inline]
+    #[must_use]
+    pub fn above_w(&self, mode: usize) -> f64 {
+        self.above_w[mode]
+    }
+
+    /// Joules of the return from a mode, above the lowest mode's power.
+    #[inline]
+    #[must_use]
+    pub fn return_j(&self, mode: usize) -> f64 {
+        self.return_j[mode]
+    }
+
+    /// Joules above the lowest mode's power that `idle_ns` in one mode take.
+    #[inline]
+    #[must_use]
+    pub fn stay_j(&self, mode: usize, idle_ns: u64) -> f64 {
+        self.above_w[mode] * idle_ns as f64 * 1e-9
     }
 
     /// Joules above the lowest mode's power that an idle period of `idle_ns` takes in one mode, with the return from it.
     ///
     /// A return takes time that the device would otherwise spend idle at another moment, at the lowest mode's power at least.
+    #[inline]
     #[must_use]
     pub fn excess_j(&self, mode: usize, idle_ns: u64) -> f64 {
-        let Mode { power_w, wake_ns, wake_w, .. } = self.modes[mode];
-        let (idle_s, wake_s) = (idle_ns as f64 * 1e-9, wake_ns as f64 * 1e-9);
-        (power_w - self.least_w()) * idle_s + (wake_w - self.least_w()) * wake_s
+        self.stay_j(mode, idle_ns) + self.return_j[mode]
     }
 
     /// The mode in which an idle period of `idle_ns` takes least energy; the upper one of equals.
+    #[inline]
     #[must_use]
     pub fn best(&self, idle_ns: u64) -> usize {
-        let excess = |mode: usize| self.excess_j(mode, idle_ns);
-        (1..self.modes.len()).fold(0, |best, mode| if excess(mode) < excess(best) { mode } else { best })
+        let (mut best, mut least_j) = (0, self.excess_j(0, idle_ns));
+        for mode in 1..self.modes.len() {
+            let excess_j = self.excess_j(mode, idle_ns);
+            if excess_j < least_j {
+                (best, least_j) = (mode, excess_j);
+            }
+        }
+        best
+    }
+
+    /// Idle time beyond which the lowest mode takes less energy than the ready one; `None` where it never does.
+    #[must_use]
+    pub fn break_even_ns(&self) -> Option<f64> {
+        let lowest = self.lowest();
+        let saved_w = self.above_w[0];
+        (saved_w > 0.0).then(|| (self.return_j[lowest] / saved_w * 1e9).max(0.0))
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Ladder;
+use super::{Ladder, Share};
 use crate::service::MODES;
 use crate::units::NS_PER_MS;
 
@@ -22,9 +22,62 @@ pub enum SpinDownSpec {
     },
     /// Never: the device stays ready.
     Never {},
+    /// After an idle time that follows the idle periods so far: the share algorithm of Helmbold, Long & Sherrod (MobiCom
+    /// 1996).
+    Adaptive {
+        /// Number of experts, which stand for fixed timeouts: one stops at once, the others' timeouts double from one to the
+        /// next, up to the longest.
+        #[serde(default = "experts")]
+        #[schemars(range(min = 2, max = 64))]
+        experts: u32,
+        /// Longest timeout of an expert; 10 times the break-even time of the lowest mode when absent.
+        #[serde(default)]
+        #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "ms"))]
+        longest_ms: Option<f64>,
+        /// How fast weights follow losses: the weight of an expert is multiplied by exp(-rate * loss).
+        #[serde(default = "learning_rate")]
+        #[schemars(range(min = 0.0, max = 1000.0))]
+        learning_rate: f64,
+        /// Fraction of its weight that an expert with the greatest loss shares with all.
+        #[serde(default = "sharing")]
+        #[schemars(range(min = 0.0, max = 0.999))]
+        sharing: f64,
+    },
     /// With hindsight: at once where the idle period turns out long enough for it to save energy, else not at all. No device
     /// can do that; it is the yardstick for those that can.
     Offline {},
+}
+
+impl SpinDownSpec {
+    /// Its name in a scenario.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Immediate {} => "immediate",
+            Self::Timeout { .. } => "timeout",
+            Self::Never {} => "never",
+            Self::Adaptive { .. } => "adaptive",
+            Self::Offline {} => "offline",
+        }
+    }
+
+    /// The adaptive policy with its defaults.
+    #[must_use]
+    pub const fn adaptive() -> Self {
+        Self::Adaptive { experts: experts(), longest_ms: None, learning_rate: learning_rate(), sharing: sharing() }
+    }
+}
+
+const fn experts() -> u32 {
+    12
+}
+
+const fn learning_rate() -> f64 {
+    4.0
+}
+
+const fn sharing() -> f64 {
+    0.08
 }
 
 /// A policy at work on a device.
@@ -34,6 +87,10 @@ pub struct SpinDown {
     /// Idle time beyond which each mode is entered, rising.
     after_ns: [u64; MODES],
     hindsight: bool,
+    /// Whether there are two modes, a time between them and power to save: the common case, for which sums over modes are
+    /// short.
+    pair: bool,
+    share: Option<Box<Share>>,
 }
 
 impl SpinDown {
@@ -41,17 +98,22 @@ impl SpinDown {
     #[must_use]
     pub fn new(spec: Option<&SpinDownSpec>, ladder: Ladder) -> Self {
         let mut after_ns = [u64::MAX; MODES];
-        after_ns[0] = 0;
-        let lowest = ladder.lowest();
         for (after_ns, mode) in after_ns.iter_mut().zip(ladder.modes()) {
             *after_ns = mode.after_ns.unwrap_or(u64::MAX);
         }
-        let mut policy = Self { ladder, after_ns, hindsight: false };
+        let lowest = ladder.lowest();
+        let pair = lowest == 1 && ladder.above_w(1) == 0.0 && !matches!(spec, Some(SpinDownSpec::Offline {}));
+        let mut policy = Self { ladder, after_ns, hindsight: false, pair, share: None };
         match spec {
             None => {}
             Some(SpinDownSpec::Immediate {}) => policy.stop_after(0),
             Some(SpinDownSpec::Timeout { after_ms }) => policy.stop_after((after_ms * NS_PER_MS).round() as u64),
             Some(SpinDownSpec::Never {}) => policy.after_ns[1..=lowest].fill(u64::MAX),
+            Some(&SpinDownSpec::Adaptive { experts, longest_ms, learning_rate, sharing }) => {
+                let share = Share::new(&policy.ladder, experts, longest_ms, learning_rate, sharing);
+                policy.stop_after(share.timeout_ns());
+                policy.share = Some(Box::new(share));
+            }
             Some(SpinDownSpec::Offline {}) => policy.hindsight = true,
         }
         policy
@@ -63,15 +125,37 @@ impl SpinDown {
         &self.ladder
     }
 
+    /// The experts of the adaptive policy.
+    #[must_use]
+    pub fn share(&self) -> Option<&Share> {
+        self.share.as_deref()
+    }
+
+    /// Idle time beyond which the lowest mode is entered, as things stand; `None` for never and with hindsight.
+    #[must_use]
+    pub fn timeout_ns(&self) -> Option<u64> {
+        let after_ns = self.after_ns[self.ladder.lowest()];
+        (!self.hindsight && after_ns < u64::MAX).then_some(after_ns)
+    }
+
+    /// Changes the power of the ready mode, where it depends on what the device did last: what the idle period that begins
+    /// now costs, and what is learnt from it, goes by it.
+    pub fn set_ready_w(&mut self, power_w: f64) {
+        self.ladder.set_ready_w(power_w);
+        if let Some(share) = &mut self.share {
+            share.weigh(&self.ladder);
+        }
+    }
+
     /// Enters the lowest mode after so long, and those between it and the first no later than by themselves.
     fn stop_after(&mut self, idle_ns: u64) {
         let lowest = self.ladder.lowest();
+        // Modes that would come later than the lowest are passed over.
+        for (after_ns, mode) in self.after_ns.iter_mut().zip(self.ladder.modes()).take(lowest).skip(1) {
+            *after_ns = mode.after_ns.unwrap_or(u64::MAX).min(idle_ns);
+        }
         if lowest > 0 {
             self.after_ns[lowest] = idle_ns;
-        }
-        // Modes that would come later than the lowest are passed over.
-        for mode in 1..lowest {
-            self.after_ns[mode] = self.after_ns[mode].min(idle_ns);
         }
     }
 
@@ -82,20 +166,46 @@ impl SpinDown {
         if self.hindsight {
             return self.ladder.best(idle_ns);
         }
-        (1..self.ladder.modes().len()).rev().find(|&mode| idle_ns > self.after_ns[mode]).unwrap_or(0)
+        if self.pair {
+            return usize::from(idle_ns > self.after_ns[1]);
+        }
+        // Times rise, so the first that is not over ends the way down.
+        let below = &self.after_ns[1..=self.ladder.lowest()];
+        below.iter().position(|&after_ns| idle_ns <= after_ns).unwrap_or(below.len())
     }
 
-    /// Nanoseconds in each mode during an idle period that ends, or is looked at, after so long.
+    /// Nanoseconds in each mode during an idle period that a request ended after so long.
     #[inline]
     #[must_use]
     pub fn spent_ns(&self, idle_ns: u64) -> [u64; MODES] {
+        self.part_ns(idle_ns, idle_ns)
+    }
+
+    /// Nanoseconds in each mode during an idle period that no request has ended so far. With hindsight it is spent in the
+    /// lowest: until a request comes that is best.
+    #[inline]
+    #[must_use]
+    pub fn open_ns(&self, idle_ns: u64) -> [u64; MODES] {
+        self.part_ns(idle_ns, u64::MAX)
+    }
+
+    /// Nanoseconds in each mode during the first part of an idle period that a request ended after `whole_ns`.
+    #[inline]
+    #[must_use]
+    pub fn part_ns(&self, part_ns: u64, whole_ns: u64) -> [u64; MODES] {
         let mut spent_ns = [0; MODES];
-        if self.hindsight {
-            spent_ns[self.ladder.best(idle_ns)] = idle_ns;
+        if self.pair {
+            spent_ns[0] = part_ns.min(self.after_ns[1]);
+            spent_ns[1] = part_ns - spent_ns[0];
             return spent_ns;
         }
-        let mut until_ns = idle_ns;
-        for mode in (0..self.ladder.modes().len()).rev() {
+        if self.hindsight {
+            let mode = if whole_ns == u64::MAX { self.ladder.lowest() } else { self.ladder.best(whole_ns) };
+            spent_ns[mode] = part_ns;
+            return spent_ns;
+        }
+        let mut until_ns = part_ns;
+        for mode in (0..=self.ladder.lowest()).rev() {
             let from_ns = self.after_ns[mode].min(until_ns);
             spent_ns[mode] = until_ns - from_ns;
             until_ns = from_ns;
@@ -103,26 +213,67 @@ impl SpinDown {
         spent_ns
     }
 
-    /// Joules that the best choice with hindsight would have saved in an idle period which a request ended after so long.
+    /// Whether what a device did in an idle period so far no longer depends on when it ends.
     #[must_use]
-    pub fn regret_j(&self, idle_ns: u64) -> f64 {
-        let returning_j = self.ladder.excess_j(self.mode_at(idle_ns), 0);
-        let best_j = self.ladder.excess_j(self.ladder.best(idle_ns), idle_ns);
-        (self.waste_j(idle_ns) + returning_j - best_j).max(0.0)
+    pub fn decided(&self, idle_ns: u64) -> bool {
+        // With hindsight the lowest power is chosen for all periods longer than one for which it is.
+        !self.hindsight || self.ladder.above_w(self.ladder.best(idle_ns)) == 0.0
     }
 
-    /// Joules above the lowest mode's power in an idle period that no request has ended so far.
+    /// Joules that the best choice with hindsight would have saved in an idle period which a request ended after so long.
+    #[inline]
+    #[must_use]
+    pub fn regret_j(&self, idle_ns: u64) -> f64 {
+        if self.pair {
+            let (ladder, after_ns) = (&self.ladder, self.after_ns[1]);
+            let left_j = if idle_ns > after_ns { ladder.return_j(1) } else { 0.0 };
+            let best_j = ladder.stay_j(0, idle_ns).min(ladder.return_j(1));
+            return (ladder.stay_j(0, idle_ns.min(after_ns)) + left_j - best_j).max(0.0);
+        }
+        let spent_j = self.above_j(&self.spent_ns(idle_ns)) + self.ladder.return_j(self.mode_at(idle_ns));
+        (spent_j - self.ladder.excess_j(self.ladder.best(idle_ns), idle_ns)).max(0.0)
+    }
+
+    /// Joules above the lowest mode's power in an idle period that no request has ended so far: with hindsight they would
+    /// have been saved.
     #[must_use]
     pub fn waste_j(&self, idle_ns: u64) -> f64 {
-        let spent_ns = self.spent_ns(idle_ns);
-        let above =
-            |(mode, spent_ns): (&super::Mode, u64)| (mode.power_w - self.ladder.least_w()) * spent_ns as f64 * 1e-9;
-        self.ladder.modes().iter().zip(spent_ns).map(above).sum()
+        self.above_j(&self.open_ns(idle_ns))
+    }
+
+    /// What of [`SpinDown::regret_j`] for an idle period of `whole_ns` is not in what remains of it after `part_ns`. Perhaps
+    /// negative: the choice that is best for the whole is not for what remains.
+    #[must_use]
+    pub fn part_regret_j(&self, part_ns: u64, whole_ns: u64) -> f64 {
+        let (ladder, left_ns) = (&self.ladder, whole_ns - part_ns);
+        let (whole, left) = (self.spent_ns(whole_ns), self.part_ns(part_ns, whole_ns));
+        let mut remaining_ns = whole;
+        for (remaining_ns, before_ns) in remaining_ns.iter_mut().zip(left) {
+            *remaining_ns -= before_ns;
+        }
+        let spent_j = self.above_j(&remaining_ns) + ladder.return_j(self.mode_at(whole_ns));
+        self.regret_j(whole_ns) - (spent_j - ladder.excess_j(ladder.best(left_ns), left_ns)).max(0.0)
+    }
+
+    /// Joules above the lowest mode's power in so many nanoseconds of each mode.
+    #[inline]
+    fn above_j(&self, spent_ns: &[u64; MODES]) -> f64 {
+        (0..=self.ladder.lowest()).map(|mode| self.ladder.stay_j(mode, spent_ns[mode])).sum()
     }
 
     /// Hears that a request ended an idle period after so long.
     #[inline]
     pub fn ended(&mut self, idle_ns: u64) {
-        let _ = idle_ns;
+        if self.share.is_some() {
+            self.learn(idle_ns);
+        }
+    }
+
+    fn learn(&mut self, idle_ns: u64) {
+        if let (Some(share), true) = (&mut self.share, idle_ns > 0) {
+            share.learn(&self.ladder, idle_ns);
+            let timeout_ns = share.timeout_ns();
+            self.stop_after(timeout_ns);
+        }
     }
 }

@@ -24,6 +24,9 @@ pub struct Report {
     pub sledsim: Program,
     /// Heading of the scenario.
     pub title: Option<String>,
+    /// Name of the stand-in that made the requests: a generator matched to published statistics of a workload whose trace is
+    /// not public, so that figures made with it are not that workload's. None for other workloads.
+    pub stand_in: Option<String>,
     /// How the run went.
     pub run: RunReport,
     /// Numbers of requests.
@@ -328,6 +331,7 @@ impl Report {
         Self {
             sledsim: Program { version: env!("CARGO_PKG_VERSION").to_owned() },
             title: scenario.title.clone(),
+            stand_in: scenario.workload.stand_in().map(str::to_owned),
             run: RunReport::new(
                 outcome,
                 matches!(scenario.workload, WorkloadSpec::Trace(_)),

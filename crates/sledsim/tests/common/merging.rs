@@ -146,12 +146,7 @@ pub struct Ran {
 }
 
 /// Runs `requests` on a drive.
-pub fn run_drive(
-    device: Box<dyn Device>,
-    scheduler: SchedulerSpec,
-    together: Together,
-    requests: &[Request],
-) -> Ran {
+pub fn run_drive(device: Box<dyn Device>, scheduler: SchedulerSpec, together: Together, requests: &[Request]) -> Ran {
     let dispatches = Dispatches::default();
     let device: Box<dyn Device> = Box::new(Witness { inner: device, dispatches: dispatches.clone() });
     let scheduler = build(&scheduler, device.as_ref());

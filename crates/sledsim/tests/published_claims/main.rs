@@ -7,9 +7,11 @@ mod common;
 mod experiments;
 mod griffin1999;
 mod ledger;
+mod lin2002;
 #[path = "../scenario_runs/mod.rs"]
 mod scenario_runs;
 mod schlosser2000;
+mod schlosser2000_energy;
 mod schlosser2004;
 
 use ledger::{claims, Finding};
@@ -49,6 +51,11 @@ fn griffin1999() {
 #[test]
 fn schlosser2000() {
     check("schlosser2000", schlosser2000::findings, &["rewrite-turnaround", "superdisk-speedup"]);
+}
+
+#[test]
+fn lin2002() {
+    check("lin2002", lin2002::findings, &[]);
 }
 
 #[test]

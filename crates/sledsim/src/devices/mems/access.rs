@@ -2,16 +2,24 @@
 
 use std::ops::Range;
 
+use crate::devices::mems::approach::{Approach, Sled};
+use crate::devices::mems::course::Course;
 use crate::devices::mems::energy::{Books, Power};
-use crate::devices::mems::geometry::{Geometry, Place};
-use crate::devices::mems::parameters::{Idle, MemsParameters, Timeout};
-use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
+use crate::devices::mems::geometry::Geometry;
+use crate::devices::mems::idle_modes;
+use crate::devices::mems::parameters::{Idle, MemsParameters};
+use crate::devices::mems::positioning::{Positioning, YState};
+use crate::devices::mems::subsector::{Extent, PassesOf};
 use crate::devices::mems::{batch, merged, trial};
 use crate::devices::{Device, Location, Stance, Trial};
+use crate::power::{Activity, Meter, SpinDown, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Phases, Service};
 use crate::time::{s_to_ns, Time};
 use crate::units::NS_PER_MS;
+
+/// The idle mode in which the sled stands still.
+const STOPPED: usize = 1;
 
 /// One sled with its tips.
 pub struct MemsDevice {
@@ -25,30 +33,43 @@ pub struct MemsDevice {
     overhead_ns: u64,
     startup_ns: u64,
     sweeps: bool,
-    inactive_after_ns: Option<u64>,
+    /// Whether only the tips that hold needed bytes are switched on.
+    subsector: bool,
+    /// Idle, and stopped at the centre.
+    spin_down: SpinDown,
+    sled_w: f64,
+    /// Power of each tip of the last access while the sled is idle.
+    idle_tip_w: f64,
     /// When the bus has carried everything so far.
     bus_free: Time,
     pub(super) sled: Sled,
     /// Everything up to the end of the last service.
     books: Books,
+    /// Regret of the idle periods that have ended.
+    regret_j: f64,
     last: LastService,
-}
-
-/// Where the sled is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sled {
-    pub(super) cylinder: u32,
-    pub(super) y: YState,
+    /// The latest service, span by span.
+    course: Course,
+    /// Told of everything before it, and perhaps of more.
+    meter: Meter,
 }
 
 /// The latest service: it may reach beyond the present.
 #[derive(Clone, Copy, Debug, Default)]
 struct LastService {
-    start: Time,
     end: Time,
     /// Tips of its last pass.
     tips: u32,
     books: Books,
+}
+
+impl LastService {
+    /// Tells a meter, which knows of the service, of the idle time since.
+    #[inline]
+    fn tell_idle(&self, meter: &mut Meter, power: &Power, idle: &Books) {
+        meter.span(Activity::READY, self.end + idle.idle_ns, power.idle_w(self.tips));
+        meter.span(Activity::idle(STOPPED), self.end + idle.idle_ns + idle.inactive_ns, power.inactive_w());
+    }
 }
 
 /// A service in the making.
@@ -64,66 +85,20 @@ pub(super) struct Passes {
     books: Books,
 }
 
-/// The quickest way to a row.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Approach {
-    pub(super) cylinder: u32,
-    pub(super) entry: Entry,
-    x_ns: u64,
-    y: YTime,
-    pub(super) seek_ns: u64,
-}
-
-/// The passes over the blocks of a request, in LBN order.
-pub(super) struct PassesOf {
-    place: Place,
-    left: u32,
-}
-
-impl PassesOf {
-    #[inline]
-    pub(super) fn new(geometry: &Geometry, request: &Request) -> Self {
-        Self { place: geometry.place(request.lbn), left: request.blocks }
-    }
-
-    /// Cylinder, row and number of blocks of the next pass.
-    #[inline]
-    pub(super) fn next(&mut self, geometry: &Geometry) -> Option<(u32, u32, u32)> {
-        if self.left == 0 {
-            return None;
-        }
-        let (cylinder, row) = (self.place.cylinder, self.place.row);
-        let mut blocks = 0;
-        // Where a track ends and the next begins at one row, other tips read on in the same pass.
-        while self.left > 0
-            && blocks < geometry.blocks_per_row
-            && (self.place.cylinder, self.place.row) == (cylinder, row)
-        {
-            let taken = self.left.min(geometry.blocks_per_row - self.place.slot.max(blocks));
-            blocks += taken;
-            self.left -= taken;
-            if self.left > 0 {
-                self.place = geometry.after(&self.place, taken);
-            }
-        }
-        Some((cylinder, row, blocks))
-    }
-}
-
-impl Approach {
-    /// The sled after the pass.
-    #[inline]
-    pub(super) fn done(&self) -> Sled {
-        Sled { cylinder: self.cylinder, y: YState::Gate(self.entry.to) }
-    }
-}
-
 impl MemsDevice {
-    /// A device at rest at the centre of travel, inactive.
+    /// A device at rest at the centre of travel, inactive, that stops after its own timeout.
     ///
     /// # Errors
     /// When the parameters do not fit each other: says which to change.
     pub fn new(parameters: &MemsParameters) -> Result<Self, String> {
+        Self::with_spin_down(parameters, None)
+    }
+
+    /// The same with a spin-down policy.
+    ///
+    /// # Errors
+    /// As [`MemsDevice::new`]; a policy where stopping saves nothing.
+    pub fn with_spin_down(parameters: &MemsParameters, spin_down: Option<&SpinDownSpec>) -> Result<Self, String> {
         let p = parameters;
         let geometry = Geometry::new(p)?;
         let positioning = Positioning::new(p, &geometry);
@@ -149,14 +124,17 @@ impl MemsDevice {
             overhead_ns: ms(p.overhead_ms),
             startup_ns: ms(p.startup_ms),
             sweeps: p.idle == Idle::Sweep,
-            inactive_after_ns: match p.inactive_after_ms {
-                Timeout::AfterMs(value) => Some(ms(value)),
-                Timeout::Never => None,
-            },
+            subsector: false,
+            spin_down: idle_modes::policy(p, spin_down)?,
+            sled_w: p.sled_mw * 1e-3,
+            idle_tip_w: idle_modes::idle_tip_w(p),
             sled: Sled { cylinder: geometry.centre_cylinder(), y: YState::Rest },
             bus_free: Time::ZERO,
             books: Books::default(),
+            regret_j: 0.0,
             last: LastService::default(),
+            course: Course::default(),
+            meter: Meter::new(Activity::idle(STOPPED)),
             positioning,
             geometry,
         })
@@ -187,7 +165,7 @@ impl MemsDevice {
     #[inline]
     pub(super) fn sled_at(&self, now: Time) -> (Sled, u64) {
         let idle_ns = now.saturating_since(self.last.end);
-        if self.untouched() || self.inactive_after_ns.is_some_and(|limit| idle_ns > limit) {
+        if self.untouched() || self.spin_down.mode_at(idle_ns) > 0 {
             let sled = Sled { cylinder: self.geometry.centre_cylinder(), y: YState::Rest };
             return (sled, self.startup_ns);
         }
@@ -197,49 +175,54 @@ impl MemsDevice {
         (self.sled, 0)
     }
 
-    /// What the sled did between the last service and `now`.
+    /// What the sled did in the first `part_ns` after the last service, if a request ended that idle period after `whole_ns`;
+    /// `None` where none has so far.
     #[inline]
-    fn idle_books(&self, now: Time) -> Books {
-        let idle_ns = now.saturating_since(self.last.end);
+    fn idle_books(&self, part_ns: u64, whole_ns: Option<u64>) -> Books {
         if self.untouched() {
-            return Books { inactive_ns: idle_ns, ..Books::default() };
+            return Books { inactive_ns: part_ns, ..Books::default() };
         }
-        let moving_ns = self.inactive_after_ns.map_or(idle_ns, |limit| idle_ns.min(limit));
+        let [moving_ns, inactive_ns, ..] = match whole_ns {
+            Some(whole_ns) => self.spin_down.part_ns(part_ns, whole_ns),
+            None => self.spin_down.open_ns(part_ns),
+        };
         Books {
             idle_ns: moving_ns,
             idle_tip_ns: u128::from(moving_ns) * u128::from(self.last.tips),
-            inactive_ns: idle_ns - moving_ns,
+            inactive_ns,
             ..Books::default()
         }
     }
 
-    /// The way from `sled` to a pass over a row of a cylinder.
+    /// Ends the idle period before a service that begins at `now`. The spell before the first is nobody's choice.
     #[inline]
-    pub(super) fn approach_by(&self, sled: &Sled, cylinder: u32, entry: Entry) -> Approach {
-        let x_ns = self.positioning.x_ns(sled.cylinder, cylinder);
-        self.approach_beside(x_ns, sled, cylinder, entry)
+    fn end_idle(&mut self, now: Time) {
+        let idle_ns = now.saturating_since(self.last.end);
+        let idle = self.idle_books(idle_ns, Some(idle_ns));
+        self.books.add(&idle);
+        self.course.tell(&mut self.meter, &self.power, now);
+        self.last.tell_idle(&mut self.meter, &self.power, &idle);
+        if !self.untouched() {
+            self.regret_j += self.spin_down.regret_j(idle_ns);
+            self.spin_down.ended(idle_ns);
+        }
     }
 
-    #[inline]
-    fn approach_beside(&self, x_ns: u64, sled: &Sled, cylinder: u32, entry: Entry) -> Approach {
-        let y = self.positioning.y_ns(&sled.y, entry.from);
-        Approach { cylinder, entry, x_ns, y, seek_ns: y.ns.max(x_ns) }
+    /// Everything up to the last service, and so much of the idle period since; the regret of it is `regret_j`.
+    fn idle_ledger(&self, since: &Books, regret_j: f64) -> EnergyLedger {
+        let mut books = self.books;
+        books.add(since);
+        let regret_j = self.regret_j + if self.untouched() { 0.0 } else { regret_j };
+        let meter = self.meter_after(since);
+        EnergyLedger { regret_j, ..books.tally(&self.power).ledger(&self.power, &meter) }
     }
 
-    /// The quickest way from `sled` to a row; where both directions are as quick, downward (DiskSim's choice).
-    #[inline]
-    pub(super) fn approach(&self, sled: &Sled, cylinder: u32, row: u32) -> Approach {
-        let x_ns = self.positioning.x_ns(sled.cylinder, cylinder);
-        let up = self.approach_beside(x_ns, sled, cylinder, self.positioning.upward(row));
-        if !self.bidirectional {
-            return up;
-        }
-        let down = self.approach_beside(x_ns, sled, cylinder, self.positioning.downward(row));
-        if down.seek_ns <= up.seek_ns {
-            down
-        } else {
-            up
-        }
+    /// The meter, told of the last service and of what the sled did since.
+    fn meter_after(&self, since: &Books) -> Meter {
+        let mut meter = self.meter.clone();
+        self.course.tell(&mut meter, &self.power, self.last.end);
+        self.last.tell_idle(&mut meter, &self.power, since);
+        meter
     }
 
     /// Servo and data time of one pass.
@@ -247,22 +230,22 @@ impl MemsDevice {
         (self.servo_ns, self.transfer_ns)
     }
 
+    /// What is accessed for `request`.
+    #[inline]
+    pub(super) fn extent(&self, request: &Request) -> Extent {
+        Extent::new(&self.geometry, request, self.subsector)
+    }
+
     /// Wakes the device at `now` for a service.
     #[inline]
     pub(super) fn begin(&mut self, now: Time) -> Passes {
-        if self.untouched() || self.inactive_after_ns.is_some() {
-            self.books.add(&self.idle_books(now));
-        } else {
-            // The common case of the same books: the sled was idle all the time.
-            let idle_ns = now.saturating_since(self.last.end);
-            self.books.idle_ns += idle_ns;
-            self.books.idle_tip_ns += u128::from(idle_ns) * u128::from(self.last.tips);
-        }
         let (sled, startup_ns) = self.sled_at(now);
+        self.end_idle(now);
         self.sled = sled;
         let startups = u64::from(matches!(sled.y, YState::Rest));
         let books = Books { startup_ns, startups, ..Books::default() };
         let awake = now + startup_ns;
+        self.course.begin(now, startup_ns);
         Passes {
             start: now,
             at: awake,
@@ -274,10 +257,10 @@ impl MemsDevice {
         }
     }
 
-    /// Passes over a row with so many tips; so many blocks are read and so many written, one perhaps both.
+    /// Passes over a row with `tips` on; so many blocks are read and so many written, one perhaps both.
     #[inline]
     pub(super) fn pass(&mut self, run: &mut Passes, approach: &Approach, tips: u32, reads: u32, writes: u32) {
-        let Approach { cylinder, seek_ns, .. } = *approach;
+        let seek_ns = approach.seek_ns;
         if run.positioned {
             run.phases.turnaround_ns += seek_ns;
         } else {
@@ -286,17 +269,20 @@ impl MemsDevice {
             run.phases.seek_x_ns = approach.x_ns;
             run.phases.seek_y_ns = approach.y.ns;
             run.phases.seek_turnaround_ns = approach.y.turnaround_ns;
-            run.phases.settle_ns = if cylinder == self.sled.cylinder { 0 } else { self.positioning.settle_ns() };
+            run.phases.settle_ns =
+                if approach.cylinder == self.sled.cylinder { 0 } else { self.positioning.settle_ns() };
         }
         run.books.seek_ns += seek_ns;
         run.at += seek_ns;
+        let mut wait_ns = 0;
         if writes > 0 {
             run.bus_done += u64::from(writes) * self.bus_ns_per_block;
-            let wait_ns = run.bus_done.saturating_since(run.at);
+            wait_ns = run.bus_done.saturating_since(run.at);
             run.phases.bus_ns += wait_ns;
             run.books.idle_ns += wait_ns;
             run.at += wait_ns;
         }
+        self.course.pass(seek_ns, wait_ns, tips);
         run.tips = tips;
         run.books.passes += 1;
         run.books.tip_passes += u64::from(tips);
@@ -317,7 +303,10 @@ impl MemsDevice {
         run.phases.bus_ns += bus_ns;
         self.bus_free = run.bus_done;
         self.books.add(&run.books);
-        self.last = LastService { start: run.start, end: run.at, tips: run.tips, books: run.books };
+        self.last = LastService { end: run.at, tips: run.tips, books: run.books };
+        if self.idle_tip_w > 0.0 {
+            self.spin_down.set_ready_w(self.sled_w + f64::from(run.tips) * self.idle_tip_w);
+        }
         let energy = run.books.service_energy(&self.power);
         Service { start: run.start, end: run.at + bus_ns, free: run.at, phases: run.phases, energy }
     }
@@ -342,7 +331,7 @@ impl Device for MemsDevice {
 
     #[inline]
     fn locate(&self, request: &Request) -> Location {
-        let place = self.geometry.place(request.lbn);
+        let place = self.geometry.place(self.extent(request).lbn);
         Location { cylinder: place.cylinder, slot: place.row }
     }
 
@@ -375,11 +364,11 @@ impl Device for MemsDevice {
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let mut run = self.begin(now);
-        let mut passes = PassesOf::new(&self.geometry, request);
-        while let Some((cylinder, row, blocks)) = passes.next(&self.geometry) {
-            let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
-            let approach = self.approach(&self.sled, cylinder, row);
-            self.pass(&mut run, &approach, blocks * self.geometry.tips_per_block, reads, writes);
+        let mut passes = PassesOf::new(&self.geometry, self.extent(request));
+        while let Some(pass) = passes.next(&self.geometry) {
+            let (reads, writes) = if request.op == Op::Read { (pass.blocks, 0) } else { (0, pass.blocks) };
+            let approach = self.approach(&self.sled, pass.cylinder, pass.row);
+            self.pass(&mut run, &approach, pass.tips, reads, writes);
         }
         self.finish(&mut run)
     }
@@ -391,6 +380,20 @@ impl Device for MemsDevice {
             [only] => out.push(self.serve(now, only)),
             _ => batch::serve(self, now, requests, out),
         }
+    }
+
+    fn shares_pass(&self, first: &Request, other: &Request) -> bool {
+        let other = self.extent(other);
+        let mut shares = false;
+        self.for_each_companion(first, &mut |range| {
+            shares |= other.lbn < range.end && range.start < other.lbn + u64::from(other.blocks);
+        });
+        shares
+    }
+
+    fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
+        let extent = self.extent(request);
+        self.geometry.for_each_companion(extent.lbn, extent.blocks, visit);
     }
 
     fn serve_merged(&mut self, now: Time, requests: &[Request], way: usize, out: &mut Vec<Service>) {
@@ -417,20 +420,54 @@ impl Device for MemsDevice {
         trial::way_j(self, from, to)
     }
 
-    fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
-        self.geometry.for_each_companion(request.lbn, request.blocks, visit);
+    fn access_subsectors(&mut self) -> bool {
+        self.subsector = true;
+        true
+    }
+
+    fn wake_ns(&self, now: Time) -> u64 {
+        self.sled_at(now).1
     }
 
     fn ledger(&self, now: Time) -> EnergyLedger {
-        let mut books = self.books;
-        let tally = if now < self.last.end {
+        if now < self.last.end {
+            let mut books = self.books;
             books.remove(&self.last.books);
-            let passed_ns = now.saturating_since(self.last.start);
-            books.tally(&self.power).plus(&self.last.books.tally(&self.power).first_part(passed_ns))
-        } else {
-            books.add(&self.idle_books(now));
-            books.tally(&self.power)
-        };
-        tally.ledger(&self.power)
+            books.startups += self.last.books.startups;
+            let tally = books.tally(&self.power).plus(&self.course.tally(&self.power, now));
+            let mut meter = self.meter.clone();
+            self.course.tell(&mut meter, &self.power, now);
+            return EnergyLedger { regret_j: self.regret_j, ..tally.ledger(&self.power, &meter) };
+        }
+        let idle_ns = now.saturating_since(self.last.end);
+        self.idle_ledger(&self.idle_books(idle_ns, None), self.spin_down.waste_j(idle_ns))
+    }
+
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        if then < self.last.end {
+            return self.ledger(then);
+        }
+        let [part_ns, whole_ns] = [then, now].map(|at| at.saturating_since(self.last.end));
+        let regret_j = self.spin_down.part_regret_j(part_ns, whole_ns);
+        self.idle_ledger(&self.idle_books(part_ns, Some(whole_ns)), regret_j)
+    }
+
+    fn meter(&self, now: Time) -> Option<Meter> {
+        if now < self.last.end {
+            let mut meter = self.meter.clone();
+            self.course.tell(&mut meter, &self.power, now);
+            return Some(meter);
+        }
+        Some(self.meter_after(&self.idle_books(now - self.last.end, None)))
+    }
+
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        self.course.tell(&mut self.meter, &self.power, now);
+        let idle_ns = now.saturating_since(self.last.end);
+        if self.untouched() || self.spin_down.decided(idle_ns) {
+            let idle = self.idle_books(idle_ns, Some(idle_ns));
+            self.last.tell_idle(&mut self.meter, &self.power, &idle);
+        }
+        Some(&mut self.meter)
     }
 }

@@ -1,13 +1,16 @@
 //! Batches: blocks of several requests accessed together by different tips.
 //!
 //! Blocks at one sled position (cylinder and row) under different tips pass at the same time (Schlosser & Ganger 2004,
-//! section 6.1). A batch is served position by position, the nearest first, each in as few passes as the number of tips
-//! that can work at once allows. For requests that were merged see [`merged`](super::merged).
+//! section 6.1). A batch is served position by position, the nearest first, each in passes of as many blocks as the number
+//! of tips that can work at once allows: in the fewest where every block takes as many tips. No block is divided between
+//! passes. For requests that were merged see [`merged`](super::merged).
 
 use std::ops::Range;
 
-use crate::devices::mems::access::{Approach, MemsDevice, Passes, Sled};
+use crate::devices::mems::access::{MemsDevice, Passes};
+use crate::devices::mems::approach::{Approach, Sled};
 use crate::devices::mems::geometry::Geometry;
+use crate::devices::mems::subsector::Extent;
 use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::Time;
@@ -30,9 +33,11 @@ struct Want {
 pub(super) struct Stop {
     pub(super) cylinder: u32,
     pub(super) row: u32,
-    /// Number of tips wanted.
-    pub(super) tips: u32,
     wants: Range<usize>,
+    /// Which of the borders are its.
+    borders: Range<usize>,
+    /// Which of the passes are over it.
+    passes: Range<usize>,
 }
 
 /// A pass over a position by some of the tips wanted there: those from the `from`-th to before the `to`-th.
@@ -48,22 +53,24 @@ pub(super) struct Wanted {
     wants: Vec<Want>,
     /// By cylinder, then by row.
     pub(super) stops: Vec<Stop>,
-    /// Most tips of a pass.
-    pub(super) most_tips: u32,
+    /// For each block wanted at a position, how many tips are wanted up to its end.
+    borders: Vec<u32>,
+    /// The passes over each position, if they are all at once.
+    passes: Vec<Visit>,
+    active_tips: u32,
 }
 
-/// Calls `visit` with cylinder, row, and the tips from the first to before the last for each row that a request covers, in LBN
+/// Calls `visit` with cylinder, row, and the tips from the first to before the last for each row that `extent` covers, in LBN
 /// order.
-pub(super) fn for_each_row(geometry: &Geometry, request: &Request, mut visit: impl FnMut(u32, u32, Range<u32>)) {
-    let mut place = geometry.place(request.lbn);
-    let mut left = request.blocks;
+pub(super) fn for_each_row(geometry: &Geometry, extent: &Extent, mut visit: impl FnMut(u32, u32, Range<u32>)) {
+    let mut place = geometry.place(extent.lbn);
+    let mut first = 0;
     loop {
-        let blocks = left.min(geometry.blocks_per_row - place.slot);
-        let group = geometry.group(&place);
-        let tips = group * geometry.tips_per_block..(group + blocks) * geometry.tips_per_block;
-        visit(place.cylinder, place.row, tips);
-        left -= blocks;
-        if left == 0 {
+        let blocks = (extent.blocks - first).min(geometry.blocks_per_row - place.slot);
+        let tip = geometry.group(&place) * geometry.tips_per_block + extent.tips_of_block(first).start;
+        visit(place.cylinder, place.row, tip..tip + extent.tips(first, blocks));
+        first += blocks;
+        if first == extent.blocks {
             return;
         }
         place = geometry.next_row(&place);
@@ -71,32 +78,68 @@ pub(super) fn for_each_row(geometry: &Geometry, request: &Request, mut visit: im
 }
 
 impl Wanted {
-    /// What `requests` want.
-    pub(super) fn by(geometry: &Geometry, requests: &[Request]) -> Self {
-        let mut wants = Vec::with_capacity(requests.len());
-        for (member, request) in requests.iter().enumerate() {
-            for_each_row(geometry, request, |cylinder, row, tips| {
+    /// What requests for `extents` want.
+    pub(super) fn by(geometry: &Geometry, extents: &[Extent]) -> Self {
+        let mut wants = Vec::with_capacity(extents.len());
+        for (member, extent) in extents.iter().enumerate() {
+            for_each_row(geometry, extent, |cylinder, row, tips| {
                 wants.push(Want { cylinder, row, first_tip: tips.start, end_tip: tips.end, member, rank: 0 });
             });
         }
         wants.sort_unstable();
-        let mut stops: Vec<Stop> = Vec::new();
-        let mut end_tip = 0_u32;
-        for (index, want) in wants.iter_mut().enumerate() {
-            let (cylinder, row) = (want.cylinder, want.row);
-            if stops.last().is_none_or(|stop| (stop.cylinder, stop.row) != (cylinder, row)) {
-                stops.push(Stop { cylinder, row, tips: 0, wants: index..index });
-                end_tip = 0;
-            }
-            if let Some(stop) = stops.last_mut() {
-                // Tips that an earlier one wants too are ranked already.
-                want.rank = stop.tips - end_tip.saturating_sub(want.first_tip);
-                stop.tips += want.end_tip.saturating_sub(end_tip.max(want.first_tip));
-                end_tip = end_tip.max(want.end_tip);
-                stop.wants.end = index + 1;
+        let mut wanted = Self {
+            wants: Vec::new(),
+            stops: Vec::new(),
+            borders: Vec::new(),
+            passes: Vec::new(),
+            active_tips: geometry.active_tips,
+        };
+        let mut first = 0;
+        for stop in wants.chunk_by_mut(|one, other| (one.cylinder, one.row) == (other.cylinder, other.row)) {
+            wanted.add_stop(geometry, first, stop);
+            first += stop.len();
+        }
+        wanted.wants = wants;
+        wanted
+    }
+
+    /// Adds a position with `wants`, of which `before` others come first.
+    fn add_stop(&mut self, geometry: &Geometry, before: usize, wants: &mut [Want]) {
+        let (index, first_border, first_pass) = (self.stops.len(), self.borders.len(), self.passes.len());
+        let (mut tips, mut end_tip, mut last_block) = (0_u32, 0_u32, None);
+        for want in &mut *wants {
+            // Tips that an earlier one wants too are ranked already.
+            want.rank = tips - end_tip.saturating_sub(want.first_tip);
+            let mut tip = want.first_tip.max(end_tip);
+            while tip < want.end_tip {
+                let block = tip / geometry.tips_per_block;
+                let border = want.end_tip.min((block + 1) * geometry.tips_per_block);
+                if last_block.replace(block) == Some(block) {
+                    // More of the same block.
+                    self.borders.pop();
+                }
+                tips += border - tip;
+                self.borders.push(tips);
+                (tip, end_tip) = (border, border);
             }
         }
-        Self { wants, stops, most_tips: geometry.blocks_per_row * geometry.tips_per_block }
+        let Want { cylinder, row, .. } = wants[0];
+        let (wants, borders) = (before..before + wants.len(), first_border..self.borders.len());
+        self.stops.push(Stop { cylinder, row, wants, borders, passes: first_pass..first_pass });
+        let mut from = 0;
+        while from < tips {
+            let to = self.cut(index, from, tips);
+            self.passes.push(Visit { stop: index, from, to });
+            from = to;
+        }
+        self.stops[index].passes.end = self.passes.len();
+    }
+
+    /// How far a pass from a tip on reaches that goes no further than `to`: whole blocks.
+    pub(super) fn cut(&self, stop: usize, from: u32, to: u32) -> u32 {
+        let borders = &self.borders[self.stops[stop].borders.clone()];
+        let within = borders.partition_point(|&border| border <= to.min(from + self.active_tips));
+        borders[..within].last().copied().filter(|&border| border > from).unwrap_or(to)
     }
 
     /// The index of a position where something is wanted.
@@ -111,10 +154,8 @@ impl Wanted {
     }
 
     /// The passes over all that is wanted at a position.
-    pub(super) fn visits(&self, stop: usize) -> impl Iterator<Item = Visit> + '_ {
-        let tips = self.stops[stop].tips;
-        let from = (0..tips).step_by(self.most_tips as usize);
-        from.map(move |from| Visit { stop, from, to: tips.min(from + self.most_tips) })
+    pub(super) fn visits(&self, stop: usize) -> &[Visit] {
+        &self.passes[self.stops[stop].passes.clone()]
     }
 
     /// Passes over all positions from `sled` on, always over the nearest next.
@@ -124,7 +165,7 @@ impl Wanted {
         let approach =
             |sled: &Sled, stop: usize| device.approach(sled, self.stops[stop].cylinder, self.stops[stop].row);
         while let Some(nearest) = (0..left.len()).min_by_key(|&i| approach(&sled, left[i]).seek_ns) {
-            for visit in self.visits(left.remove(nearest)) {
+            for &visit in self.visits(left.remove(nearest)) {
                 sled = approach(&sled, visit.stop).done();
                 order.push(visit);
             }
@@ -135,14 +176,20 @@ impl Wanted {
 
 /// Serves `requests` together from `now` on; one [`Service`] each, in their order, goes to `out`.
 pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], out: &mut Vec<Service>) {
-    let wanted = Wanted::by(&device.geometry, requests);
+    let extents = extents(device, requests);
+    let wanted = Wanted::by(&device.geometry, &extents);
     let mut joint = Joint::begin(device, now, requests, &wanted);
     for visit in wanted.nearest_first(joint.device, joint.device.sled) {
         let Stop { cylinder, row, .. } = wanted.stops[visit.stop];
         let approach = joint.device.approach(&joint.device.sled, cylinder, row);
         joint.pass(visit, &approach);
     }
-    joint.finish(out);
+    joint.finish(&extents, out);
+}
+
+/// What is accessed for each of `requests`.
+pub(super) fn extents(device: &MemsDevice, requests: &[Request]) -> Vec<Extent> {
+    requests.iter().map(|request| device.extent(request)).collect()
 }
 
 /// What a request of the batch has got so far.
@@ -155,7 +202,7 @@ struct Member {
 /// Several requests under service together.
 ///
 /// Each completes when its own blocks are done. Its seek is the first of all; time spent on others' passes counts as
-/// repositioning. Energy is shared by blocks.
+/// repositioning. Energy is shared by the tip sectors that each needs.
 pub(super) struct Joint<'a> {
     pub(super) device: &'a mut MemsDevice,
     requests: &'a [Request],
@@ -167,12 +214,7 @@ pub(super) struct Joint<'a> {
 }
 
 impl<'a> Joint<'a> {
-    pub(super) fn begin(
-        device: &'a mut MemsDevice,
-        now: Time,
-        requests: &'a [Request],
-        wanted: &'a Wanted,
-    ) -> Self {
+    pub(super) fn begin(device: &'a mut MemsDevice, now: Time, requests: &'a [Request], wanted: &'a Wanted) -> Self {
         let run = device.begin(now);
         let members = vec![Member { passes: 0, bus_done: now }; requests.len()];
         Self { device, requests, wanted, run, members, served: Vec::new() }
@@ -206,19 +248,19 @@ impl<'a> Joint<'a> {
         }
     }
 
-    pub(super) fn finish(mut self, out: &mut Vec<Service>) {
+    pub(super) fn finish(mut self, extents: &[Extent], out: &mut Vec<Service>) {
         let (servo_ns, transfer_ns) = self.device.pass_ns();
         let first = self.run.phases;
         let whole = self.device.finish(&mut self.run);
-        let blocks: u64 = self.requests.iter().map(|request| u64::from(request.blocks)).sum();
-        for (request, member) in self.requests.iter().zip(&self.members) {
+        let sectors: u64 = extents.iter().map(Extent::tip_sectors).sum();
+        for (extent, member) in extents.iter().zip(&self.members) {
             let mut phases = first;
             phases.servo_ns = servo_ns * member.passes;
             phases.transfer_ns = transfer_ns * member.passes;
             phases.bus_ns = 0;
             phases.turnaround_ns = 0;
             phases.turnaround_ns = (member.bus_done - whole.start) - phases.service_ns();
-            let energy = whole.energy.share(f64::from(request.blocks) / blocks as f64);
+            let energy = whole.energy.share(extent.tip_sectors() as f64 / sectors as f64);
             out.push(Service { end: member.bus_done, phases, energy, ..whole });
         }
     }

@@ -38,6 +38,8 @@ pub struct Geometry {
     pub blocks_per_row: u32,
     /// Tips a block is striped over.
     pub tips_per_block: u32,
+    /// Tips that can work at once.
+    pub active_tips: u32,
     /// Bits of a servo burst.
     pub servo_bits: u32,
     /// Encoded bits of a tip sector, servo not counted.
@@ -109,6 +111,7 @@ impl Geometry {
             tracks,
             blocks_per_row,
             tips_per_block,
+            active_tips: p.active_tips,
             servo_bits: p.servo_bits,
             data_bits,
             block_bytes: p.block_bytes,

@@ -5,8 +5,9 @@
 //! next. In each order the directions of the passes are those of the least seek time in all, once for either direction of the
 //! last one: what comes after may favour one or the other.
 
-use crate::devices::mems::access::{Approach, MemsDevice, Sled};
-use crate::devices::mems::batch::{for_each_row, Joint, Visit, Wanted};
+use crate::devices::mems::access::MemsDevice;
+use crate::devices::mems::approach::{Approach, Sled};
+use crate::devices::mems::batch::{extents, for_each_row, Joint, Visit, Wanted};
 use crate::devices::mems::energy::Books;
 use crate::devices::{are_contiguous, as_one, Trial};
 use crate::request::Request;
@@ -19,8 +20,8 @@ const MOST_NEAREST: usize = 32;
 /// A direction of a pass: upward or, where the sled can do that, downward.
 const DIRECTIONS: usize = 2;
 
-/// Passes in an order, their directions chosen for the least seek time.
-struct Course {
+/// The passes in an order, their directions chosen for the least seek time.
+struct Tour {
     /// For each pass and direction: the way there from the pass before it, whose direction is `before`; none where the sled
     /// can't go in that direction.
     steps: Vec<[Option<Step>; DIRECTIONS]>,
@@ -34,7 +35,7 @@ struct Step {
     seek_ns: u64,
 }
 
-impl Course {
+impl Tour {
     fn of(device: &MemsDevice, sled: Sled, wanted: &Wanted, order: &[Visit]) -> Self {
         let mut steps: Vec<[Option<Step>; DIRECTIONS]> = Vec::with_capacity(order.len());
         for visit in order {
@@ -102,17 +103,18 @@ fn orders(device: &MemsDevice, sled: Sled, wanted: &Wanted, requests: &[Request]
 /// The passes of `one` request over what is wanted of it, in LBN order.
 fn by_lbn(device: &MemsDevice, wanted: &Wanted, one: &Request) -> Vec<Visit> {
     let mut order: Vec<Visit> = Vec::new();
-    for_each_row(&device.geometry, one, |cylinder, row, tips| {
+    for_each_row(&device.geometry, &device.extent(one), |cylinder, row, tips| {
         let Some(stop) = wanted.stop_at(cylinder, row) else { return };
         let (mut from, to) = (wanted.rank(stop, tips.start), wanted.rank(stop, tips.end));
         // Where a track ends and the next begins at one row, other tips go on in the same pass.
         if let Some(last) = order.last_mut().filter(|last| last.stop == stop && last.to == from) {
-            last.to = to.min(last.from + wanted.most_tips);
+            last.to = wanted.cut(stop, last.from, to);
             from = last.to;
         }
         while from < to {
-            order.push(Visit { stop, from, to: to.min(from + wanted.most_tips) });
-            from += wanted.most_tips;
+            let until = wanted.cut(stop, from, to);
+            order.push(Visit { stop, from, to: until });
+            from = until;
         }
     });
     order
@@ -129,17 +131,12 @@ fn sweeps(wanted: &Wanted, outward: bool, mut upward: bool) -> Vec<Visit> {
         cylinders.reverse();
     }
     for rows in cylinders {
-        let most_tips = rows.iter().map(|&stop| wanted.stops[stop].tips).max().unwrap_or(0);
-        for from in (0..most_tips).step_by(wanted.most_tips as usize) {
-            let sweep = order.len();
-            let left = rows.iter().filter(|&&stop| wanted.stops[stop].tips > from);
-            order.extend(left.map(|&stop| Visit {
-                stop,
-                from,
-                to: wanted.stops[stop].tips.min(from + wanted.most_tips),
-            }));
+        let most = rows.iter().map(|&stop| wanted.visits(stop).len()).max().unwrap_or(0);
+        for sweep in 0..most {
+            let first = order.len();
+            order.extend(rows.iter().filter_map(|&stop| wanted.visits(stop).get(sweep)));
             if !upward {
-                order[sweep..].reverse();
+                order[first..].reverse();
             }
             upward = !upward;
         }
@@ -150,11 +147,12 @@ fn sweeps(wanted: &Wanted, outward: bool, mut upward: bool) -> Vec<Visit> {
 /// See [`crate::devices::Device::try_merged`].
 pub(super) fn try_merged(device: &MemsDevice, now: Time, requests: &[Request], out: &mut Vec<Trial>) {
     let sled = device.sled_at(now).0;
-    let wanted = Wanted::by(&device.geometry, requests);
+    let extents = extents(device, requests);
+    let wanted = Wanted::by(&device.geometry, &extents);
     for order in orders(device, sled, &wanted, requests) {
         let tip_passes = order.iter().map(|visit| u64::from(visit.to - visit.from)).sum();
         let passes = order.len() as u64;
-        for (_, end) in Course::of(device, sled, &wanted, &order).ends() {
+        for (_, end) in Tour::of(device, sled, &wanted, &order).ends() {
             let books = Books { seek_ns: end.seek_ns, passes, tip_passes, ..Books::default() };
             let servicing_j = books.service_energy(&device.power).servicing_j();
             out.extend(end.approach.done().stance().map(|to| Trial { to, servicing_j }));
@@ -165,14 +163,15 @@ pub(super) fn try_merged(device: &MemsDevice, now: Time, requests: &[Request], o
 /// Serves requests in the way of that number among those that [`try_merged`] gives, in the first if there is none.
 pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], way: usize, out: &mut Vec<Service>) {
     let sled = device.sled_at(now).0;
-    let wanted = Wanted::by(&device.geometry, requests);
+    let extents = extents(device, requests);
+    let wanted = Wanted::by(&device.geometry, &extents);
     let orders = orders(device, sled, &wanted, requests);
     let ends = if device.bidirectional { DIRECTIONS } else { 1 };
     let order = orders.get(way / ends).unwrap_or(&orders[0]);
-    let course = Course::of(device, sled, &wanted, order);
+    let tour = Tour::of(device, sled, &wanted, order);
     let mut joint = Joint::begin(device, now, requests, &wanted);
-    for (&visit, approach) in order.iter().zip(course.approaches(way % ends)) {
+    for (&visit, approach) in order.iter().zip(tour.approaches(way % ends)) {
         joint.pass(visit, &approach);
     }
-    joint.finish(out);
+    joint.finish(&extents, out);
 }

@@ -1,8 +1,10 @@
 //! Services tried out: where they would leave the sled, and what they would take.
 
-use crate::devices::mems::access::{MemsDevice, PassesOf, Sled};
+use crate::devices::mems::access::MemsDevice;
+use crate::devices::mems::approach::Sled;
 use crate::devices::mems::energy::Books;
 use crate::devices::mems::positioning::YState;
+use crate::devices::mems::subsector::PassesOf;
 use crate::devices::{Stance, Trial};
 use crate::request::Request;
 use crate::time::Time;
@@ -22,12 +24,12 @@ impl Sled {
 pub(super) fn try_serve(device: &MemsDevice, now: Time, from: Option<Stance>, request: &Request) -> Option<Trial> {
     let mut sled = from.map_or_else(|| device.sled_at(now).0, Sled::at);
     let mut books = Books::default();
-    let mut passes = PassesOf::new(&device.geometry, request);
-    while let Some((cylinder, row, blocks)) = passes.next(&device.geometry) {
-        let approach = device.approach(&sled, cylinder, row);
+    let mut passes = PassesOf::new(&device.geometry, device.extent(request));
+    while let Some(pass) = passes.next(&device.geometry) {
+        let approach = device.approach(&sled, pass.cylinder, pass.row);
         books.seek_ns += approach.seek_ns;
         books.passes += 1;
-        books.tip_passes += u64::from(blocks * device.geometry.tips_per_block);
+        books.tip_passes += u64::from(pass.tips);
         sled = approach.done();
     }
     Some(Trial { to: sled.stance()?, servicing_j: books.service_energy(&device.power).servicing_j() })

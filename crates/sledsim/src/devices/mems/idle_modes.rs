@@ -1,0 +1,78 @@
+//! The idle modes of a sled: moving, and stopped at the centre.
+
+use crate::devices::mems::parameters::{IdleTips, MemsParameters, Timeout};
+use crate::power::{Ladder, Mode, SpinDown, SpinDownSpec};
+use crate::units::NS_PER_MS;
+
+/// The idle modes of a sled, `idle_tips` tips of whose last access go on reading servo bursts where the parameters say so.
+///
+/// # Errors
+/// A stopped sled that takes more power than a moving one.
+pub fn ladder(parameters: &MemsParameters, idle_tips: u32) -> Result<Ladder, String> {
+    let MemsParameters { inactive_mw, sled_mw, .. } = parameters;
+    if inactive_mw > sled_mw {
+        return Err(format!(
+            "inactive_mw = {inactive_mw} exceeds sled_mw = {sled_mw}: stopping the sled saves nothing; lower inactive_mw or \
+             leave out spin_down"
+        ));
+    }
+    Ladder::new(modes(parameters, idle_tips))
+}
+
+/// The policy of a sled: `spin_down`, or the sled's own timeout without one.
+///
+/// # Errors
+/// A policy for a sled that stopping does not save power.
+pub(super) fn policy(parameters: &MemsParameters, spin_down: Option<&SpinDownSpec>) -> Result<SpinDown, String> {
+    let ladder = match spin_down {
+        Some(_) => ladder(parameters, 0)?,
+        None => Ladder::of_any_power(modes(parameters, 0))?,
+    };
+    Ok(SpinDown::new(spin_down, ladder))
+}
+
+fn modes(parameters: &MemsParameters, idle_tips: u32) -> Vec<Mode> {
+    let p = parameters;
+    let ready = Mode {
+        name: "idle".into(),
+        power_w: p.sled_mw * 1e-3 + f64::from(idle_tips) * idle_tip_w(p),
+        after_ns: Some(0),
+        wake_ns: 0,
+        wake_w: 0.0,
+    };
+    let stopped = Mode {
+        name: "inactive".into(),
+        power_w: p.inactive_mw * 1e-3,
+        after_ns: match p.inactive_after_ms {
+            Timeout::AfterMs(value) => Some((value * NS_PER_MS).round() as u64),
+            Timeout::Never => None,
+        },
+        wake_ns: (p.startup_ms * NS_PER_MS).round() as u64,
+        wake_w: p.startup_mw * 1e-3,
+    };
+    vec![ready, stopped]
+}
+
+/// Mean power of a tip of the last access while the sled is idle.
+pub(super) fn idle_tip_w(parameters: &MemsParameters) -> f64 {
+    match parameters.idle_tips {
+        IdleTips::None => 0.0,
+        IdleTips::LastAccess => {
+            let data_bits = parameters.tip_sector_bytes * parameters.encoded_bits_per_byte;
+            let duty = f64::from(parameters.servo_bits) / f64::from(parameters.servo_bits + data_bits);
+            parameters.tip_mw * 1e-3 * duty
+        }
+    }
+}
+
+/// How many tips may go on reading servo bursts while the sled is idle: none, or those of a block and all that can work at
+/// once.
+#[must_use]
+pub fn idle_tips(parameters: &MemsParameters) -> Vec<u32> {
+    match parameters.idle_tips {
+        IdleTips::None => vec![0],
+        IdleTips::LastAccess => {
+            vec![parameters.block_bytes / parameters.tip_sector_bytes, parameters.active_tips]
+        }
+    }
+}
