@@ -94,6 +94,10 @@ pub struct Measured {
     pub queue_max: u64,
     /// Time and energy by state, over all mechanisms.
     pub ledger: EnergyLedger,
+    /// Requests that a mechanism served together with others, as batches or merged; parts of a request count each.
+    pub together_requests: u64,
+    /// Accesses in which it did so.
+    pub together_accesses: u64,
 }
 
 impl Measured {
@@ -104,6 +108,8 @@ impl Measured {
         self.queue_ns += other.queue_ns;
         self.queue_max = self.queue_max.max(other.queue_max);
         self.ledger += &other.ledger;
+        self.together_requests += other.together_requests;
+        self.together_accesses += other.together_accesses;
     }
 }
 

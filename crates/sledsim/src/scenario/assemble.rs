@@ -46,6 +46,9 @@ pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
         overhead_ns = device.command_overhead_ns();
         let scheduler = schedulers::build(&drive.scheduler, device.as_ref());
         let mut mechanism = Drive::new(device, scheduler, drive.batch_max as usize);
+        if let Some(merge) = drive.merge {
+            mechanism = mechanism.merging(merge);
+        }
         if let Some(delay) = &drive.delayed_startup {
             mechanism = mechanism.with_delayed_startup(delay);
         }

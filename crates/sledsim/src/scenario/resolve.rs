@@ -314,6 +314,13 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
         }
     }
     check_policy(&drive.device, drive.spin_down.as_ref())?;
+    if drive.merge.is_some() && drive.batch_max > 1 {
+        return Err(format!(
+            "system.batch_max = {} and system.merge exclude each other: leave one out; merge with rows = true, anywhere = true \
+             and requests = {0} lets the same requests join",
+            drive.batch_max
+        ));
+    }
     drive.scheduler.validate().map_err(|error| format!("system.scheduler: {error}"))?;
     match &mut scenario.workload {
         WorkloadSpec::Synthetic(spec) => {
