@@ -12,8 +12,8 @@
 //! | `learning_rate` | η |
 //! | `sharing` | α |
 //!
-//! The loss of an expert is what its timeout would have taken above the best choice with hindsight, over the most that any
-//! timeout can take above the lowest mode in that period: it lies from 0 to 1.
+//! The loss of an expert is what its timeout would have taken above the best choice with hindsight, over the most that an
+//! expert could have taken above the lowest mode in that period: it lies from 0 to 1.
 
 use super::Ladder;
 use crate::units::NS_PER_MS;
@@ -78,7 +78,7 @@ impl Share {
             expert.wait_j = if self.proportional {
                 ladder.above_w(0) * expert.timeout_ns * 1e-9
             } else {
-                descent(ladder, expert.timeout_ns.round() as u64).0
+                descent(ladder, expert.timeout_ns).0
             };
         }
     }
@@ -100,13 +100,14 @@ impl Share {
     /// Learns from an idle period that a request ended after so long.
     pub fn learn(&mut self, ladder: &Ladder, idle_ns: u64) {
         let returning_j = ladder.return_j(ladder.lowest());
-        let most_j = ladder.stay_j(0, idle_ns) + returning_j.max(0.0);
+        let waited_ns = (idle_ns as f64).min(self.experts[self.experts.len() - 1].timeout_ns);
+        let most_j = ladder.above_w(0) * waited_ns * 1e-9 + returning_j.max(0.0);
         if most_j <= 0.0 {
             return;
         }
         let best_j = ladder.excess_j(ladder.best(idle_ns), idle_ns);
         // Those whose timeout is not over when the request comes have all done the same.
-        let (waited_j, left_j) = descent(ladder, idle_ns);
+        let (waited_j, left_j) = descent(ladder, idle_ns as f64);
         let stopped = self.experts.partition_point(|expert| expert.timeout_ns < idle_ns as f64);
         self.judge_stopped(stopped, (returning_j - best_j) / most_j, 1.0 / most_j);
         let late = ((waited_j + left_j - best_j) / most_j).clamp(0.0, 1.0);
@@ -149,8 +150,13 @@ impl Share {
             pool += weight - expert.weight;
             total += weight;
         }
-        let portion = pool / self.experts.len() as f64;
-        let scale = 1.0 / total;
+        let count = self.experts.len() as f64;
+        if total < f64::MIN_POSITIVE {
+            // Every weight has vanished, so none says anything any more.
+            self.experts.iter_mut().for_each(|expert| expert.weight = 1.0 / count);
+            return;
+        }
+        let (portion, scale) = (pool / count, 1.0 / total);
         for expert in &mut self.experts {
             expert.weight = (expert.weight + portion) * scale;
         }
@@ -169,15 +175,15 @@ fn fall(x: f64) -> f64 {
 
 /// Joules above the lowest mode's power during `idle_ns` on the way down through the modes above the lowest at their own
 /// times, and those of the return from where that leads.
-fn descent(ladder: &Ladder, idle_ns: u64) -> (f64, f64) {
+fn descent(ladder: &Ladder, idle_ns: f64) -> (f64, f64) {
     let modes = ladder.modes();
     let (mut spent_j, mut until_ns, mut reached) = (0.0, idle_ns, None);
     for mode in (0..ladder.lowest().max(1)).rev() {
-        let from_ns = modes[mode].after_ns.unwrap_or(u64::MAX).min(until_ns);
+        let from_ns = modes[mode].after_ns.map_or(idle_ns, |after_ns| after_ns as f64).min(until_ns);
         if from_ns < idle_ns {
             reached = reached.or(Some(mode));
         }
-        spent_j += ladder.stay_j(mode, until_ns - from_ns);
+        spent_j += ladder.above_w(mode) * (until_ns - from_ns) * 1e-9;
         until_ns = from_ns;
     }
     (spent_j, ladder.return_j(reached.unwrap_or(0)))
