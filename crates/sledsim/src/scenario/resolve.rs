@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::assemble::{device, set_access, trace_options};
+use super::assemble::{check_policy, device, set_access, trace_options};
 use super::catalog::{is_file, Catalog};
 use super::check::{check, unit_of};
 use super::document::{overlay, set, Notation};
@@ -313,6 +313,7 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
             return Err(format!("system.device: stripe_blocks = {unit} exceeds the {sled} blocks of a sled"));
         }
     }
+    check_policy(&drive.device, drive.spin_down.as_ref())?;
     drive.scheduler.validate().map_err(|error| format!("system.scheduler: {error}"))?;
     match &mut scenario.workload {
         WorkloadSpec::Synthetic(spec) => {
