@@ -34,6 +34,7 @@ COMMANDS = [
     "schema",
     "devices",
     "schedulers",
+    "workloads",
     "seek",
     "zones",
     "validate-drive",

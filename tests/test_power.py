@@ -28,11 +28,7 @@ BUSY = [
     "workload.arrival={kind = 'on-off', burst_ms = 20, idle_ms = 60, rate_per_s = 2000}",
     "workload.metadata={share = 0.5}",
 ]
-ALL_ON: dict[str, Any] = {
-    "system.spin_down": {"name": "immediate"},
-    "system.merge": {},
-    "system.subsector": True,
-}
+ALL_ON = ["system.spin_down=immediate", "system.merge={}", "system.subsector=true"]
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +43,8 @@ def policies() -> sledsim.PowerComparison:
 
 def test_each_run_is_the_scenario_with_its_strategy(strategies: sledsim.PowerComparison) -> None:
     assert list(strategies.results) == STRATEGIES
-    for name, keys in zip(STRATEGIES, [[], *([key] for key in ALL_ON), list(ALL_ON)], strict=True):
-        alone = sledsim.run(sledsim.Scenario.load(SCENARIO, set=BUSY), set={key: ALL_ON[key] for key in keys})
+    for name, settings in zip(STRATEGIES, [[], *([each] for each in ALL_ON), ALL_ON], strict=True):
+        alone = sledsim.run(SCENARIO, set=[*BUSY, *settings])
         assert strategies[name].to_json() == alone.to_json(), name
 
 
@@ -138,6 +134,12 @@ def test_what_does_nothing_says_what_would_help(sets: list[str], words: list[str
     assert " ".join(str(found).split()).count(" ".join(words[0].split())) == 1
 
 
+def test_a_stand_in_is_called_one() -> None:
+    found = sledsim.power_strategies({"workload": "snake-like", "system": {"device": "g3"}, "run": {"requests": 50}})
+    assert "snake-like (stand-in)" in str(found)
+    assert "snake-like (stand-in)" in found.plot().to_dict()["title"]["subtitle"]
+
+
 def test_a_run_that_measures_nothing_is_compared_all_the_same() -> None:
     found = sledsim.power_strategies(SCENARIO, set=["run.time_s=1e-9"])
     assert [row["response_mean_ms"] for row in found.rows()] == [None] * len(STRATEGIES)
@@ -150,12 +152,12 @@ def test_policies_are_compared_with_staying_ready(policies: sledsim.PowerCompari
     names = list(policies.results)
     assert names[0] == "never"
     # 0.5 ms: the break-even time of g2 over a fixed span.
-    assert {"immediate", "timeout 0.5 ms", "offline"} < set(names)
+    assert {"immediate", "timeout 500 µs", "offline"} < set(names)
     for row in policies.rows():
         assert row["hindsight_j"] <= row["total_j"]
     rows = {row["name"]: row for row in policies.rows()}
     assert rows["never"]["startups"] <= 1
-    assert rows["immediate"]["startups"] >= rows["timeout 0.5 ms"]["startups"]
+    assert rows["immediate"]["startups"] >= rows["timeout 500 µs"]["startups"]
     # What decides with hindsight could not have done better; rounding of sums over thousands of idle times.
     assert rows["offline"]["total_j"] == pytest.approx(rows["offline"]["hindsight_j"], rel=1e-9)
     assert "hindsight" in str(policies)
@@ -163,8 +165,8 @@ def test_policies_are_compared_with_staying_ready(policies: sledsim.PowerCompari
 
 def test_a_timeout_costs_at_most_twice_the_optimum_of_its_idle_times(policies: sledsim.PowerComparison) -> None:
     least_w = 0.05
-    row = next(row for row in policies.rows() if row["name"] == "timeout 0.5 ms")
-    window_s = policies["timeout 0.5 ms"].run.measured_s
+    row = next(row for row in policies.rows() if row["name"] == "timeout 500 µs")
+    window_s = policies["timeout 500 µs"].run.measured_s
     # Both above what the stopped sled would take at rest all the time.
     floor_j = least_w * window_s
     assert row["total_j"] - floor_j <= 2 * (row["hindsight_j"] - floor_j)
@@ -272,7 +274,7 @@ def test_break_even_is_printed_with_its_arithmetic(sledsim_cli: Callable[..., Ou
     found = sledsim_cli("power", "--break-even", "g2", "--plot", picture)
     assert found.status == 0
     lines = [" ".join(line.split()) for line in found.out.splitlines()]
-    assert lines[0] == "g2: inactive saves energy in idle times longer than 1 ms"
+    assert lines[0] == "g2: inactive saves energy against idle in idle times longer than 1 ms"
     # Lin et al. 2002, Table 1: 5e-5 J; in the way their section 5.1 takes a disk's 6 J over 1 W, 0.5 ms.
     assert "energy of the return 0.1 W × 0.0005 s 5e-05 J" in lines
     assert "break-even 5e-05 J ÷ 0.05 W 0.001 s" in lines

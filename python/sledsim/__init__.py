@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sledsim.scenario import Scenario
     from sledsim.trace import Trace, open_trace
     from sledsim.validation import DriveValidation, validate_drive
+    from sledsim.workloads import WorkloadEntry, workloads
 
 __all__ = [
     "BreakEven",
@@ -46,6 +47,7 @@ __all__ = [
     "SledsimError",
     "Trace",
     "TraceError",
+    "WorkloadEntry",
     "__version__",
     "compare",
     "device",
@@ -57,6 +59,7 @@ __all__ = [
     "schedulers",
     "spin_down_policies",
     "validate_drive",
+    "workloads",
 ]
 
 # Where each public name lives (PEP 562).
@@ -78,6 +81,7 @@ _HOMES = {
     "SledsimError": "sledsim._core",
     "Trace": "sledsim.trace",
     "TraceError": "sledsim._core",
+    "WorkloadEntry": "sledsim.workloads",
     "__version__": "sledsim._core",
     "compare": "sledsim.comparison",
     "device": "sledsim.registry",
@@ -89,6 +93,7 @@ _HOMES = {
     "schedulers": "sledsim.registry",
     "spin_down_policies": "sledsim.power",
     "validate_drive": "sledsim.validation",
+    "workloads": "sledsim.workloads",
 }
 
 

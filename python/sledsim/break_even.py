@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.tables import Table, number
+from sledsim.tables import Table, duration, number
 
 if TYPE_CHECKING:
     import altair
@@ -109,7 +109,7 @@ class BreakEven:
         return "\n\n".join(str(table) for table in self.table())
 
     def __repr__(self) -> str:
-        return f"<BreakEven of {self.device}: {_time(self.idle_s)}>"
+        return f"<BreakEven of {self.device}: {duration(self.idle_s)}>"
 
     def _repr_html_(self) -> str:
         return "".join(table._repr_html_() for table in self.table())
@@ -124,7 +124,8 @@ class BreakEven:
         saves = (
             f"{lowest['mode']} never saves energy"
             if lowest["idle_s"] is None
-            else f"{lowest['mode']} saves energy in idle times longer than {_time(lowest['idle_s'])}"
+            else f"{lowest['mode']} saves energy against {case['modes'][0]['mode']} in idle times longer than "
+            f"{duration(lowest['idle_s'])}"
         )
         return f"{', '.join(parts)}: {saves}"
 
@@ -153,7 +154,7 @@ def _modes(title: str, modes: Sequence[Mapping[str, Any]]) -> Table:
         ]
         for mode in modes
     ]
-    headers = ["idle mode", "power (W)", "entered after (ms)", "return (ms)", "return (J)", "break-even (ms)"]
+    headers = ["idle mode", "power (W)", "after (ms)", "return (ms)", "return (J)", "break-even (ms)"]
     return Table(headers, rows, title=title)
 
 
@@ -192,19 +193,10 @@ def _interval(interval: Mapping[str, Any] | None) -> str:
         return "never"
     start, end = interval["from_s"], interval["to_s"]
     if end is None:
-        return f"more than {_time(start)}" if start else "any length"
-    return f"{_time(start)} to {_time(end)}" if start else f"less than {_time(end)}"
+        return f"more than {duration(start)}" if start else "any length"
+    return f"{duration(start)} to {duration(end)}" if start else f"less than {duration(end)}"
 
 
 def _si(value: float) -> str:
     """Write a number of an SI unit with the digits that the parameters have."""
     return f"{value:.4g}"
-
-
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return "never"
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size or not seconds:
-            return f"{seconds / size:.4g} {unit}"
-    return f"{seconds:.4g} s"

@@ -17,11 +17,10 @@ from sledsim.power_tables import bar_table, energy_table, note_table, setting_ta
 from sledsim.progress import ProgressBar
 from sledsim.result import Result
 from sledsim.scenario import Resolved, ScenarioLike, Sets, resolve
+from sledsim.tables import Table, duration
 
 if TYPE_CHECKING:
     import altair
-
-    from sledsim.tables import Table
 
 __all__ = ["PowerComparison", "Variant", "power_strategies", "spin_down_policies"]
 
@@ -76,6 +75,18 @@ class PowerComparison(Comparison):
         self.notes = list(notes)
         self.policies = policies
 
+    @property
+    def subject(self) -> str:
+        """What was run: title, workload where it stands for a trace, device, scheduler, number of requests."""
+        first = next(iter(self.results.values()))
+        parts = [
+            first["title"],
+            f"{first['stand_in']} (stand-in)" if first["stand_in"] else None,
+            f"{label_of(first['device']['name'])}, {first['scheduler']}",
+            f"{first['requests']['measured']:,} requests",
+        ]
+        return " · ".join(part for part in parts if part)
+
     def rows(self) -> list[dict[str, Any]]:
         """List what each run took: energies (J), response (ms) and throughput, with what they are of the first run's.
 
@@ -85,11 +96,11 @@ class PowerComparison(Comparison):
         first = next(iter(self.results.values()))
         return [_row(name, result, None if result is first else first) for name, result in self.results.items()]
 
-    def table(self) -> "Table":
+    def table(self) -> Table:
         """Return the energies as a table."""
-        return energy_table(self._title(), self.rows(), policies=self.policies)
+        return energy_table(self.subject, self.rows(), policies=self.policies)
 
-    def tables(self) -> "list[Table]":
+    def tables(self) -> list[Table]:
         """Return everything as tables: energies, times, bars, settings, notes."""
         rows = self.rows()
         tables = [self.table(), time_table(rows), bar_table(rows)]
@@ -142,15 +153,6 @@ class PowerComparison(Comparison):
 
     def _repr_html_(self) -> str:
         return "".join(table._repr_html_() for table in self.tables())
-
-    def _title(self) -> str:
-        first = next(iter(self.results.values()))
-        parts = [
-            first["title"],
-            f"{label_of(first['device']['name'])}, {first['scheduler']}",
-            f"{first['requests']['measured']:,} requests",
-        ]
-        return " · ".join(part for part in parts if part)
 
 
 def power_strategies(
@@ -316,7 +318,7 @@ def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]
         elif required:
             notes.append(f"{name} is left out: system.spin_down does not say its {', '.join(sorted(required))}")
             continue
-        label = f"{name} {policy['after_ms']:.4g} ms" if "after_ms" in policy else name
+        label = f"{name} {duration(policy['after_ms'] * 1e-3)}" if "after_ms" in policy else name
         variants.setdefault(label, Variant({**waiting, "spin_down": policy}))
     return variants, notes
 

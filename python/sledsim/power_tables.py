@@ -35,16 +35,17 @@ def energy_table(title: str, rows: Sequence[Mapping[str, Any]], *, policies: boo
     policies
         Whether they differ in their spin-down policies: with the optimum of their idle times, then.
     """
-    headers = ["energy", "total (J)", "saved (%)", "servicing (J)"]
-    headers += ["idle+inactive (J)"]
-    headers += ["hindsight (J)"] if policies else []
-    headers += ["mJ/request"]
+    columns = [("total", "total_j"), ("servicing", "servicing_j"), ("start-up", "startup_j")]
+    if policies:
+        # What serves requests hardly depends on the policy; the optimum takes its place.
+        columns = [("total", "total_j"), ("hindsight", "hindsight_j"), ("start-up", "startup_j")]
     cells = []
     for row in rows:
-        line = [_label(row), number(row["total_j"]), _percent(row["saved_share"]), number(row["servicing_j"])]
-        line.append(number(row["idle_j"] + row["inactive_j"]))
-        line += [number(row["hindsight_j"])] if policies else []
-        cells.append([*line, number(row["per_request_mj"])])
+        total, *others = (number(row[key]) for _, key in columns)
+        idle = number(row["idle_j"] + row["inactive_j"])
+        cells.append([_label(row), total, _percent(row["saved_share"]), *others, idle, number(row["per_request_mj"])])
+    names = [label for label, _ in columns]
+    headers = ["energy (J)", names[0], "saved %", *names[1:], "idle+inactive", "mJ/request"]
     return Table(headers, cells, title=title)
 
 

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::engine::Progress;
 use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
-use sledsim::request::{Op, Request};
+use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{self, Catalog, Notation, Report, Scenario, SystemSpec};
 use sledsim::schedulers::POLICIES;
 use sledsim::service::Service;
@@ -203,6 +203,9 @@ fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_ene
     column!("lbn", |r, _| r.lbn);
     column!("blocks", |r, _| r.blocks);
     column!("read", |r, _| r.op == Op::Read);
+    column!("metadata", |r, _| r.flags.contains(Flags::METADATA));
+    let needed: Vec<u64> = log.entries.iter().map(|(request, _)| recorder.needed_bytes(request)).collect();
+    columns.set_item("needed_bytes", needed.into_pyarray(python))?;
     column!("response_ns", |r, s| s.end - r.arrival);
     let waits: Vec<u64> = log.entries.iter().map(|(request, service)| recorder.wait_ns(request, service)).collect();
     columns.set_item("wait_ns", waits.into_pyarray(python))?;

@@ -219,8 +219,10 @@ fn check_ledger(
         let now = from + at;
         let ledger = ledger_at(now);
         assert_eq!(ledger.total_ns(), now.ns(), "{ledger:?}");
-        assert_eq!(device.ledger(now).total_ns(), now.ns(), "{ledger:?}");
+        let undecided = device.ledger(now);
+        assert_eq!(undecided.total_ns(), now.ns(), "{ledger:?}");
         check_modes(&ledger);
+        check_meter(device, now, undecided.total_j());
         for state in 0..STATES.len() {
             assert!(ledger.time_ns[state] >= before.time_ns[state], "at {now:?}: {before:?} then {ledger:?}");
             let (now_j, before_j) = (ledger.energy_j[state], before.energy_j[state]);
@@ -229,6 +231,14 @@ fn check_ledger(
         assert!(ledger.startups() >= before.startups());
         *before = ledger;
     }
+}
+
+/// The meter has heard of everything, and of the joules in the ledger.
+fn check_meter(device: &dyn Device, now: Time, total_j: f64) {
+    let Some(meter) = device.meter(now) else { return };
+    assert_eq!(meter.at(), now);
+    // The one sums products, the other has products of sums.
+    assert!((meter.energy_j() - total_j).abs() <= 1e-9 * total_j, "{} J, not {total_j} J", meter.energy_j());
 }
 
 /// The idle modes are the idle state and the inactive one.

@@ -90,6 +90,18 @@ fn a_device_without_powers_has_none_to_compare() {
     assert_eq!(device(r#""atlas10k""#).break_even(), Ok(Vec::new()));
 }
 
+/// Schlosser et al. 2000, section 4.3: 2.0, 1.3, 0.85 and 0.2 W; returns of 40 ms, 400 ms and 2 s at 2.2 W.
+#[test]
+fn the_mobile_drive_has_a_break_even_for_each_mode() {
+    let found = device(r#""travelstar""#).break_even().expect("a ladder");
+    let times: Vec<f64> = found[0].modes[1..].iter().map(|mode| mode.idle_s.expect("it saves")).collect();
+    let expected = [2.2 * 0.04 / 0.7, 2.2 * 0.4 / 1.15, 2.2 * 2.0 / 1.8];
+    assert!(times.iter().zip(expected).all(|(&found, expected)| close(found, expected)), "{times:?}");
+    let spans: Vec<f64> = found[0].modes[1..].iter().map(|mode| mode.fixed_span_s.expect("it saves")).collect();
+    let expected = [2.0 * 0.04 / 0.7, 2.0 * 0.4 / 1.15, 2.0 * 2.0 / 1.8];
+    assert!(spans.iter().zip(expected).all(|(&found, expected)| close(found, expected)), "{spans:?}");
+}
+
 /// Three modes of which the middle one is worth while between the crossings of the lines: (1.0 - 0.4) W save 0.06 J in 0.1 s,
 /// (0.4 - 0.1) W save 0.6 J - 0.06 J in 1.8 s.
 #[test]

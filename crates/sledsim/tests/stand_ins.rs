@@ -15,6 +15,7 @@ use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{self, WorkloadSpec};
 use sledsim::service::Service;
 use sledsim::traces::{TraceOptions, TraceReader};
+use sledsim::workloads::SyntheticSpec;
 use toml::Value;
 
 /// What a matched statistic may miss its published figure by: sampling error, and figures given to one or two digits.
@@ -195,4 +196,67 @@ fn hplajw_has_the_burstiness_that_is_ascribed_to_it() {
         }
     }
     assert_eq!(checked, found.len());
+}
+
+#[test]
+fn a_stand_in_is_named_and_may_be_changed() {
+    let spec_of = |workload: serde_json::Value| {
+        let scenario = scenarios::resolved(&json!({"workload": workload, "system": {"device": "g2"}}));
+        let WorkloadSpec::Synthetic(spec) = scenario.workload.clone() else { panic!("a generator") };
+        (spec, scenario)
+    };
+    let (plain, scenario) = spec_of(json!("snake-like"));
+    assert_eq!((plain.name.as_deref(), scenario.run.requests), (Some("snake-like"), Some(77_372)));
+    assert_eq!(spec_of(json!({"name": "snake-like"})).0, plain);
+    let (changed, _) = spec_of(json!({"name": "snake-like", "time_scale": 0.1, "continuation": {"reads": 0.5}}));
+    assert_eq!(changed.time_scale, 0.1);
+    assert_eq!(changed.continuation.map(|shares| (shares.reads, shares.writes)), Some((0.5, 0.1)));
+    assert_eq!(SyntheticSpec { time_scale: 1.0, continuation: plain.continuation, ..changed }, plain);
+    // With every key explicit it is the same again; what was taken away stays away.
+    let explicit = serde_json::to_value(&scenario).expect("plain data");
+    assert_eq!(scenarios::resolved(&explicit), scenario);
+    let (without, scenario) = spec_of(json!({"name": "snake-like", "metadata": null}));
+    assert_eq!(without.metadata, None);
+    assert_eq!(scenarios::resolved(&serde_json::to_value(&scenario).expect("plain data")), scenario);
+    // A run that says when it ends is not told otherwise.
+    let document = json!({"workload": "snake-like", "system": {"device": "g2"}, "run": {"time_s": 10}});
+    assert_eq!(scenarios::resolved(&document).run.requests, None);
+    let generated = json!({"workload": {"arrival": {"kind": "poisson", "rate_per_s": 1}}, "system": {"device": "g2"}});
+    assert_eq!(scenarios::resolved(&generated).workload.stand_in(), None);
+}
+
+#[test]
+fn a_workload_can_come_from_a_file() {
+    let folder = std::env::temp_dir().join(format!("sledsim-workloads-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let resolve = |text: &str| {
+        std::fs::write(folder.join("mine.toml"), text).expect("a file");
+        scenarios::resolve_in(&json!({"workload": "mine.toml", "system": {"device": "g2"}}), &folder)
+    };
+    let whole =
+        "requests = 50\n[values]\narrival = {kind = \"poisson\", rate_per_s = 5}\nsize_bytes = {value = {kind = \
+                 \"fixed\", value = 512}, unit = \"B\"}\n";
+    let scenario = resolve(whole).expect("a workload");
+    let path = folder.join("mine.toml");
+    assert_eq!((scenario.workload.stand_in(), scenario.run.requests), (path.to_str(), Some(50)));
+    let bare =
+        whole.replace("{value = {kind = \"fixed\", value = 512}, unit = \"B\"}", "{kind = \"fixed\", value = 512}");
+    assert_eq!(resolve(&bare).expect("a workload"), scenario);
+    let wrong = [
+        (whole.replace("unit = \"B\"", "unit = \"KB\""), "values.size_bytes.unit = \"KB\": expected \"B\""),
+        (whole.replace("requests = 50", "requests = 0"), "requests = 0: expected a whole number above 0"),
+        (whole.replace("[values]", "[value]"), "there is no table [values] with the workload's parameters"),
+        (whole.replace("size_bytes", "size_byte"), "unknown key workload.size_byte: did you mean \"size_bytes\"?"),
+        (whole.replace("arrival", "arrivals"), "unknown key workload.arrivals"),
+        ("requests = 50\n[values]\nread_fraction = 0.5\n".to_owned(), "workload.arrival is missing"),
+    ];
+    for (text, message) in wrong {
+        let error = resolve(&text).expect_err(message);
+        assert!(error.contains(message), "{error}");
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+    let unknown = json!({"workload": "snake-lik", "system": {"device": "g2"}});
+    let error = scenarios::resolve(&unknown).expect_err("no such workload");
+    let message = "workload.name: workload \"snake-lik\" is not in the catalogue: did you mean \"snake-like\"?";
+    assert!(error.contains(message), "{error}");
 }

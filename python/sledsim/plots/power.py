@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.naming import label_of
 from sledsim.phases import states_of
 from sledsim.plots.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
 from sledsim.tables import number
@@ -29,7 +28,7 @@ STATE_COLOURS = {
     "inactive": "#c8c8c8",
 }
 BAR_STEP = 38
-ENERGY_WIDTH, SIDE_WIDTH = 400, 170
+ENERGY_WIDTH, SIDE_WIDTH = 400, 190
 #: Lengths at which the energy of an idle period is drawn, and how far beyond the break-even times they reach.
 POINTS, REACH = 121, 10.0
 
@@ -44,18 +43,12 @@ def power_bars(comparison: "PowerComparison") -> "altair.TopLevelMixin":
     """
     alt = altair_library()
     rows = comparison.rows()
-    first = next(iter(comparison.results.values()))
     energy = _energy_panel(alt, comparison, rows)
     response = _side_panel(alt, rows, "response_mean_ms", "response_ratio", "Mean response (ms)")
     throughput = _side_panel(alt, rows, "throughput_per_s", "throughput_ratio", "Throughput (requests/s)")
     chart = alt.hconcat(energy, response, throughput, spacing=22).resolve_scale(color="independent")
     title = "Spin-down policies" if comparison.policies else "Power strategies, alone and together"
-    parts = [
-        first["title"],
-        f"{label_of(first['device']['name'])}, {first['scheduler']}",
-        f"{first['requests']['measured']:,} requests; × and % against the first",
-    ]
-    return styled(chart, title, " · ".join(part for part in parts if part))
+    return styled(chart, title, f"{comparison.subject}; × and % against the first")
 
 
 def _energy_panel(alt: Any, comparison: "PowerComparison", rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -75,7 +68,7 @@ def _energy_panel(alt: Any, comparison: "PowerComparison", rows: Sequence[Mappin
         legend=alt.Legend(title=None, orient="bottom", columns=len(shown), symbolType="square"),
     )
     most = max(row["total_j"] for row in rows)
-    x = alt.X("value:Q", title="Energy (J)", stack="zero", scale=_scale(alt, most))
+    x = alt.X("value:Q", title="Energy (J)", stack="zero", scale=_scale(alt, most), axis=_few(alt, 7))
     y = alt.Y("run:N", title=None, sort=None, axis=alt.Axis(labelLimit=160, labelFontSize=12))
     tooltip = [
         alt.Tooltip("run:N", title="run"),
@@ -97,7 +90,7 @@ def _side_panel(alt: Any, rows: Sequence[Mapping[str, Any]], key: str, ratio: st
     data = [{"run": row["name"], "value": row[key] or 0.0, "label": _with_ratio(row[key], row[ratio])} for row in rows]
     base = alt.Chart(values(data)).encode(
         x=alt.X(
-            "value:Q", title=title, scale=_scale(alt, max(row["value"] for row in data), room=1.75), axis=_few(alt)
+            "value:Q", title=title, scale=_scale(alt, max(row["value"] for row in data), room=1.9), axis=_few(alt, 4)
         ),
         # The runs are named once, at the left.
         y=alt.Y("run:N", title=None, sort=None, axis=alt.Axis(labels=False, ticks=False)),
@@ -108,17 +101,17 @@ def _side_panel(alt: Any, rows: Sequence[Mapping[str, Any]], key: str, ratio: st
     return (bars + labels).properties(width=SIDE_WIDTH, height=alt.Step(BAR_STEP))
 
 
-def _few(alt: Any) -> Any:
-    return alt.Axis(tickCount=4)
+def _few(alt: Any, ticks: int) -> Any:
+    return alt.Axis(tickCount=ticks)
 
 
-def _scale(alt: Any, most: float, room: float = 1.28) -> Any:
+def _scale(alt: Any, most: float, room: float = 1.32) -> Any:
     """Return a scale that leaves room for the labels behind the bars."""
     return alt.Scale(domain=[0, room * most if most else 1.0], nice=False)
 
 
 def _saving(row: Mapping[str, Any]) -> str:
-    text = f"{number(row['total_j'], 3)} J"
+    text = f"{number(row['total_j'])} J"
     if not row["complete"]:
         return f"{text} (incomplete)"
     share = row["saved_share"]
@@ -131,8 +124,8 @@ def _saving(row: Mapping[str, Any]) -> str:
 def _with_ratio(value: float | None, ratio: float | None) -> str:
     if value is None:
         return "–"
-    text = number(value, 3)
-    return text if ratio is None else f"{text} (×{ratio:.2f})"
+    text = number(value)
+    return text if ratio is None else f"{text} (×{number(ratio, 3)})"
 
 
 def break_even_lines(found: "BreakEven") -> "altair.TopLevelMixin":

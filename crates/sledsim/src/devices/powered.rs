@@ -2,25 +2,31 @@
 //!
 //! Times are whole nanoseconds and become joules only when asked for, so that nothing is lost however long a run is.
 
-use crate::power::{PowerParameters, SpinDown, SpinDownSpec};
+use crate::power::{Activity, Meter, PowerParameters, SpinDown, SpinDownSpec};
 use crate::request::Op;
 use crate::service::{EnergyLedger, RequestEnergy, State, MODES, STATES};
 use crate::time::{ns_to_s, Time};
 
-/// What the mechanism did, by operation and state.
+/// A stretch of time in one state, for one operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    pub op: Op,
+    pub state: State,
+    pub from: Time,
+    pub to: Time,
+}
+
+/// How long the mechanism worked, by operation and state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Busy {
     time_ns: [[u64; STATES.len()]; 2],
-    /// How often a state was entered.
-    entered: [u64; STATES.len()],
 }
 
 impl Busy {
-    /// It was in a state for an operation, having entered it so many times.
+    /// It worked, but not beyond `until`.
     #[inline]
-    pub(super) fn add(&mut self, op: Op, state: State, ns: u64, entered: u64) {
-        self.time_ns[op as usize][state as usize] += ns;
-        self.entered[state as usize] += entered;
+    pub(super) fn add(&mut self, work: &Work, until: Time) {
+        self.time_ns[work.op as usize][work.state as usize] += work.to.min(until).saturating_since(work.from);
     }
 
     /// Nanoseconds in a state, for either operation.
@@ -29,12 +35,32 @@ impl Busy {
         self.time_ns[0][state] + self.time_ns[1][state]
     }
 
-    /// The ledger of a device whose powers are not known, at `now`: what is left was spent idle.
+    /// The ledger at `now` of a device whose powers are not known: what is left was spent idle.
     pub(super) fn ledger(&self, now: Time) -> EnergyLedger {
-        let mut ledger = EnergyLedger { entered: self.entered, ..EnergyLedger::default() };
-        ledger.time_ns = std::array::from_fn(|state| self.state_ns(state));
-        ledger.time_ns[State::Idle as usize] = now.ns().saturating_sub(ledger.time_ns.iter().sum());
-        ledger
+        let mut time_ns = std::array::from_fn(|state| self.state_ns(state));
+        time_ns[State::Idle as usize] = now.ns().saturating_sub(time_ns.iter().sum());
+        EnergyLedger { time_ns, ..EnergyLedger::default() }
+    }
+}
+
+/// What a mechanism did until an instant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deeds<'a> {
+    /// The instant.
+    pub now: Time,
+    /// Since when it has had nothing to do then; `None` while it has.
+    pub since: Option<Time>,
+    /// All its work.
+    pub busy: Busy,
+    /// The work that its meter has not heard of, in the order of time.
+    pub work: &'a [Work],
+}
+
+impl Deeds<'_> {
+    /// How long it has had nothing to do.
+    #[inline]
+    fn idle_ns(&self) -> u64 {
+        self.since.map_or(0, |since| self.now.saturating_since(since))
     }
 }
 
@@ -43,6 +69,8 @@ impl Busy {
 struct Return {
     mode: usize,
     until: Time,
+    /// What hindsight would have saved in the idle period that it ended, the return included.
+    regret_j: f64,
 }
 
 /// The powers of a device at work, and its idle periods.
@@ -53,15 +81,15 @@ pub(super) struct Powered {
     active_w: [f64; 2],
     seek_w: [f64; 2],
     policy: SpinDown,
+    /// Whether the policy knows beforehand when idle periods end.
+    hindsight: bool,
+    meter: Meter,
     /// Nanoseconds in each mode, in the idle periods that are over.
     modes_ns: [u64; MODES],
-    entered: [u64; MODES],
-    /// How often it went below the first mode.
-    stops: u64,
     /// Nanoseconds of returns, by the mode that they led from, the last to its end.
     startup_ns: [u64; MODES],
-    startups: u64,
     last_return: Option<Return>,
+    /// What hindsight would have saved in the idle periods before the last return.
     regret_j: f64,
 }
 
@@ -76,11 +104,10 @@ impl Powered {
             active_w,
             seek_w: parameters.seek_w.map_or(active_w, |seek_w| [seek_w; 2]),
             policy: SpinDown::new(None, parameters.ladder()?),
+            hindsight: false,
+            meter: Meter::new(Activity::READY),
             modes_ns: [0; MODES],
-            entered: [0; MODES],
-            stops: 0,
             startup_ns: [0; MODES],
-            startups: 0,
             last_return: None,
             regret_j: 0.0,
         })
@@ -89,81 +116,135 @@ impl Powered {
     /// From now on a policy says when it enters idle modes; their own times without one.
     pub(super) fn obey(&mut self, policy: Option<&SpinDownSpec>) {
         self.policy = SpinDown::new(policy, self.policy.ladder().clone());
+        self.hindsight = matches!(policy, Some(SpinDownSpec::Offline {}));
     }
 
-    /// How long a request waits that comes at `now`, the device having rested since then, if it does.
+    /// How long a request waits that comes at `now`, the device having had nothing to do since then, if it hasn't.
     #[inline]
     pub(super) fn wake_ns(&self, now: Time, since: Option<Time>) -> u64 {
-        match idle_ns(now, since) {
+        match since.map_or(0, |since| now.saturating_since(since)) {
             0 => 0,
             idle_ns => self.policy.ladder().modes()[self.policy.mode_at(idle_ns)].wake_ns,
         }
     }
 
-    /// Ends the idle period for a request that comes at `now`, and says how long that waits.
-    pub(super) fn wake(&mut self, now: Time, since: Option<Time>) -> u64 {
-        let idle_ns = idle_ns(now, since);
+    /// Ends the idle period, if there is one, for a request that comes now, and says how long that waits.
+    pub(super) fn wake(&mut self, deeds: &Deeds<'_>) -> u64 {
+        let idle_ns = deeds.idle_ns();
+        let spent_ns = self.policy.spent_ns(idle_ns);
+        self.settle(deeds, Some(&spent_ns));
         if idle_ns == 0 {
             return 0;
         }
+        self.modes_ns.iter_mut().zip(spent_ns).for_each(|(mode_ns, spent_ns)| *mode_ns += spent_ns);
         let mode = self.policy.mode_at(idle_ns);
         let wake_ns = self.policy.ladder().modes()[mode].wake_ns;
-        let spent_ns = self.policy.spent_ns(idle_ns);
-        count(&spent_ns, &mut self.modes_ns, &mut self.entered, &mut self.stops);
-        self.regret_j += self.policy.regret_j(idle_ns);
+        self.regret_j += self.last_return.take().map_or(0.0, |last| last.regret_j);
+        let regret_j = self.policy.regret_j(idle_ns);
         self.policy.ended(idle_ns);
-        if wake_ns > 0 {
-            self.startups += 1;
-            self.startup_ns[mode] += wake_ns;
-            self.last_return = Some(Return { mode, until: now + wake_ns });
-        }
+        self.startup_ns[mode] += wake_ns;
+        self.last_return = Some(Return { mode, until: deeds.now + wake_ns, regret_j });
         wake_ns
     }
 
-    /// The ledger at `now`, the device having rested since then, if it does: after what the mechanism did until `now`. No
-    /// request has ended that idle period yet, or the one dispatched at `ended` does.
-    pub(super) fn ledger(&self, now: Time, since: Option<Time>, ended: Option<Time>, busy: &Busy) -> EnergyLedger {
-        let (mut modes_ns, mut entered, mut stops) = (self.modes_ns, self.entered, self.stops);
-        let mut regret_j = self.regret_j;
-        let idle_ns = idle_ns(now, since);
-        if idle_ns > 0 {
-            let (spent_ns, idle_regret_j) = match ended {
-                None => (self.policy.open_ns(idle_ns), self.policy.waste_j(idle_ns)),
-                Some(ended) => {
-                    let whole_ns = idle_ns + (ended - now);
-                    (self.policy.part_ns(idle_ns, whole_ns), self.policy.part_regret_j(idle_ns, whole_ns))
-                }
-            };
-            count(&spent_ns, &mut modes_ns, &mut entered, &mut stops);
-            regret_j += idle_regret_j;
+    /// The ledger after that. No request has ended the idle period yet, or the one dispatched at `ended` does.
+    pub(super) fn ledger(&self, deeds: &Deeds<'_>, ended: Option<Time>) -> EnergyLedger {
+        let (now, busy, idle_ns) = (deeds.now, &deeds.busy, deeds.idle_ns());
+        let (spent_ns, mut regret_j) = match ended {
+            None => (self.policy.open_ns(idle_ns), self.policy.waste_j(idle_ns)),
+            Some(ended) => {
+                let whole_ns = idle_ns + (ended - now);
+                (self.policy.part_ns(idle_ns, whole_ns), self.policy.part_regret_j(idle_ns, whole_ns))
+            }
+        };
+        if deeds.since.is_none() {
+            regret_j = 0.0;
         }
+        let mut modes_ns: [u64; MODES] = std::array::from_fn(|mode| self.modes_ns[mode] + spent_ns[mode]);
         let mut startup_ns = self.startup_ns;
         if let Some(last) = self.last_return {
-            startup_ns[last.mode] -= last.until.saturating_since(now);
+            // What of the return is still to come has not been spent yet, and would not be saved.
+            let ahead_ns = last.until.saturating_since(now);
+            startup_ns[last.mode] -= ahead_ns;
+            let ladder = self.policy.ladder();
+            let ahead_j = ns_to_s(ahead_ns) * (ladder.modes()[last.mode].wake_w - ladder.least_w());
+            regret_j += (last.regret_j - ahead_j.max(0.0)).max(0.0);
         }
-        let mut ledger = EnergyLedger { entered: busy.entered, regret_j, ..EnergyLedger::default() };
+        let mut ledger = EnergyLedger { regret_j: self.regret_j + regret_j, ..EnergyLedger::default() };
         for state in [State::Seek, State::Rotation, State::Servo, State::Data] {
             ledger.time_ns[state as usize] = busy.state_ns(state as usize);
             ledger.energy_j[state as usize] = self.work_j(busy, state);
         }
-        let lower_ns: u64 = modes_ns[1..].iter().sum();
-        ledger.time_ns[State::Inactive as usize] = lower_ns;
+        ledger.time_ns[State::Inactive as usize] = modes_ns[1..].iter().sum();
         ledger.time_ns[State::Startup as usize] = startup_ns.iter().sum();
         // What is left is the first mode's: there it waits for commands and the bus, too.
         modes_ns[0] = now.ns().saturating_sub(ledger.time_ns.iter().sum());
         ledger.time_ns[State::Idle as usize] = modes_ns[0];
         for (index, mode) in self.policy.ladder().modes().iter().enumerate() {
-            let spell = &mut ledger.modes[index];
-            (spell.time_ns, spell.entered) = (modes_ns[index], entered[index]);
-            spell.energy_j = ns_to_s(modes_ns[index]) * mode.power_w;
+            ledger.modes[index].time_ns = modes_ns[index];
+            ledger.modes[index].energy_j = ns_to_s(modes_ns[index]) * mode.power_w;
             ledger.energy_j[State::Startup as usize] += ns_to_s(startup_ns[index]) * mode.wake_w;
         }
         ledger.energy_j[State::Idle as usize] = ledger.modes[0].energy_j;
         ledger.energy_j[State::Inactive as usize] = ledger.modes[1..].iter().map(|spell| spell.energy_j).sum();
-        ledger.entered[State::Idle as usize] = entered[0];
-        ledger.entered[State::Inactive as usize] = stops;
-        ledger.entered[State::Startup as usize] = self.startups;
+        let mut meter = self.meter.clone();
+        self.tell(&mut meter, deeds, Some(&spent_ns));
+        count_entries(&mut ledger, &meter);
         ledger
+    }
+
+    /// The meter, told of everything until now: of the idle period under way as if no request ended it.
+    pub(super) fn meter(&self, deeds: &Deeds<'_>) -> Meter {
+        let mut meter = self.meter.clone();
+        self.tell(&mut meter, deeds, Some(&self.policy.open_ns(deeds.idle_ns())));
+        meter
+    }
+
+    /// The meter, as far as it has been told.
+    pub(super) fn meter_mut(&mut self) -> &mut Meter {
+        &mut self.meter
+    }
+
+    /// The meter, told of what is decided until now.
+    pub(super) fn settle_meter(&mut self, deeds: &Deeds<'_>) -> &mut Meter {
+        let spent_ns = self.policy.open_ns(deeds.idle_ns());
+        // With hindsight the idle period under way is open until a request ends it.
+        self.settle(deeds, (!self.hindsight).then_some(&spent_ns));
+        &mut self.meter
+    }
+
+    fn settle(&mut self, deeds: &Deeds<'_>, spent_ns: Option<&[u64; MODES]>) {
+        let mut meter = std::mem::replace(&mut self.meter, Meter::new(Activity::READY));
+        self.tell(&mut meter, deeds, spent_ns);
+        self.meter = meter;
+    }
+
+    /// Tells a meter of a return, of work and of the idle period, so much of that in each mode; of the idle period's beginning
+    /// alone where that is not known.
+    fn tell(&self, meter: &mut Meter, deeds: &Deeds<'_>, spent_ns: Option<&[u64; MODES]>) {
+        let (now, modes) = (deeds.now, self.policy.ladder().modes());
+        let ready_w = modes[0].power_w;
+        if let Some(last) = self.last_return {
+            meter.span(Activity::STARTUP, last.until.min(now), modes[last.mode].wake_w);
+        }
+        for work in deeds.work.iter().take_while(|work| work.from < now) {
+            meter.span(Activity::READY, work.from, ready_w);
+            let (activity, powers_w) = match work.state {
+                State::Seek => (Activity::SEEK, &self.seek_w),
+                State::Rotation => (Activity::ROTATION, &self.active_w),
+                _ => (Activity::DATA, &self.active_w),
+            };
+            meter.span(activity, work.to.min(now), powers_w[work.op as usize]);
+        }
+        let Some(mut until) = deeds.since else {
+            meter.span(Activity::READY, now, ready_w);
+            return;
+        };
+        meter.span(Activity::READY, until, ready_w);
+        for (index, (mode, spent_ns)) in modes.iter().zip(spent_ns.into_iter().flatten()).enumerate() {
+            until += *spent_ns;
+            meter.span(Activity::idle(index), until, mode.power_w);
+        }
     }
 
     /// Joules of a service from its dispatch to its completion, `service_ns` later: of a return of `wake_ns`, of what the
@@ -177,7 +258,7 @@ impl Powered {
         let modes = self.policy.ladder().modes();
         let wake_w = self.last_return.map_or(0.0, |last| modes[last.mode].wake_w);
         RequestEnergy {
-            startup_j: if wake_ns > 0 { ns_to_s(wake_ns) * wake_w } else { 0.0 },
+            startup_j: ns_to_s(wake_ns) * wake_w,
             seek_j: self.work_j(&did, State::Seek),
             rotation_j: self.work_j(&did, State::Rotation),
             servo_j: self.work_j(&did, State::Servo),
@@ -193,17 +274,15 @@ impl Powered {
     }
 }
 
-/// How long a device that has rested since then has done so at `now`.
-#[inline]
-fn idle_ns(now: Time, since: Option<Time>) -> u64 {
-    since.map_or(0, |since| now.saturating_since(since))
-}
-
-/// Counts an idle period.
-fn count(spent_ns: &[u64; MODES], modes_ns: &mut [u64; MODES], entered: &mut [u64; MODES], stops: &mut u64) {
-    for (mode, &ns) in spent_ns.iter().enumerate() {
-        modes_ns[mode] += ns;
-        entered[mode] += u64::from(ns > 0);
+/// Puts into a ledger how often a meter saw states and modes entered.
+fn count_entries(ledger: &mut EnergyLedger, meter: &Meter) {
+    let entered = meter.entered();
+    for activity in [Activity::STARTUP, Activity::SEEK, Activity::ROTATION, Activity::SERVO, Activity::DATA] {
+        ledger.entered[activity.state() as usize] = entered[activity.index()];
     }
-    *stops += u64::from(spent_ns[1..].iter().any(|&ns| ns > 0));
+    for (mode, spell) in ledger.modes.iter_mut().enumerate() {
+        let activity = Activity::idle(mode);
+        spell.entered = entered[activity.index()];
+        ledger.entered[activity.state() as usize] += spell.entered;
+    }
 }

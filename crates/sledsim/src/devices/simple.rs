@@ -7,9 +7,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::devices::powered::{Busy, Powered};
+use crate::devices::powered::{Busy, Deeds, Powered, Work};
 use crate::devices::{Device, EnergyLedger, Location, Phases, Service, State};
-use crate::power::{Ladder, PowerParameters, SpinDownSpec};
+use crate::power::{Ladder, Meter, PowerParameters, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::time::{s_to_ns, Time};
 
@@ -76,8 +76,8 @@ pub struct SimpleDevice {
     next_lbn: u64,
     /// All services before the last one.
     busy: Busy,
-    /// The last one: its operation, when it found the device ready, when it was over.
-    last: (Op, Time, Time),
+    /// The last one, from when it found the device ready.
+    last: Work,
     powered: Option<Box<Powered>>,
 }
 
@@ -137,7 +137,7 @@ impl SimpleDevice {
             blocks_per_cylinder: capacity_blocks.div_ceil(MOST_CYLINDERS).min(1 << 32),
             next_lbn: 0,
             busy: Busy::default(),
-            last: (Op::Read, Time::ZERO, Time::ZERO),
+            last: Work { op: Op::Read, state: State::Seek, from: Time::ZERO, to: Time::ZERO },
             powered: None,
         })
     }
@@ -161,16 +161,18 @@ impl SimpleDevice {
 
     /// Since when it has had nothing to do at `now`; `None` while it has.
     fn rests_since(&self, now: Time) -> Option<Time> {
-        (self.last.2 <= now).then_some(self.last.2)
+        (self.last.to <= now).then_some(self.last.to)
     }
 
     /// All services, as far as they had got at `now`.
     fn busy(&self, now: Time) -> Busy {
-        let (op, start, end) = self.last;
         let mut busy = self.busy;
-        let ns = now.min(end).saturating_since(start);
-        busy.add(op, State::Seek, ns, u64::from(ns > 0));
+        busy.add(&self.last, now);
         busy
+    }
+
+    fn deeds(&self, now: Time) -> Deeds<'_> {
+        Deeds { now, since: self.rests_since(now), busy: self.busy(now), work: std::slice::from_ref(&self.last) }
     }
 }
 
@@ -243,24 +245,28 @@ impl Device for SimpleDevice {
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let seek_ns = self.time_ns(request.lbn.abs_diff(self.next_lbn));
-        let since = self.rests_since(now);
-        let startup_ns = self.powered.as_mut().map_or(0, |powered| powered.wake(now, since));
-        let start = now + startup_ns;
-        let end = start + seek_ns;
-        self.busy = self.busy(self.last.2);
-        self.last = (request.op, start, end);
-        self.next_lbn = request.end_lbn();
-        let energy = self.powered.as_ref().map(|powered| {
-            let after = self.busy(end);
-            powered.service_energy(end - now, startup_ns, [&self.busy, &after])
-        });
-        Service {
+        let mut service = Service {
             start: now,
-            end,
-            free: end,
-            phases: Phases { startup_ns, seek_ns, seek_x_ns: seek_ns, ..Phases::default() },
-            energy: energy.unwrap_or_default(),
+            end: now + seek_ns,
+            phases: Phases { seek_ns, seek_x_ns: seek_ns, ..Phases::default() },
+            ..Service::default()
+        };
+        let mut powered = self.powered.take();
+        if let Some(powered) = &mut powered {
+            service.phases.startup_ns = powered.wake(&self.deeds(now));
+            service.end += service.phases.startup_ns;
         }
+        service.free = service.end;
+        self.busy = self.busy(self.last.to);
+        let from = now + service.phases.startup_ns;
+        self.last = Work { op: request.op, state: State::Seek, from, to: service.end };
+        self.next_lbn = request.end_lbn();
+        if let Some(powered) = &powered {
+            let busy = [&self.busy, &self.busy(service.end)];
+            service.energy = powered.service_energy(service.end - now, service.phases.startup_ns, busy);
+        }
+        self.powered = powered;
+        service
     }
 
     #[inline]
@@ -269,21 +275,27 @@ impl Device for SimpleDevice {
     }
 
     fn ledger(&self, now: Time) -> EnergyLedger {
-        let busy = self.busy(now);
         match &self.powered {
-            None => busy.ledger(now),
-            Some(powered) => powered.ledger(now, self.rests_since(now), None, &busy),
+            None => self.busy(now).ledger(now),
+            Some(powered) => powered.ledger(&self.deeds(now), None),
         }
     }
 
     fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
         match &self.powered {
             None => self.ledger(then),
-            Some(powered) => {
-                let since = self.rests_since(now).filter(|&since| since <= then);
-                powered.ledger(then, since, Some(now), &self.busy(then))
-            }
+            Some(powered) => powered.ledger(&self.deeds(then), Some(now)),
         }
+    }
+
+    fn meter(&self, now: Time) -> Option<Meter> {
+        self.powered.as_ref().map(|powered| powered.meter(&self.deeds(now)))
+    }
+
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        let mut powered = self.powered.take()?;
+        powered.settle_meter(&self.deeds(now));
+        Some(self.powered.insert(powered).meter_mut())
     }
 }
 

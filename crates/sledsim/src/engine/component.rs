@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::engine::queue::EventQueue;
+use crate::power::{Meter, PeakOfSum, Timeline, TimelineSpec};
 use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
@@ -66,6 +67,18 @@ pub trait Component: Send {
 
     /// What it measured from the start of the window until `now`.
     fn measured(&self, now: Time) -> Measured;
+
+    /// The power meter of its mechanism, told of everything until `now`; `None` without a mechanism or known powers.
+    fn meter(&self, now: Time) -> Option<Meter> {
+        let _ = now;
+        None
+    }
+
+    /// The power meter of its mechanism, told of what is decided of the time until `now`.
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        let _ = now;
+        None
+    }
 }
 
 /// What a component reports besides the requests it completed. Parts add up over components.
@@ -81,6 +94,10 @@ pub struct Measured {
     pub queue_max: u64,
     /// Time and energy by state, over all mechanisms.
     pub ledger: EnergyLedger,
+    /// Requests that a mechanism served together with others, as batches or merged; parts of a request count each.
+    pub together_requests: u64,
+    /// Accesses in which it did so.
+    pub together_accesses: u64,
 }
 
 impl Measured {
@@ -91,6 +108,8 @@ impl Measured {
         self.queue_ns += other.queue_ns;
         self.queue_max = self.queue_max.max(other.queue_max);
         self.ledger += &other.ledger;
+        self.together_requests += other.together_requests;
+        self.together_accesses += other.together_accesses;
     }
 }
 
@@ -158,6 +177,8 @@ pub struct System {
     /// Completions of the root that nobody has heard of yet.
     done: Vec<Completion>,
     now: Time,
+    /// The power of several mechanisms together, from the start of the measurement window; of one its own meter is enough.
+    power: Option<PeakOfSum>,
 }
 
 impl System {
@@ -240,9 +261,58 @@ impl System {
 
     /// Opens the measurement window of every component.
     pub fn start_measuring(&mut self) {
+        let now = self.now;
+        let metered = self.components.iter().filter(|component| component.meter(now).is_some()).count();
+        self.power = (metered > 1).then(|| PeakOfSum::new(metered));
         for component in &mut self.components {
-            component.start_measuring(self.now);
+            if let (true, Some(meter)) = (metered > 1, component.settle_meter(now)) {
+                meter.keep_windows();
+            }
+            component.start_measuring(now);
         }
+    }
+
+    /// Adds up what the mechanisms have drawn so far, so that meters need not keep it.
+    pub fn settle_power(&mut self) {
+        let Some(power) = &mut self.power else { return };
+        let now = self.now;
+        let meters = self.components.iter_mut().filter_map(|component| component.settle_meter(now));
+        for (mechanism, meter) in meters.enumerate() {
+            power.take(mechanism, meter);
+        }
+        power.add_up();
+    }
+
+    /// Most power over a millisecond since the measurement window was opened, see [`crate::power::Peak`]; `None` where powers
+    /// are not known.
+    #[must_use]
+    pub fn peak_power_w(&self) -> Option<f64> {
+        let meters: Vec<Meter> = self.meters().collect();
+        match &self.power {
+            Some(power) => Some(power.power_w(meters)),
+            None => meters.first().map(Meter::peak_w),
+        }
+    }
+
+    /// Keeps what mechanisms do from now on, in equal shares.
+    pub fn record_power(&mut self, spec: TimelineSpec) {
+        let now = self.now;
+        let mechanisms = self.meters().count().max(1);
+        for component in &mut self.components {
+            if let Some(meter) = component.settle_meter(now) {
+                meter.record(TimelineSpec { spans: spec.spans / mechanisms, ..spec });
+            }
+        }
+    }
+
+    /// What was kept of what mechanisms did.
+    #[must_use]
+    pub fn timeline(&self) -> Timeline {
+        Timeline::new(self.meters().map(Meter::into_recorded))
+    }
+
+    fn meters(&self) -> impl Iterator<Item = Meter> + '_ {
+        self.components.iter().filter_map(|component| component.meter(self.now))
     }
 
     #[inline]

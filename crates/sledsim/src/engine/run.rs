@@ -71,6 +71,9 @@ pub trait Observer {
 /// Work between two looks at the clock and the caller: an event counts as 1, and so do so many blocks of a request.
 const CHECK_EVERY: u64 = 64;
 const BLOCKS_PER_STEP: u32 = 256;
+/// Looks at the clock between two settlements of the power that several mechanisms draw: rare enough to cost nothing, often
+/// enough for what is to be settled to stay small.
+const SETTLE_EVERY: u64 = 256;
 
 /// Counts work, and says when it is time to look up.
 #[derive(Default)]
@@ -107,8 +110,17 @@ pub fn run(
     observer: &mut impl Observer,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, WorkloadError> {
-    Run { system, workload, limits, observer, counts: Counts::default(), measured_from: None, work: Work::default() }
-        .go(keep_going)
+    Run {
+        system,
+        workload,
+        limits,
+        observer,
+        counts: Counts::default(),
+        measured_from: None,
+        work: Work::default(),
+        looks: 0,
+    }
+    .go(keep_going)
 }
 
 #[derive(Default)]
@@ -127,6 +139,8 @@ struct Run<'a, O> {
     counts: Counts,
     measured_from: Option<Time>,
     work: Work,
+    /// How often it was due.
+    looks: u64,
 }
 
 impl<O: Observer> Run<'_, O> {
@@ -141,8 +155,11 @@ impl<O: Observer> Run<'_, O> {
             self.start_measuring();
         }
         let end = loop {
-            if self.work.is_due() && !keep_going(self.progress()) {
-                break End::Interrupted;
+            if self.work.is_due() {
+                if !keep_going(self.progress()) {
+                    break End::Interrupted;
+                }
+                self.settle_power();
             }
             let exhausted = self.counts.submitted >= last;
             let arrival = match if exhausted { Next::Ended } else { self.workload.peek()? } {
@@ -212,6 +229,13 @@ impl<O: Observer> Run<'_, O> {
     fn progress(&self) -> Progress {
         let fraction_taken = self.workload.fraction_taken();
         Progress { submitted: self.counts.submitted, now: self.system.now(), fraction_taken }
+    }
+
+    fn settle_power(&mut self) {
+        self.looks += 1;
+        if self.looks.is_multiple_of(SETTLE_EVERY) {
+            self.system.settle_power();
+        }
     }
 
     fn start_measuring(&mut self) {

@@ -26,7 +26,7 @@ pub struct IdleModeParameters {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "ms"))]
     pub wake_ms: f64,
-    /// Power during that time; as in the first mode when absent.
+    /// Power during that time, no less than in the last mode; as in the first mode when absent.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "W"))]
     pub wake_w: Option<f64>,
@@ -57,7 +57,8 @@ impl PowerParameters {
     /// # Errors
     /// Modes that contradict each other: says which key.
     pub fn ladder(&self) -> Result<Ladder, String> {
-        let ready_w = self.idle_modes.first().map_or(0.0, |mode| mode.power_w);
+        let powers_w = |mode: Option<&IdleModeParameters>| mode.map_or(0.0, |mode| mode.power_w);
+        let (ready_w, least_w) = (powers_w(self.idle_modes.first()), powers_w(self.idle_modes.last()));
         let mut modes: Vec<Mode> = Vec::with_capacity(self.idle_modes.len());
         for (index, mode) in self.idle_modes.iter().enumerate() {
             let wrong = |what: &str| Err(format!("power.idle_modes[{index}].name = {:?}: {what}", mode.name));
@@ -70,6 +71,12 @@ impl PowerParameters {
             let own = if index == 0 { "idle" } else { "inactive" };
             if mode.name == "total" || mode.name != own && STATES.contains(&mode.name.as_str()) {
                 return wrong("the name of another state");
+            }
+            if let Some(wake_w) = mode.wake_w.filter(|&wake_w| wake_w < least_w) {
+                return Err(format!(
+                    "power.idle_modes[{index}].wake_w = {wake_w} is less than the {least_w} W of the last mode: a device that \
+                     returns draws no less than one that rests"
+                ));
             }
             modes.push(Mode {
                 name: mode.name.clone(),

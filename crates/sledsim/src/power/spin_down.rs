@@ -213,6 +213,13 @@ impl SpinDown {
         spent_ns
     }
 
+    /// Whether what a device did in an idle period so far no longer depends on when it ends.
+    #[must_use]
+    pub fn decided(&self, idle_ns: u64) -> bool {
+        // With hindsight the lowest power is chosen for all periods longer than one for which it is.
+        !self.hindsight || self.ladder.above_w(self.ladder.best(idle_ns)) == 0.0
+    }
+
     /// Joules that the best choice with hindsight would have saved in an idle period which a request ended after so long.
     #[inline]
     #[must_use]

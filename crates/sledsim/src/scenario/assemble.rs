@@ -46,6 +46,9 @@ pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
         overhead_ns = device.command_overhead_ns();
         let scheduler = schedulers::build(&drive.scheduler, device.as_ref());
         let mut mechanism = Drive::new(device, scheduler, drive.batch_max as usize);
+        if let Some(merge) = drive.merge {
+            mechanism = mechanism.merging(merge);
+        }
         if let Some(delay) = &drive.delayed_startup {
             mechanism = mechanism.with_delayed_startup(delay);
         }
@@ -70,19 +73,28 @@ pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, String> {
     device_with(spec, None)
 }
 
+/// Checks that a spin-down policy has idle modes to choose from.
+///
+/// # Errors
+/// It has none: the powers of the device are not known.
+pub(super) fn check_policy(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<(), String> {
+    match spin_down {
+        Some(policy) if !spec.has_powers() => Err(format!(
+            "system.spin_down = {:?}: {} has no idle modes whose powers are known: leave out spin_down, give the device's \
+             power, or take a device that has it (every MEMS device does)",
+            policy.name(),
+            spec.name()
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Builds one mechanism of a device that stops when `spin_down` says; when its own times say without one.
 ///
 /// # Errors
 /// Parameters that contradict each other: says which. A policy for a device that has no idle modes.
 pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, String> {
-    if let (Some(policy), false) = (spin_down, spec.has_powers()) {
-        return Err(format!(
-            "system.spin_down = {:?}: {} has no idle modes whose powers are known: leave out spin_down, give the device's \
-             power, or take a device that has it (every MEMS device does)",
-            policy.name(),
-            spec.name()
-        ));
-    }
+    check_policy(spec, spin_down)?;
     Ok(match spec {
         DeviceSpec::Mems(parameters) => Box::new(MemsDevice::with_spin_down(parameters, spin_down)?),
         DeviceSpec::Disk(parameters) => Box::new(DiskDevice::new(parameters)?.with_spin_down(spin_down)),

@@ -110,6 +110,11 @@ pub(super) fn is_file(name: &str) -> bool {
     name.ends_with(".toml")
 }
 
+/// Whether a table is itself a value, such as a distribution, and not one with its source: it is of a kind of its own.
+fn is_bare(table: &Map<String, Value>) -> bool {
+    table.get("kind").and_then(Value::as_str).is_some_and(|kind| !["published", "derived", "assumed"].contains(&kind))
+}
+
 fn read(kind: Kind, path: &Path) -> Result<Entry, String> {
     let shown = format!("{} file {}", kind.word(), path.display());
     let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
@@ -137,7 +142,7 @@ fn read(kind: Kind, path: &Path) -> Result<Entry, String> {
     let (mut values, mut units) = (Map::new(), BTreeMap::new());
     for (key, entry) in entries {
         let value = match entry {
-            Value::Object(mut entry) => {
+            Value::Object(mut entry) if !is_bare(&entry) => {
                 if let Some(Value::String(unit)) = entry.remove("unit") {
                     units.insert(key.clone(), unit);
                 }

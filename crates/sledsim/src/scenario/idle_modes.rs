@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::spec::DeviceSpec;
 use crate::devices::mems::{idle_tips, ladder};
-use crate::power::BreakEven;
+use crate::power::{BreakEven, PowerParameters};
 
 /// Break-even times of one mechanism of a device in certain circumstances.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,7 +27,15 @@ impl DeviceSpec {
                 .into_iter()
                 .map(|tips| Ok(BreakEvenReport { idle_tips: tips, modes: ladder(parameters, tips)?.break_even() }))
                 .collect(),
-            _ => Ok(Vec::new()),
+            Self::Disk(parameters) => of_powers(parameters.power.as_ref()),
+            Self::SimplediskConstant(parameters) => of_powers(parameters.power.as_ref()),
+            Self::SimplediskLinear(parameters) => of_powers(parameters.power.as_ref()),
         }
     }
+}
+
+/// Break-even times of the idle modes that powers name, if they are known.
+fn of_powers(power: Option<&PowerParameters>) -> Result<Vec<BreakEvenReport>, String> {
+    let report = |power: &PowerParameters| Ok(BreakEvenReport { idle_tips: 0, modes: power.ladder()?.break_even() });
+    power.map(report).into_iter().collect()
 }

@@ -132,6 +132,11 @@ pub struct Requests {
     pub measured: u64,
     /// Bad trace records that were skipped.
     pub skipped_records: u64,
+    /// Dispatched during the measurement window together with others, merged or as batches. On a device of several sleds each
+    /// part of a request counts.
+    pub merged: u64,
+    /// Accesses that served the requests of `merged`: each of them spares the others an access of their own.
+    pub merged_accesses: u64,
 }
 
 /// Distributions of times.
@@ -341,6 +346,8 @@ impl Report {
                 warmup: outcome.warmup,
                 measured: recorder.count(),
                 skipped_records,
+                merged: measured.together_requests,
+                merged_accesses: measured.together_accesses,
             },
             response: recorder.summary(Quantity::Response),
             wait: recorder.summary(Quantity::Wait),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::assemble::{device, set_access, trace_options};
+use super::assemble::{check_policy, device, set_access, trace_options};
 use super::catalog::{is_file, Catalog};
 use super::check::{check, unit_of};
 use super::document::{overlay, set, Notation};
@@ -89,7 +89,7 @@ pub fn resolve(
     }
     name_alone(document.as_object_mut(), "workload");
     fill_kinds(&mut document);
-    fill_workload(&mut document, catalog, base).map_err(error)?;
+    fill_workload(&mut document, catalog, base, &schema).map_err(error)?;
     let mut filed = Filed::default();
     if let Some(system) = document.get_mut("system").and_then(Value::as_object_mut) {
         filed = fill_device(system, catalog, base, &schema).map_err(error)?;
@@ -192,16 +192,18 @@ fn name_alone(parent: Option<&mut Map<String, Value>>, key: &str) {
 }
 
 /// Completes a workload that has a name from its catalogue entry, and the run with the requests that it stands for.
-fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path) -> Result<(), String> {
+fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &Value) -> Result<(), String> {
     let Some(workload) = document.get_mut("workload").and_then(Value::as_object_mut) else { return Ok(()) };
     let name = match workload.get("name") {
         Some(Value::String(name)) if workload.get("kind").is_some_and(|kind| kind == "synthetic") => name.clone(),
         _ => return Ok(()),
     };
     let entry = catalog.workload(&name, base).map_err(|error| format!("workload.name: {error}"))?;
+    let known = schema.pointer("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array).into_iter().flatten();
+    let known = known.filter_map(|option| option.get("properties")).find(|keys| keys.get("arrival").is_some());
     for (key, unit) in &entry.units {
         let own = unit_of(key).unwrap_or_default();
-        if own != unit {
+        if own != unit && known.is_some_and(|keys| keys.get(key).is_some()) {
             return Err(format!("workload.name: workload {name:?}: values.{key}.unit = {unit:?}: expected {own:?}"));
         }
     }
@@ -310,6 +312,14 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
         if parameters.sleds > 1 && parameters.sled_layout == SledLayout::Striped && u64::from(unit) > sled {
             return Err(format!("system.device: stripe_blocks = {unit} exceeds the {sled} blocks of a sled"));
         }
+    }
+    check_policy(&drive.device, drive.spin_down.as_ref())?;
+    if drive.merge.is_some() && drive.batch_max > 1 {
+        return Err(format!(
+            "system.batch_max = {} and system.merge exclude each other: leave one out; merge with rows = true, anywhere = true \
+             and requests = {0} lets the same requests join",
+            drive.batch_max
+        ));
     }
     drive.scheduler.validate().map_err(|error| format!("system.scheduler: {error}"))?;
     match &mut scenario.workload {

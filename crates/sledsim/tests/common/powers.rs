@@ -20,7 +20,8 @@ pub fn power() -> impl Strategy<Value = Value> {
                 power_w = (power_w - less_w).max(0.0);
                 after_s += later_s;
                 modes.push(json!({
-                    "name": format!("mode {}", index + 1), "power_w": power_w, "wake_ms": wake_ms, "wake_w": wake_w,
+                    "name": format!("mode {}", index + 1), "power_w": power_w, "wake_ms": wake_ms,
+                    "wake_w": wake_w.map(|more_w| power_w + more_w),
                     "after_s": if index + 1 < by_itself { json!(after_s) } else { Value::Null },
                 }));
             }

@@ -13,6 +13,7 @@ use super::writing::Set;
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
 use crate::devices::powered::Powered;
 use crate::devices::{Device, EnergyLedger, Location, Platter, Service};
+use crate::power::Meter;
 use crate::request::{Op, Request};
 use crate::time::Time;
 
@@ -133,7 +134,7 @@ impl DiskDevice {
             task: None,
             strayed: false,
             previous: (Op::Read, u64::MAX),
-            books: Books::default(),
+            books: if p.power.is_some() { Books::remembering() } else { Books::default() },
             chunks: Vec::new(),
             block_bytes: p.block_bytes,
             slot_bits: SlotBits::new(sectors, p.surfaces)?,
@@ -320,6 +321,14 @@ impl Device for DiskDevice {
 
     fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
         self.ledger_of_ended(then, now)
+    }
+
+    fn meter(&self, now: Time) -> Option<Meter> {
+        self.meter_at(now)
+    }
+
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        self.settled_meter(now)
     }
 }
 

@@ -1,19 +1,10 @@
 //! Where a drive's time went: by state for the ledger, by phase for a request.
 
 use super::pass::Pass;
-use crate::devices::powered::Busy;
+use crate::devices::powered::{Busy, Work};
 use crate::devices::{Phases, State};
 use crate::request::Op;
 use crate::time::Time;
-
-/// A stretch of time in one state, for one operation.
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    op: Op,
-    state: State,
-    from: Time,
-    to: Time,
-}
 
 /// What the arms and heads did. What is in no span was spent idle.
 #[derive(Clone, Debug, Default)]
@@ -23,10 +14,29 @@ pub(super) struct Books {
     /// Until when everything is settled: no one asks for an instant before.
     settled_until: Time,
     /// Spans that may not be over.
-    spans: Vec<Span>,
+    spans: Vec<Work>,
+    /// Where a meter wants to hear of them: spans that it hasn't heard of, in the order of time.
+    untold: Option<Vec<Work>>,
 }
 
 impl Books {
+    /// Books that remember what happened until it has been [`Books::told`].
+    pub(super) fn remembering() -> Self {
+        Self { untold: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Forgets what happened until `now`.
+    pub(super) fn told(&mut self, now: Time) {
+        if let Some(untold) = &mut self.untold {
+            untold.retain(|work| work.to > now);
+        }
+    }
+
+    /// What has happened since it was last [`Books::told`].
+    pub(super) fn untold(&self) -> &[Work] {
+        self.untold.as_deref().unwrap_or_default()
+    }
+
     /// Books everything that is over at `now`. What a drive broke off for a request that it then found in its buffer may not
     /// be: an arm goes to the end of its seek.
     #[inline]
@@ -36,7 +46,7 @@ impl Books {
         self.spans.retain(|span| {
             let over = span.to <= now;
             if over {
-                settled.add(span.op, span.state, span.to - span.from, 1);
+                settled.add(span, now);
             }
             !over
         });
@@ -47,10 +57,14 @@ impl Books {
         if from >= to {
             return;
         }
+        let span = Work { op, state, from, to };
         if to <= self.settled_until {
-            self.settled.add(op, state, to - from, 1);
+            self.settled.add(&span, to);
         } else {
-            self.spans.push(Span { op, state, from, to });
+            self.spans.push(span);
+        }
+        if let Some(untold) = &mut self.untold {
+            untold.push(span);
         }
     }
 
@@ -74,8 +88,8 @@ impl Books {
     /// What the arms and heads did until `now`.
     pub(super) fn busy(&self, now: Time) -> Busy {
         let mut busy = self.settled;
-        for span in self.spans.iter().filter(|span| span.from < now) {
-            busy.add(span.op, span.state, span.to.min(now) - span.from, 1);
+        for span in &self.spans {
+            busy.add(span, now);
         }
         busy
     }

@@ -2,9 +2,9 @@
 
 use super::access::DiskDevice;
 use super::books::Books;
-use crate::devices::powered::{Busy, Powered};
+use crate::devices::powered::{Deeds, Powered};
 use crate::devices::{EnergyLedger, Service};
-use crate::power::SpinDownSpec;
+use crate::power::{Meter, SpinDownSpec};
 use crate::request::Request;
 use crate::time::Time;
 
@@ -62,46 +62,67 @@ impl DiskDevice {
         }
     }
 
-    /// What the arms and heads will have done until `now`.
-    pub(super) fn busy(&self, now: Time) -> Busy {
-        let mut books: Books = self.books.clone();
+    /// The books as they will be at `now`.
+    fn books_at(&self, now: Time) -> Books {
+        let mut books = self.books.clone();
         books.settle(now);
         self.book_ahead(&mut books, now);
-        books.busy(now)
+        books
+    }
+
+    /// What those say, the drive having had nothing to do since then, if it hasn't.
+    fn deeds(books: &Books, now: Time, since: Option<Time>) -> Deeds<'_> {
+        Deeds { now, since, busy: books.busy(now), work: books.untold() }
     }
 
     /// Serves a request once the drive has returned from the idle mode in which it is found: as if it came then.
     pub(super) fn serve_awake(&mut self, mut resting: Box<Resting>, now: Time, request: &Request) -> Service {
-        let wake_ns = resting.powered.wake(now, self.rests_since(resting.served, now));
-        let before = self.busy(now);
+        let (books, since) = (self.books_at(now), self.rests_since(resting.served, now));
+        let deeds = Self::deeds(&books, now, since);
+        let wake_ns = resting.powered.wake(&deeds);
+        self.books.told(now);
         let mut service = self.serve_ready(now + wake_ns, request);
         service.start = now;
         service.phases.startup_ns = wake_ns;
         resting.served = service.end;
-        let after = self.busy(service.end);
-        service.energy = resting.powered.service_energy(service.end - now, wake_ns, [&before, &after]);
+        let after = self.books_at(service.end).busy(service.end);
+        service.energy = resting.powered.service_energy(service.end - now, wake_ns, [&deeds.busy, &after]);
         self.resting = Some(resting);
         service
     }
 
     /// The ledger at `now`.
     pub(super) fn ledger_at(&self, now: Time) -> EnergyLedger {
-        let busy = self.busy(now);
+        let books = self.books_at(now);
         match &self.resting {
-            None => busy.ledger(now),
-            Some(resting) => resting.powered.ledger(now, self.rests_since(resting.served, now), None, &busy),
+            None => books.busy(now).ledger(now),
+            Some(resting) => {
+                let since = self.rests_since(resting.served, now);
+                resting.powered.ledger(&Self::deeds(&books, now, since), None)
+            }
         }
     }
 
     /// The ledger at `then`, if a request dispatched at `now` ends the idle period in which that lies.
     pub(super) fn ledger_of_ended(&self, then: Time, now: Time) -> EnergyLedger {
-        let busy = self.busy(then);
-        match &self.resting {
-            None => busy.ledger(then),
-            Some(resting) => {
-                let since = self.rests_since(resting.served, now).filter(|&since| since <= then);
-                resting.powered.ledger(then, since, Some(now), &busy)
-            }
-        }
+        let Some(resting) = &self.resting else { return self.ledger_at(then) };
+        let since = self.rests_since(resting.served, now).filter(|&since| since <= then);
+        resting.powered.ledger(&Self::deeds(&self.books_at(then), then, since), Some(now))
+    }
+
+    /// The power meter, told of everything until `now`.
+    pub(super) fn meter_at(&self, now: Time) -> Option<Meter> {
+        let resting = self.resting.as_ref()?;
+        let since = self.rests_since(resting.served, now);
+        Some(resting.powered.meter(&Self::deeds(&self.books_at(now), now, since)))
+    }
+
+    /// The power meter, told of what is decided until `now`.
+    pub(super) fn settled_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        let books = self.books_at(now);
+        let since = self.resting.as_ref().and_then(|resting| self.rests_since(resting.served, now));
+        let resting = self.resting.as_mut()?;
+        self.books.told(now);
+        Some(resting.powered.settle_meter(&Self::deeds(&books, now, since)))
     }
 }

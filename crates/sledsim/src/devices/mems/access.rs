@@ -1,25 +1,32 @@
 //! Serving requests: pass by pass over the rows they cover.
 
-use crate::devices::mems::batch;
+use std::ops::Range;
+
+use crate::devices::mems::approach::{Approach, Sled};
+use crate::devices::mems::course::Course;
 use crate::devices::mems::energy::{Books, Power};
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::idle_modes;
 use crate::devices::mems::parameters::{Idle, MemsParameters};
-use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
-use crate::devices::mems::subsector::Extent;
-use crate::devices::{Device, Location};
-use crate::power::{SpinDown, SpinDownSpec};
+use crate::devices::mems::positioning::{Positioning, YState};
+use crate::devices::mems::subsector::{Extent, PassesOf};
+use crate::devices::mems::{batch, merged, trial};
+use crate::devices::{Device, Location, Stance, Trial};
+use crate::power::{Activity, Meter, SpinDown, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Phases, Service};
 use crate::time::{s_to_ns, Time};
 use crate::units::NS_PER_MS;
 
+/// The idle mode in which the sled stands still.
+const STOPPED: usize = 1;
+
 /// One sled with its tips.
 pub struct MemsDevice {
     pub(super) geometry: Geometry,
     positioning: Positioning,
-    power: Power,
-    bidirectional: bool,
+    pub(super) power: Power,
+    pub(super) bidirectional: bool,
     servo_ns: u64,
     transfer_ns: u64,
     bus_ns_per_block: u64,
@@ -35,29 +42,34 @@ pub struct MemsDevice {
     idle_tip_w: f64,
     /// When the bus has carried everything so far.
     bus_free: Time,
-    sled: Sled,
+    pub(super) sled: Sled,
     /// Everything up to the end of the last service.
     books: Books,
     /// Regret of the idle periods that have ended.
     regret_j: f64,
     last: LastService,
-}
-
-/// Where the sled is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sled {
-    cylinder: u32,
-    y: YState,
+    /// The latest service, span by span.
+    course: Course,
+    /// Told of everything before it, and perhaps of more.
+    meter: Meter,
 }
 
 /// The latest service: it may reach beyond the present.
 #[derive(Clone, Copy, Debug, Default)]
 struct LastService {
-    start: Time,
     end: Time,
     /// Tips of its last pass.
     tips: u32,
     books: Books,
+}
+
+impl LastService {
+    /// Tells a meter, which knows of the service, of the idle time since.
+    #[inline]
+    fn tell_idle(&self, meter: &mut Meter, power: &Power, idle: &Books) {
+        meter.span(Activity::READY, self.end + idle.idle_ns, power.idle_w(self.tips));
+        meter.span(Activity::idle(STOPPED), self.end + idle.idle_ns + idle.inactive_ns, power.inactive_w());
+    }
 }
 
 /// A service in the making.
@@ -71,15 +83,6 @@ pub(super) struct Passes {
     tips: u32,
     positioned: bool,
     books: Books,
-}
-
-/// The quickest way to a row.
-#[derive(Clone, Copy, Debug)]
-struct Approach {
-    entry: Entry,
-    x_ns: u64,
-    y: YTime,
-    seek_ns: u64,
 }
 
 impl MemsDevice {
@@ -130,6 +133,8 @@ impl MemsDevice {
             books: Books::default(),
             regret_j: 0.0,
             last: LastService::default(),
+            course: Course::default(),
+            meter: Meter::new(Activity::idle(STOPPED)),
             positioning,
             geometry,
         })
@@ -158,7 +163,7 @@ impl MemsDevice {
 
     /// Where the sled is at `now`, which is not before the end of the last service, and how long it takes to wake.
     #[inline]
-    fn sled_at(&self, now: Time) -> (Sled, u64) {
+    pub(super) fn sled_at(&self, now: Time) -> (Sled, u64) {
         let idle_ns = now.saturating_since(self.last.end);
         if self.untouched() || self.spin_down.mode_at(idle_ns) > 0 {
             let sled = Sled { cylinder: self.geometry.centre_cylinder(), y: YState::Rest };
@@ -193,7 +198,10 @@ impl MemsDevice {
     #[inline]
     fn end_idle(&mut self, now: Time) {
         let idle_ns = now.saturating_since(self.last.end);
-        self.books.add(&self.idle_books(idle_ns, Some(idle_ns)));
+        let idle = self.idle_books(idle_ns, Some(idle_ns));
+        self.books.add(&idle);
+        self.course.tell(&mut self.meter, &self.power, now);
+        self.last.tell_idle(&mut self.meter, &self.power, &idle);
         if !self.untouched() {
             self.regret_j += self.spin_down.regret_j(idle_ns);
             self.spin_down.ended(idle_ns);
@@ -204,28 +212,17 @@ impl MemsDevice {
     fn idle_ledger(&self, since: &Books, regret_j: f64) -> EnergyLedger {
         let mut books = self.books;
         books.add(since);
-        let regret_j = if self.untouched() { 0.0 } else { regret_j };
-        EnergyLedger { regret_j: self.regret_j + regret_j, ..books.tally(&self.power).ledger(&self.power) }
+        let regret_j = self.regret_j + if self.untouched() { 0.0 } else { regret_j };
+        let meter = self.meter_after(since);
+        EnergyLedger { regret_j, ..books.tally(&self.power).ledger(&self.power, &meter) }
     }
 
-    /// The quickest way from `sled` to a row; where both directions are as quick, downward (DiskSim's choice).
-    #[inline]
-    fn approach(&self, sled: &Sled, cylinder: u32, row: u32) -> Approach {
-        let x_ns = self.positioning.x_ns(sled.cylinder, cylinder);
-        let entry = self.positioning.upward(row);
-        let y = self.positioning.y_ns(&sled.y, entry.from);
-        let up = Approach { entry, x_ns, y, seek_ns: y.ns.max(x_ns) };
-        if !self.bidirectional {
-            return up;
-        }
-        let entry = self.positioning.downward(row);
-        let y = self.positioning.y_ns(&sled.y, entry.from);
-        let down = Approach { entry, x_ns, y, seek_ns: y.ns.max(x_ns) };
-        if down.seek_ns <= up.seek_ns {
-            down
-        } else {
-            up
-        }
+    /// The meter, told of the last service and of what the sled did since.
+    fn meter_after(&self, since: &Books) -> Meter {
+        let mut meter = self.meter.clone();
+        self.course.tell(&mut meter, &self.power, self.last.end);
+        self.last.tell_idle(&mut meter, &self.power, since);
+        meter
     }
 
     /// Servo and data time of one pass.
@@ -239,11 +236,6 @@ impl MemsDevice {
         Extent::new(&self.geometry, request, self.subsector)
     }
 
-    /// Time to position for a row from where the sled stands in the middle of a service.
-    pub(super) fn seek_ns(&self, cylinder: u32, row: u32) -> u64 {
-        self.approach(&self.sled, cylinder, row).seek_ns
-    }
-
     /// Wakes the device at `now` for a service.
     #[inline]
     pub(super) fn begin(&mut self, now: Time) -> Passes {
@@ -253,6 +245,7 @@ impl MemsDevice {
         let startups = u64::from(matches!(sled.y, YState::Rest));
         let books = Books { startup_ns, startups, ..Books::default() };
         let awake = now + startup_ns;
+        self.course.begin(now, startup_ns);
         Passes {
             start: now,
             at: awake,
@@ -264,10 +257,9 @@ impl MemsDevice {
         }
     }
 
-    /// Moves to a row and passes over it with `tips` on; so many blocks are read and so many written, one perhaps both.
+    /// Passes over a row with `tips` on; so many blocks are read and so many written, one perhaps both.
     #[inline]
-    pub(super) fn pass(&mut self, run: &mut Passes, cylinder: u32, row: u32, tips: u32, reads: u32, writes: u32) {
-        let approach = self.approach(&self.sled, cylinder, row);
+    pub(super) fn pass(&mut self, run: &mut Passes, approach: &Approach, tips: u32, reads: u32, writes: u32) {
         let seek_ns = approach.seek_ns;
         if run.positioned {
             run.phases.turnaround_ns += seek_ns;
@@ -277,17 +269,20 @@ impl MemsDevice {
             run.phases.seek_x_ns = approach.x_ns;
             run.phases.seek_y_ns = approach.y.ns;
             run.phases.seek_turnaround_ns = approach.y.turnaround_ns;
-            run.phases.settle_ns = if cylinder == self.sled.cylinder { 0 } else { self.positioning.settle_ns() };
+            run.phases.settle_ns =
+                if approach.cylinder == self.sled.cylinder { 0 } else { self.positioning.settle_ns() };
         }
         run.books.seek_ns += seek_ns;
         run.at += seek_ns;
+        let mut wait_ns = 0;
         if writes > 0 {
             run.bus_done += u64::from(writes) * self.bus_ns_per_block;
-            let wait_ns = run.bus_done.saturating_since(run.at);
+            wait_ns = run.bus_done.saturating_since(run.at);
             run.phases.bus_ns += wait_ns;
             run.books.idle_ns += wait_ns;
             run.at += wait_ns;
         }
+        self.course.pass(seek_ns, wait_ns, tips);
         run.tips = tips;
         run.books.passes += 1;
         run.books.tip_passes += u64::from(tips);
@@ -297,7 +292,7 @@ impl MemsDevice {
         if reads > 0 {
             run.bus_done = run.bus_done.max(run.at) + u64::from(reads) * self.bus_ns_per_block;
         }
-        self.sled = Sled { cylinder, y: YState::Gate(approach.entry.to) };
+        self.sled = approach.done();
     }
 
     /// Ends a service and books it. The sled is free when the last pass is over; what is left of the bus transfer
@@ -308,7 +303,7 @@ impl MemsDevice {
         run.phases.bus_ns += bus_ns;
         self.bus_free = run.bus_done;
         self.books.add(&run.books);
-        self.last = LastService { start: run.start, end: run.at, tips: run.tips, books: run.books };
+        self.last = LastService { end: run.at, tips: run.tips, books: run.books };
         if self.idle_tip_w > 0.0 {
             self.spin_down.set_ready_w(self.sled_w + f64::from(run.tips) * self.idle_tip_w);
         }
@@ -369,24 +364,11 @@ impl Device for MemsDevice {
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let mut run = self.begin(now);
-        let extent = self.extent(request);
-        let mut place = self.geometry.place(extent.lbn);
-        let mut done = 0;
-        while done < extent.blocks {
-            let (cylinder, row) = (place.cylinder, place.row);
-            let most = extent.in_one_pass(done, &self.geometry);
-            let mut blocks = 0;
-            // Where a track ends and the next begins at one row, other tips read on in the same pass.
-            while blocks < most && (place.cylinder, place.row) == (cylinder, row) {
-                let taken = (most - blocks).min(self.geometry.blocks_per_row - place.slot);
-                blocks += taken;
-                if done + blocks < extent.blocks {
-                    place = self.geometry.after(&place, taken);
-                }
-            }
-            let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
-            self.pass(&mut run, cylinder, row, extent.tips(done, blocks), reads, writes);
-            done += blocks;
+        let mut passes = PassesOf::new(&self.geometry, self.extent(request));
+        while let Some(pass) = passes.next(&self.geometry) {
+            let (reads, writes) = if request.op == Op::Read { (pass.blocks, 0) } else { (0, pass.blocks) };
+            let approach = self.approach(&self.sled, pass.cylinder, pass.row);
+            self.pass(&mut run, &approach, pass.tips, reads, writes);
         }
         self.finish(&mut run)
     }
@@ -401,7 +383,41 @@ impl Device for MemsDevice {
     }
 
     fn shares_pass(&self, first: &Request, other: &Request) -> bool {
-        batch::share_position(&self.geometry, &self.extent(first), &self.extent(other))
+        let other = self.extent(other);
+        let mut shares = false;
+        self.for_each_companion(first, &mut |range| {
+            shares |= other.lbn < range.end && range.start < other.lbn + u64::from(other.blocks);
+        });
+        shares
+    }
+
+    fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
+        let extent = self.extent(request);
+        self.geometry.for_each_companion(extent.lbn, extent.blocks, visit);
+    }
+
+    fn serve_merged(&mut self, now: Time, requests: &[Request], way: usize, out: &mut Vec<Service>) {
+        match requests {
+            [] => {}
+            [only] => out.push(self.serve(now, only)),
+            _ => merged::serve(self, now, requests, way, out),
+        }
+    }
+
+    fn stance(&self, now: Time) -> Option<Stance> {
+        self.sled_at(now).0.stance()
+    }
+
+    fn try_serve(&self, now: Time, from: Option<Stance>, request: &Request) -> Option<Trial> {
+        trial::try_serve(self, now, from, request)
+    }
+
+    fn try_merged(&self, now: Time, requests: &[Request], out: &mut Vec<Trial>) {
+        merged::try_merged(self, now, requests, out);
+    }
+
+    fn way_j(&self, from: Stance, to: Stance) -> f64 {
+        trial::way_j(self, from, to)
     }
 
     fn access_subsectors(&mut self) -> bool {
@@ -417,9 +433,11 @@ impl Device for MemsDevice {
         if now < self.last.end {
             let mut books = self.books;
             books.remove(&self.last.books);
-            let passed_ns = now.saturating_since(self.last.start);
-            let tally = books.tally(&self.power).plus(&self.last.books.tally(&self.power).first_part(passed_ns));
-            return EnergyLedger { regret_j: self.regret_j, ..tally.ledger(&self.power) };
+            books.startups += self.last.books.startups;
+            let tally = books.tally(&self.power).plus(&self.course.tally(&self.power, now));
+            let mut meter = self.meter.clone();
+            self.course.tell(&mut meter, &self.power, now);
+            return EnergyLedger { regret_j: self.regret_j, ..tally.ledger(&self.power, &meter) };
         }
         let idle_ns = now.saturating_since(self.last.end);
         self.idle_ledger(&self.idle_books(idle_ns, None), self.spin_down.waste_j(idle_ns))
@@ -432,5 +450,24 @@ impl Device for MemsDevice {
         let [part_ns, whole_ns] = [then, now].map(|at| at.saturating_since(self.last.end));
         let regret_j = self.spin_down.part_regret_j(part_ns, whole_ns);
         self.idle_ledger(&self.idle_books(part_ns, Some(whole_ns)), regret_j)
+    }
+
+    fn meter(&self, now: Time) -> Option<Meter> {
+        if now < self.last.end {
+            let mut meter = self.meter.clone();
+            self.course.tell(&mut meter, &self.power, now);
+            return Some(meter);
+        }
+        Some(self.meter_after(&self.idle_books(now - self.last.end, None)))
+    }
+
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        self.course.tell(&mut self.meter, &self.power, now);
+        let idle_ns = now.saturating_since(self.last.end);
+        if self.untouched() || self.spin_down.decided(idle_ns) {
+            let idle = self.idle_books(idle_ns, Some(idle_ns));
+            self.last.tell_idle(&mut self.meter, &self.power, &idle);
+        }
+        Some(&mut self.meter)
     }
 }

@@ -2,6 +2,7 @@
 //! is lost to rounding however long a run is.
 
 use crate::devices::mems::parameters::{IdleTips, MemsParameters};
+use crate::power::Meter;
 use crate::service::{EnergyLedger, RequestEnergy, Spell, State, STATES};
 
 /// Power figures in watts (Schlosser et al. 2000, section 4.3; Lin et al. 2002, section 3), and the times of a pass.
@@ -34,6 +35,41 @@ impl Power {
             servo_ns,
             transfer_ns,
         }
+    }
+
+    /// Servo and data time of a pass.
+    #[inline]
+    #[must_use]
+    pub fn pass_ns(&self) -> (u64, u64) {
+        (self.servo_ns, self.transfer_ns)
+    }
+
+    /// Power while starting up.
+    #[inline]
+    #[must_use]
+    pub fn startup_w(&self) -> f64 {
+        self.startup_w
+    }
+
+    /// Power of the moving sled with so many tips on.
+    #[inline]
+    #[must_use]
+    pub fn moving_w(&self, tips: u32) -> f64 {
+        self.sled_w + f64::from(tips) * self.tip_w
+    }
+
+    /// Mean power of the idle sled after an access with so many tips.
+    #[inline]
+    #[must_use]
+    pub fn idle_w(&self, tips: u32) -> f64 {
+        self.sled_w + f64::from(tips) * self.tip_w * self.idle_duty
+    }
+
+    /// Power of the stopped sled.
+    #[inline]
+    #[must_use]
+    pub fn inactive_w(&self) -> f64 {
+        self.inactive_w
     }
 }
 
@@ -132,39 +168,31 @@ impl Tally {
         self
     }
 
-    /// What is in this tally of a service once `passed_ns` of it have passed: state by state in the order a service of one
-    /// pass goes through them. Of a longer service the seeks between passes come too early; every state only grows.
-    #[must_use]
-    pub fn first_part(&self, passed_ns: u64) -> Self {
-        const ORDER: [State; STATES.len()] =
-            [State::Inactive, State::Startup, State::Seek, State::Rotation, State::Idle, State::Servo, State::Data];
-        let mut part = Self { startups: self.startups, ..Self::default() };
-        let mut left_ns = passed_ns;
-        for state in ORDER.map(|state| state as usize) {
-            let (whole_ns, part_ns) = (self.time_ns[state], self.time_ns[state].min(left_ns));
-            part.time_ns[state] = part_ns;
-            part.tip_ns[state] = self.tip_ns[state] * u128::from(part_ns) / u128::from(whole_ns.max(1));
-            left_ns -= part_ns;
-        }
-        part
+    /// Books time in a state with so many tips on.
+    #[inline]
+    pub fn book(&mut self, state: State, ns: u64, tips: u32) {
+        self.time_ns[state as usize] += ns;
+        self.tip_ns[state as usize] += u128::from(ns) * u128::from(tips);
     }
 
-    /// Time and joules by state.
+    /// Time and joules by state; the meter says how often each was entered.
     #[must_use]
-    pub fn ledger(&self, power: &Power) -> EnergyLedger {
+    pub fn ledger(&self, power: &Power, meter: &Meter) -> EnergyLedger {
         let mut base_w = [power.sled_w; STATES.len()];
         base_w[State::Inactive as usize] = power.inactive_w;
         base_w[State::Startup as usize] = power.startup_w;
         let mut ledger = EnergyLedger { time_ns: self.time_ns, ..EnergyLedger::default() };
-        ledger.entered[State::Startup as usize] = self.startups;
         for (state, base_w) in base_w.into_iter().enumerate() {
             let duty = if state == State::Idle as usize { power.idle_duty } else { 1.0 };
             let tips_j = self.tip_ns[state] as f64 * 1e-9 * power.tip_w * duty;
             ledger.energy_j[state] = self.time_ns[state] as f64 * 1e-9 * base_w + tips_j;
         }
+        meter.book_entries(&mut ledger);
+        // A start-up that takes no time is one, too.
+        ledger.entered[State::Startup as usize] = self.startups;
         for (mode, state) in [State::Idle, State::Inactive].into_iter().enumerate() {
             let (time_ns, energy_j) = (ledger.time_ns[state as usize], ledger.energy_j[state as usize]);
-            ledger.modes[mode] = Spell { time_ns, energy_j, entered: ledger.entered[state as usize] };
+            ledger.modes[mode] = Spell { time_ns, energy_j, ..ledger.modes[mode] };
         }
         ledger
     }

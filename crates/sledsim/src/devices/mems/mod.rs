@@ -9,15 +9,19 @@
 //! | `spring_factor` | spring factor |
 
 mod access;
+mod approach;
 mod batch;
 mod characteristics;
+mod course;
 mod energy;
 pub mod geometry;
 mod idle_modes;
+mod merged;
 pub mod motion;
 mod parameters;
 mod positioning;
 mod subsector;
+mod trial;
 
 pub use access::MemsDevice;
 pub use characteristics::Characteristics;

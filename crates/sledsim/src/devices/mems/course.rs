@@ -1,0 +1,80 @@
+//! The course of a service: what the sled does span by span, so that an instant in the middle of it can be looked at, and its
+//! power meter told.
+
+use crate::devices::mems::energy::{Power, Tally};
+use crate::power::{Activity, Meter};
+use crate::time::Time;
+
+/// A pass, and the way to it.
+#[derive(Clone, Copy, Debug)]
+struct Pass {
+    seek_ns: u64,
+    /// Waiting for the bus before the pass.
+    wait_ns: u64,
+    tips: u32,
+}
+
+/// A service, span by span.
+#[derive(Clone, Debug, Default)]
+pub struct Course {
+    start: Time,
+    startup_ns: u64,
+    /// Their number grows with the largest request, not with the run.
+    passes: Vec<Pass>,
+}
+
+impl Course {
+    /// Another service begins.
+    #[inline]
+    pub fn begin(&mut self, start: Time, startup_ns: u64) {
+        self.start = start;
+        self.startup_ns = startup_ns;
+        self.passes.clear();
+    }
+
+    /// It goes on with a pass.
+    #[inline]
+    pub fn pass(&mut self, seek_ns: u64, wait_ns: u64, tips: u32) {
+        self.passes.push(Pass { seek_ns, wait_ns, tips });
+    }
+
+    /// Calls `visit` with each span: what the sled does, until when, with how many tips on.
+    #[inline]
+    fn for_each_span(&self, power: &Power, mut visit: impl FnMut(Activity, Time, u32)) {
+        let (servo_ns, transfer_ns) = power.pass_ns();
+        let mut at = self.start + self.startup_ns;
+        visit(Activity::STARTUP, at, 0);
+        for pass in &self.passes {
+            at += pass.seek_ns;
+            visit(Activity::SEEK, at, 0);
+            at += pass.wait_ns;
+            visit(Activity::READY, at, 0);
+            at += servo_ns;
+            visit(Activity::SERVO, at, pass.tips);
+            at += transfer_ns;
+            visit(Activity::DATA, at, pass.tips);
+        }
+    }
+
+    /// Tells `meter`, which knows everything before, of the service until `now`.
+    #[inline]
+    pub fn tell(&self, meter: &mut Meter, power: &Power, now: Time) {
+        self.for_each_span(power, |activity, until, tips| {
+            let power_w = if activity == Activity::STARTUP { power.startup_w() } else { power.moving_w(tips) };
+            meter.span(activity, until.min(now), power_w);
+        });
+    }
+
+    /// Books of the service until `now`.
+    #[must_use]
+    pub fn tally(&self, power: &Power, now: Time) -> Tally {
+        let mut tally = Tally::default();
+        let mut at = self.start;
+        self.for_each_span(power, |activity, until, tips| {
+            let until = until.min(now).max(at);
+            tally.book(activity.state(), until - at, tips);
+            at = until;
+        });
+        tally
+    }
+}
