@@ -328,16 +328,12 @@ impl Report {
         let [startup, command, background, seek, seek_x, seek_y, settle, seek_turnaround, rotation, turnaround, servo, transfer, bus] =
             recorder.phases().map(Phase::of);
         let SystemSpec::Drive(drive) = &scenario.system;
+        let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
         Self {
             sledsim: Program { version: env!("CARGO_PKG_VERSION").to_owned() },
             title: scenario.title.clone(),
             stand_in: scenario.workload.stand_in().map(str::to_owned),
-            run: RunReport::new(
-                outcome,
-                matches!(scenario.workload, WorkloadSpec::Trace(_)),
-                recorder.count(),
-                window_s,
-            ),
+            run: RunReport::new(outcome, is_trace, recorder.count(), window_s),
             requests: Requests {
                 submitted: outcome.submitted,
                 completed: outcome.completed,
