@@ -47,6 +47,7 @@ def test_the_expected_devices_are_there() -> None:
     assert {"griffin1999", "g1", "g2", "g3", "g1-paper", "g2-paper", "g3-paper", "hong2006"} == {*of("mems")}
     assert {"atlas10k", "cheetah4LP", "cheetah9LP", "barracuda", "hp_c2247a", "st41601n"} <= {*of("disk")}
     assert {"atlas10k-50mb", "superdisk", "uberdisk", "cheetah73"} <= {*of("disk")}
+    assert {"travelstar", "ultrastar36z15"} <= {*of("disk")}
     assert (of("simpledisk-constant"), of("simpledisk-linear")) == (["simpledisk-constant"], ["simpledisk-linear"])
 
 
@@ -194,8 +195,9 @@ def test_a_device_resolves_to_its_catalogue_values(name: str) -> None:
         assert agrees(entry["value"], device[key]), key
 
 
-def test_projected_drives_are_up_to_date() -> None:
+@pytest.mark.parametrize("tool", ["projected_drives", "data_sheet_drives"])
+def test_written_drives_are_up_to_date(tool: str) -> None:
     built_core()
-    command = [sys.executable, str(ROOT / "tools" / "projected_drives.py"), "--check"]
+    command = [sys.executable, str(ROOT / "tools" / f"{tool}.py"), "--check"]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr

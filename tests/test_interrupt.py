@@ -66,6 +66,16 @@ def test_a_comparison_is_interrupted(scenario_file: Path) -> None:
     assert "run 1 of 2" in err
 
 
+def test_a_comparison_of_power_strategies_is_interrupted(scenario_file: Path) -> None:
+    status, out, err, took_s = interrupted("power", scenario_file, *LONG)
+    assert status == 130
+    assert took_s < PROMPT_S + SLACK_S
+    assert "base (incomplete)" in out
+    assert "spin-down" not in out.partition("notes")[0].partition("strategy")[0]
+    assert "interrupted during run 'base'" in err
+    assert "Traceback" not in err
+
+
 def test_ctrl_c_while_the_scenario_is_awaited() -> None:
     with subprocess.Popen([*COMMAND, "run", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         time.sleep(1.0)

@@ -40,7 +40,17 @@ def test_a_name_that_is_not_there_says_so() -> None:
         sledsim.simulate  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["sledsim", "sledsim._run", "sledsim.comparison", "sledsim.scenario"])
+DOCUMENTED = [
+    "sledsim",
+    "sledsim._run",
+    "sledsim.comparison",
+    "sledsim.mechanisms.device",
+    "sledsim.power",
+    "sledsim.scenario",
+]
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
 def test_the_examples_in_docstrings_are_true(name: str) -> None:
     found = doctest.testmod(importlib.import_module(name))
     assert found.attempted > 0

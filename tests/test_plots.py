@@ -34,6 +34,9 @@ def charts(result: sledsim.Result) -> dict[str, Any]:
     return {
         **{kind: result.plot(kind) for kind in ("response", "wait", "service", "phases", "energy")},
         **{kind: device.plot(kind) for kind in ("curve", "surface")},
+        "break-even": device.break_even().plot(),
+        "power strategies": sledsim.power_strategies(SCENARIO).plot(),
+        "spin-down policies": sledsim.spin_down_policies(SCENARIO).plot(),
         "comparison": comparison.plot(),
         "comparison of energy": comparison.plot("energy.total_j"),
     }
@@ -66,7 +69,7 @@ def test_charts_are_small_and_labelled(charts: dict[str, Any]) -> None:
 def test_one_definition_makes_every_kind_of_file(charts: dict[str, Any], tmp_path: Path, suffix: str) -> None:
     from sledsim.plots import save
 
-    for name in ("response", "curve", "comparison"):
+    for name in ("response", "curve", "comparison", "power strategies", "break-even"):
         path = tmp_path / f"{name}.{suffix}"
         save(charts[name], path)
         content = path.read_bytes()

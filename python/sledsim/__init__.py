@@ -17,16 +17,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sledsim._core import RunError, ScenarioError, SledsimError, TraceError, __version__
     from sledsim._run import run
+    from sledsim.break_even import BreakEven
     from sledsim.comparison import Comparison, compare
     from sledsim.disksim import DiskSimImport, import_disksim
     from sledsim.mechanisms import Device, DiskDrive, MemsStorage, SimpleDevice
+    from sledsim.power import PowerComparison, power_strategies, spin_down_policies
     from sledsim.registry import DeviceEntry, device, devices, schedulers
     from sledsim.result import Result
     from sledsim.scenario import Scenario
     from sledsim.trace import Trace, open_trace
     from sledsim.validation import DriveValidation, validate_drive
+    from sledsim.workloads import WorkloadEntry, workloads
 
 __all__ = [
+    "BreakEven",
     "Comparison",
     "Device",
     "DeviceEntry",
@@ -34,6 +38,7 @@ __all__ = [
     "DiskSimImport",
     "DriveValidation",
     "MemsStorage",
+    "PowerComparison",
     "Result",
     "RunError",
     "Scenario",
@@ -42,19 +47,24 @@ __all__ = [
     "SledsimError",
     "Trace",
     "TraceError",
+    "WorkloadEntry",
     "__version__",
     "compare",
     "device",
     "devices",
     "import_disksim",
     "open_trace",
+    "power_strategies",
     "run",
     "schedulers",
+    "spin_down_policies",
     "validate_drive",
+    "workloads",
 ]
 
 # Where each public name lives (PEP 562).
 _HOMES = {
+    "BreakEven": "sledsim.break_even",
     "Comparison": "sledsim.comparison",
     "Device": "sledsim.mechanisms",
     "DeviceEntry": "sledsim.registry",
@@ -62,6 +72,7 @@ _HOMES = {
     "DiskSimImport": "sledsim.disksim",
     "DriveValidation": "sledsim.validation",
     "MemsStorage": "sledsim.mechanisms",
+    "PowerComparison": "sledsim.power",
     "Result": "sledsim.result",
     "RunError": "sledsim._core",
     "Scenario": "sledsim.scenario",
@@ -70,15 +81,19 @@ _HOMES = {
     "SledsimError": "sledsim._core",
     "Trace": "sledsim.trace",
     "TraceError": "sledsim._core",
+    "WorkloadEntry": "sledsim.workloads",
     "__version__": "sledsim._core",
     "compare": "sledsim.comparison",
     "device": "sledsim.registry",
     "devices": "sledsim.registry",
     "import_disksim": "sledsim.disksim",
     "open_trace": "sledsim.trace",
+    "power_strategies": "sledsim.power",
     "run": "sledsim._run",
     "schedulers": "sledsim.registry",
+    "spin_down_policies": "sledsim.power",
     "validate_drive": "sledsim.validation",
+    "workloads": "sledsim.workloads",
 }
 
 

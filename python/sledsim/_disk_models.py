@@ -12,7 +12,9 @@ from sledsim._seek_models import SeekCurve
 __all__ = [
     "DiskDevice",
     "FastWrite",
+    "IdleModeParameters",
     "LbnMapping",
+    "PowerParameters",
     "ReadAhead",
     "RotationModel",
     "Sparing",
@@ -90,6 +92,53 @@ ReadAhead = Literal["none", "track", "cylinder", "segment", "next-track"]
 
 # When a write counts as complete.
 FastWrite = Literal["none", "sequential", "full"]
+
+
+class IdleModeParameters(Model):
+    """An idle mode of a device.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    power_w
+        Power in it; no more than in the mode above it (W; at least 0, at most 1,000,000).
+    after_s
+        Idle time, from the end of the last activity, beyond which the device is in it; never by itself when
+        absent. The first mode begins at once (s; at least 0, at most 1e+09).
+    wake_ms
+        Time to be ready again: a request waits so long; 0 of the first mode (ms; at least 0, at most 1,000,000;
+        default 0.0).
+    wake_w
+        Power during that time; as in the first mode when absent (W; at least 0, at most 1,000,000).
+    """
+
+    name: str
+    power_w: float | str
+    after_s: float | str | None = None
+    wake_ms: float | str | None = None
+    wake_w: float | str | None = None
+
+
+class PowerParameters(Model):
+    """What a device draws while it works, and the modes in which it rests.
+
+    Attributes
+    ----------
+    active_read_w
+        Power while the mechanism works for a read (W; at least 0, at most 1,000,000).
+    active_write_w
+        Power while the mechanism works for a write (W; at least 0, at most 1,000,000).
+    seek_w
+        Power while it seeks; that of the operation when absent (W; at least 0, at most 1,000,000).
+    idle_modes
+        Idle modes, from the one in which the device is ready down to the one that takes least.
+    """
+
+    active_read_w: float | str
+    active_write_w: float | str
+    seek_w: float | str | None = None
+    idle_modes: list[IdleModeParameters]
 
 
 class DiskDevice(Model):
@@ -255,6 +304,8 @@ class DiskDevice(Model):
         Whether a read whose first block is just being read ahead counts as found in part (default false).
     read_hits_on_writes
         Whether reads find written data in the buffer (default true).
+    power
+        What the drive draws; not known when absent.
     """
 
     mechanism: Literal["disk"] = "disk"
@@ -326,3 +377,4 @@ class DiskDevice(Model):
     transfer_partial_hits: bool | None = None
     almost_read_hits: bool | None = None
     read_hits_on_writes: bool | None = None
+    power: PowerParameters | None = None

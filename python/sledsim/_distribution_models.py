@@ -13,6 +13,7 @@ __all__ = [
     "EmpiricalDistribution",
     "ErlangDistribution",
     "ExponentialDistribution",
+    "ExponentialMixtureDistribution",
     "FixedDistribution",
     "GammaDistribution",
     "HyperexponentialDistribution",
@@ -114,6 +115,34 @@ class HyperexponentialDistribution(Model):
     scv: float | str
 
 
+class WeightedValue(Model):
+    """A value and its weight among others.
+
+    Attributes
+    ----------
+    value
+        The value (at least 0, at most 1e+15).
+    weight
+        Relative frequency; the weights need not add up to 1 (at least 0, at most 1e+15).
+    """
+
+    value: float | str
+    weight: float | str
+
+
+class ExponentialMixtureDistribution(Model):
+    """One of listed exponentials, by weight: short gaps within bursts, long ones between them.
+
+    Attributes
+    ----------
+    means
+        Means of the exponentials, and how often each comes.
+    """
+
+    kind: Literal["exponential-mixture"] = "exponential-mixture"
+    means: list[WeightedValue]
+
+
 class GammaDistribution(Model):
     """Gamma, by its mean and variability.
 
@@ -164,21 +193,6 @@ class ParetoDistribution(Model):
     shape: float | str
 
 
-class WeightedValue(Model):
-    """A value and its weight among others.
-
-    Attributes
-    ----------
-    value
-        The value (at least 0, at most 1e+15).
-    weight
-        Relative frequency; the weights need not add up to 1 (at least 0, at most 1e+15).
-    """
-
-    value: float | str
-    weight: float | str
-
-
 class EmpiricalDistribution(Model):
     """One of listed values, by weight.
 
@@ -200,6 +214,7 @@ Distribution = (
     | LognormalDistribution
     | ErlangDistribution
     | HyperexponentialDistribution
+    | ExponentialMixtureDistribution
     | GammaDistribution
     | WeibullDistribution
     | ParetoDistribution

@@ -4,12 +4,23 @@ Written by tools/generate_scenario.py from the core's schema: change the definit
 Ranges and defaults stand in the docstrings; the core checks the values.
 """
 
-from sledsim._disk_models import DiskDevice, FastWrite, LbnMapping, ReadAhead, RotationModel, Sparing, Zone
+from sledsim._disk_models import (
+    DiskDevice,
+    FastWrite,
+    IdleModeParameters,
+    LbnMapping,
+    PowerParameters,
+    ReadAhead,
+    RotationModel,
+    Sparing,
+    Zone,
+)
 from sledsim._distribution_models import (
     Distribution,
     EmpiricalDistribution,
     ErlangDistribution,
     ExponentialDistribution,
+    ExponentialMixtureDistribution,
     FixedDistribution,
     GammaDistribution,
     HyperexponentialDistribution,
@@ -30,6 +41,7 @@ from sledsim._seek_models import (
     ThreePointSeekCurve,
 )
 from sledsim._system_models import (
+    AdaptiveSpinDown,
     AsptfScheduler,
     ClookScheduler,
     DelayedStartup,
@@ -63,6 +75,7 @@ from sledsim._workload_models import (
     Arrival,
     ClosedArrival,
     ConstantArrival,
+    Continuation,
     Fit,
     HotSpot,
     HotSpotsLocation,
@@ -84,12 +97,14 @@ from sledsim._workload_models import (
 )
 
 __all__ = [
+    "AdaptiveSpinDown",
     "Arrival",
     "AsptfScheduler",
     "ClookScheduler",
     "ClosedArrival",
     "ConstantArrival",
     "ConstantSeekCurve",
+    "Continuation",
     "DelayedStartup",
     "Device",
     "DiskDevice",
@@ -98,6 +113,7 @@ __all__ = [
     "EmpiricalDistribution",
     "ErlangDistribution",
     "ExponentialDistribution",
+    "ExponentialMixtureDistribution",
     "FastWrite",
     "FcfsScheduler",
     "Fit",
@@ -108,6 +124,7 @@ __all__ = [
     "HplSeekCurve",
     "HyperexponentialDistribution",
     "Idle",
+    "IdleModeParameters",
     "IdleTips",
     "ImmediateSpinDown",
     "LastBlock",
@@ -127,6 +144,7 @@ __all__ = [
     "OnOffArrival",
     "ParetoDistribution",
     "PoissonArrival",
+    "PowerParameters",
     "Range",
     "ReadAhead",
     "RenewalArrival",

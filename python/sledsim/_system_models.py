@@ -6,10 +6,11 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 
 from typing import Literal
 
-from sledsim._disk_models import DiskDevice
+from sledsim._disk_models import DiskDevice, PowerParameters
 from sledsim._model import Model
 
 __all__ = [
+    "AdaptiveSpinDown",
     "AsptfScheduler",
     "ClookScheduler",
     "DelayedStartup",
@@ -179,6 +180,8 @@ class SimplediskConstantDevice(Model):
         Blocks the device offers (at least 1, at most 1e+15).
     access_ms
         Time of every request (ms; at least 0, at most 1,000,000).
+    power
+        What the device draws; not known when absent.
     """
 
     mechanism: Literal["simpledisk-constant"] = "simpledisk-constant"
@@ -186,6 +189,7 @@ class SimplediskConstantDevice(Model):
     block_bytes: int | str | None = None
     capacity_blocks: int | None = None
     access_ms: float | str | None = None
+    power: PowerParameters | None = None
 
 
 class SimplediskLinearDevice(Model):
@@ -204,6 +208,8 @@ class SimplediskLinearDevice(Model):
     farthest_ms
         Time of a request as far from the previous one as the device is large; at least `nearest_ms` (ms; at least
         0, at most 1,000,000).
+    power
+        What the device draws; not known when absent.
     """
 
     mechanism: Literal["simpledisk-linear"] = "simpledisk-linear"
@@ -212,6 +218,7 @@ class SimplediskLinearDevice(Model):
     capacity_blocks: int | None = None
     nearest_ms: float | str | None = None
     farthest_ms: float | str | None = None
+    power: PowerParameters | None = None
 
 
 # A device.
@@ -360,6 +367,34 @@ class NeverSpinDown(Model):
     name: Literal["never"] = "never"
 
 
+class AdaptiveSpinDown(Model):
+    """After an idle time that follows the idle periods so far.
+
+    The share algorithm of Helmbold, Long & Sherrod (MobiCom 1996).
+
+    Attributes
+    ----------
+    experts
+        Number of experts, which stand for fixed timeouts: one stops at once, the others' timeouts rise
+        geometrically over a factor of 1024 up to the longest (at least 2, at most 1,000; default 12).
+    longest_ms
+        Longest timeout of an expert; 10 times the break-even time of the lowest mode when absent (ms; at least 0,
+        at most 1e+09).
+    learning_rate
+        How fast weights follow losses: the weight of an expert is multiplied by exp(-rate * loss) (at least 0, at
+        most 1,000; default 4.0).
+    sharing
+        Fraction of its weight that an expert with the greatest loss shares with all (at least 0, at most 0.999;
+        default 0.08).
+    """
+
+    name: Literal["adaptive"] = "adaptive"
+    experts: int | None = None
+    longest_ms: float | str | None = None
+    learning_rate: float | str | None = None
+    sharing: float | str | None = None
+
+
 class OfflineSpinDown(Model):
     """With hindsight: at once where the idle period turns out long enough for it to save energy, else not at all.
 
@@ -370,7 +405,7 @@ class OfflineSpinDown(Model):
 
 
 # When a device without work stops to save power: enters the lowest of its idle modes.
-SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | OfflineSpinDown | str
+SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | AdaptiveSpinDown | OfflineSpinDown | str
 
 
 class DelayedStartup(Model):

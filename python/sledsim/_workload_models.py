@@ -13,6 +13,7 @@ __all__ = [
     "Arrival",
     "ClosedArrival",
     "ConstantArrival",
+    "Continuation",
     "Fit",
     "HotSpot",
     "HotSpotsLocation",
@@ -227,18 +228,42 @@ class Range(Model):
     end_fraction: float | str | None = None
 
 
-# How much of its last block a request needs.
+class Continuation(Model):
+    """Requests that go on where the one before them ends, with the same operation.
+
+    They keep the share of reads as it is.
+
+    Attributes
+    ----------
+    reads
+        Share of the reads that go on where the request before them, a read, ends (at least 0, at most 1; default
+        0.0).
+    writes
+        Share of the writes that go on where the request before them, a write, ends (at least 0, at most 1;
+        default 0.0).
+    """
+
+    reads: float | str | None = None
+    writes: float | str | None = None
+
+
+# How much a request needs of what it asks for in its last block.
 LastBlock = Literal["whole", "uniform"]
 
 
 class Metadata(Model):
-    """Metadata requests: they need a few bytes somewhere in their blocks (lin2002, section 6.3).
+    """Metadata requests: they need a few bytes in one of their blocks and nothing else (lin2002, section 6.3).
+
+    In which block, and where in it, is drawn at random: all multiples of the number of bytes, rounded up to a
+    power of two, are as likely. More bytes than a block has begin at a block's start; a request that is no longer
+    is needed whole.
 
     Attributes
     ----------
     share
-        Share of the requests that are metadata, drawn at random; when absent, those are that the trace says are
-        (at least 0, at most 1).
+        Share of the requests that are metadata, drawn at random, whatever a trace says of them. When absent,
+        those are that the trace says are: only traces of format `blkparse` can say so, and with all else the
+        share is needed (at least 0, at most 1).
     read_bytes
         Bytes that a metadata read needs: an inode (B; at least 1, at most 1,048,576; default 128).
     write_bytes
@@ -256,29 +281,40 @@ class SyntheticWorkload(Model):
 
     Attributes
     ----------
+    name
+        Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when
+        absent.
     arrival
         When requests arrive.
+    time_scale
+        Factor on all times between requests: 0.5 is twice as fast (above 0, at most 1e+09; default 1.0).
     size_bytes
         How long they are, bytes: rounded up to whole blocks, at least one block, at most the range of the device
-        in use (default {"kind": "fixed", "value": 4096.0}).
+        in use. What the rounding adds is not needed: subsector accesses leave it out (default {"kind": "fixed",
+        "value": 4096.0}).
     location
         Where they go (default {"kind": "uniform"}).
     range
         The part of the device in use (default {"start_fraction": 0.0, "end_fraction": 1.0}).
     read_fraction
         Probability that a request is a read (at least 0, at most 1; default 1.0).
+    continuation
+        Requests that go on where the one before them ends; none when absent.
     last_block
-        How much of its last block a request needs (default "whole").
+        How much a request needs of what it asks for in its last block (default "whole").
     metadata
         Metadata requests, which need only a few bytes; none when absent.
     """
 
     kind: Literal["synthetic"] = "synthetic"
-    arrival: Arrival
+    name: str | None = None
+    arrival: Arrival | None = None
+    time_scale: float | str | None = None
     size_bytes: Distribution | None = None
     location: Location | None = None
     range: Range | None = None
     read_fraction: float | str | None = None
+    continuation: Continuation | None = None
     last_block: LastBlock | None = None
     metadata: Metadata | None = None
 
@@ -332,7 +368,7 @@ class TraceWorkload(Model):
         Columns of a CSV trace: `time`, `device`, `offset`, `bytes`, `op` to a column's name or number (from 0),
         and `time_unit` to `s`, `ms`, `us` or `ns`.
     last_block
-        How much of its last block a request needs (default "whole").
+        How much a request needs of what it asks for in its last block (default "whole").
     metadata
         Metadata requests, which need only a few bytes; none when absent.
     """
@@ -359,4 +395,4 @@ class TraceWorkload(Model):
 
 
 # What is asked of the system.
-Workload = SyntheticWorkload | TraceWorkload
+Workload = SyntheticWorkload | TraceWorkload | str

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim._run import ProgressCallback, run
+from sledsim.naming import label_of_run
 from sledsim.result import Result
 from sledsim.scenario import ScenarioLike, Sets
 from sledsim.summary_tables import metric_rows
@@ -157,7 +158,7 @@ def _name(each: Result | ScenarioLike, result: Result) -> str:
         return str(title)
     if isinstance(each, Path) or (isinstance(each, str) and each != "-" and "\n" not in each):
         return Path(each).stem
-    return f"{result['device']['name']}, {result['scheduler']}"
+    return label_of_run(result.summary)
 
 
 def _free_name(name: str, taken: Mapping[str, Result]) -> str:

@@ -1,10 +1,11 @@
-"""What a wrong name was perhaps meant to be."""
+"""Names: what a wrong one was perhaps meant to be, and what to call devices and runs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
-__all__ = ["did_you_mean", "label_of", "nearest_file"]
+__all__ = ["did_you_mean", "label_of", "label_of_run", "nearest_file"]
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
@@ -45,3 +46,17 @@ def label_of(device: str) -> str:
         Its name in the catalogue, or the path of its file.
     """
     return Path(device).stem if device.endswith(".toml") else device
+
+
+def label_of_run(summary: Mapping[str, Any]) -> str:
+    """Return what a heading calls a run: its device and scheduler, and the stand-in that made its requests, if one did.
+
+    Parameters
+    ----------
+    summary
+        What the run reports.
+    """
+    parts = [label_of(summary["device"]["name"]), summary["scheduler"]]
+    if summary["stand_in"]:
+        parts.append(f"{label_of(summary['stand_in'])} (stand-in)")
+    return ", ".join(parts)

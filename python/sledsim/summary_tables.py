@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sledsim._core import SledsimError
-from sledsim.naming import did_you_mean
+from sledsim.naming import did_you_mean, label_of_run
 from sledsim.phases import PHASES, phases_of, states_of
 from sledsim.tables import Table, number
 
@@ -97,7 +97,7 @@ def _headline(summary: Mapping[str, Any]) -> str:
     requests, run = summary["requests"], summary["run"]
     parts = [
         summary["title"],
-        f"{summary['device']['name']}, {summary['scheduler']}",
+        label_of_run(summary),
         f"{requests['measured']:,} requests measured",
         f"{number(run['simulated_s'])} s simulated",
     ]

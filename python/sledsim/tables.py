@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-__all__ = ["Table", "number"]
+__all__ = ["Table", "duration", "number"]
 
 # Powers of ten between which numbers are written out.
 SMALL_EXPONENT, LARGE_EXPONENT = 4, 12
@@ -31,6 +31,22 @@ def number(value: float | None, digits: int = 4) -> str:
     if not -SMALL_EXPONENT <= exponent < LARGE_EXPONENT:
         return f"{value:.{digits}g}"
     return f"{rounded:,.{max(0, digits - 1 - exponent)}f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Write a time in the unit that suits it, or that there is none.
+
+    Parameters
+    ----------
+    seconds
+        The time; ``None`` for what never comes.
+    """
+    if seconds is None:
+        return "never"
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size or not seconds:
+            return f"{seconds / size:.4g} {unit}"
+    return f"{seconds:.4g} s"
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,17 @@ impl Device {
         self.device.cylinders()
     }
 
+    #[getter]
+    fn has_powers(&self) -> bool {
+        self.spec.has_powers()
+    }
+
+    /// Break-even times of the idle modes as JSON; an empty list where the powers are not known.
+    fn break_even(&self) -> PyResult<String> {
+        let found = errors::guarded(|| self.spec.break_even())?.map_err(errors::scenario)?;
+        serde_json::to_string(&found).map_err(errors::run)
+    }
+
     /// Time from a dispatch at `now_ns` until the first bit of each request can pass, on a device that has done nothing.
     fn positioning_ms<'py>(
         &self,

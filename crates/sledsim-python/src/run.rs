@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::engine::Progress;
 use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
-use sledsim::request::{Op, Request};
+use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{self, Catalog, Notation, Report, Scenario, SystemSpec};
 use sledsim::schedulers::POLICIES;
 use sledsim::service::Service;
@@ -82,10 +82,19 @@ pub fn run(
     Ok(RunOutput { report: output.report, recorder: output.recorder })
 }
 
-/// Works that the catalogue entry of the scenario's device is taken from.
+/// Works that the catalogue entries of the scenario's device and workload are taken from.
 fn citations(scenario: &Scenario, catalog: &Catalog, base_dir: &Path) -> Vec<String> {
     let SystemSpec::Drive(drive) = &scenario.system;
-    catalog.device(drive.device.name(), base_dir).map(|entry| entry.citations).unwrap_or_default()
+    let device = catalog.device(drive.device.name(), base_dir);
+    let workload = scenario.workload.stand_in().map(|name| catalog.workload(name, base_dir));
+    let entries = [Some(device), workload].into_iter().flatten().filter_map(Result::ok);
+    let mut citations: Vec<String> = Vec::new();
+    for citation in entries.flat_map(|entry| entry.citations) {
+        if !citations.contains(&citation) {
+            citations.push(citation);
+        }
+    }
+    citations
 }
 
 /// Looks after signals and progress while a run goes on without the GIL.
@@ -194,6 +203,9 @@ fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_ene
     column!("lbn", |r, _| r.lbn);
     column!("blocks", |r, _| r.blocks);
     column!("read", |r, _| r.op == Op::Read);
+    column!("metadata", |r, _| r.flags.contains(Flags::METADATA));
+    let needed: Vec<u64> = log.entries.iter().map(|(request, _)| recorder.needed_bytes(request)).collect();
+    columns.set_item("needed_bytes", needed.into_pyarray(python))?;
     column!("response_ns", |r, s| s.end - r.arrival);
     let waits: Vec<u64> = log.entries.iter().map(|(request, service)| recorder.wait_ns(request, service)).collect();
     columns.set_item("wait_ns", waits.into_pyarray(python))?;

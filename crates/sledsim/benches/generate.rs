@@ -22,13 +22,7 @@ fn streams(criterion: &mut Criterion) {
 
 fn workloads(criterion: &mut Criterion) {
     let poisson = ArrivalSpec::Poisson { rate_per_s: 1000.0 };
-    let plain = SyntheticSpec {
-        arrival: poisson.clone(),
-        size_bytes: Distribution::Fixed { value: 4096.0 },
-        location: LocationSpec::default(),
-        range: RangeSpec::default(),
-        read_fraction: 0.67,
-    };
+    let plain = SyntheticSpec { read_fraction: 0.67, ..SyntheticSpec::arriving(poisson.clone()) };
     let exponential = SyntheticSpec { size_bytes: Distribution::Exponential { mean: 4096.0 }, ..plain.clone() };
     let zipf =
         SyntheticSpec { location: LocationSpec::Zipf { exponent: 1.0, regions: 1000, shuffle: true }, ..plain.clone() };

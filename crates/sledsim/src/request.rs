@@ -32,6 +32,12 @@ impl Flags {
         Self(self.0 | other.0)
     }
 
+    /// This set without the flags of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Whether every flag of `other` is set here.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {

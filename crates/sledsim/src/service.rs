@@ -189,6 +189,12 @@ impl RequestEnergy {
         self.startup_j + self.seek_j + self.rotation_j + self.servo_j + self.data_j + self.idle_j
     }
 
+    /// Joules for positioning, rotation, servo and data.
+    #[must_use]
+    pub fn servicing_j(&self) -> f64 {
+        self.seek_j + self.rotation_j + self.servo_j + self.data_j
+    }
+
     /// A share of it.
     #[must_use]
     pub fn share(&self, fraction: f64) -> Self {

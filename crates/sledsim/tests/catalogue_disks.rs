@@ -154,6 +154,34 @@ fn the_uberdisk_streams_as_fast_as_its_bus() {
 }
 
 #[test]
+fn the_mobile_drive_has_the_figures_of_its_data_sheet() {
+    let travelstar = disk("travelstar");
+    let ours = figures(&travelstar);
+    assert!(close(capacity_bytes(&travelstar), 12e9, 0.01));
+    assert!(close(ours.rotation_s, 60.0 / 4200.0, 1e-9));
+    assert!((seek_ms(&travelstar, 1) - 2.5).abs() < 1e-6);
+    assert!((seek_ms(&travelstar, travelstar.cylinders - 1) - 23.0).abs() < 1e-5);
+    // The curve goes through 12 ms at a third of the stroke; the mean of such curves is close to that.
+    assert!(close(ours.mean_seek_s * 1e3, 12.0, 0.02), "{}", ours.mean_seek_s);
+    let sectors: f64 = travelstar.zones.iter().map(|zone| f64::from(zone.sectors_per_track)).sum();
+    assert!((sectors / 12.0 - 292.0).abs() < 1.0);
+}
+
+#[test]
+fn the_server_drive_is_as_large_and_as_quick_as_quoted() {
+    let ultrastar = disk("ultrastar36z15");
+    let ours = figures(&ultrastar);
+    assert!(close(capacity_bytes(&ultrastar), 36.7e9, 0.001));
+    assert!(close(ours.rotation_s, 4e-3, 1e-9));
+    assert!(close(ours.mean_seek_s * 1e3, 4.2, 0.001), "{}", ours.mean_seek_s);
+    // A whole number of sectors on a track: half of one in 430 is 0.12 %.
+    assert!(close(ours.zones[0].media_bytes_s, 55e6, 0.0012), "{}", ours.zones[0].media_bytes_s);
+    let standby = ultrastar.ladder().expect("powers").modes()[1].clone();
+    // The energy of a spin-up is printed without decimals.
+    assert!((standby.wake_w * standby.wake_ns as f64 * 1e-9 - 135.0).abs() < 0.5);
+}
+
+#[test]
 fn the_cheetah_73_is_as_large_and_as_quick_as_quoted() {
     let cheetah = disk("cheetah73");
     let ours = figures(&cheetah);

@@ -10,21 +10,23 @@ mod scenarios;
 
 use std::collections::BTreeSet;
 
+use disk_designs::powers::{policies, power};
 use disk_designs::{disk_design, extreme_design, without_buffer, without_overheads};
 use mems_designs::mems_design;
 use proptest::prelude::*;
 use sledsim::devices::disk::DiskParameters;
 use sledsim::devices::simple::{ConstantParameters, LinearParameters};
-use sledsim::devices::{Device, EnergyLedger, Location, Service, STATES};
+use sledsim::devices::{Device, EnergyLedger, Location, Service, State, STATES};
 use sledsim::engine::random::Stream;
+use sledsim::power::SpinDownSpec;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::time::Time;
 
 const YEAR_NS: u64 = 365 * 24 * 3_600 * 1_000_000_000;
 
-fn device(spec: &DeviceSpec) -> Box<dyn Device> {
-    scenario::device(spec).unwrap_or_else(|error| panic!("{}: {error}", spec.name()))
+fn device(spec: &DeviceSpec, policy: Option<&SpinDownSpec>) -> Box<dyn Device> {
+    scenario::device_with(spec, policy).unwrap_or_else(|error| panic!("{}: {error}", spec.name()))
 }
 
 /// How far what a service takes before its first bit is known beforehand.
@@ -102,8 +104,8 @@ impl Walk {
     }
 }
 
-fn check_services(spec: &DeviceSpec, began: Time, requests: usize) {
-    let mut device = device(spec);
+fn check_services(spec: &DeviceSpec, policy: Option<&SpinDownSpec>, began: Time, requests: usize) {
+    let mut device = device(spec, policy);
     let known = Known::of(spec);
     let mut walk = Walk::new(device.as_ref(), 7);
     let mut before = device.ledger(began);
@@ -112,15 +114,16 @@ fn check_services(spec: &DeviceSpec, began: Time, requests: usize) {
     for _ in 0..requests {
         let now = free + walk.gap_ns();
         let request = walk.request();
-        check_ledger(device.as_ref(), &mut before, free, now);
+        check_ledger(device.as_ref(), &mut before, [free, now], |at| device.ledger_before(at, now));
         check_bounds(device.as_ref(), now, &mut walk.random);
         let location = device.locate(&request);
         assert!(location.cylinder < device.cylinders());
-        let expected_ns = device.positioning_ns(now, location);
+        let (expected_ns, wake_ns) = (device.positioning_ns(now, location), device.wake_ns(now));
         let service = device.serve(now, &request);
         check_service(&service, now, &request);
+        assert_eq!(service.phases.startup_ns, wake_ns, "it wakes in another time than it says");
         check_positioning(known, request.op, expected_ns, &service);
-        check_ledger(device.as_ref(), &mut before, now, service.free);
+        check_ledger(device.as_ref(), &mut before, [now, service.free], |at| device.ledger(at));
         requests_j += service.energy.total_j();
         free = service.free;
     }
@@ -202,15 +205,24 @@ fn check_coordinates(device: &dyn Device, location: Location, other: u32) {
     assert!(passed_m.is_sorted() || passed_m.is_sorted_by(|a, b| a >= b), "{on_the_way:?}: {passed_m:?}");
 }
 
-/// From `from` to `to` the ledger grows in every state and accounts for every nanosecond.
-fn check_ledger(device: &dyn Device, before: &mut EnergyLedger, from: Time, to: Time) {
+/// From `from` to `to` the ledger grows in every state and accounts for every nanosecond, and for every idle mode.
+fn check_ledger(
+    device: &dyn Device,
+    before: &mut EnergyLedger,
+    [from, to]: [Time; 2],
+    ledger_at: impl Fn(Time) -> EnergyLedger,
+) {
     let length_ns = to - from;
     let mut instants: BTreeSet<u64> = (0..6).map(|part| length_ns / 6 * part).collect();
     instants.extend((0..3).flat_map(|near| [near, length_ns.saturating_sub(near)]).filter(|&at| at <= length_ns));
     for at in instants {
         let now = from + at;
-        let ledger = device.ledger(now);
+        let ledger = ledger_at(now);
         assert_eq!(ledger.total_ns(), now.ns(), "{ledger:?}");
+        let undecided = device.ledger(now);
+        assert_eq!(undecided.total_ns(), now.ns(), "{ledger:?}");
+        check_modes(&ledger);
+        check_meter(device, now, undecided.total_j());
         for state in 0..STATES.len() {
             assert!(ledger.time_ns[state] >= before.time_ns[state], "at {now:?}: {before:?} then {ledger:?}");
             let (now_j, before_j) = (ledger.energy_j[state], before.energy_j[state]);
@@ -221,10 +233,32 @@ fn check_ledger(device: &dyn Device, before: &mut EnergyLedger, from: Time, to: 
     }
 }
 
+/// The meter has heard of everything, and of the joules in the ledger.
+fn check_meter(device: &dyn Device, now: Time, total_j: f64) {
+    let Some(meter) = device.meter(now) else { return };
+    assert_eq!(meter.at(), now);
+    // The one sums products, the other has products of sums.
+    assert!((meter.energy_j() - total_j).abs() <= 1e-9 * total_j, "{} J, not {total_j} J", meter.energy_j());
+}
+
+/// The idle modes are the idle state and the inactive one.
+fn check_modes(ledger: &EnergyLedger) {
+    let [ready, lower @ ..] = &ledger.modes;
+    let [idle, inactive] = [State::Idle, State::Inactive].map(|state| state as usize);
+    if ledger.total_j() == 0.0 && ready.time_ns == 0 {
+        // Nobody knows its powers, or it has done nothing yet.
+        return;
+    }
+    assert_eq!((ready.time_ns, ready.energy_j), (ledger.time_ns[idle], ledger.energy_j[idle]), "{ledger:?}");
+    assert_eq!(lower.iter().map(|spell| spell.time_ns).sum::<u64>(), ledger.time_ns[inactive], "{ledger:?}");
+    assert_eq!(lower.iter().map(|spell| spell.energy_j).sum::<f64>(), ledger.energy_j[inactive], "{ledger:?}");
+    assert!(ledger.regret_j <= ledger.total_j() * (1.0 + 1e-9), "{ledger:?}");
+}
+
 /// The same requests take the same, whatever is asked in between; and the last block can be served.
-fn check_determinism(spec: &DeviceSpec, requests: usize) {
+fn check_determinism(spec: &DeviceSpec, policy: Option<&SpinDownSpec>, requests: usize) {
     let serve = |curious: bool| {
-        let mut device = device(spec);
+        let mut device = device(spec, policy);
         let mut walk = Walk::new(device.as_ref(), 11);
         let mut free = Time::ZERO;
         let mut services = Vec::new();
@@ -248,11 +282,18 @@ fn check_determinism(spec: &DeviceSpec, requests: usize) {
     assert_eq!(serve(false), serve(true), "{}", spec.name());
 }
 
-fn check_all(spec: &DeviceSpec, requests: usize) {
+fn check_under(spec: &DeviceSpec, policy: Option<&SpinDownSpec>, requests: usize) {
     for began in [Time::ZERO, Time::from_ns(5 * YEAR_NS + 123_456_789)] {
-        check_services(spec, began, requests);
+        check_services(spec, policy, began, requests);
     }
-    check_determinism(spec, requests);
+    check_determinism(spec, policy, requests);
+}
+
+/// Under the spin-down policy that `drawn` picks; without one where the powers are not known.
+fn check_all(spec: &DeviceSpec, drawn: usize, requests: usize) {
+    let policies = policies();
+    let policy = policies[drawn % policies.len()].as_ref().filter(|_| spec.has_powers());
+    check_under(spec, policy, requests);
 }
 
 /// A disk as it is, without its buffer, and without overheads too.
@@ -266,20 +307,33 @@ fn the_catalogue_accounts_for_every_nanosecond() {
     for name in scenarios::device_names() {
         println!("{name}");
         match scenarios::device_spec(&name) {
-            DeviceSpec::Disk(drive) => disk_specs(&drive).iter().for_each(|spec| check_all(spec, 300)),
-            spec => check_all(&spec, 300),
+            DeviceSpec::Disk(drive) => disk_specs(&drive).iter().for_each(|spec| check_all(spec, 0, 300)),
+            spec => check_all(&spec, 0, 300),
+        }
+    }
+}
+
+#[test]
+fn the_catalogue_does_so_under_every_spin_down_policy() {
+    for name in scenarios::device_names() {
+        let spec = scenarios::device_spec(&name);
+        for policy in policies().iter().filter(|_| spec.has_powers()).flatten() {
+            println!("{name} {}", policy.name());
+            check_under(&spec, Some(policy), 100);
         }
     }
 }
 
 fn simple_design() -> impl Strategy<Value = DeviceSpec> {
     let shape = (prop_oneof![Just(512_u32), 1_u32..9_000], 2_u64..1_000_000_000_000_000);
-    (shape, 0.0_f64..20.0, 0.0_f64..20.0, any::<bool>()).prop_map(|(shape, near_ms, more_ms, constant)| {
+    let kind = (any::<bool>(), prop::option::of(power()));
+    (shape, 0.0_f64..20.0, 0.0_f64..20.0, kind).prop_map(|(shape, near_ms, more_ms, (constant, power))| {
         let (block_bytes, capacity_blocks) = shape;
+        let power = power.map(|power| serde_json::from_value(power).expect("powers"));
         let name = "random".to_owned();
         if constant {
             let access_ms = near_ms;
-            DeviceSpec::SimplediskConstant(ConstantParameters { name, block_bytes, capacity_blocks, access_ms })
+            DeviceSpec::SimplediskConstant(ConstantParameters { name, block_bytes, capacity_blocks, access_ms, power })
         } else {
             DeviceSpec::SimplediskLinear(LinearParameters {
                 name,
@@ -287,6 +341,7 @@ fn simple_design() -> impl Strategy<Value = DeviceSpec> {
                 capacity_blocks,
                 nearest_ms: near_ms,
                 farthest_ms: near_ms + more_ms,
+                power,
             })
         }
     })
@@ -296,8 +351,8 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
     #[test]
-    fn disks_account_for_every_nanosecond(design in disk_design()) {
-        disk_specs(&design).iter().for_each(|spec| check_all(spec, 40));
+    fn disks_account_for_every_nanosecond(design in disk_design(), drawn in 0_usize..1000) {
+        disk_specs(&design).iter().for_each(|spec| check_all(spec, drawn, 40));
     }
 }
 
@@ -305,17 +360,20 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
 
     #[test]
-    fn disks_at_the_ends_of_their_ranges_account_for_every_nanosecond(design in extreme_design()) {
-        disk_specs(&design).iter().for_each(|spec| check_all(spec, 12));
+    fn disks_at_the_ends_of_their_ranges_account_for_every_nanosecond(
+        design in extreme_design(),
+        drawn in 0_usize..1000,
+    ) {
+        disk_specs(&design).iter().for_each(|spec| check_all(spec, drawn, 12));
     }
 
     #[test]
-    fn sleds_account_for_every_nanosecond(design in mems_design()) {
-        check_all(&DeviceSpec::Mems(Box::new(design)), 30);
+    fn sleds_account_for_every_nanosecond(design in mems_design(), drawn in 0_usize..1000) {
+        check_all(&DeviceSpec::Mems(Box::new(design)), drawn, 30);
     }
 
     #[test]
-    fn simple_devices_account_for_every_nanosecond(design in simple_design()) {
-        check_all(&design, 40);
+    fn simple_devices_account_for_every_nanosecond(design in simple_design(), drawn in 0_usize..1000) {
+        check_all(&design, drawn, 40);
     }
 }

@@ -69,6 +69,17 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
             zones[0]["sectors_per_track"] = 61.into();
             vec![zones]
         }
+        // A drive that is slow to return, and one that always draws the same.
+        ("power", power) => {
+            let mode = json!({"name": "lower", "power_w": 0.0, "after_s": 0.0, "wake_ms": 7.0});
+            let slow = json!({"active_read_w": 1.0, "active_write_w": 1.0,
+                              "idle_modes": [{"name": "ready", "power_w": 1.0}, mode]});
+            if power.is_null() {
+                vec![slow]
+            } else {
+                vec![slow, Value::Null]
+            }
+        }
         (_, Value::Bool(on)) => vec![(!on).into()],
         (_, Value::Null) => vec![1.into(), 25.into()],
         (_, Value::Number(number)) => {

@@ -19,8 +19,8 @@ enum Step {
     Push { lbn: u64, blocks: u32, after_ns: u64 },
     /// The next request is served.
     Pop,
-    /// Requests with `lbn` divisible by `divisor` are taken.
-    Take { divisor: u64, limit: usize },
+    /// One of the pending requests is taken, or one that is not pending.
+    Take { which: usize },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -28,7 +28,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (any::<u64>(), 1_u32..4, prop_oneof![Just(0), 0_u64..2_000])
             .prop_map(|(lbn, blocks, after_ns)| Step::Push { lbn, blocks, after_ns }),
         3 => Just(Step::Pop),
-        1 => (1_u64..5, 0_usize..4).prop_map(|(divisor, limit)| Step::Take { divisor, limit }),
+        1 => (0_usize..20).prop_map(|which| Step::Take { which }),
     ]
 }
 
@@ -182,14 +182,14 @@ fn agree(spec: SchedulerSpec, mut sled: Sled, steps: &[Step]) -> Result<Vec<u64>
                     served.push(request.id);
                 }
             }
-            Step::Take { divisor, limit } => {
-                let mut wanted = |it: &Request| it.lbn.is_multiple_of(divisor);
-                let mut taken = Vec::new();
-                scheduler.take_matching(limit, &mut wanted, &mut taken);
-                let all = reference.pending.iter().map(|it| it.request);
-                let expected: Vec<Request> = all.filter(wanted).take(limit).collect();
-                reference.pending.retain(|it| !expected.contains(&it.request));
-                prop_assert_eq!(taken, expected);
+            Step::Take { which } => {
+                let gone = read(u64::MAX, now.ns(), 0, 1);
+                prop_assert!(!scheduler.take(&gone, &sled));
+                if let Some(&Pending { request, .. }) = reference.pending.get(which) {
+                    reference.pending.remove(which);
+                    prop_assert!(scheduler.take(&request, &sled));
+                    prop_assert!(!scheduler.take(&request, &sled), "it is gone");
+                }
             }
         }
         prop_assert_eq!(scheduler.len(), reference.pending.len());
@@ -266,9 +266,8 @@ fn an_empty_scheduler_gives_nothing() {
     for policy in POLICIES {
         let sled = Sled::mems();
         let mut scheduler = build(&policy.default, &sled);
-        let mut taken = Vec::new();
-        scheduler.take_matching(10, &mut |_| true, &mut taken);
-        assert_eq!((scheduler.pop(Time::ZERO, &sled), scheduler.len(), taken.len()), (None, 0, 0), "{}", policy.name);
+        let taken = scheduler.take(&read(0, 0, 77, 1), &sled);
+        assert_eq!((scheduler.pop(Time::ZERO, &sled), scheduler.len(), taken), (None, 0, false), "{}", policy.name);
         scheduler.push(Time::ZERO, read(0, 0, 77, 1), &sled);
         assert_eq!(scheduler.pop(Time::ZERO, &sled).map(|it| it.lbn), Some(77), "{}", policy.name);
         assert_eq!(scheduler.pop(Time::ZERO, &sled), None, "{}", policy.name);
@@ -297,25 +296,25 @@ fn the_same_requests_are_served_in_the_same_order() {
 }
 
 #[test]
-fn take_matching_takes_the_oldest_up_to_the_limit_and_leaves_the_rest() {
+fn what_is_taken_is_gone_and_the_rest_stays() {
     for policy in POLICIES {
         let mut sled = Sled::mems();
         let mut scheduler = build(&policy.default, &sled);
-        for request in scattered(100, &sled) {
+        let requests = scattered(100, &sled);
+        for &request in &requests {
             scheduler.push(Time::ZERO, request, &sled);
         }
-        let mut taken = vec![read(1_000, 0, 0, 1)];
-        scheduler.take_matching(7, &mut |it| it.id % 3 == 0, &mut taken);
-        let ids: Vec<u64> = taken.iter().map(|it| it.id).collect();
-        assert_eq!(ids, [1_000, 0, 3, 6, 9, 12, 15, 18], "{}", policy.name);
-        scheduler.take_matching(0, &mut |_| true, &mut taken);
-        assert_eq!((taken.len(), scheduler.len()), (8, 93), "{}", policy.name);
+        let is_taken = |id: u64| id % 3 == 0;
+        for request in requests.iter().filter(|it| is_taken(it.id)) {
+            assert!(scheduler.take(request, &sled), "{}", policy.name);
+        }
+        assert_eq!(scheduler.len(), 66, "{}", policy.name);
         let mut rest = BTreeSet::new();
         while let Some(request) = scheduler.pop(Time::ZERO, &sled) {
             sled.serve(Time::ZERO, &request);
             assert!(rest.insert(request.id), "{}", policy.name);
         }
-        assert_eq!(rest, (0..100).filter(|id| !ids.contains(id)).collect(), "{}", policy.name);
+        assert_eq!(rest, (0..100).filter(|&id| !is_taken(id)).collect(), "{}", policy.name);
     }
 }
 

@@ -12,13 +12,20 @@ use sledsim::scenario::Report;
 use sledsim::time::Time;
 
 fn constant(capacity_blocks: u64, access_ms: f64) -> SimpleDevice {
-    let parameters = ConstantParameters { name: "test".into(), block_bytes: 512, capacity_blocks, access_ms };
+    let parameters =
+        ConstantParameters { name: "test".into(), block_bytes: 512, capacity_blocks, access_ms, power: None };
     SimpleDevice::constant(&parameters).expect("parameters that agree")
 }
 
 fn linear(capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> SimpleDevice {
-    let parameters =
-        LinearParameters { name: "test".into(), block_bytes: 512, capacity_blocks, nearest_ms, farthest_ms };
+    let parameters = LinearParameters {
+        name: "test".into(),
+        block_bytes: 512,
+        capacity_blocks,
+        nearest_ms,
+        farthest_ms,
+        power: None,
+    };
     SimpleDevice::linear(&parameters).expect("parameters that agree")
 }
 
@@ -64,6 +71,7 @@ fn the_far_end_may_not_be_nearer() {
         capacity_blocks: 10,
         nearest_ms: 2.0,
         farthest_ms: 0.1,
+        power: None,
     };
     let refusal = SimpleDevice::linear(&parameters).map(|_| ()).expect_err("times that fall with the distance");
     assert_eq!(refusal, "farthest_ms = 0.1 is below nearest_ms = 2");

@@ -6,7 +6,7 @@ use sledsim::request::{Op, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
 use sledsim::workloads::{
-    ArrivalSpec, Distribution, HotSpot, LastBlock, LocationSpec, Next, RangeSpec, Synthetic, SyntheticSpec,
+    ArrivalSpec, ContinuationSpec, Distribution, HotSpot, LocationSpec, Next, RangeSpec, Synthetic, SyntheticSpec,
     WeightedValue, Workload,
 };
 
@@ -21,6 +21,11 @@ fn arrivals() -> Vec<ArrivalSpec> {
         ArrivalSpec::Poisson { rate_per_s: 1000.0 },
         ArrivalSpec::Constant { rate_per_s: 777.0 },
         ArrivalSpec::Renewal { interarrival_ms: Distribution::Pareto { mean: 1.0, shape: 1.2 } },
+        ArrivalSpec::Renewal {
+            interarrival_ms: Distribution::ExponentialMixture {
+                means: [(0.1, 9.0), (20.0, 1.0)].map(|(value, weight)| WeightedValue { value, weight }).to_vec(),
+            },
+        },
         ArrivalSpec::OnOff { burst_ms: 20.0, idle_ms: 30.0, rate_per_s: 2000.0 },
         ArrivalSpec::Closed { outstanding: 5, think_ms: no_time },
         ArrivalSpec::Closed { outstanding: 3, think_ms: Distribution::Exponential { mean: 2.0 } },
@@ -61,13 +66,11 @@ fn specs() -> Vec<SyntheticSpec> {
             for location in locations() {
                 for range in ranges {
                     specs.push(SyntheticSpec {
-                        arrival: arrival.clone(),
                         size_bytes: size_bytes.clone(),
                         location: location.clone(),
                         range,
                         read_fraction: 0.6,
-                        last_block: LastBlock::Whole,
-                        metadata: None,
+                        ..SyntheticSpec::arriving(arrival.clone())
                     });
                 }
             }
@@ -115,7 +118,9 @@ fn requests(spec: &SyntheticSpec, seed: u64, count: usize) -> Vec<Request> {
 
 #[test]
 fn requests_lie_in_the_range_and_repeat_with_the_seed() {
-    for spec in specs() {
+    let continuation = Some(ContinuationSpec { reads: 0.6, writes: 0.2 });
+    let going_on = specs().into_iter().map(|spec| SyntheticSpec { continuation, ..spec });
+    for spec in specs().into_iter().chain(going_on) {
         let taken = requests(&spec, 1, REQUESTS);
         let first = (spec.range.start_fraction * CAPACITY_BLOCKS as f64) as u64;
         let end = (spec.range.end_fraction * CAPACITY_BLOCKS as f64) as u64;
@@ -153,6 +158,10 @@ fn one_choice_leaves_the_others_alone() {
     let by_operation = changed(&|spec| spec.read_fraction = 0.1);
     assert!(same(&base, &by_operation, &|request| request.lbn));
     assert!(!same(&base, &by_operation, &|request| request.op as u64));
+    let by_continuation = changed(&|spec| spec.continuation = Some(ContinuationSpec { reads: 0.5, writes: 0.5 }));
+    assert!(same(&base, &by_continuation, &|request| request.arrival.ns()));
+    assert!(same(&base, &by_continuation, &|request| u64::from(request.blocks)));
+    assert!(!same(&base, &by_continuation, &|request| request.lbn));
 }
 
 #[test]

@@ -24,6 +24,7 @@ fn distributions() -> Vec<Distribution> {
         Distribution::Weibull { mean: 2.0, shape: 3.0 },
         Distribution::Pareto { mean: 5.0, shape: 12.0 },
         Distribution::Empirical { points: points.to_vec() },
+        Distribution::ExponentialMixture { means: points.to_vec() },
     ]
 }
 
@@ -88,7 +89,7 @@ fn a_pareto_of_small_shape_has_no_variance() {
 fn the_schema_knows_every_kind_and_limit() {
     let schema = serde_json::to_value(schemars::schema_for!(Distribution)).expect("a schema is plain data");
     let kinds = schema["oneOf"].as_array().expect("one schema per kind");
-    assert_eq!(kinds.len(), 10);
+    assert_eq!(kinds.len(), 11);
     let hyperexponential = kinds
         .iter()
         .find(|kind| kind["properties"]["kind"]["const"] == "hyperexponential")

@@ -1,21 +1,15 @@
 //! Rates, variability and popularity of synthetic workloads against what they are defined to be.
 
+use sledsim::request::Op;
 use sledsim::workloads::{
-    ArrivalSpec, Distribution, HotSpot, LastBlock, LocationSpec, RangeSpec, Synthetic, SyntheticSpec, Workload,
+    ArrivalSpec, ContinuationSpec, Distribution, HotSpot, LocationSpec, Synthetic, SyntheticSpec, Workload,
 };
 
 const CAPACITY_BLOCKS: u64 = 64_000;
 
 fn workload(arrival: ArrivalSpec, location: LocationSpec) -> Synthetic {
-    let spec = SyntheticSpec {
-        arrival,
-        size_bytes: Distribution::Fixed { value: 512.0 },
-        location,
-        range: RangeSpec::default(),
-        read_fraction: 1.0,
-        last_block: LastBlock::Whole,
-        metadata: None,
-    };
+    let size_bytes = Distribution::Fixed { value: 512.0 };
+    let spec = SyntheticSpec { size_bytes, location, ..SyntheticSpec::arriving(arrival) };
     Synthetic::new(&spec, 2024, CAPACITY_BLOCKS, 512).expect("the workload fits the device")
 }
 
@@ -163,6 +157,54 @@ fn sequential_runs_have_their_mean_length() {
     let mut endless =
         workload(ArrivalSpec::Constant { rate_per_s: 1.0 }, LocationSpec::Sequential { run_requests: None });
     assert!((0..2 * CAPACITY_BLOCKS).all(|block| endless.take().lbn == block % CAPACITY_BLOCKS));
+}
+
+#[test]
+fn requests_go_on_as_often_as_asked_for_and_come_as_often_as_before() {
+    let continuation = Some(ContinuationSpec { reads: 0.3, writes: 0.1 });
+    let arrival = ArrivalSpec::Constant { rate_per_s: 1.0 };
+    let spec = SyntheticSpec { read_fraction: 0.4, continuation, ..SyntheticSpec::arriving(arrival) };
+    let mut workload = Synthetic::new(&spec, 7, CAPACITY_BLOCKS, 512).expect("the workload fits the device");
+    let count = 400_000;
+    let mut previous = workload.take();
+    let [mut reads, mut reads_on, mut writes_on] = [0_u32; 3];
+    for _ in 0..count {
+        let request = workload.take();
+        let goes_on = u32::from(request.lbn == previous.end_lbn() && request.op == previous.op);
+        if request.op == Op::Read {
+            reads += 1;
+            reads_on += goes_on;
+        } else {
+            writes_on += goes_on;
+        }
+        previous = request;
+    }
+    // Four standard errors of the smallest group, 160,000 reads with a share of 0.4 or less: 0.005. That a request goes on by
+    // chance has a probability of 1 in 64,000.
+    let [share, of_reads, of_writes] = [
+        f64::from(reads) / f64::from(count),
+        f64::from(reads_on) / f64::from(reads),
+        f64::from(writes_on) / f64::from(count - reads),
+    ];
+    assert!((share - 0.4).abs() < 0.005, "{share}");
+    assert!((of_reads - 0.3).abs() < 0.005, "{of_reads}");
+    assert!((of_writes - 0.1).abs() < 0.005, "{of_writes}");
+}
+
+#[test]
+fn a_time_scale_multiplies_every_gap() {
+    let renewal = ArrivalSpec::Renewal { interarrival_ms: Distribution::Exponential { mean: 4.0 } };
+    let bursts = ArrivalSpec::OnOff { burst_ms: 10.0, idle_ms: 40.0, rate_per_s: 1000.0 };
+    for arrival in [ArrivalSpec::Constant { rate_per_s: 300.0 }, renewal, bursts] {
+        let arrivals = |time_scale| {
+            let spec = SyntheticSpec { time_scale, ..SyntheticSpec::arriving(arrival.clone()) };
+            let mut workload = Synthetic::new(&spec, 7, CAPACITY_BLOCKS, 512).expect("the workload fits the device");
+            (0..1000).map(|_| workload.take().arrival.ns()).collect::<Vec<_>>()
+        };
+        for (slow, quick) in arrivals(1.0).into_iter().zip(arrivals(0.125)) {
+            assert!((slow as f64 * 0.125 - quick as f64).abs() <= 1.0, "{slow} ns, {quick} ns");
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sledsim.cli import catalog, drives, imports, runs, traces
+from sledsim.cli import catalog, drives, imports, power, runs, traces
 from sledsim.cli.output import complain
 
 __all__ = ["app"]
@@ -50,6 +50,7 @@ app = typer.Typer(
 Examples:
   sledsim replay trace.srt --device g2 --scheduler sptf
   sledsim run scenario.toml --set run.requests=10000 --json
+  sledsim power scenario.toml --plot power.png
   sledsim devices g2
   sledsim seek g2 --out seek.png
   sledsim validate-drive atlas10k measured.trace
@@ -77,6 +78,7 @@ def _sledsim(
 
 
 runs.register(app)
+power.register(app)
 drives.register(app)
 catalog.register(app)
 app.add_typer(traces.app, name="trace")

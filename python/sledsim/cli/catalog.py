@@ -1,11 +1,11 @@
-"""Commands about devices and schedulers."""
+"""Commands about devices, schedulers and workloads."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sledsim.cli.options import AsJson, Sets, device_names
+from sledsim.cli.options import AsJson, Sets, device_names, workload_names
 from sledsim.cli.output import check_picture, check_target, print_json, print_tables
 
 __all__ = ["register"]
@@ -21,6 +21,12 @@ SCHEDULERS_EXAMPLES = """\b
 Examples:
   sledsim schedulers
   sledsim schedulers --json
+"""
+WORKLOADS_EXAMPLES = """\b
+Examples:
+  sledsim workloads
+  sledsim workloads snake-like
+  sledsim workloads snake-like --json
 """
 SEEK_EXAMPLES = """\b
 Examples:
@@ -41,6 +47,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog=DEVICES_EXAMPLES)(devices)
     app.command(epilog=SCHEDULERS_EXAMPLES)(schedulers)
+    app.command(epilog=WORKLOADS_EXAMPLES)(workloads)
     app.command(epilog=SEEK_EXAMPLES)(seek)
     app.command(epilog=ZONES_EXAMPLES)(zones)
 
@@ -83,6 +90,35 @@ def schedulers(as_json: AsJson = False) -> None:
         print_json(all_schedulers())
     else:
         print_tables([schedulers_table()])
+
+
+def workloads(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Show what this one was matched to: a name, or a workload file (.toml).",
+            autocompletion=workload_names,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the workloads of the catalogue, or what one was matched to."""
+    from dataclasses import asdict
+
+    from sledsim.workloads import workload_entry, workload_tables, workloads_table
+    from sledsim.workloads import workloads as all_workloads
+
+    if name is not None:
+        entry = workload_entry(name)
+        if as_json:
+            print_json(asdict(entry))
+        else:
+            print_tables(workload_tables(entry))
+    elif as_json:
+        print_json({key: asdict(entry) for key, entry in all_workloads().items()})
+    else:
+        print_tables([workloads_table()])
 
 
 def seek(

@@ -18,6 +18,7 @@ __all__ = [
     "device_names",
     "mapping_of",
     "scheduler_names",
+    "workload_names",
 ]
 
 
@@ -33,6 +34,13 @@ def scheduler_names(incomplete: str) -> list[str]:
     from sledsim.registry import schedulers
 
     return [each["name"] for each in schedulers() if each["name"].startswith(incomplete)]
+
+
+def workload_names(incomplete: str) -> list[str]:
+    """Complete the name of a workload of the catalogue."""
+    from sledsim.workloads import workloads
+
+    return [name for name in workloads() if name.startswith(incomplete)]
 
 
 def mapping_of(columns: list[str] | None) -> dict[str, str] | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sledsim.break_even import BreakEven
     from sledsim.tables import Table
 
 __all__ = ["Device", "WrongMechanismError"]
@@ -176,6 +177,31 @@ class Device:
 
         first = np.atleast_1d(np.asarray(lbns, dtype=np.uint64))
         return self._core.serve_batch(first, _blocks(blocks, first), read)
+
+    @property
+    def has_powers(self) -> bool:
+        """Whether the power that the device draws is known."""
+        return self._core.has_powers
+
+    def break_even(self) -> "BreakEven":
+        """Return the idle times past which the device saves energy by entering its lower idle modes.
+
+        Raises
+        ------
+        SledsimError
+            Where the powers of the device are not known.
+
+        Examples
+        --------
+        >>> found = Device("g2").break_even()
+        >>> round(found.idle_s * 1e3, 6), round(found.fixed_span_s * 1e3, 6)
+        (1.0, 0.5)
+        """
+        from sledsim.break_even import BreakEven, powers_unknown
+
+        if not self.has_powers:
+            raise powers_unknown(self.label)
+        return BreakEven(self.label, self.parameters, json.loads(self._core.break_even()))
 
     def facts(self) -> list[tuple[str, float | None, str]]:
         """List what follows from the parameters: label, value, unit."""

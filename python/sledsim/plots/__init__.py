@@ -12,12 +12,22 @@ from sledsim.plots.save import save
 if TYPE_CHECKING:
     import altair
 
+    from sledsim.break_even import BreakEven
     from sledsim.comparison import Comparison
     from sledsim.mechanisms import Device
+    from sledsim.power import PowerComparison
     from sledsim.result import Result
     from sledsim.validation import DriveValidation
 
-__all__ = ["comparison_chart", "device_chart", "result_chart", "save", "validation_chart"]
+__all__ = [
+    "break_even_chart",
+    "comparison_chart",
+    "device_chart",
+    "power_chart",
+    "result_chart",
+    "save",
+    "validation_chart",
+]
 
 RESULT_PLOTS = ("response", "wait", "service", "phases", "energy")
 
@@ -96,3 +106,29 @@ def comparison_chart(comparison: "Comparison", key: str = "response.mean_ms") ->
     from sledsim.plots.bars import comparison_bars
 
     return comparison_bars(comparison, key)
+
+
+def power_chart(comparison: "PowerComparison") -> "altair.TopLevelMixin":
+    """Draw the energy of runs by state, their response times and their throughput.
+
+    Parameters
+    ----------
+    comparison
+        The runs.
+    """
+    from sledsim.plots.power import power_bars
+
+    return power_bars(comparison)
+
+
+def break_even_chart(found: "BreakEven") -> "altair.TopLevelMixin":
+    """Draw the energy of an idle period in each mode of a device against its length.
+
+    Parameters
+    ----------
+    found
+        The break-even times.
+    """
+    from sledsim.plots.power import break_even_lines
+
+    return break_even_lines(found)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sledsim.naming import label_of_run
 from sledsim.plots.style import COLOURS, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def distribution_chart(result: "Result", quantity: str) -> "altair.TopLevelMixin
     present = [op for op in OPS if result[op] is not None]
     rows = _rows(result, quantity, present)
     stats = {op: result[op][quantity] for op in present}
-    subtitle = f"{result['device']['name']}, {result['scheduler']}: " + "; ".join(
+    subtitle = f"{label_of_run(result.summary)}: " + "; ".join(
         f"{op} mean {stats[op]['mean_ms']:.3g} ms, p99 {stats[op]['p99_ms']:.3g} ms"
         for op in present
         if stats[op]["mean_ms"] is not None

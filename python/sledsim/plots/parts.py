@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.naming import label_of_run
 from sledsim.phases import phases_of, states_of
 from sledsim.plots.style import COLOURS, WIDTH, altair_library, styled, values
 
@@ -28,7 +29,7 @@ def phase_chart(result: "Result") -> "altair.TopLevelMixin":
     parts.insert(after, ("wait", "wait"))
     rows = [{"part": label, "value": _mean(result[key])} for key, label in parts]
     mean = result["response"]["mean_ms"] if result["response"] else 0.0
-    subtitle = f"{result['device']['name']}, {result['scheduler']}: mean response {mean:.4g} ms"
+    subtitle = f"{label_of_run(result.summary)}: mean response {mean:.4g} ms"
     return _bars(rows, "Mean per request (ms)", "Parts of the response time", subtitle)
 
 
@@ -49,7 +50,7 @@ def energy_chart(result: "Result") -> "altair.TopLevelMixin":
         raise SledsimError(f"there is no energy to draw: the powers of {result['device']['name']} are not known")
     rows = [{"part": part.label, "value": energy[f"{part.key}_j"] or 0.0} for part in states_of(result.summary)]
     subtitle = (
-        f"{result['device']['name']}, {result['scheduler']}: {energy['total_j']:.4g} J in all, "
+        f"{label_of_run(result.summary)}: {energy['total_j']:.4g} J in all, "
         f"mean power {energy['mean_power_w'] or 0.0:.4g} W"
     )
     return _bars(rows, "Energy (J)", "Energy by state", subtitle)

@@ -7,8 +7,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::devices::powered::{Busy, Deeds, Powered, Work};
 use crate::devices::{Device, EnergyLedger, Location, Phases, Service, State};
-use crate::request::Request;
+use crate::power::{Ladder, Meter, PowerParameters, SpinDownSpec};
+use crate::request::{Op, Request};
 use crate::time::{s_to_ns, Time};
 
 /// A device whose every request takes the same time: Simpledisk-constant (schlosser2004, section 5.3).
@@ -27,6 +29,9 @@ pub struct ConstantParameters {
     /// Time of every request.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "ms"))]
     pub access_ms: f64,
+    /// What the device draws; not known when absent.
+    #[serde(default)]
+    pub power: Option<PowerParameters>,
 }
 
 /// A device whose time is linear in the LBN distance from the block after the previous request: Simpledisk-linear
@@ -51,11 +56,14 @@ pub struct LinearParameters {
     /// Time of a request as far from the previous one as the device is large; at least `nearest_ms`.
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "ms"))]
     pub farthest_ms: f64,
+    /// What the device draws; not known when absent.
+    #[serde(default)]
+    pub power: Option<PowerParameters>,
 }
 
 /// A device without a mechanism.
 ///
-/// All of a service counts as seeking. For schedulers, which ask for cylinders, the LBNs are cut into at most
+/// All of a service counts as seeking, but the return from an idle mode. For schedulers, which ask for cylinders, the LBNs are cut into at most
 /// [`MOST_CYLINDERS`] equal shares, laid out evenly along one metre.
 #[derive(Clone, Debug)]
 pub struct SimpleDevice {
@@ -66,10 +74,11 @@ pub struct SimpleDevice {
     blocks_per_cylinder: u64,
     /// The block after the last one served.
     next_lbn: u64,
-    /// Nanoseconds of all services before the last one.
-    busy_ns: u64,
-    last_start: Time,
-    last_end: Time,
+    /// All services before the last one.
+    busy: Busy,
+    /// The last one, from when it found the device ready.
+    last: Work,
+    powered: Option<Box<Powered>>,
 }
 
 /// Shares that the LBNs are cut into, unless a share would then hold more blocks than a [`Location`] can tell apart.
@@ -82,7 +91,7 @@ impl SimpleDevice {
     /// Parameters that contradict each other: says which.
     pub fn constant(parameters: &ConstantParameters) -> Result<Self, String> {
         let ConstantParameters { block_bytes, capacity_blocks, access_ms, .. } = *parameters;
-        Self::new(block_bytes, capacity_blocks, access_ms, access_ms)
+        Self::new(block_bytes, capacity_blocks, access_ms, access_ms)?.powered(parameters.power.as_ref())
     }
 
     /// The time is linear in the distance.
@@ -94,7 +103,22 @@ impl SimpleDevice {
         if farthest_ms < nearest_ms {
             return Err(format!("farthest_ms = {farthest_ms} is below nearest_ms = {nearest_ms}"));
         }
-        Self::new(block_bytes, capacity_blocks, nearest_ms, farthest_ms)
+        Self::new(block_bytes, capacity_blocks, nearest_ms, farthest_ms)?.powered(parameters.power.as_ref())
+    }
+
+    /// The same device under a policy that says when it enters idle modes; at their own times without one. Nothing changes
+    /// where the powers are not known.
+    #[must_use]
+    pub fn with_spin_down(mut self, policy: Option<&SpinDownSpec>) -> Self {
+        if let Some(powered) = &mut self.powered {
+            powered.obey(policy);
+        }
+        self
+    }
+
+    fn powered(mut self, parameters: Option<&PowerParameters>) -> Result<Self, String> {
+        self.powered = parameters.map(Powered::new).transpose()?.map(Box::new);
+        Ok(self)
     }
 
     fn new(block_bytes: u32, capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> Result<Self, String> {
@@ -112,9 +136,9 @@ impl SimpleDevice {
             ns_per_block: (farthest_ms - nearest_ms) * 1e6 / capacity,
             blocks_per_cylinder: capacity_blocks.div_ceil(MOST_CYLINDERS).min(1 << 32),
             next_lbn: 0,
-            busy_ns: 0,
-            last_start: Time::ZERO,
-            last_end: Time::ZERO,
+            busy: Busy::default(),
+            last: Work { op: Op::Read, state: State::Seek, from: Time::ZERO, to: Time::ZERO },
+            powered: None,
         })
     }
 
@@ -133,6 +157,38 @@ impl SimpleDevice {
 
     fn last_cylinder(&self) -> u32 {
         self.location(self.capacity_blocks - 1).cylinder
+    }
+
+    /// Since when it has had nothing to do at `now`; `None` while it has.
+    fn rests_since(&self, now: Time) -> Option<Time> {
+        (self.last.to <= now).then_some(self.last.to)
+    }
+
+    /// All services, as far as they had got at `now`.
+    fn busy(&self, now: Time) -> Busy {
+        let mut busy = self.busy;
+        busy.add(&self.last, now);
+        busy
+    }
+
+    fn deeds(&self, now: Time) -> Deeds<'_> {
+        Deeds { now, since: self.rests_since(now), busy: self.busy(now), work: std::slice::from_ref(&self.last) }
+    }
+}
+
+impl ConstantParameters {
+    /// Its idle modes, where its powers are known and don't contradict each other.
+    #[must_use]
+    pub fn ladder(&self) -> Option<Ladder> {
+        self.power.as_ref().and_then(|power| power.ladder().ok())
+    }
+}
+
+impl LinearParameters {
+    /// Its idle modes, where its powers are known and don't contradict each other.
+    #[must_use]
+    pub fn ladder(&self) -> Option<Ladder> {
+        self.power.as_ref().and_then(|power| power.ladder().ok())
     }
 }
 
@@ -173,40 +229,73 @@ impl Device for SimpleDevice {
     }
 
     #[inline]
-    fn cylinder_bound_ns(&self, _now: Time, cylinder: u32) -> u64 {
+    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
         let first_lbn = u64::from(cylinder) * self.blocks_per_cylinder;
         let last_lbn = first_lbn + (self.blocks_per_cylinder - 1);
-        self.time_ns(first_lbn.saturating_sub(self.next_lbn) + self.next_lbn.saturating_sub(last_lbn))
+        let distance_blocks = first_lbn.saturating_sub(self.next_lbn) + self.next_lbn.saturating_sub(last_lbn);
+        self.wake_ns(now) + self.time_ns(distance_blocks)
     }
 
     #[inline]
-    fn positioning_ns(&self, _now: Time, location: Location) -> u64 {
+    fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         let lbn = u64::from(location.cylinder) * self.blocks_per_cylinder + u64::from(location.slot);
-        self.time_ns(lbn.abs_diff(self.next_lbn))
+        self.wake_ns(now) + self.time_ns(lbn.abs_diff(self.next_lbn))
     }
 
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let seek_ns = self.time_ns(request.lbn.abs_diff(self.next_lbn));
-        self.busy_ns += self.last_end - self.last_start;
-        self.last_start = now;
-        self.last_end = now + seek_ns;
-        self.next_lbn = request.end_lbn();
-        Service {
+        let mut service = Service {
             start: now,
-            end: self.last_end,
-            free: self.last_end,
+            end: now + seek_ns,
             phases: Phases { seek_ns, seek_x_ns: seek_ns, ..Phases::default() },
             ..Service::default()
+        };
+        let mut powered = self.powered.take();
+        if let Some(powered) = &mut powered {
+            service.phases.startup_ns = powered.wake(&self.deeds(now));
+            service.end += service.phases.startup_ns;
         }
+        service.free = service.end;
+        self.busy = self.busy(self.last.to);
+        let from = now + service.phases.startup_ns;
+        self.last = Work { op: request.op, state: State::Seek, from, to: service.end };
+        self.next_lbn = request.end_lbn();
+        if let Some(powered) = &powered {
+            let busy = [&self.busy, &self.busy(service.end)];
+            service.energy = powered.service_energy(service.end - now, service.phases.startup_ns, busy);
+        }
+        self.powered = powered;
+        service
+    }
+
+    #[inline]
+    fn wake_ns(&self, now: Time) -> u64 {
+        self.powered.as_ref().map_or(0, |powered| powered.wake_ns(now, self.rests_since(now)))
     }
 
     fn ledger(&self, now: Time) -> EnergyLedger {
-        let seek_ns = self.busy_ns + (now.min(self.last_end) - self.last_start);
-        let mut ledger = EnergyLedger::default();
-        ledger.time_ns[State::Seek as usize] = seek_ns;
-        ledger.time_ns[State::Idle as usize] = now.ns() - seek_ns;
-        ledger
+        match &self.powered {
+            None => self.busy(now).ledger(now),
+            Some(powered) => powered.ledger(&self.deeds(now), None),
+        }
+    }
+
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        match &self.powered {
+            None => self.ledger(then),
+            Some(powered) => powered.ledger(&self.deeds(then), Some(now)),
+        }
+    }
+
+    fn meter(&self, now: Time) -> Option<Meter> {
+        self.powered.as_ref().map(|powered| powered.meter(&self.deeds(now)))
+    }
+
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        let mut powered = self.powered.take()?;
+        powered.settle_meter(&self.deeds(now));
+        Some(self.powered.insert(powered).meter_mut())
     }
 }
 

@@ -94,6 +94,10 @@ pub struct Measured {
     pub queue_max: u64,
     /// Time and energy by state, over all mechanisms.
     pub ledger: EnergyLedger,
+    /// Requests that a mechanism served together with others, as batches or merged; parts of a request count each.
+    pub together_requests: u64,
+    /// Accesses in which it did so.
+    pub together_accesses: u64,
 }
 
 impl Measured {
@@ -104,6 +108,8 @@ impl Measured {
         self.queue_ns += other.queue_ns;
         self.queue_max = self.queue_max.max(other.queue_max);
         self.ledger += &other.ledger;
+        self.together_requests += other.together_requests;
+        self.together_accesses += other.together_accesses;
     }
 }
 
@@ -152,6 +158,11 @@ impl Context<'_> {
     pub fn timer(&mut self, at: Time, tag: u64) {
         assert!(at >= self.now, "a timer in the past");
         self.queue.push(at, self.me, tag);
+    }
+
+    /// Takes back the timers it set with this tag.
+    pub fn cancel(&mut self, tag: u64) {
+        self.queue.cancel(self.me, tag);
     }
 }
 

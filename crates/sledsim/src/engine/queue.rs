@@ -63,6 +63,15 @@ impl EventQueue {
         }
     }
 
+    /// Takes back the timers of a component with that tag.
+    pub fn cancel(&mut self, target: ComponentId, tag: u64) {
+        let meant = |event: &Event| (event.target, event.tag) == (target, tag);
+        self.rest.retain(|event| !meant(event));
+        if self.first.as_ref().is_some_and(meant) {
+            self.first = self.rest.pop();
+        }
+    }
+
     /// Time of the earliest event.
     #[inline]
     #[must_use]
@@ -95,5 +104,25 @@ mod tests {
         }
         assert_eq!(tags, [4, 1, 3, 0, 2, 5]);
         assert_eq!(queue.next_time(), None);
+    }
+
+    #[test]
+    fn a_timer_taken_back_does_not_fire_and_the_others_do() {
+        for taken in 0..4 {
+            let mut queue = EventQueue::default();
+            for (time, tag) in [(2, 0), (1, 1), (3, 2), (2, 3)] {
+                queue.push(Time::from_ns(time), ComponentId(0), tag);
+            }
+            queue.push(Time::from_ns(2), ComponentId(1), taken);
+            queue.cancel(ComponentId(0), taken);
+            queue.cancel(ComponentId(0), 7);
+            let mut left: Vec<(u32, u64)> = Vec::new();
+            while let Some(event) = queue.pop() {
+                left.push((event.target.0, event.tag));
+            }
+            let mut expected = vec![(0, 1), (0, 0), (0, 3), (1, taken), (0, 2)];
+            expected.retain(|&event| event != (0, taken));
+            assert_eq!(left, expected);
+        }
     }
 }

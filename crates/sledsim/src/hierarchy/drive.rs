@@ -2,9 +2,12 @@
 
 use std::collections::VecDeque;
 
+use super::company::{Company, Rule};
+use super::merge::MergeSpec;
 use crate::devices::Device;
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context};
+use crate::hierarchy::delayed_startup::{Delay, DelayedStartupSpec, Waits};
 use crate::power::Meter;
 use crate::request::Request;
 use crate::schedulers::Scheduler;
@@ -15,6 +18,8 @@ use crate::time::Time;
 const READY: u64 = u64::MAX;
 /// Timer tag: the mechanism is free again.
 const FREE: u64 = u64::MAX - 1;
+/// Timer tag: the stopped device has waited for company long enough.
+const DEADLINE: u64 = u64::MAX - 2;
 
 /// A queue with a mechanism behind it.
 ///
@@ -24,8 +29,8 @@ pub struct Drive {
     scheduler: Box<dyn Scheduler>,
     overhead_ns: u64,
     capacity_blocks: u64,
-    /// Most requests dispatched together.
-    batch_max: usize,
+    /// Which requests are dispatched together, if any ever are.
+    company: Option<Company>,
     /// In command processing, with the time each is ready.
     incoming: VecDeque<(Time, Request)>,
     ready_timer: bool,
@@ -36,6 +41,8 @@ pub struct Drive {
     services: Vec<Service>,
     /// Of requests served in order, when those that waited for the mechanism were dispatched.
     waited: VecDeque<Time>,
+    /// What the stopped device waits for before it starts up.
+    delay: Option<Delay>,
     window: Window,
 }
 
@@ -50,6 +57,11 @@ struct Window {
     queue_ns: u128,
     queue_max: u64,
     queue_changed: Time,
+    /// Requests served together with others, and in how many accesses.
+    together_requests: u64,
+    together_accesses: u64,
+    /// Whether the window began in an idle period that is still under way: a policy with hindsight has yet to say what it was.
+    began_idle: bool,
 }
 
 impl Drive {
@@ -57,12 +69,13 @@ impl Drive {
     #[must_use]
     pub fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
         let (overhead_ns, capacity_blocks) = (device.command_overhead_ns(), device.capacity_blocks());
+        let company = (batch_max > 1).then(|| Company::new(Rule::Batch(batch_max), scheduler.in_order()));
         Self {
             device,
             scheduler,
             overhead_ns,
             capacity_blocks,
-            batch_max: batch_max.max(1),
+            company,
             incoming: VecDeque::new(),
             ready_timer: false,
             serving: Vec::new(),
@@ -70,8 +83,22 @@ impl Drive {
             batch: Vec::new(),
             services: Vec::new(),
             waited: VecDeque::new(),
+            delay: None,
             window: Window::default(),
         }
+    }
+
+    /// A drive that merges requests instead of forming batches.
+    #[must_use]
+    pub fn merging(mut self, merge: MergeSpec) -> Self {
+        self.company = Some(Company::new(Rule::Merge(merge), self.scheduler.in_order()));
+        self
+    }
+
+    /// The same drive whose device, when it is stopped, waits for company before it starts up.
+    #[must_use]
+    pub fn with_delayed_startup(self, spec: &DelayedStartupSpec) -> Self {
+        Self { delay: Some(Delay::new(spec)), ..self }
     }
 
     /// Whether a request has blocks and they lie inside the device.
@@ -101,7 +128,15 @@ impl Drive {
             self.incoming.pop_front();
             // It has waited since it was ready, though it is moved only now that somebody looks.
             self.window.queue_ns += u128::from(now - ready.max(self.window.start));
-            self.scheduler.push(ready, request, self.device.as_ref());
+            self.push(ready, request);
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, ready: Time, request: Request) {
+        self.scheduler.push(ready, request, self.device.as_ref());
+        if let Some(company) = &mut self.company {
+            company.arrived(request);
         }
     }
 
@@ -116,13 +151,25 @@ impl Drive {
             // All of these waited for the mechanism; one that finds it idle does not.
             self.watch_queue();
         }
+        if self.delay.is_some() && self.waits_for_company(now, context) {
+            self.watch_queue();
+            self.await_ready(context);
+            return;
+        }
         let Some(request) = self.scheduler.pop(now, self.device.as_ref()) else {
             self.await_ready(context);
             return;
         };
         self.watch_queue();
-        if self.batch_max > 1 {
-            self.dispatch_batch(now, request, context);
+        if self.window.began_idle {
+            self.settle_beginning(now);
+        }
+        let mut way = 0;
+        if let Some(company) = &mut self.company {
+            way = company.gather(now, request, self.scheduler.as_mut(), self.device.as_ref(), &mut self.batch);
+        }
+        if self.batch.len() > 1 {
+            self.dispatch_together(now, way, context);
         } else {
             let service = self.device.serve(now, &request);
             self.begin(request, &service, context);
@@ -130,20 +177,44 @@ impl Drive {
         }
     }
 
+    /// Whether what is pending waits on, because the device is stopped and neither enough requests are pending nor the oldest
+    /// has waited long enough.
+    fn waits_for_company(&mut self, now: Time, context: &mut Context<'_>) -> bool {
+        let Some(delay) = &mut self.delay else { return false };
+        let waits = delay.waits(now, self.scheduler.len(), || self.device.wake_ns(now) > 0);
+        match waits {
+            Waits::Begin(deadline) => context.timer(deadline, DEADLINE),
+            // A timer that nobody waits for any more would still be an event of the run.
+            Waits::End => context.cancel(DEADLINE),
+            Waits::On | Waits::No => {}
+        }
+        matches!(waits, Waits::Begin(_) | Waits::On)
+    }
+
+    /// What the ledger was when the window began is known now that a request dispatched at `now` ends the idle period in
+    /// which it did.
+    #[cold]
+    fn settle_beginning(&mut self, now: Time) {
+        self.window.began_idle = false;
+        self.window.ledger_at_start = self.device.ledger_before(self.window.start, now);
+    }
+
     #[inline]
     fn watch_queue(&mut self) {
         self.window.queue_max = self.window.queue_max.max(self.scheduler.len() as u64);
     }
 
-    fn dispatch_batch(&mut self, now: Time, first: Request, context: &mut Context<'_>) {
+    /// Dispatches those that have been gathered.
+    fn dispatch_together(&mut self, now: Time, way: usize, context: &mut Context<'_>) {
         let mut batch = std::mem::take(&mut self.batch);
         let mut services = std::mem::take(&mut self.services);
-        batch.clear();
         services.clear();
-        batch.push(first);
-        let device = &self.device;
-        self.scheduler.take_matching(self.batch_max - 1, &mut |other| device.shares_pass(&first, other), &mut batch);
-        self.device.serve_batch(now, &batch, &mut services);
+        match self.company {
+            Some(Company { rule: Rule::Merge(_), .. }) => self.device.serve_merged(now, &batch, way, &mut services),
+            _ => self.device.serve_batch(now, &batch, &mut services),
+        }
+        self.window.together_requests += batch.len() as u64;
+        self.window.together_accesses += 1;
         let mut free = now;
         let mut freed_by_completion = false;
         for (&request, service) in batch.iter().zip(&services) {
@@ -155,6 +226,7 @@ impl Drive {
             self.begin(request, service, context);
         }
         self.occupy(now, free, freed_by_completion, context);
+        batch.clear();
         self.batch = batch;
         self.services = services;
     }
@@ -214,7 +286,7 @@ impl Component for Drive {
     }
 
     fn in_order(&self) -> bool {
-        self.scheduler.in_order() && self.batch_max == 1
+        self.scheduler.in_order() && self.company.is_none() && self.delay.is_none()
     }
 
     #[inline]
@@ -253,7 +325,7 @@ impl Component for Drive {
             }
         } else {
             self.count_queue(now);
-            self.scheduler.push(now, request, self.device.as_ref());
+            self.push(now, request);
             self.dispatch(context);
         }
     }
@@ -267,6 +339,7 @@ impl Component for Drive {
         match tag {
             READY => self.ready_timer = false,
             FREE => self.release(context.now()),
+            DEADLINE => {}
             index => {
                 if let Some(slot) = usize::try_from(index).ok().and_then(|index| self.serving.get_mut(index)) {
                     if let Some(completion) = slot {
@@ -292,6 +365,10 @@ impl Component for Drive {
             queue_ns: 0,
             queue_max: self.scheduler.len() as u64,
             queue_changed: now,
+            together_requests: 0,
+            together_accesses: 0,
+            // A device that has not run yet has spent nothing.
+            began_idle: now > Time::ZERO && self.busy_after(now) == 0,
         };
     }
 
@@ -307,6 +384,8 @@ impl Component for Drive {
             queue_ns: window.queue_ns + waiting + u128::from(unseen),
             queue_max: window.queue_max.max(grown as u64),
             ledger: &self.device.ledger(now) - &window.ledger_at_start,
+            together_requests: window.together_requests,
+            together_accesses: window.together_accesses,
         }
     }
 

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// Which pending requests are served as one.
 ///
 /// With the defaults the rule of Lin et al. 2002, section 5.2: two reads next to each other in the queue, the second of which
-/// begins where the first ends, become one.
+/// begins where the first ends, become one. Whatever the rule, no request passes another that waits longer and overlaps it,
+/// where one of them writes; and merging is left where the device would take more energy for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MergeSpec {
@@ -14,14 +15,14 @@ pub struct MergeSpec {
     #[serde(default = "two")]
     #[schemars(range(min = 2, max = 100000))]
     pub requests: u32,
-    /// Whether requests between which others wait may be merged, as long as none of those wants the same blocks in another
-    /// order.
+    /// Whether any pending requests may be merged, not only neighbours in the queue, and behind one another in any order.
     #[serde(default)]
     pub anywhere: bool,
     /// Whether writes are merged with writes, as reads with reads.
     #[serde(default)]
     pub writes: bool,
-    /// Whether requests that share a row are merged though their blocks are not contiguous.
+    /// Whether requests that share a row are merged though their blocks are not contiguous (MEMS devices; elsewhere nothing
+    /// shares a row).
     #[serde(default)]
     pub rows: bool,
 }

@@ -1,9 +1,12 @@
 //! Components made of components, and the leaf they all end in: a drive.
 
+mod company;
 pub mod delayed_startup;
 pub mod drive;
 pub mod merge;
+mod outlook;
 pub mod spread;
+mod waiting;
 
 pub use delayed_startup::DelayedStartupSpec;
 pub use drive::Drive;

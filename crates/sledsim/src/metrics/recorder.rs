@@ -132,7 +132,7 @@ pub struct Recorder {
     together: [BatchMeans; 3],
     phases: [PhaseSums; PHASES.len()],
     bytes: u64,
-    block_bytes: u64,
+    block_bytes: u32,
     log: Option<Log>,
 }
 
@@ -140,7 +140,7 @@ impl Recorder {
     /// Records requests of blocks of `block_bytes` that spend `overhead_ns` in command processing; with a log if asked.
     #[must_use]
     pub fn new(overhead_ns: u64, block_bytes: u32, log: bool) -> Self {
-        Self { overhead_ns, block_bytes: u64::from(block_bytes), log: log.then(Log::default), ..Self::default() }
+        Self { overhead_ns, block_bytes, log: log.then(Log::default), ..Self::default() }
     }
 
     /// Durations of reads.
@@ -217,6 +217,12 @@ impl Recorder {
         }
     }
 
+    /// Bytes that a request of the log needs of its blocks.
+    #[must_use]
+    pub fn needed_bytes(&self, request: &Request) -> u64 {
+        request.needed(self.block_bytes).bytes(self.block_bytes)
+    }
+
     /// Time a request of the log waited.
     #[must_use]
     pub fn wait_ns(&self, request: &Request, service: &Service) -> u64 {
@@ -238,7 +244,7 @@ impl Observer for Recorder {
         for (sums, value) in self.phases.iter_mut().zip(phase_values(&service.phases)) {
             sums.record(value);
         }
-        self.bytes += u64::from(request.blocks) * self.block_bytes;
+        self.bytes += u64::from(request.blocks) * u64::from(self.block_bytes);
         if let Some(log) = &mut self.log {
             log.entries.push((*request, *service));
         }

@@ -25,10 +25,10 @@ pub enum SpinDownSpec {
     /// After an idle time that follows the idle periods so far: the share algorithm of Helmbold, Long & Sherrod (MobiCom
     /// 1996).
     Adaptive {
-        /// Number of experts, which stand for fixed timeouts: one stops at once, the others' timeouts rise geometrically over a
-        /// factor of 1024 up to the longest.
+        /// Number of experts, which stand for fixed timeouts: one stops at once, the others' timeouts double from one to the
+        /// next, up to the longest.
         #[serde(default = "experts")]
-        #[schemars(range(min = 2, max = 1000))]
+        #[schemars(range(min = 2, max = 64))]
         experts: u32,
         /// Longest timeout of an expert; 10 times the break-even time of the lowest mode when absent.
         #[serde(default)]
@@ -87,6 +87,9 @@ pub struct SpinDown {
     /// Idle time beyond which each mode is entered, rising.
     after_ns: [u64; MODES],
     hindsight: bool,
+    /// Whether there are two modes, a time between them and power to save: the common case, for which sums over modes are
+    /// short.
+    pair: bool,
     share: Option<Box<Share>>,
 }
 
@@ -99,7 +102,8 @@ impl SpinDown {
             *after_ns = mode.after_ns.unwrap_or(u64::MAX);
         }
         let lowest = ladder.lowest();
-        let mut policy = Self { ladder, after_ns, hindsight: false, share: None };
+        let pair = lowest == 1 && ladder.above_w(1) == 0.0 && !matches!(spec, Some(SpinDownSpec::Offline {}));
+        let mut policy = Self { ladder, after_ns, hindsight: false, pair, share: None };
         match spec {
             None => {}
             Some(SpinDownSpec::Immediate {}) => policy.stop_after(0),
@@ -162,7 +166,12 @@ impl SpinDown {
         if self.hindsight {
             return self.ladder.best(idle_ns);
         }
-        (1..=self.ladder.lowest()).rev().find(|&mode| idle_ns > self.after_ns[mode]).unwrap_or(0)
+        if self.pair {
+            return usize::from(idle_ns > self.after_ns[1]);
+        }
+        // Times rise, so the first that is not over ends the way down.
+        let below = &self.after_ns[1..=self.ladder.lowest()];
+        below.iter().position(|&after_ns| idle_ns <= after_ns).unwrap_or(below.len())
     }
 
     /// Nanoseconds in each mode during an idle period that a request ended after so long.
@@ -185,6 +194,11 @@ impl SpinDown {
     #[must_use]
     pub fn part_ns(&self, part_ns: u64, whole_ns: u64) -> [u64; MODES] {
         let mut spent_ns = [0; MODES];
+        if self.pair {
+            spent_ns[0] = part_ns.min(self.after_ns[1]);
+            spent_ns[1] = part_ns - spent_ns[0];
+            return spent_ns;
+        }
         if self.hindsight {
             let mode = if whole_ns == u64::MAX { self.ladder.lowest() } else { self.ladder.best(whole_ns) };
             spent_ns[mode] = part_ns;
@@ -210,6 +224,12 @@ impl SpinDown {
     #[inline]
     #[must_use]
     pub fn regret_j(&self, idle_ns: u64) -> f64 {
+        if self.pair {
+            let (ladder, after_ns) = (&self.ladder, self.after_ns[1]);
+            let left_j = if idle_ns > after_ns { ladder.return_j(1) } else { 0.0 };
+            let best_j = ladder.stay_j(0, idle_ns).min(ladder.return_j(1));
+            return (ladder.stay_j(0, idle_ns.min(after_ns)) + left_j - best_j).max(0.0);
+        }
         let spent_j = self.above_j(&self.spent_ns(idle_ns)) + self.ladder.return_j(self.mode_at(idle_ns));
         (spent_j - self.ladder.excess_j(self.ladder.best(idle_ns), idle_ns)).max(0.0)
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::spec::{DeviceSpec, Scenario, SystemSpec, TraceSpec, WorkloadSpec};
+use super::spec::{DeviceSpec, DriveSpec, Scenario, SystemSpec, TraceSpec, WorkloadSpec};
 use crate::devices::disk::DiskDevice;
 use crate::devices::mems::{MemsDevice, MemsParameters, SledLayout};
 use crate::devices::simple::SimpleDevice;
@@ -30,18 +30,35 @@ pub(super) struct Assembly {
 /// Builds the system of a scenario.
 pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
     let SystemSpec::Drive(drive) = spec;
+    if drive.delayed_startup.is_some() && !drive.device.has_powers() {
+        return Err(format!(
+            "system.delayed_startup: {} never stops, having no idle modes whose powers are known: leave out delayed_startup, \
+             or take a device that has them (every MEMS device does)",
+            drive.device.name()
+        ));
+    }
     let mut system = System::default();
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
     for _ in 0..drive.device.mechanisms() {
-        let device = device_with(&drive.device, drive.spin_down.as_ref())?;
+        let mut device = device_with(&drive.device, drive.spin_down.as_ref())?;
+        set_access(drive, device.as_mut())?;
         overhead_ns = device.command_overhead_ns();
         let scheduler = schedulers::build(&drive.scheduler, device.as_ref());
-        mechanisms.push(system.add(Box::new(Drive::new(device, scheduler, drive.batch_max as usize)), &[]));
+        let mut mechanism = Drive::new(device, scheduler, drive.batch_max as usize);
+        if let Some(merge) = drive.merge {
+            mechanism = mechanism.merging(merge);
+        }
+        if let Some(delay) = &drive.delayed_startup {
+            mechanism = mechanism.with_delayed_startup(delay);
+        }
+        mechanisms.push(system.add(Box::new(mechanism), &[]));
     }
     let mut components = mechanisms.clone();
     if let (DeviceSpec::Mems(parameters), true) = (&drive.device, mechanisms.len() > 1) {
-        components.push(system.add(Box::new(spread(&system, &mechanisms, parameters)), &mechanisms));
+        let spread = spread(&system, &mechanisms, parameters);
+        let spread = if drive.subsector { spread.needed_only() } else { spread };
+        components.push(system.add(Box::new(spread), &mechanisms));
     }
     let root = system.component(system.root());
     let (capacity_blocks, block_bytes) = (root.capacity_blocks(), root.block_bytes());
@@ -56,28 +73,52 @@ pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, String> {
     device_with(spec, None)
 }
 
+/// Checks that a spin-down policy has idle modes to choose from.
+///
+/// # Errors
+/// It has none: the powers of the device are not known.
+pub(super) fn check_policy(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<(), String> {
+    match spin_down {
+        Some(policy) if !spec.has_powers() => Err(format!(
+            "system.spin_down = {:?}: {} has no idle modes whose powers are known: leave out spin_down, give the device's \
+             power, or take a device that has it (every MEMS device does)",
+            policy.name(),
+            spec.name()
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Builds one mechanism of a device that stops when `spin_down` says; when its own times say without one.
 ///
 /// # Errors
 /// Parameters that contradict each other: says which. A policy for a device that has no idle modes.
-fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, String> {
-    let none = |device: Box<dyn Device>| {
-        match spin_down {
-        None => Ok(device),
-        Some(policy) => Err(format!(
-            "system.spin_down = {:?}: {} has no idle modes whose powers are known: leave out spin_down, or take a device \
-             that has them (every MEMS device does)",
-            policy.name(),
-            spec.name()
-        )),
+pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, String> {
+    check_policy(spec, spin_down)?;
+    Ok(match spec {
+        DeviceSpec::Mems(parameters) => Box::new(MemsDevice::with_spin_down(parameters, spin_down)?),
+        DeviceSpec::Disk(parameters) => Box::new(DiskDevice::new(parameters)?.with_spin_down(spin_down)),
+        DeviceSpec::SimplediskConstant(parameters) => {
+            Box::new(SimpleDevice::constant(parameters)?.with_spin_down(spin_down))
+        }
+        DeviceSpec::SimplediskLinear(parameters) => {
+            Box::new(SimpleDevice::linear(parameters)?.with_spin_down(spin_down))
+        }
+    })
+}
+
+/// Lets `device` access less than a block if the drive is to.
+///
+/// # Errors
+/// It can't.
+pub(super) fn set_access(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), String> {
+    if drive.subsector && !device.access_subsectors() {
+        return Err(format!(
+            "system.subsector = true: {} can't access less than a block: leave out subsector, or take a MEMS device",
+            drive.device.name()
+        ));
     }
-    };
-    match spec {
-        DeviceSpec::Mems(parameters) => Ok(Box::new(MemsDevice::with_spin_down(parameters, spin_down)?)),
-        DeviceSpec::Disk(parameters) => none(Box::new(DiskDevice::new(parameters)?)),
-        DeviceSpec::SimplediskConstant(parameters) => none(Box::new(SimpleDevice::constant(parameters)?)),
-        DeviceSpec::SimplediskLinear(parameters) => none(Box::new(SimpleDevice::linear(parameters)?)),
-    }
+    Ok(())
 }
 
 fn spread(system: &System, sleds: &[ComponentId], parameters: &MemsParameters) -> Spread {
@@ -167,6 +208,9 @@ pub(super) fn workload(scenario: &Scenario, assembly: &Assembly) -> Result<AnyWo
                 devices: spec.devices.clone(),
                 fit: spec.fit,
                 repeat: spec.repeat,
+                last_block: spec.last_block,
+                metadata: spec.metadata,
+                seed: scenario.seed,
             };
             let replay = Replay::new(Path::new(&spec.path), trace_options, options, capacity, block_bytes)?;
             Ok(AnyWorkload::Replay(Box::new(replay)))

@@ -14,11 +14,13 @@ pub struct Catalog {
     folders: Vec<PathBuf>,
 }
 
-/// A device of the catalogue: values for a device's keys.
+/// A device or a workload of the catalogue: values for its keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Kind of device.
+    /// Kind of device; empty for a workload.
     pub mechanism: String,
+    /// Requests that a workload stands for; none for a device.
+    pub requests: Option<u64>,
     /// Value by key.
     pub values: Map<String, Value>,
     /// Unit by key, where the entry names one.
@@ -28,7 +30,7 @@ pub struct Entry {
 }
 
 impl Catalog {
-    /// A catalogue in folders that hold `devices/*.toml`.
+    /// A catalogue in folders that hold `devices/*.toml` and `workloads/*.toml`.
     #[must_use]
     pub fn new(folders: Vec<PathBuf>) -> Self {
         Self { folders }
@@ -39,27 +41,40 @@ impl Catalog {
     /// # Errors
     /// There is no such device, or its file is not as it should be.
     pub fn device(&self, name: &str, base: &Path) -> Result<Entry, String> {
+        self.entry(Kind::Device, name, base)
+    }
+
+    /// The workload called `name`, or in the file `name`, as with [`Catalog::device`].
+    ///
+    /// # Errors
+    /// There is no such workload, or its file is not as it should be.
+    pub fn workload(&self, name: &str, base: &Path) -> Result<Entry, String> {
+        self.entry(Kind::Workload, name, base)
+    }
+
+    fn entry(&self, kind: Kind, name: &str, base: &Path) -> Result<Entry, String> {
         if is_file(name) {
-            return read(&base.join(name));
+            return read(kind, &base.join(name));
         }
-        let names = self.names();
+        let names = self.names(kind);
         let found = names.iter().find(|(known, _)| known == name);
         match found {
-            Some((_, path)) => read(path),
+            Some((_, path)) => read(kind, path),
             None => {
                 let hint = did_you_mean(name, names.iter().map(|(known, _)| known.as_str()));
+                let kind = kind.word();
                 Err(format!(
-                    "device {name:?} is not in the catalogue: {hint}; or give the path of a device file (.toml)"
+                    "{kind} {name:?} is not in the catalogue: {hint}; or give the path of a {kind} file (.toml)"
                 ))
             }
         }
     }
 
-    /// Names and files of all devices, by name.
-    fn names(&self) -> Vec<(String, PathBuf)> {
+    /// Names and files of all entries of a kind, by name.
+    fn names(&self, kind: Kind) -> Vec<(String, PathBuf)> {
         let mut names: Vec<(String, PathBuf)> = Vec::new();
         for folder in &self.folders {
-            let Ok(files) = std::fs::read_dir(folder.join("devices")) else { continue };
+            let Ok(files) = std::fs::read_dir(folder.join(format!("{}s", kind.word()))) else { continue };
             for path in files.filter_map(Result::ok).map(|file| file.path()) {
                 let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
                 if path.extension().is_some_and(|ending| ending == "toml")
@@ -74,29 +89,60 @@ impl Catalog {
     }
 }
 
-/// Whether a device is named by its file.
+/// What an entry describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Device,
+    Workload,
+}
+
+impl Kind {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Workload => "workload",
+        }
+    }
+}
+
+/// Whether a device or a workload is named by its file.
 pub(super) fn is_file(name: &str) -> bool {
     name.ends_with(".toml")
 }
 
-fn read(path: &Path) -> Result<Entry, String> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| format!("device file {shown}: {error}"))?;
-    let Strict(table) =
-        toml::from_str(&text).map_err(|error| format!("device file {shown}: {}", error.to_string().trim_end()))?;
+/// Whether a table is itself a value, such as a distribution, and not one with its source: it is of a kind of its own.
+fn is_bare(table: &Map<String, Value>) -> bool {
+    table.get("kind").and_then(Value::as_str).is_some_and(|kind| !["published", "derived", "assumed"].contains(&kind))
+}
+
+fn read(kind: Kind, path: &Path) -> Result<Entry, String> {
+    let shown = format!("{} file {}", kind.word(), path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
+    let Strict(table) = toml::from_str(&text).map_err(|error| format!("{shown}: {}", error.to_string().trim_end()))?;
     let Value::Object(mut table) = table else {
-        return Err(format!("device file {shown}: expected a table at the top"));
+        return Err(format!("{shown}: expected a table at the top"));
     };
-    let Some(Value::String(mechanism)) = table.remove("mechanism") else {
-        return Err(format!("device file {shown}: mechanism is missing: the kind of device, for example \"mems\""));
+    let mechanism = match (kind, table.remove("mechanism")) {
+        (Kind::Device, Some(Value::String(mechanism))) => mechanism,
+        (Kind::Device, _) => {
+            return Err(format!("{shown}: mechanism is missing: the kind of device, for example \"mems\""));
+        }
+        (Kind::Workload, _) => String::new(),
+    };
+    let requests = match table.remove("requests").filter(|_| kind == Kind::Workload) {
+        None => None,
+        Some(requests) => match requests.as_u64() {
+            Some(1..) => requests.as_u64(),
+            _ => return Err(format!("{shown}: requests = {requests}: expected a whole number above 0")),
+        },
     };
     let Some(Value::Object(entries)) = table.remove("values") else {
-        return Err(format!("device file {shown}: there is no table [values] with the device's parameters"));
+        return Err(format!("{shown}: there is no table [values] with the {}'s parameters", kind.word()));
     };
     let (mut values, mut units) = (Map::new(), BTreeMap::new());
     for (key, entry) in entries {
         let value = match entry {
-            Value::Object(mut entry) => {
+            Value::Object(mut entry) if !is_bare(&entry) => {
                 if let Some(Value::String(unit)) = entry.remove("unit") {
                     units.insert(key.clone(), unit);
                 }
@@ -104,12 +150,12 @@ fn read(path: &Path) -> Result<Entry, String> {
             }
             plain => Some(plain),
         };
-        let value = value.ok_or_else(|| format!("device file {shown}: values.{key} has no value"))?;
+        let value = value.ok_or_else(|| format!("{shown}: values.{key} has no value"))?;
         values.insert(key, value);
     }
     let citations = match table.remove("citations") {
         Some(Value::Array(keys)) => keys.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         _ => Vec::new(),
     };
-    Ok(Entry { mechanism, values, units, citations })
+    Ok(Entry { mechanism, requests, values, units, citations })
 }

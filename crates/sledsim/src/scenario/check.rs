@@ -222,7 +222,7 @@ fn number(value: &mut Value, schema: &Value, path: &str, unit: &str, whole: bool
 }
 
 /// The unit that a key's name ends in.
-fn unit_of(key: &str) -> Option<&'static str> {
+pub(super) fn unit_of(key: &str) -> Option<&'static str> {
     if key.contains("_per_") {
         return None;
     }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::assemble::{device, trace_options};
+use super::assemble::{check_policy, device, set_access, trace_options};
 use super::catalog::{is_file, Catalog};
-use super::check::check;
+use super::check::{check, unit_of};
 use super::document::{overlay, set, Notation};
 use super::error::ScenarioError;
 use super::spec::{DeviceSpec, Scenario, SystemSpec, WorkloadSpec};
@@ -44,6 +44,7 @@ pub fn user_schema() -> Value {
     relax("SchedulerSpec", &["name"], true);
     relax("SpinDownSpec", &["name"], true);
     relax("SystemSpec", &["device"], false);
+    relax_workload(&mut schema);
     if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {
         // What a name alone leaves open fits every mechanism.
         if let Some(options) = device.remove("oneOf") {
@@ -51,6 +52,16 @@ pub fn user_schema() -> Value {
         }
     }
     schema
+}
+
+/// Lets a workload be a stand-in of the catalogue by its name alone, and a synthetic one with a name leave out the rest.
+fn relax_workload(schema: &mut Value) {
+    let Some(options) = schema.pointer_mut("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array_mut) else { return };
+    for required in options.iter_mut().filter_map(|option| option.get_mut("required")?.as_array_mut()) {
+        required.retain(|key| key != "arrival");
+    }
+    options
+        .push(serde_json::json!({"type": "string", "description": "A stand-in of the catalogue by its name alone."}));
 }
 
 /// Reads, completes and checks a scenario.
@@ -76,12 +87,14 @@ pub fn resolve(
     for setting in settings {
         set(&mut document, setting, &top, &below_system)?;
     }
+    name_alone(document.as_object_mut(), "workload");
     fill_kinds(&mut document);
+    fill_workload(&mut document, catalog, base, &schema).map_err(error)?;
     let mut filed = Filed::default();
     if let Some(system) = document.get_mut("system").and_then(Value::as_object_mut) {
         filed = fill_device(system, catalog, base, &schema).map_err(error)?;
-        name_alone(system, "scheduler");
-        name_alone(system, "spin_down");
+        name_alone(Some(&mut *system), "scheduler");
+        name_alone(Some(system), "spin_down");
     }
     let error = |message: String| error(filed.located(message));
     check(&mut document, &schema).map_err(error)?;
@@ -170,11 +183,47 @@ fn fill_kinds(document: &mut Value) {
 }
 
 /// Makes a table of a thing given by its name alone.
-fn name_alone(system: &mut Map<String, Value>, key: &str) {
-    if let Some(Value::String(name)) = system.get(key) {
+fn name_alone(parent: Option<&mut Map<String, Value>>, key: &str) {
+    let Some(parent) = parent else { return };
+    if let Some(Value::String(name)) = parent.get(key) {
         let table = serde_json::json!({ "name": name });
-        system.insert(key.into(), table);
+        parent.insert(key.into(), table);
     }
+}
+
+/// Completes a workload that has a name from its catalogue entry, and the run with the requests that it stands for.
+fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &Value) -> Result<(), String> {
+    let Some(workload) = document.get_mut("workload").and_then(Value::as_object_mut) else { return Ok(()) };
+    let name = match workload.get("name") {
+        Some(Value::String(name)) if workload.get("kind").is_some_and(|kind| kind == "synthetic") => name.clone(),
+        _ => return Ok(()),
+    };
+    let entry = catalog.workload(&name, base).map_err(|error| format!("workload.name: {error}"))?;
+    let known = schema.pointer("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array).into_iter().flatten();
+    let known = known.filter_map(|option| option.get("properties")).find(|keys| keys.get("arrival").is_some());
+    for (key, unit) in &entry.units {
+        let own = unit_of(key).unwrap_or_default();
+        if own != unit && known.is_some_and(|keys| keys.get(key).is_some()) {
+            return Err(format!("workload.name: workload {name:?}: values.{key}.unit = {unit:?}: expected {own:?}"));
+        }
+    }
+    for (key, value) in entry.values {
+        let value = match workload.remove(&key) {
+            Some(given) => overlay(given, value),
+            None => value,
+        };
+        workload.insert(key, value);
+    }
+    if is_file(&name) {
+        workload.insert("name".into(), anchored(&name, base).into());
+    }
+    let run = document.as_object_mut().map(|top| top.entry("run").or_insert_with(|| Map::new().into()));
+    if let (Some(Value::Object(run)), Some(requests)) = (run, entry.requests) {
+        if ["requests", "time_s"].iter().all(|end| run.get(*end).is_none_or(Value::is_null)) {
+            run.insert("requests".into(), requests.into());
+        }
+    }
+    Ok(())
 }
 
 /// Completes a device from its catalogue entry; says what a device file gave.
@@ -184,7 +233,7 @@ fn fill_device(
     base: &Path,
     schema: &Value,
 ) -> Result<Filed, String> {
-    name_alone(system, "device");
+    name_alone(Some(&mut *system), "device");
     let Some(device) = system.get_mut("device").and_then(Value::as_object_mut) else { return Ok(Filed::default()) };
     let name = match device.get("name") {
         Some(Value::String(name)) => name.clone(),
@@ -256,12 +305,21 @@ fn anchored(path: &str, base: &Path) -> String {
 /// Makes explicit what depends on other keys, and checks what takes more than one key to see.
 fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
     let SystemSpec::Drive(drive) = &scenario.system;
-    let device = device(&drive.device).map_err(|error| format!("system.device: {error}"))?;
+    let mut device = device(&drive.device).map_err(|error| format!("system.device: {error}"))?;
+    set_access(drive, device.as_mut())?;
     if let DeviceSpec::Mems(parameters) = &drive.device {
         let (unit, sled) = (parameters.stripe_blocks, device.capacity_blocks());
         if parameters.sleds > 1 && parameters.sled_layout == SledLayout::Striped && u64::from(unit) > sled {
             return Err(format!("system.device: stripe_blocks = {unit} exceeds the {sled} blocks of a sled"));
         }
+    }
+    check_policy(&drive.device, drive.spin_down.as_ref())?;
+    if drive.merge.is_some() && drive.batch_max > 1 {
+        return Err(format!(
+            "system.batch_max = {} and system.merge exclude each other: leave one out; merge with rows = true, anywhere = true \
+             and requests = {0} lets the same requests join",
+            drive.batch_max
+        ));
     }
     drive.scheduler.validate().map_err(|error| format!("system.scheduler: {error}"))?;
     match &mut scenario.workload {

@@ -45,6 +45,17 @@ pub enum WorkloadSpec {
     Trace(TraceSpec),
 }
 
+impl WorkloadSpec {
+    /// Name of the stand-in of the catalogue that it is, or the path of its file; none for other workloads.
+    #[must_use]
+    pub fn stand_in(&self) -> Option<&str> {
+        match self {
+            Self::Synthetic(spec) => spec.name.as_deref(),
+            Self::Trace(_) => None,
+        }
+    }
+}
+
 /// Replay of a block trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -107,7 +118,7 @@ pub struct TraceSpec {
     /// `time_unit` to `s`, `ms`, `us` or `ns`.
     #[serde(default)]
     pub columns: Option<BTreeMap<String, String>>,
-    /// How much of its last block a request needs.
+    /// How much a request needs of what it asks for in its last block.
     #[serde(default)]
     pub last_block: LastBlock,
     /// Metadata requests, which need only a few bytes; none when absent.
@@ -215,7 +226,27 @@ impl DeviceSpec {
     /// Whether the power that the device draws is known.
     #[must_use]
     pub const fn has_powers(&self) -> bool {
-        matches!(self, Self::Mems(_))
+        match self {
+            Self::Mems(_) => true,
+            Self::Disk(parameters) => parameters.power.is_some(),
+            Self::SimplediskConstant(parameters) => parameters.power.is_some(),
+            Self::SimplediskLinear(parameters) => parameters.power.is_some(),
+        }
+    }
+
+    /// Names of the idle modes of a mechanism, the one in which it is ready first.
+    #[must_use]
+    pub fn idle_modes(&self) -> Vec<String> {
+        let power = match self {
+            Self::Mems(_) => None,
+            Self::Disk(parameters) => parameters.power.as_ref(),
+            Self::SimplediskConstant(parameters) => parameters.power.as_ref(),
+            Self::SimplediskLinear(parameters) => parameters.power.as_ref(),
+        };
+        match power {
+            Some(power) => power.idle_modes.iter().map(|mode| mode.name.clone()).collect(),
+            None => vec!["idle".into(), "inactive".into()],
+        }
     }
 }
 

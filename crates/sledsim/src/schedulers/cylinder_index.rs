@@ -162,23 +162,14 @@ impl CylinderIndex {
         self.free_group = group;
     }
 
-    /// See [`super::Scheduler::take_matching`].
-    pub(super) fn take_matching(
-        &mut self,
-        limit: usize,
-        wanted: &mut dyn FnMut(&Request) -> bool,
-        out: &mut Vec<Request>,
-    ) {
-        let mut left = limit;
-        let mut key = self.arrivals.oldest();
-        while key != NONE && left > 0 {
-            let newer = self.arrivals.newer(key);
-            if wanted(&self.arrivals.get(key).request) {
-                out.push(self.remove(key));
-                left -= 1;
-            }
-            key = newer;
-        }
+    /// See [`super::Scheduler::take`].
+    pub(super) fn take(&mut self, request: &Request, device: &dyn Device) -> bool {
+        let location = device.locate(request);
+        let group = self.groups(location.cylinder).find(|group| group.location == location);
+        let mut chain =
+            std::iter::successors(group.map(|group| group.oldest), |&key| some(self.arrivals.get(key).newer));
+        let key = chain.find(|&key| self.arrivals.get(key).request.id == request.id);
+        key.map(|key| self.remove(key)).is_some()
     }
 
     fn groups_of(&self, cylinder: u32) -> impl Iterator<Item = u32> + '_ {

@@ -39,16 +39,10 @@ impl Scheduler for Fcfs {
         self.pending.pop_front()
     }
 
-    fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>) {
-        let mut left = limit;
-        self.pending.retain(|request| {
-            let take = left > 0 && wanted(request);
-            if take {
-                out.push(*request);
-                left -= 1;
-            }
-            !take
-        });
+    fn take(&mut self, request: &Request, _device: &dyn Device) -> bool {
+        // Numbers rise with submission.
+        let place = self.pending.binary_search_by_key(&request.id, |it| it.id);
+        place.ok().and_then(|place| self.pending.remove(place)).is_some()
     }
 
     fn in_order(&self) -> bool {

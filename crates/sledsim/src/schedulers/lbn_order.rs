@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::arrival_list::{ArrivalList, Key, NONE};
+use super::arrival_list::{ArrivalList, Key};
 use crate::request::Request;
 
 /// Sense in which a sweep crosses the LBNs.
@@ -64,23 +64,11 @@ impl LbnOrder {
         self.arrivals.remove(key)
     }
 
-    /// See [`super::Scheduler::take_matching`]; the head stays where it is.
-    pub(super) fn take_matching(
-        &mut self,
-        limit: usize,
-        wanted: &mut dyn FnMut(&Request) -> bool,
-        out: &mut Vec<Request>,
-    ) {
-        let mut left = limit;
-        let mut key = self.arrivals.oldest();
-        while key != NONE && left > 0 {
-            let newer = self.arrivals.newer(key);
-            if wanted(self.arrivals.get(key)) {
-                out.push(self.remove(key));
-                left -= 1;
-            }
-            key = newer;
-        }
+    /// See [`super::Scheduler::take`]; the head stays where it is.
+    pub(super) fn take(&mut self, request: &Request) -> bool {
+        let mut there = self.by_lbn.range((request.lbn, 0)..=(request.lbn, u64::MAX));
+        let key = there.find(|&(_, &key)| self.arrivals.get(key).id == request.id).map(|(_, &key)| key);
+        key.map(|key| self.remove(key)).is_some()
     }
 
     /// Blocks between the head and a candidate.

@@ -34,8 +34,9 @@ pub trait Scheduler: Send {
     /// Removes and returns the request to serve next, `None` when nothing is pending.
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request>;
 
-    /// Removes up to `limit` pending requests that satisfy `wanted`, oldest first, into `out`.
-    fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>);
+    /// Removes a pending request, which is served together with one that was picked: says whether it was there. What the
+    /// policy remembers of its last dispatch stays as it is.
+    fn take(&mut self, request: &Request, device: &dyn Device) -> bool;
 
     /// Number of pending requests.
     fn len(&self) -> usize;

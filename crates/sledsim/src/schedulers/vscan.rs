@@ -74,8 +74,8 @@ impl Scheduler for Vscan {
         Some(self.pending.dispatch(next))
     }
 
-    fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>) {
-        self.pending.take_matching(limit, wanted, out);
+    fn take(&mut self, request: &Request, _device: &dyn Device) -> bool {
+        self.pending.take(request)
     }
 
     fn len(&self) -> usize {

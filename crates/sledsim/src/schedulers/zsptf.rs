@@ -71,8 +71,8 @@ impl Scheduler for Zsptf {
         self.pending.take_nearest(self.current, now, device)
     }
 
-    fn take_matching(&mut self, limit: usize, wanted: &mut dyn FnMut(&Request) -> bool, out: &mut Vec<Request>) {
-        self.pending.take_matching(limit, wanted, out);
+    fn take(&mut self, request: &Request, device: &dyn Device) -> bool {
+        self.pending.take(request, device)
     }
 
     fn len(&self) -> usize {

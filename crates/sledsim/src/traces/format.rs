@@ -103,6 +103,12 @@ impl TraceFormat {
         self.entry().has_times
     }
 
+    /// Whether its records say which requests are file-system metadata.
+    #[must_use]
+    pub const fn tells_metadata(self) -> bool {
+        matches!(self, Self::Blkparse)
+    }
+
     /// A small trace of this format, made up: what its records look like, and what the contract tests read.
     #[must_use]
     pub const fn example(self) -> &'static [u8] {

@@ -111,6 +111,8 @@ pub(super) struct Arrivals {
     /// the long run: neither rounding to whole nanoseconds nor the growing sum takes anything away.
     at_ns: u64,
     fraction_ns: f64,
+    /// Factor on all times.
+    time_scale: f64,
 }
 
 #[derive(Debug)]
@@ -123,8 +125,8 @@ enum Process {
 }
 
 impl Arrivals {
-    /// The process of `spec`, its first arrival drawn.
-    pub(super) fn new(spec: &ArrivalSpec, mut stream: Stream) -> Result<Self, String> {
+    /// The process of `spec` with all its times multiplied by `time_scale`, its first arrival drawn.
+    pub(super) fn new(spec: &ArrivalSpec, time_scale: f64, mut stream: Stream) -> Result<Self, String> {
         spec.validate()?;
         let process = match *spec {
             ArrivalSpec::Poisson { rate_per_s } => Process::Poisson { mean_ns: NS_PER_S / rate_per_s },
@@ -141,7 +143,7 @@ impl Arrivals {
                 Process::Closed { unsent: outstanding, think_ms: think_ms.sampler()?, returns: BinaryHeap::new() }
             }
         };
-        let mut arrivals = Self { stream, process, next: Next::At(Time::ZERO), at_ns: 0, fraction_ns: 0.0 };
+        let mut arrivals = Self { stream, process, next: Next::At(Time::ZERO), at_ns: 0, fraction_ns: 0.0, time_scale };
         if !spec.is_closed() {
             arrivals.advance();
         }
@@ -170,7 +172,7 @@ impl Arrivals {
     /// Hears of a completion at `end`.
     pub(super) fn completed(&mut self, end: Time) {
         if let Process::Closed { unsent, think_ms, returns } = &mut self.process {
-            let think_ns = (think_ms.sample(&mut self.stream) * NS_PER_MS + 0.5) as u64;
+            let think_ns = (think_ms.sample(&mut self.stream) * self.time_scale * NS_PER_MS + 0.5) as u64;
             // Even a user who thinks for centuries returns, and not before the completion.
             let return_ns = end.ns().saturating_add(think_ns).min(LAST_ARRIVAL_NS.max(end.ns()));
             returns.push(Reverse(Time::from_ns(return_ns)));
@@ -210,7 +212,7 @@ impl Arrivals {
                 return;
             }
         };
-        let until_ns = self.fraction_ns + gap_ns;
+        let until_ns = self.fraction_ns + gap_ns * self.time_scale;
         // Truncates; saturates for gaps beyond 584 years.
         let whole_ns = until_ns as u64;
         self.fraction_ns = until_ns - whole_ns as f64;
@@ -229,7 +231,7 @@ mod tests {
     use super::*;
 
     fn arrivals(spec: &ArrivalSpec) -> Arrivals {
-        Arrivals::new(spec, Stream::new(1, "arrivals")).expect("the arrivals are valid")
+        Arrivals::new(spec, 1.0, Stream::new(1, "arrivals")).expect("the arrivals are valid")
     }
 
     #[test]

@@ -63,6 +63,12 @@ pub enum Distribution {
         #[schemars(range(min = 1, max = 1e6))]
         scv: f64,
     },
+    /// One of listed exponentials, by weight: short gaps within bursts, long ones between them.
+    ExponentialMixture {
+        /// Means of the exponentials, and how often each comes.
+        #[schemars(length(min = 1))]
+        means: Vec<WeightedValue>,
+    },
     /// Gamma, by its mean and variability.
     Gamma {
         /// Mean.
@@ -163,7 +169,7 @@ impl Distribution {
                 mean_above_0(mean)?;
                 above("shape", shape, 1.0, 1e3)
             }
-            Self::Empirical { ref points } => {
+            Self::Empirical { ref points } | Self::ExponentialMixture { means: ref points } => {
                 for point in points {
                     within("value", point.value, 0.0, LARGEST)?;
                     within("weight", point.weight, 0.0, LARGEST)?;
@@ -186,7 +192,9 @@ impl Distribution {
             | Self::Gamma { mean, .. }
             | Self::Weibull { mean, .. }
             | Self::Pareto { mean, .. } => mean,
-            Self::Empirical { ref points } => weighted_mean(points, |value| value),
+            Self::Empirical { ref points } | Self::ExponentialMixture { means: ref points } => {
+                weighted_mean(points, |value| value)
+            }
         }
     }
 
@@ -209,6 +217,10 @@ impl Distribution {
             Self::Empirical { ref points } => {
                 let mean = self.mean();
                 relative(weighted_mean(points, |value| (value - mean) * (value - mean)), mean)
+            }
+            Self::ExponentialMixture { ref means } => {
+                let mean = self.mean();
+                relative(weighted_mean(means, |value| 2.0 * value * value) - mean * mean, mean)
             }
         }
     }
@@ -245,6 +257,10 @@ impl Distribution {
             Self::Empirical { ref points } => Form::Empirical {
                 table: AliasTable::new(&weights(points))?,
                 values: points.iter().map(|point| point.value).collect(),
+            },
+            Self::ExponentialMixture { ref means } => Form::ExponentialMixture {
+                table: AliasTable::new(&weights(means))?,
+                means: means.iter().map(|point| point.value).collect(),
             },
         }))
     }
@@ -283,6 +299,7 @@ enum Form {
     Weibull { scale: f64, power: f64 },
     Pareto { scale: f64, power: f64 },
     Empirical { table: AliasTable, values: Vec<f64> },
+    ExponentialMixture { table: AliasTable, means: Vec<f64> },
 }
 
 impl Sampler {
@@ -312,6 +329,7 @@ impl Sampler {
             Form::Weibull { scale, power } => scale * libm::pow(stream.exponential(), power),
             Form::Pareto { scale, power } => scale * libm::pow(stream.positive_unit(), power),
             Form::Empirical { ref table, ref values } => values[table.sample(stream)],
+            Form::ExponentialMixture { ref table, ref means } => means[table.sample(stream)] * stream.exponential(),
         }
     }
 }
@@ -357,6 +375,7 @@ mod tests {
             Distribution::Weibull { mean: 1.0, shape: 0.0 },
             Distribution::Pareto { mean: 1.0, shape: 1.0 },
             Distribution::Empirical { points: Vec::new() },
+            Distribution::ExponentialMixture { means: Vec::new() },
             Distribution::Empirical { points: vec![WeightedValue { value: -1.0, weight: 1.0 }] },
         ];
         for distribution in refused {

@@ -206,6 +206,16 @@ impl Locations {
         }
     }
 
+    /// First block of a request of `blocks` blocks that begins where the previous one ends, if it fits there.
+    #[inline]
+    pub(super) fn go_on(&mut self, blocks: u32) -> Option<u64> {
+        let (lbn, end) = (self.previous_end, self.previous_end + u64::from(blocks));
+        (end <= self.extent.end).then(|| {
+            self.previous_end = end;
+            lbn
+        })
+    }
+
     /// First block of the next request, of `blocks` blocks (at least 1, at most [`Locations::max_blocks`]).
     #[inline]
     pub(super) fn place(&mut self, blocks: u32) -> u64 {

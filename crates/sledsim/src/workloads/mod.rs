@@ -2,6 +2,7 @@
 
 mod alias;
 mod arrival;
+mod continuation;
 mod distribution;
 mod location;
 mod needs;
@@ -10,6 +11,7 @@ mod synthetic;
 
 pub use crate::engine::workload::{Next, Workload, WorkloadError};
 pub use arrival::ArrivalSpec;
+pub use continuation::ContinuationSpec;
 pub use distribution::{Distribution, Sampler, WeightedValue};
 pub use location::{HotSpot, LocationSpec};
 pub use needs::{LastBlock, MetadataSpec};

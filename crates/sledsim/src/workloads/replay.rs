@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrival::LAST_ARRIVAL_NS;
+use super::needs::{LastBlock, MetadataSpec, Needs};
 use crate::engine::workload::{Next, Workload, WorkloadError};
 use crate::request::{Request, Spare};
 use crate::service::Service;
 use crate::time::{Time, NS_PER_S};
-use crate::traces::{TraceOptions, TraceReader, TraceRecord};
+use crate::traces::{TraceFormat, TraceOptions, TraceReader, TraceRecord};
 
 /// When the requests of a trace arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +66,12 @@ pub struct ReplayOptions {
     pub fit: Fit,
     /// How many times to replay.
     pub repeat: u64,
+    /// How much requests need of what they ask for in their last block.
+    pub last_block: LastBlock,
+    /// Metadata requests, if they are told apart.
+    pub metadata: Option<MetadataSpec>,
+    /// Seed of what is drawn for these two; a record draws the same in every replay, and in part of the trace.
+    pub seed: u64,
 }
 
 impl Default for ReplayOptions {
@@ -81,6 +88,9 @@ impl Default for ReplayOptions {
             devices: Vec::new(),
             fit: Fit::Error,
             repeat: 1,
+            last_block: LastBlock::Whole,
+            metadata: None,
+            seed: 1,
         }
     }
 }
@@ -97,6 +107,7 @@ pub struct Replay {
     extent_blocks: Option<u64>,
     measuring: Option<Extent>,
     cursor: Cursor,
+    needs: Needs,
     /// The next request, its arrival not yet settled in the closed modes.
     pending: Option<Request>,
     pending_gap_ns: u64,
@@ -187,7 +198,7 @@ impl Replay {
         block_bytes: u32,
     ) -> Result<Self, WorkloadError> {
         let cursor = Cursor::open(path, &trace_options)?;
-        let closed = cursor.reader.format() == crate::traces::TraceFormat::DisksimValidate;
+        let closed = cursor.reader.format() == TraceFormat::DisksimValidate;
         let timed = cursor.reader.has_times();
         let mode = match options.mode {
             ReplayMode::Auto if closed => ReplayMode::Closed,
@@ -198,6 +209,7 @@ impl Replay {
             mode => mode,
         };
         let passes_left = options.repeat.saturating_sub(1);
+        let needs = needs(path, &options, cursor.reader.format(), block_bytes)?;
         let mut replay = Self {
             path: path.to_owned(),
             trace_options,
@@ -208,6 +220,7 @@ impl Replay {
             extent_blocks: None,
             measuring: None,
             cursor,
+            needs,
             pending: None,
             pending_gap_ns: 0,
             owed_gap_ns: 0,
@@ -299,7 +312,7 @@ impl Replay {
         let end = (record.offset_bytes + record.bytes).div_ceil(self.block_bytes);
         let lbn = self.place(first, end - first)?;
         let blocks = u32::try_from(end - first).map_err(|_| self.beyond(first, end))?;
-        Ok(Request {
+        let request = Request {
             id: self.next_id,
             arrival: Time::from_ns(self.latest_ns),
             lbn,
@@ -308,7 +321,10 @@ impl Replay {
             flags: record.flags,
             origin: record.device,
             spare: Spare::NONE,
-        })
+        };
+        let inside = record.offset_bytes - first * self.block_bytes;
+        let request = request.needing(inside, record.bytes, self.block_bytes as u32);
+        Ok(self.needs.settle(self.cursor.reader.records(), request))
     }
 
     /// Where on the device a request for `blocks` from `first` on goes.
@@ -355,6 +371,21 @@ impl Replay {
             u64::from(self.options.outstanding)
         }
     }
+}
+
+/// What requests need; refuses metadata that nothing tells apart.
+fn needs(path: &Path, options: &ReplayOptions, format: TraceFormat, block_bytes: u32) -> Result<Needs, WorkloadError> {
+    if let Some(metadata) = &options.metadata {
+        metadata.validate().map_err(|error| WorkloadError(format!("workload.{error}")))?;
+        if metadata.share.is_none() && !format.tells_metadata() {
+            return Err(WorkloadError(format!(
+                "{}: workload.metadata.share is missing, and a trace of format {format} does not say which requests are \
+                 metadata: give the share of them, from 0 to 1, or leave out metadata",
+                path.display()
+            )));
+        }
+    }
+    Ok(Needs::new(options.last_block, options.metadata, options.seed, block_bytes))
 }
 
 fn scaled(ns: u64, factor: f64) -> u64 {

@@ -4,26 +4,34 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrival::Arrivals;
+use super::continuation::{ContinuationSpec, Operations};
 use super::distribution::{above, within};
 use super::location::{Extent, Locations};
-use super::needs::{LastBlock, MetadataSpec};
+use super::needs::{LastBlock, MetadataSpec, Needs};
 use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, Workload, WorkloadError};
 use crate::engine::random::Stream;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::{Flags, Request, Spare};
 use crate::service::Service;
 
 /// Largest device a workload can be made for, blocks: positions and distances stay far from overflow.
 const MAX_CAPACITY_BLOCKS: u64 = 1 << 60;
 
 /// A synthetic workload. Arrivals, sizes, locations and operations are independent of one another, and each has a
-/// random stream of its own.
+/// random stream of its own; only with `continuation` do operations and locations hang together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyntheticSpec {
+    /// Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when absent.
+    #[serde(default)]
+    pub name: Option<String>,
     /// When requests arrive.
     pub arrival: ArrivalSpec,
+    /// Factor on all times between requests: 0.5 is twice as fast.
+    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
+    #[serde(default = "one")]
+    pub time_scale: f64,
     /// How long they are, bytes: rounded up to whole blocks, at least one block, at most the range of the device in
-    /// use.
+    /// use. What the rounding adds is not needed: subsector accesses leave it out.
     #[serde(default = "default_size_bytes")]
     pub size_bytes: Distribution,
     /// Where they go.
@@ -36,7 +44,10 @@ pub struct SyntheticSpec {
     #[schemars(range(min = 0, max = 1))]
     #[serde(default = "default_read_fraction")]
     pub read_fraction: f64,
-    /// How much of its last block a request needs.
+    /// Requests that go on where the one before them ends; none when absent.
+    #[serde(default)]
+    pub continuation: Option<ContinuationSpec>,
+    /// How much a request needs of what it asks for in its last block.
     #[serde(default)]
     pub last_block: LastBlock,
     /// Metadata requests, which need only a few bytes; none when absent.
@@ -49,6 +60,10 @@ fn default_size_bytes() -> Distribution {
 }
 
 const fn default_read_fraction() -> f64 {
+    1.0
+}
+
+const fn one() -> f64 {
     1.0
 }
 
@@ -71,6 +86,23 @@ impl Default for RangeSpec {
 }
 
 impl SyntheticSpec {
+    /// Requests that arrive so, everything else by default.
+    #[must_use]
+    pub fn arriving(arrival: ArrivalSpec) -> Self {
+        Self {
+            name: None,
+            arrival,
+            time_scale: one(),
+            size_bytes: default_size_bytes(),
+            location: LocationSpec::default(),
+            range: RangeSpec::default(),
+            read_fraction: default_read_fraction(),
+            continuation: None,
+            last_block: LastBlock::Whole,
+            metadata: None,
+        }
+    }
+
     /// Checks the parameters, as far as that is possible without the device.
     ///
     /// # Errors
@@ -81,7 +113,19 @@ impl SyntheticSpec {
         self.location.validate().map_err(|error| format!("location: {error}"))?;
         within("range: start_fraction", self.range.start_fraction, 0.0, 1.0)?;
         above("range: end_fraction", self.range.end_fraction, self.range.start_fraction, 1.0)?;
-        within("read_fraction", self.read_fraction, 0.0, 1.0)
+        above("time_scale", self.time_scale, 0.0, 1e9)?;
+        within("read_fraction", self.read_fraction, 0.0, 1.0)?;
+        self.continuation
+            .map_or(Ok(()), |shares| shares.validate().map_err(|error| format!("continuation: {error}")))?;
+        match self.metadata {
+            Some(MetadataSpec { share: None, .. }) => {
+                Err("metadata.share is missing: no trace says which requests are metadata, so give the share of them, from \
+                     0 to 1"
+                    .into())
+            }
+            Some(spec) => spec.validate(),
+            None => Ok(()),
+        }
     }
 }
 
@@ -91,16 +135,16 @@ pub struct Synthetic {
     arrivals: Arrivals,
     sizes: Sizes,
     locations: Locations,
-    operations: Stream,
-    read_fraction: f64,
+    operations: Operations,
+    needs: Needs,
     next_id: u64,
 }
 
 impl Synthetic {
     /// The workload of `spec` for a device of `capacity_blocks` blocks of `block_bytes` bytes.
     ///
-    /// Its random streams are called `workload.arrival`, `workload.size`, `workload.location`, `workload.shuffle` and
-    /// `workload.operation`.
+    /// Its random streams are called `workload.arrival`, `workload.size`, `workload.location`, `workload.shuffle`,
+    /// `workload.operation`, `workload.continuation` and `workload.needs.…`.
     ///
     /// # Errors
     /// When the parameters are out of range, or don't suit the device.
@@ -121,11 +165,16 @@ impl Synthetic {
             .map_err(|error| format!("location: {error}"))?;
         let max_blocks = u32::try_from(locations.max_blocks()).unwrap_or(u32::MAX);
         Ok(Self {
-            arrivals: Arrivals::new(&spec.arrival, stream("arrival"))?,
+            arrivals: Arrivals::new(&spec.arrival, spec.time_scale, stream("arrival"))?,
             sizes: Sizes::new(&spec.size_bytes, stream("size"), block_bytes, max_blocks)?,
             locations,
-            operations: stream("operation"),
-            read_fraction: spec.read_fraction,
+            operations: Operations::new(
+                spec.read_fraction,
+                spec.continuation,
+                stream("operation"),
+                stream("continuation"),
+            ),
+            needs: Needs::new(spec.last_block, spec.metadata, seed, block_bytes),
             next_id: 0,
         })
     }
@@ -141,17 +190,20 @@ impl Workload for Synthetic {
     fn take(&mut self) -> Request {
         let id = self.next_id;
         self.next_id += 1;
-        let blocks = self.sizes.draw();
-        Request {
+        let Size { blocks, spare_bytes } = self.sizes.draw();
+        let (op, goes_on) = self.operations.next();
+        let after = if goes_on { self.locations.go_on(blocks) } else { None };
+        let request = Request {
             id,
             arrival: self.arrivals.take(),
-            lbn: self.locations.place(blocks),
+            lbn: after.unwrap_or_else(|| self.locations.place(blocks)),
             blocks,
-            op: if self.operations.chance(self.read_fraction) { Op::Read } else { Op::Write },
+            op,
             flags: Flags::NONE,
             origin: 0,
-            spare: Spare::NONE,
-        }
+            spare: Spare { front_bytes: 0, back_bytes: spare_bytes },
+        };
+        self.needs.settle(id, request)
     }
 
     fn is_open(&self) -> bool {
@@ -164,29 +216,36 @@ impl Workload for Synthetic {
     }
 }
 
+/// The size of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Size {
+    blocks: u32,
+    /// Bytes at its end that were not asked for, fewer than a block.
+    spare_bytes: u32,
+}
+
 /// A running choice of sizes.
 #[derive(Debug)]
 struct Sizes {
     stream: Stream,
     bytes: Sampler,
-    block_bytes: f64,
+    block_bytes: u32,
     max_blocks: u32,
     /// The size when there is only one.
-    fixed_blocks: Option<u32>,
+    fixed: Option<Size>,
 }
 
 impl Sizes {
     fn new(size_bytes: &Distribution, stream: Stream, block_bytes: u32, max_blocks: u32) -> Result<Self, String> {
         let bytes = size_bytes.sampler().map_err(|error| format!("size_bytes: {error}"))?;
-        let block_bytes = f64::from(block_bytes);
-        let fixed_blocks = bytes.fixed().map(|bytes| whole_blocks(bytes, block_bytes, max_blocks));
-        Ok(Self { stream, bytes, block_bytes, max_blocks, fixed_blocks })
+        let fixed = bytes.fixed().map(|bytes| whole_blocks(bytes, block_bytes, max_blocks));
+        Ok(Self { stream, bytes, block_bytes, max_blocks, fixed })
     }
 
     #[inline]
-    fn draw(&mut self) -> u32 {
-        match self.fixed_blocks {
-            Some(blocks) => blocks,
+    fn draw(&mut self) -> Size {
+        match self.fixed {
+            Some(size) => size,
             None => whole_blocks(self.bytes.sample(&mut self.stream), self.block_bytes, self.max_blocks),
         }
     }
@@ -194,12 +253,16 @@ impl Sizes {
 
 /// `bytes` rounded up to whole blocks, at least 1 and at most `max_blocks`.
 #[inline]
-fn whole_blocks(bytes: f64, block_bytes: f64, max_blocks: u32) -> u32 {
-    let blocks = bytes / block_bytes;
+fn whole_blocks(bytes: f64, block_bytes: u32, max_blocks: u32) -> Size {
+    let block = f64::from(block_bytes);
+    let blocks = bytes / block;
     // Truncates and saturates.
     let floor = blocks as u32;
     let up = u32::from(f64::from(floor) < blocks);
-    floor.saturating_add(up).clamp(1, max_blocks)
+    let blocks = floor.saturating_add(up).clamp(1, max_blocks);
+    // Truncates to whole spare bytes, and to none where the size was cut; a request needs at least a byte.
+    let spare_bytes = (f64::from(blocks) * block - bytes) as u32;
+    Size { blocks, spare_bytes: spare_bytes.min(block_bytes - 1) }
 }
 
 #[cfg(test)]
@@ -208,10 +271,17 @@ mod tests {
 
     #[test]
     fn sizes_round_up_to_whole_blocks() {
-        let blocks = |bytes| whole_blocks(bytes, 512.0, 1000);
+        let blocks = |bytes| whole_blocks(bytes, 512, 1000).blocks;
         assert_eq!([0.0, 1.0, 512.0, 512.5, 513.0, 4096.0].map(blocks), [1, 1, 1, 2, 2, 8]);
         assert_eq!([512e3, 512e3 + 1.0, 1e300, f64::INFINITY].map(blocks), [1000; 4]);
-        assert_eq!(whole_blocks(f64::INFINITY, 512.0, u32::MAX), u32::MAX);
+        assert_eq!(whole_blocks(f64::INFINITY, 512, u32::MAX), Size { blocks: u32::MAX, spare_bytes: 0 });
+    }
+
+    #[test]
+    fn what_rounding_adds_is_spare() {
+        let spare = |bytes| whole_blocks(bytes, 512, 1000).spare_bytes;
+        assert_eq!([0.0, 0.5, 1.0, 66.0, 511.5, 512.0, 512.5, 513.0].map(spare), [511, 511, 511, 446, 0, 0, 511, 511]);
+        assert_eq!([512e3, 512e3 + 1.0, 1e300, f64::INFINITY].map(spare), [0; 4]);
     }
 
     #[test]
@@ -221,6 +291,7 @@ mod tests {
         assert_eq!(spec.size_bytes, Distribution::Fixed { value: 4096.0 });
         assert_eq!(spec.location, LocationSpec::Uniform { align_bytes: None });
         assert_eq!((spec.range, spec.read_fraction), (RangeSpec::default(), 1.0));
+        assert_eq!(spec, SyntheticSpec::arriving(ArrivalSpec::Poisson { rate_per_s: 100.0 }));
     }
 
     #[test]

@@ -4,6 +4,10 @@ use proptest::prelude::*;
 use serde_json::{json, Map, Value};
 use sledsim::devices::disk::{DiskDevice, DiskParameters, FastWrite, ReadAhead};
 
+#[allow(dead_code, reason = "each test file uses its part of it")]
+#[path = "powers.rs"]
+pub mod powers;
+
 /// Overheads and times on the bus, ms.
 const TIMES: [&str; 19] = [
     "request_overhead_ms",
@@ -229,10 +233,13 @@ pub fn without_overheads(drive: &DiskParameters) -> DiskParameters {
     serde_json::from_value(values).expect("a drive")
 }
 
-/// Drives that can be built: any zones, skews, sparing, mapping, seeks, arms, overheads and buffers.
+/// Drives that can be built: any zones, skews, sparing, mapping, seeks, arms, overheads and buffers; the powers of some are
+/// known.
 pub fn disk_design() -> impl Strategy<Value = DiskParameters> {
-    let designs = (mechanics(), electronics()).prop_map(|(mut mechanics, electronics)| {
+    let parts = (mechanics(), electronics(), prop::option::of(powers::power()));
+    let designs = parts.prop_map(|(mut mechanics, electronics, power)| {
         mechanics.extend(electronics);
+        mechanics.insert("power".into(), power.into());
         serde_json::from_value::<DiskParameters>(mechanics.into()).expect("every key is a parameter")
     });
     designs.prop_filter("contradicts itself", |design| DiskDevice::new(design).is_ok())

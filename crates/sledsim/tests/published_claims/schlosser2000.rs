@@ -8,6 +8,7 @@ use sledsim::time::Time;
 
 use crate::experiments::{any_device, closed, device, parameters, poisson, report};
 use crate::ledger::{figure, Finding, Ours};
+use crate::schlosser2000_energy;
 
 const GENERATIONS: [&str; 3] = ["device=g1", "device=g2", "device=g3"];
 
@@ -16,6 +17,7 @@ pub fn findings() -> Vec<Finding> {
     findings.extend(springs());
     findings.extend(runs());
     findings.extend(disks());
+    findings.extend(schlosser2000_energy::findings());
     findings
 }
 

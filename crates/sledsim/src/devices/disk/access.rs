@@ -8,9 +8,12 @@ use super::buffer::Buffer;
 use super::bus::Chunk;
 use super::command::{ns, Overheads};
 use super::pass::{Errand, Pass, Supply, Way};
+use super::resting::Resting;
 use super::writing::Set;
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
+use crate::devices::powered::Powered;
 use crate::devices::{Device, EnergyLedger, Location, Platter, Service};
+use crate::power::Meter;
 use crate::request::{Op, Request};
 use crate::time::Time;
 
@@ -99,6 +102,10 @@ pub struct DiskDevice {
     slot_bits: SlotBits,
     /// When the arm gets free, and where from, for the instant last asked for.
     freed: Cell<Option<(Time, Freed)>>,
+    /// When a request would find the drive ready, for the instant last asked for.
+    pub(super) ready: Cell<Option<(Time, Time)>>,
+    /// Its powers, where they are known.
+    pub(super) resting: Option<Box<Resting>>,
 }
 
 impl DiskDevice {
@@ -127,11 +134,13 @@ impl DiskDevice {
             task: None,
             strayed: false,
             previous: (Op::Read, u64::MAX),
-            books: Books::default(),
+            books: if p.power.is_some() { Books::remembering() } else { Books::default() },
             chunks: Vec::new(),
             block_bytes: p.block_bytes,
             slot_bits: SlotBits::new(sectors, p.surfaces)?,
             freed: Cell::new(None),
+            ready: Cell::new(None),
+            resting: p.power.as_ref().map(Powered::new).transpose()?.map(|powered| Box::new(Resting::new(powered))),
             mechanics,
         })
     }
@@ -153,10 +162,10 @@ impl DiskDevice {
         }
     }
 
-    /// A pass is over, or broken off at `until`: books it and leaves its arm there.
+    /// A pass for an operation is over, or broken off at `until`: books it and leaves its arm there.
     #[inline]
-    pub(super) fn passed(&mut self, pass: &Pass, until: Time) {
-        self.books.pass(pass, until);
+    pub(super) fn passed(&mut self, pass: &Pass, op: Op, until: Time) {
+        self.books.pass(pass, op, until);
         self.arms[pass.arm as usize] = pass.to;
         (self.arm, self.free) = (pass.arm, until);
     }
@@ -240,15 +249,16 @@ impl Device for DiskDevice {
     /// That of the arm that moved last, when what it still does by itself is over or broken off.
     #[inline]
     fn cylinder(&self, now: Time) -> u32 {
-        let freed = self.freed_at(now);
+        let freed = self.freed_at(self.ready_at(now));
         freed.arms[freed.arm as usize].cylinder
     }
 
     #[inline]
     fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
-        let freed = self.freed_at(now);
+        let ready = self.ready_at(now);
+        let freed = self.freed_at(ready);
         let command_ns = self.command_ns(Op::Read).min(self.command_ns(Op::Write));
-        let least_ns = (now + command_ns).max(freed.at) - now;
+        let least_ns = (ready + command_ns).max(freed.at) - now;
         let here = freed.arms[freed.arm as usize].cylinder;
         let own_ns = self.mechanics.seek_bound_ns(here.abs_diff(cylinder));
         if self.mechanics.actuators() == 1 {
@@ -264,13 +274,14 @@ impl Device for DiskDevice {
     #[inline]
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         let (place, op) = self.slot_bits.unpack(location);
-        let freed = self.freed_at(now);
+        let awake = self.ready_at(now);
+        let freed = self.freed_at(awake);
         let errand = Errand { op, any_order: false, least_seek_ns: self.least_seek_ns(op), supply: Supply::READY };
         let (begin, ready) = match op {
-            Op::Read => (now + self.command_ns(op), now),
+            Op::Read => (awake + self.command_ns(op), awake),
             Op::Write => {
                 // Its first block crosses the bus first.
-                let set = self.set_up_at(now + self.overheads.request_ns, place);
+                let set = self.set_up_at(awake + self.overheads.request_ns, place);
                 (set.command, set.connected + self.overheads.write_block_ns + errand.least_seek_ns)
             }
         };
@@ -292,7 +303,39 @@ impl Device for DiskDevice {
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         self.freed.set(None);
+        self.ready.set(None);
         self.books.settle(now);
+        match self.resting.take() {
+            None => self.serve_ready(now, request),
+            Some(resting) => self.serve_awake(resting, now, request),
+        }
+    }
+
+    fn wake_ns(&self, now: Time) -> u64 {
+        self.ready_at(now) - now
+    }
+
+    fn ledger(&self, now: Time) -> EnergyLedger {
+        self.ledger_at(now)
+    }
+
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        self.ledger_of_ended(then, now)
+    }
+
+    fn meter(&self, now: Time) -> Option<Meter> {
+        self.meter_at(now)
+    }
+
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        self.settled_meter(now)
+    }
+}
+
+impl DiskDevice {
+    /// Serves a request that finds the drive ready at `now`.
+    #[inline]
+    pub(super) fn serve_ready(&mut self, now: Time, request: &Request) -> Service {
         let at = now + self.overheads.request_ns;
         self.catch_up(at);
         let service = match request.op {
@@ -304,15 +347,6 @@ impl Device for DiskDevice {
         service
     }
 
-    fn ledger(&self, now: Time) -> EnergyLedger {
-        let mut books = self.books.clone();
-        books.settle(now);
-        self.book_ahead(&mut books, now);
-        books.ledger(now)
-    }
-}
-
-impl DiskDevice {
     /// What comes before the data of a write to a place.
     fn set_up_at(&self, at: Time, place: Place) -> Set {
         if !self.policy.extra_write_disconnect {

@@ -58,7 +58,7 @@ impl DiskDevice {
     pub(super) fn book_ahead(&self, books: &mut Books, now: Time) {
         let (mut task, mut arms) = (self.task, self.arms);
         while let Some(under_way) = task.filter(|task| task.pass.begin < now) {
-            books.pass(&under_way.pass, now);
+            books.pass(&under_way.pass, under_way.errand.op, now);
             arms[under_way.pass.arm as usize] = under_way.pass.to;
             task = self.following(under_way, &arms);
         }
@@ -127,7 +127,7 @@ impl DiskDevice {
     pub(super) fn next_pass(&mut self) {
         let Some(task) = self.task else { return };
         let done = task.pass;
-        self.passed(&done, done.end);
+        self.passed(&done, task.errand.op, done.end);
         if task.returned {
             self.buffer.reach_back(task.segment, done.lbn);
         } else if !task.writes() {
@@ -196,7 +196,7 @@ impl DiskDevice {
         } else {
             pass.passed_at(pass.passed(now).min(pass.blocks - 1)).max(now)
         };
-        self.passed(&pass, stop);
+        self.passed(&pass, task.errand.op, stop);
         self.buffer.settle(task.segment);
         stop
     }

@@ -1,79 +1,97 @@
 //! Where a drive's time went: by state for the ledger, by phase for a request.
 
 use super::pass::Pass;
-use crate::devices::{EnergyLedger, Phases, State, STATES};
+use crate::devices::powered::{Busy, Work};
+use crate::devices::{Phases, State};
+use crate::request::Op;
 use crate::time::Time;
-
-/// A stretch of time in one state.
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    state: State,
-    from: Time,
-    to: Time,
-}
 
 /// What the arms and heads did. What is in no span was spent idle.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Books {
-    /// Time by state of spans that are over and done with.
-    settled_ns: [u64; STATES.len()],
+    /// Spans that are over and done with.
+    settled: Busy,
     /// Until when everything is settled: no one asks for an instant before.
     settled_until: Time,
     /// Spans that may not be over.
-    spans: Vec<Span>,
+    spans: Vec<Work>,
+    /// Where a meter wants to hear of them: spans that it hasn't heard of, in the order of time.
+    untold: Option<Vec<Work>>,
 }
 
 impl Books {
+    /// Books that remember what happened until it has been [`Books::told`].
+    pub(super) fn remembering() -> Self {
+        Self { untold: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Forgets what happened until `now`.
+    pub(super) fn told(&mut self, now: Time) {
+        if let Some(untold) = &mut self.untold {
+            untold.retain(|work| work.to > now);
+        }
+    }
+
+    /// What has happened since it was last [`Books::told`].
+    pub(super) fn untold(&self) -> &[Work] {
+        self.untold.as_deref().unwrap_or_default()
+    }
+
     /// Books everything that is over at `now`. What a drive broke off for a request that it then found in its buffer may not
     /// be: an arm goes to the end of its seek.
     #[inline]
     pub(super) fn settle(&mut self, now: Time) {
         self.settled_until = self.settled_until.max(now);
-        let settled_ns = &mut self.settled_ns;
+        let settled = &mut self.settled;
         self.spans.retain(|span| {
             let over = span.to <= now;
             if over {
-                settled_ns[span.state as usize] += span.to - span.from;
+                settled.add(span, now);
             }
             !over
         });
     }
 
     #[inline]
-    fn add(&mut self, state: State, from: Time, to: Time) {
+    fn add(&mut self, op: Op, state: State, from: Time, to: Time) {
+        if from >= to {
+            return;
+        }
+        let span = Work { op, state, from, to };
         if to <= self.settled_until {
-            self.settled_ns[state as usize] += to.saturating_since(from);
-        } else if from < to {
-            self.spans.push(Span { state, from, to });
+            self.settled.add(&span, to);
+        } else {
+            self.spans.push(span);
+        }
+        if let Some(untold) = &mut self.untold {
+            untold.push(span);
         }
     }
 
-    /// A pass, as far as it gets until `until`.
+    /// A pass for an operation, as far as it gets until `until`.
     #[inline]
-    pub(super) fn pass(&mut self, pass: &Pass, until: Time) {
-        self.add(State::Seek, pass.begin.min(until), pass.on_track.min(until));
-        self.add(State::Rotation, pass.on_track.min(until), pass.start.min(until));
+    pub(super) fn pass(&mut self, pass: &Pass, op: Op, until: Time) {
+        self.add(op, State::Seek, pass.begin.min(until), pass.on_track.min(until));
+        self.add(op, State::Rotation, pass.on_track.min(until), pass.start.min(until));
         if pass.gap_ns == 0 {
-            self.add(State::Data, pass.start.min(until), pass.end.min(until));
+            self.add(op, State::Data, pass.start.min(until), pass.end.min(until));
         } else {
             // From the middle to the end, past what lies beyond, and from the beginning to the middle.
             let tail_ns = pass.data_ns() / pass.blocks * (pass.blocks - pass.lead);
             let gap = pass.start + tail_ns;
-            self.add(State::Data, pass.start.min(until), gap.min(until));
-            self.add(State::Rotation, gap.min(until), (gap + pass.gap_ns).min(until));
-            self.add(State::Data, (gap + pass.gap_ns).min(until), pass.end.min(until));
+            self.add(op, State::Data, pass.start.min(until), gap.min(until));
+            self.add(op, State::Rotation, gap.min(until), (gap + pass.gap_ns).min(until));
+            self.add(op, State::Data, (gap + pass.gap_ns).min(until), pass.end.min(until));
         }
     }
 
-    /// The ledger at `now`.
-    pub(super) fn ledger(&self, now: Time) -> EnergyLedger {
-        let mut time_ns = self.settled_ns;
+    /// What the arms and heads did until `now`.
+    pub(super) fn busy(&self, now: Time) -> Busy {
+        let mut busy = self.settled;
         for span in &self.spans {
-            time_ns[span.state as usize] += span.to.min(now).saturating_since(span.from);
+            busy.add(span, now);
         }
-        let busy_ns: u64 = time_ns.iter().sum();
-        time_ns[State::Idle as usize] = now.ns().saturating_sub(busy_ns);
-        EnergyLedger { time_ns, ..EnergyLedger::default() }
+        busy
     }
 }
 
@@ -168,12 +186,12 @@ mod tests {
         let mut books = Books::default();
         books.settle(Time::from_ns(10_000));
         for begin_ns in (0..10_000).step_by(10) {
-            books.pass(&pass(begin_ns), Time::from_ns(begin_ns + 9));
+            books.pass(&pass(begin_ns), Op::Read, Time::from_ns(begin_ns + 9));
         }
         assert!(books.spans.is_empty());
-        books.pass(&pass(9_999), Time::from_ns(10_008));
+        books.pass(&pass(9_999), Op::Read, Time::from_ns(10_008));
         assert_eq!(books.spans.len(), 3);
-        let ledger = books.ledger(Time::from_ns(10_003));
+        let ledger = books.busy(Time::from_ns(10_003)).ledger(Time::from_ns(10_003));
         let states =
             [State::Seek, State::Rotation, State::Data, State::Idle].map(|state| ledger.time_ns[state as usize]);
         // A thousand passes of 2, 3 and 4 ns, and the first 4 ns of one more.

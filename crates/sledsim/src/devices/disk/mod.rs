@@ -13,6 +13,7 @@ mod mechanics;
 mod parameters;
 mod pass;
 mod reading;
+mod resting;
 mod rotation;
 mod seek;
 mod seek_curve;

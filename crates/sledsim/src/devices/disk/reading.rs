@@ -222,7 +222,7 @@ impl DiskDevice {
             let pass = Pass::plan(&self.mechanics, at, &self.arms, lbn, end, &errand);
             self.note_arrivals(&pass);
             story.pass(&pass);
-            self.passed(&pass, pass.end);
+            self.passed(&pass, Op::Read, pass.end);
             if self.policy.free_blocks && lbn == first {
                 free_blocks = self.keep_free_blocks(segment, &pass);
             }

@@ -220,7 +220,7 @@ impl DiskDevice {
         loop {
             let pass = task.pass;
             story.pass(&pass);
-            self.passed(&pass, pass.end);
+            self.passed(&pass, Op::Write, pass.end);
             match self.following(task, &self.arms) {
                 Some(following) => task = following,
                 None => break,

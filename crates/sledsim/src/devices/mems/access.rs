@@ -1,14 +1,17 @@
 //! Serving requests: pass by pass over the rows they cover.
 
-use crate::devices::mems::batch;
+use std::ops::Range;
+
+use crate::devices::mems::approach::{Approach, Sled};
 use crate::devices::mems::course::Course;
 use crate::devices::mems::energy::{Books, Power};
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::idle_modes;
 use crate::devices::mems::parameters::{Idle, MemsParameters};
-use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
-use crate::devices::mems::subsector::Extent;
-use crate::devices::{Device, Location};
+use crate::devices::mems::positioning::{Positioning, YState};
+use crate::devices::mems::subsector::{Extent, PassesOf};
+use crate::devices::mems::{batch, merged, trial};
+use crate::devices::{Device, Location, Stance, Trial};
 use crate::power::{Activity, Meter, SpinDown, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Phases, Service};
@@ -22,8 +25,8 @@ const STOPPED: usize = 1;
 pub struct MemsDevice {
     pub(super) geometry: Geometry,
     positioning: Positioning,
-    power: Power,
-    bidirectional: bool,
+    pub(super) power: Power,
+    pub(super) bidirectional: bool,
     servo_ns: u64,
     transfer_ns: u64,
     bus_ns_per_block: u64,
@@ -39,7 +42,7 @@ pub struct MemsDevice {
     idle_tip_w: f64,
     /// When the bus has carried everything so far.
     bus_free: Time,
-    sled: Sled,
+    pub(super) sled: Sled,
     /// Everything up to the end of the last service.
     books: Books,
     /// Regret of the idle periods that have ended.
@@ -51,17 +54,9 @@ pub struct MemsDevice {
     meter: Meter,
 }
 
-/// Where the sled is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sled {
-    cylinder: u32,
-    y: YState,
-}
-
 /// The latest service: it may reach beyond the present.
 #[derive(Clone, Copy, Debug, Default)]
 struct LastService {
-    start: Time,
     end: Time,
     /// Tips of its last pass.
     tips: u32,
@@ -88,15 +83,6 @@ pub(super) struct Passes {
     tips: u32,
     positioned: bool,
     books: Books,
-}
-
-/// The quickest way to a row.
-#[derive(Clone, Copy, Debug)]
-struct Approach {
-    entry: Entry,
-    x_ns: u64,
-    y: YTime,
-    seek_ns: u64,
 }
 
 impl MemsDevice {
@@ -177,7 +163,7 @@ impl MemsDevice {
 
     /// Where the sled is at `now`, which is not before the end of the last service, and how long it takes to wake.
     #[inline]
-    fn sled_at(&self, now: Time) -> (Sled, u64) {
+    pub(super) fn sled_at(&self, now: Time) -> (Sled, u64) {
         self.moved_by(now).unwrap_or((self.sled, 0))
     }
 
@@ -245,26 +231,6 @@ impl MemsDevice {
         meter
     }
 
-    /// The quickest way from `sled` to a row; where both directions are as quick, downward (DiskSim's choice).
-    #[inline]
-    fn approach(&self, sled: &Sled, cylinder: u32, row: u32) -> Approach {
-        let x_ns = self.positioning.x_ns(sled.cylinder, cylinder);
-        let entry = self.positioning.upward(row);
-        let y = self.positioning.y_ns(&sled.y, entry.from);
-        let up = Approach { entry, x_ns, y, seek_ns: y.ns.max(x_ns) };
-        if !self.bidirectional {
-            return up;
-        }
-        let entry = self.positioning.downward(row);
-        let y = self.positioning.y_ns(&sled.y, entry.from);
-        let down = Approach { entry, x_ns, y, seek_ns: y.ns.max(x_ns) };
-        if down.seek_ns <= up.seek_ns {
-            down
-        } else {
-            up
-        }
-    }
-
     /// Servo and data time of one pass.
     pub(super) fn pass_ns(&self) -> (u64, u64) {
         (self.servo_ns, self.transfer_ns)
@@ -274,11 +240,6 @@ impl MemsDevice {
     #[inline]
     pub(super) fn extent(&self, request: &Request) -> Extent {
         Extent::new(&self.geometry, request, self.subsector)
-    }
-
-    /// Time to position for a row from where the sled stands in the middle of a service.
-    pub(super) fn seek_ns(&self, cylinder: u32, row: u32) -> u64 {
-        self.approach(&self.sled, cylinder, row).seek_ns
     }
 
     /// Wakes the device at `now` for a service.
@@ -306,10 +267,9 @@ impl MemsDevice {
         }
     }
 
-    /// Moves to a row and passes over it with `tips` on; so many blocks are read and so many written, one perhaps both.
+    /// Passes over a row with `tips` on; so many blocks are read and so many written, one perhaps both.
     #[inline]
-    pub(super) fn pass(&mut self, run: &mut Passes, cylinder: u32, row: u32, tips: u32, reads: u32, writes: u32) {
-        let approach = self.approach(&self.sled, cylinder, row);
+    pub(super) fn pass(&mut self, run: &mut Passes, approach: &Approach, tips: u32, reads: u32, writes: u32) {
         let seek_ns = approach.seek_ns;
         if run.positioned {
             run.phases.turnaround_ns += seek_ns;
@@ -319,7 +279,8 @@ impl MemsDevice {
             run.phases.seek_x_ns = approach.x_ns;
             run.phases.seek_y_ns = approach.y.ns;
             run.phases.seek_turnaround_ns = approach.y.turnaround_ns;
-            run.phases.settle_ns = if cylinder == self.sled.cylinder { 0 } else { self.positioning.settle_ns() };
+            run.phases.settle_ns =
+                if approach.cylinder == self.sled.cylinder { 0 } else { self.positioning.settle_ns() };
         }
         run.books.seek_ns += seek_ns;
         run.at += seek_ns;
@@ -341,7 +302,7 @@ impl MemsDevice {
         if reads > 0 {
             run.bus_done = run.bus_done.max(run.at) + u64::from(reads) * self.bus_ns_per_block;
         }
-        self.sled = Sled { cylinder, y: YState::Gate(approach.entry.to) };
+        self.sled = approach.done();
     }
 
     /// Ends a service and books it. The sled is free when the last pass is over; what is left of the bus transfer
@@ -352,7 +313,7 @@ impl MemsDevice {
         run.phases.bus_ns += bus_ns;
         self.bus_free = run.bus_done;
         self.books.add(&run.books);
-        self.last = LastService { start: run.start, end: run.at, tips: run.tips, books: run.books };
+        self.last = LastService { end: run.at, tips: run.tips, books: run.books };
         if self.idle_tip_w > 0.0 {
             self.spin_down.set_ready_w(self.sled_w + f64::from(run.tips) * self.idle_tip_w);
         }
@@ -413,24 +374,11 @@ impl Device for MemsDevice {
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let mut run = self.begin(now);
-        let extent = self.extent(request);
-        let mut place = self.geometry.place(extent.lbn);
-        let mut done = 0;
-        while done < extent.blocks {
-            let (cylinder, row) = (place.cylinder, place.row);
-            let most = extent.fitting(done, self.geometry.active_tips);
-            let mut blocks = 0;
-            // Where a track ends and the next begins at one row, other tips read on in the same pass.
-            while blocks < most && (place.cylinder, place.row) == (cylinder, row) {
-                let taken = (most - blocks).min(self.geometry.blocks_per_row - place.slot);
-                blocks += taken;
-                if done + blocks < extent.blocks {
-                    place = self.geometry.after(&place, taken);
-                }
-            }
-            let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
-            self.pass(&mut run, cylinder, row, extent.tips(done, blocks), reads, writes);
-            done += blocks;
+        let mut passes = PassesOf::new(&self.geometry, self.extent(request));
+        while let Some(pass) = passes.next(&self.geometry) {
+            let (reads, writes) = if request.op == Op::Read { (pass.blocks, 0) } else { (0, pass.blocks) };
+            let approach = self.approach(&self.sled, pass.cylinder, pass.row);
+            self.pass(&mut run, &approach, pass.tips, reads, writes);
         }
         self.finish(&mut run)
     }
@@ -445,7 +393,41 @@ impl Device for MemsDevice {
     }
 
     fn shares_pass(&self, first: &Request, other: &Request) -> bool {
-        batch::share_position(&self.geometry, &self.extent(first), &self.extent(other))
+        let other = self.extent(other);
+        let mut shares = false;
+        self.for_each_companion(first, &mut |range| {
+            shares |= other.lbn < range.end && range.start < other.lbn + u64::from(other.blocks);
+        });
+        shares
+    }
+
+    fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
+        let extent = self.extent(request);
+        self.geometry.for_each_companion(extent.lbn, extent.blocks, visit);
+    }
+
+    fn serve_merged(&mut self, now: Time, requests: &[Request], way: usize, out: &mut Vec<Service>) {
+        match requests {
+            [] => {}
+            [only] => out.push(self.serve(now, only)),
+            _ => merged::serve(self, now, requests, way, out),
+        }
+    }
+
+    fn stance(&self, now: Time) -> Option<Stance> {
+        self.sled_at(now).0.stance()
+    }
+
+    fn try_serve(&self, now: Time, from: Option<Stance>, request: &Request) -> Option<Trial> {
+        trial::try_serve(self, now, from, request)
+    }
+
+    fn try_merged(&self, now: Time, requests: &[Request], out: &mut Vec<Trial>) {
+        merged::try_merged(self, now, requests, out);
+    }
+
+    fn way_j(&self, from: Stance, to: Stance) -> f64 {
+        trial::way_j(self, from, to)
     }
 
     fn access_subsectors(&mut self) -> bool {

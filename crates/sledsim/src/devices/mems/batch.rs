@@ -1,28 +1,195 @@
-//! Batches: non-contiguous blocks accessed together by different tips.
+//! Batches: blocks of several requests accessed together by different tips.
 //!
 //! Blocks at one sled position (cylinder and row) under different tips pass at the same time (Schlosser & Ganger 2004,
 //! section 6.1). A batch is served position by position, the nearest first, each in passes of as many blocks as the number
 //! of tips that can work at once allows: in the fewest where every block takes as many tips. No block is divided between
-//! passes.
+//! passes. For requests that were merged see [`merged`](super::merged).
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::devices::mems::access::{MemsDevice, Passes};
+use crate::devices::mems::approach::{Approach, Sled};
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::subsector::Extent;
 use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::Time;
 
-/// The requests that want a tip group, each with the tips it wants of it.
-type Wanting = Vec<(usize, Range<u32>)>;
-
-/// A sled position and the tip groups wanted there.
-struct Stop {
+/// Tips that a request wants at a sled position, one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Want {
     cylinder: u32,
     row: u32,
-    groups: BTreeMap<u32, Wanting>,
+    first_tip: u32,
+    end_tip: u32,
+    /// Index of the request.
+    member: usize,
+    /// Tips wanted at the position before `first_tip`.
+    rank: u32,
+}
+
+/// A sled position and what is wanted there.
+#[derive(Clone, Debug)]
+pub(super) struct Stop {
+    pub(super) cylinder: u32,
+    pub(super) row: u32,
+    wants: Range<usize>,
+    /// Which of the borders are its.
+    borders: Range<usize>,
+    /// Which of the passes are over it.
+    passes: Range<usize>,
+}
+
+/// A pass over a position by some of the tips wanted there: those from the `from`-th to before the `to`-th.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Visit {
+    pub(super) stop: usize,
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
+/// What requests want, by position.
+pub(super) struct Wanted {
+    wants: Vec<Want>,
+    /// By cylinder, then by row.
+    pub(super) stops: Vec<Stop>,
+    /// For each block wanted at a position, how many tips are wanted up to its end.
+    borders: Vec<u32>,
+    /// The passes over each position, if they are all at once.
+    passes: Vec<Visit>,
+    active_tips: u32,
+}
+
+/// Calls `visit` with cylinder, row, and the tips from the first to before the last for each row that `extent` covers, in LBN
+/// order.
+pub(super) fn for_each_row(geometry: &Geometry, extent: &Extent, mut visit: impl FnMut(u32, u32, Range<u32>)) {
+    let mut place = geometry.place(extent.lbn);
+    let mut first = 0;
+    loop {
+        let blocks = (extent.blocks - first).min(geometry.blocks_per_row - place.slot);
+        let tip = geometry.group(&place) * geometry.tips_per_block + extent.tips_of_block(first).start;
+        visit(place.cylinder, place.row, tip..tip + extent.tips(first, blocks));
+        first += blocks;
+        if first == extent.blocks {
+            return;
+        }
+        place = geometry.next_row(&place);
+    }
+}
+
+impl Wanted {
+    /// What requests for `extents` want.
+    pub(super) fn by(geometry: &Geometry, extents: &[Extent]) -> Self {
+        let mut wants = Vec::with_capacity(extents.len());
+        for (member, extent) in extents.iter().enumerate() {
+            for_each_row(geometry, extent, |cylinder, row, tips| {
+                wants.push(Want { cylinder, row, first_tip: tips.start, end_tip: tips.end, member, rank: 0 });
+            });
+        }
+        wants.sort_unstable();
+        let mut wanted = Self {
+            wants: Vec::new(),
+            stops: Vec::new(),
+            borders: Vec::new(),
+            passes: Vec::new(),
+            active_tips: geometry.active_tips,
+        };
+        let mut first = 0;
+        for stop in wants.chunk_by_mut(|one, other| (one.cylinder, one.row) == (other.cylinder, other.row)) {
+            wanted.add_stop(geometry, first, stop);
+            first += stop.len();
+        }
+        wanted.wants = wants;
+        wanted
+    }
+
+    /// Adds a position with `wants`, of which `before` others come first.
+    fn add_stop(&mut self, geometry: &Geometry, before: usize, wants: &mut [Want]) {
+        let (index, first_border, first_pass) = (self.stops.len(), self.borders.len(), self.passes.len());
+        let (mut tips, mut end_tip, mut last_block) = (0_u32, 0_u32, None);
+        for want in &mut *wants {
+            // Tips that an earlier one wants too are ranked already.
+            want.rank = tips - end_tip.saturating_sub(want.first_tip);
+            let mut tip = want.first_tip.max(end_tip);
+            while tip < want.end_tip {
+                let block = tip / geometry.tips_per_block;
+                let border = want.end_tip.min((block + 1) * geometry.tips_per_block);
+                if last_block.replace(block) == Some(block) {
+                    // More of the same block.
+                    self.borders.pop();
+                }
+                tips += border - tip;
+                self.borders.push(tips);
+                (tip, end_tip) = (border, border);
+            }
+        }
+        let Want { cylinder, row, .. } = wants[0];
+        let (wants, borders) = (before..before + wants.len(), first_border..self.borders.len());
+        self.stops.push(Stop { cylinder, row, wants, borders, passes: first_pass..first_pass });
+        let mut from = 0;
+        while from < tips {
+            let to = self.cut(index, from, tips);
+            self.passes.push(Visit { stop: index, from, to });
+            from = to;
+        }
+        self.stops[index].passes.end = self.passes.len();
+    }
+
+    /// How far a pass from a tip on reaches that goes no further than `to`: whole blocks.
+    pub(super) fn cut(&self, stop: usize, from: u32, to: u32) -> u32 {
+        let borders = &self.borders[self.stops[stop].borders.clone()];
+        let within = borders.partition_point(|&border| border <= to.min(from + self.active_tips));
+        borders[..within].last().copied().filter(|&border| border > from).unwrap_or(to)
+    }
+
+    /// The index of a position where something is wanted.
+    pub(super) fn stop_at(&self, cylinder: u32, row: u32) -> Option<usize> {
+        self.stops.binary_search_by_key(&(cylinder, row), |stop| (stop.cylinder, stop.row)).ok()
+    }
+
+    /// How many tips are wanted at a position before `tip`.
+    pub(super) fn rank(&self, stop: usize, tip: u32) -> u32 {
+        let before = self.wants[self.stops[stop].wants.clone()].iter().take_while(|want| want.first_tip < tip);
+        before.map(|want| want.rank + tip.min(want.end_tip) - want.first_tip).max().unwrap_or(0)
+    }
+
+    /// The passes over all that is wanted at a position.
+    pub(super) fn visits(&self, stop: usize) -> &[Visit] {
+        &self.passes[self.stops[stop].passes.clone()]
+    }
+
+    /// Passes over all positions from `sled` on, always over the nearest next.
+    pub(super) fn nearest_first(&self, device: &MemsDevice, mut sled: Sled) -> Vec<Visit> {
+        let mut left: Vec<usize> = (0..self.stops.len()).collect();
+        let mut order = Vec::with_capacity(left.len());
+        let approach =
+            |sled: &Sled, stop: usize| device.approach(sled, self.stops[stop].cylinder, self.stops[stop].row);
+        while let Some(nearest) = (0..left.len()).min_by_key(|&i| approach(&sled, left[i]).seek_ns) {
+            for &visit in self.visits(left.remove(nearest)) {
+                sled = approach(&sled, visit.stop).done();
+                order.push(visit);
+            }
+        }
+        order
+    }
+}
+
+/// Serves `requests` together from `now` on; one [`Service`] each, in their order, goes to `out`.
+pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], out: &mut Vec<Service>) {
+    let extents = extents(device, requests);
+    let wanted = Wanted::by(&device.geometry, &extents);
+    let mut joint = Joint::begin(device, now, requests, &wanted);
+    for visit in wanted.nearest_first(joint.device, joint.device.sled) {
+        let Stop { cylinder, row, .. } = wanted.stops[visit.stop];
+        let approach = joint.device.approach(&joint.device.sled, cylinder, row);
+        joint.pass(visit, &approach);
+    }
+    joint.finish(&extents, out);
+}
+
+/// What is accessed for each of `requests`.
+pub(super) fn extents(device: &MemsDevice, requests: &[Request]) -> Vec<Extent> {
+    requests.iter().map(|request| device.extent(request)).collect()
 }
 
 /// What a request of the batch has got so far.
@@ -32,122 +199,69 @@ struct Member {
     bus_done: Time,
 }
 
-/// Calls `visit` for each row that `extent` covers with cylinder, row, first tip group, which of its blocks lies there (from 0
-/// on), and number of blocks.
-fn for_each_row(geometry: &Geometry, extent: &Extent, mut visit: impl FnMut(u32, u32, u32, u32, u32)) {
-    let mut place = geometry.place(extent.lbn);
-    let mut first = 0;
-    loop {
-        let blocks = (extent.blocks - first).min(geometry.blocks_per_row - place.slot);
-        visit(place.cylinder, place.row, geometry.group(&place), first, blocks);
-        first += blocks;
-        if first == extent.blocks {
-            return;
-        }
-        place = geometry.next_row(&place);
-    }
-}
-
-fn stops(geometry: &Geometry, extents: &[Extent]) -> Vec<Stop> {
-    let mut stops: BTreeMap<(u32, u32), BTreeMap<u32, Wanting>> = BTreeMap::new();
-    for (index, extent) in extents.iter().enumerate() {
-        for_each_row(geometry, extent, |cylinder, row, group, first, blocks| {
-            let groups = stops.entry((cylinder, row)).or_default();
-            for block in 0..blocks {
-                groups.entry(group + block).or_default().push((index, extent.tips_of_block(first + block)));
-            }
-        });
-    }
-    stops.into_iter().map(|((cylinder, row), groups)| Stop { cylinder, row, groups }).collect()
-}
-
-/// Whether what two requests access has a sled position in common.
-pub(super) fn share_position(geometry: &Geometry, first: &Extent, other: &Extent) -> bool {
-    let mut positions = Vec::new();
-    for_each_row(geometry, first, |cylinder, row, _, _, _| positions.push((cylinder, row)));
-    let mut shared = false;
-    for_each_row(geometry, other, |cylinder, row, _, _, _| shared |= positions.contains(&(cylinder, row)));
-    shared
-}
-
-/// Tips of a group that anybody wants.
-fn tips_on(wanting: &Wanting) -> u32 {
-    let mut ranges: Vec<&Range<u32>> = wanting.iter().map(|(_, tips)| tips).collect();
-    ranges.sort_unstable_by_key(|tips| tips.start);
-    let (mut on, mut end) = (0, 0);
-    for tips in ranges {
-        on += tips.end.saturating_sub(end.max(tips.start));
-        end = end.max(tips.end);
-    }
-    on
-}
-
-/// The tip groups of a stop in passes, each with the number of tips on in it: as many groups in each as `active_tips` allow.
-fn passes(stop: &Stop, active_tips: u32) -> Vec<(Vec<&Wanting>, u32)> {
-    let mut passes: Vec<(Vec<&Wanting>, u32)> = Vec::new();
-    for wanting in stop.groups.values() {
-        let tips = tips_on(wanting);
-        match passes.last_mut() {
-            Some((together, on)) if *on + tips <= active_tips => {
-                together.push(wanting);
-                *on += tips;
-            }
-            _ => passes.push((vec![wanting], tips)),
-        }
-    }
-    passes
-}
-
-/// Serves `requests` together from `now` on; one [`Service`] each, in their order, goes to `out`.
+/// Several requests under service together.
 ///
-/// Each member completes when its own blocks are done. Its seek is the batch's first; time spent on other members'
-/// passes counts as repositioning. Energy is shared by the tip sectors that each needs.
-pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], out: &mut Vec<Service>) {
-    let extents: Vec<Extent> = requests.iter().map(|request| device.extent(request)).collect();
-    let mut stops = stops(&device.geometry, &extents);
-    let mut run = device.begin(now);
-    let mut members = vec![Member { passes: 0, bus_done: now }; requests.len()];
-    while let Some(nearest) = (0..stops.len()).min_by_key(|&i| device.seek_ns(stops[i].cylinder, stops[i].row)) {
-        let stop = stops.remove(nearest);
-        for (together, tips) in passes(&stop, device.geometry.active_tips) {
-            pass(device, &mut run, &stop, &together, tips, requests, &mut members);
-        }
-    }
-    let (servo_ns, transfer_ns) = device.pass_ns();
-    let first = run.phases;
-    let whole = device.finish(&mut run);
-    let sectors: u64 = extents.iter().map(Extent::tip_sectors).sum();
-    for (extent, member) in extents.iter().zip(&members) {
-        let mut phases = first;
-        phases.servo_ns = servo_ns * member.passes;
-        phases.transfer_ns = transfer_ns * member.passes;
-        phases.bus_ns = 0;
-        phases.turnaround_ns = 0;
-        phases.turnaround_ns = (member.bus_done - now) - phases.service_ns();
-        let energy = whole.energy.share(extent.tip_sectors() as f64 / sectors as f64);
-        out.push(Service { start: now, end: member.bus_done, free: whole.free, phases, energy });
-    }
+/// Each completes when its own blocks are done. Its seek is the first of all; time spent on others' passes counts as
+/// repositioning. Energy is shared by the tip sectors that each needs.
+pub(super) struct Joint<'a> {
+    pub(super) device: &'a mut MemsDevice,
+    requests: &'a [Request],
+    wanted: &'a Wanted,
+    run: Passes,
+    members: Vec<Member>,
+    /// Requests of the present pass.
+    served: Vec<usize>,
 }
 
-/// One pass at `stop` over the tip groups `together`, with `tips` on.
-fn pass(
-    device: &mut MemsDevice,
-    run: &mut Passes,
-    stop: &Stop,
-    together: &[&Wanting],
-    tips: u32,
-    requests: &[Request],
-    members: &mut [Member],
-) {
-    let wanted_for =
-        |op: Op| together.iter().filter(|wanting| wanting.iter().any(|(i, _)| requests[*i].op == op)).count() as u32;
-    let (reads, writes) = (wanted_for(Op::Read), wanted_for(Op::Write));
-    device.pass(run, stop.cylinder, stop.row, tips, reads, writes);
-    let mut served: Vec<usize> = together.iter().flat_map(|wanting| wanting.iter().map(|(i, _)| *i)).collect();
-    served.sort_unstable();
-    served.dedup();
-    for index in served {
-        members[index].passes += 1;
-        members[index].bus_done = if requests[index].op == Op::Read { run.bus_done } else { run.at };
+impl<'a> Joint<'a> {
+    pub(super) fn begin(device: &'a mut MemsDevice, now: Time, requests: &'a [Request], wanted: &'a Wanted) -> Self {
+        let run = device.begin(now);
+        let members = vec![Member { passes: 0, bus_done: now }; requests.len()];
+        Self { device, requests, wanted, run, members, served: Vec::new() }
+    }
+
+    /// Passes over a position the way that `approach` leads.
+    pub(super) fn pass(&mut self, visit: Visit, approach: &Approach) {
+        let tips_per_block = self.device.geometry.tips_per_block;
+        // Number of blocks that are read and that are written, and the block behind the last one counted.
+        let (mut blocks, mut counted) = ([0, 0], [0, 0]);
+        self.served.clear();
+        for want in &self.wanted.wants[self.wanted.stops[visit.stop].wants.clone()] {
+            let (from, to) = (visit.from.max(want.rank), visit.to.min(want.rank + want.end_tip - want.first_tip));
+            if from >= to {
+                continue;
+            }
+            self.served.push(want.member);
+            let op = usize::from(self.requests[want.member].op == Op::Write);
+            let (first_tip, end_tip) = (want.first_tip + from - want.rank, want.first_tip + to - want.rank);
+            let end = end_tip.div_ceil(tips_per_block);
+            blocks[op] += end.saturating_sub(counted[op].max(first_tip / tips_per_block));
+            counted[op] = counted[op].max(end);
+        }
+        self.device.pass(&mut self.run, approach, visit.to - visit.from, blocks[0], blocks[1]);
+        self.served.sort_unstable();
+        self.served.dedup();
+        for &index in &self.served {
+            let is_read = self.requests[index].op == Op::Read;
+            self.members[index].passes += 1;
+            self.members[index].bus_done = if is_read { self.run.bus_done } else { self.run.at };
+        }
+    }
+
+    pub(super) fn finish(mut self, extents: &[Extent], out: &mut Vec<Service>) {
+        let (servo_ns, transfer_ns) = self.device.pass_ns();
+        let first = self.run.phases;
+        let whole = self.device.finish(&mut self.run);
+        let sectors: u64 = extents.iter().map(Extent::tip_sectors).sum();
+        for (extent, member) in extents.iter().zip(&self.members) {
+            let mut phases = first;
+            phases.servo_ns = servo_ns * member.passes;
+            phases.transfer_ns = transfer_ns * member.passes;
+            phases.bus_ns = 0;
+            phases.turnaround_ns = 0;
+            phases.turnaround_ns = (member.bus_done - whole.start) - phases.service_ns();
+            let energy = whole.energy.share(extent.tip_sectors() as f64 / sectors as f64);
+            out.push(Service { end: member.bus_done, phases, energy, ..whole });
+        }
     }
 }

@@ -4,6 +4,8 @@
 //! tip sector under each tip of a track. LBN order: blocks within a row, rows within a track, tracks within a
 //! cylinder, cylinders (Griffin et al. 1999, section 2.2).
 
+use std::ops::Range;
+
 use crate::devices::mems::parameters::{Layout, MemsParameters};
 use crate::units::{M_PER_NM, M_PER_UM};
 
@@ -250,6 +252,44 @@ impl Geometry {
     #[must_use]
     pub fn group(&self, place: &Place) -> u32 {
         place.track * self.blocks_per_row + place.slot
+    }
+
+    /// Calls `visit` with ranges of LBNs that together are the blocks at the sled positions of `blocks` blocks from `lbn` on,
+    /// those blocks included. Ranges may overlap; there are few of them, however many blocks are asked for.
+    pub fn for_each_companion(&self, lbn: u64, blocks: u32, visit: &mut dyn FnMut(Range<u64>)) {
+        let end = lbn + u64::from(blocks);
+        let (first, last) = (self.place(lbn), self.place(end - 1));
+        let start_of = |cylinder: u32| u64::from(cylinder) * self.blocks_per_cylinder;
+        // Cylinders that are covered from end to end, and those that begin or end in the middle.
+        if last.cylinder > first.cylinder + 1 {
+            visit(start_of(first.cylinder + 1)..start_of(last.cylinder));
+        }
+        if first.cylinder == last.cylinder {
+            self.visit_rows(lbn..end, visit);
+        } else {
+            self.visit_rows(lbn..start_of(first.cylinder + 1), visit);
+            self.visit_rows(start_of(last.cylinder)..end, visit);
+        }
+    }
+
+    /// The same for blocks of one cylinder.
+    fn visit_rows(&self, blocks: Range<u64>, visit: &mut dyn FnMut(Range<u64>)) {
+        let start = blocks.start - blocks.start % self.blocks_per_cylinder;
+        let (mut lbn, end) = (blocks.start, blocks.end);
+        if end - lbn >= self.blocks_per_track {
+            visit(start..start + self.blocks_per_cylinder);
+            return;
+        }
+        while lbn < end {
+            let until = end.min(lbn - (lbn - start) % self.blocks_per_track + self.blocks_per_track);
+            let (here, there) = (self.place(lbn), self.place(until - 1));
+            let (low, high) = (here.row.min(there.row), here.row.max(there.row));
+            for track in 0..self.tracks {
+                let ends = [low, high].map(|row| self.lbn(&Place { track, row, slot: 0, ..here }));
+                visit(ends[0].min(ends[1])..ends[0].max(ends[1]) + u64::from(self.blocks_per_row));
+            }
+            lbn = until;
+        }
     }
 
     /// The blocks at the sled position of `lbn` under other tips, ascending, `lbn` itself left out: at most

@@ -64,3 +64,15 @@ pub(super) fn idle_tip_w(parameters: &MemsParameters) -> f64 {
         }
     }
 }
+
+/// How many tips may go on reading servo bursts while the sled is idle: none, or those of a block and all that can work at
+/// once.
+#[must_use]
+pub fn idle_tips(parameters: &MemsParameters) -> Vec<u32> {
+    match parameters.idle_tips {
+        IdleTips::None => vec![0],
+        IdleTips::LastAccess => {
+            vec![parameters.block_bytes / parameters.tip_sector_bytes, parameters.active_tips]
+        }
+    }
+}

@@ -9,20 +9,23 @@
 //! | `spring_factor` | spring factor |
 
 mod access;
+mod approach;
 mod batch;
 mod characteristics;
 mod course;
 mod energy;
 pub mod geometry;
 mod idle_modes;
+mod merged;
 pub mod motion;
 mod parameters;
 mod positioning;
 mod subsector;
+mod trial;
 
 pub use access::MemsDevice;
 pub use characteristics::Characteristics;
 pub use geometry::{Geometry, Place};
-pub use idle_modes::ladder;
+pub use idle_modes::{idle_tips, ladder};
 pub use motion::SeekModel;
 pub use parameters::{Idle, IdleTips, Layout, MemsParameters, SledLayout, Timeout};

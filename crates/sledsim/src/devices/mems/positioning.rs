@@ -35,6 +35,31 @@ pub enum YState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate(u32);
 
+/// Number of the place in which a sled rests; gates have theirs from 0 on.
+const REST: u32 = u32::MAX;
+
+impl YState {
+    /// A number for places that a sled is at between services; none for those that it only sweeps past.
+    #[must_use]
+    pub fn number(&self) -> Option<u32> {
+        match *self {
+            Self::Gate(Gate(number)) => Some(number),
+            Self::Rest => Some(REST),
+            Self::Free { .. } => None,
+        }
+    }
+
+    /// The place of a number.
+    #[must_use]
+    pub fn numbered(number: u32) -> Self {
+        if number == REST {
+            Self::Rest
+        } else {
+            Self::Gate(Gate(number))
+        }
+    }
+}
+
 /// A seek along Y.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct YTime {
@@ -166,6 +191,16 @@ impl Positioning {
     pub fn downward(&self, row: u32) -> Entry {
         let half = self.gates / 2;
         Entry { from: Gate(half + row + 1), to: Gate(half + row) }
+    }
+
+    /// Time from a place to another, in which the sled passes it as it would have come to be there.
+    #[must_use]
+    pub fn way_ns(&self, from: (u32, &YState), to: (u32, &YState)) -> u64 {
+        let y_ns = match *to.1 {
+            YState::Gate(gate) => self.y_ns(from.1, gate).ns,
+            YState::Rest | YState::Free { .. } => 0,
+        };
+        y_ns.max(self.x_ns(from.0, to.0))
     }
 
     /// Y and signed speed of a gate.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::devices::mems::geometry::Geometry;
+use crate::devices::mems::geometry::{Geometry, Place};
 use crate::request::Request;
 
 /// The tip sectors of a run of blocks, but for some of the first block and some of the last.
@@ -49,19 +49,15 @@ impl Extent {
         count * self.tips_per_block - front - back
     }
 
-    /// Most blocks from its block `first` on, which is one of them, whose tips are not more than `active_tips`.
+    /// Most blocks from its block `first` on, which is one of them, that go into one pass: a row's, and one more if that is the
+    /// last and the tips suffice. One more before the last would save no pass.
     #[inline]
-    pub(super) fn fitting(&self, first: u32, active_tips: u32) -> u32 {
-        let left = self.blocks - first;
-        if self.front_tips | self.back_tips == 0 {
-            return left.min(active_tips / self.tips_per_block);
-        }
-        let front = if first == 0 { self.front_tips } else { 0 };
-        let most = (active_tips + front) / self.tips_per_block;
-        if left == most + 1 && self.tips(first, left) <= active_tips {
+    pub(super) fn in_one_pass(&self, first: u32, geometry: &Geometry) -> u32 {
+        let (left, row) = (self.blocks - first, geometry.blocks_per_row);
+        if left == row + 1 && self.tips(first, left) <= geometry.active_tips {
             left
         } else {
-            left.min(most)
+            left.min(row)
         }
     }
 
@@ -74,5 +70,49 @@ impl Extent {
     pub(super) fn tips_of_block(&self, index: u32) -> Range<u32> {
         let from = if index == 0 { self.front_tips } else { 0 };
         from..from + self.tips(index, 1)
+    }
+}
+
+/// A pass over the blocks of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RowPass {
+    pub(super) cylinder: u32,
+    pub(super) row: u32,
+    pub(super) blocks: u32,
+    /// Tips on in them.
+    pub(super) tips: u32,
+}
+
+/// The passes over what is accessed for a request, in LBN order.
+pub(super) struct PassesOf {
+    extent: Extent,
+    place: Place,
+    done: u32,
+}
+
+impl PassesOf {
+    #[inline]
+    pub(super) fn new(geometry: &Geometry, extent: Extent) -> Self {
+        Self { extent, place: geometry.place(extent.lbn), done: 0 }
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self, geometry: &Geometry) -> Option<RowPass> {
+        if self.done == self.extent.blocks {
+            return None;
+        }
+        let (cylinder, row, first) = (self.place.cylinder, self.place.row, self.done);
+        let most = self.extent.in_one_pass(first, geometry);
+        let mut blocks = 0;
+        // Where a track ends and the next begins at one row, other tips read on in the same pass.
+        while blocks < most && (self.place.cylinder, self.place.row) == (cylinder, row) {
+            let taken = (most - blocks).min(geometry.blocks_per_row - self.place.slot);
+            blocks += taken;
+            if first + blocks < self.extent.blocks {
+                self.place = geometry.after(&self.place, taken);
+            }
+        }
+        self.done += blocks;
+        Some(RowPass { cylinder, row, blocks, tips: self.extent.tips(first, blocks) })
     }
 }

@@ -1,0 +1,43 @@
+//! Services tried out: where they would leave the sled, and what they would take.
+
+use crate::devices::mems::access::MemsDevice;
+use crate::devices::mems::approach::Sled;
+use crate::devices::mems::energy::Books;
+use crate::devices::mems::positioning::YState;
+use crate::devices::mems::subsector::PassesOf;
+use crate::devices::{Stance, Trial};
+use crate::request::Request;
+use crate::time::Time;
+
+impl Sled {
+    /// The stance of a sled, unless it is only sweeping past where it is.
+    pub(super) fn stance(&self) -> Option<Stance> {
+        Some(Stance { cylinder: self.cylinder, slot: self.y.number()? })
+    }
+
+    fn at(stance: Stance) -> Self {
+        Self { cylinder: stance.cylinder, y: YState::numbered(stance.slot) }
+    }
+}
+
+/// See [`crate::devices::Device::try_serve`].
+pub(super) fn try_serve(device: &MemsDevice, now: Time, from: Option<Stance>, request: &Request) -> Option<Trial> {
+    let mut sled = from.map_or_else(|| device.sled_at(now).0, Sled::at);
+    let mut books = Books::default();
+    let mut passes = PassesOf::new(&device.geometry, device.extent(request));
+    while let Some(pass) = passes.next(&device.geometry) {
+        let approach = device.approach(&sled, pass.cylinder, pass.row);
+        books.seek_ns += approach.seek_ns;
+        books.passes += 1;
+        books.tip_passes += u64::from(pass.tips);
+        sled = approach.done();
+    }
+    Some(Trial { to: sled.stance()?, servicing_j: books.service_energy(&device.power).servicing_j() })
+}
+
+/// See [`crate::devices::Device::way_j`].
+pub(super) fn way_j(device: &MemsDevice, from: Stance, to: Stance) -> f64 {
+    let (from, to) = (Sled::at(from), Sled::at(to));
+    let seek_ns = device.positioning().way_ns((from.cylinder, &from.y), (to.cylinder, &to.y));
+    Books { seek_ns, ..Books::default() }.service_energy(&device.power).servicing_j()
+}

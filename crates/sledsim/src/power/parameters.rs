@@ -1,0 +1,95 @@
+//! What a device draws, in the units people read.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ladder, Mode};
+use crate::service::STATES;
+use crate::time::s_to_ns;
+use crate::units::NS_PER_MS;
+
+/// An idle mode of a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IdleModeParameters {
+    /// What reports call it.
+    pub name: String,
+    /// Power in it; no more than in the mode above it.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "W"))]
+    pub power_w: f64,
+    /// Idle time, from the end of the last activity, beyond which the device is in it; never by itself when absent. The
+    /// first mode begins at once.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
+    pub after_s: Option<f64>,
+    /// Time to be ready again: a request waits so long; 0 of the first mode.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "ms"))]
+    pub wake_ms: f64,
+    /// Power during that time, no less than in the last mode; as in the first mode when absent.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "W"))]
+    pub wake_w: Option<f64>,
+}
+
+/// What a device draws while it works, and the modes in which it rests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerParameters {
+    /// Power while the mechanism works for a read.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "W"))]
+    pub active_read_w: f64,
+    /// Power while the mechanism works for a write.
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "W"))]
+    pub active_write_w: f64,
+    /// Power while it seeks; that of the operation when absent.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "W"))]
+    pub seek_w: Option<f64>,
+    /// Idle modes, from the one in which the device is ready down to the one that takes least.
+    #[schemars(length(min = 1, max = 6))]
+    pub idle_modes: Vec<IdleModeParameters>,
+}
+
+impl PowerParameters {
+    /// The idle modes.
+    ///
+    /// # Errors
+    /// Modes that contradict each other: says which key.
+    pub fn ladder(&self) -> Result<Ladder, String> {
+        let powers_w = |mode: Option<&IdleModeParameters>| mode.map_or(0.0, |mode| mode.power_w);
+        let (ready_w, least_w) = (powers_w(self.idle_modes.first()), powers_w(self.idle_modes.last()));
+        let mut modes: Vec<Mode> = Vec::with_capacity(self.idle_modes.len());
+        for (index, mode) in self.idle_modes.iter().enumerate() {
+            let wrong = |what: &str| Err(format!("power.idle_modes[{index}].name = {:?}: {what}", mode.name));
+            if mode.name.trim().is_empty() {
+                return wrong("an idle mode has a name");
+            }
+            if modes.iter().any(|other| other.name == mode.name) {
+                return wrong("two idle modes of one name");
+            }
+            let own = if index == 0 { "idle" } else { "inactive" };
+            if mode.name == "total" || mode.name != own && STATES.contains(&mode.name.as_str()) {
+                return wrong("the name of another state");
+            }
+            if let Some(wake_w) = mode.wake_w.filter(|&wake_w| wake_w < least_w) {
+                return Err(format!(
+                    "power.idle_modes[{index}].wake_w = {wake_w} is less than the {least_w} W of the last mode: a device that \
+                     returns draws no less than one that rests"
+                ));
+            }
+            modes.push(Mode {
+                name: mode.name.clone(),
+                power_w: mode.power_w,
+                after_ns: if index == 0 {
+                    Some(s_to_ns(mode.after_s.unwrap_or(0.0)))
+                } else {
+                    mode.after_s.map(s_to_ns)
+                },
+                wake_ns: (mode.wake_ms * NS_PER_MS).round() as u64,
+                wake_w: mode.wake_w.unwrap_or(ready_w),
+            });
+        }
+        Ladder::new(modes).map_err(|reason| format!("power.idle_modes: {reason}"))
+    }
+}

@@ -1,0 +1,147 @@
+"""Workloads of the catalogue: stand-ins for traces that are not public."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sledsim._core import ScenarioError
+from sledsim.naming import did_you_mean
+from sledsim.scenario import catalog_folders
+from sledsim.tables import Table
+
+__all__ = ["WorkloadEntry", "workload_entry", "workload_tables", "workloads", "workloads_table"]
+
+# How a value with a source came about; distributions and arrivals are of other kinds.
+KINDS = ("published", "derived", "assumed")
+
+
+@dataclass(frozen=True)
+class WorkloadEntry:
+    """A stand-in of the catalogue: a seeded generator, and the published statistics it was matched to.
+
+    Parameters
+    ----------
+    name
+        What scenarios call it.
+    title
+        One line.
+    description
+        What it is, and what it lacks.
+    stands_in_for
+        The trace in whose place it stands.
+    requests
+        Requests that a run has if it does not say otherwise.
+    citations
+        Keys of the works it is taken from.
+    values
+        Its keys as they stand in its file: value, unit, source, place, kind and note of each.
+    statistics
+        What it was matched to, with source, and what it reaches.
+    """
+
+    name: str
+    title: str
+    description: str
+    stands_in_for: str
+    requests: int | None
+    citations: tuple[str, ...]
+    values: Mapping[str, Mapping[str, Any]]
+    statistics: tuple[Mapping[str, Any], ...]
+
+
+def workloads() -> dict[str, WorkloadEntry]:
+    """Return the workloads of the catalogue by name."""
+    found = {}
+    for folder in catalog_folders():
+        for path in sorted(Path(folder, "workloads").glob("*.toml")):
+            found[path.stem] = _entry(path)
+    return found
+
+
+def workload_entry(name: str) -> WorkloadEntry:
+    """Return a workload of the catalogue or of a workload file, or say which name is nearest.
+
+    Parameters
+    ----------
+    name
+        Its name, or the path of its file (``.toml``).
+    """
+    if name.endswith(".toml"):
+        return replace(_entry(Path(name)), name=name)
+    found = workloads()
+    if name not in found:
+        raise ScenarioError(f"workload {name!r} is not in the catalogue{did_you_mean(name, found)}")
+    return found[name]
+
+
+def workloads_table() -> Table:
+    """Return the workloads of the catalogue as a table."""
+    rows = [
+        [name, f"{entry.requests:,}" if entry.requests else "–", entry.stands_in_for, entry.title]
+        for name, entry in workloads().items()
+    ]
+    return Table(["workload", "requests", "stands in for", ""], rows, left=frozenset({2, 3}))
+
+
+def workload_tables(entry: WorkloadEntry) -> list[Table]:
+    """Return what a workload was matched to and what it reaches, and its values with their sources.
+
+    Parameters
+    ----------
+    entry
+        The workload.
+    """
+    statistics = [
+        [
+            each["what"],
+            _range(each["published"]),
+            each["reached"],
+            each["unit"],
+            "yes" if each["matched"] else "no",
+            each["source"],
+            each["where"],
+            each.get("note", ""),
+        ]
+        for each in entry.statistics
+    ]
+    values = [
+        [key, *(str(value.get(part, "")) for part in ("value", "unit", "source", "where", "kind", "note"))]
+        for key, value in entry.values.items()
+    ]
+    title = f"{entry.name}, a stand-in for {entry.stands_in_for or 'a trace'}: {entry.title}"
+    headers = ["statistic", "published", "reached", "unit", "matched", "source", "where", "note"]
+    return [
+        Table(headers, statistics, title=title, left=frozenset({3, 4, 5, 6, 7})),
+        Table(["key", "", "unit", "source", "where", "kind", "note"], values, left=frozenset(range(1, 7))),
+    ]
+
+
+def _range(published: Any) -> str:
+    return " to ".join(f"{each:,}" for each in (published if isinstance(published, list) else [published]))
+
+
+def _entry(path: Path) -> WorkloadEntry:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return WorkloadEntry(
+            name=path.stem,
+            title=content.get("title", path.stem),
+            description=content.get("description", ""),
+            stands_in_for=content.get("stands_in_for", ""),
+            requests=content.get("requests"),
+            citations=tuple(content.get("citations", ())),
+            values={key: _value(value) for key, value in content["values"].items()},
+            statistics=tuple(content.get("statistics", ())),
+        )
+    except OSError as error:
+        raise ScenarioError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise ScenarioError(f"{path}: not a workload of the catalogue: {error}") from None
+
+
+def _value(value: Any) -> Mapping[str, Any]:
+    """Read a value; in a workload file of a user's it may be the bare value, such as a distribution."""
+    sourced = isinstance(value, dict) and "value" in value and value.get("kind", "assumed") in KINDS
+    return value if sourced else {"value": value}

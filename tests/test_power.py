@@ -1,0 +1,315 @@
+"""What saves power: the strategies and the spin-down policies side by side, on the command line and in Python."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sledsim
+from conftest import SCENARIO
+from sledsim import SledsimError
+from sledsim._run import run_resolved
+from test_bad_input import assert_refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+STRATEGIES = ["base", "spin-down", "merging", "subsector", "together"]
+#: Settings with which every strategy has something to do.
+BUSY = [
+    "device.name=g3",
+    "scheduler=fcfs",
+    'workload.location={kind = "sequential", run_requests = 8}',
+    "workload.arrival={kind = 'on-off', burst_ms = 20, idle_ms = 60, rate_per_s = 2000}",
+    "workload.metadata={share = 0.5}",
+]
+ALL_ON = ["system.spin_down=immediate", "system.merge={}", "system.subsector=true"]
+
+
+@pytest.fixture(scope="module")
+def strategies() -> sledsim.PowerComparison:
+    return sledsim.power_strategies(SCENARIO, set=BUSY)
+
+
+@pytest.fixture(scope="module")
+def policies() -> sledsim.PowerComparison:
+    return sledsim.spin_down_policies(SCENARIO)
+
+
+def test_each_run_is_the_scenario_with_its_strategy(strategies: sledsim.PowerComparison) -> None:
+    assert list(strategies.results) == STRATEGIES
+    for name, settings in zip(STRATEGIES, [[], *([each] for each in ALL_ON), ALL_ON], strict=True):
+        alone = sledsim.run(SCENARIO, set=[*BUSY, *settings])
+        assert strategies[name].to_json() == alone.to_json(), name
+
+
+def test_every_strategy_saves_what_it_can(strategies: sledsim.PowerComparison) -> None:
+    rows = {row["name"]: row for row in strategies.rows()}
+    assert not strategies.notes
+    for name in STRATEGIES[1:]:
+        assert rows[name]["saved_share"] > 0, name
+        assert rows[name]["requests"] == rows["base"]["requests"]
+    assert rows["together"]["saved_share"] == max(row["saved_share"] or 0.0 for row in rows.values())
+    for name in ("merging", "subsector"):
+        assert rows[name]["servicing_j"] < rows["base"]["servicing_j"]
+    # A sled that stops at once is ready only while the bus carries the last blocks.
+    assert rows["spin-down"]["idle_j"] < 0.02 * rows["base"]["idle_j"]
+    assert rows["spin-down"]["response_ratio"] > 1
+
+
+def test_rows_are_ratios_to_the_base(strategies: sledsim.PowerComparison) -> None:
+    base, *others = strategies.rows()
+    assert (base["saved_share"], base["response_ratio"], base["throughput_ratio"]) == (None, None, None)
+    for row in others:
+        summary = strategies[row["name"]].summary
+        # One division and one subtraction of doubles.
+        assert row["saved_share"] == pytest.approx(1 - summary["energy"]["total_j"] / base["total_j"], abs=1e-15)
+        assert row["response_ratio"] == summary["response"]["mean_ms"] / base["response_mean_ms"]
+        assert row["throughput_ratio"] == summary["throughput"]["requests_per_s"] / base["throughput_per_s"]
+    for row in (base, *others):
+        parts = row["servicing_j"] + row["startup_j"] + row["idle_j"] + row["inactive_j"]
+        assert parts == pytest.approx(row["total_j"], rel=1e-12)  # the same sum in another order
+
+
+def test_the_scenarios_own_settings_are_used() -> None:
+    sets = {
+        "system.spin_down": {"name": "timeout", "after_ms": 3.0},
+        "system.merge": {"requests": 4, "writes": True},
+        "system.delayed_startup": {"requests": 3, "wait_ms": 2.0},
+        "run.requests": 200,
+    }
+    found = sledsim.power_strategies(SCENARIO, set=sets)
+    systems = {name: result.summary["scenario"]["system"] for name, result in found.results.items()}
+    for name, system in systems.items():
+        stops, merges = name in ("spin-down", "together"), name in ("merging", "together")
+        assert system["spin_down"] == ({"name": "timeout", "after_ms": 3.0} if stops else None)
+        assert (system["delayed_startup"] is not None) == stops
+        assert ((system["merge"] or {}).get("requests") == 4) == merges
+        assert system["subsector"] == (name in ("subsector", "together"))
+        assert found[name].summary["scenario"]["seed"] == SCENARIO["seed"]
+    assert any("delayed start-up" in note for note in found.notes)
+    assert "after_ms = 3.0" in str(found)
+    settings = next(table for table in found.tables() if table.headers[0] == "strategy")
+    assert {(row[0], row[2]) for row in settings.rows} == {
+        ("spin-down", "scenario"),
+        ("merging", "scenario"),
+        ("subsector", "default"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("sets", "words"),
+    [
+        ([], ["subsector access did nothing", "workload.last_block", "workload.metadata"]),
+        (["workload.metadata={share = 0}"], ["none of the requests is metadata", "workload.metadata.share"]),
+        (
+            ["workload.arrival={kind = 'closed', outstanding = 1}"],
+            ["merging did nothing", "waited together", "raise the load"],
+        ),
+        (["workload.arrival.rate_per_s=900"], ["merging did nothing", "Lin et al.", "anywhere = true"]),
+        (["system.batch_max=4"], ["merging is left out", "system.batch_max = 4"]),
+        (["system.spin_down=never"], ["spin-down did nothing", "never"]),
+        (["device.inactive_after_ms=0"], ["spin-down did nothing", "by itself"]),
+        (["device.inactive_mw=101"], ["spin-down is left out", "inactive_mw = 101"]),
+        (
+            [
+                "workload.arrival={kind = 'closed', outstanding = 2, think_ms = {kind = 'exponential', mean = 9.0}}",
+                "run.requests=1000000",
+                "run.time_s=0.5",
+            ],
+            ["compare the energy per request", "run.requests"],
+        ),
+    ],
+)
+def test_what_does_nothing_says_what_would_help(sets: list[str], words: list[str]) -> None:
+    found = sledsim.power_strategies(SCENARIO, set=["run.requests=500", *sets])
+    notes = "\n".join(found.notes)
+    for word in words:
+        assert word in notes, f"{word!r} in {notes!r}"
+    assert " ".join(str(found).split()).count(" ".join(words[0].split())) == 1
+
+
+def test_a_stand_in_is_called_one() -> None:
+    found = sledsim.power_strategies({"workload": "snake-like", "system": {"device": "g3"}, "run": {"requests": 50}})
+    assert "snake-like (stand-in)" in str(found)
+    assert "snake-like (stand-in)" in found.plot().to_dict()["title"]["subtitle"]
+
+
+def test_a_run_that_measures_nothing_is_compared_all_the_same() -> None:
+    found = sledsim.power_strategies(SCENARIO, set=["run.time_s=1e-9"])
+    assert [row["response_mean_ms"] for row in found.rows()] == [None] * len(STRATEGIES)
+    assert "–" in str(found)
+    assert "<table>" in found._repr_html_()
+    assert found.plot().to_dict()["title"]
+
+
+def test_policies_are_compared_with_staying_ready(policies: sledsim.PowerComparison) -> None:
+    names = list(policies.results)
+    assert names[0] == "never"
+    # 0.5 ms: the break-even time of g2 over a fixed span.
+    assert {"immediate", "timeout 500 µs", "offline"} < set(names)
+    for row in policies.rows():
+        assert row["hindsight_j"] <= row["total_j"]
+    rows = {row["name"]: row for row in policies.rows()}
+    assert rows["never"]["startups"] <= 1
+    assert rows["immediate"]["startups"] >= rows["timeout 500 µs"]["startups"]
+    # What decides with hindsight could not have done better; rounding of sums over thousands of idle times.
+    assert rows["offline"]["total_j"] == pytest.approx(rows["offline"]["hindsight_j"], rel=1e-9)
+    assert "hindsight" in str(policies)
+
+
+def test_a_timeout_costs_at_most_twice_the_optimum_of_its_idle_times(policies: sledsim.PowerComparison) -> None:
+    least_w = 0.05
+    row = next(row for row in policies.rows() if row["name"] == "timeout 500 µs")
+    window_s = policies["timeout 500 µs"].run.measured_s
+    # Both above what the stopped sled would take at rest all the time.
+    floor_j = least_w * window_s
+    assert row["total_j"] - floor_j <= 2 * (row["hindsight_j"] - floor_j)
+
+
+def test_policies_keep_what_else_the_scenario_sets() -> None:
+    sets = {
+        "run.requests": 200,
+        "system.spin_down": {"name": "timeout", "after_ms": 7.0},
+        "system.merge": {},
+        "system.delayed_startup": {"requests": 2, "wait_ms": 1.0},
+        "device.inactive_after_ms": 20.0,
+    }
+    found = sledsim.spin_down_policies(SCENARIO, set=sets)
+    assert list(found.results)[:2] == ["never", "device's own"]
+    assert "timeout 7 ms" in found.results
+    for name, result in found.results.items():
+        system = result.summary["scenario"]["system"]
+        assert system["merge"]["requests"] == 2
+        assert (system["delayed_startup"] is None) == (name == "never")
+    assert found["device's own"].summary["scenario"]["system"]["spin_down"] is None
+
+
+def test_what_was_interrupted_is_marked_and_ends_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = []
+
+    def second_is_interrupted(*arguments: Any, **options: Any) -> sledsim.Result:
+        result = run_resolved(*arguments, **options)
+        ran.append(result)
+        result.summary["run"]["complete"] = len(ran) < 2
+        return result
+
+    monkeypatch.setattr("sledsim.power.run_resolved", second_is_interrupted)
+    found = sledsim.power_strategies(SCENARIO, set=["run.requests=100"])
+    assert list(found.results) == STRATEGIES[:2]
+    assert not found.complete
+    assert found.rows()[1]["saved_share"] is None
+    assert "spin-down (incomplete)" in str(found)
+    assert "(incomplete)" in json.dumps(found.plot().to_dict())
+
+
+def test_bars_are_as_long_as_their_energies(strategies: sledsim.PowerComparison) -> None:
+    rows = strategies.rows()
+    [bars] = [table for table in strategies.tables() if table.headers[0] == "energy by state"]
+    most = max(row["total_j"] for row in rows)
+    for row, (_, bar) in zip(rows, bars.rows, strict=True):
+        assert abs(len(bar) - 50 * row["total_j"] / most) <= 0.5
+
+
+def test_the_command_prints_what_python_finds(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
+    sets = ["--set", "run.requests=500"]
+    found = sledsim_cli("power", scenario_file, *sets)
+    assert (found.status, found.err) == (0, "")
+    assert found.out == str(sledsim.power_strategies(scenario_file, set=["run.requests=500"])) + "\n"
+    assert max(map(len, found.out.splitlines())) <= 80
+    given = scenario_file.read_text()
+    assert sledsim_cli("power", "-", *sets, given=given).out == found.out
+    listed = sledsim_cli("power", scenario_file, *sets, "--policies").out
+    assert listed == str(sledsim.spin_down_policies(scenario_file, set=["run.requests=500"])) + "\n"
+
+
+def test_the_command_prints_json_and_nothing_else(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
+) -> None:
+    picture = tmp_path / "power.svg"
+    found = sledsim_cli("power", scenario_file, "--set", "run.requests=300", "--json", "--plot", picture)
+    answer = json.loads(found.out)
+    assert list(answer) == ["rows", "notes", "metrics", "runs"]
+    assert [row["name"] for row in answer["rows"]] == STRATEGIES
+    assert [each["name"] for each in answer["runs"]] == STRATEGIES
+    assert answer["runs"][1]["settings"] == {"spin_down": {"name": "immediate"}, "delayed_startup": None}
+    assert answer["runs"][0]["summary"]["requests"]["completed"] == 300
+    assert "<svg" in picture.read_text()
+
+
+def test_wrong_input_is_refused(sledsim_cli: Callable[..., Outcome], scenario_file: Path, disk_file: Path) -> None:
+    path = scenario_file
+    assert_refused(sledsim_cli("power", path.with_name("smal.toml")), "smal.toml: no such file", "small.toml")
+    assert_refused(sledsim_cli("power", path, "--set", "run.requsts=5"), "run.requsts", '"requests"')
+    assert_refused(sledsim_cli("power", path, "--set", "device=g22"), "g22", '"g2"')
+    assert_refused(sledsim_cli("power", path, "--set", "system.spin_down=adaptiv"), "adaptiv")
+    assert_refused(sledsim_cli("power", path, "--plot", path.with_suffix(".gif")), ".gif", ".svg")
+    for arguments in (["power", path, "--set", f"device={disk_file}"], ["power", "--break-even", disk_file]):
+        assert_refused(sledsim_cli(*arguments), "powers of small-disk are not known", "g2", "device file")
+    assert_refused(sledsim_cli("power", path, "--set", "device=atlas10k", "--policies"), "powers of atlas10k")
+    assert_refused(sledsim_cli("power", "--break-even", "g2-papr"), "g2-papr", "g2-paper")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["power"], "give one of them"),
+        (["power", "a.toml", "--break-even", "g2"], "not both"),
+        (["power", "--break-even", "g2", "--policies"], "--policies"),
+    ],
+)
+def test_a_scenario_or_a_device(sledsim_cli: Callable[..., Outcome], arguments: list[str], words: str) -> None:
+    found = sledsim_cli(*arguments)
+    assert found.status == 2
+    assert words in " ".join(found.err.split())
+
+
+def test_break_even_is_printed_with_its_arithmetic(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    picture = tmp_path / "break-even.svg"
+    found = sledsim_cli("power", "--break-even", "g2", "--plot", picture)
+    assert found.status == 0
+    lines = [" ".join(line.split()) for line in found.out.splitlines()]
+    assert lines[0] == "g2: inactive saves energy against idle in idle times longer than 1 ms"
+    # Lin et al. 2002, Table 1: 5e-5 J; in the way their section 5.1 takes a disk's 6 J over 1 W, 0.5 ms.
+    assert "energy of the return 0.1 W × 0.0005 s 5e-05 J" in lines
+    assert "break-even 5e-05 J ÷ 0.05 W 0.001 s" in lines
+    assert "over a fixed span (0.1 W − 0.05 W) × 0.0005 s ÷ 0.05 W 0.0005 s" in lines
+    assert "idling that takes as much 5e-05 J ÷ 0.1 W 0.0005 s" in lines
+    assert "<svg" in picture.read_text()
+    [case] = json.loads(sledsim_cli("power", "--break-even", "g2", "--json").out)["cases"]
+    # The arithmetic of doubles: a few roundings.
+    assert case["modes"][1]["idle_s"] == pytest.approx(1e-3, rel=1e-12)
+    assert case["modes"][1]["fixed_span_s"] == pytest.approx(0.5e-3, rel=1e-12)
+
+
+def test_break_even_counts_the_tips_that_stay_on(sledsim_cli: Callable[..., Outcome]) -> None:
+    sets = ["--set", "device.idle_tips=last-access"]
+    text = sledsim_cli("power", "--break-even", "g2", *sets).out
+    assert "64 tips on while idle" in text
+    assert "1,280 tips on while idle" in text
+    assert "0.1 W + 64 × 0.001 W × 10 ÷ 90" in text
+    few, many = json.loads(sledsim_cli("power", "--break-even", "g2", *sets, "--json").out)["cases"]
+    assert many["modes"][1]["idle_s"] < few["modes"][1]["idle_s"] < 1e-3
+
+
+def test_a_device_that_never_breaks_even_says_so() -> None:
+    found = sledsim.Device("g2", inactive_mw=100).break_even()
+    assert found.idle_s is None
+    assert "inactive never saves energy" in str(found)
+    assert "none: the mode saves no power" in str(found)
+    assert "never" in repr(found)
+    with pytest.raises(SledsimError, match="nothing to draw"):
+        found.plot()
+    with pytest.raises(sledsim.ScenarioError, match="inactive_mw = 101"):
+        sledsim.Device("g2", inactive_mw=101).break_even()
+
+
+def test_a_return_that_takes_no_time_pays_at_once() -> None:
+    found = sledsim.Device("g2", startup_ms=0).break_even()
+    assert (found.idle_s, found.fixed_span_s) == (0.0, 0.0)
+    assert "longer than 0 s" in str(found)

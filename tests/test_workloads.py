@@ -1,0 +1,85 @@
+"""Workloads of the catalogue: every figure has a source, and what is made with them says so."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sledsim
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+CATALOG = Path(__file__).parents[1] / "python" / "sledsim" / "catalog"
+FILES = {path.stem: tomllib.loads(path.read_text()) for path in sorted((CATALOG / "workloads").glob("*.toml"))}
+BIBLIOGRAPHY = (CATALOG / "citations.bib").read_text()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_stand_in_says_what_it_is_and_where_each_figure_comes_from(name: str) -> None:
+    file = FILES[name]
+    keys = {"title", "description", "stands_in_for", "requests", "citations", "values", "statistics"}
+    assert set(file) == keys
+    assert "stand-in" in file["description"].lower()
+    sources = set()
+    for value in file["values"].values():
+        assert set(value) == {"value", "unit", "source", "where", "kind", "note"}
+        assert value["kind"] in {"published", "derived", "assumed"}
+        sources.add(value["source"])
+    for statistic in file["statistics"]:
+        needed = {"id", "what", "unit", "published", "reached", "matched", "source", "where"}
+        assert needed <= set(statistic) <= {*needed, "note"}
+        sources.add(statistic["source"])
+    assert sources == set(file["citations"])
+    for source in sources:
+        assert f"{{{source},\n" in BIBLIOGRAPHY
+
+
+def test_what_is_made_with_a_stand_in_says_so() -> None:
+    run = {"requests": 100}
+    result = sledsim.run({"workload": "snake-like", "system": {"device": "g3"}, "run": run})
+    assert result["stand_in"] == "snake-like"
+    assert "snake-like (stand-in)" in str(result)
+    assert {"disksim4", "schlosser2000", "lin2002", "ruemmler1993", "hplajw1992"} <= set(result["citations"])
+    compared = sledsim.compare(
+        [{"workload": "snake-like", "system": {"device": name}, "run": run} for name in ("g2", "g3")]
+    )
+    assert "snake-like (stand-in)" in str(compared)
+    plain = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 5}}, "system": {"device": "g3"}, "run": run}
+    result = sledsim.run(plain)
+    assert result["stand_in"] is None
+    assert "stand-in" not in str(result)
+
+
+def test_workloads_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> None:
+    assert set(sledsim.workloads()) == set(FILES)
+    listing = sledsim_cli("workloads").out
+    assert all(name in listing for name in FILES)
+    assert set(json.loads(sledsim_cli("workloads", "--json").out)) == set(FILES)
+    shown = sledsim_cli("workloads", "snake-like").out
+    assert "a stand-in for snake" in shown
+    assert "1.7 to 8.9" in shown
+    entry = json.loads(sledsim_cli("workloads", "snake-like", "--json").out)
+    assert entry["requests"] == 77372
+    wrong = sledsim_cli("workloads", "snake")
+    assert wrong.status == 2
+    assert "did you mean snake-like?" in wrong.err
+
+
+def test_a_workload_file_can_be_shown(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('[values]\narrival = {kind = "poisson", rate_per_s = 5}\n')
+    assert "poisson" in sledsim_cli("workloads", str(path)).out
+    path.write_text("[value]\n")
+    wrong = sledsim_cli("workloads", str(path))
+    assert wrong.status == 2
+    assert "mine.toml" in wrong.err
+    missing = sledsim_cli("workloads", str(tmp_path / "none.toml"))
+    assert missing.status == 2
+    assert "none.toml" in missing.err
