@@ -66,7 +66,7 @@ fn tally(scheduler: SchedulerSpec, parameters: &MemsParameters, count: u64, tag:
 
 #[test]
 fn survey() {
-    for policy in &sledsim::schedulers::POLICIES[..0] {
+    for policy in &sledsim::schedulers::POLICIES[..1] {
         for name in ["g2", "g3"] {
             tally(policy.default, &parameters(name), 4000, name);
         }
@@ -99,5 +99,38 @@ proptest! {
         let (plain, merged) = (run(Together::Not), run(Together::Merge(merge)));
         let (plain_j, merged_j) = (servicing_j(&plain), servicing_j(&merged));
         prop_assert!(merged_j <= plain_j * (1.0 + 1e-12), "{} J merged, {} J one by one", merged_j, plain_j);
+    }
+}
+
+#[test]
+fn diagnose() {
+    use sledsim::devices::Device;
+    use sledsim::devices::mems::{IdleTips, Layout, SeekModel, SledLayout};
+    use sledsim::hierarchy::MergeSpec;
+    let p = MemsParameters {
+    name: "random".into(), x_range_um: 5.414264176816152, y_range_um: 73.68107336275894, bit_nm: 94.16111611854177,
+    tips: 30, active_tips: 6, block_bytes: 9, tip_sector_bytes: 9, encoded_bits_per_byte: 10, servo_bits: 19,
+    layout: Layout::Serpentine, bidirectional: true, acceleration_x_m_s2: 10.0, acceleration_y_m_s2: 448.8575112826349,
+    spring_factor: 0.1891971028738129, resonance_hz: 1706.1346879826215, settle_constants: 0.0,
+    bit_rate_kbit_s: 1338.6542644558751, seek_model: SeekModel::Decomposed, overhead_ms: 0.0, bus_ms_per_block: 0.0,
+    idle: Idle::Hold, inactive_after_ms: Timeout::Never, startup_ms: 0.0, sled_mw: 100.0, tip_mw: 1.0, inactive_mw: 50.0,
+    startup_mw: 70.0, idle_tips: IdleTips::None, sleds: 1, sled_layout: SledLayout::Split, stripe_blocks: 8 };
+    let mix = merging::Mix { seed: 298278863393870379, count: 6, gap_ns: 1500000, streams: 2, shares: [0.41793876729064683, 0.0, 0.0],
+        read_fraction: 1.0, most_blocks: 8, area_blocks: 3000 };
+    let merge = MergeSpec { requests: 2, anywhere: false, writes: false, rows: false };
+    let all = requests(&mix, device(&p).as_ref());
+    for together in [Together::Not, Together::Merge(merge)] {
+        let ran = run_drive(device(&p), SchedulerSpec::Fcfs {}, together, &all);
+        let mut d = device(&p);
+        println!("{:?} {}", together, servicing_j(&ran));
+        let mut heard = ran.heard.clone();
+        heard.sort_by_key(|(r, s)| (s.start, r.id));
+        let g = d.geometry().clone();
+        for (r, s) in &heard {
+            let (a, b) = (g.place(r.lbn), g.place(r.end_lbn() - 1));
+            println!("{} at {} start {} cyl {} row {} to cyl {} row {}: seek {} (x {} y {}) turn {} passes {}", r.id, r.arrival.ns(), s.start.ns(), a.cylinder, a.row, b.cylinder, b.row,
+                s.phases.seek_ns, s.phases.seek_x_ns, s.phases.seek_y_ns, s.phases.turnaround_ns, s.phases.transfer_ns);
+        }
+        let _ = d.serve(sledsim::time::Time::ZERO, &all[0]);
     }
 }

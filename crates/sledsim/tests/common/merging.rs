@@ -115,6 +115,9 @@ impl Device for Witness {
     fn way_j(&self, from: Stance, to: Stance) -> f64 {
         self.inner.way_j(from, to)
     }
+    fn about_face_j(&self) -> f64 {
+        self.inner.about_face_j()
+    }
     fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
         self.inner.for_each_companion(request, visit);
     }
