@@ -67,7 +67,10 @@ fn check_services(device: &MemsDevice, now: Time, requests: &[Request], services
     }
     let members_j: f64 = services.iter().map(|service| service.energy.servicing_j()).sum();
     assert!(close(members_j, energy_j), "{members_j} J by members, {energy_j} J in all");
-    assert!(services.iter().map(|service| service.end).max() >= Some(free), "the last ends with the last pass or after");
+    assert!(
+        services.iter().map(|service| service.end).max() >= Some(free),
+        "the last ends with the last pass or after"
+    );
     assert_eq!(device.ledger(free).total_ns(), free.ns());
 }
 

@@ -77,8 +77,11 @@ fn any_together() -> impl Strategy<Value = Together> {
 
 /// Small areas and many writes, so that requests overlap.
 fn crowded_mix() -> impl Strategy<Value = Mix> {
-    (any_mix(), prop_oneof![Just(40_u64), Just(300), Just(3_000)])
-        .prop_map(|(mix, area_blocks)| Mix { area_blocks, most_blocks: mix.most_blocks.min(60), ..mix })
+    (any_mix(), prop_oneof![Just(40_u64), Just(300), Just(3_000)]).prop_map(|(mix, area_blocks)| Mix {
+        area_blocks,
+        most_blocks: mix.most_blocks.min(60),
+        ..mix
+    })
 }
 
 proptest! {
@@ -113,8 +116,7 @@ fn careless(requests: &[Request]) -> Vec<Vec<Request>> {
     let mut queue: VecDeque<Request> = requests.iter().copied().collect();
     let mut dispatches = Vec::new();
     while let Some(first) = queue.pop_front() {
-        let joins =
-            |it: &Request| it.op == first.op && (it.lbn == first.end_lbn() || it.end_lbn() == first.lbn);
+        let joins = |it: &Request| it.op == first.op && (it.lbn == first.end_lbn() || it.end_lbn() == first.lbn);
         let place = queue.iter().position(joins);
         let joined = place.and_then(|place| queue.remove(place));
         dispatches.push([first].into_iter().chain(joined).collect());

@@ -108,7 +108,8 @@ impl Company {
                 }
                 if dispatch.is_none() {
                     let alone = device.try_serve(now, None, &members[0]);
-                    dispatch = alone.map(|alone| Dispatch { now, device, alone, about_face_j: self.about_face_j(device) });
+                    dispatch =
+                        alone.map(|alone| Dispatch { now, device, alone, about_face_j: self.about_face_j(device) });
                     if let Some(dispatch) = dispatch.as_ref().filter(|_| self.in_order) {
                         self.waiting.mend_turns(0, dispatch.alone.to, dispatch);
                     }

@@ -229,16 +229,18 @@ pub fn any_mix() -> impl Strategy<Value = Mix> {
     let sizes = prop_oneof![Just(1_u64), Just(8), Just(16), Just(60), Just(900)];
     let spares = prop_oneof![2 => Just(0.0), 1 => Just(0.5)];
     (any::<u64>(), 2_u64..60, gap, 1_u64..5, (0.0..1.0, 0.0..0.5, 0.0..0.7), reads, sizes, (area, spares)).prop_map(
-        |(seed, count, gap_ns, streams, (on, near, at), read_fraction, most_blocks, (area_blocks, spare_fraction))| Mix {
-            seed,
-            count,
-            gap_ns,
-            streams,
-            shares: [on, near, at],
-            read_fraction,
-            most_blocks,
-            area_blocks,
-            spare_fraction,
+        |(seed, count, gap_ns, streams, (on, near, at), read_fraction, most_blocks, (area_blocks, spare_fraction))| {
+            Mix {
+                seed,
+                count,
+                gap_ns,
+                streams,
+                shares: [on, near, at],
+                read_fraction,
+                most_blocks,
+                area_blocks,
+                spare_fraction,
+            }
         },
     )
 }
