@@ -110,7 +110,8 @@ class IdleModeParameters(Model):
         Time to be ready again: a request waits so long; 0 of the first mode (ms; at least 0, at most 1,000,000;
         default 0.0).
     wake_w
-        Power during that time; as in the first mode when absent (W; at least 0, at most 1,000,000).
+        Power during that time, no less than in the last mode; as in the first mode when absent (W; at least 0, at
+        most 1,000,000).
     """
 
     name: str

@@ -321,19 +321,22 @@ class Merge(Model):
     """Which pending requests are served as one.
 
     With the defaults the rule of Lin et al. 2002, section 5.2: two reads next to each other in the queue, the
-    second of which begins where the first ends, become one.
+    second of which begins where the first ends, become one. Whatever the rule, no request passes another that
+    waits longer and overlaps it, where one of them writes; and merging is left where the device would take more
+    energy for it.
 
     Attributes
     ----------
     requests
         Most requests that become one (at least 2, at most 100,000; default 2).
     anywhere
-        Whether requests between which others wait may be merged, as long as none of those wants the same blocks
-        in another order (default false).
+        Whether any pending requests may be merged, not only neighbours in the queue, and behind one another in
+        any order (default false).
     writes
         Whether writes are merged with writes, as reads with reads (default false).
     rows
-        Whether requests that share a row are merged though their blocks are not contiguous (default false).
+        Whether requests that share a row are merged though their blocks are not contiguous (MEMS devices;
+        elsewhere nothing shares a row) (default false).
     """
 
     requests: int | None = None
@@ -375,11 +378,11 @@ class AdaptiveSpinDown(Model):
     Attributes
     ----------
     experts
-        Number of experts, which stand for fixed timeouts: one stops at once, the others' timeouts rise
-        geometrically over a factor of 1024 up to the longest (at least 2, at most 1,000; default 12).
+        Number of experts, which stand for fixed timeouts: one stops at once, the others' timeouts double from one
+        to the next, up to the longest (at least 2, at most 64; default 12).
     longest_ms
-        Longest timeout of an expert; 10 times the break-even time of the lowest mode when absent (ms; at least 0,
-        at most 1e+09).
+        Longest timeout of an expert; twice the break-even time of the lowest mode when absent (ms; at least 0, at
+        most 1e+09).
     learning_rate
         How fast weights follow losses: the weight of an expert is multiplied by exp(-rate * loss) (at least 0, at
         most 1,000; default 4.0).

@@ -252,7 +252,8 @@ fn check_modes(ledger: &EnergyLedger) {
     assert_eq!((ready.time_ns, ready.energy_j), (ledger.time_ns[idle], ledger.energy_j[idle]), "{ledger:?}");
     assert_eq!(lower.iter().map(|spell| spell.time_ns).sum::<u64>(), ledger.time_ns[inactive], "{ledger:?}");
     assert_eq!(lower.iter().map(|spell| spell.energy_j).sum::<f64>(), ledger.energy_j[inactive], "{ledger:?}");
-    assert!(ledger.regret_j <= ledger.total_j() * (1.0 + 1e-9), "{ledger:?}");
+    // What could have been saved is a difference of joules of tens of watts over seconds.
+    assert!(ledger.regret_j <= ledger.total_j() * (1.0 + 1e-9) + 1e-12, "{ledger:?}");
 }
 
 /// The same requests take the same, whatever is asked in between; and the last block can be served.

@@ -114,7 +114,8 @@ impl<'a> Platter<'a> {
         let run = self.layout.run(request.lbn);
         let zone = run.zone as usize;
         // The first sector does not pass before this; and at this very instant where there are no overheads.
-        let positioned = u128::from((now + phases.seek_ns + phases.rotation_ns).ns()) * self.ticks_per_ns;
+        let positioned = now + phases.startup_ns + phases.seek_ns + phases.rotation_ns;
+        let positioned = u128::from(positioned.ns()) * self.ticks_per_ns;
         // To the nearest nanosecond, and some more for skews, which may be rounded by 2^-33 of a sector for each cylinder.
         let half = self.ticks_per_ns / 2 + self.ticks_per_ns / 16;
         let begins = positioned - half + self.wait_ticks(positioned - half, zone, run.place);

@@ -280,7 +280,7 @@ fn shared_weight_brings_back_experts_that_had_fallen_far_behind() {
         for _ in 0..100 {
             policy.ended(100_000);
         }
-        let right = |policy: &SpinDown| policy.regret_j(5_000_000) <= 0.25 * least_j(policy.ladder(), 5_000_000);
+        let right = |policy: &SpinDown| policy.regret_j(5_000_000) <= 0.05 * least_j(policy.ladder(), 5_000_000);
         (0..5000).find(|_| {
             policy.ended(5_000_000);
             right(&policy)

@@ -18,8 +18,9 @@
 use super::Ladder;
 use crate::units::NS_PER_MS;
 
-/// Longest timeout in break-even times.
-const BREAK_EVENS: f64 = 10.0;
+/// Longest timeout in break-even times. The average of all timeouts is in force, so long ones weigh heavily in it; and a
+/// device that has waited for the break-even time has lost as much as a return costs already.
+const BREAK_EVENS: f64 = 2.0;
 
 /// Longest timeout there can be: one that a parameter can give too.
 const LONGEST_MS: f64 = 1e9;
@@ -51,7 +52,7 @@ struct Expert {
 
 impl Share {
     /// Experts for a ladder, all with one weight: one that stops at once, the others at timeouts that double up to the
-    /// longest, which is 10 break-even times where it is not given.
+    /// longest, which is 2 break-even times where it is not given.
     #[must_use]
     pub fn new(ladder: &Ladder, experts: u32, longest_ms: Option<f64>, learning_rate: f64, sharing: f64) -> Self {
         let break_even_ms = ladder.break_even_ns().map(|break_even_ns| break_even_ns / NS_PER_MS);

@@ -30,7 +30,7 @@ pub enum SpinDownSpec {
         #[serde(default = "experts")]
         #[schemars(range(min = 2, max = 64))]
         experts: u32,
-        /// Longest timeout of an expert; 10 times the break-even time of the lowest mode when absent.
+        /// Longest timeout of an expert; twice the break-even time of the lowest mode when absent.
         #[serde(default)]
         #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "ms"))]
         longest_ms: Option<f64>,

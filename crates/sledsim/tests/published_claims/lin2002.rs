@@ -55,6 +55,12 @@ fn model() -> Vec<Finding> {
     let last_block = ["whole", "uniform"].map(|needed| vec![format!("workload.last_block={needed}")]);
     let subsector = reports(&base, &last_block);
     let [whole_j, part_j] = [0, 1].map(|i| energy(&subsector[i]).servicing_j);
+    let accessing_j = |report: &Report| energy(report).servo_j + energy(report).data_j;
+    println!(
+        "part of the last block: {whole_j:.4} to {part_j:.4} J of servicing, of which servo and data {:.4} to {:.4} J",
+        accessing_j(&subsector[0]),
+        accessing_j(&subsector[1])
+    );
     vec![
         figure("access-power", access_w * 1e3, 1),
         Finding { id: "startup-energy", ours: Ours::Figures(vec![startup_j()], 6) },
@@ -172,6 +178,14 @@ fn merging(day: &[String]) -> Vec<Finding> {
         );
         longest = of(&runs[1]);
     }
+    let read_on =
+        [day, &strings(&["device=g3", "workload.time_scale=0.001", "workload.continuation.reads=0.95"])].concat();
+    let runs = reports(&read_on, &[Vec::new(), strings(&[merge])]);
+    println!(
+        "if 95 % of the reads went on where the one before them ends: {:.4} of the servicing joules and {:.4} of the response saved",
+        saved(energy(&runs[0]).servicing_j, energy(&runs[1]).servicing_j),
+        saved(mean_ms(&runs[0]), mean_ms(&runs[1]))
+    );
     vec![figure("merge-energy", longest.0, 4), figure("merge-response", longest.1, 4)]
 }
 
@@ -184,7 +198,11 @@ fn metadata(day: &[String]) -> Finding {
         let runs = reports(&base, &variants);
         let [before, after] = [0, 1].map(|i| energy(&runs[i]));
         println!(
-            "snake-like (stand-in), metadata writes of {bytes} B: {before:.4?} to {after:.4?}, saved {:.4}",
+            "snake-like (stand-in), metadata writes of {bytes} B: {:.4} to {:.4} J of servicing (seeks {:.4} to {:.4}), saved {:.4}",
+            before.servicing_j,
+            after.servicing_j,
+            before.seek_j,
+            after.seek_j,
             saved(before.servicing_j, after.servicing_j)
         );
         saved(before.servicing_j, after.servicing_j)

@@ -58,12 +58,24 @@ fn griffin1999() {
 
 #[test]
 fn schlosser2000() {
-    check("schlosser2000", schlosser2000::findings, &["rewrite-turnaround", "superdisk-speedup"]);
+    check("schlosser2000", schlosser2000::findings, &["rewrite-turnaround", "superdisk-speedup", "energy-netscape"]);
 }
 
 #[test]
 fn lin2002() {
-    check("lin2002", lin2002::findings, &[]);
+    check(
+        "lin2002",
+        lin2002::findings,
+        &[
+            "subsector-last-block",
+            "timeout-response",
+            "merge-energy",
+            "merge-response",
+            "subsector-metadata",
+            "combined-energy",
+            "combined-response",
+        ],
+    );
 }
 
 #[test]
