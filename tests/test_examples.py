@@ -35,6 +35,16 @@ def test_the_replay_example_serves_its_trace() -> None:
     assert sledsim.run(EXAMPLES / "replay.toml").requests.completed == records
 
 
+def test_the_power_example_has_something_for_every_strategy() -> None:
+    rows = {row["name"]: row for row in sledsim.power_strategies(EXAMPLES / "power.toml").rows()}
+    for name in ("merging", "subsector"):
+        assert rows[name]["servicing_j"] < rows["base"]["servicing_j"]
+        assert rows[name]["response_ratio"] < 1
+    # Lin et al. 2002 save about half with all three; this workload is another.
+    assert rows["together"]["saved_share"] > rows["spin-down"]["saved_share"] > 0.3
+    assert rows["together"]["response_ratio"] < rows["spin-down"]["response_ratio"]
+
+
 def test_the_notebook(tmp_path: Path) -> None:
     command = [sys.executable, str(EXAMPLES / "explore.py"), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)

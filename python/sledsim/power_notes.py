@@ -7,6 +7,8 @@ from sledsim.result import Result
 
 __all__ = ["policy_notes", "strategy_notes"]
 
+#: Share of the servicing energy saved below which the whole is no better for it.
+LOST = 0.01
 LOOSER = "{ requests = 16, anywhere = true, writes = true, rows = true }"
 
 
@@ -30,6 +32,11 @@ def strategy_notes(values: Mapping[str, Any], results: Mapping[str, Result]) -> 
         notes.append(
             "spin-down takes more energy than it saves here: idle times are too short for it "
             "(`sledsim power --break-even DEVICE`); --policies compares other policies"
+        )
+    if _is_spent_idle(base, results.get("merging")):
+        notes.append(
+            "merging saves servicing energy, but next to nothing in all: the time that it saves passes idle, which "
+            "takes as much; with spin-down it counts"
         )
     if values["system"]["delayed_startup"] is not None:
         notes.append("delayed start-up, which the scenario sets, is part of the runs with spin-down, not of the others")
@@ -58,6 +65,14 @@ def policy_notes(values: Mapping[str, Any], results: Mapping[str, Result]) -> li
 def _same(base: Result, other: Result) -> bool:
     """Tell whether a strategy changed nothing."""
     return all(base[key] == other[key] for key in ("energy", "response", "state_time"))
+
+
+def _is_spent_idle(base: Result, merging: Result | None) -> bool:
+    """Tell whether what merging saves while serving is lost while idle again."""
+    if merging is None or not merging.complete:
+        return False
+    servicing_j, total_j = (base["energy"][key] - merging["energy"][key] for key in ("servicing_j", "total_j"))
+    return bool(servicing_j > 0 and total_j < LOST * servicing_j)
 
 
 def _different_work(results: Mapping[str, Result]) -> list[str]:

@@ -187,7 +187,7 @@ impl Powered {
         ledger.energy_j[State::Inactive as usize] = ledger.modes[1..].iter().map(|spell| spell.energy_j).sum();
         let mut meter = self.meter.clone();
         self.tell(&mut meter, deeds, Some(&spent_ns));
-        count_entries(&mut ledger, &meter);
+        meter.book_entries(&mut ledger);
         ledger
     }
 
@@ -269,18 +269,5 @@ impl Powered {
     fn work_j(&self, busy: &Busy, state: State) -> f64 {
         let powers_w = if state == State::Seek { &self.seek_w } else { &self.active_w };
         powers_w.iter().zip(&busy.time_ns).map(|(power_w, time_ns)| ns_to_s(time_ns[state as usize]) * power_w).sum()
-    }
-}
-
-/// Puts into a ledger how often a meter saw states and modes entered.
-fn count_entries(ledger: &mut EnergyLedger, meter: &Meter) {
-    let entered = meter.entered();
-    for activity in [Activity::STARTUP, Activity::SEEK, Activity::ROTATION, Activity::SERVO, Activity::DATA] {
-        ledger.entered[activity.state() as usize] = entered[activity.index()];
-    }
-    for (mode, spell) in ledger.modes.iter_mut().enumerate() {
-        let activity = Activity::idle(mode);
-        spell.entered = entered[activity.index()];
-        ledger.entered[activity.state() as usize] += spell.entered;
     }
 }

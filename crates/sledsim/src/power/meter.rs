@@ -141,10 +141,21 @@ impl Meter {
         if until <= self.at {
             return;
         }
-        if activity != self.activity {
-            self.activity = activity;
-            self.entered[activity.index()] += 1;
-        }
+        self.enter(activity);
+        self.draw(until, power_w);
+    }
+
+    /// Whether the mechanism may tell of a service that begins at `start` by [`Meter::draw`] and [`Meter::count`]: the meter knows
+    /// what was before and nothing more, and keeps nothing but sums.
+    #[inline]
+    #[must_use]
+    pub fn only_sums_from(&self, start: Time) -> bool {
+        self.at == start && start < self.plain_until
+    }
+
+    /// The mechanism drew that power from [`Meter::at`] to `until`, whatever it did.
+    #[inline]
+    pub fn draw(&mut self, until: Time, power_w: f64) {
         if until <= self.plain_until {
             self.energy_w_ns += energy_w_ns(power_w, until - self.at);
             self.at = until;
@@ -153,32 +164,72 @@ impl Meter {
         }
     }
 
+    /// Meanwhile it entered each of these so often, the last one last.
+    #[inline]
+    pub fn count(&mut self, entered: [(Activity, u64); 4]) {
+        for (activity, times) in entered {
+            self.entered[activity.index()] += times;
+        }
+        self.activity = entered[3].0;
+    }
+
+    /// What the mechanism did last.
+    #[inline]
+    #[must_use]
+    pub fn activity(&self) -> Activity {
+        self.activity
+    }
+
+    #[inline]
+    fn enter(&mut self, activity: Activity) {
+        if activity != self.activity {
+            self.activity = activity;
+            self.entered[activity.index()] += 1;
+        }
+    }
+
     /// A span that goes beyond the present window, comes before the first one, or is to be kept.
     #[inline(never)]
     fn long_span(&mut self, until: Time, power_w: f64) {
+        if self.is_special() {
+            self.special_span(until, power_w);
+        }
+        if until > self.window_end {
+            self.close(self.energy_w_ns + energy_w_ns(power_w, self.window_end - self.at), 1);
+            self.at = self.window_end;
+            self.energy_w_ns = 0.0;
+            if until - self.at > WINDOW_NS {
+                // What ends with a window is its last part, not the first of the next: all meters agree on how many are over.
+                let windows = (until - self.at - 1) / WINDOW_NS;
+                self.close(energy_w_ns(power_w, WINDOW_NS), windows);
+                self.at += windows * WINDOW_NS;
+            }
+            self.window_end = self.at + WINDOW_NS;
+        }
+        self.energy_w_ns += energy_w_ns(power_w, until - self.at);
+        self.at = until;
+        self.plain_until = if self.is_special() { self.at } else { self.window_end };
+    }
+
+    /// What is due to a span besides its energy.
+    #[inline(never)]
+    fn special_span(&mut self, until: Time, power_w: f64) {
         if let Some(record) = &mut self.record {
             record.keep(Span { activity: self.activity, from: self.at, to: until, power_w });
         }
         self.at = self.at.max(self.start.min(until));
-        if until > self.window_end {
-            self.energy_w_ns += energy_w_ns(power_w, self.window_end - self.at);
-            self.close(self.energy_w_ns, 1);
-            // What ends with a window is its last part, not the first of the next: all meters agree on how many are over.
-            let windows = (until - self.window_end - 1) / WINDOW_NS;
-            if windows > 0 {
-                self.close(energy_w_ns(power_w, WINDOW_NS), windows);
-            }
-            self.at = self.window_end + windows * WINDOW_NS;
-            self.window_end = self.at + WINDOW_NS;
-            self.energy_w_ns = 0.0;
-        }
-        self.energy_w_ns += energy_w_ns(power_w, until - self.at);
-        self.at = until;
-        self.look_up();
     }
 
+    #[inline]
     fn close(&mut self, energy_w_ns: f64, windows: u64) {
         self.peak.close(energy_w_ns, windows);
+        if self.runs.is_some() {
+            self.keep_run(energy_w_ns, windows);
+        }
+    }
+
+    #[inline(never)]
+    fn keep_run(&mut self, energy_w_ns: f64, windows: u64) {
         if let Some(runs) = &mut self.runs {
             match runs.last_mut() {
                 Some(last) if last.energy_w_ns == energy_w_ns => last.windows += windows,
@@ -187,10 +238,10 @@ impl Meter {
         }
     }
 
-    /// Sets how far plain spans may go.
-    fn look_up(&mut self) {
-        let special = self.record.is_some() || self.at < self.start;
-        self.plain_until = if special { self.at } else { self.window_end };
+    /// Whether spans need more than adding up.
+    #[inline]
+    fn is_special(&self) -> bool {
+        self.record.is_some() || self.at < self.start
     }
 
     /// Windows begin at `start`, which may lie ahead of [`Meter::at`]; what was before counts no more.
@@ -202,7 +253,7 @@ impl Meter {
         if let Some(runs) = &mut self.runs {
             runs.clear();
         }
-        self.look_up();
+        self.plain_until = if self.is_special() { self.at } else { self.window_end };
     }
 
     /// Keeps windows that are over, to be added to those of other mechanisms; from the next [`Meter::start`] on.
@@ -213,7 +264,7 @@ impl Meter {
     /// Keeps the spans to come.
     pub fn record(&mut self, spec: TimelineSpec) {
         self.record = Some(Box::new(Record { spec, spans: Vec::new(), stopped: None }));
-        self.look_up();
+        self.plain_until = if self.is_special() { self.at } else { self.window_end };
     }
 
     /// The spans kept so far, and where there was no more room for them.

@@ -5,12 +5,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::assemble::Assembly;
+use super::energy_report::{Energy, EnergyFacts, StateTime};
 use super::spec::{Scenario, SystemSpec, WorkloadSpec};
 use crate::engine::component::Measured;
 use crate::engine::{End, Outcome};
 use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorder, Which};
 use crate::metrics::Summary;
-use crate::service::EnergyLedger;
 use crate::time::ns_to_s;
 use crate::units::{ns_to_ms, BYTES_PER_MB};
 
@@ -220,76 +220,6 @@ pub struct Queue {
     pub max: u64,
 }
 
-/// Energy by state.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Energy {
-    /// Over all states, J.
-    pub total_j: f64,
-    /// Starting up, J.
-    pub startup_j: f64,
-    /// Inactive, J.
-    pub inactive_j: f64,
-    /// Positioning, before and between passes, J.
-    pub seek_j: f64,
-    /// Waiting on track for a sector, J.
-    pub rotation_j: f64,
-    /// Servo bursts, J.
-    pub servo_j: f64,
-    /// Data bits, J.
-    pub data_j: f64,
-    /// Idle, bus transfers included, J.
-    pub idle_j: f64,
-    /// Positioning, rotation, servo and data together, J.
-    pub servicing_j: f64,
-    /// Total over the window's length, W.
-    pub mean_power_w: f64,
-    /// Total over the measured requests, mJ; none without requests.
-    pub per_request_mj: Option<f64>,
-    /// Number of start-ups.
-    pub startups: u64,
-    /// Most power over a millisecond of the window, W: windows follow each other from its start, the last perhaps shorter.
-    pub peak_power_w: f64,
-    /// Total that the best spin-down policy with hindsight would have taken in the same idle periods, J.
-    pub hindsight_j: f64,
-    /// The states one by one, idle modes with their names: their energies add up to `total_j`, their times to the window's
-    /// length times the mechanisms.
-    pub states: Vec<StateEnergy>,
-}
-
-/// Energy in a state.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct StateEnergy {
-    /// Its name.
-    pub state: String,
-    /// Time in it, s.
-    pub time_s: f64,
-    /// The same, ns.
-    pub time_ns: u64,
-    /// Energy, J.
-    pub energy_j: f64,
-    /// How often it was entered.
-    pub entered: u64,
-}
-
-/// Time by state.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct StateTime {
-    /// Starting up, s.
-    pub startup_s: f64,
-    /// Inactive, s.
-    pub inactive_s: f64,
-    /// Positioning, s.
-    pub seek_s: f64,
-    /// Waiting on track for a sector, s.
-    pub rotation_s: f64,
-    /// Servo bursts, s.
-    pub servo_s: f64,
-    /// Data bits, s.
-    pub data_s: f64,
-    /// Idle, s.
-    pub idle_s: f64,
-}
-
 /// The device of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DeviceReport {
@@ -328,16 +258,18 @@ impl Report {
         let [startup, command, background, seek, seek_x, seek_y, settle, seek_turnaround, rotation, turnaround, servo, transfer, bus] =
             recorder.phases().map(Phase::of);
         let SystemSpec::Drive(drive) = &scenario.system;
+        let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
+        let energy_facts = EnergyFacts {
+            activities: drive.device.activities(),
+            window_s,
+            requests: recorder.count(),
+            peak_power_w: assembly.system.peak_power_w().unwrap_or(0.0),
+        };
         Self {
             sledsim: Program { version: env!("CARGO_PKG_VERSION").to_owned() },
             title: scenario.title.clone(),
             stand_in: scenario.workload.stand_in().map(str::to_owned),
-            run: RunReport::new(
-                outcome,
-                matches!(scenario.workload, WorkloadSpec::Trace(_)),
-                recorder.count(),
-                window_s,
-            ),
+            run: RunReport::new(outcome, is_trace, recorder.count(), window_s),
             requests: Requests {
                 submitted: outcome.submitted,
                 completed: outcome.completed,
@@ -375,7 +307,7 @@ impl Report {
                 fraction: over_window(ns_to_s(measured.busy_ns) / f64::from(measured.mechanisms.max(1))),
             },
             queue: Queue { mean: over_window(measured.queue_ns as f64 * 1e-9), max: measured.queue_max },
-            energy: drive.device.has_powers().then(|| Energy::new(&measured.ledger, window_s, recorder.count())),
+            energy: drive.device.has_powers().then(|| Energy::new(&measured.ledger, &energy_facts)),
             state_time: StateTime::new(&measured.ledger),
             device: DeviceReport::of(drive.device.name(), assembly),
             scheduler: drive.scheduler.name().to_owned(),
@@ -460,36 +392,5 @@ impl ByOperation {
 impl Phase {
     fn of(summary: PhaseSummary) -> Self {
         Self { mean_ms: ns_to_ms(summary.mean_ns), std_ms: ns_to_ms(summary.std_ns), max_ms: ns_to_ms(summary.max_ns) }
-    }
-}
-
-impl Energy {
-    fn new(ledger: &EnergyLedger, window_s: f64, requests: u64) -> Self {
-        let [inactive_j, startup_j, seek_j, rotation_j, servo_j, data_j, idle_j] = ledger.energy_j;
-        let total_j = ledger.total_j();
-        Self {
-            total_j,
-            startup_j,
-            inactive_j,
-            seek_j,
-            rotation_j,
-            servo_j,
-            data_j,
-            idle_j,
-            servicing_j: seek_j + rotation_j + servo_j + data_j,
-            mean_power_w: if window_s > 0.0 { total_j / window_s } else { 0.0 },
-            per_request_mj: (requests > 0).then(|| total_j * 1e3 / requests as f64),
-            startups: ledger.startups(),
-            peak_power_w: 0.0,
-            hindsight_j: total_j - ledger.regret_j,
-            states: Vec::new(),
-        }
-    }
-}
-
-impl StateTime {
-    fn new(ledger: &EnergyLedger) -> Self {
-        let [inactive_s, startup_s, seek_s, rotation_s, servo_s, data_s, idle_s] = ledger.time_ns.map(ns_to_s);
-        Self { startup_s, inactive_s, seek_s, rotation_s, servo_s, data_s, idle_s }
     }
 }

@@ -167,15 +167,21 @@ impl MemsDevice {
     /// Where the sled is at `now`, which is not before the end of the last service, and how long it takes to wake.
     #[inline]
     pub(super) fn sled_at(&self, now: Time) -> (Sled, u64) {
+        self.moved_by(now).unwrap_or((self.sled, 0))
+    }
+
+    /// The same where the sled is no longer as the last service left it.
+    #[inline]
+    fn moved_by(&self, now: Time) -> Option<(Sled, u64)> {
         let idle_ns = now.saturating_since(self.last.end);
         if self.untouched() || self.spin_down.mode_at(idle_ns) > 0 {
             let sled = Sled { cylinder: self.geometry.centre_cylinder(), y: YState::Rest };
-            return (sled, self.startup_ns);
+            return Some((sled, self.startup_ns));
         }
         if self.sweeps && idle_ns > 0 {
-            return (Sled { y: self.positioning.swept(&self.sled.y, idle_ns), ..self.sled }, 0);
+            return Some((Sled { y: self.positioning.swept(&self.sled.y, idle_ns), ..self.sled }, 0));
         }
-        (self.sled, 0)
+        None
     }
 
     /// What the sled did in the first `part_ns` after the last service, if a request ended that idle period after `whole_ns`;
@@ -202,8 +208,8 @@ impl MemsDevice {
     fn end_idle(&mut self, now: Time) {
         let idle_ns = now.saturating_since(self.last.end);
         let idle = self.idle_books(idle_ns, Some(idle_ns));
-        self.books.add(&idle);
-        self.course.tell(&mut self.meter, &self.power, now);
+        self.books.add_idle(&idle);
+        self.course.tell_all(&mut self.meter, &self.power);
         self.last.tell_idle(&mut self.meter, &self.power, &idle);
         if !self.untouched() {
             self.regret_j += self.last_regret_j;
@@ -243,10 +249,14 @@ impl MemsDevice {
     /// Wakes the device at `now` for a service.
     #[inline]
     pub(super) fn begin(&mut self, now: Time) -> Passes {
-        let (sled, startup_ns) = self.sled_at(now);
+        let moved = self.moved_by(now);
         self.end_idle(now);
-        self.sled = sled;
-        let startups = u64::from(matches!(sled.y, YState::Rest));
+        let mut startup_ns = 0;
+        if let Some((sled, wake_ns)) = moved {
+            self.sled = sled;
+            startup_ns = wake_ns;
+        }
+        let startups = u64::from(matches!(self.sled.y, YState::Rest));
         let books = Books { startup_ns, startups, ..Books::default() };
         let awake = now + startup_ns;
         self.course.begin(now, startup_ns);

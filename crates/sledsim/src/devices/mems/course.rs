@@ -63,12 +63,35 @@ impl Course {
     }
 
     /// Tells `meter`, which knows everything before, of the service until `now`.
-    #[inline]
     pub fn tell(&self, meter: &mut Meter, power: &Power, now: Time) {
         self.for_each_span(power, |activity, until, tips| {
             let power_w = if activity == Activity::STARTUP { power.startup_w() } else { power.moving_w(tips) };
             meter.span(activity, until.min(now), power_w);
         });
+    }
+
+    /// The same of all of the service: in sums where the meter keeps nothing else.
+    #[inline]
+    pub fn tell_all(&self, meter: &mut Meter, power: &Power) {
+        let (servo_ns, transfer_ns) = power.pass_ns();
+        if self.startup_ns > 0 || servo_ns == 0 || !meter.only_sums_from(self.start) {
+            return self.tell(meter, power, Time::MAX);
+        }
+        let (mut seeks, mut waits) = (0, 0);
+        let mut at = self.start;
+        for pass in &self.passes {
+            seeks += u64::from(pass.seek_ns > 0);
+            // Waiting at once, a sled that was idle goes on being it.
+            let goes_on = pass.seek_ns == 0 && at == self.start && meter.activity() == Activity::READY;
+            waits += u64::from(pass.wait_ns > 0 && !goes_on);
+            at += pass.seek_ns + pass.wait_ns;
+            meter.draw(at, power.moving_w(0));
+            at += servo_ns + transfer_ns;
+            meter.draw(at, power.moving_w(pass.tips));
+        }
+        let passes = self.passes.len() as u64;
+        let passing = [(Activity::SERVO, passes), (Activity::DATA, passes)];
+        meter.count([(Activity::SEEK, seeks), (Activity::READY, waits), passing[0], passing[1]]);
     }
 
     /// Books of the service until `now`.

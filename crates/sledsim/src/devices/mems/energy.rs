@@ -108,6 +108,14 @@ impl Books {
         self.startups += other.startups;
     }
 
+    /// Adds an idle spell.
+    #[inline]
+    pub fn add_idle(&mut self, idle: &Self) {
+        self.idle_ns += idle.idle_ns;
+        self.idle_tip_ns += idle.idle_tip_ns;
+        self.inactive_ns += idle.inactive_ns;
+    }
+
     /// Takes out books that were added before.
     pub fn remove(&mut self, other: &Self) {
         self.startup_ns -= other.startup_ns;
