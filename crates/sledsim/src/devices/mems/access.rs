@@ -481,7 +481,7 @@ impl Device for MemsDevice {
     fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
         self.course.tell(&mut self.meter, &self.power, now);
         let idle_ns = now.saturating_since(self.last.end);
-        if self.untouched() || self.spin_down.decided(idle_ns) {
+        if now > self.last.end && (self.untouched() || self.spin_down.decided(idle_ns)) {
             let idle = self.idle_books(idle_ns, Some(idle_ns));
             self.last.tell_idle(&mut self.meter, &self.power, &idle);
         }
