@@ -21,9 +21,9 @@ __all__ = ["timeline_chart"]
 
 WIDTH = 760
 
-# Spans of a mechanism that are drawn one by one; more are drawn by slots of time, a few pixels each.
+# Spans of a mechanism that are drawn one by one; of more, shares of time are drawn in slots a few pixels wide.
 MOST_SPANS = 500
-SLOTS = 380
+SLOTS = 190
 
 # Mechanisms with a bar of their own; of more the first ones have.
 MOST_BARS = 16
@@ -58,16 +58,15 @@ def timeline_chart(result: "Result") -> "altair.TopLevelMixin":
         bars = [row for course in courses[:MOST_BARS] for row in course.spans()]
     else:
         edges = np.linspace(start_s, end_s, SLOTS + 1)
-        bars = [row for course in courses[:MOST_BARS] for row in course.slots(edges)]
+        bars = _shares(courses, timeline.states, edges)
     energy_j = np.sum([np.interp(edges, course.edges, course.energy_j) for course in courses], axis=0)
     power_w = np.diff(energy_j) / np.diff(edges)
     # The last value is drawn to the end.
     line = [{"time": time, "power": power} for time, power in zip(edges, [*power_w, power_w[-1]], strict=True)]
     scale, unit = (1e3, "ms") if end_s < 1 else (1.0, "s")
     chart = _panels(_scaled(bars, scale), _scaled(line, scale), timeline.states, (start_s * scale, end_s * scale), unit)
-    return styled(
-        chart, "States and power over time", _subtitle(result, len(courses), exact, (end_s - start_s) / SLOTS)
-    )
+    slot_s = None if exact else (end_s - start_s) / SLOTS
+    return styled(chart, "States and power over time", _subtitle(result, len(courses), slot_s))
 
 
 class _Course:
@@ -87,21 +86,25 @@ class _Course:
         ends = zip(self.states, self.edges[:-1], self.edges[1:], strict=True)
         return [{"mechanism": self.name, "state": state, "time": start, "end": end} for state, start, end in ends]
 
-    def slots(self, edges: "Floats") -> list[dict[str, Any]]:
-        """Return the state that lasts longest in each slot; slots of one state in a row are one."""
-        names = sorted(set(self.states.tolist()))
-        lengths = np.diff(self.edges)
-        spent = [
-            np.diff(np.interp(edges, self.edges, np.append(0.0, np.cumsum(lengths * (self.states == name)))))
-            for name in names
+    def spent_s(self, edges: "Floats", state: str) -> "Floats":
+        """Return the time in a state between each two edges."""
+        past_s = np.append(0.0, np.cumsum(np.diff(self.edges) * (self.states == state)))
+        return np.diff(np.interp(edges, self.edges, past_s))
+
+
+def _shares(courses: "list[_Course]", states: list[str], edges: "Floats") -> list[dict[str, Any]]:
+    """Return the shares of time in each state, of all mechanisms together, one above the other in each slot."""
+    rows = []
+    low = np.zeros(len(edges) - 1)
+    for state in states:
+        spent_s = np.sum([course.spent_s(edges, state) for course in courses], axis=0)
+        high = low + spent_s / np.diff(edges) / len(courses)
+        rows += [
+            {"state": state, "time": edges[i], "end": edges[i + 1], "low": round(low[i], 4), "high": round(high[i], 4)}
+            for i in np.flatnonzero(spent_s)
         ]
-        longest = np.argmax(spent, axis=0)
-        first = np.flatnonzero(np.diff(longest, prepend=-1))
-        last = np.append(first[1:], len(longest))
-        return [
-            {"mechanism": self.name, "state": names[longest[a]], "time": edges[a], "end": edges[b]}
-            for a, b in zip(first, last, strict=True)
-        ]
+        low = high
+    return rows
 
 
 def _scaled(rows: list[dict[str, Any]], scale: float) -> list[dict[str, Any]]:
@@ -123,14 +126,21 @@ def _panels(
     scale = alt.Scale(domain=list(domain), nice=False)
     rest = iter(REST_COLOURS)
     colours = {state: WORK_COLOURS.get(state) or next(rest) for state in states}
-    several = len({row["mechanism"] for row in bars}) > 1
+    shares = "high" in bars[0]
+    several = not shares and len({row["mechanism"] for row in bars}) > 1
+    if shares:
+        share = alt.Y("low:Q", title="Share of time", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
+        where, height = {"y": share, "y2": "high:Q"}, 100
+    else:
+        axis = alt.Axis() if several else None
+        where = {"y": alt.Y("mechanism:N", title=None, sort=None, axis=axis)}
+        height = alt.Step(22) if several else 36
     above = (
         alt.Chart(values(bars))
         .mark_bar()
         .encode(
             x=alt.X("time:Q", title=None, scale=scale, axis=alt.Axis(labels=False, ticks=False)),
             x2="end:Q",
-            y=alt.Y("mechanism:N", title=None, sort=None, axis=alt.Axis() if several else None),
             color=alt.Color(
                 "state:N",
                 title="State",
@@ -144,7 +154,8 @@ def _panels(
                 alt.Tooltip("end:Q", title=f"to ({unit})", format=".6g"),
             ],
         )
-        .properties(width=WIDTH, height=alt.Step(22) if several else 36)
+        .encode(**where)
+        .properties(width=WIDTH, height=height)
     )
     below = (
         alt.Chart(values(line))
@@ -158,12 +169,13 @@ def _panels(
     return alt.vconcat(above, below, spacing=8)
 
 
-def _subtitle(result: "Result", mechanisms: int, exact: bool, slot_s: float) -> list[str]:
+def _subtitle(result: "Result", mechanisms: int, slot_s: float | None) -> list[str]:
     notes = []
-    if not exact:
-        notes.append(f"in slots of {slot_s * 1e3:.3g} ms: the state that lasts longest, and the mean power")
-    if mechanisms > MOST_BARS:
-        notes.append(f"bars of {MOST_BARS} of {mechanisms} mechanisms, power of all")
+    if slot_s is not None:
+        of = f" of {mechanisms} mechanisms" if mechanisms > 1 else ""
+        notes.append(f"in slots of {slot_s * 1e3:.3g} ms: time by state{of}, and mean power")
+    elif mechanisms > MOST_BARS:
+        notes.append(f"bars of the first {MOST_BARS} of {mechanisms} mechanisms, power of all")
     if result.timeline.stopped_s is not None:
         notes.append(f"the timeline had no room after {result.timeline.stopped_s:.4g} s")
     return [label_of_run(result.summary), *notes]
