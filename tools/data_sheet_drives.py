@@ -24,6 +24,18 @@ BLOCKS_12_GB = 23_579_136
 # Sectors of a SCSI drive that is sold as one of 36.7 GB.
 BLOCKS_36_GB = 71_687_340
 
+# The modes of Schlosser et al. 2000; travelstar_power_note() tells where each figure comes from.
+TRAVELSTAR_POWER = {
+    "active_read_w": 2.5,
+    "active_write_w": 2.7,
+    "idle_modes": [
+        {"name": "performance idle", "power_w": 2.0},
+        {"name": "fast idle", "power_w": 1.3, "after_s": 1.0, "wake_ms": 40.0, "wake_w": 2.2},
+        {"name": "low-power idle", "power_w": 0.85, "after_s": 4.0, "wake_ms": 400.0, "wake_w": 2.2},
+        {"name": "standby", "power_w": 0.2, "after_s": 12.0, "wake_ms": 2000.0, "wake_w": 2.2},
+    ],
+}
+
 
 def even_zones(sectors: list[int], cylinders: int, skews_ms: tuple[float, float], rpm: float) -> list[dict[str, Any]]:
     """Return zones of equal width with those sectors on a track, and skews that cover those times."""
@@ -56,16 +68,6 @@ def travelstar() -> Entry:
         message = "the zones hold less than the drive offers"
         raise ValueError(message)
     model = "model DARA-212000"
-    power = {
-        "active_read_w": 2.5,
-        "active_write_w": 2.7,
-        "idle_modes": [
-            {"name": "performance idle", "power_w": 2.0},
-            {"name": "fast idle", "power_w": 1.3, "after_s": 1.0, "wake_ms": 40.0, "wake_w": 2.2},
-            {"name": "low-power idle", "power_w": 0.85, "after_s": 4.0, "wake_ms": 400.0, "wake_w": 2.2},
-            {"name": "standby", "power_w": 0.2, "after_s": 12.0, "wake_ms": 2000.0, "wake_w": 2.2},
-        ],
-    }
     facts = {
         "block_bytes": fact(SECTOR_BYTES, sheet, "Section 1, general", "published"),
         "capacity_blocks": fact(
@@ -100,6 +102,22 @@ def travelstar() -> Entry:
             "14 ms of a write less 12 ms of a read; single tracks differ by less, but random requests seek farther",
             ({"value": 0.5, "source": sheet, "where": f"{seeks}.3, single track seek: 3.0 ms less 2.5 ms"},),
         ),
+        **travelstar_electronics(sheet, model),
+    }  # fmt: skip
+    return Entry(
+        "IBM Travelstar 12GN (DARA-212000), with the power modes of Schlosser et al. 2000",
+        """
+A mobile drive of 1999: 12.07 GB, 4,200 rpm, 4 surfaces. The five power modes are those that Schlosser et al. 2000
+give "IBM's low-power Travelstar", without saying which and without its mechanics; these are from the maker's
+specification of a drive of that time, as far as it was at hand.
+""",
+        facts,
+    )
+
+
+def travelstar_electronics(sheet: str, model: str) -> dict[str, Fact]:
+    """Return what is not mechanics, from the specification with that key."""
+    return {
         "bus_ms_per_block": fact(
             0.00768, sheet, model, "assumed",
             "66.7 MB/s: Ultra DMA mode 4, the fastest that drives of this model report",
@@ -122,17 +140,8 @@ def travelstar() -> Entry:
         "fast_write": fact(
             "full", sheet, "Section 3.3, performance characteristics", "assumed", "it has a write cache"
         ),
-        "power": fact(power, "schlosser2000", "Section 4.3, Table 4", "derived", travelstar_power_note()),
+        "power": fact(TRAVELSTAR_POWER, "schlosser2000", "Section 4.3, Table 4", "derived", travelstar_power_note()),
     }  # fmt: skip
-    return Entry(
-        "IBM Travelstar 12GN (DARA-212000), with the power modes of Schlosser et al. 2000",
-        """
-A mobile drive of 1999: 12.07 GB, 4,200 rpm, 4 surfaces. The five power modes are those that Schlosser et al. 2000
-give "IBM's low-power Travelstar", without saying which and without its mechanics; these are from the maker's
-specification of a drive of that time, as far as it was at hand.
-""",
-        facts,
-    )
 
 
 def travelstar_power_note() -> str:

@@ -381,8 +381,8 @@ class AdaptiveSpinDown(Model):
         Number of experts, which stand for fixed timeouts: one stops at once, the others' timeouts double from one
         to the next, up to the longest (at least 2, at most 64; default 12).
     longest_ms
-        Longest timeout of an expert; 10 times the break-even time of the lowest mode when absent (ms; at least 0,
-        at most 1e+09).
+        Longest timeout of an expert; twice the break-even time of the lowest mode when absent (ms; at least 0, at
+        most 1e+09).
     learning_rate
         How fast weights follow losses: the weight of an expert is multiplied by exp(-rate * loss) (at least 0, at
         most 1,000; default 4.0).

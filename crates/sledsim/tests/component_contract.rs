@@ -13,7 +13,7 @@ use sledsim::devices::Device;
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
 use sledsim::engine::{run, ComponentId, End, Limits, Next, Observer, System, Workload, WorkloadError};
-use sledsim::hierarchy::{Drive, Spread, SpreadLayout};
+use sledsim::hierarchy::{Drive, MergeSpec, Spread, SpreadLayout};
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::{self, schema, DeviceSpec};
 use sledsim::schedulers::{build, SchedulerSpec};
@@ -73,11 +73,14 @@ impl Workload for Listed {
 fn requests(count: u64, capacity: u64, mean_gap_ns: u64, hostile: bool) -> VecDeque<Request> {
     let mut random = Stream::new(11, "component");
     let mut arrival = Time::ZERO;
+    let mut next_lbn = 0;
     let mut request = |id| {
         arrival += random.below(2 * mean_gap_ns);
         let blocks = if random.chance(0.7) { 8 } else { 1 + random.below(900) as u32 };
         let op = if random.chance(0.5) { Op::Read } else { Op::Write };
-        let lbn = random.below(capacity - u64::from(blocks) + 1);
+        let lbn = if random.chance(0.3) { next_lbn } else { random.below(capacity) };
+        let lbn = lbn.min(capacity - u64::from(blocks));
+        next_lbn = lbn + u64::from(blocks);
         let (lbn, blocks) = match random.below(10) {
             0 if hostile => (lbn, 0),
             1 if hostile => (capacity - u64::from(blocks) + 1, blocks),
@@ -94,6 +97,17 @@ fn add_drive(system: &mut System, spec: &DeviceSpec, scheduler: SchedulerSpec, b
     let device = scenario::device(spec).unwrap_or_else(|error| panic!("{error}"));
     let scheduler = build(&scheduler, device.as_ref());
     system.add(Box::new(Drive::new(device, scheduler, batch_max)), &[])
+}
+
+fn add_merging_drive(
+    system: &mut System,
+    spec: &DeviceSpec,
+    scheduler: SchedulerSpec,
+    merge: MergeSpec,
+) -> ComponentId {
+    let device = scenario::device(spec).unwrap_or_else(|error| panic!("{error}"));
+    let scheduler = build(&scheduler, device.as_ref());
+    system.add(Box::new(Drive::new(device, scheduler, 1).merging(merge)), &[])
 }
 
 fn add_spread(system: &mut System, children: &[ComponentId], layout: SpreadLayout, unit_blocks: u64) -> ComponentId {
@@ -136,6 +150,19 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
             add_spread(&mut system, &drives, SpreadLayout::Split, 1)
         });
         add_spread(&mut system, &halves, SpreadLayout::Striped, 64);
+        system
+    }),
+    ("drive, fcfs, merging neighbours", "drive", |spec| {
+        let mut system = System::default();
+        add_merging_drive(&mut system, spec, SchedulerSpec::Fcfs {}, MergeSpec::default());
+        system
+    }),
+    ("two sleds, striped, merging all it can", "drive", |spec| {
+        let mut system = System::default();
+        let merge = MergeSpec { requests: 16, anywhere: true, writes: true, rows: true };
+        let drives = [SchedulerSpec::Fcfs {}, SchedulerSpec::Sptf {}]
+            .map(|scheduler| add_merging_drive(&mut system, spec, scheduler, merge));
+        add_spread(&mut system, &drives, SpreadLayout::Striped, 16);
         system
     }),
 ];

@@ -135,6 +135,11 @@ pub trait Device: Send {
         0.0
     }
 
+    /// Most joules it takes, anywhere, to come to move the other way where it stands.
+    fn about_face_j(&self) -> f64 {
+        0.0
+    }
+
     /// Calls `visit` with ranges of blocks that together are those which can be accessed in the same pass as some block of
     /// `request`, its own included: a request that touches one of them satisfies [`Device::shares_pass`]. Ranges may
     /// overlap.

@@ -30,6 +30,7 @@ pub(super) struct Company {
     /// Whether requests are served in order of arrival but for those that join.
     in_order: bool,
     ways: Vec<Trial>,
+    about_face_j: Option<f64>,
 }
 
 impl Company {
@@ -38,7 +39,7 @@ impl Company {
             Rule::Batch(_) => true,
             Rule::Merge(spec) => spec.anywhere,
         };
-        Self { rule, waiting: Waiting::new(by_place), in_order, ways: Vec::new() }
+        Self { rule, waiting: Waiting::new(by_place), in_order, ways: Vec::new(), about_face_j: None }
     }
 
     /// Hears of a request that went to the scheduler.
@@ -107,7 +108,8 @@ impl Company {
                 }
                 if dispatch.is_none() {
                     let alone = device.try_serve(now, None, &members[0]);
-                    dispatch = alone.map(|alone| Dispatch { now, device, alone });
+                    dispatch =
+                        alone.map(|alone| Dispatch { now, device, alone, about_face_j: self.about_face_j(device) });
                     if let Some(dispatch) = dispatch.as_ref().filter(|_| self.in_order) {
                         self.waiting.mend_turns(0, dispatch.alone.to, dispatch);
                     }
@@ -127,6 +129,10 @@ impl Company {
         }
         self.forget(members, dispatch.as_ref(), taken.map(|(_, trial)| trial));
         taken.map_or(0, |(way, _)| way)
+    }
+
+    fn about_face_j(&mut self, device: &dyn Device) -> f64 {
+        *self.about_face_j.get_or_insert_with(|| device.about_face_j())
     }
 
     /// The way of least energy to serve requests together, the picked one first, if that takes no more than without.

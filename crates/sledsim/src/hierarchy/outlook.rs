@@ -13,6 +13,8 @@ pub(super) struct Dispatch<'a> {
     pub(super) device: &'a dyn Device,
     /// What serving the picked request alone would take.
     pub(super) alone: Trial,
+    /// See [`Device::about_face_j`].
+    pub(super) about_face_j: f64,
 }
 
 impl Waiting {
@@ -67,8 +69,9 @@ impl Waiting {
     /// Joules for positioning, servo and data that it takes in all, beyond serving everything in turn, to serve now in the
     /// `way` given, together with the picked request, those of `ids` (rising), and the rest in turn.
     ///
-    /// Both courses are followed until the mechanism stands at the same place in both, from where on they are the same; or, if
-    /// that does not come about soon, until the end, where the way from the one place to the other is added.
+    /// Both courses are followed until the mechanism stands at the same place in both, from where on they are the same. If that
+    /// does not come about soon, the way from the one place to the other is added, and an about-face: a mechanism that always
+    /// goes the nearest way may for a while pass everything the other way round.
     pub(super) fn excess_j(&mut self, dispatch: &Dispatch<'_>, way: &Trial, ids: &[u64]) -> f64 {
         let mut excess_j = way.servicing_j - dispatch.alone.servicing_j;
         let (mut merged, mut in_turn) = (way.to, dispatch.alone.to);
@@ -100,7 +103,10 @@ impl Waiting {
             in_turn = turn.to;
             beyond += usize::from(next == ids.len());
         }
-        excess_j + dispatch.device.way_j(merged, in_turn)
+        if merged == in_turn {
+            return excess_j;
+        }
+        excess_j + dispatch.device.way_j(merged, in_turn) + dispatch.about_face_j
     }
 
     /// Forgets requests that are served before their turn (`ids` rising), in a way that leaves the mechanism at `to`.

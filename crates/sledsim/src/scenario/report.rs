@@ -270,17 +270,7 @@ impl Report {
             title: scenario.title.clone(),
             stand_in: scenario.workload.stand_in().map(str::to_owned),
             run: RunReport::new(outcome, is_trace, recorder.count(), window_s),
-            requests: Requests {
-                submitted: outcome.submitted,
-                completed: outcome.completed,
-                failed: outcome.failed,
-                in_flight: outcome.submitted - outcome.completed - outcome.failed,
-                warmup: outcome.warmup,
-                measured: recorder.count(),
-                skipped_records,
-                merged: measured.together_requests,
-                merged_accesses: measured.together_accesses,
-            },
+            requests: Requests::new(outcome, recorder.count(), skipped_records, &measured),
             response: recorder.summary(Quantity::Response),
             wait: recorder.summary(Quantity::Wait),
             service: recorder.summary(Quantity::Service),
@@ -313,6 +303,22 @@ impl Report {
             scheduler: drive.scheduler.name().to_owned(),
             citations,
             scenario: serde_json::to_value(scenario).unwrap_or_default(),
+        }
+    }
+}
+
+impl Requests {
+    fn new(outcome: &Outcome, recorded: u64, skipped_records: u64, measured: &Measured) -> Self {
+        Self {
+            submitted: outcome.submitted,
+            completed: outcome.completed,
+            failed: outcome.failed,
+            in_flight: outcome.submitted - outcome.completed - outcome.failed,
+            warmup: outcome.warmup,
+            measured: recorded,
+            skipped_records,
+            merged: measured.together_requests,
+            merged_accesses: measured.together_accesses,
         }
     }
 }

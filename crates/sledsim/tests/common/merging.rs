@@ -10,6 +10,7 @@ use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
 use sledsim::engine::{run, ComponentId, Limits, Next, Observer, System, Workload, WorkloadError};
 use sledsim::hierarchy::{Drive, MergeSpec};
+use sledsim::power::Meter;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::schedulers::{build, SchedulerSpec};
 use sledsim::time::Time;
@@ -39,8 +40,17 @@ impl Observer for Heard {
     }
 }
 
-/// What a drive asked its device to serve, in order: several that go together, and whether they were merged.
-pub type Dispatches = Arc<Mutex<Vec<(Vec<Request>, bool)>>>;
+/// What a drive asked its device to serve at once.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    pub now: Time,
+    pub requests: Vec<Request>,
+    /// In which way, where the requests were merged.
+    pub way: Option<usize>,
+}
+
+/// All of it, in order.
+pub type Dispatches = Arc<Mutex<Vec<Dispatch>>>;
 
 /// A device that notes what it serves.
 pub struct Witness {
@@ -49,8 +59,8 @@ pub struct Witness {
 }
 
 impl Witness {
-    fn note(&self, requests: &[Request], merged: bool) {
-        self.dispatches.lock().expect("one thread").push((requests.to_vec(), merged));
+    fn note(&self, now: Time, requests: &[Request], way: Option<usize>) {
+        self.dispatches.lock().expect("one thread").push(Dispatch { now, requests: requests.to_vec(), way });
     }
 }
 
@@ -92,15 +102,15 @@ impl Device for Witness {
         self.inner.angle(location)
     }
     fn serve(&mut self, now: Time, request: &Request) -> Service {
-        self.note(&[*request], false);
+        self.note(now, &[*request], None);
         self.inner.serve(now, request)
     }
     fn serve_batch(&mut self, now: Time, requests: &[Request], out: &mut Vec<Service>) {
-        self.note(requests, false);
+        self.note(now, requests, None);
         self.inner.serve_batch(now, requests, out);
     }
     fn serve_merged(&mut self, now: Time, requests: &[Request], way: usize, out: &mut Vec<Service>) {
-        self.note(requests, true);
+        self.note(now, requests, Some(way));
         self.inner.serve_merged(now, requests, way, out);
     }
     fn stance(&self, now: Time) -> Option<Stance> {
@@ -115,8 +125,14 @@ impl Device for Witness {
     fn way_j(&self, from: Stance, to: Stance) -> f64 {
         self.inner.way_j(from, to)
     }
+    fn about_face_j(&self) -> f64 {
+        self.inner.about_face_j()
+    }
     fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
         self.inner.for_each_companion(request, visit);
+    }
+    fn access_subsectors(&mut self) -> bool {
+        self.inner.access_subsectors()
     }
     fn wake_ns(&self, now: Time) -> u64 {
         self.inner.wake_ns(now)
@@ -126,6 +142,15 @@ impl Device for Witness {
     }
     fn ledger(&self, now: Time) -> EnergyLedger {
         self.inner.ledger(now)
+    }
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        self.inner.ledger_before(then, now)
+    }
+    fn meter(&self, now: Time) -> Option<Meter> {
+        self.inner.meter(now)
+    }
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        self.inner.settle_meter(now)
     }
 }
 
@@ -140,7 +165,7 @@ pub enum Together {
 /// What a run came to.
 pub struct Ran {
     pub heard: Vec<(Request, Service)>,
-    pub dispatches: Vec<(Vec<Request>, bool)>,
+    pub dispatches: Vec<Dispatch>,
     pub measured: Measured,
     pub finished: Time,
 }
@@ -159,9 +184,7 @@ pub fn run_drive(device: Box<dyn Device>, scheduler: SchedulerSpec, together: To
     system.add(Box::new(drive), &[]);
     let mut heard = Heard::default();
     let mut workload = Listed(requests.iter().copied().collect());
-    // A limit that is never reached takes the way through the events, where nothing is merged either.
-    let limits = Limits { until: Some(Time::from_ns(u64::MAX / 2)), ..Limits::default() };
-    let outcome = run(&mut system, &mut workload, &Limits { until: None, ..limits }, &mut heard, &mut |_| true);
+    let outcome = run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true);
     let finished = outcome.expect("it runs").finished;
     let measured = system.component(ComponentId(0)).measured(finished);
     let dispatches = dispatches.lock().expect("one thread").clone();
@@ -174,6 +197,7 @@ pub fn any_merge() -> impl Strategy<Value = MergeSpec> {
         .prop_map(|(requests, anywhere, writes, rows)| MergeSpec { requests, anywhere, writes, rows })
 }
 
+/// A policy of the registry.
 pub fn any_policy() -> impl Strategy<Value = SchedulerSpec> {
     (0..sledsim::schedulers::POLICIES.len()).prop_map(|index| sledsim::schedulers::POLICIES[index].default)
 }
@@ -193,23 +217,30 @@ pub struct Mix {
     pub most_blocks: u64,
     /// Blocks in which the requests lie.
     pub area_blocks: u64,
+    /// Share of the requests that need only some of their bytes.
+    pub spare_fraction: f64,
 }
 
+/// A mix, all at once or spread over time.
 pub fn any_mix() -> impl Strategy<Value = Mix> {
     let area = prop_oneof![Just(u64::MAX), Just(100_000_u64), Just(3_000), Just(300)];
     let gap = prop_oneof![2 => Just(0_u64), 1 => Just(200_000), 1 => Just(600_000), 1 => Just(1_500_000)];
     let reads = prop_oneof![Just(1.0), Just(0.7), Just(0.5), Just(0.0)];
     let sizes = prop_oneof![Just(1_u64), Just(8), Just(16), Just(60), Just(900)];
-    (any::<u64>(), 2_u64..60, gap, 1_u64..5, (0.0..1.0, 0.0..0.5, 0.0..0.7), reads, sizes, area).prop_map(
-        |(seed, count, gap_ns, streams, (on, near, at), read_fraction, most_blocks, area_blocks)| Mix {
-            seed,
-            count,
-            gap_ns,
-            streams,
-            shares: [on, near, at],
-            read_fraction,
-            most_blocks,
-            area_blocks,
+    let spares = prop_oneof![2 => Just(0.0), 1 => Just(0.5)];
+    (any::<u64>(), 2_u64..60, gap, 1_u64..5, (0.0..1.0, 0.0..0.5, 0.0..0.7), reads, sizes, (area, spares)).prop_map(
+        |(seed, count, gap_ns, streams, (on, near, at), read_fraction, most_blocks, (area_blocks, spare_fraction))| {
+            Mix {
+                seed,
+                count,
+                gap_ns,
+                streams,
+                shares: [on, near, at],
+                read_fraction,
+                most_blocks,
+                area_blocks,
+                spare_fraction,
+            }
         },
     )
 }
@@ -247,11 +278,18 @@ pub fn requests(mix: &Mix, device: &dyn Device) -> Vec<Request> {
         let lbn = lbn.min(device.capacity_blocks() - blocks);
         streams[stream] = lbn + blocks;
         let op = if random.chance(mix.read_fraction) { Op::Read } else { Op::Write };
-        Request { arrival, lbn, blocks: blocks as u32, op, ..blank(id) }
+        let request = Request { arrival, lbn, blocks: blocks as u32, op, ..blank(id) };
+        if !random.chance(mix.spare_fraction) {
+            return request;
+        }
+        let bytes = blocks * u64::from(device.block_bytes());
+        let first = random.below(bytes);
+        request.needing(first, 1 + random.below(bytes - first), device.block_bytes())
     };
     (0..mix.count).map(request).collect()
 }
 
+/// A read of block 0.
 pub fn blank(id: u64) -> Request {
     Request {
         id,

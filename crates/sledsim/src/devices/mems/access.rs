@@ -434,6 +434,10 @@ impl Device for MemsDevice {
         trial::way_j(self, from, to)
     }
 
+    fn about_face_j(&self) -> f64 {
+        trial::about_face_j(self)
+    }
+
     fn access_subsectors(&mut self) -> bool {
         self.subsector = true;
         true

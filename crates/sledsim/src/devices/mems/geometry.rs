@@ -276,7 +276,8 @@ impl Geometry {
     fn visit_rows(&self, blocks: Range<u64>, visit: &mut dyn FnMut(Range<u64>)) {
         let start = blocks.start - blocks.start % self.blocks_per_cylinder;
         let (mut lbn, end) = (blocks.start, blocks.end);
-        if end - lbn >= self.blocks_per_track {
+        // So many hold a whole track, and with it every row. Fewer may leave rows out, where tracks turn round.
+        if end - lbn >= 2 * self.blocks_per_track {
             visit(start..start + self.blocks_per_cylinder);
             return;
         }

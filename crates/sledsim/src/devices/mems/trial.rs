@@ -38,6 +38,24 @@ pub(super) fn try_serve(device: &MemsDevice, now: Time, from: Option<Stance>, re
 /// See [`crate::devices::Device::way_j`].
 pub(super) fn way_j(device: &MemsDevice, from: Stance, to: Stance) -> f64 {
     let (from, to) = (Sled::at(from), Sled::at(to));
-    let seek_ns = device.positioning().way_ns((from.cylinder, &from.y), (to.cylinder, &to.y));
+    seek_j(device, device.positioning().way_ns((from.cylinder, &from.y), (to.cylinder, &to.y)))
+}
+
+fn seek_j(device: &MemsDevice, seek_ns: u64) -> f64 {
     Books { seek_ns, ..Books::default() }.service_energy(&device.power).servicing_j()
+}
+
+/// See [`crate::devices::Device::about_face_j`]: from the end of an upward pass to that of a downward pass over the same row,
+/// or back.
+pub(super) fn about_face_j(device: &MemsDevice) -> f64 {
+    if !device.bidirectional {
+        return 0.0;
+    }
+    let positioning = device.positioning();
+    let either_way = (0..device.geometry.rows).flat_map(|row| {
+        let [up, down] = [positioning.upward(row), positioning.downward(row)].map(|entry| entry.to);
+        [(up, down), (down, up)]
+    });
+    let longest = either_way.map(|(from, to)| positioning.y_ns(&YState::Gate(from), to).ns).max();
+    seek_j(device, longest.unwrap_or(0))
 }
