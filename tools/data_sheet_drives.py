@@ -218,7 +218,8 @@ def ultrastar36z15() -> Entry:
         "segment_blocks": fact(512, "ibm2001ultrastar", "Title", "assumed", "a sixteenth of 4 MB"),
         "read_ahead": fact("segment", "ibm2001ultrastar", "Title", "assumed", "it looks ahead; how far is not known"),
         "power": fact(
-            ULTRASTAR_POWER, "prefetching2008", "Disk parameters of the IBM 36Z15, as simulators quote them", "published",
+            ULTRASTAR_POWER, "prefetching2008", "Disk parameters of the IBM 36Z15, as simulators quote them",
+            "published",
             "13.5 W active, 10.2 W idle, 2.5 W in standby (the same in deng2011), and 12.39 W for the 10.9 s of a "
             "spin-up: the 135 J of zhu2005, section 2.1. Its spin-down of 1.5 s at 8.67 W is not modelled: the "
             "drive stops at once, which is 9.3 J cheaper (1.5 s * (8.67 - 2.5) W). Of the four modes that li1994 "
