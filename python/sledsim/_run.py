@@ -11,6 +11,7 @@ from sledsim import _core
 from sledsim.progress import ProgressBar
 from sledsim.result import Result
 from sledsim.scenario import Resolved, ScenarioLike, Sets, catalog_folders, resolve
+from sledsim.timeline import Stretch, require_powers, stretch_of
 from sledsim.trace import is_parquet, parquet_to_csv, require_file
 
 __all__ = ["ProgressCallback", "run"]
@@ -24,6 +25,7 @@ def run(
     *,
     set: Sets = (),  # noqa: A002  the name it has on the command line
     log: bool = False,
+    timeline: Stretch = False,
     progress: ProgressCallback | bool | None = None,
 ) -> Result:
     """Simulate a scenario.
@@ -39,6 +41,10 @@ def run(
         Values that replace those of the scenario: ``["device.settle_constants=0"]`` or ``{"run.requests": 1000}``.
     log
         Whether to keep a row per request, for :attr:`Result.log` and what is made from it.
+    timeline
+        Whether to keep what each mechanism did from when to when, for :attr:`Result.timeline`: true, or a pair of
+        times in seconds from the start of the run. There is room for 200,000 spans; ``result.timeline.stopped_s``
+        says where they ended.
     progress
         A function called about ten times a second, or true for a progress bar on a terminal.
 
@@ -66,19 +72,30 @@ def run(
     >>> result.response.mean_ms > result.service.mean_ms
     True
     """
-    return run_resolved(resolve(scenario, set), log=log, progress=progress)
+    return run_resolved(resolve(scenario, set), log=log, timeline=timeline, progress=progress)
 
 
-def run_resolved(resolved: Resolved, *, log: bool = False, progress: ProgressCallback | bool | None = None) -> Result:
+def run_resolved(
+    resolved: Resolved,
+    *,
+    log: bool = False,
+    timeline: Stretch = False,
+    progress: ProgressCallback | bool | None = None,
+) -> Result:
     """Simulate a scenario that has been resolved; see :func:`run`."""
+    stretch = stretch_of(timeline)
+    if stretch:
+        require_powers(resolved.values)
     bar = ProgressBar() if progress is True else nullcontext(progress or None)
     with ExitStack() as stack:
         text = stack.enter_context(_readable(resolved))
         report = stack.enter_context(bar)
-        output = _core.run(text, base_dir=resolved.base_dir, log=log, progress=report, catalog=catalog_folders())
+        output = _core.run(
+            text, base_dir=resolved.base_dir, log=log, timeline=stretch, progress=report, catalog=catalog_folders()
+        )
     summary = json.loads(output.summary())
     summary["scenario"] = resolved.values
-    return Result(summary, output, logged=log)
+    return Result(summary, output, logged=log, timed=stretch is not None)
 
 
 @contextmanager

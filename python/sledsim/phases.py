@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["PHASES", "Part", "mechanism_of", "phases_of", "states_of"]
+__all__ = ["PHASES", "STATES", "Part", "mechanism_of", "phases_of", "states_of"]
 
 
 class Part(NamedTuple):

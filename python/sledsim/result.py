@@ -9,6 +9,7 @@ from sledsim._core import RunError, RunOutput
 from sledsim.frames import arrow_table, pandas_frame, polars_frame, relation_of, write_columns
 from sledsim.section import Section
 from sledsim.summary_tables import summary_tables
+from sledsim.timeline import Timeline
 
 if TYPE_CHECKING:
     import altair
@@ -41,12 +42,18 @@ class Result(Section):
         The core's account of the run, for histograms and the log.
     logged
         Whether the run kept a row per request.
+    timed
+        Whether the run kept what its mechanisms did along time.
     """
 
-    def __init__(self, summary: Mapping[str, Any], output: RunOutput, *, logged: bool = False) -> None:
+    def __init__(
+        self, summary: Mapping[str, Any], output: RunOutput, *, logged: bool = False, timed: bool = False
+    ) -> None:
         super().__init__(summary)
         self._output = output
         self._logged = logged
+        self._timed = timed
+        self._timeline: Timeline | None = None
         self._log: dict[str, NDArray[np.generic]] | None = None
 
     @property
@@ -118,6 +125,15 @@ class Result(Section):
             self._log = self._output.log()
         return self._log
 
+    @property
+    def timeline(self) -> Timeline:
+        """What each mechanism did from when to when, at what power; needs ``run(…, timeline=True)``."""
+        if not self._timed:
+            raise RunError("this run kept no timeline; ask for one with sledsim.run(…, timeline=True)")
+        if self._timeline is None:
+            self._timeline = Timeline(self._output)
+        return self._timeline
+
     def relation(self) -> "duckdb.DuckDBPyRelation":
         """Return the log as a DuckDB relation, to be queried in SQL."""
         return relation_of(self.log)
@@ -142,9 +158,21 @@ class Result(Section):
         path
             Ends in ``.parquet``, ``.csv`` or ``.json``. A Parquet file carries the scenario in its metadata.
         """
+        write_columns(self.log, Path(path), self._provenance())
+
+    def write_timeline(self, path: str | Path) -> None:
+        """Write the timeline to a file.
+
+        Parameters
+        ----------
+        path
+            Ends in ``.parquet``, ``.csv`` or ``.json``. A Parquet file carries the scenario in its metadata.
+        """
+        self.timeline.write(path, self._provenance())
+
+    def _provenance(self) -> dict[str, str]:
         scenario = json.dumps(self._values["scenario"])
-        provenance = {"sledsim_version": self["sledsim"]["version"], "sledsim_scenario": scenario}
-        write_columns(self.log, Path(path), provenance)
+        return {"sledsim_version": self["sledsim"]["version"], "sledsim_scenario": scenario}
 
     def plot(self, kind: str = "response") -> "altair.TopLevelMixin":
         """Draw the result.
@@ -152,7 +180,8 @@ class Result(Section):
         Parameters
         ----------
         kind
-            ``"response"``, ``"wait"``, ``"service"`` (distributions), ``"phases"`` or ``"energy"``.
+            ``"response"``, ``"wait"``, ``"service"`` (distributions), ``"phases"``,
+            ``"energy"``, or ``"timeline"`` (states and power along time).
         """
         from sledsim.plots import result_chart
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from sledsim._core import SledsimError
 from sledsim.naming import did_you_mean, label_of_run
-from sledsim.phases import PHASES, phases_of, states_of
+from sledsim.phases import PHASES, STATES, phases_of, states_of
 from sledsim.tables import Table, number
 
 __all__ = ["metric_rows", "require_metric", "summary_tables"]
@@ -50,6 +50,7 @@ METRICS = (
     ("energy, total (J)", "energy.total_j"),
     ("energy per request (mJ)", "energy.per_request_mj"),
     ("power, mean (W)", "energy.mean_power_w"),
+    ("power, peak over 1 ms (W)", "energy.peak_power_w"),
 )
 
 
@@ -173,21 +174,27 @@ def _states(summary: Mapping[str, Any]) -> Table:
             for part in states_of(summary)
         ]
         return Table(["state", "time (s)", "%"], [*rows, ["total", number(total_s), ""]])
-    total_j = energy["total_j"]
+    total_j, labels = energy["total_j"], {part.key: part.label for part in STATES}
     rows = [
         [
-            part.label,
-            number(time[f"{part.key}_s"]),
-            _share(time[f"{part.key}_s"], total_s),
-            number(energy[f"{part.key}_j"]),
-            _share(energy[f"{part.key}_j"], total_j),
+            labels.get(state["state"], state["state"]),
+            number(state["time_s"]),
+            _share(state["time_s"], total_s),
+            number(state["energy_j"]),
+            _share(state["energy_j"], total_j),
+            number(state["entered"]),
         ]
-        for part in states_of(summary)
+        for state in energy["states"]
     ]
-    rows.append(["total", number(total_s), "", number(total_j), ""])
-    rows.append(["  per request (mJ)", "", "", number(energy["per_request_mj"]), ""])
-    rows.append(["  mean power (W)", "", "", number(energy["mean_power_w"]), ""])
-    return Table(["state", "time (s)", "%", "energy (J)", "%"], rows)
+    rows.append(["total", number(total_s), "", number(total_j), "", ""])
+    for label, key in (
+        ("  per request (mJ)", "per_request_mj"),
+        ("  mean power (W)", "mean_power_w"),
+        ("  peak power over 1 ms (W)", "peak_power_w"),
+        ("  with hindsight in idle periods (J)", "hindsight_j"),
+    ):
+        rows.append([label, "", "", number(energy[key]), "", ""])
+    return Table(["state", "time (s)", "%", "energy (J)", "%", "entered"], rows)
 
 
 def _share(part: float, whole: float) -> str:

@@ -8,10 +8,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::engine::Progress;
 use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
+use sledsim::power::{Activity, Span, Timeline, TimelineSpec};
 use sledsim::request::{Flags, Op, Request};
-use sledsim::scenario::{self, Catalog, Notation, Report, Scenario, SystemSpec};
+use sledsim::scenario::{self, Catalog, Keep, Notation, Report, Scenario, SystemSpec};
 use sledsim::schedulers::POLICIES;
 use sledsim::service::Service;
+use sledsim::time::{s_to_ns, Time};
 use sledsim::units::ns_to_ms;
 
 use crate::errors;
@@ -58,20 +60,23 @@ pub fn resolve(
 ///
 /// The GIL is released while it runs. Ctrl-C ends the run with the results so far.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, base_dir, log = false, progress = None, catalog = Vec::new()))]
+#[pyo3(signature = (scenario, *, base_dir, log = false, timeline = None, progress = None, catalog = Vec::new()))]
 pub fn run(
     python: Python<'_>,
     scenario: &str,
     base_dir: PathBuf,
     log: bool,
+    timeline: Option<(f64, f64)>,
     progress: Option<Py<PyAny>>,
     catalog: Vec<PathBuf>,
 ) -> PyResult<RunOutput> {
     let scenario: Scenario = serde_json::from_str(scenario).map_err(errors::scenario)?;
     let citations = citations(&scenario, &Catalog::new(catalog), &base_dir);
+    let keep = Keep { log, timeline: timeline.map(stretch).transpose()? };
     let mut watch = Watch::new(&scenario, progress);
-    let outcome = python
-        .detach(|| errors::guarded(|| scenario::run(&scenario, citations, log, &mut |now| watch.keep_going(now))))?;
+    let outcome = python.detach(|| {
+        errors::guarded(|| scenario::run_keeping(&scenario, citations, &keep, &mut |now| watch.keep_going(now)))
+    })?;
     if let Some(error) = watch.error {
         return Err(error);
     }
@@ -79,7 +84,21 @@ pub fn run(
         scenario::RunError::Scenario(message) => errors::run(message),
         scenario::RunError::Trace(message) => errors::trace(message),
     })?;
-    Ok(RunOutput { report: output.report, recorder: output.recorder })
+    let (timeline, activities) = (output.timeline.unwrap_or_default(), output.activities);
+    Ok(RunOutput { report: output.report, recorder: output.recorder, timeline, activities })
+}
+
+/// The stretch of a run, in seconds from its start, that a timeline is to cover.
+fn stretch((start_s, end_s): (f64, f64)) -> PyResult<TimelineSpec> {
+    // Beyond the clock's end, as infinity is, there is nothing.
+    const LAST_S: f64 = 9e9;
+    if !(start_s >= 0.0 && start_s < end_s) {
+        return Err(errors::run(format!(
+            "timeline = ({start_s}, {end_s}): expected two times in seconds, the first not negative and below the second"
+        )));
+    }
+    let at = |seconds: f64| if seconds < LAST_S { Time::from_ns(s_to_ns(seconds)) } else { Time::MAX };
+    Ok(TimelineSpec { from: at(start_s), to: at(end_s), ..TimelineSpec::default() })
 }
 
 /// Works that the catalogue entries of the scenario's device and workload are taken from.
@@ -143,6 +162,8 @@ impl Watch {
 pub struct RunOutput {
     report: Report,
     recorder: Recorder,
+    timeline: Timeline,
+    activities: Vec<(String, Activity)>,
 }
 
 #[pymethods]
@@ -170,6 +191,32 @@ impl RunOutput {
         let bins = self.recorder.histogram(quantity, which).bins(BINS_PER_OCTAVE);
         let edges_ms: Vec<f64> = bins.edges_ns.iter().map(|&ns| ns_to_ms(ns as f64)).collect();
         Ok((edges_ms.into_pyarray(python), bins.counts.into_pyarray(python)))
+    }
+
+    /// What mechanisms did by column, those of one mechanism after those of another; empty unless it was asked for.
+    fn timeline<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        python.import("numpy")?;
+        let columns = PyDict::new(python);
+        let all = || self.timeline.spans.iter().flatten();
+        let numbers = self.timeline.spans.iter().zip(0_u32..).flat_map(|(spans, n)| spans.iter().map(move |_| n));
+        let state = |span: &Span| self.activities.iter().position(|(_, activity)| *activity == span.activity);
+        columns.set_item("mechanism", numbers.collect::<Vec<_>>().into_pyarray(python))?;
+        columns.set_item("start_s", all().map(|span| span.from.seconds()).collect::<Vec<_>>().into_pyarray(python))?;
+        columns.set_item("end_s", all().map(|span| span.to.seconds()).collect::<Vec<_>>().into_pyarray(python))?;
+        let states = all().map(|span| state(span).unwrap_or_default() as u32);
+        columns.set_item("state", states.collect::<Vec<_>>().into_pyarray(python))?;
+        columns.set_item("power_w", all().map(|span| span.power_w).collect::<Vec<_>>().into_pyarray(python))?;
+        Ok(columns)
+    }
+
+    /// Names of the states that the timeline gives by number.
+    fn timeline_states(&self) -> Vec<String> {
+        self.activities.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Where the timeline stopped for want of room, s; none where it did not.
+    fn timeline_stopped_s(&self) -> Option<f64> {
+        self.timeline.stopped.map(Time::seconds)
     }
 
     /// The request log by column; empty unless it was asked for.

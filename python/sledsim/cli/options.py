@@ -15,6 +15,7 @@ __all__ = [
     "SectorBytes",
     "Sets",
     "SkipBad",
+    "Timeline",
     "device_names",
     "mapping_of",
     "scheduler_names",
@@ -66,6 +67,14 @@ Log = Annotated[
 Plot = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE", help="Draw the response times: .html, .png or .svg."),
+]
+Timeline = Annotated[
+    Path | None,
+    typer.Option(
+        "--timeline",
+        metavar="FILE",
+        help="Draw states and power along time (.html, .png, .svg), or write them (.parquet, .csv).",
+    ),
 ]
 Format = Annotated[
     str | None,

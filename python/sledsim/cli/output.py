@@ -9,9 +9,22 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from sledsim.result import Result
     from sledsim.tables import Table
 
-__all__ = ["check_picture", "check_target", "complain", "print_json", "print_tables"]
+__all__ = [
+    "check_picture",
+    "check_target",
+    "check_timeline",
+    "complain",
+    "print_json",
+    "print_tables",
+    "show_timeline",
+]
+
+# Files that a timeline can be written to, and those that it can be drawn into.
+TIMELINE_TABLES = (".parquet", ".csv")
+TIMELINE_PICTURES = (".html", ".png", ".svg")
 
 
 def complain(message: str) -> None:
@@ -88,3 +101,37 @@ def check_picture(path: Path | None) -> None:
     check_target(path, SUFFIXES)
     if path is not None:
         require_libraries(path)
+
+
+def check_timeline(path: Path | None) -> None:
+    """Refuse a timeline that could not be drawn or written before anything is run for it.
+
+    Parameters
+    ----------
+    path
+        The file, if one was asked for.
+    """
+    from sledsim.plots.save import require_libraries
+
+    check_target(path, (*TIMELINE_PICTURES, *TIMELINE_TABLES))
+    if path is not None and path.suffix.lower() in TIMELINE_PICTURES:
+        require_libraries(path)
+
+
+def show_timeline(result: "Result", path: Path) -> None:
+    """Draw or write the timeline of a run, as the file's ending says.
+
+    Parameters
+    ----------
+    result
+        The run.
+    path
+        The file.
+    """
+    if path.suffix.lower() in TIMELINE_TABLES:
+        result.write_timeline(path)
+    else:
+        result.save_plot(path, "timeline")
+    stopped_s = result.timeline.stopped_s
+    if stopped_s is not None:
+        typer.echo(f"note: {path} ends at {stopped_s:g} s: the timeline had no room for more", err=True)

@@ -15,11 +15,20 @@ from sledsim.cli.options import (
     SectorBytes,
     Sets,
     SkipBad,
+    Timeline,
     device_names,
     mapping_of,
     scheduler_names,
 )
-from sledsim.cli.output import check_picture, check_target, complain, print_json, print_tables
+from sledsim.cli.output import (
+    check_picture,
+    check_target,
+    check_timeline,
+    complain,
+    print_json,
+    print_tables,
+    show_timeline,
+)
 
 if TYPE_CHECKING:
     from sledsim.scenario import ScenarioLike
@@ -33,6 +42,7 @@ Examples:
   sledsim run scenario.toml
   sledsim run scenario.toml --set device.name=g3 --set scheduler=sptf
   sledsim run scenario.toml --json --log requests.parquet
+  sledsim run scenario.toml --timeline power.png
   sledsim run - < scenario.yaml
 """
 REPLAY_EXAMPLES = """\b
@@ -74,12 +84,13 @@ def run(
     as_json: AsJson = False,
     log: Log = None,
     plot: Plot = None,
+    timeline: Timeline = None,
     resolved: Resolved = False,
 ) -> None:
     """Run a scenario and print what it found."""
     from sledsim.scenario import from_argument
 
-    _run(from_argument(file), sets, as_json=as_json, log=log, plot=plot, only_resolve=resolved)
+    _run(from_argument(file), sets, as_json=as_json, log=log, plot=plot, timeline=timeline, only_resolve=resolved)
 
 
 def replay(
@@ -122,6 +133,7 @@ def replay(
     as_json: AsJson = False,
     log: Log = None,
     plot: Plot = None,
+    timeline: Timeline = None,
     resolved: Resolved = False,
 ) -> None:
     """Replay a block trace on a device and print what it found."""
@@ -148,7 +160,7 @@ def replay(
         "scheduler": {"name": scheduler} if scheduler else None,
     }
     scenario = {"workload": _given(workload), "system": _given(system)}
-    _run(scenario, sets, as_json=as_json, log=log, plot=plot, only_resolve=resolved)
+    _run(scenario, sets, as_json=as_json, log=log, plot=plot, timeline=timeline, only_resolve=resolved)
 
 
 def compare(
@@ -215,6 +227,7 @@ def _run(
     as_json: bool,
     log: Path | None,
     plot: Path | None,
+    timeline: Path | None,
     only_resolve: bool,
 ) -> None:
     """Run a scenario, print and write what was asked for."""
@@ -224,11 +237,12 @@ def _run(
 
     check_target(log, COPY_OPTIONS)
     check_picture(plot)
+    check_timeline(timeline)
     resolved = resolve(scenario, sets or [])
     if only_resolve:
         print_json(resolved.values)
         return
-    result = run_resolved(resolved, log=log is not None, progress=True)
+    result = run_resolved(resolved, log=log is not None, timeline=timeline is not None, progress=True)
     if as_json:
         print_json(result.to_json())
     else:
@@ -237,6 +251,8 @@ def _run(
         result.write_log(log)
     if plot:
         result.save_plot(plot)
+    if timeline:
+        show_timeline(result, timeline)
     if not result.complete:
         complain("interrupted: the results are those so far")
         raise typer.Exit(INTERRUPTED)

@@ -29,7 +29,7 @@ __all__ = [
     "validation_chart",
 ]
 
-RESULT_PLOTS = ("response", "wait", "service", "phases", "energy")
+RESULT_PLOTS = ("response", "wait", "service", "phases", "energy", "timeline")
 
 
 def result_chart(result: "Result", kind: str = "response") -> "altair.TopLevelMixin":
@@ -40,7 +40,7 @@ def result_chart(result: "Result", kind: str = "response") -> "altair.TopLevelMi
     result
         The run.
     kind
-        ``"response"``, ``"wait"``, ``"service"``, ``"phases"`` or ``"energy"``.
+        ``"response"``, ``"wait"``, ``"service"``, ``"phases"``, ``"energy"`` or ``"timeline"``.
     """
     if kind in ("response", "wait", "service"):
         from sledsim.plots.distribution import distribution_chart
@@ -52,6 +52,10 @@ def result_chart(result: "Result", kind: str = "response") -> "altair.TopLevelMi
         return parts.phase_chart(result)
     if kind == "energy":
         return parts.energy_chart(result)
+    if kind == "timeline":
+        from sledsim.plots.timeline import timeline_chart
+
+        return timeline_chart(result)
     raise SledsimError(f"no plot {kind!r} of a result{did_you_mean(kind, RESULT_PLOTS)}")
 
 

@@ -49,7 +49,7 @@ def values(rows: list[dict[str, Any]]) -> Any:
     return altair_library().InlineData(values=rows)
 
 
-def styled(chart: Any, title: str, subtitle: str = "") -> "altair.TopLevelMixin":
+def styled(chart: Any, title: str, subtitle: str | list[str] = "") -> "altair.TopLevelMixin":
     """Give a chart its title, fonts and grid.
 
     Parameters
@@ -59,7 +59,7 @@ def styled(chart: Any, title: str, subtitle: str = "") -> "altair.TopLevelMixin"
     title
         What it shows.
     subtitle
-        Under which circumstances.
+        Under which circumstances, in one line or several.
     """
     alt = altair_library()
     heading = alt.TitleParams(title, anchor="start", fontSize=15, offset=12)
