@@ -24,6 +24,18 @@ BLOCKS_12_GB = 23_579_136
 # Sectors of a SCSI drive that is sold as one of 36.7 GB.
 BLOCKS_36_GB = 71_687_340
 
+# The modes of Schlosser et al. 2000; travelstar_power_note() tells where each figure comes from.
+TRAVELSTAR_POWER = {
+    "active_read_w": 2.5,
+    "active_write_w": 2.7,
+    "idle_modes": [
+        {"name": "performance idle", "power_w": 2.0},
+        {"name": "fast idle", "power_w": 1.3, "after_s": 1.0, "wake_ms": 40.0, "wake_w": 2.2},
+        {"name": "low-power idle", "power_w": 0.85, "after_s": 4.0, "wake_ms": 400.0, "wake_w": 2.2},
+        {"name": "standby", "power_w": 0.2, "after_s": 12.0, "wake_ms": 2000.0, "wake_w": 2.2},
+    ],
+}
+
 
 def even_zones(sectors: list[int], cylinders: int, skews_ms: tuple[float, float], rpm: float) -> list[dict[str, Any]]:
     """Return zones of equal width with those sectors on a track, and skews that cover those times."""
@@ -56,16 +68,6 @@ def travelstar() -> Entry:
         message = "the zones hold less than the drive offers"
         raise ValueError(message)
     model = "model DARA-212000"
-    power = {
-        "active_read_w": 2.5,
-        "active_write_w": 2.7,
-        "idle_modes": [
-            {"name": "performance idle", "power_w": 2.0},
-            {"name": "fast idle", "power_w": 1.3, "after_s": 1.0, "wake_ms": 40.0, "wake_w": 2.2},
-            {"name": "low-power idle", "power_w": 0.85, "after_s": 4.0, "wake_ms": 400.0, "wake_w": 2.2},
-            {"name": "standby", "power_w": 0.2, "after_s": 12.0, "wake_ms": 2000.0, "wake_w": 2.2},
-        ],
-    }
     facts = {
         "block_bytes": fact(SECTOR_BYTES, sheet, "Section 1, general", "published"),
         "capacity_blocks": fact(
@@ -100,6 +102,22 @@ def travelstar() -> Entry:
             "14 ms of a write less 12 ms of a read; single tracks differ by less, but random requests seek farther",
             ({"value": 0.5, "source": sheet, "where": f"{seeks}.3, single track seek: 3.0 ms less 2.5 ms"},),
         ),
+        **travelstar_electronics(sheet, model),
+    }  # fmt: skip
+    return Entry(
+        "IBM Travelstar 12GN (DARA-212000), with the power modes of Schlosser et al. 2000",
+        """
+A mobile drive of 1999: 12.07 GB, 4,200 rpm, 4 surfaces. The five power modes are those that Schlosser et al. 2000
+give "IBM's low-power Travelstar", without saying which and without its mechanics; these are from the maker's
+specification of a drive of that time, as far as it was at hand.
+""",
+        facts,
+    )
+
+
+def travelstar_electronics(sheet: str, model: str) -> dict[str, Fact]:
+    """Return what is not mechanics, from the specification with that key."""
+    return {
         "bus_ms_per_block": fact(
             0.00768, sheet, model, "assumed",
             "66.7 MB/s: Ultra DMA mode 4, the fastest that drives of this model report",
@@ -122,17 +140,8 @@ def travelstar() -> Entry:
         "fast_write": fact(
             "full", sheet, "Section 3.3, performance characteristics", "assumed", "it has a write cache"
         ),
-        "power": fact(power, "schlosser2000", "Section 4.3, Table 4", "derived", travelstar_power_note()),
+        "power": fact(TRAVELSTAR_POWER, "schlosser2000", "Section 4.3, Table 4", "derived", travelstar_power_note()),
     }  # fmt: skip
-    return Entry(
-        "IBM Travelstar 12GN (DARA-212000), with the power modes of Schlosser et al. 2000",
-        """
-A mobile drive of 1999: 12.07 GB, 4,200 rpm, 4 surfaces. The five power modes are those that Schlosser et al. 2000
-give "IBM's low-power Travelstar", without saying which and without its mechanics; these are from the maker's
-specification of a drive of that time, as far as it was at hand.
-""",
-        facts,
-    )
 
 
 def travelstar_power_note() -> str:
@@ -151,6 +160,17 @@ def travelstar_power_note() -> str:
     )
 
 
+# What the Ultrastar 36Z15 draws.
+ULTRASTAR_POWER = {
+    "active_read_w": 13.5,
+    "active_write_w": 13.5,
+    "idle_modes": [
+        {"name": "idle", "power_w": 10.2},
+        {"name": "standby", "power_w": 2.5, "wake_ms": 10_900.0, "wake_w": 12.39},
+    ],
+}
+
+
 def ultrastar36z15() -> Entry:
     """Return the Ultrastar 36Z15."""
     base = catalogued("atlas10k")
@@ -167,22 +187,15 @@ def ultrastar36z15() -> Entry:
     longer = (cylinders - 1) / (measured - 1)
     behind = [[round(distance * longer, 1), round(ms * scale, 4)] for distance, ms in points[1:]]
     seek = {"curve": "table", "points": [[1.0, round(single_ms, 4)], *behind]}
-    power = {
-        "active_read_w": 13.5,
-        "active_write_w": 13.5,
-        "idle_modes": [
-            {"name": "idle", "power_w": 10.2},
-            {"name": "standby", "power_w": 2.5, "wake_ms": 10_900.0, "wake_w": 12.39},
-        ],
-    }
     like = "as the Atlas 10K, the measured server drive nearest to it"
     facts = {
         "block_bytes": fact(SECTOR_BYTES, "ibm2001ultrastar", "Title", "assumed", "as all drives of its kind"),
         "capacity_blocks": fact(
             BLOCKS_36_GB, "ibm2001ultrastar", "Title", "assumed", "36.7 GB; what drives of this size offer"
         ),
-        "surfaces": fact(surfaces, "ibm2001ultrastar", "Title", "assumed",
-            "six platters; not checked against a data sheet",),
+        "surfaces": fact(
+            surfaces, "ibm2001ultrastar", "Title", "assumed", "six platters; not checked against a data sheet"
+        ),
         "cylinders": fact(
             cylinders, "disksim4", base["zones"].where, "derived", "as many as its capacity needs with these zones"
         ),
@@ -205,7 +218,8 @@ def ultrastar36z15() -> Entry:
         "segment_blocks": fact(512, "ibm2001ultrastar", "Title", "assumed", "a sixteenth of 4 MB"),
         "read_ahead": fact("segment", "ibm2001ultrastar", "Title", "assumed", "it looks ahead; how far is not known"),
         "power": fact(
-            power, "prefetching2008", "Disk parameters of the IBM 36Z15, as simulators quote them", "published",
+            ULTRASTAR_POWER, "prefetching2008", "Disk parameters of the IBM 36Z15, as simulators quote them",
+            "published",
             "13.5 W active, 10.2 W idle, 2.5 W in standby (the same in deng2011), and 12.39 W for the 10.9 s of a "
             "spin-up: the 135 J of zhu2005, section 2.1. Its spin-down of 1.5 s at 8.67 W is not modelled: the "
             "drive stops at once, which is 9.3 J cheaper (1.5 s * (8.67 - 2.5) W). Of the four modes that li1994 "

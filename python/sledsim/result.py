@@ -109,8 +109,8 @@ class Result(Section):
     def log(self) -> "dict[str, NDArray[np.generic]]":
         """The requests in order of completion, a NumPy column per quantity; needs ``run(…, log=True)``.
 
-        Names end in the unit. ``needed_bytes`` is how much of its blocks a request needs, and ``metadata`` whether it is of
-        the file system: by these go subsector accesses.
+        Names end in the unit. ``needed_bytes`` is how much of its blocks a request needs, and ``metadata`` whether it
+        is of the file system: by these go subsector accesses.
         """
         if not self._logged:
             raise RunError("this run kept no log of its requests; ask for one with sledsim.run(…, log=True)")

@@ -21,19 +21,14 @@ fn ladder() -> impl Strategy<Value = Ladder> {
             .collect();
         powers_w.reverse();
         let mut after_ns = Some(0_u64);
-        let mode = |(index, (_, gap_ns, (wake_ns, wake_w))): (usize, (f64, Option<u64>, (u64, f64)))| {
+        let modes = drafts.into_iter().enumerate().map(|(index, (_, gap_ns, (wake_ns, wake_w)))| {
             if index > 0 {
                 after_ns = after_ns.zip(gap_ns).map(|(after_ns, gap_ns)| after_ns + gap_ns);
             }
-            Mode {
-                name: format!("mode {index}"),
-                power_w: powers_w[index],
-                after_ns,
-                wake_ns: if index == 0 { 0 } else { wake_ns },
-                wake_w,
-            }
-        };
-        Ladder::new(drafts.into_iter().enumerate().map(mode).collect()).expect("powers fall and times rise")
+            let (name, wake_ns) = (format!("mode {index}"), if index == 0 { 0 } else { wake_ns });
+            Mode { name, power_w: powers_w[index], after_ns, wake_ns, wake_w }
+        });
+        Ladder::new(modes.collect()).expect("powers fall and times rise")
     })
 }
 

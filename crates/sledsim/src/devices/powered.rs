@@ -166,9 +166,7 @@ impl Powered {
             // What of the return is still to come has not been spent yet, and would not be saved.
             let ahead_ns = last.until.saturating_since(now);
             startup_ns[last.mode] -= ahead_ns;
-            let ladder = self.policy.ladder();
-            let ahead_j = ns_to_s(ahead_ns) * (ladder.modes()[last.mode].wake_w - ladder.least_w());
-            regret_j += (last.regret_j - ahead_j.max(0.0)).max(0.0);
+            regret_j += (last.regret_j - self.policy.ahead_j(last.mode, ahead_ns)).max(0.0);
         }
         let mut ledger = EnergyLedger { regret_j: self.regret_j + regret_j, ..EnergyLedger::default() };
         for state in [State::Seek, State::Rotation, State::Servo, State::Data] {

@@ -255,6 +255,13 @@ impl SpinDown {
         self.regret_j(whole_ns) - (spent_j - ladder.excess_j(ladder.best(left_ns), left_ns)).max(0.0)
     }
 
+    /// Joules above the lowest mode's power that `left_ns` of a return from a mode take.
+    #[must_use]
+    pub fn ahead_j(&self, mode: usize, left_ns: u64) -> f64 {
+        let wake_w = self.ladder.modes()[mode].wake_w;
+        ((wake_w - self.ladder.least_w()) * left_ns as f64 * 1e-9).max(0.0)
+    }
+
     /// Joules above the lowest mode's power in so many nanoseconds of each mode.
     #[inline]
     fn above_j(&self, spent_ns: &[u64; MODES]) -> f64 {

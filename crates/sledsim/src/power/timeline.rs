@@ -24,7 +24,7 @@ impl Span {
 }
 
 /// Which spans of a run are kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineSpec {
     /// From when.
     pub from: Time,
@@ -32,6 +32,18 @@ pub struct TimelineSpec {
     pub to: Time,
     /// At most so many.
     pub spans: usize,
+}
+
+impl TimelineSpec {
+    /// Most spans of a timeline where nobody says how many: they take some 8 MB.
+    pub const SPANS: usize = 200_000;
+}
+
+impl Default for TimelineSpec {
+    /// All of a run, as far as there is room.
+    fn default() -> Self {
+        Self { from: Time::ZERO, to: Time::MAX, spans: Self::SPANS }
+    }
 }
 
 /// The spans of a run.

@@ -23,5 +23,5 @@ pub use error::{did_you_mean, ScenarioError};
 pub use idle_modes::BreakEvenReport;
 pub use report::{report_schema, Report};
 pub use resolve::{document_schema, resolve, schema, user_schema};
-pub use run::{run, RunError, RunOutput};
+pub use run::{run, run_keeping, Keep, RunError, RunOutput};
 pub use spec::{DeviceSpec, DriveSpec, RunSpec, Scenario, SystemSpec, TraceSpec, WorkloadSpec};

@@ -2,9 +2,10 @@
 
 use super::assemble;
 use super::report::Report;
-use super::spec::{Scenario, WorkloadSpec};
+use super::spec::{Scenario, SystemSpec, WorkloadSpec};
 use crate::engine::{self, Progress, WorkloadError};
 use crate::metrics::recorder::Recorder;
+use crate::power::{Activity, Timeline, TimelineSpec};
 
 /// What stops a run.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,19 @@ pub struct RunOutput {
     pub report: Report,
     /// Distributions, and the log if asked for.
     pub recorder: Recorder,
+    /// What the mechanisms did, if asked for; empty where the device's powers are not known.
+    pub timeline: Option<Timeline>,
+    /// What they can do, by name.
+    pub activities: Vec<(String, Activity)>,
+}
+
+/// What a run keeps besides its report.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Keep {
+    /// The log of requests.
+    pub log: bool,
+    /// What the mechanisms did, in so far.
+    pub timeline: Option<TimelineSpec>,
 }
 
 /// Runs a resolved scenario; keeps a log of requests if asked. `keep_going` is asked every few thousand events.
@@ -36,15 +50,33 @@ pub fn run(
     log: bool,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<RunOutput, RunError> {
+    run_keeping(scenario, citations, &Keep { log, timeline: None }, keep_going)
+}
+
+/// The same, with all that a run can keep.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_keeping(
+    scenario: &Scenario,
+    citations: Vec<String>,
+    keep: &Keep,
+    keep_going: &mut dyn FnMut(Progress) -> bool,
+) -> Result<RunOutput, RunError> {
     let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
     let bad_workload =
         |error: WorkloadError| if is_trace { RunError::Trace(error.0) } else { RunError::Scenario(error.0) };
     let mut assembly = assemble::system(&scenario.system).map_err(RunError::Scenario)?;
     let mut workload = assemble::workload(scenario, &assembly).map_err(bad_workload)?;
-    let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, log);
+    let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
+    if let Some(timeline) = keep.timeline {
+        assembly.system.record_power(timeline);
+    }
     let limits = assemble::limits(scenario);
     let outcome =
         engine::run(&mut assembly.system, &mut workload, &limits, &mut recorder, keep_going).map_err(bad_workload)?;
     let report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
-    Ok(RunOutput { report, recorder })
+    let SystemSpec::Drive(drive) = &scenario.system;
+    let timeline = keep.timeline.map(|_| assembly.system.timeline());
+    Ok(RunOutput { report, recorder, timeline, activities: drive.device.activities() })
 }

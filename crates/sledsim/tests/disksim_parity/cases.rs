@@ -11,7 +11,7 @@ use crate::recorded::{number, recorded, rows, write_trace};
 use crate::scenario_runs;
 
 /// DiskSim's figures on our terms: the idle energy of every spell that ended in a spin-down, which DiskSim forgets, is
-/// added to the total. In ms and J.
+/// added to the idle energy and to the total. In ms and J.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
     pub response_ms: f64,
@@ -22,6 +22,7 @@ pub struct Figures {
     pub servicing_j: f64,
     pub startup_j: f64,
     pub inactive_j: f64,
+    pub idle_j: f64,
 }
 
 /// A run of DiskSim and its repetition.
@@ -34,6 +35,8 @@ pub struct Case {
     pub iat_ms: f64,
     pub scheduler: String,
     pub over: String,
+    /// Idle time after which the sled stops; `None` for never.
+    pub inactive_ms: Option<f64>,
     pub disksim: Figures,
     pub ours: Figures,
     /// Response times of single requests in the order of arrival, ms: DiskSim's, ours.
@@ -139,6 +142,7 @@ fn replay(row: &HashMap<String, String>, folder: &Path, temporary: &Path) -> Cas
         iat_ms: number(row, "iat_ms"),
         scheduler: row["scheduler"].clone(),
         over: row["over"].clone(),
+        inactive_ms: (!row["inactive_ms"].is_empty()).then(|| number(row, "inactive_ms")),
         disksim: disksim(row),
         ours: ours(&output.report),
         responses_ms,
@@ -160,6 +164,7 @@ fn disksim(row: &HashMap<String, String>) -> Figures {
         servicing_j: number(row, "energy_servicing_j"),
         startup_j,
         inactive_j: number(row, "energy_inactive_j"),
+        idle_j: number(row, "energy_idle_j") + forgotten_j,
     }
 }
 
@@ -174,5 +179,6 @@ fn ours(report: &Report) -> Figures {
         servicing_j: energy.servicing_j,
         startup_j: energy.startup_j,
         inactive_j: energy.inactive_j,
+        idle_j: energy.idle_j,
     }
 }

@@ -161,7 +161,31 @@ fn energies_below_saturation_are_within_2_percent() {
     assert_within(held(), |f| f.servicing_j, 2.0, "servicing energy");
     assert_within(held(), |f| f.startup_j, 2.0, "start-up energy");
     assert_within(held(), |f| f.inactive_j, 2.0, "inactive energy");
+    assert_within(held(), |f| f.idle_j, 2.0, "idle energy");
     assert_within(held(), |f| f.total_j, 2.0, "total energy");
+}
+
+/// The cases in which the sled stops when it is idle: every energy is put to the test. One that stops at once is never idle.
+#[test]
+fn energies_of_the_three_spin_down_cases_are_within_2_percent() {
+    let cases = cases_or_skip!();
+    let stopping: Vec<&Case> = cases.iter().filter(|case| case.inactive_ms.is_some()).collect();
+    let named: Vec<(&str, Option<f64>)> = stopping.iter().map(|case| (case.id.as_str(), case.inactive_ms)).collect();
+    assert_eq!(named, [("d059", Some(0.0)), ("d060", Some(10.0)), ("d061", Some(40.0))]);
+    let figures: [(&str, fn(&Figures) -> f64); 5] = [
+        ("servicing", |f| f.servicing_j),
+        ("start-up", |f| f.startup_j),
+        ("inactive", |f| f.inactive_j),
+        ("idle", |f| f.idle_j),
+        ("total", |f| f.total_j),
+    ];
+    for (what, figure) in figures {
+        for case in &stopping {
+            let none = what == "idle" && case.inactive_ms == Some(0.0);
+            assert!(none != (figure(&case.disksim) > 0.0) && none != (figure(&case.ours) > 0.0), "{}: {what}", case.id);
+        }
+        assert_within(stopping.iter().copied(), figure, 2.0, &format!("{what} energy under a timeout"));
+    }
 }
 
 #[test]
@@ -194,6 +218,7 @@ fn the_documented_deviations_are_those_computed() {
     let held = || cases.iter().filter(|case| !case.saturated());
     let light = || cases.iter().filter(|case| case.light_load());
     let loaded = || cases.iter().filter(|case| case.iat_ms <= LOADED_IAT_MS);
+    let stopping = || cases.iter().filter(|case| case.inactive_ms.is_some());
     let response = |f: &Figures| f.response_ms;
     let mut rows = vec![
         row("mean response, FCFS at light load", "0.5 %", light(), response),
@@ -207,7 +232,13 @@ fn the_documented_deviations_are_those_computed() {
         row("servicing energy below saturation", "2 %", held(), |f| f.servicing_j),
         row("start-up energy below saturation", "2 %", held(), |f| f.startup_j),
         row("inactive energy below saturation", "2 %", held(), |f| f.inactive_j),
+        row("idle energy below saturation", "2 %", held(), |f| f.idle_j),
         row("total energy below saturation", "2 %", held(), |f| f.total_j),
+        row("servicing energy, sled stops when idle", "2 %", stopping(), |f| f.servicing_j),
+        row("start-up energy, sled stops when idle", "2 %", stopping(), |f| f.startup_j),
+        row("inactive energy, sled stops when idle", "2 %", stopping(), |f| f.inactive_j),
+        row("idle energy, sled stops when idle", "2 %", stopping(), |f| f.idle_j),
+        row("total energy, sled stops when idle", "2 %", stopping(), |f| f.total_j),
     ];
     let spring_free = light().filter(|case| case.spring == 0.0);
     let fewest = spring_free.clone().min_by(|a, b| a.share_within(0.001).total_cmp(&b.share_within(0.001)));

@@ -45,8 +45,10 @@ pub struct MemsDevice {
     pub(super) sled: Sled,
     /// Everything up to the end of the last service.
     books: Books,
-    /// Regret of the idle periods that have ended.
+    /// Regret of the idle periods that have ended, but for the last.
     regret_j: f64,
+    /// Regret of the last that has ended.
+    last_regret_j: f64,
     last: LastService,
     /// The latest service, span by span.
     course: Course,
@@ -132,6 +134,7 @@ impl MemsDevice {
             bus_free: Time::ZERO,
             books: Books::default(),
             regret_j: 0.0,
+            last_regret_j: 0.0,
             last: LastService::default(),
             course: Course::default(),
             meter: Meter::new(Activity::idle(STOPPED)),
@@ -209,7 +212,8 @@ impl MemsDevice {
         self.course.tell_all(&mut self.meter, &self.power);
         self.last.tell_idle(&mut self.meter, &self.power, &idle);
         if !self.untouched() {
-            self.regret_j += self.spin_down.regret_j(idle_ns);
+            self.regret_j += self.last_regret_j;
+            self.last_regret_j = self.spin_down.regret_j(idle_ns);
             self.spin_down.ended(idle_ns);
         }
     }
@@ -218,7 +222,7 @@ impl MemsDevice {
     fn idle_ledger(&self, since: &Books, regret_j: f64) -> EnergyLedger {
         let mut books = self.books;
         books.add(since);
-        let regret_j = self.regret_j + if self.untouched() { 0.0 } else { regret_j };
+        let regret_j = self.regret_j + self.last_regret_j + if self.untouched() { 0.0 } else { regret_j };
         let meter = self.meter_after(since);
         EnergyLedger { regret_j, ..books.tally(&self.power).ledger(&self.power, &meter) }
     }
@@ -451,7 +455,10 @@ impl Device for MemsDevice {
             let tally = books.tally(&self.power).plus(&self.course.tally(&self.power, now));
             let mut meter = self.meter.clone();
             self.course.tell(&mut meter, &self.power, now);
-            return EnergyLedger { regret_j: self.regret_j, ..tally.ledger(&self.power, &meter) };
+            // What of a start-up is still to come has not been spent yet, and would not be saved.
+            let ahead_j = self.spin_down.ahead_j(1, self.course.awake() - now.min(self.course.awake()));
+            let regret_j = self.regret_j + (self.last_regret_j - ahead_j).max(0.0);
+            return EnergyLedger { regret_j, ..tally.ledger(&self.power, &meter) };
         }
         let idle_ns = now.saturating_since(self.last.end);
         self.idle_ledger(&self.idle_books(idle_ns, None), self.spin_down.waste_j(idle_ns))
@@ -478,7 +485,7 @@ impl Device for MemsDevice {
     fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
         self.course.tell(&mut self.meter, &self.power, now);
         let idle_ns = now.saturating_since(self.last.end);
-        if self.untouched() || self.spin_down.decided(idle_ns) {
+        if now > self.last.end && (self.untouched() || self.spin_down.decided(idle_ns)) {
             let idle = self.idle_books(idle_ns, Some(idle_ns));
             self.last.tell_idle(&mut self.meter, &self.power, &idle);
         }

@@ -32,6 +32,12 @@ impl Course {
         self.passes.clear();
     }
 
+    /// When the sled is ready for it.
+    #[must_use]
+    pub fn awake(&self) -> Time {
+        self.start + self.startup_ns
+    }
+
     /// It goes on with a pass.
     #[inline]
     pub fn pass(&mut self, seek_ns: u64, wait_ns: u64, tips: u32) {
@@ -42,7 +48,7 @@ impl Course {
     #[inline]
     fn for_each_span(&self, power: &Power, mut visit: impl FnMut(Activity, Time, u32)) {
         let (servo_ns, transfer_ns) = power.pass_ns();
-        let mut at = self.start + self.startup_ns;
+        let mut at = self.awake();
         visit(Activity::STARTUP, at, 0);
         for pass in &self.passes {
             at += pass.seek_ns;
