@@ -135,7 +135,7 @@ pub struct Requests {
     /// Dispatched during the measurement window together with others, merged or as batches. On a device of several sleds each
     /// part of a request counts.
     pub merged: u64,
-    /// Accesses that served the requests of `merged`: each of them spares the others an access of their own.
+    /// Accesses that served the requests of `merged`; alone each would have been one.
     pub merged_accesses: u64,
 }
 

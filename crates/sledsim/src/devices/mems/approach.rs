@@ -29,14 +29,9 @@ impl Approach {
 }
 
 impl MemsDevice {
-    /// The way from `sled` to a pass over a row of a cylinder.
+    /// The way from `sled` to a pass over a row of a cylinder, where the move along X takes `x_ns`.
     #[inline]
-    pub(super) fn approach_by(&self, sled: &Sled, cylinder: u32, entry: Entry) -> Approach {
-        self.approach_beside(self.positioning().x_ns(sled.cylinder, cylinder), sled, cylinder, entry)
-    }
-
-    #[inline]
-    fn approach_beside(&self, x_ns: u64, sled: &Sled, cylinder: u32, entry: Entry) -> Approach {
+    pub(super) fn approach_by(&self, x_ns: u64, sled: &Sled, cylinder: u32, entry: Entry) -> Approach {
         let y = self.positioning().y_ns(&sled.y, entry.from);
         Approach { cylinder, entry, x_ns, y, seek_ns: y.ns.max(x_ns) }
     }
@@ -45,11 +40,11 @@ impl MemsDevice {
     #[inline]
     pub(super) fn approach(&self, sled: &Sled, cylinder: u32, row: u32) -> Approach {
         let x_ns = self.positioning().x_ns(sled.cylinder, cylinder);
-        let up = self.approach_beside(x_ns, sled, cylinder, self.positioning().upward(row));
+        let up = self.approach_by(x_ns, sled, cylinder, self.positioning().upward(row));
         if !self.bidirectional {
             return up;
         }
-        let down = self.approach_beside(x_ns, sled, cylinder, self.positioning().downward(row));
+        let down = self.approach_by(x_ns, sled, cylinder, self.positioning().downward(row));
         if down.seek_ns <= up.seek_ns {
             down
         } else {

@@ -38,15 +38,19 @@ struct Step {
 impl Tour {
     fn of(device: &MemsDevice, sled: Sled, wanted: &Wanted, order: &[Visit]) -> Self {
         let mut steps: Vec<[Option<Step>; DIRECTIONS]> = Vec::with_capacity(order.len());
+        let mut cylinder = sled.cylinder;
         for visit in order {
             let stop = &wanted.stops[visit.stop];
             let (positioning, last) = (device.positioning(), steps.last());
+            // However the sled passes, it goes the same way along X.
+            let x_ns = positioning.x_ns(cylinder, stop.cylinder);
+            cylinder = stop.cylinder;
             let entries =
                 [Some(positioning.upward(stop.row)), device.bidirectional.then(|| positioning.downward(stop.row))];
             let step = entries.map(|entry| {
                 let entry = entry?;
                 let reached = |before: usize, sled: &Sled, spent_ns: u64| {
-                    let approach = device.approach_by(sled, stop.cylinder, entry);
+                    let approach = device.approach_by(x_ns, sled, cylinder, entry);
                     Step { approach, before, seek_ns: spent_ns + approach.seek_ns }
                 };
                 let Some(last) = last else { return Some(reached(0, &sled, 0)) };
@@ -91,8 +95,11 @@ fn orders(device: &MemsDevice, sled: Sled, wanted: &Wanted, requests: &[Request]
     if are_contiguous(requests) {
         add(by_lbn(device, wanted, &as_one(requests)));
     }
+    let cylinders = [wanted.stops.first(), wanted.stops.last()].map(|stop| stop.map(|stop| stop.cylinder));
     for (outward, upward) in [(true, true), (true, false), (false, true), (false, false)] {
-        add(sweeps(wanted, outward, upward));
+        if outward || cylinders[0] != cylinders[1] {
+            add(sweeps(wanted, outward, upward));
+        }
     }
     if wanted.stops.len() <= MOST_NEAREST {
         add(wanted.nearest_first(device, sled));
