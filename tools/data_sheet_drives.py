@@ -160,6 +160,17 @@ def travelstar_power_note() -> str:
     )
 
 
+# What the Ultrastar 36Z15 draws.
+ULTRASTAR_POWER = {
+    "active_read_w": 13.5,
+    "active_write_w": 13.5,
+    "idle_modes": [
+        {"name": "idle", "power_w": 10.2},
+        {"name": "standby", "power_w": 2.5, "wake_ms": 10_900.0, "wake_w": 12.39},
+    ],
+}
+
+
 def ultrastar36z15() -> Entry:
     """Return the Ultrastar 36Z15."""
     base = catalogued("atlas10k")
@@ -176,22 +187,15 @@ def ultrastar36z15() -> Entry:
     longer = (cylinders - 1) / (measured - 1)
     behind = [[round(distance * longer, 1), round(ms * scale, 4)] for distance, ms in points[1:]]
     seek = {"curve": "table", "points": [[1.0, round(single_ms, 4)], *behind]}
-    power = {
-        "active_read_w": 13.5,
-        "active_write_w": 13.5,
-        "idle_modes": [
-            {"name": "idle", "power_w": 10.2},
-            {"name": "standby", "power_w": 2.5, "wake_ms": 10_900.0, "wake_w": 12.39},
-        ],
-    }
     like = "as the Atlas 10K, the measured server drive nearest to it"
     facts = {
         "block_bytes": fact(SECTOR_BYTES, "ibm2001ultrastar", "Title", "assumed", "as all drives of its kind"),
         "capacity_blocks": fact(
             BLOCKS_36_GB, "ibm2001ultrastar", "Title", "assumed", "36.7 GB; what drives of this size offer"
         ),
-        "surfaces": fact(surfaces, "ibm2001ultrastar", "Title", "assumed",
-            "six platters; not checked against a data sheet",),
+        "surfaces": fact(
+            surfaces, "ibm2001ultrastar", "Title", "assumed", "six platters; not checked against a data sheet"
+        ),
         "cylinders": fact(
             cylinders, "disksim4", base["zones"].where, "derived", "as many as its capacity needs with these zones"
         ),
@@ -214,7 +218,8 @@ def ultrastar36z15() -> Entry:
         "segment_blocks": fact(512, "ibm2001ultrastar", "Title", "assumed", "a sixteenth of 4 MB"),
         "read_ahead": fact("segment", "ibm2001ultrastar", "Title", "assumed", "it looks ahead; how far is not known"),
         "power": fact(
-            power, "prefetching2008", "Disk parameters of the IBM 36Z15, as simulators quote them", "published",
+            ULTRASTAR_POWER, "prefetching2008", "Disk parameters of the IBM 36Z15, as simulators quote them",
+            "published",
             "13.5 W active, 10.2 W idle, 2.5 W in standby (the same in deng2011), and 12.39 W for the 10.9 s of a "
             "spin-up: the 135 J of zhu2005, section 2.1. Its spin-down of 1.5 s at 8.67 W is not modelled: the "
             "drive stops at once, which is 9.3 J cheaper (1.5 s * (8.67 - 2.5) W). Of the four modes that li1994 "
