@@ -304,7 +304,7 @@ fn what_is_taken_is_gone_and_the_rest_stays() {
         for &request in &requests {
             scheduler.push(Time::ZERO, request, &sled);
         }
-        let is_taken = |id: u64| id % 3 == 0;
+        let is_taken = |id: u64| id.is_multiple_of(3);
         for request in requests.iter().filter(|it| is_taken(it.id)) {
             assert!(scheduler.take(request, &sled), "{}", policy.name);
         }
