@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use sledsim::engine::random::Stream;
 use sledsim::metrics::Measure;
-use sledsim::workloads::{ArrivalSpec, Distribution, LocationSpec, RangeSpec, Synthetic, SyntheticSpec, Workload};
+use sledsim::workloads::{ArrivalSpec, Distribution, LocationSpec, Synthetic, SyntheticSpec, Workload};
 
 /// Blocks of the device the requests are for: 3.2 GB of 512-byte blocks.
 const CAPACITY_BLOCKS: u64 = 6_750_000;

@@ -13,7 +13,8 @@ use sledsim::devices::Device;
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
 use sledsim::engine::{run, ComponentId, End, Limits, Next, Observer, System, Workload, WorkloadError};
-use sledsim::hierarchy::{Drive, MergeSpec, Spread, SpreadLayout};
+use sledsim::hierarchy::{DelayedStartupSpec, Drive, MergeSpec, Spread, SpreadLayout};
+use sledsim::power::SpinDownSpec;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::{self, schema, DeviceSpec};
 use sledsim::schedulers::{build, SchedulerSpec};
@@ -110,6 +111,24 @@ fn add_merging_drive(
     system.add(Box::new(Drive::new(device, scheduler, 1).merging(merge)), &[])
 }
 
+/// A drive under a spin-down policy, where its powers are known, which may wait for company when it is stopped.
+fn add_stopping(
+    system: &mut System,
+    spec: &DeviceSpec,
+    policy: SpinDownSpec,
+    delay: Option<DelayedStartupSpec>,
+) -> ComponentId {
+    let policy = spec.has_powers().then_some(policy);
+    let device = scenario::device_with(spec, policy.as_ref()).unwrap_or_else(|error| panic!("{error}"));
+    let scheduler = build(&SchedulerSpec::Sptf {}, device.as_ref());
+    let drive = Drive::new(device, scheduler, 1);
+    let drive = match &delay {
+        Some(delay) => drive.with_delayed_startup(delay),
+        None => drive,
+    };
+    system.add(Box::new(drive), &[])
+}
+
 fn add_spread(system: &mut System, children: &[ComponentId], layout: SpreadLayout, unit_blocks: u64) -> ComponentId {
     let child = system.component(children[0]);
     let spread = Spread::new(children.to_vec(), layout, unit_blocks, child.capacity_blocks(), child.block_bytes());
@@ -141,6 +160,29 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
         let mut system = System::default();
         let drives = [(); 4].map(|()| add_drive(&mut system, spec, SchedulerSpec::Asptf { weight: 0.1 }, 4));
         add_spread(&mut system, &drives, SpreadLayout::Striped, 7);
+        system
+    }),
+    ("drive, sptf, adaptive, start-ups delayed", "drive", |spec| {
+        let mut system = System::default();
+        add_stopping(
+            &mut system,
+            spec,
+            SpinDownSpec::adaptive(),
+            Some(DelayedStartupSpec { requests: 3, wait_ms: 4.0 }),
+        );
+        system
+    }),
+    ("two sleds, split, stopping at once, start-ups delayed", "drive", |spec| {
+        let mut system = System::default();
+        let delay = Some(DelayedStartupSpec { requests: 2, wait_ms: 9.0 });
+        let drives = [(); 2].map(|()| add_stopping(&mut system, spec, SpinDownSpec::Immediate {}, delay));
+        add_spread(&mut system, &drives, SpreadLayout::Split, 1);
+        system
+    }),
+    ("two sleds, striped, offline", "drive", |spec| {
+        let mut system = System::default();
+        let drives = [(); 2].map(|()| add_stopping(&mut system, spec, SpinDownSpec::Offline {}, None));
+        add_spread(&mut system, &drives, SpreadLayout::Striped, 16);
         system
     }),
     ("stripes over halves over sleds", "drive", |spec| {

@@ -18,6 +18,9 @@ use cases::{cases, Case, Figures};
 /// Mean interarrival time, ms, up to which a case counts as loaded.
 const LOADED_IAT_MS: f64 = 1.6;
 
+/// One of a case's figures.
+type Figure = fn(&Figures) -> f64;
+
 /// The cases, or the end of the test where there is no reference data.
 macro_rules! cases_or_skip {
     () => {
@@ -29,14 +32,14 @@ macro_rules! cases_or_skip {
 }
 
 /// The case that deviates most, and by how many percent.
-fn largest<'a>(cases: impl Iterator<Item = &'a Case>, figure: fn(&Figures) -> f64) -> (String, f64) {
+fn largest<'a>(cases: impl Iterator<Item = &'a Case>, figure: Figure) -> (String, f64) {
     cases
         .map(|case| (case.id.clone(), case.deviation(figure)))
         .max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
         .expect("at least one case")
 }
 
-fn assert_within<'a>(cases: impl Iterator<Item = &'a Case>, figure: fn(&Figures) -> f64, percent: f64, what: &str) {
+fn assert_within<'a>(cases: impl Iterator<Item = &'a Case>, figure: Figure, percent: f64, what: &str) {
     let mut checked = 0;
     let mut failures = Vec::new();
     for case in cases {
@@ -172,7 +175,7 @@ fn energies_of_the_three_spin_down_cases_are_within_2_percent() {
     let stopping: Vec<&Case> = cases.iter().filter(|case| case.inactive_ms.is_some()).collect();
     let named: Vec<(&str, Option<f64>)> = stopping.iter().map(|case| (case.id.as_str(), case.inactive_ms)).collect();
     assert_eq!(named, [("d059", Some(0.0)), ("d060", Some(10.0)), ("d061", Some(40.0))]);
-    let figures: [(&str, fn(&Figures) -> f64); 5] = [
+    let figures: [(&str, Figure); 5] = [
         ("servicing", |f| f.servicing_j),
         ("start-up", |f| f.startup_j),
         ("inactive", |f| f.inactive_j),
@@ -200,12 +203,7 @@ fn without_springs_65_percent_of_light_load_requests_are_within_a_microsecond() 
 }
 
 /// A row of the table of criteria in docs/validation.md.
-fn row<'a>(
-    criterion: &str,
-    bound: &str,
-    cases: impl Iterator<Item = &'a Case> + Clone,
-    figure: fn(&Figures) -> f64,
-) -> Vec<String> {
+fn row<'a>(criterion: &str, bound: &str, cases: impl Iterator<Item = &'a Case> + Clone, figure: Figure) -> Vec<String> {
     let count = cases.clone().count();
     let (id, deviation) = largest(cases, figure);
     vec![criterion.to_owned(), count.to_string(), bound.to_owned(), format!("{deviation:+.2} %"), id]
