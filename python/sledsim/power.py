@@ -105,7 +105,8 @@ class PowerComparison(Comparison):
         rows = self.rows()
         tables = [self.table(), time_table(rows), bar_table(rows)]
         if not self.policies:
-            tables.append(setting_table(self.variants))
+            settings = setting_table(self.variants)
+            tables += [settings] if settings.rows else []
         if self.notes:
             tables.append(note_table(self.notes))
         return tables
