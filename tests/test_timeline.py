@@ -77,7 +77,7 @@ def test_a_long_run_stops_its_timeline_and_says_where() -> None:
     assert f"{stopped_s:g}" in repr(result.timeline)
     # The numbers are those of the whole run all the same.
     plain = sledsim.run(SLEDS, set={"run.requests": 60_000})
-    assert plain.energy.to_dict() == result.energy.to_dict()
+    assert plain.energy.states == result.energy.states
 
 
 def test_refusals_name_the_remedy() -> None:
