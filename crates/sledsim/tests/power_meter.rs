@@ -26,10 +26,27 @@ const ALL: TimelineSpec = TimelineSpec { from: Time::ZERO, to: Time::MAX, spans:
 /// Energies are sums of products that are rounded in another order: some 1e-16 each, over a million spans at most.
 const ROUNDING: f64 = 1e-10;
 
+/// A run with a timeline, which reports what it reports without one.
 fn run_keeping(document: &Value, timeline: TimelineSpec) -> RunOutput {
-    let keep = Keep { log: true, timeline: Some(timeline) };
-    scenario::run_keeping(&resolved(document), Vec::new(), &keep, &mut |_| true)
-        .unwrap_or_else(|error| panic!("{error}\n{document:#}"))
+    let scenario = resolved(document);
+    let run = |timeline| {
+        let keep = Keep { log: true, timeline };
+        scenario::run_keeping(&scenario, Vec::new(), &keep, &mut |_| true)
+            .unwrap_or_else(|error| panic!("{error}\n{document:#}"))
+    };
+    let (output, plain) = (run(Some(timeline)), run(None));
+    let [told, summed] = [&output, &plain].map(|output| output.report.energy.as_ref().expect("known powers"));
+    for (told, summed) in told.states.iter().zip(&summed.states) {
+        let same = (told.time_ns, told.energy_j, told.entered) == (summed.time_ns, summed.energy_j, summed.entered);
+        assert!(same, "with a timeline {told:?}, without {summed:?}\n{document:#}");
+    }
+    // Spans told in sums are added in another order.
+    let [told_w, summed_w] = [told, summed].map(|energy| energy.peak_power_w);
+    assert!(
+        (told_w - summed_w).abs() <= ROUNDING * told_w,
+        "a peak of {told_w} W, and of {summed_w} W without a timeline"
+    );
+    output
 }
 
 fn energy(output: &RunOutput) -> &Energy {

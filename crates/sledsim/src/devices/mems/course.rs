@@ -74,7 +74,9 @@ impl Course {
     #[inline]
     pub fn tell_all(&self, meter: &mut Meter, power: &Power) {
         let (servo_ns, transfer_ns) = power.pass_ns();
-        if self.startup_ns > 0 || servo_ns == 0 || !meter.only_sums_from(self.start) {
+        // Before the first service there is no course.
+        let plain = self.startup_ns == 0 && servo_ns > 0 && !self.passes.is_empty();
+        if !plain || !meter.only_sums_from(self.start) {
             return self.tell(meter, power, Time::MAX);
         }
         let (mut seeks, mut waits) = (0, 0);
