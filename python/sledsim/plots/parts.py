@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.naming import label_of_run
-from sledsim.phases import phases_of, states_of
+from sledsim.phases import STATES, phases_of
 from sledsim.plots.style import COLOURS, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
@@ -48,10 +48,11 @@ def energy_chart(result: "Result") -> "altair.TopLevelMixin":
     energy = result["energy"]
     if energy is None:
         raise SledsimError(f"there is no energy to draw: the powers of {result['device']['name']} are not known")
-    rows = [{"part": part.label, "value": energy[f"{part.key}_j"] or 0.0} for part in states_of(result.summary)]
+    labels = {part.key: part.label for part in STATES}
+    rows = [{"part": labels.get(each["state"], each["state"]), "value": each["energy_j"]} for each in energy["states"]]
     subtitle = (
         f"{label_of_run(result.summary)}: {energy['total_j']:.4g} J in all, "
-        f"mean power {energy['mean_power_w'] or 0.0:.4g} W"
+        f"mean power {energy['mean_power_w'] or 0.0:.4g} W, peak {energy['peak_power_w']:.4g} W"
     )
     return _bars(rows, "Energy (J)", "Energy by state", subtitle)
 
