@@ -118,7 +118,7 @@ def test_the_scenarios_own_settings_are_used() -> None:
         (["workload.metadata={share = 0}"], ["none of the requests is metadata", "workload.metadata.share"]),
         (
             ["workload.arrival={kind = 'closed', outstanding = 1}"],
-            ["merging did nothing", "waited together", "raise the load"],
+            ["merging did nothing", "waited together", "raise the load (workload.arrival.outstanding)"],
         ),
         (["workload.arrival.rate_per_s=900"], ["merging did nothing", "Lin et al.", "anywhere = true"]),
         (["system.batch_max=4"], ["merging is left out", "system.batch_max = 4"]),
@@ -143,6 +143,28 @@ def test_what_does_nothing_says_what_would_help(sets: list[str], words: list[str
     assert " ".join(str(found).split()).count(" ".join(words[0].split())) == 1
 
 
+@pytest.mark.parametrize(
+    ("mode", "remedy"),
+    [
+        ("open", "(workload.time_scale below 1)"),
+        ("outstanding", '(workload.mode = "outstanding" with workload.outstanding above 1)'),
+        ("auto", "(workload.time_scale below 1 for a trace replayed at its own times, else workload.mode"),
+    ],
+)
+def test_a_trace_is_given_only_what_it_can_have(tmp_path: Path, mode: str, remedy: str) -> None:
+    trace = tmp_path / "lonely.csv"
+    records = [f"{place}000000000,0,{place * 4096},4096,R" for place in range(1, 6)]
+    trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *records]) + "\n")
+    scenario = {"workload": {"path": str(trace), "mode": mode}, "system": {"device": "g2"}}
+    assert remedy in "\n".join(sledsim.power_strategies(scenario).notes)
+    # All at once on a queue: they wait together, but apart from each other.
+    apart = ["1,0,0,4096,R", "1,0,8192,4096,R", "1,0,81920,4096,R"]
+    trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *apart]) + "\n")
+    notes = "\n".join(sledsim.power_strategies(scenario, set=["workload.mode=open"]).notes)
+    assert "the rule of Lin et al." in notes
+    assert "sequential runs" not in notes
+
+
 def test_a_stand_in_is_called_one() -> None:
     found = sledsim.power_strategies({"workload": "snake-like", "system": {"device": "g3"}, "run": {"requests": 50}})
     assert "snake-like (stand-in)" in str(found)
@@ -153,6 +175,7 @@ def test_a_run_that_measures_nothing_is_compared_all_the_same() -> None:
     found = sledsim.power_strategies(SCENARIO, set=["run.time_s=1e-9"])
     assert [row["response_mean_ms"] for row in found.rows()] == [None] * len(STRATEGIES)
     assert "–" in str(found)
+    assert [note.partition(",")[0] for note in found.notes] == ["no request was measured"]
     assert "<table>" in found._repr_html_()
     assert found.plot().to_dict()["title"]
 
@@ -217,6 +240,26 @@ def test_what_was_interrupted_is_marked_and_ends_the_comparison(monkeypatch: pyt
     assert "(incomplete)" in json.dumps(found.plot().to_dict())
 
 
+def test_what_was_interrupted_is_not_drawn(
+    monkeypatch: pytest.MonkeyPatch, sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
+) -> None:
+    def is_interrupted(*arguments: Any, **options: Any) -> sledsim.Result:
+        result = run_resolved(*arguments, **options)
+        result.summary["run"]["complete"] = False
+        return result
+
+    for module in ("sledsim.power", "sledsim._run"):
+        monkeypatch.setattr(f"{module}.run_resolved", is_interrupted)
+    picture, table = tmp_path / "picture.svg", tmp_path / "timeline.csv"
+    for command in (["power"], ["power", "--policies"], ["compare"], ["run", "--timeline", table]):
+        found = sledsim_cli(*command, scenario_file, "--set", "run.requests=50", "--plot", picture)
+        assert found.status == 130
+        assert f"not drawn: {picture}\n" in found.err
+        assert found.out
+    assert not picture.exists()
+    assert table.exists()
+
+
 def test_bars_are_as_long_as_their_energies(strategies: sledsim.PowerComparison) -> None:
     rows = strategies.rows()
     [bars] = [table for table in strategies.tables() if table.headers[0] == "energy by state"]
@@ -247,6 +290,7 @@ def test_the_command_prints_json_and_nothing_else(
     assert [row["name"] for row in answer["rows"]] == STRATEGIES
     assert [each["name"] for each in answer["runs"]] == STRATEGIES
     assert answer["runs"][1]["settings"] == {"spin_down": {"name": "immediate"}, "delayed_startup": None}
+    assert [each["defaults"] for each in answer["runs"][:3]] == [[], ["spin_down"], ["merge"]]
     assert answer["runs"][0]["summary"]["requests"]["completed"] == 300
     assert "<svg" in picture.read_text()
 
@@ -262,6 +306,23 @@ def test_wrong_input_is_refused(sledsim_cli: Callable[..., Outcome], scenario_fi
         assert_refused(sledsim_cli(*arguments), "powers of small-disk are not known", "g2", "device file")
     assert_refused(sledsim_cli("power", path, "--set", "device=atlas10k", "--policies"), "powers of atlas10k")
     assert_refused(sledsim_cli("power", "--break-even", "g2-papr"), "g2-papr", "g2-paper")
+    wasteful = ["--break-even", "g2", "--set", "device.inactive_mw=200"]
+    assert_refused(
+        sledsim_cli("power", *wasteful), "g2: system.device.inactive_mw = 200 exceeds sled_mw", "raise sled_mw"
+    )
+    set_wasteful = ["--set", "device.inactive_mw=200", "--set", "system.spin_down=immediate"]
+    assert_refused(
+        sledsim_cli("run", path, *set_wasteful), f"{path}: system.device.inactive_mw = 200", "system.spin_down"
+    )
+    delayed = ["--set", "device=atlas10k", "--set", "system.delayed_startup={requests = 2, wait_ms = 5}"]
+    assert_refused(sledsim_cli("run", path, *delayed), f"{path}: system.delayed_startup: atlas10k never stops")
+    assert_refused(
+        sledsim_cli("run", path, "--set", "system.spin_down=timeout"), '{ name = "timeout", after_ms = 5.0 }'
+    )
+    wrong: Any = 3
+    for compared in (sledsim.power_strategies, sledsim.spin_down_policies, sledsim.run):
+        with pytest.raises(sledsim.ScenarioError, match="int 3 is of the wrong type"):
+            compared(wrong)
 
 
 @pytest.mark.parametrize(
@@ -322,3 +383,21 @@ def test_a_return_that_takes_no_time_pays_at_once() -> None:
     found = sledsim.Device("g2", startup_ms=0).break_even()
     assert (found.idle_s, found.fixed_span_s) == (0.0, 0.0)
     assert "longer than 0 s" in str(found)
+
+
+def test_a_return_that_draws_less_than_rest_costs_nothing_over_a_fixed_span() -> None:
+    found = sledsim.Device("g2", startup_mw=10).break_even()
+    assert found.fixed_span_s == 0.0
+    lines = [" ".join(line.split()) for line in str(found).splitlines()]
+    assert "over a fixed span 0.01 W is less than 0.05 W: a return costs nothing 0 s" in lines
+    # 10 mW for 0.5 ms over 50 mW saved.
+    assert "break-even 5e-06 J ÷ 0.05 W 0.0001 s" in lines
+
+
+@pytest.mark.parametrize(("kilo", "format_"), [(1, None), (1000, "~s")])
+def test_large_figures_have_short_labels(monkeypatch: pytest.MonkeyPatch, kilo: int, format_: str | None) -> None:
+    found = sledsim.power_strategies(SCENARIO, set=["run.requests=50"])
+    rows = [{**row, "total_j": 99.0 * kilo} for row in found.rows()]
+    monkeypatch.setattr(found, "rows", lambda: rows)
+    energy = found.plot().to_dict()["hconcat"][0]["layer"][0]
+    assert energy["encoding"]["x"]["axis"].get("format") == format_

@@ -216,3 +216,22 @@ def test_reads_alone_leave_writes_out() -> None:
     assert result.writes is None
     assert "writes" not in str(result)
     assert "writes" not in sledsim.compare([result]).to_json().partition("metrics")[2]
+
+
+def test_requests_served_together_are_shown_where_there_may_be_any() -> None:
+    busy = {**SCENARIO, "system": {"device": "g2", "merge": {"requests": 8, "anywhere": True, "rows": True}}}
+    result = sledsim.run(busy, set=["workload.arrival.rate_per_s=3000"])
+    text = " ".join(str(result).split())
+    assert result.requests.merged > result.requests.merged_accesses > 0
+    assert f"requests served together {result.requests.merged:,}" in text
+    assert f"accesses that served them {result.requests.merged_accesses:,}" in text
+    assert "served together" not in str(sledsim.run(SCENARIO, set=["run.requests=50"]))
+
+
+def test_every_idle_mode_of_a_drive_has_a_row() -> None:
+    slow = ["device=travelstar", "workload.arrival.rate_per_s=0.05", "run.requests=50"]
+    result = sledsim.run({"workload": SCENARIO["workload"], "system": {}}, set=slow)
+    states = result.table()[-1]
+    modes = [mode["name"] for mode in result.summary["scenario"]["system"]["device"]["power"]["idle_modes"]]
+    assert len(modes) > 2
+    assert set(modes) <= {row[0] for row in states.rows}

@@ -173,6 +173,8 @@ def _arithmetic(
         rows.append(["break-even", "none: the mode saves no power", "–"])
     else:
         displaced = f"({wake_w} W − {lowest_w} W) × {wake_s} s ÷ {saved_w} W"
+        if mode["wake_w"] < lowest["power_w"]:
+            displaced = f"{wake_w} W is less than {lowest_w} W: a return costs nothing"
         rows += [
             ["break-even", f"{wake_j} J ÷ {saved_w} W", f"{_si(mode['idle_s'])} s"],
             ["  over a fixed span", displaced, f"{_si(mode['fixed_span_s'])} s"],

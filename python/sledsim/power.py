@@ -120,7 +120,12 @@ class PowerComparison(Comparison):
             Spaces per level; ``None`` for a single line.
         """
         runs = [
-            {"name": name, "settings": dict(self.variants[name].settings), "summary": result.summary}
+            {
+                "name": name,
+                "settings": dict(self.variants[name].settings),
+                "defaults": sorted(self.variants[name].defaults),
+                "summary": result.summary,
+            }
             for name, result in self.results.items()
         ]
         whole = {"rows": self.rows(), "notes": self.notes, "metrics": self.metrics(), "runs": runs}

@@ -9,6 +9,10 @@ __all__ = ["policy_notes", "strategy_notes"]
 
 #: Share of the servicing energy saved below which the whole is no better for it.
 LOST = 0.01
+NOTHING = (
+    "no request was measured, so there is nothing to compare: let the runs last longer "
+    "(run.requests, run.time_s), or start measuring sooner (run.warmup_requests, run.warmup_s)"
+)
 LOOSER = "{ requests = 16, anywhere = true, writes = true, rows = true }"
 
 
@@ -22,8 +26,10 @@ def strategy_notes(values: Mapping[str, Any], results: Mapping[str, Result]) -> 
     results
         The runs by strategy, the base first.
     """
-    notes = []
     base = next(iter(results.values()))
+    if not base["requests"]["measured"]:
+        return [NOTHING]
+    notes = []
     for name, explain in (("spin-down", _spin_down), ("merging", _merging), ("subsector", _subsector)):
         if name in results and results[name].complete and _same(base, results[name]):
             notes.append(explain(values, base))
@@ -53,6 +59,8 @@ def policy_notes(values: Mapping[str, Any], results: Mapping[str, Result]) -> li
     results
         The runs by policy, the first of which keeps the device ready.
     """
+    if not next(iter(results.values()))["requests"]["measured"]:
+        return [NOTHING]
     notes = [
         "hindsight is the least that any policy could have taken in the idle times of that run; "
         "offline decides so, and is the yardstick, not a policy that a device could have"
@@ -96,20 +104,32 @@ def _spin_down(values: Mapping[str, Any], base: Result) -> str:
 
 
 def _merging(values: Mapping[str, Any], base: Result) -> str:
+    workload = values["workload"]
     if base["queue"]["max"] < 2:
-        return (
-            "merging did nothing: no two requests ever waited together; raise the load "
-            "(workload.arrival, or workload.time_scale below 1 for a trace)"
-        )
+        return f"merging did nothing: no two requests ever waited together; raise the load ({_more_load(workload)})"
     if values["system"]["merge"] is None:
+        # A trace has the requests that it has.
+        runs = ", or give the workload sequential runs" if workload["kind"] == "synthetic" else ""
         return (
             "merging did nothing: the rule of Lin et al. wants two reads next to each other in the queue, the second "
-            f"where the first ends; set system.merge = {LOOSER} for a looser one, or give the workload sequential runs"
+            f"where the first ends; set system.merge = {LOOSER} for a looser one{runs}"
         )
     return (
         "merging did nothing: no pending requests fitted the rule that system.merge sets; "
         f"the loosest is {LOOSER}, with more requests"
     )
+
+
+def _more_load(workload: Mapping[str, Any]) -> str:
+    """Say what makes more requests of a workload wait together."""
+    if workload["kind"] == "synthetic":
+        closed = workload["arrival"]["kind"] == "closed"
+        return "workload.arrival.outstanding" if closed else "workload.arrival"
+    faster = "workload.time_scale below 1"
+    together = 'workload.mode = "outstanding" with workload.outstanding above 1'
+    if workload["mode"] == "auto":
+        return f"{faster} for a trace replayed at its own times, else {together}"
+    return faster if workload["mode"] == "open" else together
 
 
 def _subsector(values: Mapping[str, Any], _: Result) -> str:

@@ -136,8 +136,18 @@ def catalog_folders() -> list[str]:
     return [str(files("sledsim") / "catalog")]
 
 
+def _require_known(source: object) -> None:
+    """Refuse, in words, what a program may pass instead of a scenario."""
+    if not isinstance(source, ScenarioModel | Mapping | Path | str):
+        raise ScenarioError(
+            f"scenario: {type(source).__name__} {source!r} is of the wrong type: expected the path of a file, a text, "
+            "a dictionary or a Scenario"
+        )
+
+
 def _read(source: ScenarioLike) -> _Text:
     """Find the text of a scenario."""
+    _require_known(source)
     if isinstance(source, ScenarioModel):
         return _Text(source.to_json(), "json", "scenario", _here())
     if isinstance(source, Mapping):

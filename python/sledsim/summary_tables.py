@@ -142,6 +142,10 @@ def _load(summary: Mapping[str, Any]) -> Table:
     for label, key in (("requests of the warm-up", "warmup"), ("bad records skipped", "skipped_records")):
         if requests[key]:
             rows.append([label, number(requests[key]), ""])
+    system = summary["scenario"]["system"]
+    if system["merge"] is not None or system["batch_max"] > 1:
+        rows.append(["requests served together", number(requests["merged"]), ""])
+        rows.append(["accesses that served them", number(requests["merged_accesses"]), ""])
     rows += [
         ["reads", _percent(summary["reads"]["share"] if summary["reads"] else 0.0), "%"],
         ["end of the run", ENDS.get(run["end"], run["end"]), ""],

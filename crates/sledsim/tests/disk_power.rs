@@ -315,7 +315,15 @@ fn modes_that_contradict_each_other_are_refused_by_key() {
     };
     let (none, idle) = (json!({}), mode("idle", 1.0, json!({})));
     for (modes, place) in [
-        (vec![idle.clone(), mode("standby", 1.5, none.clone())], "power.idle_modes: \"standby\" takes more power"),
+        (
+            vec![idle.clone(), mode("standby", 1.5, none.clone())],
+            "power.idle_modes.1.power_w = 1.5 is more than the 1 W",
+        ),
+        // Where the last mode takes too much, that is what is wrong, not a return that takes less.
+        (
+            vec![idle.clone(), mode("standby", 1.5, json!({"wake_w": 1.2}))],
+            "power.idle_modes.1.power_w = 1.5 is more than the 1 W",
+        ),
         (vec![mode("idle", 1.0, json!({"wake_ms": 3.0}))], "power.idle_modes: \"idle\""),
         (vec![mode("idle", 1.0, json!({"after_s": 3.0}))], "power.idle_modes: \"idle\""),
         (
@@ -326,10 +334,10 @@ fn modes_that_contradict_each_other_are_refused_by_key() {
             ],
             "power.idle_modes: \"standby\" is entered before",
         ),
-        (vec![idle.clone(), mode("idle", 0.5, none.clone())], "power.idle_modes[1].name = \"idle\""),
-        (vec![idle.clone(), mode("seek", 0.5, none.clone())], "power.idle_modes[1].name = \"seek\""),
-        (vec![mode(" ", 1.0, none.clone())], "power.idle_modes[0].name = \" \""),
-        (vec![idle.clone(), mode("low", 0.5, json!({"wake_w": 0.4}))], "power.idle_modes[1].wake_w = 0.4"),
+        (vec![idle.clone(), mode("idle", 0.5, none.clone())], "power.idle_modes.1.name = \"idle\""),
+        (vec![idle.clone(), mode("seek", 0.5, none.clone())], "power.idle_modes.1.name = \"seek\""),
+        (vec![mode(" ", 1.0, none.clone())], "power.idle_modes.0.name = \" \""),
+        (vec![idle.clone(), mode("low", 0.5, json!({"wake_w": 0.4}))], "power.idle_modes.1.wake_w = 0.4"),
         (vec![idle.clone(), mode("low", -0.5, none.clone())], "power.idle_modes[1].power_w = -0.5"),
         (vec![idle.clone(), mode("low", 0.5, json!({"after_ms": 4.0}))], "power.idle_modes[1].after_ms"),
         (Vec::new(), "power.idle_modes"),

@@ -57,18 +57,18 @@ fn idle_times() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(idle_ns, 1..40)
 }
 
-/// Joules that an idle period takes: so long in each mode, and the return from one.
-fn spent_j(ladder: &Ladder, spent_ns: &[u64; MODES], left: Option<usize>) -> f64 {
-    let modes = ladder.modes();
-    let in_modes: f64 = modes.iter().zip(spent_ns).map(|(mode, &ns)| mode.power_w * ns as f64 * 1e-9).sum();
-    in_modes + left.map_or(0.0, |mode| modes[mode].wake_w * modes[mode].wake_ns as f64 * 1e-9)
+/// Joules above what the lowest mode takes of a return; one that draws less costs nothing.
+fn return_j(ladder: &Ladder, mode: &Mode) -> f64 {
+    let lowest_w = ladder.modes().last().expect("a mode").power_w;
+    ((mode.wake_w - lowest_w) * mode.wake_ns as f64 * 1e-9).max(0.0)
 }
 
-/// The same above what the lowest mode takes over the period, and over the return if there is one.
+/// Joules above what the lowest mode takes of an idle period: so long in each mode, and the return from one.
 fn excess_j(ladder: &Ladder, spent_ns: &[u64; MODES], left: Option<usize>) -> f64 {
-    let wake_ns = left.map_or(0, |mode| ladder.modes()[mode].wake_ns);
-    let lasted_s = (spent_ns.iter().sum::<u64>() + wake_ns) as f64 * 1e-9;
-    spent_j(ladder, spent_ns, left) - ladder.modes().last().expect("a mode").power_w * lasted_s
+    let modes = ladder.modes();
+    let in_modes: f64 = modes.iter().zip(spent_ns).map(|(mode, &ns)| mode.power_w * ns as f64 * 1e-9).sum();
+    let least_j = modes.last().expect("a mode").power_w * spent_ns.iter().sum::<u64>() as f64 * 1e-9;
+    in_modes - least_j + left.map_or(0.0, |mode| return_j(ladder, &modes[mode]))
 }
 
 /// The least that an idle period can take above the lowest mode: one mode throughout, as going down on the way only costs.
@@ -180,8 +180,7 @@ proptest! {
             let total: f64 = weights.iter().sum();
             let average_ns = timeouts_ns.iter().zip(&weights).map(|(ns, weight)| ns * weight / total).sum::<f64>();
             let timeout_ns = policy.share().expect("experts").timeout_ns() as f64;
-            // A nanosecond of rounding; weights come by repeated squares there and one by one here, and where a return takes
-            // less than the lowest mode, losses are small differences of large figures.
+            // A nanosecond of rounding; weights come by repeated squares there and one by one here.
             prop_assert!((timeout_ns - average_ns).abs() <= 1.0 + 1e-7 * average_ns, "{} {}", timeout_ns, average_ns);
             share(&ladder, &timeouts_ns, &mut weights, idle_ns, rate, sharing);
             policy.ended(idle_ns);
@@ -206,15 +205,14 @@ fn expert_j(ladder: &Ladder, timeout_ns: f64, idle_ns: f64) -> f64 {
         }
     }
     let left = if timeout_ns < idle_ns { lowest } else { last };
-    energy_j + (left.wake_w - lowest.power_w) * left.wake_ns as f64 * 1e-9
+    energy_j + return_j(ladder, left)
 }
 
 /// The share algorithm as it is printed, each expert a policy of its own.
 fn share(ladder: &Ladder, timeouts_ns: &[f64], weights: &mut [f64], idle_ns: u64, rate: f64, sharing: f64) {
     let lowest = ladder.modes().last().expect("a mode");
     let waited_ns = timeouts_ns.iter().copied().fold(0.0, f64::max).min(idle_ns as f64);
-    let most_j = (ladder.modes()[0].power_w - lowest.power_w) * waited_ns * 1e-9
-        + ((lowest.wake_w - lowest.power_w) * lowest.wake_ns as f64 * 1e-9).max(0.0);
+    let most_j = (ladder.modes()[0].power_w - lowest.power_w) * waited_ns * 1e-9 + return_j(ladder, lowest);
     if idle_ns == 0 || most_j <= 0.0 {
         return;
     }

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from sledsim.tables import Table
 
 __all__ = [
+    "TIMELINE_TABLES",
     "check_picture",
     "check_target",
     "check_timeline",
     "complain",
+    "not_drawn",
     "print_json",
     "print_tables",
     "show_timeline",
@@ -101,6 +103,18 @@ def check_picture(path: Path | None) -> None:
     check_target(path, SUFFIXES)
     if path is not None:
         require_libraries(path)
+
+
+def not_drawn(*pictures: Path | None) -> str:
+    """Say which pictures an interrupted run leaves out: drawing takes seconds, and what is not whole may mislead.
+
+    Parameters
+    ----------
+    pictures
+        Those that were asked for.
+    """
+    paths = [str(path) for path in pictures if path is not None and path.suffix.lower() not in TIMELINE_TABLES]
+    return f"; not drawn: {', '.join(paths)}" if paths else ""
 
 
 def check_timeline(path: Path | None) -> None:

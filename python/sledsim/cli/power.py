@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sledsim.cli.options import AsJson, Sets, device_names
-from sledsim.cli.output import check_picture, complain, print_json, print_tables
+from sledsim.cli.output import check_picture, complain, not_drawn, print_json, print_tables
 
 __all__ = ["register"]
 
@@ -91,9 +91,10 @@ def _compare(file: str, sets: list[str] | None, *, policies: bool, as_json: bool
         print_json(comparison.to_json())
     else:
         print_tables(comparison.tables())
-    if plot:
-        comparison.save_plot(plot)
     if not comparison.complete:
         last = list(comparison.results)[-1]
-        complain(f"interrupted during run {last!r}: its results are those so far, and those after it are left out")
+        what = "its results are those so far, and those after it are left out"
+        complain(f"interrupted during run {last!r}: {what}{not_drawn(plot)}")
         raise typer.Exit(INTERRUPTED)
+    if plot:
+        comparison.save_plot(plot)

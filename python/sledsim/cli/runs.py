@@ -21,10 +21,12 @@ from sledsim.cli.options import (
     scheduler_names,
 )
 from sledsim.cli.output import (
+    TIMELINE_TABLES,
     check_picture,
     check_target,
     check_timeline,
     complain,
+    not_drawn,
     print_json,
     print_tables,
     show_timeline,
@@ -184,12 +186,12 @@ def compare(
         print_json(comparison.to_json())
     else:
         print_tables([comparison.table()])
-    if plot:
-        comparison.save_plot(plot, metric)
     if not comparison.complete:
         done = len(comparison)
-        complain(f"interrupted during run {done} of {len(files)}: its results are those so far")
+        complain(f"interrupted during run {done} of {len(files)}: its results are those so far{not_drawn(plot)}")
         raise typer.Exit(INTERRUPTED)
+    if plot:
+        comparison.save_plot(plot, metric)
 
 
 def validate(
@@ -249,13 +251,15 @@ def _run(
         print_tables(result.table())
     if log:
         result.write_log(log)
+    if not result.complete:
+        if timeline and timeline.suffix.lower() in TIMELINE_TABLES:
+            show_timeline(result, timeline)
+        complain(f"interrupted: the results are those so far{not_drawn(plot, timeline)}")
+        raise typer.Exit(INTERRUPTED)
     if plot:
         result.save_plot(plot)
     if timeline:
         show_timeline(result, timeline)
-    if not result.complete:
-        complain("interrupted: the results are those so far")
-        raise typer.Exit(INTERRUPTED)
 
 
 def _given(keys: dict[str, Any]) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def _energy_panel(alt: Any, comparison: "PowerComparison", rows: Sequence[Mappin
         legend=alt.Legend(title=None, orient="bottom", columns=len(shown), symbolType="square"),
     )
     most = max(row["total_j"] for row in rows)
-    x = alt.X("value:Q", title="Energy (J)", stack="zero", scale=_scale(alt, most), axis=_few(alt, 7))
+    x = alt.X("value:Q", title="Energy (J)", stack="zero", scale=_scale(alt, most), axis=_few(alt, 7, most))
     y = alt.Y("run:N", title=None, sort=None, axis=alt.Axis(labelLimit=160, labelFontSize=12))
     tooltip = [
         alt.Tooltip("run:N", title="run"),
@@ -88,10 +88,9 @@ def _energy_panel(alt: Any, comparison: "PowerComparison", rows: Sequence[Mappin
 
 def _side_panel(alt: Any, rows: Sequence[Mapping[str, Any]], key: str, ratio: str, title: str) -> Any:
     data = [{"run": row["name"], "value": row[key] or 0.0, "label": _with_ratio(row[key], row[ratio])} for row in rows]
+    most = max(row["value"] for row in data)
     base = alt.Chart(values(data)).encode(
-        x=alt.X(
-            "value:Q", title=title, scale=_scale(alt, max(row["value"] for row in data), room=1.9), axis=_few(alt, 4)
-        ),
+        x=alt.X("value:Q", title=title, scale=_scale(alt, most, room=1.9), axis=_few(alt, 4, most)),
         # The runs are named once, at the left.
         y=alt.Y("run:N", title=None, sort=None, axis=alt.Axis(labels=False, ticks=False)),
         tooltip=[alt.Tooltip("run:N", title="run"), alt.Tooltip("value:Q", title=title, format=".5g")],
@@ -101,8 +100,10 @@ def _side_panel(alt: Any, rows: Sequence[Mapping[str, Any]], key: str, ratio: st
     return (bars + labels).properties(width=SIDE_WIDTH, height=alt.Step(BAR_STEP))
 
 
-def _few(alt: Any, ticks: int) -> Any:
-    return alt.Axis(tickCount=ticks)
+def _few(alt: Any, ticks: int, most: float) -> Any:
+    """Return an axis of few ticks, whose labels are short enough not to touch."""
+    # From 10,000 on 10k, 1.2M.
+    return alt.Axis(tickCount=ticks, format="~s") if most >= 1e4 else alt.Axis(tickCount=ticks)
 
 
 def _scale(alt: Any, most: float, room: float = 1.32) -> Any:

@@ -86,9 +86,9 @@ struct Line {
 }
 
 impl Line {
-    /// Of a mode, where the time that a return takes would else pass at `displaced_w`.
+    /// Of a mode, where the time that a return takes would else pass at `displaced_w`; a return that draws less costs nothing.
     fn new(mode: &Mode, displaced_w: f64) -> Self {
-        Self { start_j: (mode.wake_w - displaced_w) * wake_s(mode), power_w: mode.power_w }
+        Self { start_j: ((mode.wake_w - displaced_w) * wake_s(mode)).max(0.0), power_w: mode.power_w }
     }
 
     /// The length past which this line lies below that of a mode above; `None` if it never does.

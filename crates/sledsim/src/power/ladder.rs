@@ -23,7 +23,7 @@ pub struct Ladder {
     modes: Vec<Mode>,
     /// Power above the lowest mode's, in each mode.
     above_w: [f64; MODES],
-    /// Energy above the lowest mode's, of the return from each mode.
+    /// Energy above the lowest mode's, of the return from each mode; 0 where a return draws less.
     return_j: [f64; MODES],
 }
 
@@ -76,7 +76,9 @@ impl Ladder {
         let least_w = self.least_w();
         for (index, mode) in self.modes.iter().enumerate() {
             self.above_w[index] = mode.power_w - least_w;
-            self.return_j[index] = (mode.wake_w - least_w) * mode.wake_ns as f64 * 1e-9;
+            // A return that draws less than rest costs nothing: no choice is credited with it, or the least with hindsight
+            // would fall below what any device takes.
+            self.return_j[index] = ((mode.wake_w - least_w) * mode.wake_ns as f64 * 1e-9).max(0.0);
         }
     }
 
@@ -112,7 +114,7 @@ impl Ladder {
         self.above_w[mode]
     }
 
-    /// Joules of the return from a mode, above the lowest mode's power.
+    /// Joules of the return from a mode, above the lowest mode's power; at least 0.
     #[inline]
     #[must_use]
     pub fn return_j(&self, mode: usize) -> f64 {
@@ -154,6 +156,6 @@ impl Ladder {
     pub fn break_even_ns(&self) -> Option<f64> {
         let lowest = self.lowest();
         let saved_w = self.above_w[0];
-        (saved_w > 0.0).then(|| (self.return_j[lowest] / saved_w * 1e9).max(0.0))
+        (saved_w > 0.0).then(|| self.return_j[lowest] / saved_w * 1e9)
     }
 }

@@ -57,11 +57,25 @@ impl PowerParameters {
     /// # Errors
     /// Modes that contradict each other: says which key.
     pub fn ladder(&self) -> Result<Ladder, String> {
+        for (index, pair) in self.idle_modes.windows(2).enumerate() {
+            let (upper, lower) = (&pair[0], &pair[1]);
+            if lower.power_w > upper.power_w {
+                return Err(format!(
+                    "power.idle_modes.{}.power_w = {} is more than the {} W of the mode above it ({:?} above {:?}): the first \
+                     mode takes most, the last takes least",
+                    index + 1,
+                    lower.power_w,
+                    upper.power_w,
+                    upper.name,
+                    lower.name
+                ));
+            }
+        }
         let powers_w = |mode: Option<&IdleModeParameters>| mode.map_or(0.0, |mode| mode.power_w);
         let (ready_w, least_w) = (powers_w(self.idle_modes.first()), powers_w(self.idle_modes.last()));
         let mut modes: Vec<Mode> = Vec::with_capacity(self.idle_modes.len());
         for (index, mode) in self.idle_modes.iter().enumerate() {
-            let wrong = |what: &str| Err(format!("power.idle_modes[{index}].name = {:?}: {what}", mode.name));
+            let wrong = |what: &str| Err(format!("power.idle_modes.{index}.name = {:?}: {what}", mode.name));
             if mode.name.trim().is_empty() {
                 return wrong("an idle mode has a name");
             }
@@ -74,7 +88,7 @@ impl PowerParameters {
             }
             if let Some(wake_w) = mode.wake_w.filter(|&wake_w| wake_w < least_w) {
                 return Err(format!(
-                    "power.idle_modes[{index}].wake_w = {wake_w} is less than the {least_w} W of the last mode: a device that \
+                    "power.idle_modes.{index}.wake_w = {wake_w} is less than the {least_w} W of the last mode: a device that \
                      returns draws no less than one that rests"
                 ));
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::spec::{DeviceSpec, DriveSpec, Scenario, SystemSpec, TraceSpec, WorkloadSpec};
 use crate::devices::disk::DiskDevice;
-use crate::devices::mems::{MemsDevice, MemsParameters, SledLayout};
+use crate::devices::mems::{ladder as mems_ladder, MemsDevice, MemsParameters, SledLayout};
 use crate::devices::simple::SimpleDevice;
 use crate::devices::Device;
 use crate::engine::{Completion, ComponentId, Limits, Next, System, Workload, WorkloadError};
@@ -30,13 +30,7 @@ pub(super) struct Assembly {
 /// Builds the system of a scenario.
 pub(super) fn system(spec: &SystemSpec) -> Result<Assembly, String> {
     let SystemSpec::Drive(drive) = spec;
-    if drive.delayed_startup.is_some() && !drive.device.has_powers() {
-        return Err(format!(
-            "system.delayed_startup: {} never stops, having no idle modes whose powers are known: leave out delayed_startup, \
-             or take a device that has them (every MEMS device does)",
-            drive.device.name()
-        ));
-    }
+    check_delay(drive)?;
     let mut system = System::default();
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
@@ -73,20 +67,39 @@ pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, String> {
     device_with(spec, None)
 }
 
-/// Checks that a spin-down policy has idle modes to choose from.
+/// Checks that a spin-down policy has idle modes to choose from, and something to save.
 ///
 /// # Errors
-/// It has none: the powers of the device are not known.
+/// It has none: the powers of the device are not known, or a stopped sled takes more than one that moves.
 pub(super) fn check_policy(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<(), String> {
-    match spin_down {
-        Some(policy) if !spec.has_powers() => Err(format!(
+    match (spin_down, spec) {
+        (Some(policy), _) if !spec.has_powers() => Err(format!(
             "system.spin_down = {:?}: {} has no idle modes whose powers are known: leave out spin_down, give the device's \
              power, or take a device that has it (every MEMS device does)",
             policy.name(),
             spec.name()
         )),
+        (Some(_), DeviceSpec::Mems(parameters)) => match mems_ladder(parameters, 0) {
+            Ok(_) => Ok(()),
+            Err(reason) => Err(format!("system.device.{reason}, or leave out system.spin_down")),
+        },
         _ => Ok(()),
     }
+}
+
+/// Checks that a device whose start-up is to be delayed ever stops.
+///
+/// # Errors
+/// It does not: the powers of the device are not known.
+pub(super) fn check_delay(drive: &DriveSpec) -> Result<(), String> {
+    if drive.delayed_startup.is_some() && !drive.device.has_powers() {
+        return Err(format!(
+            "system.delayed_startup: {} never stops, having no idle modes whose powers are known: leave out delayed_startup, \
+             or take a device that has them (every MEMS device does)",
+            drive.device.name()
+        ));
+    }
+    Ok(())
 }
 
 /// Builds one mechanism of a device that stops when `spin_down` says; when its own times say without one.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::assemble::{check_policy, device, set_access, trace_options};
+use super::assemble::{check_delay, check_policy, device, set_access, trace_options};
 use super::catalog::{is_file, Catalog};
 use super::check::{check, unit_of};
 use super::document::{overlay, set, Notation};
@@ -94,7 +94,8 @@ pub fn resolve(
     if let Some(system) = document.get_mut("system").and_then(Value::as_object_mut) {
         filed = fill_device(system, catalog, base, &schema).map_err(error)?;
         name_alone(Some(&mut *system), "scheduler");
-        name_alone(Some(system), "spin_down");
+        name_alone(Some(&mut *system), "spin_down");
+        check_timeout(system).map_err(error)?;
     }
     let error = |message: String| error(filed.located(message));
     check(&mut document, &schema).map_err(error)?;
@@ -189,6 +190,16 @@ fn name_alone(parent: Option<&mut Map<String, Value>>, key: &str) {
         let table = serde_json::json!({ "name": name });
         parent.insert(key.into(), table);
     }
+}
+
+/// Shows how to give the one policy that its name alone does not complete.
+fn check_timeout(system: &Map<String, Value>) -> Result<(), String> {
+    if system.get("spin_down").is_some_and(|spin_down| *spin_down == serde_json::json!({ "name": "timeout" })) {
+        return Err("system.spin_down.after_ms is missing: the idle time after which the device stops; write \
+                    spin_down = { name = \"timeout\", after_ms = 5.0 }"
+            .into());
+    }
+    Ok(())
 }
 
 /// Completes a workload that has a name from its catalogue entry, and the run with the requests that it stands for.
@@ -314,6 +325,7 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
         }
     }
     check_policy(&drive.device, drive.spin_down.as_ref())?;
+    check_delay(drive)?;
     if drive.merge.is_some() && drive.batch_max > 1 {
         return Err(format!(
             "system.batch_max = {} and system.merge exclude each other: leave one out; merge with rows = true, anywhere = true \

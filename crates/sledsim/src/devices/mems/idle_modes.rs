@@ -13,7 +13,7 @@ pub fn ladder(parameters: &MemsParameters, idle_tips: u32) -> Result<Ladder, Str
     if inactive_mw > sled_mw {
         return Err(format!(
             "inactive_mw = {inactive_mw} exceeds sled_mw = {sled_mw}: stopping the sled saves nothing; lower inactive_mw or \
-             leave out spin_down"
+             raise sled_mw"
         ));
     }
     Ladder::new(modes(parameters, idle_tips))
