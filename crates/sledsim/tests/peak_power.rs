@@ -27,10 +27,11 @@ fn a_window_that_begins_in_a_service_sees_the_rest_of_it() {
     for sleds in [1, 2] {
         for (warmup_s, time_s) in [(0.005, 0.0123), (0.005, 0.05), (0.0301, 0.04), (0.1, 0.3)] {
             let [peak_w, mean_w] = peak_and_mean_w(sleds, warmup_s, time_s);
-            // 640 tips of 1 mW each and 0.1 W of every sled while it passes over a row; it turns for about half of the time.
+            // A sled draws 0.1 W while it is idle, seeks or turns, and with its 640 tips on 0.74 W while it passes over a row: busy
+            // throughout, it draws a multiple of the first and less than the second.
             let sleds = f64::from(sleds);
-            assert!(mean_w > 0.4 * sleds, "{mean_w} W");
-            assert!((mean_w..0.75 * sleds).contains(&peak_w) && peak_w > 0.5 * sleds, "{peak_w} W, mean {mean_w} W");
+            assert!(mean_w > 0.3 * sleds, "{mean_w} W");
+            assert!((mean_w..=0.74 * sleds).contains(&peak_w), "{peak_w} W, mean {mean_w} W");
         }
     }
 }

@@ -37,6 +37,8 @@ pub struct Drive {
     /// Under service; the timer tag of a completion is its index here.
     serving: Vec<Option<Completion>>,
     mechanism_busy: bool,
+    /// Whether a timer fires when the mechanism gets free. Where nobody waits for that, none is set before somebody does.
+    free_timer: bool,
     batch: Vec<Request>,
     services: Vec<Service>,
     /// Of requests served in order, when those that waited for the mechanism were dispatched.
@@ -80,6 +82,7 @@ impl Drive {
             ready_timer: false,
             serving: Vec::new(),
             mechanism_busy: false,
+            free_timer: false,
             batch: Vec::new(),
             services: Vec::new(),
             waited: VecDeque::new(),
@@ -247,8 +250,25 @@ impl Drive {
         self.mechanism_busy = true;
         self.window.busy_ns += free - now;
         self.window.busy_until = Some(free);
-        if !freed_by_completion {
-            context.timer(free, FREE);
+        self.free_timer = freed_by_completion;
+        if !(freed_by_completion || self.scheduler.is_empty() && self.incoming.is_empty()) {
+            self.await_free(free, context);
+        }
+    }
+
+    fn await_free(&mut self, free: Time, context: &mut Context<'_>) {
+        self.free_timer = true;
+        context.timer(free, FREE);
+    }
+
+    /// Sees to it that a request that comes now is served when the mechanism gets free, or at once where it is.
+    #[inline]
+    fn look_at_mechanism(&mut self, now: Time, context: &mut Context<'_>) {
+        if self.mechanism_busy && !self.free_timer {
+            match self.window.busy_until {
+                Some(free) if free > now => self.await_free(free, context),
+                _ => self.mechanism_busy = false,
+            }
         }
     }
 
@@ -318,7 +338,10 @@ impl Component for Drive {
         let now = context.now();
         if !self.fits(&request) {
             context.complete(&Completion::refused(&request, now));
-        } else if self.overhead_ns > 0 {
+            return;
+        }
+        self.look_at_mechanism(now, context);
+        if self.overhead_ns > 0 {
             self.incoming.push_back((now + self.overhead_ns, request));
             if !self.mechanism_busy {
                 self.await_ready(context);
