@@ -322,8 +322,11 @@ class Merge(Model):
 
     With the defaults the rule of Lin et al. 2002, section 5.2: two reads next to each other in the queue, the
     second of which begins where the first ends, become one. Whatever the rule, no request passes another that
-    waits longer and overlaps it, where one of them writes; and merging is left where the device would take more
-    energy for it.
+    waits longer and overlaps it, where one of them writes; and no single access takes more servicing energy than
+    its requests one by one would. With first come, first served, the servicing energy of a whole run never rises
+    either, as long as the sled stays where it is between services. Where a policy reorders requests or the sled
+    moves while idle, and in idle energy, a run as a whole may take more: a wider last pass leaves more tips
+    reading servo bursts, and a device that stops has other idle periods.
 
     Attributes
     ----------
