@@ -173,7 +173,8 @@ def _subtitle(result: "Result", mechanisms: int, slot_s: float | None) -> list[s
     notes = []
     if slot_s is not None:
         of = f" of {mechanisms} mechanisms" if mechanisms > 1 else ""
-        notes.append(f"in slots of {slot_s * 1e3:.3g} ms: time by state{of}, and mean power")
+        slot = f"{slot_s:.3g} s" if slot_s >= 1 else f"{slot_s * 1e3:.3g} ms"
+        notes.append(f"in slots of {slot}: time by state{of}, and mean power")
     elif mechanisms > MOST_BARS:
         notes.append(f"bars of the first {MOST_BARS} of {mechanisms} mechanisms, power of all")
     if result.timeline.stopped_s is not None:
