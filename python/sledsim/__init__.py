@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from sledsim.registry import DeviceEntry, device, devices, schedulers
     from sledsim.result import Result
     from sledsim.scenario import Scenario
+    from sledsim.stand_ins import WorkloadEntry, workloads
     from sledsim.trace import Trace, open_trace
     from sledsim.validation import DriveValidation, validate_drive
-    from sledsim.workloads import WorkloadEntry, workloads
 
 __all__ = [
     "BreakEven",
@@ -81,7 +81,7 @@ _HOMES = {
     "SledsimError": "sledsim._core",
     "Trace": "sledsim.trace",
     "TraceError": "sledsim._core",
-    "WorkloadEntry": "sledsim.workloads",
+    "WorkloadEntry": "sledsim.stand_ins",
     "__version__": "sledsim._core",
     "compare": "sledsim.comparison",
     "device": "sledsim.registry",
@@ -93,7 +93,7 @@ _HOMES = {
     "schedulers": "sledsim.registry",
     "spin_down_policies": "sledsim.power",
     "validate_drive": "sledsim.validation",
-    "workloads": "sledsim.workloads",
+    "workloads": "sledsim.stand_ins",
 }
 
 

@@ -106,8 +106,8 @@ def workloads(
     """List the workloads of the catalogue, or what one was matched to."""
     from dataclasses import asdict
 
-    from sledsim.workloads import workload_entry, workload_tables, workloads_table
-    from sledsim.workloads import workloads as all_workloads
+    from sledsim.stand_ins import workload_entry, workload_tables, workloads_table
+    from sledsim.stand_ins import workloads as all_workloads
 
     if name is not None:
         entry = workload_entry(name)

@@ -39,7 +39,7 @@ def scheduler_names(incomplete: str) -> list[str]:
 
 def workload_names(incomplete: str) -> list[str]:
     """Complete the name of a workload of the catalogue."""
-    from sledsim.workloads import workloads
+    from sledsim.stand_ins import workloads
 
     return [name for name in workloads() if name.startswith(incomplete)]
 
