@@ -10,9 +10,8 @@ from typing import Any
 
 from sledsim import _core
 from sledsim._core import ScenarioError
+from sledsim.entries import entries, entry_named
 from sledsim.mechanisms import Device
-from sledsim.naming import did_you_mean
-from sledsim.scenario import catalog_folders
 from sledsim.tables import Table, number
 
 __all__ = [
@@ -124,11 +123,7 @@ def _named(key: str, value: Any) -> str:
 
 def devices() -> dict[str, DeviceEntry]:
     """Return the devices of the catalogue by name."""
-    found = {}
-    for folder in catalog_folders():
-        for path in sorted(Path(folder, "devices").glob("*.toml")):
-            found[path.stem] = _catalog_entry(path)
-    return found
+    return entries("device", _catalog_entry)
 
 
 def device_entry(name: str) -> DeviceEntry:
@@ -142,10 +137,7 @@ def device_entry(name: str) -> DeviceEntry:
     if name.endswith(".toml"):
         Device(name)  # says what is wrong with it
         return replace(_entry(Path(name)), name=name)
-    found = devices()
-    if name not in found:
-        raise ScenarioError(f"device {name!r} is not in the catalogue{did_you_mean(name, found)}")
-    return found[name]
+    return entry_named("device", name, devices())
 
 
 def catalog_tables() -> list[Table]:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sledsim._core import ScenarioError
-from sledsim.naming import did_you_mean
-from sledsim.scenario import catalog_folders
+from sledsim.entries import entries, entry_named
 from sledsim.tables import Table
 
 __all__ = ["WorkloadEntry", "workload_entry", "workload_tables", "workloads", "workloads_table"]
@@ -53,11 +52,7 @@ class WorkloadEntry:
 
 def workloads() -> dict[str, WorkloadEntry]:
     """Return the workloads of the catalogue by name."""
-    found = {}
-    for folder in catalog_folders():
-        for path in sorted(Path(folder, "workloads").glob("*.toml")):
-            found[path.stem] = _entry(path)
-    return found
+    return entries("workload", _entry)
 
 
 def workload_entry(name: str) -> WorkloadEntry:
@@ -70,10 +65,7 @@ def workload_entry(name: str) -> WorkloadEntry:
     """
     if name.endswith(".toml"):
         return replace(_entry(Path(name)), name=name)
-    found = workloads()
-    if name not in found:
-        raise ScenarioError(f"workload {name!r} is not in the catalogue{did_you_mean(name, found)}")
-    return found[name]
+    return entry_named("workload", name, workloads())
 
 
 def workloads_table() -> Table:
