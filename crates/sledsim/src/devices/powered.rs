@@ -81,8 +81,6 @@ pub(super) struct Powered {
     active_w: [f64; 2],
     seek_w: [f64; 2],
     policy: SpinDown,
-    /// Whether the policy knows beforehand when idle periods end.
-    hindsight: bool,
     meter: Meter,
     /// Nanoseconds in each mode, in the idle periods that are over.
     modes_ns: [u64; MODES],
@@ -104,7 +102,6 @@ impl Powered {
             active_w,
             seek_w: parameters.seek_w.map_or(active_w, |seek_w| [seek_w; 2]),
             policy: SpinDown::new(None, parameters.ladder()?),
-            hindsight: false,
             meter: Meter::new(Activity::READY),
             modes_ns: [0; MODES],
             startup_ns: [0; MODES],
@@ -116,7 +113,6 @@ impl Powered {
     /// From now on a policy says when it enters idle modes; their own times without one.
     pub(super) fn obey(&mut self, policy: Option<&SpinDownSpec>) {
         self.policy = SpinDown::new(policy, self.policy.ladder().clone());
-        self.hindsight = matches!(policy, Some(SpinDownSpec::Offline {}));
     }
 
     /// How long a request waits that comes at `now`, the device having had nothing to do since then, if it hasn't.
@@ -205,9 +201,9 @@ impl Powered {
 
     /// The meter, told of what is decided until now.
     pub(super) fn settle_meter(&mut self, deeds: &Deeds<'_>) -> &mut Meter {
-        let spent_ns = self.policy.open_ns(deeds.idle_ns());
-        // With hindsight the idle period under way is open until a request ends it.
-        self.settle(deeds, (!self.hindsight).then_some(&spent_ns));
+        let idle_ns = deeds.idle_ns();
+        let spent_ns = self.policy.open_ns(idle_ns);
+        self.settle(deeds, self.policy.decided(idle_ns).then_some(&spent_ns));
         &mut self.meter
     }
 
