@@ -50,16 +50,19 @@ pub trait Component: Send {
     /// Hears a timer it set.
     fn timer(&mut self, tag: u64, context: &mut Context<'_>);
 
-    /// Whether it serves requests strictly in order of arrival, so that [`Component::serve_in_order`] can stand for
-    /// submitting them one by one.
+    /// Whether open arrivals can be served by [`Component::serve_in_order`] in place of being submitted one by one.
     fn in_order(&self) -> bool {
         false
     }
 
-    /// Serves a request ahead of time: the outcome that submitting it at its arrival would have. To be called in order of
-    /// arrival, on a component that has not been submitted to, and only if it is [`Component::in_order`].
-    fn serve_in_order(&mut self, request: &Request) -> Completion {
-        Completion::refused(request, request.arrival)
+    /// Hears of the next arrival ahead of time, or that there is none, and gives `completed` the outcomes that follow from what
+    /// it has heard so far, in the order in which submitting requests at their arrivals would have completed them. To be called
+    /// in order of arrival and once at the end, on a component that is not submitted to, and only if it is
+    /// [`Component::in_order`].
+    fn serve_in_order(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
+        if let Some(request) = next {
+            completed(&Completion::refused(request, request.arrival));
+        }
     }
 
     /// Opens the measurement window at `now`: time averages and maxima start afresh.
@@ -230,7 +233,7 @@ impl System {
         self.now = at;
     }
 
-    /// The component requests enter by, if it serves strictly in order of arrival.
+    /// The component requests enter by, if it can serve open arrivals ahead of time.
     pub fn in_order_root(&mut self) -> Option<&mut dyn Component> {
         let root = self.components.last_mut()?;
         if root.in_order() {

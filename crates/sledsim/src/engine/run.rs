@@ -216,11 +216,16 @@ impl<O: Observer> Run<'_, O> {
                 }
                 let request = workload.take();
                 work.charge(&request);
-                let completion = root.serve_in_order(&request);
                 counts.submitted += 1;
-                finished = finished.max(completion.service.end);
-                settle(&completion, &mut **workload, *observer, counts);
+                root.serve_in_order(Some(&request), &mut |completion| {
+                    finished = finished.max(completion.service.end);
+                    settle(completion, &mut **workload, *observer, counts);
+                });
             }
+            root.serve_in_order(None, &mut |completion| {
+                finished = finished.max(completion.service.end);
+                settle(completion, &mut **workload, *observer, counts);
+            });
         }
         system.advance(finished);
         Ok(self.outcome(end))

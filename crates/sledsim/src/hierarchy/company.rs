@@ -298,8 +298,10 @@ impl<'a> Gathering<'a> {
     /// A request that lies behind the blocks or before them, or shares a row with one that joined.
     fn anywhere(&mut self, spec: &MergeSpec, members: &[Request]) -> Option<Request> {
         let op = members[0].op;
-        let behind = self.first_of(self.waiting.beginning_at(op, self.run.end), members);
-        let next = behind.or_else(|| self.first_of(self.waiting.ending_at(op, self.run.start), members));
+        let (mut behind, mut before) = (Vec::new(), Vec::new());
+        self.waiting.beginning_at(op, self.run.end, &mut behind);
+        self.waiting.ending_at(op, self.run.start, &mut before);
+        let next = self.first_of(behind, members).or_else(|| self.first_of(before, members));
         if next.is_some() || !spec.rows {
             return next;
         }

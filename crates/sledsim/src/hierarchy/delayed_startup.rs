@@ -28,19 +28,6 @@ pub struct Delay {
     since: Option<Time>,
 }
 
-/// What becomes of pending requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waits {
-    /// They are dispatched: they need not wait.
-    No,
-    /// They begin to wait, until this time at most.
-    Begin(Time),
-    /// They wait on.
-    On,
-    /// They have waited, and are dispatched now.
-    End,
-}
-
 impl Delay {
     /// A delay that nobody waits for yet.
     #[must_use]
@@ -48,26 +35,22 @@ impl Delay {
         Self { requests: spec.requests as usize, wait_ns: (spec.wait_ms * NS_PER_MS).round() as u64, since: None }
     }
 
-    /// What becomes of `pending` requests at `now`, when the device has nothing to do; `is_stopped` says whether it would
-    /// have to start up. To be asked whenever a request becomes ready, so that the first that waits is the oldest.
-    pub fn waits(&mut self, now: Time, pending: usize, is_stopped: impl FnOnce() -> bool) -> Waits {
+    /// Until when requests wait for the device to start up, if they do.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Time> {
+        self.since.map(|since| since + self.wait_ns)
+    }
+
+    /// Whether `pending` requests wait on at `now`, when the device has nothing to do; `is_stopped` says whether it would have
+    /// to start up. To be asked whenever a request becomes ready, so that the first that waits is the oldest.
+    pub fn waits(&mut self, now: Time, pending: usize, is_stopped: impl FnOnce() -> bool) -> bool {
         if pending == 0 || (self.since.is_none() && !is_stopped()) {
-            return Waits::No;
+            return false;
         }
-        let deadline = self.since.unwrap_or(now) + self.wait_ns;
-        let enough = pending >= self.requests || now >= deadline;
-        match (self.since, enough) {
-            (None, true) => Waits::No,
-            (None, false) => {
-                self.since = Some(now);
-                Waits::Begin(deadline)
-            }
-            (Some(_), false) => Waits::On,
-            (Some(_), true) => {
-                self.since = None;
-                Waits::End
-            }
-        }
+        let since = self.since.unwrap_or(now);
+        let waits = pending < self.requests && now < since + self.wait_ns;
+        self.since = waits.then_some(since);
+        waits
     }
 }
 
@@ -79,14 +62,15 @@ mod tests {
     fn requests_wait_for_company_or_the_deadline() {
         let mut delay = Delay::new(&DelayedStartupSpec { requests: 3, wait_ms: 2.0 });
         let at = Time::from_ns;
-        assert_eq!(delay.waits(at(5), 0, || true), Waits::No);
-        assert_eq!(delay.waits(at(7), 1, || false), Waits::No);
-        assert_eq!(delay.waits(at(10), 1, || true), Waits::Begin(at(2_000_010)));
-        assert_eq!(delay.waits(at(20), 2, || true), Waits::On);
-        assert_eq!(delay.waits(at(30), 3, || true), Waits::End);
-        assert_eq!(delay.waits(at(40), 3, || true), Waits::No);
-        assert_eq!(delay.waits(at(50), 2, || true), Waits::Begin(at(2_000_050)));
-        assert_eq!(delay.waits(at(2_000_049), 2, || true), Waits::On);
-        assert_eq!(delay.waits(at(2_000_050), 2, || true), Waits::End);
+        let mut asked = |ns, pending, stopped| (delay.waits(at(ns), pending, || stopped), delay.deadline());
+        assert_eq!(asked(5, 0, true), (false, None));
+        assert_eq!(asked(7, 1, false), (false, None));
+        assert_eq!(asked(10, 1, true), (true, Some(at(2_000_010))));
+        assert_eq!(asked(20, 2, true), (true, Some(at(2_000_010))));
+        assert_eq!(asked(30, 3, true), (false, None));
+        assert_eq!(asked(40, 3, true), (false, None));
+        assert_eq!(asked(50, 2, true), (true, Some(at(2_000_050))));
+        assert_eq!(asked(2_000_049, 2, true), (true, Some(at(2_000_050))));
+        assert_eq!(asked(2_000_050, 2, true), (false, None));
     }
 }

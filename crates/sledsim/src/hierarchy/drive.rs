@@ -7,7 +7,8 @@ use super::merge::MergeSpec;
 use crate::devices::Device;
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context};
-use crate::hierarchy::delayed_startup::{Delay, DelayedStartupSpec, Waits};
+use crate::hierarchy::delayed_startup::{Delay, DelayedStartupSpec};
+use crate::hierarchy::in_order::Ahead;
 use crate::power::Meter;
 use crate::request::Request;
 use crate::schedulers::Scheduler;
@@ -25,45 +26,68 @@ const DEADLINE: u64 = u64::MAX - 2;
 ///
 /// A request first passes command processing (requests overlap in it), then waits in the scheduler, then is served.
 pub struct Drive {
-    device: Box<dyn Device>,
-    scheduler: Box<dyn Scheduler>,
-    overhead_ns: u64,
+    pub(super) device: Box<dyn Device>,
+    pub(super) scheduler: Box<dyn Scheduler>,
+    pub(super) overhead_ns: u64,
     capacity_blocks: u64,
     /// Which requests are dispatched together, if any ever are.
-    company: Option<Company>,
+    pub(super) company: Option<Company>,
     /// In command processing, with the time each is ready.
-    incoming: VecDeque<(Time, Request)>,
+    pub(super) incoming: VecDeque<(Time, Request)>,
     ready_timer: bool,
     /// Under service; the timer tag of a completion is its index here.
     serving: Vec<Option<Completion>>,
     mechanism_busy: bool,
     /// Whether a timer fires when the mechanism gets free. Where nobody waits for that, none is set before somebody does.
     free_timer: bool,
-    batch: Vec<Request>,
-    services: Vec<Service>,
-    /// Of requests served in order, when those that waited for the mechanism were dispatched.
-    waited: VecDeque<Time>,
+    pub(super) batch: Vec<Request>,
+    pub(super) services: Vec<Service>,
+    pub(super) ahead: Ahead,
     /// What the stopped device waits for before it starts up.
-    delay: Option<Delay>,
-    window: Window,
+    pub(super) delay: Option<Delay>,
+    pub(super) window: Window,
+}
+
+/// What a look at the queue led to.
+pub(super) enum Look {
+    /// Nobody is ready to be served, or whoever is waits for company.
+    Nothing,
+    /// A request is served alone.
+    Alone(Request, Service),
+    /// Requests are served together: those of `batch`, as `services` say.
+    Together,
 }
 
 /// Sums over the measurement window.
 #[derive(Default)]
-struct Window {
-    start: Time,
+pub(super) struct Window {
+    pub(super) start: Time,
     ledger_at_start: EnergyLedger,
     /// Busy time from the dispatches of the window, the last one perhaps reaching beyond now.
-    busy_ns: u64,
-    busy_until: Option<Time>,
-    queue_ns: u128,
-    queue_max: u64,
+    pub(super) busy_ns: u64,
+    pub(super) busy_until: Option<Time>,
+    pub(super) queue_ns: u128,
+    pub(super) queue_max: u64,
     queue_changed: Time,
     /// Requests served together with others, and in how many accesses.
     together_requests: u64,
     together_accesses: u64,
     /// Whether the window began in an idle period that is still under way: a policy with hindsight has yet to say what it was.
     began_idle: bool,
+}
+
+impl Window {
+    /// The mechanism serves from `now` to `free`.
+    #[inline]
+    pub(super) fn serve(&mut self, now: Time, free: Time) {
+        self.busy_ns += free - now;
+        self.busy_until = Some(free);
+    }
+}
+
+/// When the mechanism is free again that began these services at `now`.
+pub(super) fn free_after(now: Time, services: &[Service]) -> Time {
+    services.iter().map(|service| service.free).fold(now, Time::max)
 }
 
 impl Drive {
@@ -85,7 +109,7 @@ impl Drive {
             free_timer: false,
             batch: Vec::new(),
             services: Vec::new(),
-            waited: VecDeque::new(),
+            ahead: Ahead::default(),
             delay: None,
             window: Window::default(),
         }
@@ -106,7 +130,7 @@ impl Drive {
 
     /// Whether a request has blocks and they lie inside the device.
     #[inline]
-    fn fits(&self, request: &Request) -> bool {
+    pub(super) fn fits(&self, request: &Request) -> bool {
         let end = request.lbn.checked_add(u64::from(request.blocks));
         request.blocks > 0 && end.is_some_and(|end| end <= self.capacity_blocks)
     }
@@ -148,21 +172,50 @@ impl Drive {
             return;
         }
         let now = context.now();
+        let deadline = self.deadline();
+        let look = self.look(now);
+        if deadline != self.deadline() {
+            // A timer that nobody waits for any more would still be an event of the run.
+            if deadline.is_some() {
+                context.cancel(DEADLINE);
+            }
+            if let Some(deadline) = self.deadline() {
+                context.timer(deadline, DEADLINE);
+            }
+        }
+        match look {
+            Look::Nothing => self.await_ready(context),
+            Look::Alone(request, service) => {
+                self.begin(request, &service, context);
+                self.occupy(now, service.free, service.end == service.free, context);
+            }
+            Look::Together => {
+                let (batch, services) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.services));
+                for (&request, service) in batch.iter().zip(&services) {
+                    self.begin(request, service, context);
+                }
+                let free = free_after(now, &services);
+                let freed_by_completion = services.iter().any(|service| service.end == free);
+                self.occupy(now, free, freed_by_completion, context);
+                (self.batch, self.services) = (batch, services);
+            }
+        }
+    }
+
+    /// Looks at the queue of a mechanism with nothing to do at `now`, and serves what is to be served then.
+    #[inline]
+    pub(super) fn look(&mut self, now: Time) -> Look {
         self.count_queue(now);
         self.take_ready(now);
         if self.window.busy_until == Some(now) {
             // All of these waited for the mechanism; one that finds it idle does not.
             self.watch_queue();
         }
-        if self.delay.is_some() && self.waits_for_company(now, context) {
+        if self.delay.is_some() && self.waits_for_company(now) {
             self.watch_queue();
-            self.await_ready(context);
-            return;
+            return Look::Nothing;
         }
-        let Some(request) = self.scheduler.pop(now, self.device.as_ref()) else {
-            self.await_ready(context);
-            return;
-        };
+        let Some(request) = self.scheduler.pop(now, self.device.as_ref()) else { return Look::Nothing };
         self.watch_queue();
         if self.window.began_idle {
             self.settle_beginning(now);
@@ -172,26 +225,23 @@ impl Drive {
             way = company.gather(now, request, self.scheduler.as_mut(), self.device.as_ref(), &mut self.batch);
         }
         if self.batch.len() > 1 {
-            self.dispatch_together(now, way, context);
+            self.serve_together(now, way);
+            Look::Together
         } else {
-            let service = self.device.serve(now, &request);
-            self.begin(request, &service, context);
-            self.occupy(now, service.free, service.end == service.free, context);
+            Look::Alone(request, self.device.serve(now, &request))
         }
+    }
+
+    /// Until when pending requests wait for a stopped device to start up, if they do.
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.delay.as_ref().and_then(Delay::deadline)
     }
 
     /// Whether what is pending waits on, because the device is stopped and neither enough requests are pending nor the oldest
     /// has waited long enough.
-    fn waits_for_company(&mut self, now: Time, context: &mut Context<'_>) -> bool {
+    fn waits_for_company(&mut self, now: Time) -> bool {
         let Some(delay) = &mut self.delay else { return false };
-        let waits = delay.waits(now, self.scheduler.len(), || self.device.wake_ns(now) > 0);
-        match waits {
-            Waits::Begin(deadline) => context.timer(deadline, DEADLINE),
-            // A timer that nobody waits for any more would still be an event of the run.
-            Waits::End => context.cancel(DEADLINE),
-            Waits::On | Waits::No => {}
-        }
-        matches!(waits, Waits::Begin(_) | Waits::On)
+        delay.waits(now, self.scheduler.len(), || self.device.wake_ns(now) > 0)
     }
 
     /// What the ledger was when the window began is known now that a request dispatched at `now` ends the idle period in
@@ -207,31 +257,17 @@ impl Drive {
         self.window.queue_max = self.window.queue_max.max(self.scheduler.len() as u64);
     }
 
-    /// Dispatches those that have been gathered.
-    fn dispatch_together(&mut self, now: Time, way: usize, context: &mut Context<'_>) {
-        let mut batch = std::mem::take(&mut self.batch);
-        let mut services = std::mem::take(&mut self.services);
-        services.clear();
+    /// Serves those that have been gathered.
+    fn serve_together(&mut self, now: Time, way: usize) {
+        self.services.clear();
         match self.company {
-            Some(Company { rule: Rule::Merge(_), .. }) => self.device.serve_merged(now, &batch, way, &mut services),
-            _ => self.device.serve_batch(now, &batch, &mut services),
-        }
-        self.window.together_requests += batch.len() as u64;
-        self.window.together_accesses += 1;
-        let mut free = now;
-        let mut freed_by_completion = false;
-        for (&request, service) in batch.iter().zip(&services) {
-            if service.free > free {
-                free = service.free;
-                freed_by_completion = false;
+            Some(Company { rule: Rule::Merge(_), .. }) => {
+                self.device.serve_merged(now, &self.batch, way, &mut self.services);
             }
-            freed_by_completion |= service.end == free;
-            self.begin(request, service, context);
+            _ => self.device.serve_batch(now, &self.batch, &mut self.services),
         }
-        self.occupy(now, free, freed_by_completion, context);
-        batch.clear();
-        self.batch = batch;
-        self.services = services;
+        self.window.together_requests += self.batch.len() as u64;
+        self.window.together_accesses += 1;
     }
 
     #[inline]
@@ -248,8 +284,7 @@ impl Drive {
     #[inline]
     fn occupy(&mut self, now: Time, free: Time, freed_by_completion: bool, context: &mut Context<'_>) {
         self.mechanism_busy = true;
-        self.window.busy_ns += free - now;
-        self.window.busy_until = Some(free);
+        self.window.serve(now, free);
         self.free_timer = freed_by_completion;
         if !(freed_by_completion || self.scheduler.is_empty() && self.incoming.is_empty()) {
             self.await_free(free, context);
@@ -306,31 +341,16 @@ impl Component for Drive {
     }
 
     fn in_order(&self) -> bool {
-        self.scheduler.in_order() && self.company.is_none() && self.delay.is_none()
+        self.scheduler.in_order()
     }
 
     #[inline]
-    fn serve_in_order(&mut self, request: &Request) -> Completion {
-        let now = request.arrival;
-        if !self.fits(request) {
-            return Completion::refused(request, now);
+    fn serve_in_order(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
+        if self.company.is_some() || self.delay.is_some() {
+            self.serve_ahead(next, completed);
+        } else if let Some(request) = next {
+            self.serve_at_once(request, completed);
         }
-        let ready = now + self.overhead_ns;
-        let free = self.window.busy_until.filter(|&free| free >= ready);
-        let start = free.unwrap_or(ready);
-        let service = self.device.serve(start, request);
-        self.window.busy_ns += service.free - start;
-        self.window.busy_until = Some(service.free);
-        // Those that waited when this request became ready, and this one if it has to.
-        while self.waited.front().is_some_and(|&dispatched| dispatched < ready) {
-            self.waited.pop_front();
-        }
-        if free.is_some() {
-            self.window.queue_ns += u128::from(start - ready);
-            self.waited.push_back(start);
-            self.window.queue_max = self.window.queue_max.max(self.waited.len() as u64);
-        }
-        Completion { request: *request, service, served: true }
     }
 
     #[inline]

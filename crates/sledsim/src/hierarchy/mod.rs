@@ -3,6 +3,7 @@
 mod company;
 pub mod delayed_startup;
 pub mod drive;
+mod in_order;
 pub mod merge;
 mod outlook;
 pub mod spread;

@@ -26,6 +26,9 @@ pub(super) struct Waiting {
     fresh: usize,
 }
 
+/// So few are looked through one by one, which is quicker than to find them by place.
+const FEW: usize = 8;
+
 /// Whether the order of two requests matters: they overlap, and one of them is a write.
 pub(super) fn conflict(one: &Request, other: &Request) -> bool {
     (one.op == Op::Write || other.op == Op::Write) && one.lbn < other.end_lbn() && other.lbn < one.end_lbn()
@@ -48,8 +51,11 @@ impl Waiting {
         self.fresh += 1;
     }
 
-    /// Sees to it that those which arrived since are found by place.
+    /// Sees to it that those which arrived since are found by place, unless they are few.
     pub(super) fn index(&mut self) {
+        if self.slots.len() <= FEW && self.fresh == self.slots.len() {
+            return;
+        }
         let first = self.slots.len() - self.fresh;
         if let Some(places) = &mut self.places {
             for slot in self.slots.range(first..).filter(|slot| !slot.gone) {
@@ -118,39 +124,54 @@ impl Waiting {
         found.map(|index| (index, &self.slots[index].request))
     }
 
+    /// Where they lie, if they are to be found by that.
+    fn by_place(&self) -> Option<&Places> {
+        self.places.as_ref().filter(|_| self.fresh < self.slots.len())
+    }
+
+    /// Those that wait.
+    fn requests(&self) -> impl Iterator<Item = &Request> {
+        self.slots.iter().filter(|slot| !slot.gone).map(|slot| &slot.request)
+    }
+
     /// Whether a request that waits arrived before `request`, and their order matters.
     pub(super) fn holds_back(&self, request: &Request) -> bool {
-        let Some(places) = &self.places else {
-            let older = self.slots.iter().take_while(|slot| slot.request.id < request.id);
-            return older.into_iter().any(|slot| !slot.gone && conflict(&slot.request, request));
+        let Some(places) = self.by_place() else {
+            return self.requests().take_while(|older| older.id < request.id).any(|older| conflict(older, request));
         };
         let blocks = request.lbn..request.end_lbn();
         let older = |op: Op| places.overlapping(op, &blocks).any(|id| id < request.id);
         older(Op::Write) || request.op == Op::Write && older(Op::Read)
     }
 
-    /// The requests of a kind that begin at `lbn`, oldest first.
-    pub(super) fn beginning_at(&self, op: Op, lbn: u64) -> Vec<u64> {
-        let mut ids = Vec::new();
-        if let Some(places) = &self.places {
+    /// The requests of a kind that begin at `lbn`, oldest first; none where nobody asks for places.
+    pub(super) fn beginning_at(&self, op: Op, lbn: u64, out: &mut Vec<u64>) {
+        if let Some(places) = self.by_place() {
             for starts in &places.starts[op as usize] {
-                ids.extend(starts.range((lbn, 0)..=(lbn, u64::MAX)).map(|(&(_, id), _)| id));
+                out.extend(starts.range((lbn, 0)..=(lbn, u64::MAX)).map(|(&(_, id), _)| id));
             }
+            out.sort_unstable();
+        } else {
+            out.extend(self.requests().filter(|it| it.op == op && it.lbn == lbn).map(|it| it.id));
         }
-        ids.sort_unstable();
-        ids
     }
 
     /// The requests of a kind that end before `lbn`, with the block in front of it, oldest first.
-    pub(super) fn ending_at(&self, op: Op, lbn: u64) -> Vec<u64> {
-        let Some(places) = &self.places else { return Vec::new() };
-        places.ends[op as usize].range((lbn, 0)..=(lbn, u64::MAX)).map(|&(_, id)| id).collect()
+    pub(super) fn ending_at(&self, op: Op, lbn: u64, out: &mut Vec<u64>) {
+        if let Some(places) = self.by_place() {
+            out.extend(places.ends[op as usize].range((lbn, 0)..=(lbn, u64::MAX)).map(|&(_, id)| id));
+        } else {
+            out.extend(self.requests().filter(|it| it.op == op && it.end_lbn() == lbn).map(|it| it.id));
+        }
     }
 
     /// The requests of a kind that have some of those blocks.
     pub(super) fn overlapping(&self, op: Op, blocks: &Range<u64>, out: &mut BTreeSet<u64>) {
-        if let Some(places) = &self.places {
+        if let Some(places) = self.by_place() {
             out.extend(places.overlapping(op, blocks));
+        } else {
+            let overlaps = |it: &&Request| it.op == op && it.lbn < blocks.end && blocks.start < it.end_lbn();
+            out.extend(self.requests().filter(overlaps).map(|it| it.id));
         }
     }
 }

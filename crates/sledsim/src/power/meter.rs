@@ -166,11 +166,11 @@ impl Meter {
 
     /// Meanwhile it entered each of these so often, the last one last.
     #[inline]
-    pub fn count(&mut self, entered: [(Activity, u64); 4]) {
-        for (activity, times) in entered {
+    pub fn count<const ACTIVITIES: usize>(&mut self, entered: &[(Activity, u64); ACTIVITIES]) {
+        for &(activity, times) in entered {
             self.entered[activity.index()] += times;
+            self.activity = activity;
         }
-        self.activity = entered[3].0;
     }
 
     /// What the mechanism did last.

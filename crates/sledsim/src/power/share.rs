@@ -28,12 +28,29 @@ const LONGEST_MS: f64 = 1e9;
 /// The experts and their weights.
 #[derive(Clone, Debug)]
 pub struct Share {
-    learning_rate: f64,
-    /// How fast an expert gives its weight away: it keeps exp(-rate * loss).
-    sharing_rate: f64,
+    rates: Rates,
     experts: Box<[Expert]>,
+    /// Sum of all timeouts.
+    timeouts_ns: f64,
+    /// The timeout in force.
+    average_ns: f64,
+    /// What each expert got of what all gave away.
+    portion: f64,
+    /// Factor by which weights add up to 1.
+    scale: f64,
     /// Whether the energy of waiting grows in proportion to the timeout: there is no mode between the first and the lowest.
     proportional: bool,
+    /// Verdicts on the first expert that waits and on those that waited in vain: often the same again.
+    least: Verdict,
+    late: Verdict,
+}
+
+/// How weights follow losses.
+#[derive(Clone, Copy, Debug)]
+struct Rates {
+    learning: f64,
+    /// How fast an expert gives its weight away: it keeps exp(-rate * loss).
+    sharing: f64,
 }
 
 /// A fixed timeout.
@@ -42,12 +59,64 @@ struct Expert {
     timeout_ns: f64,
     /// Joules above the lowest mode's power that waiting for the timeout takes.
     wait_j: f64,
-    /// Weights of all experts add up to 1.
-    weight: f64,
-    /// Factor on the weight for the last loss.
+    /// Its weight is `scale` times the sum of this, which it kept at the last loss, and the `portion`.
+    kept: f64,
+}
+
+/// What a loss does to a weight.
+#[derive(Clone, Copy, Debug)]
+struct Verdict {
+    loss: f64,
     factor: f64,
-    /// Fraction of its weight kept after the last loss.
+    /// The fraction that is kept of it then.
     keep: f64,
+}
+
+impl Verdict {
+    const NO_LOSS: Self = Self { loss: 0.0, factor: 1.0, keep: 1.0 };
+
+    #[inline]
+    fn new(loss: f64, rates: &Rates) -> Self {
+        if loss == 0.0 {
+            return Self::NO_LOSS;
+        }
+        Self { loss, factor: libm::exp(-rates.learning * loss), keep: libm::exp(-rates.sharing * loss) }
+    }
+
+    /// The verdict on a loss that may be the one of this verdict.
+    #[inline]
+    fn on(self, loss: f64, rates: &Rates) -> Self {
+        if loss == self.loss {
+            self
+        } else {
+            Self::new(loss, rates)
+        }
+    }
+
+    /// On the sum of both losses.
+    #[inline]
+    fn and(self, other: &Self) -> Self {
+        Self { loss: self.loss + other.loss, factor: self.factor * other.factor, keep: self.keep * other.keep }
+    }
+}
+
+/// Sums over experts on the way to new weights.
+#[derive(Default)]
+struct Sums {
+    weight: f64,
+    kept: f64,
+    kept_ns: f64,
+}
+
+impl Sums {
+    #[inline]
+    fn judge(&mut self, expert: &mut Expert, (portion, scale): (f64, f64), verdict: &Verdict) {
+        let weight = (expert.kept + portion) * scale * verdict.factor;
+        expert.kept = weight * verdict.keep;
+        self.weight += weight;
+        self.kept += expert.kept;
+        self.kept_ns += expert.kept * expert.timeout_ns;
+    }
 }
 
 impl Share {
@@ -62,13 +131,21 @@ impl Share {
         let expert = |index: u32| Expert {
             timeout_ns: if index == 0 { 0.0 } else { libm::scalbn(longest_ns, index as i32 + 1 - experts as i32) },
             wait_j: 0.0,
-            weight: 1.0 / f64::from(experts),
-            factor: 1.0,
-            keep: 1.0,
+            kept: 0.0,
         };
-        let experts = (0..experts).map(expert).collect();
-        let sharing_rate = -libm::log1p(-sharing);
-        let mut share = Self { learning_rate, sharing_rate, experts, proportional: ladder.lowest() <= 1 };
+        let experts: Box<[Expert]> = (0..experts).map(expert).collect();
+        let mut share = Self {
+            rates: Rates { learning: learning_rate, sharing: -libm::log1p(-sharing) },
+            timeouts_ns: experts.iter().map(|expert| expert.timeout_ns).sum(),
+            experts,
+            average_ns: 0.0,
+            portion: 0.0,
+            scale: 1.0,
+            proportional: ladder.lowest() <= 1,
+            least: Verdict::NO_LOSS,
+            late: Verdict::NO_LOSS,
+        };
+        share.weigh_evenly();
         share.weigh(ladder);
         share
     }
@@ -84,93 +161,90 @@ impl Share {
         }
     }
 
+    /// Gives all experts one weight.
+    fn weigh_evenly(&mut self) {
+        self.experts.iter_mut().for_each(|expert| expert.kept = 0.0);
+        self.portion = 1.0 / self.experts.len() as f64;
+        self.scale = 1.0;
+        self.average_ns = self.timeouts_ns * self.portion;
+    }
+
     /// Timeouts of the experts, rising, in nanoseconds.
     pub fn timeouts_ns(&self) -> impl Iterator<Item = f64> + '_ {
         self.experts.iter().map(|expert| expert.timeout_ns)
+    }
+
+    fn longest_ns(&self) -> f64 {
+        self.experts[self.experts.len() - 1].timeout_ns
     }
 
     /// The timeout in force: the weighted average.
     #[inline]
     #[must_use]
     pub fn timeout_ns(&self) -> u64 {
-        let average_ns: f64 = self.experts.iter().map(|expert| expert.timeout_ns * expert.weight).sum();
         // Rounding must not carry the average beyond what it is the average of.
-        average_ns.min(self.experts[self.experts.len() - 1].timeout_ns).round() as u64
+        (self.average_ns.min(self.longest_ns()) + 0.5) as u64
     }
 
     /// Learns from an idle period that a request ended after so long.
     pub fn learn(&mut self, ladder: &Ladder, idle_ns: u64) {
         let returning_j = ladder.return_j(ladder.lowest());
-        let waited_ns = (idle_ns as f64).min(self.experts[self.experts.len() - 1].timeout_ns);
+        let waited_ns = (idle_ns as f64).min(self.longest_ns());
         let most_j = ladder.above_w(0) * waited_ns * 1e-9 + returning_j.max(0.0);
         if most_j <= 0.0 {
             return;
         }
+        let per_j = 1.0 / most_j;
         let best_j = ladder.excess_j(ladder.best(idle_ns), idle_ns);
         // Those whose timeout is not over when the request comes have all done the same.
-        let (waited_j, left_j) = descent(ladder, idle_ns as f64);
         let stopped = self.experts.partition_point(|expert| expert.timeout_ns < idle_ns as f64);
-        self.judge_stopped(stopped, (returning_j - best_j) / most_j, 1.0 / most_j);
-        let late = ((waited_j + left_j - best_j) / most_j).clamp(0.0, 1.0);
-        let (factor, keep) = (fall(self.learning_rate * late), fall(self.sharing_rate * late));
-        for expert in &mut self.experts[stopped..] {
-            (expert.factor, expert.keep) = (factor, keep);
+        if stopped < self.experts.len() {
+            let (waited_j, left_j) = descent(ladder, idle_ns as f64);
+            let loss = ((waited_j + left_j - best_j) * per_j).clamp(0.0, 1.0);
+            self.late = self.late.on(loss, &self.rates);
         }
-        self.update();
-    }
-
-    /// Judges the first `stopped` experts: the loss of each is `rest` and its waiting energy times `per_j`.
-    fn judge_stopped(&mut self, stopped: usize, rest: f64, per_j: f64) {
-        if self.proportional {
-            // Each timeout is twice the one before, so each exponential is the square of the one before: two are enough.
-            let least = self.experts[1].wait_j * per_j;
-            let (mut factor, mut keep) = (fall(self.learning_rate * least), fall(self.sharing_rate * least));
-            let (first_factor, first_keep) = (fall(self.learning_rate * rest), fall(self.sharing_rate * rest));
-            for (index, expert) in self.experts[..stopped].iter_mut().enumerate() {
-                if index == 0 {
-                    (expert.factor, expert.keep) = (first_factor, first_keep);
-                } else {
-                    (expert.factor, expert.keep) = (first_factor * factor, first_keep * keep);
-                    (factor, keep) = (factor * factor, keep * keep);
-                }
-            }
-        } else {
-            for expert in &mut self.experts[..stopped] {
-                let loss = (rest + expert.wait_j * per_j).clamp(0.0, 1.0);
-                (expert.factor, expert.keep) = (fall(self.learning_rate * loss), fall(self.sharing_rate * loss));
-            }
-        }
-    }
-
-    /// Weighs the experts anew.
-    fn update(&mut self) {
-        let (mut pool, mut total) = (0.0, 0.0);
-        for expert in &mut self.experts {
-            let weight = expert.weight * expert.factor;
-            expert.weight = weight * expert.keep;
-            pool += weight - expert.weight;
-            total += weight;
-        }
-        let count = self.experts.len() as f64;
-        if total < f64::MIN_POSITIVE {
+        let sums = self.judge(stopped, (returning_j - best_j) * per_j, per_j);
+        if sums.weight < f64::MIN_POSITIVE {
             // Every weight has vanished, so none says anything any more.
-            self.experts.iter_mut().for_each(|expert| expert.weight = 1.0 / count);
+            self.weigh_evenly();
             return;
         }
-        let (portion, scale) = (pool / count, 1.0 / total);
-        for expert in &mut self.experts {
-            expert.weight = (expert.weight + portion) * scale;
-        }
+        self.portion = (sums.weight - sums.kept) / self.experts.len() as f64;
+        self.scale = 1.0 / sums.weight;
+        self.average_ns = (sums.kept_ns + self.portion * self.timeouts_ns) * self.scale;
     }
-}
 
-/// exp(-x) of an x that is often 0.
-#[inline]
-fn fall(x: f64) -> f64 {
-    if x == 0.0 {
-        1.0
-    } else {
-        libm::exp(-x)
+    /// Judges the experts: the loss of each of the first `stopped` is `rest` and its waiting energy times `per_j`.
+    #[inline]
+    fn judge(&mut self, stopped: usize, rest: f64, per_j: f64) -> Sums {
+        let mut sums = Sums::default();
+        let shared = (self.portion, self.scale);
+        let (stopped, late) = self.experts.split_at_mut(stopped);
+        match stopped {
+            [at_once, waited @ ..] if self.proportional => {
+                let rest = Verdict::new(rest, &self.rates);
+                sums.judge(at_once, shared, &rest);
+                if let Some(first) = waited.first() {
+                    self.least = self.least.on(first.wait_j * per_j, &self.rates);
+                }
+                // Each timeout is twice the one before, so each exponential is the square of the one before.
+                let mut waiting = self.least;
+                for expert in waited {
+                    sums.judge(expert, shared, &rest.and(&waiting));
+                    waiting = waiting.and(&waiting);
+                }
+            }
+            _ => {
+                for expert in stopped {
+                    let loss = (rest + expert.wait_j * per_j).clamp(0.0, 1.0);
+                    sums.judge(expert, shared, &Verdict::new(loss, &self.rates));
+                }
+            }
+        }
+        for expert in late {
+            sums.judge(expert, shared, &self.late);
+        }
+        sums
     }
 }
 

@@ -280,7 +280,11 @@ impl SpinDown {
         if let (Some(share), true) = (&mut self.share, idle_ns > 0) {
             share.learn(&self.ladder, idle_ns);
             let timeout_ns = share.timeout_ns();
-            self.stop_after(timeout_ns);
+            if self.pair {
+                self.after_ns[1] = timeout_ns;
+            } else {
+                self.stop_after(timeout_ns);
+            }
         }
     }
 }

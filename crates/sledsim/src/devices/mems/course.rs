@@ -75,12 +75,15 @@ impl Course {
     pub fn tell_all(&self, meter: &mut Meter, power: &Power) {
         let (servo_ns, transfer_ns) = power.pass_ns();
         // Before the first service there is no course.
-        let plain = self.startup_ns == 0 && servo_ns > 0 && !self.passes.is_empty();
+        let plain = servo_ns > 0 && !self.passes.is_empty();
         if !plain || !meter.only_sums_from(self.start) {
             return self.tell(meter, power, Time::MAX);
         }
         let (mut seeks, mut waits) = (0, 0);
-        let mut at = self.start;
+        let mut at = self.awake();
+        if self.startup_ns > 0 {
+            meter.draw(at, power.startup_w());
+        }
         for pass in &self.passes {
             seeks += u64::from(pass.seek_ns > 0);
             // Waiting at once, a sled that was idle goes on being it.
@@ -92,8 +95,10 @@ impl Course {
             meter.draw(at, power.moving_w(pass.tips));
         }
         let passes = self.passes.len() as u64;
-        let passing = [(Activity::SERVO, passes), (Activity::DATA, passes)];
-        meter.count([(Activity::SEEK, seeks), (Activity::READY, waits), passing[0], passing[1]]);
+        let startups = u64::from(self.startup_ns > 0);
+        let before = [(Activity::STARTUP, startups), (Activity::SEEK, seeks), (Activity::READY, waits)];
+        meter.count(&before);
+        meter.count(&[(Activity::SERVO, passes), (Activity::DATA, passes)]);
     }
 
     /// Books of the service until `now`.
