@@ -67,14 +67,8 @@ fn the_short_way_reports_what_the_events_report() {
 
 #[test]
 fn so_it_does_where_requests_join_others_or_wait_for_company() {
-    let merging = [
-        json!({"requests": 2}),
-        json!({"requests": 16, "anywhere": true, "writes": true, "rows": true}),
-    ];
-    let delays = [
-        json!({"requests": 3, "wait_ms": 4.0}),
-        json!({"requests": 1000, "wait_ms": 0.5}),
-    ];
+    let merging = [json!({"requests": 2}), json!({"requests": 16, "anywhere": true, "writes": true, "rows": true})];
+    let delays = [json!({"requests": 3, "wait_ms": 4.0}), json!({"requests": 1000, "wait_ms": 0.5})];
     let mut together = 0;
     for device in ["g1", "g2", "g3", "atlas10k", "travelstar"] {
         let mems = matches!(device_spec(device), DeviceSpec::Mems(_));
@@ -85,7 +79,9 @@ fn so_it_does_where_requests_join_others_or_wait_for_company() {
             systems.extend(delays.iter().map(|delay| json!({"delayed_startup": delay, "spin_down": "immediate"})));
             systems.push(json!({"delayed_startup": delays[0], "merge": merging[1], "spin_down": "adaptive"}));
         }
-        for (setting, mut system) in settings.iter().flat_map(|it| systems.iter().map(move |system| (it, system.clone()))) {
+        for (setting, mut system) in
+            settings.iter().flat_map(|it| systems.iter().map(move |system| (it, system.clone())))
+        {
             system["device"] = setting.clone();
             system["device"]["name"] = json!(device);
             for rate_per_s in [50.0, 600.0, 4000.0] {

@@ -25,11 +25,25 @@ const BREAK_EVENS: f64 = 2.0;
 /// Longest timeout there can be: one that a parameter can give too.
 const LONGEST_MS: f64 = 1e9;
 
+/// Experts that are judged side by side.
+const LANES: usize = 4;
+
 /// The experts and their weights.
 #[derive(Clone, Debug)]
 pub struct Share {
     rates: Rates,
-    experts: Box<[Expert]>,
+    /// How many experts there are.
+    count: usize,
+    /// Their timeouts, rising. Here and below, some without weight fill the lanes behind them.
+    timeout_ns: Box<[f64]>,
+    /// Joules above the lowest mode's power that waiting for each timeout takes.
+    wait_j: Box<[f64]>,
+    /// The weight of an expert is `scale` times the sum of this, which it kept at the last loss, and the `portion`.
+    kept: Box<[f64]>,
+    /// Factors on their weights for the losses judged last.
+    factor: Box<[f64]>,
+    /// The fractions that they keep of them then.
+    keep: Box<[f64]>,
     /// Sum of all timeouts.
     timeouts_ns: f64,
     /// The timeout in force.
@@ -40,9 +54,8 @@ pub struct Share {
     scale: f64,
     /// Whether the energy of waiting grows in proportion to the timeout: there is no mode between the first and the lowest.
     proportional: bool,
-    /// Verdicts on the first expert that waits and on those that waited in vain: often the same again.
-    least: Verdict,
-    late: Verdict,
+    /// The case that was judged last: often the same again.
+    judged: Case,
 }
 
 /// How weights follow losses.
@@ -53,70 +66,33 @@ struct Rates {
     sharing: f64,
 }
 
-/// A fixed timeout.
-#[derive(Clone, Copy, Debug)]
-struct Expert {
-    timeout_ns: f64,
-    /// Joules above the lowest mode's power that waiting for the timeout takes.
-    wait_j: f64,
-    /// Its weight is `scale` times the sum of this, which it kept at the last loss, and the `portion`.
-    kept: f64,
+/// What experts lost in an idle period.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Case {
+    /// So many, those of the shortest timeouts, stopped the device.
+    stopped: usize,
+    /// The loss of each of them is this and its waiting energy times `per_j`.
+    rest: f64,
+    per_j: f64,
+    /// Loss of the others.
+    late: f64,
 }
 
-/// What a loss does to a weight.
-#[derive(Clone, Copy, Debug)]
-struct Verdict {
-    loss: f64,
-    factor: f64,
-    /// The fraction that is kept of it then.
-    keep: f64,
-}
+/// What a loss does to a weight: its factor, and the fraction that is kept of it then.
+type Verdict = (f64, f64);
 
-impl Verdict {
-    const NO_LOSS: Self = Self { loss: 0.0, factor: 1.0, keep: 1.0 };
-
-    #[inline]
-    fn new(loss: f64, rates: &Rates) -> Self {
+impl Rates {
+    fn verdict(&self, loss: f64) -> Verdict {
         if loss == 0.0 {
-            return Self::NO_LOSS;
+            return (1.0, 1.0);
         }
-        Self { loss, factor: libm::exp(-rates.learning * loss), keep: libm::exp(-rates.sharing * loss) }
-    }
-
-    /// The verdict on a loss that may be the one of this verdict.
-    #[inline]
-    fn on(self, loss: f64, rates: &Rates) -> Self {
-        if loss == self.loss {
-            self
-        } else {
-            Self::new(loss, rates)
-        }
-    }
-
-    /// On the sum of both losses.
-    #[inline]
-    fn and(self, other: &Self) -> Self {
-        Self { loss: self.loss + other.loss, factor: self.factor * other.factor, keep: self.keep * other.keep }
+        (libm::exp(-self.learning * loss), libm::exp(-self.sharing * loss))
     }
 }
 
-/// Sums over experts on the way to new weights.
-#[derive(Default)]
-struct Sums {
-    weight: f64,
-    kept: f64,
-    kept_ns: f64,
-}
-
-impl Sums {
-    #[inline]
-    fn judge(&mut self, expert: &mut Expert, (portion, scale): (f64, f64), verdict: &Verdict) {
-        let weight = (expert.kept + portion) * scale * verdict.factor;
-        expert.kept = weight * verdict.keep;
-        self.weight += weight;
-        self.kept += expert.kept;
-        self.kept_ns += expert.kept * expert.timeout_ns;
-    }
+/// The verdict on the sum of two losses.
+fn both(one: Verdict, other: Verdict) -> Verdict {
+    (one.0 * other.0, one.1 * other.1)
 }
 
 impl Share {
@@ -127,23 +103,26 @@ impl Share {
         let break_even_ms = ladder.break_even_ns().map(|break_even_ns| break_even_ns / NS_PER_MS);
         let derived_ms = break_even_ms.map_or(LONGEST_MS, |break_even_ms| BREAK_EVENS * break_even_ms);
         let longest_ns = longest_ms.unwrap_or(derived_ms).min(LONGEST_MS) * NS_PER_MS;
-        let experts = experts.max(2);
-        let expert = |index: u32| Expert {
-            timeout_ns: if index == 0 { 0.0 } else { libm::scalbn(longest_ns, index as i32 + 1 - experts as i32) },
-            wait_j: 0.0,
-            kept: 0.0,
-        };
-        let experts: Box<[Expert]> = (0..experts).map(expert).collect();
+        let count = experts.max(2) as usize;
+        let filled = || vec![0.0; count.next_multiple_of(LANES)].into_boxed_slice();
+        let mut timeout_ns = filled();
+        for (halvings, timeout_ns) in timeout_ns[1..count].iter_mut().rev().enumerate() {
+            *timeout_ns = libm::scalbn(longest_ns, -(halvings as i32));
+        }
         let mut share = Self {
             rates: Rates { learning: learning_rate, sharing: -libm::log1p(-sharing) },
-            timeouts_ns: experts.iter().map(|expert| expert.timeout_ns).sum(),
-            experts,
+            count,
+            timeouts_ns: timeout_ns.iter().sum(),
+            timeout_ns,
+            wait_j: filled(),
+            kept: filled(),
+            factor: filled(),
+            keep: filled(),
             average_ns: 0.0,
             portion: 0.0,
             scale: 1.0,
             proportional: ladder.lowest() <= 1,
-            least: Verdict::NO_LOSS,
-            late: Verdict::NO_LOSS,
+            judged: Case { stopped: 0, rest: f64::NAN, per_j: f64::NAN, late: f64::NAN },
         };
         share.weigh_evenly();
         share.weigh(ladder);
@@ -152,30 +131,28 @@ impl Share {
 
     /// Takes the powers of a ladder.
     pub fn weigh(&mut self, ladder: &Ladder) {
-        for expert in &mut self.experts {
-            expert.wait_j = if self.proportional {
-                ladder.above_w(0) * expert.timeout_ns * 1e-9
-            } else {
-                descent(ladder, expert.timeout_ns).0
-            };
+        for (wait_j, &timeout_ns) in self.wait_j.iter_mut().zip(&self.timeout_ns) {
+            *wait_j = descent(ladder, timeout_ns).0;
         }
+        self.judged.rest = f64::NAN;
     }
 
     /// Gives all experts one weight.
     fn weigh_evenly(&mut self) {
-        self.experts.iter_mut().for_each(|expert| expert.kept = 0.0);
-        self.portion = 1.0 / self.experts.len() as f64;
+        self.kept.fill(0.0);
+        self.portion = 1.0 / self.count as f64;
         self.scale = 1.0;
         self.average_ns = self.timeouts_ns * self.portion;
     }
 
-    /// Timeouts of the experts, rising, in nanoseconds.
-    pub fn timeouts_ns(&self) -> impl Iterator<Item = f64> + '_ {
-        self.experts.iter().map(|expert| expert.timeout_ns)
+    #[inline]
+    fn longest_ns(&self) -> f64 {
+        self.timeout_ns[self.count - 1]
     }
 
-    fn longest_ns(&self) -> f64 {
-        self.experts[self.experts.len() - 1].timeout_ns
+    /// Timeouts of the experts, rising, in nanoseconds.
+    pub fn timeouts_ns(&self) -> impl Iterator<Item = f64> + '_ {
+        self.timeout_ns[..self.count].iter().copied()
     }
 
     /// The timeout in force: the weighted average.
@@ -189,62 +166,78 @@ impl Share {
     /// Learns from an idle period that a request ended after so long.
     pub fn learn(&mut self, ladder: &Ladder, idle_ns: u64) {
         let returning_j = ladder.return_j(ladder.lowest());
-        let waited_ns = (idle_ns as f64).min(self.longest_ns());
-        let most_j = ladder.above_w(0) * waited_ns * 1e-9 + returning_j.max(0.0);
+        let idle = idle_ns as f64;
+        let most_j = ladder.above_w(0) * idle.min(self.longest_ns()) * 1e-9 + returning_j.max(0.0);
         if most_j <= 0.0 {
             return;
         }
         let per_j = 1.0 / most_j;
         let best_j = ladder.excess_j(ladder.best(idle_ns), idle_ns);
         // Those whose timeout is not over when the request comes have all done the same.
-        let stopped = self.experts.partition_point(|expert| expert.timeout_ns < idle_ns as f64);
-        if stopped < self.experts.len() {
-            let (waited_j, left_j) = descent(ladder, idle_ns as f64);
-            let loss = ((waited_j + left_j - best_j) * per_j).clamp(0.0, 1.0);
-            self.late = self.late.on(loss, &self.rates);
+        let stopped = self.timeouts_ns().filter(|&timeout_ns| timeout_ns < idle).count();
+        let mut case = Case { stopped, rest: (returning_j - best_j) * per_j, per_j, late: 0.0 };
+        if stopped < self.count {
+            let (waited_j, left_j) = descent(ladder, idle);
+            case.late = ((waited_j + left_j - best_j) * per_j).clamp(0.0, 1.0);
         }
-        let sums = self.judge(stopped, (returning_j - best_j) * per_j, per_j);
-        if sums.weight < f64::MIN_POSITIVE {
+        if case != self.judged {
+            self.judge(&case);
+        }
+        self.follow();
+    }
+
+    /// Finds what the losses do to the weights.
+    fn judge(&mut self, case: &Case) {
+        self.judged = *case;
+        let rates = self.rates;
+        let late = rates.verdict(case.late);
+        self.factor[case.stopped..self.count].fill(late.0);
+        self.keep[case.stopped..self.count].fill(late.1);
+        let stopped = self.factor[..case.stopped].iter_mut().zip(&mut self.keep[..case.stopped]);
+        if self.proportional {
+            let rest = rates.verdict(case.rest);
+            // Each timeout is twice the one before, so each exponential is the square of the one before.
+            let (mut first, mut waiting) = (true, rates.verdict(self.wait_j[1] * case.per_j));
+            for (factor, keep) in stopped {
+                if first {
+                    (*factor, *keep) = rest;
+                    first = false;
+                } else {
+                    (*factor, *keep) = both(rest, waiting);
+                    waiting = both(waiting, waiting);
+                }
+            }
+        } else {
+            for ((factor, keep), wait_j) in stopped.zip(&self.wait_j) {
+                (*factor, *keep) = rates.verdict((case.rest + wait_j * case.per_j).clamp(0.0, 1.0));
+            }
+        }
+    }
+
+    /// Weighs the experts anew.
+    fn follow(&mut self) {
+        let (portion, scale) = (self.portion, self.scale);
+        let (mut weights, mut kept, mut kept_ns) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        let experts = self.kept.chunks_exact_mut(LANES).zip(self.timeout_ns.chunks_exact(LANES));
+        let verdicts = self.factor.chunks_exact(LANES).zip(self.keep.chunks_exact(LANES));
+        for ((expert_kept, timeout_ns), (factor, keep)) in experts.zip(verdicts) {
+            for lane in 0..LANES {
+                let weight = (expert_kept[lane] + portion) * scale * factor[lane];
+                expert_kept[lane] = weight * keep[lane];
+                weights[lane] += weight;
+                kept[lane] += expert_kept[lane];
+                kept_ns[lane] += expert_kept[lane] * timeout_ns[lane];
+            }
+        }
+        let [weight, kept, kept_ns] = [weights, kept, kept_ns].map(|sums| (sums[0] + sums[1]) + (sums[2] + sums[3]));
+        if weight < f64::MIN_POSITIVE {
             // Every weight has vanished, so none says anything any more.
             self.weigh_evenly();
             return;
         }
-        self.portion = (sums.weight - sums.kept) / self.experts.len() as f64;
-        self.scale = 1.0 / sums.weight;
-        self.average_ns = (sums.kept_ns + self.portion * self.timeouts_ns) * self.scale;
-    }
-
-    /// Judges the experts: the loss of each of the first `stopped` is `rest` and its waiting energy times `per_j`.
-    #[inline]
-    fn judge(&mut self, stopped: usize, rest: f64, per_j: f64) -> Sums {
-        let mut sums = Sums::default();
-        let shared = (self.portion, self.scale);
-        let (stopped, late) = self.experts.split_at_mut(stopped);
-        match stopped {
-            [at_once, waited @ ..] if self.proportional => {
-                let rest = Verdict::new(rest, &self.rates);
-                sums.judge(at_once, shared, &rest);
-                if let Some(first) = waited.first() {
-                    self.least = self.least.on(first.wait_j * per_j, &self.rates);
-                }
-                // Each timeout is twice the one before, so each exponential is the square of the one before.
-                let mut waiting = self.least;
-                for expert in waited {
-                    sums.judge(expert, shared, &rest.and(&waiting));
-                    waiting = waiting.and(&waiting);
-                }
-            }
-            _ => {
-                for expert in stopped {
-                    let loss = (rest + expert.wait_j * per_j).clamp(0.0, 1.0);
-                    sums.judge(expert, shared, &Verdict::new(loss, &self.rates));
-                }
-            }
-        }
-        for expert in late {
-            sums.judge(expert, shared, &self.late);
-        }
-        sums
+        self.portion = (weight - kept) / self.count as f64;
+        self.scale = 1.0 / weight;
+        self.average_ns = (kept_ns + self.portion * self.timeouts_ns) * self.scale;
     }
 }
 

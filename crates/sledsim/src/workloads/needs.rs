@@ -97,19 +97,19 @@ impl Needs {
         }
     }
 
-    /// `request`, which is number `index` of the workload, with what it needs.
+    /// Gives `request`, which is number `index` of the workload, what it needs.
     #[inline]
-    pub(super) fn settle(&self, index: u64, request: Request) -> Request {
-        let mut request = request;
+    pub(super) fn settle(&self, index: u64, request: &mut Request) {
+        // In place, since requests of most workloads need all.
         if let Some(metadata) = &self.metadata {
             request.flags = metadata.flags(index, request.flags);
             if request.flags.contains(Flags::METADATA) {
-                return metadata.settle(index, request, self.block_bytes);
+                *request = metadata.settle(index, *request, self.block_bytes);
+                return;
             }
         }
-        match &self.parts {
-            Some(parts) => self.shorten(1 + parts.below(index, PARTS), request),
-            None => request,
+        if let Some(parts) = &self.parts {
+            *request = self.shorten(1 + parts.below(index, PARTS), *request);
         }
     }
 

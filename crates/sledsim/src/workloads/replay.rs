@@ -323,8 +323,9 @@ impl Replay {
             spare: Spare::NONE,
         };
         let inside = record.offset_bytes - first * self.block_bytes;
-        let request = request.needing(inside, record.bytes, self.block_bytes as u32);
-        Ok(self.needs.settle(self.cursor.reader.records(), request))
+        let mut request = request.needing(inside, record.bytes, self.block_bytes as u32);
+        self.needs.settle(self.cursor.reader.records(), &mut request);
+        Ok(request)
     }
 
     /// Where on the device a request for `blocks` from `first` on goes.

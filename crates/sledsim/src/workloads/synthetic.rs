@@ -193,7 +193,7 @@ impl Workload for Synthetic {
         let Size { blocks, spare_bytes } = self.sizes.draw();
         let (op, goes_on) = self.operations.next();
         let after = if goes_on { self.locations.go_on(blocks) } else { None };
-        let request = Request {
+        let mut request = Request {
             id,
             arrival: self.arrivals.take(),
             lbn: after.unwrap_or_else(|| self.locations.place(blocks)),
@@ -203,7 +203,8 @@ impl Workload for Synthetic {
             origin: 0,
             spare: Spare { front_bytes: 0, back_bytes: spare_bytes },
         };
-        self.needs.settle(id, request)
+        self.needs.settle(id, &mut request);
+        request
     }
 
     fn is_open(&self) -> bool {

@@ -62,7 +62,6 @@ struct LastService {
     end: Time,
     /// Tips of its last pass.
     tips: u32,
-    books: Books,
 }
 
 impl LastService {
@@ -203,25 +202,36 @@ impl MemsDevice {
         }
     }
 
-    /// Ends the idle period before a service that begins at `now`. The spell before the first is nobody's choice.
+    /// Ends the idle period before a service that begins at `now`; returns how long the sled takes to be ready.
     #[inline]
-    fn end_idle(&mut self, now: Time) {
+    fn end_idle(&mut self, now: Time) -> u64 {
+        self.course.tell_all(&mut self.meter, &self.power);
+        self.regret_j += self.last_regret_j;
+        self.last_regret_j = 0.0;
+        // Most requests of a busy device wait for it.
+        if now <= self.last.end && !self.untouched() {
+            return 0;
+        }
+        let moved = self.moved_by(now);
         let idle_ns = now.saturating_since(self.last.end);
         let idle = self.idle_books(idle_ns, Some(idle_ns));
         self.books.add_idle(&idle);
-        self.course.tell_all(&mut self.meter, &self.power);
         self.last.tell_idle(&mut self.meter, &self.power, &idle);
+        // The spell before the first service is nobody's choice.
         if !self.untouched() {
-            self.regret_j += self.last_regret_j;
             self.last_regret_j = self.spin_down.regret_j(idle_ns);
             self.spin_down.ended(idle_ns);
         }
+        moved.map_or(0, |(sled, wake_ns)| {
+            self.sled = sled;
+            wake_ns
+        })
     }
 
     /// Everything up to the last service, and so much of the idle period since; the regret of it is `regret_j`.
     fn idle_ledger(&self, since: &Books, regret_j: f64) -> EnergyLedger {
         let mut books = self.books;
-        books.add(since);
+        books.add_idle(since);
         let regret_j = self.regret_j + self.last_regret_j + if self.untouched() { 0.0 } else { regret_j };
         let meter = self.meter_after(since);
         EnergyLedger { regret_j, ..books.tally(&self.power).ledger(&self.power, &meter) }
@@ -249,13 +259,7 @@ impl MemsDevice {
     /// Wakes the device at `now` for a service.
     #[inline]
     pub(super) fn begin(&mut self, now: Time) -> Passes {
-        let moved = self.moved_by(now);
-        self.end_idle(now);
-        let mut startup_ns = 0;
-        if let Some((sled, wake_ns)) = moved {
-            self.sled = sled;
-            startup_ns = wake_ns;
-        }
+        let startup_ns = self.end_idle(now);
         let startups = u64::from(matches!(self.sled.y, YState::Rest));
         let books = Books { startup_ns, startups, ..Books::default() };
         let awake = now + startup_ns;
@@ -316,8 +320,8 @@ impl MemsDevice {
         let bus_ns = run.bus_done.saturating_since(run.at);
         run.phases.bus_ns += bus_ns;
         self.bus_free = run.bus_done;
-        self.books.add(&run.books);
-        self.last = LastService { end: run.at, tips: run.tips, books: run.books };
+        self.books.add_service(&run.books);
+        self.last = LastService { end: run.at, tips: run.tips };
         if self.idle_tip_w > 0.0 {
             self.spin_down.set_ready_w(self.sled_w + f64::from(run.tips) * self.idle_tip_w);
         }
@@ -450,8 +454,7 @@ impl Device for MemsDevice {
     fn ledger(&self, now: Time) -> EnergyLedger {
         if now < self.last.end {
             let mut books = self.books;
-            books.remove(&self.last.books);
-            books.startups += self.last.books.startups;
+            books.remove_service(&self.course.books());
             let tally = books.tally(&self.power).plus(&self.course.tally(&self.power, now));
             let mut meter = self.meter.clone();
             self.course.tell(&mut meter, &self.power, now);

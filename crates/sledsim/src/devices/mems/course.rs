@@ -1,7 +1,7 @@
 //! The course of a service: what the sled does span by span, so that an instant in the middle of it can be looked at, and its
 //! power meter told.
 
-use crate::devices::mems::energy::{Power, Tally};
+use crate::devices::mems::energy::{Books, Power, Tally};
 use crate::power::{Activity, Meter};
 use crate::time::Time;
 
@@ -99,6 +99,18 @@ impl Course {
         let before = [(Activity::STARTUP, startups), (Activity::SEEK, seeks), (Activity::READY, waits)];
         meter.count(&before);
         meter.count(&[(Activity::SERVO, passes), (Activity::DATA, passes)]);
+    }
+
+    /// Books of all of the service, but for the number of start-ups: one counts as soon as it begins.
+    #[must_use]
+    pub fn books(&self) -> Books {
+        let mut books = Books { startup_ns: self.startup_ns, passes: self.passes.len() as u64, ..Books::default() };
+        for pass in &self.passes {
+            books.seek_ns += pass.seek_ns;
+            books.idle_ns += pass.wait_ns;
+            books.tip_passes += u64::from(pass.tips);
+        }
+        books
     }
 
     /// Books of the service until `now`.

@@ -95,17 +95,15 @@ pub struct Books {
 }
 
 impl Books {
-    /// Adds other books to these.
+    /// Adds those of a service.
     #[inline]
-    pub fn add(&mut self, other: &Self) {
-        self.startup_ns += other.startup_ns;
-        self.inactive_ns += other.inactive_ns;
-        self.seek_ns += other.seek_ns;
-        self.passes += other.passes;
-        self.tip_passes += other.tip_passes;
-        self.idle_ns += other.idle_ns;
-        self.idle_tip_ns += other.idle_tip_ns;
-        self.startups += other.startups;
+    pub fn add_service(&mut self, service: &Self) {
+        self.startup_ns += service.startup_ns;
+        self.seek_ns += service.seek_ns;
+        self.passes += service.passes;
+        self.tip_passes += service.tip_passes;
+        self.idle_ns += service.idle_ns;
+        self.startups += service.startups;
     }
 
     /// Adds an idle spell.
@@ -116,16 +114,14 @@ impl Books {
         self.inactive_ns += idle.inactive_ns;
     }
 
-    /// Takes out books that were added before.
-    pub fn remove(&mut self, other: &Self) {
-        self.startup_ns -= other.startup_ns;
-        self.inactive_ns -= other.inactive_ns;
-        self.seek_ns -= other.seek_ns;
-        self.passes -= other.passes;
-        self.tip_passes -= other.tip_passes;
-        self.idle_ns -= other.idle_ns;
-        self.idle_tip_ns -= other.idle_tip_ns;
-        self.startups -= other.startups;
+    /// Takes those of a service out again.
+    pub fn remove_service(&mut self, service: &Self) {
+        self.startup_ns -= service.startup_ns;
+        self.seek_ns -= service.seek_ns;
+        self.passes -= service.passes;
+        self.tip_passes -= service.tip_passes;
+        self.idle_ns -= service.idle_ns;
+        self.startups -= service.startups;
     }
 
     /// The same by state.

@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::motion::{
-    exact_turnaround_s, settle_s, x_move_bound_s, x_move_s, y_seek, Axis, SeekModel, YSeek,
+    exact_turnaround_s, moves_exactly, settle_s, x_move_bound_s, x_move_s, y_seek, Axis, RestToRest, SeekModel, YSeek,
 };
 use crate::devices::mems::parameters::MemsParameters;
 use crate::time::s_to_ns;
@@ -88,6 +88,8 @@ const MOST_GATES: usize = 1024;
 pub struct Positioning {
     geometry: Geometry,
     x_axis: Axis,
+    /// Moves along X, where they are exact.
+    x_moves: Option<RestToRest>,
     y_axis: Axis,
     model: SeekModel,
     speed_m_s: f64,
@@ -108,9 +110,11 @@ impl Positioning {
         let gates = 2 * (geometry.rows + 1);
         let entries = (gates as usize + 1) * gates as usize;
         let table = vec![Cell::new((UNKNOWN, 0)); if gates as usize <= MOST_GATES { entries } else { 0 }];
+        let x_axis = axis(p.acceleration_x_m_s2, p.x_range_um);
         Self {
             geometry: geometry.clone(),
-            x_axis: axis(p.acceleration_x_m_s2, p.x_range_um),
+            x_axis,
+            x_moves: moves_exactly(p.seek_model, &x_axis).then(|| RestToRest::on(&x_axis)),
             y_axis: axis(p.acceleration_y_m_s2, p.y_range_um),
             model: p.seek_model,
             speed_m_s: p.bit_rate_kbit_s * 1e3 * p.bit_nm * M_PER_NM,
@@ -140,7 +144,11 @@ impl Positioning {
             return 0;
         }
         let (x0, x1) = (self.geometry.x_m(from), self.geometry.x_m(to));
-        s_to_ns(x_move_s(self.model, &self.x_axis, x0, x1)) + self.settle_ns
+        let move_s = match &self.x_moves {
+            Some(moves) => moves.time_s(x0, x1),
+            None => x_move_s(self.model, &self.x_axis, x0, x1),
+        };
+        s_to_ns(move_s) + self.settle_ns
     }
 
     /// A lower bound on [`Positioning::x_ns`] that never falls as `to` goes further from `from`, on either side.

@@ -87,24 +87,51 @@ pub struct YSeek {
     pub turnarounds: u32,
 }
 
-/// Time in seconds for an exact move from rest at `x0_m` to rest at `x1_m`, without settling.
-///
-/// Full force towards the target, switched once: `tan(ω T / 2) = (ω / a) √(h (2a + κ h) / (1 − σ²))` (symbols in the
-/// [module](self) documentation), and `2 √(|Δx| / a)` without springs (Griffin et al. 1999, equation 2).
+/// Time in seconds for an exact move from rest at `x0_m` to rest at `x1_m`, without settling: see [`RestToRest`].
 #[inline]
 #[must_use]
 pub fn rest_to_rest_s(axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
-    let a = axis.accel_m_s2;
-    let distance_m = (x1_m - x0_m).abs();
-    let kappa = axis.kappa();
-    if kappa == 0.0 {
-        return 2.0 * (distance_m / a).sqrt();
+    RestToRest::on(axis).time_s(x0_m, x1_m)
+}
+
+/// Exact moves from rest to rest along an axis, with what they have in common.
+///
+/// Full force towards the target, switched once: `tan(ω T / 2) = (ω / a) √(h (2a + κ h) / (1 − σ²))` (symbols in the
+/// [module](self) documentation), and `2 √(|Δx| / a)` without springs (Griffin et al. 1999, equation 2).
+#[derive(Clone, Copy, Debug)]
+pub struct RestToRest {
+    a: f64,
+    kappa: f64,
+    /// `ω / a`.
+    omega_per_a: f64,
+    /// `2 / ω`.
+    two_per_omega: f64,
+}
+
+impl RestToRest {
+    /// The moves along an axis.
+    #[inline]
+    #[must_use]
+    pub fn on(axis: &Axis) -> Self {
+        let (a, kappa) = (axis.accel_m_s2, axis.kappa());
+        let omega = kappa.sqrt();
+        Self { a, kappa, omega_per_a: omega / a, two_per_omega: 2.0 / omega }
     }
-    let half_m = 0.5 * distance_m;
-    let sigma = 0.5 * kappa * (x0_m + x1_m) / a;
-    let omega = kappa.sqrt();
-    let tangent = omega / a * (half_m * (2.0 * a + kappa * half_m) / (1.0 - sigma * sigma)).sqrt();
-    2.0 / omega * libm::atan(tangent)
+
+    /// Time in seconds, without settling.
+    #[inline]
+    #[must_use]
+    pub fn time_s(&self, x0_m: f64, x1_m: f64) -> f64 {
+        let Self { a, kappa, .. } = *self;
+        let distance_m = (x1_m - x0_m).abs();
+        if kappa == 0.0 {
+            return 2.0 * (distance_m / a).sqrt();
+        }
+        let half_m = 0.5 * distance_m;
+        let sigma = 0.5 * kappa * (x0_m + x1_m) / a;
+        let tangent = self.omega_per_a * (half_m * (2.0 * a + kappa * half_m) / (1.0 - sigma * sigma)).sqrt();
+        self.two_per_omega * libm::atan(tangent)
+    }
 }
 
 /// Time in seconds for a move along X from rest at `x0_m` to rest at `x1_m`, without settling, as `model` has it: exact,
@@ -112,21 +139,28 @@ pub fn rest_to_rest_s(axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
 #[inline]
 #[must_use]
 pub fn x_move_s(model: SeekModel, axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
-    if model == SeekModel::Decomposed && axis.spring != 0.0 {
-        piecewise::move_s(axis, 0.0, x0_m, x1_m)
-    } else {
+    if moves_exactly(model, axis) {
         rest_to_rest_s(axis, x0_m, x1_m)
+    } else {
+        piecewise::move_s(axis, 0.0, x0_m, x1_m)
     }
+}
+
+/// Whether `model` has exact moves along X, see [`x_move_s`].
+#[inline]
+#[must_use]
+pub fn moves_exactly(model: SeekModel, axis: &Axis) -> bool {
+    model != SeekModel::Decomposed || axis.spring == 0.0
 }
 
 /// A lower bound in seconds on [`x_move_s`] that never falls as the distance from `x0_m` grows.
 #[inline]
 #[must_use]
 pub fn x_move_bound_s(model: SeekModel, axis: &Axis, x0_m: f64, x1_m: f64) -> f64 {
-    if model == SeekModel::Decomposed && axis.spring != 0.0 {
-        piecewise::rest_to_rest_bound_s(axis, x0_m, x1_m)
-    } else {
+    if moves_exactly(model, axis) {
         rest_to_rest_s(axis, x0_m, x1_m)
+    } else {
+        piecewise::rest_to_rest_bound_s(axis, x0_m, x1_m)
     }
 }
 
