@@ -29,8 +29,8 @@ impl Drive {
         let ready = request.arrival + self.overhead_ns;
         let free = self.window.busy_until.filter(|&free| free >= ready);
         let start = free.unwrap_or(ready);
-        let service = self.device.serve(start, request);
-        self.window.serve(start, service.free);
+        let completion = Completion { request: *request, service: self.device.serve(start, request), served: true };
+        self.window.serve(start, completion.service.free);
         // Those that waited when this request became ready, and this one if it has to.
         let waited = &mut self.ahead.waited;
         while waited.front().is_some_and(|&dispatched| dispatched < ready) {
@@ -41,7 +41,7 @@ impl Drive {
             waited.push_back(start);
             self.window.queue_max = self.window.queue_max.max(waited.len() as u64);
         }
-        completed(&Completion { request: *request, service, served: true });
+        completed(&completion);
     }
 
     /// Serves what is dispatched before the next arrival is ready, now that nobody else can join it.
@@ -116,10 +116,10 @@ impl Drive {
         if self.window.busy_until == Some(now) {
             self.window.queue_max = self.window.queue_max.max(1);
         }
-        let service = self.device.serve(now, &request);
-        self.window.serve(now, service.free);
+        let completion = Completion { request, service: self.device.serve(now, &request), served: true };
+        self.window.serve(now, completion.service.free);
         self.ahead.look = None;
-        completed(&Completion { request, service, served: true });
+        completed(&completion);
         true
     }
 }

@@ -383,7 +383,8 @@ impl Device for MemsDevice {
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let mut run = self.begin(now);
         let mut passes = PassesOf::new(&self.geometry, self.extent(request));
-        while let Some(pass) = passes.next(&self.geometry) {
+        while !passes.is_over() {
+            let pass = passes.next(&self.geometry);
             let (reads, writes) = if request.op == Op::Read { (pass.blocks, 0) } else { (0, pass.blocks) };
             let approach = self.approach(&self.sled, pass.cylinder, pass.row);
             self.pass(&mut run, &approach, pass.tips, reads, writes);

@@ -96,11 +96,15 @@ impl PassesOf {
         Self { extent, place: geometry.place(extent.lbn), done: 0 }
     }
 
+    /// Whether there is none any more.
     #[inline]
-    pub(super) fn next(&mut self, geometry: &Geometry) -> Option<RowPass> {
-        if self.done == self.extent.blocks {
-            return None;
-        }
+    pub(super) fn is_over(&self) -> bool {
+        self.done == self.extent.blocks
+    }
+
+    /// The next, which there is.
+    #[inline]
+    pub(super) fn next(&mut self, geometry: &Geometry) -> RowPass {
         let (cylinder, row, first) = (self.place.cylinder, self.place.row, self.done);
         let most = self.extent.in_one_pass(first, geometry);
         let mut blocks = 0;
@@ -113,6 +117,6 @@ impl PassesOf {
             }
         }
         self.done += blocks;
-        Some(RowPass { cylinder, row, blocks, tips: self.extent.tips(first, blocks) })
+        RowPass { cylinder, row, blocks, tips: self.extent.tips(first, blocks) }
     }
 }

@@ -25,7 +25,8 @@ pub(super) fn try_serve(device: &MemsDevice, now: Time, from: Option<Stance>, re
     let mut sled = from.map_or_else(|| device.sled_at(now).0, Sled::at);
     let mut books = Books::default();
     let mut passes = PassesOf::new(&device.geometry, device.extent(request));
-    while let Some(pass) = passes.next(&device.geometry) {
+    while !passes.is_over() {
+        let pass = passes.next(&device.geometry);
         let approach = device.approach(&sled, pass.cylinder, pass.row);
         books.seek_ns += approach.seek_ns;
         books.passes += 1;
