@@ -41,7 +41,7 @@ impl Drive {
             waited.push_back(start);
             self.window.queue_max = self.window.queue_max.max(waited.len() as u64);
         }
-        completed(&Completion { request: *request, service, served: true });
+        completed(&Completion::of(*request, service));
     }
 
     /// Serves what is dispatched before the next arrival is ready, now that nobody else can join it.
@@ -81,7 +81,7 @@ impl Drive {
             Look::Nothing => {}
             Look::Alone(request, service) => {
                 self.window.serve(now, service.free);
-                completed(&Completion { request, service, served: true });
+                completed(&Completion::of(request, service));
             }
             Look::Together => {
                 self.window.serve(now, free_after(now, &self.services));
@@ -91,7 +91,7 @@ impl Drive {
                 ends.sort_unstable();
                 for &(_, index) in &*ends {
                     let (request, service) = (self.batch[index], self.services[index]);
-                    completed(&Completion { request, service, served: true });
+                    completed(&Completion::of(request, service));
                 }
             }
         }
@@ -119,7 +119,7 @@ impl Drive {
         let service = self.device.serve(now, &request);
         self.window.serve(now, service.free);
         self.ahead.look = None;
-        completed(&Completion { request, service, served: true });
+        completed(&Completion::of(request, service));
         true
     }
 }
