@@ -25,6 +25,10 @@ impl Flags {
     pub const SYNCHRONOUS: Self = Self(1);
     /// File-system metadata.
     pub const METADATA: Self = Self(2);
+    /// Nobody waits for this request: a component does something on its own account.
+    pub const BACKGROUND: Self = Self(4);
+    /// A write that is complete only when the medium has it, whatever buffers there are.
+    pub const DURABLE: Self = Self(8);
 
     /// Both sets together.
     #[must_use]

@@ -124,7 +124,8 @@ pub struct Phases {
     pub startup_ns: u64,
     /// Command processing, connecting and reporting, as far as nothing mechanical goes on beside it.
     pub command_ns: u64,
-    /// Waiting for what the mechanism still does on its own account: writing behind, reading ahead.
+    /// Waiting for what the mechanism still does on its own account: writing behind, reading ahead. Of a request served in parts
+    /// also the time in which the part that ended last was not under way.
     pub background_ns: u64,
     /// Positioning before the first pass.
     pub seek_ns: u64,

@@ -147,6 +147,12 @@ pub trait Device: Send {
         let _ = (request, visit);
     }
 
+    /// Whether a write may be reported before it is on the medium, so that it is lost if power fails; those that are
+    /// [`Flags::DURABLE`](crate::request::Flags::DURABLE) are not.
+    fn may_lose_writes(&self) -> bool {
+        false
+    }
+
     /// Time that a request dispatched at `now` waits for the device to leave an idle mode; 0 where it is ready.
     fn wake_ns(&self, now: Time) -> u64 {
         let _ = now;

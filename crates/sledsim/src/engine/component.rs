@@ -1,10 +1,9 @@
 //! Components: anything that accepts requests and completes them. They nest: submit goes down, completion comes up,
 //! timers fire; nothing else passes between them.
 
-use std::collections::VecDeque;
-
-use crate::engine::queue::EventQueue;
-use crate::power::{Meter, PeakOfSum, Timeline, TimelineSpec};
+use crate::engine::details::Details;
+use crate::engine::system::Context;
+use crate::power::Meter;
 use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
@@ -20,16 +19,44 @@ pub struct Completion {
     pub request: Request,
     /// When and how it was served.
     pub service: Service,
-    /// False when the component could not serve it.
-    pub served: bool,
+    /// What came of it.
+    pub status: Status,
+}
+
+/// What came of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// It was served.
+    #[default]
+    Served,
+    /// It does not fit the component.
+    Refused,
+    /// Some of its blocks can't be read.
+    Unreadable,
+    /// Whoever should have served it has failed.
+    Failed,
 }
 
 impl Completion {
+    /// A request that was served.
+    #[inline]
+    #[must_use]
+    pub fn of(request: Request, service: Service) -> Self {
+        Self { request, service, status: Status::Served }
+    }
+
+    /// Whether it was served.
+    #[inline]
+    #[must_use]
+    pub fn served(&self) -> bool {
+        self.status == Status::Served
+    }
+
     /// A request that comes back at `now` as it went, not served.
     #[must_use]
     pub fn refused(request: &Request, now: Time) -> Self {
         let service = Service { start: now, end: now, free: now, ..Service::default() };
-        Self { request: *request, service, served: false }
+        Self { request: *request, service, status: Status::Refused }
     }
 }
 
@@ -63,6 +90,41 @@ pub trait Component: Send {
         if let Some(request) = next {
             completed(&Completion::refused(request, request.arrival));
         }
+    }
+
+    /// Time until the first block of `request` could be reached if nothing else waited for the mechanism, from when it has
+    /// done what it is doing; `None` where that can't be told. A parent may ask it to choose between children.
+    fn reach_ns(&self, now: Time, request: &Request) -> Option<u64> {
+        let _ = (now, request);
+        None
+    }
+
+    /// Whether writes that it completed, without children, may be lost when power fails, unless they are
+    /// [`Flags::DURABLE`](crate::request::Flags::DURABLE).
+    fn may_lose_writes(&self) -> bool {
+        false
+    }
+
+    /// Power is gone at `now`: forgets everything that does not outlive that, requests under way included.
+    fn power_cut(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// Power is back, and its children have been restarted before it. It may read from them what it needs; until it has that,
+    /// requests from above wait.
+    fn restart(&mut self, context: &mut Context<'_>) {
+        let _ = context;
+    }
+
+    /// Whether it is still at what it began in [`Component::restart`].
+    fn is_recovering(&self) -> bool {
+        false
+    }
+
+    /// What it says of itself; `None` from one that has nothing to add to [`Component::measured`].
+    fn details(&self, now: Time) -> Option<Details> {
+        let _ = now;
+        None
     }
 
     /// Opens the measurement window at `now`: time averages and maxima start afresh.
@@ -113,240 +175,5 @@ impl Measured {
         self.ledger += &other.ledger;
         self.together_requests += other.together_requests;
         self.together_accesses += other.together_accesses;
-    }
-}
-
-#[derive(Debug)]
-enum Message {
-    Submit(ComponentId, Request),
-    Complete(ComponentId, Completion),
-}
-
-/// What a component may do while it handles something.
-pub struct Context<'a> {
-    now: Time,
-    me: ComponentId,
-    is_root: bool,
-    queue: &'a mut EventQueue,
-    messages: &'a mut VecDeque<Message>,
-    /// Completions of the root.
-    done: &'a mut Vec<Completion>,
-}
-
-impl Context<'_> {
-    /// The current time.
-    #[inline]
-    #[must_use]
-    pub fn now(&self) -> Time {
-        self.now
-    }
-
-    /// Sends a request down to a child.
-    pub fn submit(&mut self, child: ComponentId, request: Request) {
-        self.messages.push_back(Message::Submit(child, request));
-    }
-
-    /// Sends a completion up to the parent.
-    #[inline]
-    pub fn complete(&mut self, completion: &Completion) {
-        if self.is_root {
-            self.done.push(*completion);
-        } else {
-            self.messages.push_back(Message::Complete(self.me, *completion));
-        }
-    }
-
-    /// Asks for [`Component::timer`] at `at` (not before now).
-    #[inline]
-    pub fn timer(&mut self, at: Time, tag: u64) {
-        assert!(at >= self.now, "a timer in the past");
-        self.queue.push(at, self.me, tag);
-    }
-
-    /// Takes back the timers it set with this tag.
-    pub fn cancel(&mut self, tag: u64) {
-        self.queue.cancel(self.me, tag);
-    }
-}
-
-/// A tree of components with its clock.
-#[derive(Default)]
-pub struct System {
-    components: Vec<Box<dyn Component>>,
-    /// Parent of each component; the root has none.
-    parents: Vec<Option<ComponentId>>,
-    queue: EventQueue,
-    messages: VecDeque<Message>,
-    /// Completions of the root that nobody has heard of yet.
-    done: Vec<Completion>,
-    now: Time,
-    /// The power of several mechanisms together, from the start of the measurement window; of one its own meter is enough.
-    power: Option<PeakOfSum>,
-}
-
-impl System {
-    /// Adds a component whose `children` were added before; returns its id. The one added last is the root.
-    ///
-    /// # Panics
-    /// If a child was not added before or already has a parent.
-    pub fn add(&mut self, component: Box<dyn Component>, children: &[ComponentId]) -> ComponentId {
-        let id = ComponentId(self.components.len() as u32);
-        for child in children {
-            let parent = &mut self.parents[child.0 as usize];
-            assert!(parent.is_none(), "component {child:?} has two parents");
-            *parent = Some(id);
-        }
-        self.components.push(component);
-        self.parents.push(None);
-        id
-    }
-
-    /// The component requests enter by.
-    #[must_use]
-    pub fn root(&self) -> ComponentId {
-        ComponentId(self.components.len() as u32 - 1)
-    }
-
-    /// A component.
-    #[must_use]
-    pub fn component(&self, id: ComponentId) -> &dyn Component {
-        self.components[id.0 as usize].as_ref()
-    }
-
-    /// The current time.
-    #[must_use]
-    pub fn now(&self) -> Time {
-        self.now
-    }
-
-    /// When the next timer fires.
-    #[inline]
-    #[must_use]
-    pub fn next_time(&self) -> Option<Time> {
-        self.queue.next_time()
-    }
-
-    /// Lets time pass to `at`, which is not beyond the next timer.
-    #[inline]
-    pub fn advance(&mut self, at: Time) {
-        assert!(at >= self.now, "time runs back");
-        self.now = at;
-    }
-
-    /// The component requests enter by, if it can serve open arrivals ahead of time.
-    pub fn in_order_root(&mut self) -> Option<&mut dyn Component> {
-        let root = self.components.last_mut()?;
-        if root.in_order() {
-            Some(root.as_mut())
-        } else {
-            None
-        }
-    }
-
-    /// Hands a request to the root at `request.arrival`; completions at that instant go to `completed`.
-    #[inline]
-    pub fn submit(&mut self, request: Request, completed: &mut impl FnMut(&Completion)) {
-        self.advance(request.arrival);
-        let root = self.root();
-        self.handle(root, |component, context| component.submit(request, context));
-        self.deliver(completed);
-    }
-
-    /// Fires the next timer, if any; completions go to `completed`.
-    #[inline]
-    pub fn step(&mut self, completed: &mut impl FnMut(&Completion)) {
-        if let Some(event) = self.queue.pop() {
-            self.advance(event.time);
-            self.handle(event.target, |component, context| component.timer(event.tag, context));
-            self.deliver(completed);
-        }
-    }
-
-    /// Opens the measurement window of every component.
-    pub fn start_measuring(&mut self) {
-        let now = self.now;
-        let metered = self.components.iter().filter(|component| component.meter(now).is_some()).count();
-        self.power = (metered > 1).then(|| PeakOfSum::new(metered));
-        for component in &mut self.components {
-            if let (true, Some(meter)) = (metered > 1, component.settle_meter(now)) {
-                meter.keep_windows();
-            }
-            component.start_measuring(now);
-        }
-    }
-
-    /// Adds up what the mechanisms have drawn so far, so that meters need not keep it.
-    pub fn settle_power(&mut self) {
-        let Some(power) = &mut self.power else { return };
-        let now = self.now;
-        let meters = self.components.iter_mut().filter_map(|component| component.settle_meter(now));
-        for (mechanism, meter) in meters.enumerate() {
-            power.take(mechanism, meter);
-        }
-        power.add_up();
-    }
-
-    /// Most power over a millisecond since the measurement window was opened, see [`crate::power::Peak`]; `None` where powers
-    /// are not known.
-    #[must_use]
-    pub fn peak_power_w(&self) -> Option<f64> {
-        let meters: Vec<Meter> = self.meters().collect();
-        match &self.power {
-            Some(power) => Some(power.power_w(meters)),
-            None => meters.first().map(Meter::peak_w),
-        }
-    }
-
-    /// Keeps what mechanisms do from now on, in equal shares.
-    pub fn record_power(&mut self, spec: TimelineSpec) {
-        let now = self.now;
-        let mechanisms = self.meters().count().max(1);
-        for component in &mut self.components {
-            if let Some(meter) = component.settle_meter(now) {
-                meter.record(TimelineSpec { spans: spec.spans / mechanisms, ..spec });
-            }
-        }
-    }
-
-    /// What was kept of what mechanisms did.
-    #[must_use]
-    pub fn timeline(&self) -> Timeline {
-        Timeline::new(self.meters().map(Meter::into_recorded))
-    }
-
-    fn meters(&self) -> impl Iterator<Item = Meter> + '_ {
-        self.components.iter().filter_map(|component| component.meter(self.now))
-    }
-
-    #[inline]
-    fn handle(&mut self, id: ComponentId, act: impl FnOnce(&mut dyn Component, &mut Context<'_>)) {
-        let mut context = Context {
-            now: self.now,
-            me: id,
-            is_root: id == self.root(),
-            queue: &mut self.queue,
-            messages: &mut self.messages,
-            done: &mut self.done,
-        };
-        act(self.components[id.0 as usize].as_mut(), &mut context);
-    }
-
-    #[inline]
-    fn deliver(&mut self, completed: &mut impl FnMut(&Completion)) {
-        while let Some(message) = self.messages.pop_front() {
-            match message {
-                Message::Submit(child, request) => self.handle(child, |c, context| c.submit(request, context)),
-                Message::Complete(from, completion) => {
-                    // Only components with a parent send these.
-                    if let Some(parent) = self.parents[from.0 as usize] {
-                        self.handle(parent, |c, context| c.completed(from, &completion, context));
-                    }
-                }
-            }
-        }
-        if !self.done.is_empty() {
-            self.done.iter().for_each(&mut *completed);
-            self.done.clear();
-        }
     }
 }

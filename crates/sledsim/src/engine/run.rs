@@ -1,6 +1,7 @@
 //! The run loop: arrivals from a workload, timers of a system, limits, interruption.
 
-use crate::engine::component::{Completion, System};
+use crate::engine::component::Completion;
+use crate::engine::system::System;
 use crate::engine::workload::{Next, Workload, WorkloadError};
 use crate::request::Request;
 use crate::service::Service;
@@ -162,16 +163,21 @@ impl<O: Observer> Run<'_, O> {
                 self.settle_power();
             }
             let exhausted = self.counts.submitted >= last;
-            let arrival = match if exhausted { Next::Ended } else { self.workload.peek()? } {
-                Next::At(time) => Some(time),
+            let (arrival, ended) = match if exhausted { Next::Ended } else { self.workload.peek()? } {
+                Next::At(time) => (Some(time), false),
                 Next::Busy => continue,
-                Next::Waiting | Next::Ended => None,
+                Next::Waiting => (None, false),
+                Next::Ended => (None, true),
             };
             let timer = self.system.next_time();
             // A timer of the same instant comes first: what it completes may matter to the arrival.
             let (at, is_arrival) = match (arrival, timer) {
                 (Some(arrival), Some(timer)) if timer <= arrival => (timer, false),
                 (Some(arrival), _) => (arrival, true),
+                // Timers go on for as long as somebody waits for them.
+                (None, Some(_)) if ended && self.in_flight() == 0 => {
+                    break if exhausted { End::Requests } else { End::WorkloadEnded };
+                }
                 (None, Some(timer)) => (timer, false),
                 (None, None) => break if exhausted { End::Requests } else { End::WorkloadEnded },
             };
@@ -229,6 +235,10 @@ impl<O: Observer> Run<'_, O> {
         }
         system.advance(finished);
         Ok(self.outcome(end))
+    }
+
+    fn in_flight(&self) -> u64 {
+        self.counts.submitted - self.counts.completed - self.counts.failed
     }
 
     fn progress(&self) -> Progress {
@@ -302,7 +312,7 @@ impl<O: Observer> Run<'_, O> {
 /// Books one completion. Requests are numbered from 0 in order of submission, so the warm-up's are the lowest ids.
 #[inline]
 fn settle(completion: &Completion, workload: &mut dyn Workload, observer: &mut impl Observer, counts: &mut Counts) {
-    if completion.served {
+    if completion.served() {
         counts.completed += 1;
         if completion.request.id >= counts.warmup {
             observer.served(&completion.request, &completion.service);

@@ -276,7 +276,7 @@ impl Drive {
             self.serving.push(None);
             self.serving.len() - 1
         });
-        self.serving[index] = Some(Completion { request, service: *service, served: true });
+        self.serving[index] = Some(Completion::of(request, *service));
         context.timer(service.end, index as u64);
     }
 
@@ -394,6 +394,26 @@ impl Component for Drive {
             }
         }
         self.dispatch(context);
+    }
+
+    fn reach_ns(&self, now: Time, request: &Request) -> Option<u64> {
+        let at = self.window.busy_until.map_or(now, |free| free.max(now));
+        self.fits(request).then(|| self.device.positioning_ns(at, self.device.locate(request)))
+    }
+
+    fn may_lose_writes(&self) -> bool {
+        self.device.may_lose_writes()
+    }
+
+    /// The mechanism ends what it is doing; nobody hears of it.
+    fn power_cut(&mut self, now: Time) {
+        self.count_queue(now);
+        while self.scheduler.pop(now, self.device.as_ref()).is_some() {}
+        self.incoming.clear();
+        self.serving.clear();
+        self.company = self.company.as_ref().map(|company| Company::new(company.rule, self.scheduler.in_order()));
+        self.delay.iter_mut().for_each(Delay::forget);
+        (self.ready_timer, self.free_timer) = (false, false);
     }
 
     fn start_measuring(&mut self, now: Time) {

@@ -29,7 +29,7 @@ impl Drive {
         let ready = request.arrival + self.overhead_ns;
         let free = self.window.busy_until.filter(|&free| free >= ready);
         let start = free.unwrap_or(ready);
-        let completion = Completion { request: *request, service: self.device.serve(start, request), served: true };
+        let completion = Completion::of(*request, self.device.serve(start, request));
         self.window.serve(start, completion.service.free);
         // Those that waited when this request became ready, and this one if it has to.
         let waited = &mut self.ahead.waited;
@@ -41,7 +41,11 @@ impl Drive {
             waited.push_back(start);
             self.window.queue_max = self.window.queue_max.max(waited.len() as u64);
         }
+<<<<<<< HEAD
         completed(&completion);
+=======
+        completed(&Completion::of(*request, service));
+>>>>>>> 5311d14a6a5767e38050a8b73a8623197ca6acb3
     }
 
     /// Serves what is dispatched before the next arrival is ready, now that nobody else can join it.
@@ -81,7 +85,7 @@ impl Drive {
             Look::Nothing => {}
             Look::Alone(request, service) => {
                 self.window.serve(now, service.free);
-                completed(&Completion { request, service, served: true });
+                completed(&Completion::of(request, service));
             }
             Look::Together => {
                 self.window.serve(now, free_after(now, &self.services));
@@ -91,7 +95,7 @@ impl Drive {
                 ends.sort_unstable();
                 for &(_, index) in &*ends {
                     let (request, service) = (self.batch[index], self.services[index]);
-                    completed(&Completion { request, service, served: true });
+                    completed(&Completion::of(request, service));
                 }
             }
         }
@@ -116,10 +120,14 @@ impl Drive {
         if self.window.busy_until == Some(now) {
             self.window.queue_max = self.window.queue_max.max(1);
         }
-        let completion = Completion { request, service: self.device.serve(now, &request), served: true };
+        let completion = Completion::of(request, self.device.serve(now, &request));
         self.window.serve(now, completion.service.free);
         self.ahead.look = None;
+<<<<<<< HEAD
         completed(&completion);
+=======
+        completed(&Completion::of(request, service));
+>>>>>>> 5311d14a6a5767e38050a8b73a8623197ca6acb3
         true
     }
 }

@@ -3,10 +3,12 @@
 mod company;
 pub mod delayed_startup;
 pub mod drive;
+mod gather;
 mod in_order;
 pub mod merge;
 mod outlook;
 pub mod spread;
+mod tickets;
 mod waiting;
 
 pub use delayed_startup::DelayedStartupSpec;

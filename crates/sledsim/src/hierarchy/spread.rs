@@ -1,11 +1,10 @@
 //! Several mechanisms that serve one LBN space side by side: the sleds of one device.
 
-use std::collections::HashMap;
-
+use super::gather::Gather;
+use super::tickets::Tickets;
 use crate::engine::component::Measured;
-use crate::engine::{Completion, Component, ComponentId, Context};
-use crate::request::Request;
-use crate::service::{Phases, Service};
+use crate::engine::{Completion, Component, ComponentId, Context, Payload};
+use crate::request::{Op, Request};
 use crate::time::Time;
 
 /// How one LBN space is laid over several children.
@@ -27,30 +26,25 @@ pub struct Spread {
     block_bytes: u32,
     /// Whether parts of which nothing is needed are left out.
     needed_only: bool,
-    /// Requests under way, by id.
-    pending: HashMap<u64, Pending>,
-    /// Submitted parts: part id is the position in this sequence; maps to the whole request.
-    parts: HashMap<u64, u64>,
-    next_part: u64,
+    /// Requests under way.
+    gathers: Tickets<Gather>,
+    /// Their parts: of which of them, and which pieces.
+    parts: Tickets<(u64, Vec<Piece>)>,
 }
 
+/// Blocks of a request that follow each other on a child: where they begin in the request, and how many they are.
+type Piece = (u64, u64);
+
 /// What of a request goes to one child.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     child: usize,
     lbn: u64,
     blocks: u32,
+    pieces: Vec<Piece>,
     /// Its first needed byte, 0 where it has none.
     first_needed: u64,
     needed_bytes: u64,
-}
-
-struct Pending {
-    whole: Request,
-    left: u32,
-    served: bool,
-    /// The earliest dispatch, the latest end, the phases of the part that ended last, the energy of all.
-    service: Service,
 }
 
 impl Spread {
@@ -79,9 +73,8 @@ impl Spread {
             child_blocks,
             block_bytes,
             needed_only: false,
-            pending: HashMap::new(),
-            parts: HashMap::new(),
-            next_part: 0,
+            gathers: Tickets::default(),
+            parts: Tickets::default(),
         }
     }
 
@@ -119,7 +112,8 @@ impl Spread {
         while lbn < request.end_lbn() {
             let (child, inside, run) = self.map(lbn);
             let blocks = run.min(request.end_lbn() - lbn);
-            let start = (lbn - request.lbn) * block_bytes;
+            let first = lbn - request.lbn;
+            let start = first * block_bytes;
             let from = first_needed.max(start);
             let needed_bytes = end_needed.min(start + blocks * block_bytes).saturating_sub(from);
             lbn += blocks;
@@ -128,7 +122,14 @@ impl Spread {
             let part = match joined {
                 Some(part) => part,
                 None => {
-                    parts.push(Part { child, lbn: inside, blocks: 0, first_needed: 0, needed_bytes: 0 });
+                    parts.push(Part {
+                        child,
+                        lbn: inside,
+                        blocks: 0,
+                        pieces: Vec::new(),
+                        first_needed: 0,
+                        needed_bytes: 0,
+                    });
                     let last = parts.len() - 1;
                     &mut parts[last]
                 }
@@ -137,6 +138,7 @@ impl Spread {
             if part.needed_bytes == 0 && needed_bytes > 0 {
                 part.first_needed = u64::from(part.blocks) * block_bytes + from - start;
             }
+            part.pieces.push((first, blocks));
             part.needed_bytes += needed_bytes;
             part.blocks += blocks as u32;
         }
@@ -163,39 +165,42 @@ impl Component for Spread {
             context.complete(&Completion::refused(&request, now));
             return;
         }
-        let parts = self.split(&request);
-        let service = Service { start: Time::MAX, ..Service::default() };
-        self.pending.insert(request.id, Pending { whole: request, left: parts.len() as u32, served: true, service });
+        let (parts, payload) = (self.split(&request), context.payload(&request));
+        let mut gather = Gather::new(request);
+        gather.expect(parts.len() as u32);
+        let whole = self.gathers.issue(gather);
         for part in parts {
-            let id = self.next_part;
-            self.next_part += 1;
-            self.parts.insert(id, request.id);
-            let whole = Request { id, lbn: part.lbn, blocks: part.blocks, arrival: now, ..request };
-            let needing = whole.needing(part.first_needed, part.needed_bytes, self.block_bytes);
-            context.submit(self.children[part.child], needing);
+            let pieces = part.pieces.iter().map(|&(first, blocks)| payload.slice(first, blocks, self.block_bytes));
+            let data = if request.op == Op::Write { Payload::join(&pieces.collect::<Vec<_>>()) } else { Payload::NONE };
+            let id = self.parts.issue((whole, part.pieces));
+            let request = Request { id, lbn: part.lbn, blocks: part.blocks, arrival: now, ..request };
+            let needing = request.needing(part.first_needed, part.needed_bytes, self.block_bytes);
+            context.submit_with(self.children[part.child], needing, data);
         }
     }
 
-    fn completed(&mut self, _child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let Some(whole) = self.parts.remove(&completion.request.id) else { return };
-        let Some(pending) = self.pending.get_mut(&whole) else { return };
-        let part = &completion.service;
-        let service = &mut pending.service;
-        service.start = service.start.min(part.start);
-        service.energy += part.energy;
-        if part.end >= service.end {
-            service.end = part.end;
-            service.free = part.free;
-            service.phases = part.phases;
-        }
-        pending.served &= completion.served;
-        pending.left -= 1;
-        if pending.left == 0 {
-            if let Some(done) = self.pending.remove(&whole) {
-                let service = Service { phases: cover(&done.service), ..done.service };
-                context.complete(&Completion { request: done.whole, service, served: done.served });
+    fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
+        let answer = context.answer(child, completion);
+        let Some((whole, pieces)) = self.parts.settle(completion.request.id) else { return };
+        let Some(gather) = self.gathers.get_mut(whole) else { return };
+        if answer.is_some() {
+            let mut done = 0;
+            for (first, blocks) in pieces {
+                gather.bring(first, &answer.slice(done, blocks, self.block_bytes), self.block_bytes);
+                done += blocks;
             }
         }
+        if gather.part(completion) {
+            if let Some(gather) = self.gathers.settle(whole) {
+                let (completion, payload) = gather.finish(context.now());
+                context.complete_with(&completion, payload);
+            }
+        }
+    }
+
+    fn power_cut(&mut self, _now: Time) {
+        self.gathers.clear();
+        self.parts.clear();
     }
 
     fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {
@@ -208,14 +213,6 @@ impl Component for Spread {
         // Its children report for themselves.
         Measured::default()
     }
-}
-
-/// Phases of the part that ended last, with the time before that part's dispatch added to repositioning, so that
-/// phases still add up to the service time.
-fn cover(service: &Service) -> Phases {
-    let mut phases = service.phases;
-    phases.turnaround_ns += (service.end - service.start).saturating_sub(phases.service_ns());
-    phases
 }
 
 #[cfg(test)]
@@ -243,9 +240,13 @@ mod tests {
     /// Child, LBN and blocks of parts that are needed whole.
     fn whole(parts: &[(usize, u64, u32)]) -> Vec<Part> {
         let needed_bytes = |blocks: u32| u64::from(blocks) * 512;
-        let whole =
-            |&(child, lbn, blocks)| Part { child, lbn, blocks, first_needed: 0, needed_bytes: needed_bytes(blocks) };
-        parts.iter().map(whole).collect()
+        let mut first = 0;
+        let mut whole = |&(child, lbn, blocks)| {
+            let pieces = vec![(first, u64::from(blocks))];
+            first += u64::from(blocks);
+            Part { child, lbn, blocks, pieces, first_needed: 0, needed_bytes: needed_bytes(blocks) }
+        };
+        parts.iter().map(&mut whole).collect()
     }
 
     #[test]
@@ -258,7 +259,12 @@ mod tests {
     fn stripes_go_round_and_join_on_a_sled() {
         let striped = spread(SpreadLayout::Striped);
         assert_eq!(striped.capacity_blocks(), 3 * 96);
-        assert_eq!(striped.split(&request(4, 24)), whole(&[(0, 4, 8), (1, 0, 8), (2, 0, 8)]));
+        // The first sled's blocks are the first four and the last four.
+        let mut parts = whole(&[(0, 4, 8), (1, 0, 8), (2, 0, 8)]);
+        for (part, pieces) in parts.iter_mut().zip([vec![(0, 4), (20, 4)], vec![(4, 8)], vec![(12, 8)]]) {
+            part.pieces = pieces;
+        }
+        assert_eq!(striped.split(&request(4, 24)), parts);
         assert_eq!(striped.map(24), (0, 8, 8));
     }
 
@@ -266,7 +272,10 @@ mod tests {
     fn parts_carry_their_share_of_what_is_needed() {
         // 512-byte blocks 95 to 104, of which 95 to 99 lie on the first sled; needed are bytes 1000 to 3999.
         let across = request(95, 10).needing(1000, 3000, 512);
-        let part = |child, lbn, first_needed, needed_bytes| Part { child, lbn, blocks: 5, first_needed, needed_bytes };
+        let part = |child: usize, lbn, first_needed, needed_bytes| {
+            let pieces = vec![(5 * child as u64, 5)];
+            Part { child, lbn, blocks: 5, pieces, first_needed, needed_bytes }
+        };
         let parts = spread(SpreadLayout::Split).split(&across);
         assert_eq!(parts, [part(0, 95, 1000, 1560), part(1, 0, 0, 1440)]);
         assert_eq!(spread(SpreadLayout::Split).needed_only().split(&across), parts);
@@ -280,8 +289,15 @@ mod tests {
     #[test]
     fn what_is_needed_of_joined_stripes_is_one_piece() {
         // Units of 8 blocks: the first sled has blocks 4 to 7 and 24 to 31 of 4 to 35, joined.
-        let part =
-            |child, lbn, blocks, first_needed, needed_bytes| Part { child, lbn, blocks, first_needed, needed_bytes };
+        // Where the pieces begin: 4 blocks of the first stripe, then whole stripes of 8.
+        let part = |child: usize, lbn, blocks: u32, first_needed, needed_bytes| {
+            let pieces = match (child, blocks) {
+                (0, _) => vec![(0, 4), (20, 8)],
+                (1, 12) => vec![(4, 8), (28, 4)],
+                _ => vec![(12, 8)],
+            };
+            Part { child, lbn, blocks, pieces, first_needed, needed_bytes }
+        };
         let late = request(4, 32).needing(5 * 512, 16 * 512, 512);
         let parts = [part(0, 4, 12, 4 * 512, 512), part(1, 0, 12, 512, 7 * 512), part(2, 0, 8, 0, 8 * 512)];
         assert_eq!(spread(SpreadLayout::Striped).split(&late), parts);

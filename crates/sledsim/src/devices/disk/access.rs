@@ -14,7 +14,7 @@ use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
 use crate::devices::powered::Powered;
 use crate::devices::{Device, EnergyLedger, Location, Platter, Service};
 use crate::power::Meter;
-use crate::request::{Op, Request};
+use crate::request::{Flags, Op, Request};
 use crate::time::Time;
 
 /// Distance of neighbouring cylinders in the coordinates of a drive, m: a track pitch, of the order of those of its time.
@@ -311,6 +311,10 @@ impl Device for DiskDevice {
         }
     }
 
+    fn may_lose_writes(&self) -> bool {
+        self.policy.fast_write != FastWrite::None
+    }
+
     fn wake_ns(&self, now: Time) -> u64 {
         self.ready_at(now) - now
     }
@@ -340,6 +344,9 @@ impl DiskDevice {
         self.catch_up(at);
         let service = match request.op {
             Op::Read => self.read(now, at, request.lbn, request.end_lbn()),
+            Op::Write if request.flags.contains(Flags::DURABLE) => {
+                self.write_durably(now, at, request.lbn, request.end_lbn())
+            }
             Op::Write => self.write(now, at, request.lbn, request.end_lbn()),
         };
         self.strayed |= self.task.is_some();

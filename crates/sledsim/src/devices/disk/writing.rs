@@ -76,6 +76,16 @@ impl DiskDevice {
         }
     }
 
+    /// A write that is reported when the medium has it, whatever the buffer may do for others.
+    pub(super) fn write_durably(&mut self, start: Time, at: Time, first: u64, end: u64) -> Service {
+        let policy = self.policy;
+        self.policy.fast_write = FastWrite::None;
+        self.policy.combine_writes = false;
+        let service = self.write(start, at, first, end);
+        self.policy = policy;
+        service
+    }
+
     /// A write that continues data on its way to the medium.
     fn append(&mut self, start: Time, at: Time, first: u64, end: u64, room: u64) -> Service {
         let o = self.overheads;

@@ -1,0 +1,252 @@
+//! What is stored: bytes that travel with requests in runs that check data, media that hold them, and the loss of power.
+//!
+//! A run without it pays one test for each message. With it every component without children has a medium that holds real
+//! bytes: a write changes it when it completes, and a read takes what is there then. Power can be cut between any two calls of
+//! components. What they have not stored in a memory that outlives a cut is lost then, and of each write under way at a medium
+//! any prefix of its blocks has been made, in any order among writes.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use crate::engine::component::{Completion, ComponentId};
+use crate::engine::random::Stream;
+use crate::request::{Flags, Op, Request};
+
+/// Most blocks that a medium behind a volatile buffer has completed and may still lose.
+const UNSETTLED_BLOCKS: usize = 512;
+
+/// Bytes of a request's blocks; nothing in runs that don't check data, where every operation is free.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Payload(Option<Arc<[u8]>>);
+
+impl Payload {
+    /// Nothing: a run that does not check data.
+    pub const NONE: Self = Self(None);
+
+    /// Those bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Some(bytes.into()))
+    }
+
+    /// Whether there are bytes.
+    #[must_use]
+    pub fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The bytes, if any.
+    #[must_use]
+    pub fn bytes(&self) -> Option<&[u8]> {
+        self.0.as_deref()
+    }
+
+    /// The bytes of `blocks` blocks of `block_bytes` from block `first` on.
+    ///
+    /// # Panics
+    /// If it has bytes, but fewer.
+    #[must_use]
+    pub fn slice(&self, first: u64, blocks: u64, block_bytes: u32) -> Self {
+        let (first, blocks, size) = (first as usize, blocks as usize, block_bytes as usize);
+        Self(self.0.as_ref().map(|bytes| bytes[first * size..(first + blocks) * size].into()))
+    }
+
+    /// One behind the other; nothing if one of them is nothing.
+    #[must_use]
+    pub fn join(parts: &[Self]) -> Self {
+        let bytes: Option<Vec<&[u8]>> = parts.iter().map(Self::bytes).collect();
+        Self(bytes.map(|bytes| bytes.concat().into()))
+    }
+
+    /// Bytewise exclusive or of payloads of one length; nothing if one of them is nothing.
+    ///
+    /// # Panics
+    /// If lengths differ.
+    #[must_use]
+    pub fn xor(&self, other: &Self) -> Self {
+        let (Some(mine), Some(theirs)) = (self.bytes(), other.bytes()) else { return Self::NONE };
+        assert_eq!(mine.len(), theirs.len(), "parts of one length");
+        Self(Some(mine.iter().zip(theirs).map(|(a, b)| a ^ b).collect()))
+    }
+}
+
+/// Bytes by block, of a medium or of a component's own memory. Blocks never written are zeroes.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    blocks: HashMap<u64, Box<[u8]>>,
+}
+
+impl Memory {
+    /// Stores the blocks of a payload from `lbn` on.
+    pub fn write(&mut self, lbn: u64, payload: &Payload, block_bytes: u32) {
+        let Some(bytes) = payload.bytes() else { return };
+        for (lbn, block) in (lbn..).zip(bytes.chunks_exact(block_bytes as usize)) {
+            self.blocks.insert(lbn, block.into());
+        }
+    }
+
+    /// The blocks from `lbn` on.
+    #[must_use]
+    pub fn read(&self, lbn: u64, blocks: u64, block_bytes: u32) -> Payload {
+        let mut bytes = vec![0; blocks as usize * block_bytes as usize];
+        for (lbn, out) in (lbn..).zip(bytes.chunks_exact_mut(block_bytes as usize)) {
+            if let Some(block) = self.blocks.get(&lbn) {
+                out.copy_from_slice(block);
+            }
+        }
+        Payload(Some(bytes.into()))
+    }
+
+    /// Forgets blocks, which are zeroes then.
+    pub fn erase(&mut self, lbn: u64, blocks: u64) {
+        (lbn..lbn + blocks).for_each(|lbn| {
+            self.blocks.remove(&lbn);
+        });
+    }
+}
+
+/// What a component without children stores its blocks on.
+#[derive(Debug)]
+struct Medium {
+    block_bytes: u32,
+    /// Whether completed writes may be lost at a cut, unless they are [`Flags::DURABLE`].
+    volatile: bool,
+    memory: Memory,
+    /// What blocks held before the latest writes that may be lost, oldest first.
+    unsettled: VecDeque<(u64, Payload)>,
+    /// Writes under way, by request.
+    writes: BTreeMap<u64, (Request, Payload)>,
+}
+
+impl Medium {
+    fn write(&mut self, request: &Request, blocks: u64, payload: &Payload, durable: bool) {
+        for block in 0..blocks {
+            let lbn = request.lbn + block;
+            if durable {
+                self.unsettled.retain(|&(other, _)| other != lbn);
+            } else {
+                self.unsettled.push_back((lbn, self.memory.read(lbn, 1, self.block_bytes)));
+            }
+        }
+        while self.unsettled.len() > UNSETTLED_BLOCKS {
+            self.unsettled.pop_front();
+        }
+        self.memory.write(request.lbn, &payload.slice(0, blocks, self.block_bytes), self.block_bytes);
+    }
+
+    fn lose_power(&mut self, stream: &mut Stream) {
+        let lost = stream.below(self.unsettled.len() as u64 + 1);
+        for _ in 0..lost {
+            if let Some((lbn, before)) = self.unsettled.pop_back() {
+                self.memory.write(lbn, &before, self.block_bytes);
+            }
+        }
+        self.unsettled.clear();
+        let mut writes: Vec<(Request, Payload)> = std::mem::take(&mut self.writes).into_values().collect();
+        while !writes.is_empty() {
+            let (request, payload) = writes.swap_remove(stream.below(writes.len() as u64) as usize);
+            let made = stream.below(u64::from(request.blocks) + 1);
+            self.write(&request, made, &payload, true);
+        }
+    }
+}
+
+/// Media, and payloads on their way.
+#[derive(Debug)]
+pub(super) struct DataPlane {
+    /// By component; none where it has children.
+    media: Vec<Option<Medium>>,
+    /// Payloads on the way down to a component or up from it, by request: ids are unique within its parent.
+    carried: HashMap<(ComponentId, u64), Payload>,
+    /// Calls of components until power is cut.
+    fuse: Option<u64>,
+    cut: bool,
+    stream: Stream,
+}
+
+impl DataPlane {
+    /// Media for components: block size and whether completed writes may be lost, none where one has children.
+    pub(super) fn new(leaves: impl Iterator<Item = Option<(u32, bool)>>, stream: Stream) -> Self {
+        let medium = |(block_bytes, volatile)| Medium {
+            block_bytes,
+            volatile,
+            memory: Memory::default(),
+            unsettled: VecDeque::new(),
+            writes: BTreeMap::new(),
+        };
+        Self {
+            media: leaves.map(|leaf| leaf.map(medium)).collect(),
+            carried: HashMap::new(),
+            fuse: None,
+            cut: false,
+            stream,
+        }
+    }
+
+    pub(super) fn medium(&self, component: ComponentId) -> Option<&Memory> {
+        self.media[component.0 as usize].as_ref().map(|medium| &medium.memory)
+    }
+
+    /// A request goes to a component.
+    pub(super) fn submitted(&mut self, to: ComponentId, request: &Request, payload: Payload) {
+        match &mut self.media[to.0 as usize] {
+            Some(medium) if request.op == Op::Write => {
+                assert!(payload.is_some(), "a write to {to:?} carries no data");
+                medium.writes.insert(request.id, (*request, payload));
+            }
+            Some(_) => {}
+            None => {
+                self.carried.insert((to, request.id), payload);
+            }
+        }
+    }
+
+    /// A component completes a request, perhaps with what was read.
+    pub(super) fn completed(&mut self, from: ComponentId, completion: &Completion, payload: Payload) {
+        let request = &completion.request;
+        let mut payload = payload;
+        if let Some(medium) = &mut self.media[from.0 as usize] {
+            let written = medium.writes.remove(&request.id);
+            if let (true, Some((request, data))) = (completion.served(), written) {
+                let durable = !medium.volatile || request.flags.contains(Flags::DURABLE);
+                medium.write(&request, u64::from(request.blocks), &data, durable);
+            } else if completion.served() {
+                payload = medium.memory.read(request.lbn, u64::from(request.blocks), medium.block_bytes);
+            }
+        }
+        if payload.is_some() {
+            self.carried.insert((from, request.id), payload);
+        }
+    }
+
+    /// What came with a request to a component, or with its completion.
+    pub(super) fn take(&mut self, component: ComponentId, id: u64) -> Payload {
+        self.carried.remove(&(component, id)).unwrap_or_default()
+    }
+
+    pub(super) fn cut_after(&mut self, calls: u64) {
+        self.fuse = Some(calls);
+        self.cut = calls == 0;
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// A component has been called.
+    pub(super) fn called(&mut self) {
+        if let Some(fuse) = &mut self.fuse {
+            *fuse = fuse.saturating_sub(1);
+            self.cut |= *fuse == 0;
+        }
+    }
+
+    /// Power is gone, and comes back.
+    pub(super) fn lose_power(&mut self) {
+        self.carried.clear();
+        (self.fuse, self.cut) = (None, false);
+        for medium in self.media.iter_mut().flatten() {
+            medium.lose_power(&mut self.stream);
+        }
+    }
+}

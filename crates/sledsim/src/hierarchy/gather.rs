@@ -1,0 +1,92 @@
+//! A request that is served in parts: side by side, one after the other, or both.
+
+use crate::engine::{Completion, Payload, Status};
+use crate::request::{Op, Request};
+use crate::service::{Phases, Service};
+use crate::time::Time;
+
+/// A request under way in parts, and what has come of them so far.
+#[derive(Clone, Debug)]
+pub struct Gather {
+    /// The request as it came.
+    pub whole: Request,
+    left: u32,
+    status: Status,
+    /// The earliest dispatch, the latest end, the phases of the part that ended last, the energy of all.
+    service: Service,
+    /// The bytes read, in runs that check data.
+    bytes: Vec<u8>,
+}
+
+impl Gather {
+    /// A request of which no part is under way.
+    #[must_use]
+    pub fn new(whole: Request) -> Self {
+        let service = Service { start: Time::MAX, ..Service::default() };
+        Self { whole, left: 0, status: Status::Served, service, bytes: Vec::new() }
+    }
+
+    /// So many parts more are under way.
+    pub fn expect(&mut self, parts: u32) {
+        self.left += parts;
+    }
+
+    /// Hears of a part; says whether it was the last of those under way.
+    pub fn part(&mut self, completion: &Completion) -> bool {
+        let (part, service) = (&completion.service, &mut self.service);
+        service.start = service.start.min(part.start);
+        service.energy += part.energy;
+        if part.end >= service.end {
+            service.end = part.end;
+            service.free = part.free;
+            service.phases = part.phases;
+        }
+        self.status = self.status.max(completion.status);
+        self.left -= 1;
+        self.left == 0
+    }
+
+    /// What has come of the parts so far.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Forgets a failure that has been made good by other parts.
+    pub fn forgive(&mut self) {
+        self.status = Status::Served;
+    }
+
+    /// A part could not be had.
+    pub fn fail(&mut self, status: Status) {
+        self.status = self.status.max(status);
+    }
+
+    /// A read brought blocks from block `first` of the request on.
+    pub fn bring(&mut self, first: u64, payload: &Payload, block_bytes: u32) {
+        let Some(brought) = payload.bytes() else { return };
+        let size = block_bytes as usize;
+        self.bytes.resize(self.whole.blocks as usize * size, 0);
+        self.bytes[first as usize * size..][..brought.len()].copy_from_slice(brought);
+    }
+
+    /// The completion at `now`, no earlier than the end of any part, and what was read.
+    #[must_use]
+    pub fn finish(self, now: Time) -> (Completion, Payload) {
+        let mut service = self.service;
+        service.start = service.start.min(now);
+        (service.end, service.free) = (now, now);
+        service.phases = cover(&service);
+        let payload =
+            if self.whole.op == Op::Read && !self.bytes.is_empty() { Payload::of(&self.bytes) } else { Payload::NONE };
+        (Completion { request: self.whole, service, status: self.status }, payload)
+    }
+}
+
+/// The phases of a service with what they leave of its time booked as waiting for something in the background, so that they
+/// add up.
+fn cover(service: &Service) -> Phases {
+    let mut phases = service.phases;
+    phases.background_ns += (service.end - service.start).saturating_sub(phases.service_ns());
+    phases
+}

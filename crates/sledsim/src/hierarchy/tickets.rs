@@ -1,0 +1,89 @@
+//! Requests under way at children, found again by their id without a search.
+
+/// Bits of an id that say in which slot its ticket is: so many can be under way at once.
+const SLOT_BITS: u32 = 24;
+
+/// What a component has under way, each item with an id for its request.
+///
+/// Ids rise from one to the next, as schedulers want them, and are never used again.
+#[derive(Debug)]
+pub struct Tickets<T> {
+    slots: Vec<Option<(u64, T)>>,
+    free: Vec<u32>,
+    sequence: u64,
+}
+
+impl<T> Default for Tickets<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), sequence: 0 }
+    }
+}
+
+impl<T> Tickets<T> {
+    /// A new id, for `what`.
+    ///
+    /// # Panics
+    /// With 2^24 under way, which no memory would hold the rest of, or after 2^40.
+    pub fn issue(&mut self, what: T) -> u64 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            (self.slots.len() - 1) as u32
+        });
+        assert!(slot >> SLOT_BITS == 0 && self.sequence >> (64 - SLOT_BITS) == 0, "ids have run out");
+        let id = self.sequence << SLOT_BITS | u64::from(slot);
+        self.sequence += 1;
+        self.slots[slot as usize] = Some((id, what));
+        id
+    }
+
+    /// Takes what an id was issued for; `None` if it was settled before, or issued by another.
+    pub fn settle(&mut self, id: u64) -> Option<T> {
+        let slot = (id & ((1 << SLOT_BITS) - 1)) as u32;
+        let held = self.slots.get_mut(slot as usize)?.take_if(|(held, _)| *held == id);
+        held.map(|(_, what)| {
+            self.free.push(slot);
+            what
+        })
+    }
+
+    /// What an id was issued for.
+    pub fn get_mut(&mut self, id: u64) -> Option<&mut T> {
+        let slot = (id & ((1 << SLOT_BITS) - 1)) as usize;
+        self.slots.get_mut(slot)?.as_mut().filter(|(held, _)| *held == id).map(|(_, what)| what)
+    }
+
+    /// How many are under way.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets all that are under way; their ids stay used.
+    pub fn clear(&mut self) {
+        self.slots.clear();
+        self.free.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_rise_and_are_settled_once() {
+        let mut tickets = Tickets::default();
+        let ids: Vec<u64> = (0..5).map(|item| tickets.issue(item)).collect();
+        assert_eq!((tickets.settle(ids[2]), tickets.settle(ids[2]), tickets.len()), (Some(2), None, 4));
+        let again = tickets.issue(9);
+        assert!(ids.iter().all(|&id| id < again), "a slot used again has a new id");
+        assert_eq!((tickets.get_mut(again).copied(), tickets.get_mut(ids[2]).copied()), (Some(9), None));
+        tickets.clear();
+        assert!(tickets.is_empty() && tickets.settle(again).is_none() && tickets.issue(1) > again);
+    }
+}

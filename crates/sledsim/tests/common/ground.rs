@@ -1,0 +1,338 @@
+//! A test ground: a system that holds real bytes, random reads and writes, power cuts, and an oracle that knows what each block
+//! may hold.
+
+use std::collections::{BTreeMap, HashMap};
+
+use sledsim::engine::random::Stream;
+use sledsim::engine::{Completion, Payload, Status, System};
+use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::time::Time;
+
+/// Steps after which something under way is taken to be stuck.
+const MOST_STEPS: u64 = 10_000_000;
+
+/// A write to a block, in ticks: each submission and each completion is one.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    id: u64,
+    submitted: u64,
+    acknowledged: Option<u64>,
+    /// When it was promised to outlive a power cut.
+    promised: Option<u64>,
+}
+
+/// What each block may hold: a read that begins at a tick and ends at another may find a write that was submitted before its
+/// end, unless another, submitted after that one was acknowledged, was itself acknowledged before the read began.
+#[derive(Default)]
+pub struct Oracle {
+    blocks: BTreeMap<u64, Vec<Write>>,
+    tick: u64,
+}
+
+/// A block as nobody has written it.
+const BLANK: u64 = 0;
+
+impl Oracle {
+    fn tick(&mut self) -> u64 {
+        self.tick += 1;
+        self.tick
+    }
+
+    fn writes(&mut self, lbn: u64) -> &mut Vec<Write> {
+        let blank = Write { id: BLANK, submitted: 0, acknowledged: Some(0), promised: Some(0) };
+        self.blocks.entry(lbn).or_insert_with(|| vec![blank])
+    }
+
+    /// Which writes a read of a block that began at `began` may find.
+    fn allowed(&mut self, lbn: u64, began: u64) -> Vec<u64> {
+        let writes = self.writes(lbn).clone();
+        let outdated = |write: &Write| {
+            writes.iter().any(|later| {
+                write.acknowledged.is_some_and(|at| at < later.submitted)
+                    && later.acknowledged.is_some_and(|at| at < began)
+            })
+        };
+        writes.iter().filter(|write| !outdated(write)).map(|write| write.id).collect()
+    }
+
+    /// Power was cut: what was not promised may be gone, and what was under way may be there.
+    fn cut(&mut self) {
+        for writes in self.blocks.values_mut() {
+            let all = writes.clone();
+            let outdated = |write: &Write| {
+                all.iter()
+                    .any(|later| later.promised.is_some() && write.acknowledged.is_some_and(|at| at < later.submitted))
+            };
+            writes.retain(|write| !outdated(write));
+            // All that is left may be found, until it has been looked at.
+            writes.iter_mut().for_each(|write| write.acknowledged = None);
+        }
+    }
+
+    /// A block was found to hold a write after a cut: so it stays.
+    fn settle(&mut self, lbn: u64, id: u64) {
+        let tick = self.tick();
+        let writes = self.writes(lbn);
+        writes.retain(|write| write.id == id);
+        writes.iter_mut().for_each(|write| (write.acknowledged, write.promised) = (Some(tick), Some(tick)));
+    }
+
+    /// Forgets what no read can find any more: those under way began at `since` or later.
+    fn prune(&mut self, lbn: u64, since: u64, volatile: bool) {
+        let writes = self.writes(lbn);
+        let all = writes.clone();
+        writes.retain(|write| {
+            !all.iter().any(|later| {
+                let done = if volatile { later.promised } else { later.acknowledged };
+                write.acknowledged.is_some_and(|at| at < later.submitted) && done.is_some_and(|at| at < since)
+            })
+        });
+    }
+}
+
+/// What the random operations are like.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Blocks that requests go to, from the first on.
+    pub span_blocks: u64,
+    /// Longest request.
+    pub most_blocks: u64,
+    /// Share of writes.
+    pub writes: f64,
+    /// Mean time between submissions, ns.
+    pub gap_ns: u64,
+    /// Most requests under way.
+    pub outstanding: usize,
+}
+
+/// A system under test.
+pub struct Ground {
+    /// The system.
+    pub system: System,
+    oracle: Oracle,
+    block_bytes: u32,
+    next_id: u64,
+    /// Requests under way, and when they began, in ticks.
+    under_way: HashMap<u64, (Request, u64)>,
+    stream: Stream,
+    /// Whether acknowledged writes that are not durable may be lost.
+    pub volatile: bool,
+    /// Completions that were not served, by status.
+    pub lost: BTreeMap<Status, u64>,
+    /// Blocks read and found right.
+    pub checked: u64,
+    /// What was found wrong; empty from a system that keeps its word.
+    pub wrong: Vec<String>,
+}
+
+impl Ground {
+    /// A system to be tested, from a seed.
+    pub fn new(mut system: System, seed: u64) -> Self {
+        system.hold_data(Stream::new(seed, "media"));
+        system.start_measuring();
+        let block_bytes = system.component(system.root()).block_bytes();
+        Self {
+            system,
+            oracle: Oracle::default(),
+            block_bytes,
+            next_id: 1,
+            under_way: HashMap::new(),
+            stream: Stream::new(seed, "ground"),
+            volatile: false,
+            lost: BTreeMap::new(),
+            checked: 0,
+            wrong: Vec::new(),
+        }
+    }
+
+    /// Blocks of the system.
+    pub fn capacity_blocks(&self) -> u64 {
+        self.system.component(self.system.root()).capacity_blocks()
+    }
+
+    fn stamp(&self, lbn: u64, id: u64) -> Vec<u8> {
+        if id == BLANK {
+            return vec![0; self.block_bytes as usize];
+        }
+        let word = [lbn.to_le_bytes(), id.to_le_bytes()].concat();
+        word.iter().copied().cycle().take(self.block_bytes as usize).collect()
+    }
+
+    /// Submits a request at `at`, which is not before now.
+    pub fn submit(&mut self, at: Time, op: Op, lbn: u64, blocks: u32, flags: Flags) {
+        let id = self.next_id;
+        self.next_id += 1;
+        let request = Request { id, arrival: at, lbn, blocks, op, flags, origin: 0, spare: Spare::NONE };
+        let tick = self.oracle.tick();
+        let mut payload = Payload::NONE;
+        if op == Op::Write {
+            for lbn in lbn..request.end_lbn() {
+                let write = Write { id, submitted: tick, acknowledged: None, promised: None };
+                self.oracle.writes(lbn).push(write);
+            }
+            let bytes: Vec<u8> = (lbn..request.end_lbn()).flat_map(|lbn| self.stamp(lbn, id)).collect();
+            payload = Payload::of(&bytes);
+        }
+        self.under_way.insert(id, (request, tick));
+        let mut done = Vec::new();
+        self.system.submit_with(request, payload, &mut |completion| done.push(*completion));
+        self.hear(&done);
+    }
+
+    /// Fires the next timer; false when there is none.
+    pub fn step(&mut self) -> bool {
+        if self.system.is_cut() || self.system.next_time().is_none() {
+            return false;
+        }
+        let mut done = Vec::new();
+        self.system.step(&mut |completion| done.push(*completion));
+        self.hear(&done);
+        true
+    }
+
+    fn hear(&mut self, done: &[Completion]) {
+        for completion in done {
+            let id = completion.request.id;
+            let Some((request, began)) = self.under_way.remove(&id) else {
+                self.wrong.push(format!("{completion:?} completes without being under way"));
+                continue;
+            };
+            let answer = self.system.take_answer(id);
+            let tick = self.oracle.tick();
+            if !completion.served() {
+                *self.lost.entry(completion.status).or_default() += 1;
+            } else if request.op == Op::Write {
+                let promised = (!self.volatile || request.flags.contains(Flags::DURABLE)).then_some(tick);
+                for lbn in request.lbn..request.end_lbn() {
+                    let written = self.oracle.writes(lbn).iter_mut().find(|write| write.id == id);
+                    written.into_iter().for_each(|it| (it.acknowledged, it.promised) = (Some(tick), promised));
+                }
+            } else {
+                self.check(&request, began, &answer);
+            }
+            let since = self.under_way.values().map(|&(_, began)| began).min().unwrap_or(tick + 1);
+            for lbn in request.lbn..request.end_lbn() {
+                self.oracle.prune(lbn, since, self.volatile);
+            }
+        }
+    }
+
+    /// Checks what a read brought.
+    fn check(&mut self, request: &Request, began: u64, answer: &Payload) {
+        let Some(bytes) = answer.bytes() else {
+            self.wrong.push(format!("{request:?} brought nothing"));
+            return;
+        };
+        for (lbn, block) in (request.lbn..request.end_lbn()).zip(bytes.chunks(self.block_bytes as usize)) {
+            let allowed = self.oracle.allowed(lbn, began);
+            match allowed.iter().find(|&&id| self.stamp(lbn, id) == block) {
+                Some(_) => self.checked += 1,
+                None => {
+                    let word = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().expect("8 bytes"));
+                    let found = (word(0), word(8));
+                    self.wrong.push(format!("block {lbn} holds {found:?}, not one of the writes {allowed:?}"));
+                }
+            }
+        }
+    }
+
+    /// Lets time pass until nothing is under way.
+    ///
+    /// # Panics
+    /// If something stays under way for ever.
+    pub fn settle(&mut self) {
+        for _ in 0..MOST_STEPS {
+            if self.under_way.is_empty() || self.system.is_cut() {
+                return;
+            }
+            assert!(self.step() || self.system.is_cut(), "{:?} never complete", self.under_way.values().next());
+        }
+        panic!("{} requests are stuck", self.under_way.len());
+    }
+
+    /// So many random operations, as long as there is power.
+    pub fn operate(&mut self, operations: u64, load: &Load) {
+        for _ in 0..operations {
+            let op = if self.stream.chance(load.writes) { Op::Write } else { Op::Read };
+            let blocks = 1 + self.stream.below(load.most_blocks);
+            let lbn = self.stream.below(load.span_blocks + 1 - blocks);
+            let at = self.system.now() + self.stream.below(2 * load.gap_ns + 1);
+            let mut steps = 0;
+            while !self.system.is_cut()
+                && (self.under_way.len() >= load.outstanding || self.system.next_time().is_some_and(|next| next <= at))
+            {
+                assert!(self.step() || self.system.is_cut(), "{:?} never complete", self.under_way.values().next());
+                steps += 1;
+                assert!(steps < MOST_STEPS, "stuck");
+            }
+            if self.system.is_cut() {
+                return;
+            }
+            self.submit(at.max(self.system.now()), op, lbn, blocks as u32, Flags::NONE);
+        }
+    }
+
+    /// Operates until power fails after `calls` calls of components, restores it, and reads everything that was ever written.
+    /// Power may fail again while the system recovers, so often.
+    pub fn cut(&mut self, calls: u64, load: &Load, again: u64) {
+        self.system.cut_after(calls);
+        while !self.system.is_cut() {
+            self.operate(1, load);
+        }
+        for cuts_left in (0..=again).rev() {
+            self.oracle.cut();
+            self.under_way.clear();
+            let mut done = Vec::new();
+            self.system.restore_power(&mut |completion| done.push(*completion));
+            assert!(done.is_empty(), "what was under way when power failed never completes");
+            if cuts_left > 0 {
+                let calls = 1 + self.stream.below(40);
+                self.system.cut_after(calls);
+                while self.system.is_recovering() && self.step() {}
+                self.system.cut_after(0);
+            }
+        }
+        self.read_all();
+    }
+
+    /// Reads everything that was ever written, block by block, and takes what it finds for settled.
+    pub fn read_all(&mut self) {
+        let lbns: Vec<u64> = self.oracle.blocks.keys().copied().collect();
+        for lbn in lbns {
+            let now = self.system.now();
+            let wrong = self.wrong.len();
+            let id = self.next_id;
+            let tick = self.oracle.tick();
+            self.next_id += 1;
+            let request = Request {
+                id,
+                arrival: now,
+                lbn,
+                blocks: 1,
+                op: Op::Read,
+                flags: Flags::NONE,
+                origin: 0,
+                spare: Spare::NONE,
+            };
+            let mut done = Vec::new();
+            self.system.submit_with(request, Payload::NONE, &mut |completion| done.push(*completion));
+            let mut steps = 0;
+            while done.is_empty() {
+                assert!(self.system.next_time().is_some() && steps < MOST_STEPS, "{request:?} never completes");
+                self.system.step(&mut |completion| done.push(*completion));
+                steps += 1;
+            }
+            if !done[0].served() {
+                *self.lost.entry(done[0].status).or_default() += 1;
+                continue;
+            }
+            let answer = self.system.take_answer(id);
+            self.check(&request, tick, &answer);
+            if self.wrong.len() == wrong {
+                let allowed = self.oracle.allowed(lbn, tick);
+                let found = allowed.into_iter().find(|&id| Some(self.stamp(lbn, id).as_slice()) == answer.bytes());
+                self.oracle.settle(lbn, found.expect("it was found right"));
+            }
+        }
+    }
+}
