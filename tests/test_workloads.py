@@ -62,6 +62,16 @@ def test_what_is_made_with_a_stand_in_says_so() -> None:
     assert "stand-in" not in str(result)
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_every_stand_in_runs_under_its_name(name: str) -> None:
+    result = sledsim.run({"workload": name, "system": {"device": "atlas10k"}, "run": {"requests": 50}}, log=True)
+    assert result["stand_in"] == name
+    assert set(FILES[name]["citations"]) <= set(result["citations"])
+    streams = FILES[name]["values"].get("streams", {"value": [None]})["value"]
+    assert set(result.log["origin"].tolist()) <= set(range(len(streams)))
+    assert sledsim.run({"workload": name, "system": {"device": "atlas10k"}}, set={"run.requests": 1}).complete
+
+
 def test_workloads_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> None:
     assert set(sledsim.workloads()) == set(FILES)
     listing = sledsim_cli("workloads").out
