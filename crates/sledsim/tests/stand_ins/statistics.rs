@@ -84,7 +84,9 @@ fn of_logs(logs: &[Log], id: &str) -> Option<f64> {
             let end = requests().map(|request| request.end_lbn()).max()?;
             (end - requests().map(|request| request.lbn).min()?) as f64 * BLOCK_BYTES * 1e-9
         }
-        "cache-hits" => cache_hits(&logs[0]),
+        "cache-hits" => cached(&logs[0]).0,
+        "cache-load" => cached(&logs[0]).1 * of_logs(logs, "offered-load")?,
+        "log-load" => logged_accesses(&logs[0]) * of_logs(logs, "offered-load")?,
         _ => return queue_statistic(logs, id).or_else(|| arrival_statistics(&arrivals_s(logs)).remove(id)),
     })
 }
@@ -181,28 +183,97 @@ fn hottest(bench: &Bench) -> f64 {
     f64::from(counts[..regions / 100].iter().sum::<u32>()) / logs[0].len() as f64
 }
 
-/// Share of the requests, from the second half on, whose first page is among the last `CACHE_PAGES` different ones.
-fn cache_hits(log: &Log) -> f64 {
-    let mut used: BTreeMap<u64, usize> = BTreeMap::new();
+/// Of the requests from the second half on: the share whose first page an LRU cache of `CACHE_PAGES` holds, and how many
+/// accesses to the disk are left for each, those to write back what was changed included.
+fn cached(log: &Log) -> (f64, f64) {
+    // When each page was last asked for, and whether it was changed.
+    let mut held: BTreeMap<u64, (usize, bool)> = BTreeMap::new();
     let mut oldest: BTreeMap<usize, u64> = BTreeMap::new();
-    let mut hits = 0;
+    let (mut hits, mut accesses) = (0, 0);
     for (now, Served { request, .. }) in log.iter().enumerate() {
-        let page = request.lbn / PAGE_BLOCKS;
-        if let Some(before) = used.insert(page, now) {
-            oldest.remove(&before);
-            hits += usize::from(now >= log.len() / 2);
-        } else if used.len() > CACHE_PAGES {
-            let (_, evicted) = oldest.pop_first().expect("a full cache");
-            used.remove(&evicted);
+        let counts = usize::from(now >= log.len() / 2);
+        let (page, writes) = (request.lbn / PAGE_BLOCKS, request.op == Op::Write);
+        let before = held.get(&page).copied();
+        held.insert(page, (now, writes || before.is_some_and(|(_, changed)| changed)));
+        if let Some((last, _)) = before {
+            oldest.remove(&last);
+            hits += counts;
+        } else {
+            accesses += counts;
+            if held.len() > CACHE_PAGES {
+                let (_, evicted) = oldest.pop_first().expect("a full cache");
+                let (_, changed) = held.remove(&evicted).expect("what is old is held");
+                accesses += counts * usize::from(changed);
+            }
         }
         oldest.insert(now, page);
     }
-    hits as f64 / (log.len() - log.len() / 2) as f64
+    let count = (log.len() - log.len() / 2) as f64;
+    (hits as f64 / count, accesses as f64 / count)
+}
+
+/// Accesses to the disk that a log of the last `CACHE_PAGES` writes leaves for each request from the second half on: reads of
+/// what is not in it, and pages that leave it unchanged since.
+fn logged_accesses(log: &Log) -> f64 {
+    let mut written: VecDeque<(u64, usize)> = VecDeque::new();
+    let mut newest: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut accesses = 0;
+    for (now, Served { request, .. }) in log.iter().enumerate() {
+        let counts = usize::from(now >= log.len() / 2);
+        let page = request.lbn / PAGE_BLOCKS;
+        if request.op == Op::Read {
+            accesses += counts * usize::from(!newest.contains_key(&page));
+            continue;
+        }
+        written.push_back((page, now));
+        newest.insert(page, now);
+        if written.len() > CACHE_PAGES {
+            let (page, then) = written.pop_front().expect("a full log");
+            if newest.get(&page) == Some(&then) {
+                newest.remove(&page);
+                accesses += counts;
+            }
+        }
+    }
+    accesses as f64 / (log.len() - log.len() / 2) as f64
 }
 
 #[cfg(test)]
 mod tests {
+    use sledsim::request::Spare;
+    use sledsim::time::Time;
+
     use super::*;
+
+    fn page(number: u64, op: Op) -> Served {
+        let request = Request {
+            id: 0,
+            arrival: Time::ZERO,
+            lbn: number * PAGE_BLOCKS,
+            blocks: 16,
+            op,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        };
+        Served { request, end: Time::ZERO, positioning_ns: 0 }
+    }
+
+    #[test]
+    fn caches_and_logs_leave_what_they_cannot_hold() {
+        let count = CACHE_PAGES as u64;
+        let twice = |pages: u64, op: Op| (0..2 * pages).map(move |k| page(k % pages, op)).collect::<Log>();
+        // What fits is found the second time round; a page more, and nothing is.
+        assert_eq!(cached(&twice(count, Op::Write)), (1.0, 0.0));
+        assert_eq!(cached(&twice(count + 1, Op::Read)), (0.0, 1.0));
+        assert_eq!(cached(&twice(count + 1, Op::Write)), (0.0, 2.0));
+        // The log holds as many writes, however few the pages: those written over leave it for nothing.
+        assert_eq!(logged_accesses(&twice(count, Op::Write)), 0.0);
+        assert_eq!(logged_accesses(&twice(count + 1, Op::Write)), 1.0);
+        assert_eq!(logged_accesses(&twice(count, Op::Read)), 1.0);
+        let read_back: Log = twice(count / 2, Op::Write).into_iter().chain(twice(count / 2, Op::Read)).collect();
+        assert_eq!(logged_accesses(&read_back), 0.0);
+    }
 
     #[test]
     fn variation_and_dispersion_are_those_of_known_arrivals() {
