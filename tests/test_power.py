@@ -171,6 +171,18 @@ def test_a_stand_in_is_called_one() -> None:
     assert "snake-like (stand-in)" in found.plot().to_dict()["title"]["subtitle"]
 
 
+def test_what_does_nothing_is_explained_for_several_streams_too() -> None:
+    stream = {"arrival": {"kind": "poisson", "rate_per_s": 1}}
+    scenario = {"workload": {"streams": [stream, stream]}, "system": {"device": "g3"}, "run": {"requests": 50}}
+    notes = "\n".join(sledsim.power_strategies(scenario).notes)
+    assert "raise the load (workload.time_scale below 1)" in notes
+    assert 'set workload.streams.0.last_block = "uniform"' in notes
+    notes = "\n".join(sledsim.power_strategies(scenario, set=["workload.streams.0.metadata.share=0"]).notes)
+    assert "none of the requests is metadata" in notes
+    notes = "\n".join(sledsim.power_strategies(scenario, set=["workload.streams.0.metadata.share=1"]).notes)
+    assert "subsector" not in notes
+
+
 def test_a_run_that_measures_nothing_is_compared_all_the_same() -> None:
     found = sledsim.power_strategies(SCENARIO, set=["run.time_s=1e-9"])
     assert [row["response_mean_ms"] for row in found.rows()] == [None] * len(STRATEGIES)

@@ -24,8 +24,13 @@ BIBLIOGRAPHY = (CATALOG / "citations.bib").read_text()
 @pytest.mark.parametrize("name", FILES)
 def test_a_stand_in_says_what_it_is_and_where_each_figure_comes_from(name: str) -> None:
     file = FILES[name]
-    keys = {"title", "description", "stands_in_for", "requests", "citations", "values", "statistics"}
-    assert set(file) == keys
+    keys = {"title", "description", "stands_in_for", "requests", "measured_on", "citations", "values", "statistics"}
+    assert keys <= set(file) <= {*keys, "disks", "assumptions"}
+    assert (CATALOG / "devices" / f"{file['measured_on']}.toml").is_file()
+    # A stream's keys share one source; what is a choice of ours is listed beside it.
+    assert ("assumptions" in file) == ("streams" in file["values"])
+    for assumption in file.get("assumptions", ()):
+        assert set(assumption) == {"what", "value", "why"}
     assert "stand-in" in file["description"].lower()
     sources = set()
     for value in file["values"].values():
@@ -57,6 +62,16 @@ def test_what_is_made_with_a_stand_in_says_so() -> None:
     assert "stand-in" not in str(result)
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_every_stand_in_runs_under_its_name(name: str) -> None:
+    result = sledsim.run({"workload": name, "system": {"device": "atlas10k"}, "run": {"requests": 50}}, log=True)
+    assert result["stand_in"] == name
+    assert set(FILES[name]["citations"]) <= set(result["citations"])
+    streams = FILES[name]["values"].get("streams", {"value": [None]})["value"]
+    assert set(result.log["origin"].tolist()) <= set(range(len(streams)))
+    assert sledsim.run({"workload": name, "system": {"device": "atlas10k"}}, set={"run.requests": 1}).complete
+
+
 def test_workloads_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> None:
     assert set(sledsim.workloads()) == set(FILES)
     listing = sledsim_cli("workloads").out
@@ -67,6 +82,11 @@ def test_workloads_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> 
     assert "1.7 to 8.9" in shown
     entry = json.loads(sledsim_cli("workloads", "snake-like", "--json").out)
     assert entry["requests"] == 77372
+    assert (entry["measured_on"], entry["disks"], entry["assumptions"]) == ("hp_c2247a", 1, [])
+    shown = sledsim_cli("workloads", "cello-like").out
+    assert "streams.3.arrival" in shown
+    assert "466,560 requests a day" in shown
+    assert json.loads(sledsim_cli("workloads", "cello-like", "--json").out)["disks"] == 8
     wrong = sledsim_cli("workloads", "snake")
     assert wrong.status == 2
     assert "did you mean snake-like?" in wrong.err

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 DEVICES = ROOT / "python" / "sledsim" / "catalog" / "devices"
+WORKLOADS = DEVICES.parent / "workloads"
 BLOCK = re.compile(r"(?P<open><!-- generated: (?P<name>[\w-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 
 Node = dict[str, Any]
@@ -213,6 +214,40 @@ def devices() -> str:
     return "\n\n".join(parts)
 
 
+def stand_ins() -> str:
+    """Return what each stand-in was matched to and what it reaches, and what was assumed."""
+    parts = []
+    for path in sorted(WORKLOADS.glob("*.toml")):
+        entry = tomllib.loads(path.read_text())
+        rows = [
+            [
+                each["what"] + (f", {each['unit']}" if each["unit"] else ""),
+                aim(each["published"]),
+                f"{each['source']}, {each['where']}",
+                each["reached"] + ("" if each["matched"] else " (not matched)"),
+                each.get("note", ""),
+            ]
+            for each in entry["statistics"]
+        ]
+        parts += [
+            f"### {path.stem}",
+            f"{entry['title']}.",
+            entry["description"].strip(),
+            table(["statistic", "aimed at", "source", "reached", "note"], rows),
+        ]
+        if "assumptions" in entry:
+            assumed = [[each["what"], each["value"], each["why"]] for each in entry["assumptions"]]
+            parts.append(table(["assumed", "", "why"], assumed))
+        else:
+            parts.append(values_table(entry))
+    return "\n\n".join(parts)
+
+
+def aim(published: object) -> str:
+    """Return a published figure or range."""
+    return " to ".join(str(each) for each in published) if isinstance(published, list) else f"{published:,}"
+
+
 def side_by_side(entries: dict[str, Node]) -> str:
     """Return what devices of a kind have, a column for each; values that are nothing in all of them are left out."""
     keys = list(dict.fromkeys(key for entry in entries.values() for key in entry["values"]))
@@ -328,6 +363,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "scenario": scenario,
     "result": result,
     "devices": devices,
+    "stand-ins": stand_ins,
     "schedulers": schedulers,
     "trace-formats": trace_formats,
     "disksim-parameters": disksim_parameters,

@@ -21,12 +21,14 @@ __all__ = [
     "LocalWalkLocation",
     "Location",
     "Metadata",
+    "MixWorkload",
     "OnOffArrival",
     "PoissonArrival",
     "Range",
     "RenewalArrival",
     "ReplayMode",
     "SequentialLocation",
+    "Synthetic",
     "SyntheticWorkload",
     "TraceWorkload",
     "UniformLocation",
@@ -170,12 +172,16 @@ class ZipfLocation(Model):
     shuffle
         Whether popular regions lie anywhere (a permutation drawn from the seed) or in order from the start
         (default false).
+    align_bytes
+        First bytes are multiples of this, itself a multiple of the block size: the one at or below what is drawn;
+        any block when absent (at least 1).
     """
 
     kind: Literal["zipf"] = "zipf"
     exponent: float | str
     regions: int
     shuffle: bool | None = None
+    align_bytes: int | None = None
 
 
 class HotSpot(Model):
@@ -203,10 +209,13 @@ class HotSpotsLocation(Model):
     ----------
     spots
         The spots. Their probabilities add up to at most 1.
+    align_bytes
+        As with `zipf` (at least 1).
     """
 
     kind: Literal["hot-spots"] = "hot-spots"
     spots: list[HotSpot]
+    align_bytes: int | None = None
 
 
 # Where requests go, within the range of the device in use. Each request lies inside that range as a whole.
@@ -300,6 +309,9 @@ class SyntheticWorkload(Model):
         Probability that a request is a read (at least 0, at most 1; default 1.0).
     continuation
         Requests that go on where the one before them ends; none when absent.
+    synchronous_fraction
+        Share of the requests that somebody waits for, drawn at random: they are flagged as synchronous (at least
+        0, at most 1; default 0.0).
     last_block
         How much a request needs of what it asks for in its last block (default "whole").
     metadata
@@ -315,8 +327,79 @@ class SyntheticWorkload(Model):
     range: Range | None = None
     read_fraction: float | str | None = None
     continuation: Continuation | None = None
+    synchronous_fraction: float | str | None = None
     last_block: LastBlock | None = None
     metadata: Metadata | None = None
+
+
+class Synthetic(Model):
+    """A synthetic workload.
+
+    Arrivals, sizes, locations and operations are independent of one another, and each has a random stream of its
+    own; only with `continuation` do operations and locations hang together.
+
+    Attributes
+    ----------
+    name
+        Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when
+        absent.
+    arrival
+        When requests arrive.
+    time_scale
+        Factor on all times between requests: 0.5 is twice as fast (above 0, at most 1e+09; default 1.0).
+    size_bytes
+        How long they are, bytes: rounded up to whole blocks, at least one block, at most the range of the device
+        in use. What the rounding adds is not needed: subsector accesses leave it out (default {"kind": "fixed",
+        "value": 4096.0}).
+    location
+        Where they go (default {"kind": "uniform"}).
+    range
+        The part of the device in use (default {"start_fraction": 0.0, "end_fraction": 1.0}).
+    read_fraction
+        Probability that a request is a read (at least 0, at most 1; default 1.0).
+    continuation
+        Requests that go on where the one before them ends; none when absent.
+    synchronous_fraction
+        Share of the requests that somebody waits for, drawn at random: they are flagged as synchronous (at least
+        0, at most 1; default 0.0).
+    last_block
+        How much a request needs of what it asks for in its last block (default "whole").
+    metadata
+        Metadata requests, which need only a few bytes; none when absent.
+    """
+
+    name: str | None = None
+    arrival: Arrival
+    time_scale: float | str | None = None
+    size_bytes: Distribution | None = None
+    location: Location | None = None
+    range: Range | None = None
+    read_fraction: float | str | None = None
+    continuation: Continuation | None = None
+    synchronous_fraction: float | str | None = None
+    last_block: LastBlock | None = None
+    metadata: Metadata | None = None
+
+
+class MixWorkload(Model):
+    """Several synthetic workloads at once.
+
+    Attributes
+    ----------
+    name
+        Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when
+        absent.
+    time_scale
+        Factor on all times between requests, besides that of each stream: 0.5 is twice as fast (above 0, at most
+        1e+09; default 1.0).
+    streams
+        The workloads; none of them has a name.
+    """
+
+    kind: Literal["mix"] = "mix"
+    name: str | None = None
+    time_scale: float | str | None = None
+    streams: list[Synthetic] | None = None
 
 
 # When the requests of a trace arrive.
@@ -395,4 +478,4 @@ class TraceWorkload(Model):
 
 
 # What is asked of the system.
-Workload = SyntheticWorkload | TraceWorkload | str
+Workload = SyntheticWorkload | MixWorkload | TraceWorkload | str

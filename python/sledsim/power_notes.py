@@ -109,7 +109,7 @@ def _merging(values: Mapping[str, Any], base: Result) -> str:
         return f"merging did nothing: no two requests ever waited together; raise the load ({_more_load(workload)})"
     if values["system"]["merge"] is None:
         # A trace has the requests that it has.
-        runs = ", or give the workload sequential runs" if workload["kind"] == "synthetic" else ""
+        runs = "" if workload["kind"] == "trace" else ", or give the workload sequential runs"
         return (
             "merging did nothing: the rule of Lin et al. wants two reads next to each other in the queue, the second "
             f"where the first ends; set system.merge = {LOOSER} for a looser one{runs}"
@@ -125,6 +125,8 @@ def _more_load(workload: Mapping[str, Any]) -> str:
     if workload["kind"] == "synthetic":
         closed = workload["arrival"]["kind"] == "closed"
         return "workload.arrival.outstanding" if closed else "workload.arrival"
+    if workload["kind"] == "mix":
+        return "workload.time_scale below 1"
     faster = "workload.time_scale below 1"
     together = 'workload.mode = "outstanding" with workload.outstanding above 1'
     if workload["mode"] == "auto":
@@ -134,15 +136,18 @@ def _more_load(workload: Mapping[str, Any]) -> str:
 
 def _subsector(values: Mapping[str, Any], _: Result) -> str:
     workload = values["workload"]
-    metadata = workload["metadata"]
-    if metadata is None and workload["last_block"] == "whole":
+    streams = workload.get("streams", [workload])
+    place = "workload.streams.0" if "streams" in workload else "workload"
+    metadata = [stream["metadata"] for stream in streams if stream["metadata"] is not None]
+    whole = all(stream["last_block"] == "whole" for stream in streams)
+    if not metadata and whole:
         return (
             "subsector access did nothing: the workload needs every byte of its blocks; "
-            'set workload.last_block = "uniform", or workload.metadata = { share = 0.5 }'
+            f'set {place}.last_block = "uniform", or {place}.metadata = {{ share = 0.5 }}'
         )
-    if metadata is not None and not metadata["share"] and workload["last_block"] == "whole":
+    if not any(spec["share"] for spec in metadata) and whole:
         return (
             "subsector access did nothing: none of the requests is metadata; "
-            'set workload.metadata.share above 0, or workload.last_block = "uniform"'
+            f'set {place}.metadata.share above 0, or {place}.last_block = "uniform"'
         )
     return "subsector access did nothing: every row that was visited holds only needed bytes"

@@ -32,12 +32,18 @@ class WorkloadEntry:
         The trace in whose place it stands.
     requests
         Requests that a run has if it does not say otherwise.
+    measured_on
+        The device on which statistics that need one are reached, unless they say otherwise.
+    disks
+        Equal parts of the address space that are the disks of the traced system, one after the other.
     citations
         Keys of the works it is taken from.
     values
         Its keys as they stand in its file: value, unit, source, place, kind and note of each.
     statistics
         What it was matched to, with source, and what it reaches.
+    assumptions
+        What nothing is published of: what, its value, and why it was chosen.
     """
 
     name: str
@@ -45,9 +51,12 @@ class WorkloadEntry:
     description: str
     stands_in_for: str
     requests: int | None
+    measured_on: str
+    disks: int
     citations: tuple[str, ...]
     values: Mapping[str, Mapping[str, Any]]
     statistics: tuple[Mapping[str, Any], ...]
+    assumptions: tuple[Mapping[str, str], ...]
 
 
 def workloads() -> dict[str, WorkloadEntry]:
@@ -78,7 +87,7 @@ def workloads_table() -> Table:
 
 
 def workload_tables(entry: WorkloadEntry) -> list[Table]:
-    """Return what a workload was matched to and what it reaches, and its values with their sources.
+    """Return what a workload was matched to and what it reaches, its values with their sources, and what was assumed.
 
     Parameters
     ----------
@@ -99,14 +108,26 @@ def workload_tables(entry: WorkloadEntry) -> list[Table]:
         for each in entry.statistics
     ]
     values = [
-        [key, *(str(value.get(part, "")) for part in ("value", "unit", "source", "where", "kind", "note"))]
-        for key, value in entry.values.items()
+        [key, shown, *(str(value.get(part, "")) for part in ("unit", "source", "where", "kind", "note"))]
+        for name, value in entry.values.items()
+        for key, shown in _shown(name, value["value"])
     ]
+    assumptions = [[each[part] for part in ("what", "value", "why")] for each in entry.assumptions]
     title = f"{entry.name}, a stand-in for {entry.stands_in_for or 'a trace'}: {entry.title}"
     headers = ["statistic", "published", "reached", "unit", "matched", "source", "where", "note"]
     return [
         Table(headers, statistics, title=title, left=frozenset({3, 4, 5, 6, 7})),
         Table(["key", "", "unit", "source", "where", "kind", "note"], values, left=frozenset(range(1, 7))),
+        *([Table(["assumed", "", "why"], assumptions, left=frozenset({1, 2}))] if assumptions else []),
+    ]
+
+
+def _shown(name: str, value: Any) -> list[tuple[str, str]]:
+    """Return the rows of a value: streams have one for each of their keys."""
+    if name != "streams" or not isinstance(value, list):
+        return [(name, str(value))]
+    return [
+        (f"streams.{number}.{key}", str(part)) for number, stream in enumerate(value) for key, part in stream.items()
     ]
 
 
@@ -123,9 +144,12 @@ def _entry(path: Path) -> WorkloadEntry:
             description=content.get("description", ""),
             stands_in_for=content.get("stands_in_for", ""),
             requests=content.get("requests"),
+            measured_on=content.get("measured_on", ""),
+            disks=content.get("disks", 1),
             citations=tuple(content.get("citations", ())),
             values={key: _value(value) for key, value in content["values"].items()},
             statistics=tuple(content.get("statistics", ())),
+            assumptions=tuple(content.get("assumptions", ())),
         )
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror}") from None

@@ -24,8 +24,10 @@ fn workloads(criterion: &mut Criterion) {
     let poisson = ArrivalSpec::Poisson { rate_per_s: 1000.0 };
     let plain = SyntheticSpec { read_fraction: 0.67, ..SyntheticSpec::arriving(poisson.clone()) };
     let exponential = SyntheticSpec { size_bytes: Distribution::Exponential { mean: 4096.0 }, ..plain.clone() };
-    let zipf =
-        SyntheticSpec { location: LocationSpec::Zipf { exponent: 1.0, regions: 1000, shuffle: true }, ..plain.clone() };
+    let zipf = SyntheticSpec {
+        location: LocationSpec::Zipf { exponent: 1.0, regions: 1000, shuffle: true, align_bytes: None },
+        ..plain.clone()
+    };
     let walk = SyntheticSpec { location: LocationSpec::LocalWalk { scale_bytes: 1e6 }, ..plain.clone() };
     let mut group = criterion.benchmark_group("generate");
     for (name, spec) in

@@ -80,7 +80,7 @@ fn values_of_the_wrong_type_say_what_is_expected() {
         (
             "/workload",
             json!([]),
-            "workload = [] is of the wrong type: expected a table with kind = one of synthetic, trace",
+            "workload = [] is of the wrong type: expected a table with kind = one of synthetic, mix, trace",
         ),
         (
             "/workload/arrival",

@@ -52,9 +52,9 @@ fn locations() -> Vec<LocationSpec> {
         LocationSpec::Sequential { run_requests: None },
         LocationSpec::Sequential { run_requests: Some(10.0) },
         LocationSpec::LocalWalk { scale_bytes: 1e6 },
-        LocationSpec::Zipf { exponent: 0.9, regions: 1000, shuffle: false },
-        LocationSpec::Zipf { exponent: 2.0, regions: 7, shuffle: true },
-        LocationSpec::HotSpots { spots: vec![spot(0.0, 0.1, 0.5), spot(0.99, 1.0, 0.3)] },
+        LocationSpec::Zipf { exponent: 0.9, regions: 1000, shuffle: false, align_bytes: None },
+        LocationSpec::Zipf { exponent: 2.0, regions: 7, shuffle: true, align_bytes: Some(4096) },
+        LocationSpec::HotSpots { spots: vec![spot(0.0, 0.1, 0.5), spot(0.99, 1.0, 0.3)], align_bytes: None },
     ]
 }
 

@@ -117,7 +117,7 @@ fn zipf_regions_are_as_popular_as_their_ranks() {
     let weights: Vec<f64> = (1..=regions).map(|rank| (rank as f64).powf(-0.8)).collect();
     let total: f64 = weights.iter().sum();
     let probabilities: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
-    let zipf = |shuffle| LocationSpec::Zipf { exponent: 0.8, regions: regions as u32, shuffle };
+    let zipf = |shuffle| LocationSpec::Zipf { exponent: 0.8, regions: regions as u32, shuffle, align_bytes: None };
     let in_order = popularity(zipf(false), regions, 200_000);
     assert_fits(&in_order, &probabilities);
     let mut shuffled = popularity(zipf(true), regions, 200_000);
@@ -133,7 +133,7 @@ fn zipf_regions_are_as_popular_as_their_ranks() {
 fn hot_spots_draw_their_share() {
     let spot = |start_fraction, end_fraction, probability| HotSpot { start_fraction, end_fraction, probability };
     let spots = vec![spot(0.0, 0.1, 0.5), spot(0.5, 0.7, 0.3)];
-    let counts = popularity(LocationSpec::HotSpots { spots }, 10, 100_000);
+    let counts = popularity(LocationSpec::HotSpots { spots, align_bytes: None }, 10, 100_000);
     // 0.2 of the requests go anywhere.
     assert_fits(&counts, &[0.52, 0.02, 0.02, 0.02, 0.02, 0.17, 0.17, 0.02, 0.02, 0.02]);
 }

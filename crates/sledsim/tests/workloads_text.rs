@@ -18,7 +18,7 @@ fn a_workload_reads_from_toml() {
     let spec: SyntheticSpec = toml::from_str(text).expect("a valid workload");
     assert_eq!(spec.size_bytes, Distribution::Exponential { mean: 4096.0 });
     assert_eq!(spec.arrival, ArrivalSpec::OnOff { burst_ms: 10.0, idle_ms: 90.5, rate_per_s: 2000.0 });
-    assert_eq!(spec.location, LocationSpec::Zipf { exponent: 1.0, regions: 100, shuffle: false });
+    assert_eq!(spec.location, LocationSpec::Zipf { exponent: 1.0, regions: 100, shuffle: false, align_bytes: None });
     assert_eq!((spec.range.start_fraction, spec.range.end_fraction), (0.0, 0.5));
     assert_eq!(spec.validate(), Ok(()));
 }

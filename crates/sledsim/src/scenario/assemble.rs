@@ -16,7 +16,7 @@ use crate::schedulers;
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
 use crate::traces::{ColumnMap, ColumnRef, LengthUnit, TimeUnit, TraceFormat, TraceOptions};
-use crate::workloads::{Replay, ReplayOptions, Synthetic};
+use crate::workloads::{Mix, Replay, ReplayOptions, Synthetic};
 
 /// A system put together, with what the report needs to know of it.
 pub(super) struct Assembly {
@@ -147,6 +147,7 @@ fn spread(system: &System, sleds: &[ComponentId], parameters: &MemsParameters) -
 /// The workload of a scenario.
 pub(super) enum AnyWorkload {
     Synthetic(Box<Synthetic>),
+    Mix(Box<Mix>),
     Replay(Box<Replay>),
 }
 
@@ -154,7 +155,7 @@ impl AnyWorkload {
     /// Bad trace records skipped.
     pub fn skipped(&self) -> u64 {
         match self {
-            Self::Synthetic(_) => 0,
+            Self::Synthetic(_) | Self::Mix(_) => 0,
             Self::Replay(replay) => replay.skipped(),
         }
     }
@@ -165,6 +166,7 @@ impl Workload for AnyWorkload {
     fn peek(&mut self) -> Result<Next, WorkloadError> {
         match self {
             Self::Synthetic(workload) => workload.peek(),
+            Self::Mix(workload) => workload.peek(),
             Self::Replay(workload) => workload.peek(),
         }
     }
@@ -173,6 +175,7 @@ impl Workload for AnyWorkload {
     fn take(&mut self) -> Request {
         match self {
             Self::Synthetic(workload) => workload.take(),
+            Self::Mix(workload) => workload.take(),
             Self::Replay(workload) => workload.take(),
         }
     }
@@ -180,6 +183,7 @@ impl Workload for AnyWorkload {
     fn fraction_taken(&self) -> Option<f64> {
         match self {
             Self::Synthetic(workload) => workload.fraction_taken(),
+            Self::Mix(workload) => workload.fraction_taken(),
             Self::Replay(workload) => workload.fraction_taken(),
         }
     }
@@ -187,6 +191,7 @@ impl Workload for AnyWorkload {
     fn is_open(&self) -> bool {
         match self {
             Self::Synthetic(workload) => workload.is_open(),
+            Self::Mix(workload) => workload.is_open(),
             Self::Replay(workload) => workload.is_open(),
         }
     }
@@ -195,6 +200,7 @@ impl Workload for AnyWorkload {
     fn completed(&mut self, request: &Request, service: &Service) {
         match self {
             Self::Synthetic(workload) => workload.completed(request, service),
+            Self::Mix(workload) => workload.completed(request, service),
             Self::Replay(workload) => workload.completed(request, service),
         }
     }
@@ -206,6 +212,9 @@ pub(super) fn workload(scenario: &Scenario, assembly: &Assembly) -> Result<AnyWo
     match &scenario.workload {
         WorkloadSpec::Synthetic(spec) => {
             Ok(AnyWorkload::Synthetic(Box::new(Synthetic::new(spec, scenario.seed, capacity, block_bytes)?)))
+        }
+        WorkloadSpec::Mix(spec) => {
+            Ok(AnyWorkload::Mix(Box::new(Mix::new(spec, scenario.seed, capacity, block_bytes)?)))
         }
         WorkloadSpec::Trace(spec) => {
             let trace_options = trace_options(spec).map_err(|error| WorkloadError(format!("workload.{error}")))?;

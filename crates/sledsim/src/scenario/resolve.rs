@@ -58,7 +58,7 @@ pub fn user_schema() -> Value {
 fn relax_workload(schema: &mut Value) {
     let Some(options) = schema.pointer_mut("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array_mut) else { return };
     for required in options.iter_mut().filter_map(|option| option.get_mut("required")?.as_array_mut()) {
-        required.retain(|key| key != "arrival");
+        required.retain(|key| key != "arrival" && key != "streams");
     }
     options
         .push(serde_json::json!({"type": "string", "description": "A stand-in of the catalogue by its name alone."}));
@@ -174,8 +174,9 @@ fn keys_of(schema: &Value) -> Vec<&str> {
 fn fill_kinds(document: &mut Value) {
     if let Some(workload) = document.get_mut("workload").and_then(Value::as_object_mut) {
         if !workload.contains_key("kind") {
-            let kind = if workload.contains_key("path") { "trace" } else { "synthetic" };
-            workload.insert("kind".into(), kind.into());
+            let telling =
+                [("path", "trace"), ("streams", "mix")].into_iter().find(|(key, _)| workload.contains_key(*key));
+            workload.insert("kind".into(), telling.map_or("synthetic", |(_, kind)| kind).into());
         }
     }
     if let Some(system) = document.get_mut("system").and_then(Value::as_object_mut) {
@@ -206,12 +207,17 @@ fn check_timeout(system: &Map<String, Value>) -> Result<(), String> {
 fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &Value) -> Result<(), String> {
     let Some(workload) = document.get_mut("workload").and_then(Value::as_object_mut) else { return Ok(()) };
     let name = match workload.get("name") {
-        Some(Value::String(name)) if workload.get("kind").is_some_and(|kind| kind == "synthetic") => name.clone(),
+        Some(Value::String(name)) if workload.get("kind").is_some_and(|kind| kind == "synthetic" || kind == "mix") => {
+            name.clone()
+        }
         _ => return Ok(()),
     };
     let entry = catalog.workload(&name, base).map_err(|error| format!("workload.name: {error}"))?;
+    // What is in the entry says of which kind it is.
+    let telling = if entry.values.contains_key("streams") { "streams" } else { "arrival" };
+    workload.insert("kind".into(), if telling == "streams" { "mix" } else { "synthetic" }.into());
     let known = schema.pointer("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array).into_iter().flatten();
-    let known = known.filter_map(|option| option.get("properties")).find(|keys| keys.get("arrival").is_some());
+    let known = known.filter_map(|option| option.get("properties")).find(|keys| keys.get(telling).is_some());
     for (key, unit) in &entry.units {
         let own = unit_of(key).unwrap_or_default();
         if own != unit && known.is_some_and(|keys| keys.get(key).is_some()) {
@@ -335,12 +341,8 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
     }
     drive.scheduler.validate().map_err(|error| format!("system.scheduler: {error}"))?;
     match &mut scenario.workload {
-        WorkloadSpec::Synthetic(spec) => {
-            spec.validate().map_err(|error| format!("workload.{error}"))?;
-            if scenario.run.requests.is_none() && scenario.run.time_s.is_none() {
-                scenario.run.requests = Some(DEFAULT_REQUESTS);
-            }
-        }
+        WorkloadSpec::Synthetic(spec) => spec.validate().map_err(|error| format!("workload.{error}"))?,
+        WorkloadSpec::Mix(spec) => spec.validate().map_err(|error| format!("workload.{error}"))?,
         WorkloadSpec::Trace(trace) => {
             if trace.end_s.is_some_and(|end_s| end_s <= trace.start_s) {
                 return Err(format!(
@@ -352,6 +354,10 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
             trace_options(trace).map_err(|error| format!("workload.{error}"))?;
             trace.path = anchored(&trace.path, base);
         }
+    }
+    let is_endless = !matches!(scenario.workload, WorkloadSpec::Trace(_));
+    if is_endless && scenario.run.requests.is_none() && scenario.run.time_s.is_none() {
+        scenario.run.requests = Some(DEFAULT_REQUESTS);
     }
     if scenario.run.requests.is_some_and(|requests| requests <= scenario.run.warmup_requests) {
         return Err(format!(

@@ -13,7 +13,7 @@ use crate::devices::simple::{ConstantParameters, LinearParameters};
 use crate::hierarchy::{DelayedStartupSpec, MergeSpec};
 use crate::power::SpinDownSpec;
 use crate::schedulers::SchedulerSpec;
-use crate::workloads::{Fit, LastBlock, MetadataSpec, ReplayMode, SyntheticSpec};
+use crate::workloads::{Fit, LastBlock, MetadataSpec, MixSpec, ReplayMode, SyntheticSpec};
 
 /// A run: what is asked of which system, for how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +41,8 @@ pub struct Scenario {
 pub enum WorkloadSpec {
     /// Requests drawn from distributions.
     Synthetic(SyntheticSpec),
+    /// Several synthetic workloads at once.
+    Mix(MixSpec),
     /// Replay of a block trace.
     Trace(TraceSpec),
 }
@@ -51,6 +53,7 @@ impl WorkloadSpec {
     pub fn stand_in(&self) -> Option<&str> {
         match self {
             Self::Synthetic(spec) => spec.name.as_deref(),
+            Self::Mix(spec) => spec.name.as_deref(),
             Self::Trace(_) => None,
         }
     }

@@ -48,12 +48,21 @@ pub enum LocationSpec {
         /// Whether popular regions lie anywhere (a permutation drawn from the seed) or in order from the start.
         #[serde(default)]
         shuffle: bool,
+        /// First bytes are multiples of this, itself a multiple of the block size: the one at or below what is drawn; any
+        /// block when absent.
+        #[schemars(range(min = 1))]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        align_bytes: Option<u64>,
     },
     /// Hot spots with given probabilities; the remaining requests go anywhere in the range, the spots included.
     HotSpots {
         /// The spots. Their probabilities add up to at most 1.
         #[schemars(length(min = 1))]
         spots: Vec<HotSpot>,
+        /// As with `zipf`.
+        #[schemars(range(min = 1))]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        align_bytes: Option<u64>,
     },
 }
 
@@ -79,13 +88,25 @@ pub struct HotSpot {
 }
 
 impl LocationSpec {
+    /// What first bytes are multiples of, if of anything.
+    const fn align_bytes(&self) -> Option<u64> {
+        match *self {
+            Self::Uniform { align_bytes } | Self::Zipf { align_bytes, .. } | Self::HotSpots { align_bytes, .. } => {
+                align_bytes
+            }
+            Self::Sequential { .. } | Self::LocalWalk { .. } => None,
+        }
+    }
+
     /// Checks the parameters, as far as that is possible without the device.
     ///
     /// # Errors
     /// Names the key, its value and what is allowed.
     pub fn validate(&self) -> Result<(), String> {
         match *self {
-            Self::Uniform { align_bytes: Some(0) } => Err("align_bytes = 0: must be at least 1".to_owned()),
+            Self::Uniform { align_bytes: Some(0) }
+            | Self::Zipf { align_bytes: Some(0), .. }
+            | Self::HotSpots { align_bytes: Some(0), .. } => Err("align_bytes = 0: must be at least 1".to_owned()),
             Self::Uniform { .. } | Self::Sequential { run_requests: None } => Ok(()),
             Self::Sequential { run_requests: Some(mean) } => within("run_requests", mean, 1.0, 1e12),
             Self::LocalWalk { scale_bytes } => within("scale_bytes", scale_bytes, 0.0, 1e15),
@@ -93,7 +114,7 @@ impl LocationSpec {
                 within("exponent", exponent, 0.0, 10.0)?;
                 within("regions", f64::from(regions), 1.0, f64::from(MAX_REGIONS))
             }
-            Self::HotSpots { ref spots } => {
+            Self::HotSpots { ref spots, .. } => {
                 if spots.is_empty() {
                     return Err("spots: at least one is needed".to_owned());
                 }
@@ -153,6 +174,8 @@ pub(super) struct Locations {
     stream: Stream,
     extent: Extent,
     policy: Policy,
+    /// Where requests may start; anywhere when absent.
+    slots: Option<Slots>,
     /// End of the previous request.
     previous_end: u64,
 }
@@ -160,7 +183,7 @@ pub(super) struct Locations {
 #[derive(Debug)]
 enum Policy {
     Uniform,
-    Aligned { align_blocks: u64, first_slot: u64 },
+    Slots(Slots),
     Sequential { new_run: f64 },
     LocalWalk { scale_blocks: f64 },
     Zipf { ranks: AliasTable, regions: Regions },
@@ -177,10 +200,10 @@ impl Locations {
         shuffle: Stream,
     ) -> Result<Self, String> {
         spec.validate()?;
+        let slots = spec.align_bytes().map(|bytes| Slots::new(bytes, block_bytes, extent)).transpose()?;
         let mut previous_end = extent.first;
         let policy = match *spec {
-            LocationSpec::Uniform { align_bytes: None } => Policy::Uniform,
-            LocationSpec::Uniform { align_bytes: Some(align_bytes) } => aligned(align_bytes, block_bytes, extent)?,
+            LocationSpec::Uniform { .. } => slots.map_or(Policy::Uniform, Policy::Slots),
             LocationSpec::Sequential { run_requests: None } => Policy::Sequential { new_run: 0.0 },
             LocationSpec::Sequential { run_requests: Some(mean) } => {
                 previous_end = extent.draw(1, extent.end, &mut stream);
@@ -190,20 +213,17 @@ impl Locations {
                 previous_end = extent.draw(1, extent.end, &mut stream);
                 Policy::LocalWalk { scale_blocks: scale_bytes / f64::from(block_bytes) }
             }
-            LocationSpec::Zipf { exponent, regions, shuffle: shuffled } => {
+            LocationSpec::Zipf { exponent, regions, shuffle: shuffled, .. } => {
                 zipf(exponent, regions, shuffled.then_some(shuffle), extent)?
             }
-            LocationSpec::HotSpots { ref spots } => hot_spots(spots, extent)?,
+            LocationSpec::HotSpots { ref spots, .. } => hot_spots(spots, extent)?,
         };
-        Ok(Self { stream, extent, policy, previous_end })
+        Ok(Self { stream, extent, policy, slots, previous_end })
     }
 
     /// Most blocks of a request that still fits everywhere it may have to.
     pub(super) fn max_blocks(&self) -> u64 {
-        match self.policy {
-            Policy::Aligned { align_blocks, first_slot } => self.extent.end - align_blocks * first_slot,
-            _ => self.extent.blocks(),
-        }
+        self.extent.end - self.slots.map_or(self.extent.first, Slots::first)
     }
 
     /// First block of a request of `blocks` blocks that begins where the previous one ends, if it fits there.
@@ -220,13 +240,10 @@ impl Locations {
     #[inline]
     pub(super) fn place(&mut self, blocks: u32) -> u64 {
         let blocks = u64::from(blocks);
-        let Self { stream, extent, .. } = self;
+        let Self { stream, extent, slots, .. } = self;
         let lbn = match &self.policy {
             Policy::Uniform => extent.draw(blocks, extent.end, stream),
-            &Policy::Aligned { align_blocks, first_slot } => {
-                let last_slot = (extent.end - blocks) / align_blocks;
-                align_blocks * (first_slot + stream.below(last_slot - first_slot + 1))
-            }
+            Policy::Slots(slots) => slots.draw(blocks, extent.end, stream),
             &Policy::Sequential { new_run } => {
                 if new_run > 0.0 && stream.chance(new_run) {
                     extent.draw(blocks, extent.end, stream)
@@ -242,8 +259,14 @@ impl Locations {
                 let from = self.previous_end - extent.first;
                 extent.first + reflected_step(from, distance.min(FARTHEST), stream.chance(0.5), last)
             }
-            Policy::Zipf { ranks, regions } => regions.of_rank(ranks.sample(stream)).draw(blocks, extent.end, stream),
-            Policy::HotSpots { choice, extents } => extents[choice.sample(stream)].draw(blocks, extent.end, stream),
+            Policy::Zipf { ranks, regions } => {
+                let lbn = regions.of_rank(ranks.sample(stream)).draw(blocks, extent.end, stream);
+                slots.map_or(lbn, |slots| slots.at_or_below(lbn))
+            }
+            Policy::HotSpots { choice, extents } => {
+                let lbn = extents[choice.sample(stream)].draw(blocks, extent.end, stream);
+                slots.map_or(lbn, |slots| slots.at_or_below(lbn))
+            }
         };
         self.previous_end = lbn + blocks;
         lbn
@@ -271,16 +294,47 @@ fn reflected_step(from: u64, distance: u64, down: bool, last: u64) -> u64 {
     folded.min(2 * last - folded)
 }
 
-fn aligned(align_bytes: u64, block_bytes: u32, extent: Extent) -> Result<Policy, String> {
-    if !align_bytes.is_multiple_of(u64::from(block_bytes)) {
-        return Err(format!("align_bytes = {align_bytes}: must be a multiple of the block size, {block_bytes} bytes"));
+/// The multiples of a number of blocks in an extent.
+#[derive(Clone, Copy, Debug)]
+struct Slots {
+    blocks: u64,
+    /// Number of the first.
+    first: u64,
+}
+
+impl Slots {
+    fn new(align_bytes: u64, block_bytes: u32, extent: Extent) -> Result<Self, String> {
+        if !align_bytes.is_multiple_of(u64::from(block_bytes)) {
+            return Err(format!(
+                "align_bytes = {align_bytes}: must be a multiple of the block size, {block_bytes} bytes"
+            ));
+        }
+        let blocks = align_bytes / u64::from(block_bytes);
+        let first = extent.first.div_ceil(blocks);
+        if first > (extent.end - 1) / blocks {
+            return Err(format!("align_bytes = {align_bytes}: no multiple of it lies in the range in use"));
+        }
+        Ok(Self { blocks, first })
     }
-    let align_blocks = align_bytes / u64::from(block_bytes);
-    let first_slot = extent.first.div_ceil(align_blocks);
-    if first_slot > (extent.end - 1) / align_blocks {
-        return Err(format!("align_bytes = {align_bytes}: no multiple of it lies in the range in use"));
+
+    /// The first of them.
+    const fn first(self) -> u64 {
+        self.blocks * self.first
     }
-    Ok(Policy::Aligned { align_blocks, first_slot })
+
+    /// Any of them, so that `blocks` end before `limit`; there must be one.
+    #[inline]
+    fn draw(self, blocks: u64, limit: u64, stream: &mut Stream) -> u64 {
+        let last = (limit - blocks) / self.blocks;
+        self.blocks * (self.first + stream.below(last - self.first + 1))
+    }
+
+    /// The last of them that is not above `lbn`, or else the first.
+    #[inline]
+    const fn at_or_below(self, lbn: u64) -> u64 {
+        let slot = lbn / self.blocks;
+        self.blocks * if slot < self.first { self.first } else { slot }
+    }
 }
 
 fn zipf(exponent: f64, regions: u32, shuffle: Option<Stream>, extent: Extent) -> Result<Policy, String> {
@@ -385,8 +439,11 @@ mod tests {
         assert!(build(LocationSpec::Uniform { align_bytes: Some(1000) }).is_err(), "not a multiple of a block");
         assert!(build(LocationSpec::Uniform { align_bytes: Some(4096) }).is_err(), "block 8 is outside");
         assert!(build(LocationSpec::Uniform { align_bytes: Some(2048) }).is_ok(), "block 4 is inside");
-        assert!(build(LocationSpec::Zipf { exponent: 1.0, regions: 8, shuffle: false }).is_err(), "7 blocks");
+        assert!(
+            build(LocationSpec::Zipf { exponent: 1.0, regions: 8, shuffle: false, align_bytes: None }).is_err(),
+            "7 blocks"
+        );
         let sliver = HotSpot { start_fraction: 0.5, end_fraction: 0.5001, probability: 0.5 };
-        assert!(build(LocationSpec::HotSpots { spots: vec![sliver] }).is_err(), "less than a block");
+        assert!(build(LocationSpec::HotSpots { spots: vec![sliver], align_bytes: None }).is_err(), "less than a block");
     }
 }

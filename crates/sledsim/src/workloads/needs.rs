@@ -87,9 +87,15 @@ struct Metadata {
 
 impl Needs {
     /// For requests of blocks of `block_bytes`; the random numbers are called `workload.needs.parts`, `workload.needs.metadata`
-    /// and `workload.needs.place`.
-    pub(super) fn new(last_block: LastBlock, metadata: Option<MetadataSpec>, seed: u64, block_bytes: u32) -> Self {
-        let numbers = |part: &str| Indexed::new(seed, &format!("workload.needs.{part}"));
+    /// and `workload.needs.place` where `prefix` is `workload`.
+    pub(super) fn new(
+        last_block: LastBlock,
+        metadata: Option<MetadataSpec>,
+        prefix: &str,
+        seed: u64,
+        block_bytes: u32,
+    ) -> Self {
+        let numbers = |part: &str| Indexed::new(seed, &format!("{prefix}.needs.{part}"));
         Self {
             block_bytes,
             parts: (last_block == LastBlock::Uniform).then(|| numbers("parts")),

@@ -386,7 +386,7 @@ fn needs(path: &Path, options: &ReplayOptions, format: TraceFormat, block_bytes:
             )));
         }
     }
-    Ok(Needs::new(options.last_block, options.metadata, options.seed, block_bytes))
+    Ok(Needs::new(options.last_block, options.metadata, "workload", options.seed, block_bytes))
 }
 
 fn scaled(ns: u64, factor: f64) -> u64 {

@@ -9,7 +9,7 @@ use super::distribution::{above, within};
 use super::location::{Extent, Locations};
 use super::needs::{LastBlock, MetadataSpec, Needs};
 use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, Workload, WorkloadError};
-use crate::engine::random::Stream;
+use crate::engine::random::{Indexed, Stream};
 use crate::request::{Flags, Request, Spare};
 use crate::service::Service;
 
@@ -47,6 +47,10 @@ pub struct SyntheticSpec {
     /// Requests that go on where the one before them ends; none when absent.
     #[serde(default)]
     pub continuation: Option<ContinuationSpec>,
+    /// Share of the requests that somebody waits for, drawn at random: they are flagged as synchronous.
+    #[schemars(range(min = 0, max = 1))]
+    #[serde(default)]
+    pub synchronous_fraction: f64,
     /// How much a request needs of what it asks for in its last block.
     #[serde(default)]
     pub last_block: LastBlock,
@@ -63,7 +67,7 @@ const fn default_read_fraction() -> f64 {
     1.0
 }
 
-const fn one() -> f64 {
+pub(super) const fn one() -> f64 {
     1.0
 }
 
@@ -98,6 +102,7 @@ impl SyntheticSpec {
             range: RangeSpec::default(),
             read_fraction: default_read_fraction(),
             continuation: None,
+            synchronous_fraction: 0.0,
             last_block: LastBlock::Whole,
             metadata: None,
         }
@@ -117,6 +122,7 @@ impl SyntheticSpec {
         within("read_fraction", self.read_fraction, 0.0, 1.0)?;
         self.continuation
             .map_or(Ok(()), |shares| shares.validate().map_err(|error| format!("continuation: {error}")))?;
+        within("synchronous_fraction", self.synchronous_fraction, 0.0, 1.0)?;
         match self.metadata {
             Some(MetadataSpec { share: None, .. }) => {
                 Err("metadata.share is missing: no trace says which requests are metadata, so give the share of them, from \
@@ -136,6 +142,7 @@ pub struct Synthetic {
     sizes: Sizes,
     locations: Locations,
     operations: Operations,
+    synchronous: Option<Synchronous>,
     needs: Needs,
     next_id: u64,
 }
@@ -144,20 +151,27 @@ impl Synthetic {
     /// The workload of `spec` for a device of `capacity_blocks` blocks of `block_bytes` bytes.
     ///
     /// Its random streams are called `workload.arrival`, `workload.size`, `workload.location`, `workload.shuffle`,
-    /// `workload.operation`, `workload.continuation` and `workload.needs.…`.
+    /// `workload.operation`, `workload.continuation`, `workload.synchronous` and `workload.needs.…`.
     ///
     /// # Errors
     /// When the parameters are out of range, or don't suit the device.
     pub fn new(spec: &SyntheticSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, WorkloadError> {
-        Self::build(spec, seed, capacity_blocks, block_bytes).map_err(WorkloadError)
+        Self::build(spec, "workload", seed, capacity_blocks, block_bytes).map_err(WorkloadError)
     }
 
-    fn build(spec: &SyntheticSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, String> {
+    /// As [`Synthetic::new`], with another word than `workload` before the names of the random streams.
+    pub(super) fn build(
+        spec: &SyntheticSpec,
+        prefix: &str,
+        seed: u64,
+        capacity_blocks: u64,
+        block_bytes: u32,
+    ) -> Result<Self, String> {
         spec.validate()?;
         if !(1..=MAX_CAPACITY_BLOCKS).contains(&capacity_blocks) || block_bytes == 0 {
             return Err(format!("no workload fits a device of {capacity_blocks} blocks of {block_bytes} bytes"));
         }
-        let stream = |part: &str| Stream::new(seed, &format!("workload.{part}"));
+        let stream = |part: &str| Stream::new(seed, &format!("{prefix}.{part}"));
         let extent = Extent { first: 0, end: capacity_blocks }
             .part(spec.range.start_fraction, spec.range.end_fraction)
             .map_err(|error| format!("range: {error}"))?;
@@ -174,16 +188,44 @@ impl Synthetic {
                 stream("operation"),
                 stream("continuation"),
             ),
-            needs: Needs::new(spec.last_block, spec.metadata, seed, block_bytes),
+            synchronous: (spec.synchronous_fraction > 0.0).then(|| Synchronous {
+                choices: Indexed::new(seed, &format!("{prefix}.synchronous")),
+                fraction: spec.synchronous_fraction,
+            }),
+            needs: Needs::new(spec.last_block, spec.metadata, prefix, seed, block_bytes),
             next_id: 0,
         })
+    }
+
+    /// When the next request comes.
+    #[inline]
+    pub(super) const fn next(&self) -> Next {
+        self.arrivals.next()
+    }
+}
+
+/// A running choice of the requests that somebody waits for.
+#[derive(Debug)]
+struct Synchronous {
+    choices: Indexed,
+    fraction: f64,
+}
+
+impl Synchronous {
+    #[inline]
+    fn flags(&self, index: u64) -> Flags {
+        if self.choices.chance(index, self.fraction) {
+            Flags::SYNCHRONOUS
+        } else {
+            Flags::NONE
+        }
     }
 }
 
 impl Workload for Synthetic {
     #[inline]
     fn peek(&mut self) -> Result<Next, WorkloadError> {
-        Ok(self.arrivals.next())
+        Ok(self.next())
     }
 
     #[inline]
@@ -199,7 +241,7 @@ impl Workload for Synthetic {
             lbn: after.unwrap_or_else(|| self.locations.place(blocks)),
             blocks,
             op,
-            flags: Flags::NONE,
+            flags: self.synchronous.as_ref().map_or(Flags::NONE, |synchronous| synchronous.flags(id)),
             origin: 0,
             spare: Spare { front_bytes: 0, back_bytes: spare_bytes },
         };

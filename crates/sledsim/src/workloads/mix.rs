@@ -1,0 +1,128 @@
+//! Several synthetic workloads at once, on one system.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::distribution::{above, within};
+use super::synthetic::one;
+use super::{Next, Synthetic, SyntheticSpec, Workload, WorkloadError};
+use crate::request::Request;
+use crate::service::Service;
+use crate::time::Time;
+
+/// Most streams of a mix.
+const MAX_STREAMS: usize = 256;
+
+/// Several synthetic workloads at once, each with its own arrivals, part of the device, sizes and share of reads. A request's
+/// origin is the number of its stream, from 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MixSpec {
+    /// Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when absent.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Factor on all times between requests, besides that of each stream: 0.5 is twice as fast.
+    #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
+    #[serde(default = "one")]
+    pub time_scale: f64,
+    /// The workloads; none of them has a name.
+    #[schemars(length(min = 1, max = 256))]
+    pub streams: Vec<SyntheticSpec>,
+}
+
+impl MixSpec {
+    /// Checks the parameters, as far as that is possible without the device.
+    ///
+    /// # Errors
+    /// Names the stream, the key, its value and what is allowed.
+    pub fn validate(&self) -> Result<(), String> {
+        above("time_scale", self.time_scale, 0.0, 1e9)?;
+        within("number of streams", self.streams.len() as f64, 1.0, MAX_STREAMS as f64)?;
+        for (index, stream) in self.streams.iter().enumerate() {
+            if let Some(name) = &stream.name {
+                return Err(format!(
+                    "streams[{index}].name = {name:?}: only the whole mix has a name; leave this one out"
+                ));
+            }
+            stream.validate().map_err(|error| format!("streams[{index}].{error}"))?;
+            above(&format!("streams[{index}].time_scale * time_scale"), stream.time_scale * self.time_scale, 0.0, 1e9)?;
+        }
+        Ok(())
+    }
+}
+
+/// A running mix.
+#[derive(Debug)]
+pub struct Mix {
+    streams: Vec<Synthetic>,
+    next_id: u64,
+    /// When the next request comes, and the stream that it comes from.
+    next: (Next, usize),
+}
+
+impl Mix {
+    /// The workload of `spec` for a device of `capacity_blocks` blocks of `block_bytes` bytes.
+    ///
+    /// The random streams of stream k are called `workload.k.arrival` and so on, as those of [`Synthetic`]: what is appended
+    /// or left out at the end of the list leaves the requests of the other streams as they are.
+    ///
+    /// # Errors
+    /// When the parameters are out of range, or don't suit the device.
+    pub fn new(spec: &MixSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, WorkloadError> {
+        spec.validate().map_err(WorkloadError)?;
+        let stream_of = |(index, stream): (usize, &SyntheticSpec)| {
+            let scaled = SyntheticSpec { time_scale: stream.time_scale * spec.time_scale, ..stream.clone() };
+            Synthetic::build(&scaled, &format!("workload.{index}"), seed, capacity_blocks, block_bytes)
+                .map_err(|error| WorkloadError(format!("streams[{index}].{error}")))
+        };
+        let streams = spec.streams.iter().enumerate().map(stream_of).collect::<Result<Vec<_>, _>>()?;
+        let mut mix = Self { streams, next_id: 0, next: (Next::Ended, 0) };
+        mix.find_next();
+        Ok(mix)
+    }
+
+    /// Finds the stream whose request comes first; of several, the first in the list.
+    fn find_next(&mut self) {
+        let mut first: Option<(Time, usize)> = None;
+        let mut waiting = false;
+        for (index, stream) in self.streams.iter().enumerate() {
+            match stream.next() {
+                Next::At(at) if first.is_none_or(|(earliest, _)| at < earliest) => first = Some((at, index)),
+                Next::Waiting => waiting = true,
+                _ => {}
+            }
+        }
+        self.next = match first {
+            Some((at, index)) => (Next::At(at), index),
+            None => (if waiting { Next::Waiting } else { Next::Ended }, 0),
+        };
+    }
+}
+
+impl Workload for Mix {
+    #[inline]
+    fn peek(&mut self) -> Result<Next, WorkloadError> {
+        Ok(self.next.0)
+    }
+
+    #[inline]
+    fn take(&mut self) -> Request {
+        let (id, index) = (self.next_id, self.next.1);
+        self.next_id += 1;
+        let request = self.streams[index].take();
+        self.find_next();
+        Request { id, origin: index as u32, ..request }
+    }
+
+    fn is_open(&self) -> bool {
+        self.streams.iter().all(Workload::is_open)
+    }
+
+    #[inline]
+    fn completed(&mut self, request: &Request, service: &Service) {
+        if let Some(stream) = self.streams.get_mut(request.origin as usize).filter(|stream| !stream.is_open()) {
+            stream.completed(request, service);
+            self.find_next();
+        }
+    }
+}
