@@ -30,6 +30,7 @@ COMMANDS = [
     "replay",
     "compare",
     "power",
+    "reliability",
     "validate",
     "schema",
     "devices",

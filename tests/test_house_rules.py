@@ -45,6 +45,7 @@ CORE_ARROWS = {
     "traces": SPOKEN,
     "workloads": SPOKEN | {"engine", "traces"},
     "metrics": SPOKEN | {"engine"},
+    "reliability": {"engine"},
     "hierarchy": SPOKEN | {"engine", "power", "devices", "schedulers", "workloads", "traces", "metrics"},
     "scenario": SPOKEN | {"engine", "power", "devices", "schedulers", "workloads", "traces", "metrics", "hierarchy"},
     "lib": set(),
@@ -93,6 +94,13 @@ def test_only_the_scenario_knows_concrete_devices_and_policies(room: str) -> Non
         if room != "schedulers":
             assert not set(re.findall(r"\bschedulers::(\w+)", code)) & policies, place(path)
         assert not set(re.findall(r"\bdevices::(\w+)", code)) & mechanisms, place(path)
+
+
+def test_reliability_takes_only_random_streams_from_the_engine() -> None:
+    for path in (CORE / "reliability").rglob("*.rs"):
+        code = rust_code_without_tests(path.read_text())
+        assert set(re.findall(r"\bcrate::engine::(\w+)", code)) <= {"random"}, place(path)
+        assert not re.search(r"\bcrate::engine::?\{|\bcrate::\{", code), place(path)
 
 
 def test_the_core_prints_nothing_and_knows_no_python() -> None:

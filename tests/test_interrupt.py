@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sledsim
-from conftest import SCENARIO
+from conftest import ROOT, SCENARIO
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,6 +73,17 @@ def test_a_comparison_of_power_strategies_is_interrupted(scenario_file: Path) ->
     assert "base (incomplete)" in out
     assert "spin-down" not in out.partition("notes")[0].partition("strategy")[0]
     assert "interrupted during run 'base'" in err
+    assert "Traceback" not in err
+
+
+def test_simulated_lifetimes_are_interrupted() -> None:
+    enclosure = ROOT / "examples" / "enclosures" / "weak-devices.toml"
+    status, out, err, took_s = interrupted("reliability", enclosure, "--precision", "1e-6")
+    assert status == 130
+    assert took_s < PROMPT_S + SLACK_S
+    assert "INCOMPLETE" in out
+    assert "loss of data within 1 year" in out
+    assert "interrupted" in err
     assert "Traceback" not in err
 
 

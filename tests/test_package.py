@@ -46,6 +46,14 @@ DOCUMENTED = [
     "sledsim.comparison",
     "sledsim.mechanisms.device",
     "sledsim.power",
+    "sledsim.reliability.analysis",
+    "sledsim.reliability.comparison",
+    "sledsim.reliability.cost",
+    "sledsim.reliability.curves",
+    "sledsim.reliability.failures",
+    "sledsim.reliability.maintenance",
+    "sledsim.reliability.reading",
+    "sledsim.reliability.reporting",
     "sledsim.scenario",
 ]
 

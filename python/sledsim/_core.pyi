@@ -20,6 +20,7 @@ __all__ = [
     "TraceReader",
     "__version__",
     "disksim_reference",
+    "enclosure_lifetimes",
     "import_disksim",
     "resolve",
     "result_schema",
@@ -157,6 +158,7 @@ class TraceReader:
 
 def import_disksim(path: str, *, device: str | None = None, scenario: bool = False) -> str: ...
 def disksim_reference() -> str: ...
+def enclosure_lifetimes(enclosure: str, experiment: str, *, progress: Callable[[int], object] | None = None) -> str: ...
 def trace_info(
     path: str,
     *,

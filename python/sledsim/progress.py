@@ -20,10 +20,13 @@ class ProgressBar:
     ----------
     label
         What is running.
+    what
+        What it goes through.
     """
 
-    def __init__(self, label: str = "simulating") -> None:
+    def __init__(self, label: str = "simulating", what: str = "requests") -> None:
         self._label = label
+        self._what = what
         self._started = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
@@ -39,15 +42,17 @@ class ProgressBar:
             self._bar.stop()
             self._bar = None
 
-    def __call__(self, submitted: int, requests: int | None, simulated_s: float, end_s: float | None) -> None:
+    def __call__(
+        self, submitted: int, requests: int | None, simulated_s: float = 0.0, end_s: float | None = None
+    ) -> None:
         """Take a report of the run.
 
         Parameters
         ----------
         submitted
-            Requests so far.
+            Requests, or what else it goes through, so far.
         requests
-            Requests in all, where that ends the run.
+            The same in all, where that ends the run.
         simulated_s
             Seconds of simulated time so far.
         end_s
@@ -66,7 +71,7 @@ class ProgressBar:
             self._task,
             completed=share or 0.0,
             total=None if share is None else 1.0,
-            state=f"{submitted:,} requests, {rate:,.0f}/s{left}",
+            state=f"{submitted:,} {self._what}, {rate:,.0f}/s{left}",
         )
 
     def _start(self) -> None:

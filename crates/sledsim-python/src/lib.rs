@@ -7,6 +7,7 @@ mod disk;
 mod disksim;
 mod errors;
 mod mems;
+mod reliability;
 mod run;
 mod trace;
 
@@ -33,6 +34,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::import_disksim, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::disksim_reference, module)?)?;
+    module.add_function(wrap_pyfunction!(reliability::enclosure_lifetimes, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;

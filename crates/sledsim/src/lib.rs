@@ -1,14 +1,15 @@
 //! Sledsim: a simulator of storage that moves.
 //!
 //! Everything speaks [`time`], [`request`] and [`units`]; `engine` runs components; `power`, `devices`, `schedulers`,
-//! `workloads`, `traces` and `metrics` stand beside each other on top of it; `hierarchy` nests components; only
-//! `scenario` knows concrete names.
+//! `workloads`, `traces`, `metrics` and `reliability` stand beside each other on top of it; `hierarchy` nests components;
+//! only `scenario` knows concrete names.
 
 pub mod devices;
 pub mod engine;
 pub mod hierarchy;
 pub mod metrics;
 pub mod power;
+pub mod reliability;
 pub mod request;
 pub mod scenario;
 pub mod schedulers;

@@ -16,16 +16,24 @@ if TYPE_CHECKING:
     from sledsim.comparison import Comparison
     from sledsim.mechanisms import Device
     from sledsim.power import PowerComparison
+    from sledsim.reliability.cost import CostCurve
+    from sledsim.reliability.curves import SurvivalCurves
+    from sledsim.reliability.failures import FailureCounts
+    from sledsim.reliability.maintenance import MttfByMaintenance
     from sledsim.result import Result
     from sledsim.validation import DriveValidation
 
 __all__ = [
     "break_even_chart",
     "comparison_chart",
+    "cost_chart",
     "device_chart",
+    "failure_chart",
+    "maintenance_chart",
     "power_chart",
     "result_chart",
     "save",
+    "survival_chart",
     "validation_chart",
 ]
 
@@ -136,3 +144,55 @@ def break_even_chart(found: "BreakEven") -> "altair.TopLevelMixin":
     from sledsim.plots.power import break_even_lines
 
     return break_even_lines(found)
+
+
+def survival_chart(found: "SurvivalCurves") -> "altair.TopLevelMixin":
+    """Draw the survival of enclosures, and their loss of data on a logarithmic axis, along time.
+
+    Parameters
+    ----------
+    found
+        The curves.
+    """
+    from sledsim.plots.reliability import survival_lines
+
+    return survival_lines(found)
+
+
+def maintenance_chart(found: "MttfByMaintenance") -> "altair.TopLevelMixin":
+    """Draw the MTTF of an enclosure under both strategies of repair.
+
+    Parameters
+    ----------
+    found
+        The MTTFs.
+    """
+    from sledsim.plots.reliability import maintenance_lines
+
+    return maintenance_lines(found)
+
+
+def failure_chart(found: "FailureCounts") -> "altair.TopLevelMixin":
+    """Draw the probability that no more than so many devices of an enclosure fail, along time.
+
+    Parameters
+    ----------
+    found
+        The probabilities.
+    """
+    from sledsim.plots.reliability import failure_lines
+
+    return failure_lines(found)
+
+
+def cost_chart(found: "CostCurve") -> "altair.TopLevelMixin":
+    """Draw what each design of an enclosure costs against how likely it loses data.
+
+    Parameters
+    ----------
+    found
+        The designs.
+    """
+    from sledsim.plots.cost import cost_lines
+
+    return cost_lines(found)

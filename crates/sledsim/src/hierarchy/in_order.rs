@@ -41,11 +41,7 @@ impl Drive {
             waited.push_back(start);
             self.window.queue_max = self.window.queue_max.max(waited.len() as u64);
         }
-<<<<<<< HEAD
         completed(&completion);
-=======
-        completed(&Completion::of(*request, service));
->>>>>>> 5311d14a6a5767e38050a8b73a8623197ca6acb3
     }
 
     /// Serves what is dispatched before the next arrival is ready, now that nobody else can join it.
@@ -123,11 +119,7 @@ impl Drive {
         let completion = Completion::of(request, self.device.serve(now, &request));
         self.window.serve(now, completion.service.free);
         self.ahead.look = None;
-<<<<<<< HEAD
         completed(&completion);
-=======
-        completed(&Completion::of(request, service));
->>>>>>> 5311d14a6a5767e38050a8b73a8623197ca6acb3
         true
     }
 }

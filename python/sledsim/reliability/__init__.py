@@ -1,0 +1,178 @@
+"""How likely an enclosure of devices loses data, and when to repair it.
+
+Everything is loaded on first use, so that importing the package stays quick.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sledsim.reliability.analysis import ReliabilityReport, analyse
+    from sledsim.reliability.beyond_chains import needs_simulation
+    from sledsim.reliability.chain import LOSS, Chain
+    from sledsim.reliability.comparison import ReliabilityComparison, compare
+    from sledsim.reliability.cost import CostCurve, Design, VisitPrice, cost_curve, priced
+    from sledsim.reliability.curves import Curve, SurvivalCurves, survival_by_spares
+    from sledsim.reliability.description import Cost, Description, Device, Enclosure, Rebuild, ReliabilityError, Repair
+    from sledsim.reliability.device_life import Batches, InfantMortality, LatentErrors, Lifetime, Tips
+    from sledsim.reliability.durability import (
+        failures_at_most,
+        failures_tolerated,
+        more_failures_than,
+        more_repairs_than,
+        unrepaired_survival,
+    )
+    from sledsim.reliability.duration import Duration
+    from sledsim.reliability.failures import FailureCounts, failure_counts
+    from sledsim.reliability.maintenance import MttfByMaintenance, mttf_by_maintenance
+    from sledsim.reliability.models import (
+        LongRun,
+        MarkovModel,
+        State,
+        enclosure_chain,
+        loss_probability,
+        mttf_h,
+        repairs,
+        replaced,
+        survival,
+    )
+    from sledsim.reliability.monte_carlo import MonteCarlo, simulate
+    from sledsim.reliability.reading import load
+    from sledsim.reliability.rebuild import mean_rebuild_h
+    from sledsim.reliability.reporting import SimulatedReport, report
+    from sledsim.reliability.solve import Transient, mean_time_to_loss_h, stationary, times_in_states_h
+
+__all__ = [
+    "LOSS",
+    "Batches",
+    "Chain",
+    "Cost",
+    "CostCurve",
+    "Curve",
+    "Description",
+    "Design",
+    "Device",
+    "Duration",
+    "Enclosure",
+    "FailureCounts",
+    "InfantMortality",
+    "LatentErrors",
+    "Lifetime",
+    "LongRun",
+    "MarkovModel",
+    "MonteCarlo",
+    "MttfByMaintenance",
+    "Rebuild",
+    "ReliabilityComparison",
+    "ReliabilityError",
+    "ReliabilityReport",
+    "Repair",
+    "SimulatedReport",
+    "State",
+    "SurvivalCurves",
+    "Tips",
+    "Transient",
+    "VisitPrice",
+    "analyse",
+    "compare",
+    "cost_curve",
+    "enclosure_chain",
+    "failure_counts",
+    "failures_at_most",
+    "failures_tolerated",
+    "load",
+    "loss_probability",
+    "mean_rebuild_h",
+    "mean_time_to_loss_h",
+    "more_failures_than",
+    "more_repairs_than",
+    "mttf_by_maintenance",
+    "mttf_h",
+    "needs_simulation",
+    "priced",
+    "repairs",
+    "replaced",
+    "report",
+    "simulate",
+    "stationary",
+    "survival",
+    "survival_by_spares",
+    "times_in_states_h",
+    "unrepaired_survival",
+]
+
+# Where each public name lives (PEP 562).
+_HOMES = {
+    "Batches": "device_life",
+    "Chain": "chain",
+    "Cost": "description",
+    "CostCurve": "cost",
+    "Curve": "curves",
+    "Description": "description",
+    "Design": "cost",
+    "Device": "description",
+    "Duration": "duration",
+    "Enclosure": "description",
+    "FailureCounts": "failures",
+    "InfantMortality": "device_life",
+    "LOSS": "chain",
+    "LatentErrors": "device_life",
+    "Lifetime": "device_life",
+    "LongRun": "models",
+    "MarkovModel": "models",
+    "MonteCarlo": "monte_carlo",
+    "MttfByMaintenance": "maintenance",
+    "Rebuild": "description",
+    "ReliabilityComparison": "comparison",
+    "ReliabilityError": "description",
+    "ReliabilityReport": "analysis",
+    "Repair": "description",
+    "SimulatedReport": "reporting",
+    "State": "models",
+    "SurvivalCurves": "curves",
+    "Tips": "device_life",
+    "Transient": "solve",
+    "VisitPrice": "cost",
+    "analyse": "analysis",
+    "compare": "comparison",
+    "cost_curve": "cost",
+    "enclosure_chain": "models",
+    "failure_counts": "failures",
+    "failures_at_most": "durability",
+    "failures_tolerated": "durability",
+    "load": "reading",
+    "loss_probability": "models",
+    "mean_rebuild_h": "rebuild",
+    "mean_time_to_loss_h": "solve",
+    "more_failures_than": "durability",
+    "more_repairs_than": "durability",
+    "mttf_by_maintenance": "maintenance",
+    "mttf_h": "models",
+    "needs_simulation": "beyond_chains",
+    "priced": "cost",
+    "repairs": "models",
+    "replaced": "models",
+    "report": "reporting",
+    "simulate": "monte_carlo",
+    "stationary": "solve",
+    "survival": "models",
+    "survival_by_spares": "curves",
+    "times_in_states_h": "solve",
+    "unrepaired_survival": "durability",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first asked for."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'sledsim.reliability' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"sledsim.reliability.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

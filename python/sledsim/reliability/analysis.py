@@ -1,0 +1,200 @@
+"""What the chains say of an enclosure."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sledsim.reliability.cost import Design, priced
+from sledsim.reliability.curves import Curve, SurvivalCurves, curve_of, disk_curve, require_years
+from sledsim.reliability.description import Description
+from sledsim.reliability.duration import YEAR_H
+from sledsim.reliability.models import MarkovModel
+from sledsim.reliability.reading import DescriptionLike, Sets, load, name_of
+from sledsim.reliability.shown import Shown
+from sledsim.reliability.wording import enclosure_table, money, said_of, survival_text, years_text
+from sledsim.tables import Table, number
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["YEARS", "ReliabilityReport", "analyse"]
+
+#: Times after which hong2006 looks at enclosures.
+YEARS = (1.0, 3.0, 5.0)
+
+
+class ReliabilityReport(Shown):
+    """What the chains say of an enclosure; :func:`analyse` makes it.
+
+    Parameters
+    ----------
+    description
+        The enclosure.
+    mttf_h
+        Mean time to loss of data, in hours.
+    rows
+        For each time: ``years``, probabilities of ``survival`` and ``loss``, mean numbers of ``repairs`` and of
+        devices ``replaced`` by them, and the probability of ``device_loss`` for a single device.
+    design
+        What it costs, where prices are known.
+    name
+        What headings call it.
+    """
+
+    def __init__(
+        self,
+        description: Description,
+        mttf_h: float,
+        rows: Sequence[dict[str, float]],
+        design: Design | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.description = description
+        self.mttf_h = mttf_h
+        self.rows = list(rows)
+        self.design = design
+        self.name = name
+
+    @property
+    def mttf_years(self) -> float:
+        """The same in years of 8,760 h."""
+        return self.mttf_h / YEAR_H
+
+    def tables(self) -> list[Table]:
+        """Return the enclosure, its MTTF, what happens within the years, and the cost as tables."""
+        mttf = f"{number(self.mttf_years)} years ({number(self.mttf_h)} h)"
+        about = enclosure_table(self.description, self.name, mttf)
+        return [about, self._years_table(), *([_cost_table(self)] if self.design else [])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "name": self.name,
+            "description": self.description.to_dict(),
+            "mttf_h": self.mttf_h,
+            "mttf_years": self.mttf_years,
+            "within": self.rows,
+            "cost": self.design.to_dict() if self.design else None,
+        }
+
+    def curves(self, years: float | None = None) -> SurvivalCurves:
+        """Follow survival along time, beside that of a single device.
+
+        Parameters
+        ----------
+        years
+            Length of the curves; to the last time of the report.
+        """
+        end = max(row["years"] for row in self.rows) if years is None else years
+        curves = [
+            self.curve(self.name or "enclosure", end),
+            disk_curve(self.description.device.mttf.h, end, "a device"),
+        ]
+        return SurvivalCurves(curves, "Survival and loss of data", said_of(self.description), "enclosure")
+
+    def curve(self, name: str, years: float) -> Curve:
+        """Follow the probability of loss along time.
+
+        Parameters
+        ----------
+        name
+            What the curve is called.
+        years
+            Its length.
+        """
+        return curve_of(self.description, name, years)
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw survival and loss along time."""
+        return self.curves().plot()
+
+    def __repr__(self) -> str:
+        return f"<ReliabilityReport of {said_of(self.description)}: MTTF {number(self.mttf_years)} years>"
+
+    def _years_table(self) -> Table:
+        cells: dict[str, list[str]] = {
+            "survival": [survival_text(row["loss"]) for row in self.rows],
+            "loss of data": [number(row["loss"]) for row in self.rows],
+            "loss of a single device": [number(row["device_loss"]) for row in self.rows],
+        }
+        if self.description.repair.strategy != "none":
+            cells["repairs, mean"] = [number(row["repairs"]) for row in self.rows]
+            cells["devices replaced, mean"] = [number(row["replaced"]) for row in self.rows]
+        headers = ["within", *(years_text(row["years"]) for row in self.rows)]
+        return Table(headers, [[label, *texts] for label, texts in cells.items()])
+
+
+def analyse(
+    source: DescriptionLike,
+    *,
+    years: Sequence[float] = YEARS,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+    name: str | None = None,
+) -> ReliabilityReport:
+    """Compute how long an enclosure lasts, how likely it loses data, and how often it is repaired.
+
+    Parameters
+    ----------
+    source
+        As for :func:`sledsim.reliability.load`.
+    years
+        Times to look at, above 0.
+    set
+        Values that replace those of the description.
+    name
+        What headings call it; the name of its file otherwise.
+
+    Raises
+    ------
+    ReliabilityError
+        Where the description is wrong, or holds what a chain cannot say.
+
+    Examples
+    --------
+    >>> found = analyse({
+    ...     "enclosure": {"data": 19, "parity": 1, "spares": 5},
+    ...     "device": {"mttf": "200000 h"},
+    ...     "rebuild": {"time": "15 min"},
+    ... })
+    >>> round(found.mttf_years, 1), round(found.rows[1]["loss"], 4)
+    (8.1, 0.0175)
+    """
+    description = load(source, set=set)
+    times = [require_years(each) for each in years]
+    hours = np.array(times) * YEAR_H
+    model = MarkovModel(description)
+    columns = {
+        "years": times,
+        "survival": model.survival(hours),
+        "loss": model.loss_probability(hours),
+        "repairs": model.repairs(hours),
+        "replaced": model.replaced(hours),
+        "device_loss": -np.expm1(-hours / description.device.mttf.h),
+    }
+    rows = [
+        {key: float(value) for key, value in zip(columns, row, strict=True)}
+        for row in zip(*columns.values(), strict=True)
+    ]
+    design = priced(description) if description.cost else None
+    return ReliabilityReport(description, model.mttf_h, rows, design, name or name_of(source))
+
+
+def _cost_table(report: ReliabilityReport) -> Table:
+    """Return what an enclosure costs, part by part."""
+    design, cost = report.design, report.description.cost
+    if design is None or cost is None:
+        return Table([], [])
+    rows = [["devices and spares", money(design.purchase)]]
+    if design.visits:
+        rows += [
+            [f"service, {number(design.visits, 3)} visits", money(design.service)],
+            [f"{number(design.replaced, 3)} devices put in", money(design.replacement)],
+        ]
+    rows.append(["spent", money(design.spent)])
+    if cost.loss:
+        rows += [
+            [f"loss of data, probability {number(design.loss_probability, 3)}", money(design.expected_loss)],
+            ["total", money(design.total)],
+        ]
+    return Table([f"cost over {cost.lifetime}, mean", cost.currency], rows)

@@ -1,0 +1,367 @@
+"""What an enclosure costs over its economic lifetime, and what the money buys: more spares, or somebody who comes.
+
+hong2006 leaves open (section 6) how to weigh maintenance against spares. Here the enclosure is priced with every number
+of spares under every strategy::
+
+    spent = (N + 1) device + k spare + E[visits] visit + E[replaced] device
+    total = spent + P(loss) loss
+
+Visits, devices replaced and loss are counted over the economic lifetime, and visits only until data is lost: what a
+loss costs, a new enclosure included, is its price.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from sledsim.reliability.description import Cost, Description, ReliabilityError
+from sledsim.reliability.duration import Duration
+from sledsim.reliability.maintenance import STRATEGIES, with_strategy
+from sledsim.reliability.models import MarkovModel
+from sledsim.reliability.reading import DescriptionLike, Sets, load
+from sledsim.reliability.shown import Shown
+from sledsim.reliability.wording import counted, money, needed_said
+from sledsim.tables import Table, number
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["CostCurve", "Design", "VisitPrice", "cost_curve", "priced"]
+
+#: Another spare that lowers the probability of loss by a smaller share than this ends a curve.
+LEAST_GAIN = 0.05
+#: Most designs tried under each strategy, and the failures expected for which spares are tried in steps of one.
+MOST_DESIGNS = 30
+FAILURES_A_STEP = 10
+#: Where loss is more likely than this, another spare is tried even if the last one did not help.
+LIKELY = 0.5
+#: Mean time to a repair where the description has none.
+USUAL_REPAIR = Duration("1 week")
+
+
+@dataclass(frozen=True)
+class Design:
+    """An enclosure with so many spares under one strategy, and what it costs over the economic lifetime.
+
+    Parameters
+    ----------
+    strategy
+        ``"none"``, ``"preventive"`` or ``"mandatory"``.
+    spares
+        How many, k.
+    purchase
+        Price of the devices and spares it begins with.
+    visits, replaced
+        Mean numbers of service visits and of devices put in by them.
+    replacement
+        Price of these devices.
+    service
+        Price of these visits.
+    loss_probability
+        Probability that data is lost.
+    expected_loss
+        That probability times the price of a loss.
+    """
+
+    strategy: str
+    spares: int
+    purchase: float
+    visits: float
+    replaced: float
+    replacement: float
+    service: float
+    loss_probability: float
+    expected_loss: float
+
+    @property
+    def spent(self) -> float:
+        """What is paid: devices, spares, and visits with the devices put in."""
+        return self.purchase + self.replacement + self.service
+
+    @property
+    def total(self) -> float:
+        """What is paid, and what loss of data costs on average."""
+        return self.spent + self.expected_loss
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {**asdict(self), "spent": self.spent, "total": self.total}
+
+
+@dataclass(frozen=True)
+class VisitPrice:
+    """The price of a visit at which spares and maintenance cost the same.
+
+    Parameters
+    ----------
+    loss_probability
+        What has to be reached.
+    spares
+        Spares that reach it without repair.
+    price
+        Below this price of a visit, the maintained design below reaches it for less; ``None`` where no maintained
+        design does at any price.
+    strategy, maintained_spares
+        The design that stays worth it longest.
+    """
+
+    loss_probability: float
+    spares: int
+    price: float | None
+    strategy: str | None
+    maintained_spares: int | None
+
+
+class CostCurve(Shown):
+    """What each design of an enclosure costs, against how likely it loses data.
+
+    Parameters
+    ----------
+    designs
+        Strategy by strategy, by number of spares.
+    cost
+        The prices.
+    repair
+        Mean times to a repair, by strategy.
+    subtitle
+        Of what.
+    notes
+        What to know of them.
+    """
+
+    title = "Cost against loss of data"
+
+    def __init__(
+        self,
+        designs: Sequence[Design],
+        cost: Cost,
+        repair: dict[str, Duration],
+        subtitle: str,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.designs = list(designs)
+        self.cost = cost
+        self.repair = repair
+        self.subtitle = subtitle
+        self.notes = list(notes)
+
+    @property
+    def frontier(self) -> list[Design]:
+        """The designs that no other one beats both in what is spent and in loss of data, cheapest first."""
+        found: list[Design] = []
+        for design in sorted(self.designs, key=lambda each: (each.spent, each.loss_probability)):
+            if not found or design.loss_probability < found[-1].loss_probability:
+                found.append(design)
+        return found
+
+    @property
+    def cheapest(self) -> Design:
+        """The design of the least total, with what loss of data costs on average."""
+        return min(self.designs, key=lambda each: (each.total, each.loss_probability))
+
+    @property
+    def visit_prices(self) -> list[VisitPrice]:
+        """For each number of spares without repair, the price of a visit that makes maintenance cost as much."""
+        bare = [each for each in self.designs if each.strategy == "none"]
+        kept = [each for each in self.designs if each.strategy != "none"]
+        return [_visit_price(design, kept) for design in bare]
+
+    def tables(self) -> list[Table]:
+        """Return designs, break-even prices of a visit and notes as tables."""
+        return [self._design_table(), *self._visit_table(), *self._note_table()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return designs, frontier and break-even prices as plain values."""
+        return {
+            "title": self.title,
+            "subtitle": self.subtitle,
+            "prices": self.cost.model_dump(mode="json"),
+            "repair": {strategy: str(time) for strategy, time in self.repair.items()},
+            "designs": [{**each.to_dict(), "on_frontier": each in self.frontier} for each in self.designs],
+            "cheapest": self.cheapest.to_dict(),
+            "visit_prices": [asdict(each) for each in self.visit_prices],
+            "notes": self.notes,
+        }
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw cost against the probability of loss, and the break-even price of a visit."""
+        from sledsim.plots import cost_chart
+
+        return cost_chart(self)
+
+    def _design_table(self) -> Table:
+        frontier, cheapest = self.frontier, self.cheapest
+        priced_loss = self.cost.loss > 0
+        rows = []
+        for design in self.designs:
+            marks = ["undominated"] * (design in frontier) + ["least total"] * (priced_loss and design is cheapest)
+            amounts = [design.purchase, design.service, design.replacement, design.spent]
+            amounts += [design.expected_loss, design.total] if priced_loss else []
+            rows.append(
+                [
+                    f"{design.strategy}, {counted(design.spares, 'spare')}",
+                    number(design.loss_probability, 3),
+                    number(design.visits, 3),
+                    *(money(amount) for amount in amounts),
+                    ", ".join(marks),
+                ]
+            )
+        extra = ["mean loss", "total"] if priced_loss else []
+        headers = ["repair", "P(loss)", "visits", "devices", "service", "replaced", "spent", *extra, ""]
+        title = f"{self.title} within {self.cost.lifetime} ({self.cost.currency}) · {self.subtitle}"
+        return Table(headers, rows, title=title, left=frozenset({len(headers) - 1}))
+
+    def _visit_table(self) -> list[Table]:
+        rows = [
+            [
+                counted(each.spares, "spare"),
+                number(each.loss_probability, 3),
+                "–" if each.price is None else money(each.price),
+                f"{each.strategy}, {counted(each.maintained_spares or 0, 'spare')}" if each.strategy else "none does",
+            ]
+            for each in self.visit_prices
+        ]
+        headers = ["without repair", "P(loss)", f"visit worth up to ({self.cost.currency})", "in place of them"]
+        return [Table(headers, rows, left=frozenset({3}))] if rows else []
+
+    def _note_table(self) -> list[Table]:
+        return [Table(["note"], [[note] for note in self.notes])] if self.notes else []
+
+
+def priced(description: Description) -> Design:
+    """Price an enclosure as it is described.
+
+    Parameters
+    ----------
+    description
+        The enclosure, with prices.
+
+    Raises
+    ------
+    ReliabilityError
+        Where it has no prices.
+    """
+    cost = require_cost(description)
+    enclosure = description.enclosure
+    life_h = cost.lifetime.h
+    model = MarkovModel(description)
+    visits, put_in, loss = model.repairs(life_h), model.replaced(life_h), model.loss_probability(life_h)
+    spare = cost.device if cost.spare is None else cost.spare
+    return Design(
+        strategy=description.repair.strategy,
+        spares=enclosure.spares,
+        purchase=enclosure.devices * cost.device + enclosure.spares * spare,
+        visits=visits,
+        replaced=put_in,
+        replacement=put_in * cost.device,
+        service=visits * cost.visit,
+        loss_probability=loss,
+        expected_loss=loss * cost.loss,
+    )
+
+
+def require_cost(description: Description) -> Cost:
+    """Return the prices of an enclosure, or say that there are none."""
+    if description.cost is None:
+        raise ReliabilityError(
+            "cost: missing; give the prices, such as [cost] device = 100.0, visit = 500.0, loss = 1e6, "
+            'lifetime = "5 years"'
+        )
+    return description.cost
+
+
+def cost_curve(
+    source: DescriptionLike,
+    *,
+    spares: Sequence[int] | None = None,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+) -> CostCurve:
+    """Price an enclosure with every number of spares under every strategy of repair: the question of section 6.
+
+    Parameters
+    ----------
+    source
+        As for :func:`sledsim.reliability.load`, with prices. Its times of repair are used for both strategies; one
+        week where it has none.
+    spares
+        Numbers of spares; under each strategy from none until more lower the probability of loss by less than 5 %,
+        in larger steps where more than ten failures are expected.
+    set
+        Values that replace those of the description.
+
+    Raises
+    ------
+    ReliabilityError
+        Where the description is wrong, or has no prices.
+
+    Examples
+    --------
+    >>> found = cost_curve({
+    ...     "enclosure": {"data": 19, "parity": 1},
+    ...     "device": {"mttf": "200000 h"},
+    ...     "rebuild": {"time": "15 min"},
+    ...     "cost": {"device": 100.0, "visit": 500.0, "loss": 100_000.0},
+    ... })
+    >>> found.cheapest.strategy, found.cheapest.spares, round(found.cheapest.total)
+    ('preventive', 7, 2897)
+    """
+    description = load(source, set=set)
+    cost = require_cost(description)
+    repair = description.repair
+    usual = repair.preventive or repair.mandatory or USUAL_REPAIR
+    times = {"preventive": repair.preventive or usual, "mandatory": repair.mandatory or usual}
+    step = math.ceil(_failures_expected(description) / FAILURES_A_STEP) or 1
+    designs = []
+    for strategy in ("none", *STRATEGIES):
+        designs += _by_spares(with_strategy(description, strategy, **times), spares, step)
+    subtitle = f"{needed_said(description)}, a repair takes {_times_said(times)}"
+    notes = []
+    if step > 1 and spares is None:
+        notes.append(
+            f"spares are tried in steps of {step}, as {_failures_expected(description):.0f} failures are expected"
+        )
+    if repair.preventive is None and repair.mandatory is None:
+        notes.append(
+            f"the description has no time of repair; {USUAL_REPAIR} is taken (repair.preventive, repair.mandatory)"
+        )
+    return CostCurve(designs, cost, times, subtitle, notes)
+
+
+def _times_said(times: dict[str, Duration]) -> str:
+    preventive, mandatory = times["preventive"], times["mandatory"]
+    return f"{preventive}" if preventive == mandatory else f"{preventive} (preventive) or {mandatory} (mandatory)"
+
+
+def _by_spares(description: Description, spares: Sequence[int] | None, step: int) -> list[Design]:
+    """Price an enclosure with several numbers of spares."""
+    if spares is not None:
+        return [priced(description.replace(enclosure={"spares": count})) for count in spares]
+    expected = _failures_expected(description)
+    designs = [priced(description.replace(enclosure={"spares": 0}))]
+    for count in range(step, MOST_DESIGNS * step, step):
+        design = priced(description.replace(enclosure={"spares": count}))
+        least = designs[-1].loss_probability
+        # While hardly any enclosure survives, a spare more may not be seen yet.
+        if design.loss_probability > (1 - LEAST_GAIN) * least and (least < LIKELY or count > expected):
+            break
+        designs.append(design)
+    return designs
+
+
+def _failures_expected(description: Description) -> float:
+    """Return how many devices fail within the economic lifetime, on average."""
+    return description.enclosure.devices * require_cost(description).lifetime.h / description.device.mttf.h
+
+
+def _visit_price(bare: Design, kept: Sequence[Design]) -> VisitPrice:
+    """Find up to which price of a visit some maintained design is no dearer than one without repair, and as safe."""
+    worth = [
+        ((bare.spent - each.purchase - each.replacement) / each.visits, each)
+        for each in kept
+        if each.loss_probability <= bare.loss_probability and each.visits > 0
+    ]
+    price, best = max(worth, key=lambda each: each[0], default=(None, None))
+    if price is None or best is None or price <= 0:
+        return VisitPrice(bare.loss_probability, bare.spares, None, None, None)
+    return VisitPrice(bare.loss_probability, bare.spares, price, best.strategy, best.spares)

@@ -1,0 +1,200 @@
+"""Survival along time, of several enclosures or with more and more spares."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sledsim.reliability.description import Description, ReliabilityError
+from sledsim.reliability.duration import YEAR_H
+from sledsim.reliability.models import loss_probability
+from sledsim.reliability.reading import DescriptionLike, Sets, load
+from sledsim.reliability.shown import Shown
+from sledsim.reliability.wording import counted, duration_said, needed_said, survival_text, years_text
+from sledsim.tables import Table
+
+if TYPE_CHECKING:
+    import altair
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Curve",
+    "SurvivalCurves",
+    "curve_of",
+    "disk_curve",
+    "require_years",
+    "spare_counts",
+    "spread",
+    "survival_by_spares",
+    "times_of",
+    "whole_years",
+]
+
+#: Steps of a curve, at least.
+STEPS = 100
+#: Points within the first step, as shares of it: there the logarithm of a probability changes most.
+EARLY = (0.02, 0.1, 0.4)
+#: MTTFs of the disks of hong2006: commodity disks, and better ones.
+DISKS_H = (100_000.0, 200_000.0)
+#: Most curves in a picture that the eye keeps apart.
+MOST_CURVES = 7
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The probability of loss of one thing along time.
+
+    Parameters
+    ----------
+    name
+        What the thing is called.
+    years
+        Times, increasing.
+    loss
+        Probability of loss up to each.
+    is_disk
+        Whether it is a single disk, drawn for comparison.
+    """
+
+    name: str
+    years: Sequence[float]
+    loss: Sequence[float]
+    is_disk: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"name": self.name, "is_disk": self.is_disk, "years": list(self.years), "loss": list(self.loss)}
+
+
+class SurvivalCurves(Shown):
+    """Survival of several enclosures, or of one with different numbers of spares, R(t) of hong2006.
+
+    Parameters
+    ----------
+    curves
+        They have the same times.
+    title, subtitle
+        What they show, and of what.
+    kind
+        What differs: ``"spares"`` or ``"enclosure"``.
+    """
+
+    def __init__(self, curves: Sequence[Curve], title: str, subtitle: str, kind: str) -> None:
+        self.curves = list(curves)
+        self.title = title
+        self.subtitle = subtitle
+        self.kind = kind
+
+    def tables(self) -> list[Table]:
+        """Return survival at whole years, or at the end where that is sooner."""
+        times = self.curves[0].years
+        marks = whole_years(times)
+        rows = [[curve.name, *(survival_text(curve.loss[mark]) for mark in marks)] for curve in self.curves]
+        headers = ["survival", *(years_text(round(times[mark], 3)) for mark in marks)]
+        return [Table(headers, rows, title=f"{self.title} · {self.subtitle}")]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curves as plain values."""
+        return {"title": self.title, "subtitle": self.subtitle, "curves": [curve.to_dict() for curve in self.curves]}
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw survival and, on a logarithmic axis, loss along time."""
+        from sledsim.plots import survival_chart
+
+        return survival_chart(self)
+
+
+def survival_by_spares(
+    source: DescriptionLike,
+    *,
+    spares: Sequence[int] | None = None,
+    years: float = 5.0,
+    disks_h: Sequence[float] = DISKS_H,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+) -> SurvivalCurves:
+    """Follow the survival of an enclosure without repairs, with none to several spares: Figure 3 of hong2006.
+
+    Parameters
+    ----------
+    source
+        As for :func:`sledsim.reliability.load`; its repairs are left out.
+    spares
+        Numbers of spares; from none to five, or to those of the enclosure.
+    years
+        Length of the curves, above 0.
+    disks_h
+        MTTFs (h) of single disks to compare with.
+    set
+        Values that replace those of the description.
+
+    Examples
+    --------
+    >>> enclosure = {
+    ...     "enclosure": {"data": 19, "parity": 1},
+    ...     "device": {"mttf": "200000 h"},
+    ...     "rebuild": {"time": "15 min"},
+    ... }
+    >>> curves = survival_by_spares(enclosure, years=3.0).curves
+    >>> curves[5].name, round(curves[5].loss[-1], 4)
+    ('5 spares', 0.0175)
+    """
+    description = load(source, set=set).replace(repair=None)
+    counts = spare_counts(description) if spares is None else list(spares)
+    curves = [
+        curve_of(description.replace(enclosure={"spares": count}), counted(count, "spare"), years) for count in counts
+    ]
+    curves += [disk_curve(mttf_h, years) for mttf_h in disks_h]
+    subtitle = (
+        f"{needed_said(description)}, MTTF of a device {duration_said(description.device.mttf)}, "
+        f"{description.enclosure.sparing} spares"
+    )
+    return SurvivalCurves(curves, "Survival without repairs", subtitle, "spares")
+
+
+def times_of(years: float) -> "NDArray[np.float64]":
+    """Return times (years) from 0 to so many, whole years among them where they end with one, and some close to 0."""
+    require_years(years)
+    steps = STEPS if years % 1 or years > STEPS else int(years) * -(-STEPS // int(years))
+    even = np.linspace(0, years, steps + 1)
+    return np.concatenate([even[:1], even[1] * np.array(EARLY), even[1:]])
+
+
+def require_years(years: float) -> float:
+    """Refuse what is no length of time, and return the others."""
+    if not (years > 0 and math.isfinite(years)):
+        raise ReliabilityError(f"years: expected a number above 0 (got {years!r})")
+    return float(years)
+
+
+def spare_counts(description: Description) -> list[int]:
+    """Return the numbers of spares to compare: from none to five, or to those of the enclosure."""
+    return spread(max(5, description.enclosure.spares))
+
+
+def curve_of(description: Description, name: str, years: float) -> Curve:
+    """Follow the probability of loss of an enclosure, from 0 to so many years."""
+    times = times_of(years)
+    loss = loss_probability(description, times[1:] * YEAR_H)
+    return Curve(name, times.tolist(), [0.0, *(float(each) for each in loss)])
+
+
+def disk_curve(mttf_h: float, years: float, what: str = "disk") -> Curve:
+    """Follow the probability that a disk of an exponential lifetime fails, from 0 to so many years."""
+    times = times_of(years)
+    loss = -np.expm1(-times * YEAR_H / mttf_h)
+    return Curve(f"{what}, MTTF {mttf_h:,.0f} h", times.tolist(), loss.tolist(), is_disk=True)
+
+
+def spread(most: int) -> list[int]:
+    """Return whole numbers from 0 to the most, as many as a picture can hold."""
+    step = -(-(most + 1) // MOST_CURVES)
+    return sorted({most - i * step for i in range(MOST_CURVES) if i * step <= most} | {0})
+
+
+def whole_years(times: Sequence[float]) -> list[int]:
+    """Return the places of whole years among times, and of the last."""
+    end = times[-1]
+    whole = [int(np.argmin(np.abs(np.asarray(times) - year))) for year in range(1, int(end) + 1)]
+    return sorted({*whole[:: -(-len(whole) // MOST_CURVES)], len(times) - 1}) if whole else [len(times) - 1]

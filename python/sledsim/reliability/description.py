@@ -1,0 +1,266 @@
+"""What an enclosure is made of, how it is rebuilt and repaired, and what that costs: checked, with units.
+
+The tables are those of the TOML file::
+
+    [enclosure]
+    data = 19              # devices' worth of data, N
+    parity = 1             # any so many losses are survived: RAID-5 has 1, RAID-6 has 2
+    spares = 5             # k
+    sparing = "dedicated"  # or "distributed"
+    spares_fail = false
+
+    [device]
+    mttf = "200000 h"      # 1/λ
+
+    [rebuild]
+    time = "15 min"        # 1/μ; or bandwidth_share = 0.5, or load = "scenario.toml"
+
+    [repair]
+    strategy = "preventive"  # or "mandatory", "none"
+    preventive = "1 week"    # 1/ρ1
+    mandatory = "1 day"      # 1/ρ0
+
+    [cost]                 # may be left out
+    device = 100.0
+    visit = 500.0
+    loss = 1e6
+    lifetime = "5 years"
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sledsim.reliability.device_life import Batches, DelayKind, InfantMortality, LatentErrors, Lifetime, Tips
+from sledsim.reliability.duration import Duration
+from sledsim.reliability.table import (
+    MAX_DEVICES,
+    Count,
+    CountFromOne,
+    ReliabilityError,
+    Share,
+    Switch,
+    Table,
+    read_table,
+)
+
+__all__ = [
+    "MAX_DEVICES",
+    "Cost",
+    "Description",
+    "Device",
+    "Enclosure",
+    "Rebuild",
+    "ReliabilityError",
+    "Repair",
+]
+
+Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+
+
+class Enclosure(Table):
+    """Devices that hold data together, and the spares beside them.
+
+    Any ``parity`` of the ``data + parity`` devices may fail without loss of data: an m-of-n code with
+    m = ``data`` and n = ``data + parity``. One more loses data.
+    """
+
+    data: CountFromOne
+    """Devices' worth of data. ``devices``, the sum of ``data`` and ``parity``, may be given in its place."""
+    parity: Count
+    """Devices' worth of redundancy: 0 none, 1 RAID-5 or a mirror, 2 RAID-6."""
+    spares: Count = 0
+    """On-line spares, k: whole devices, or space of as many spread over all devices."""
+    sparing: Literal["dedicated", "distributed"] = "dedicated"
+    """Dedicated spares stand idle; distributed sparing spreads data, parity and spare space over all devices."""
+    spares_fail: Switch = False
+    """Whether dedicated spares fail as often as devices in use. Devices under distributed sparing always do."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_data(cls, keys: Any) -> Any:
+        """Take ``devices`` in place of ``data``."""
+        if not isinstance(keys, Mapping) or "devices" not in keys:
+            return keys
+        rest = {key: value for key, value in keys.items() if key != "devices"}
+        if "data" in rest:
+            raise ValueError("give data or devices, not both")
+        devices, parity = keys["devices"], keys.get("parity")
+        if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
+            raise ValueError(f"devices: expected a whole number from 1 (got {devices!r})")
+        if isinstance(parity, int) and parity >= devices:
+            raise ValueError(f"parity: {parity} of {devices} devices leave none for data")
+        return rest | ({"data": devices - parity} if isinstance(parity, int) else {"data": devices})
+
+    @property
+    def devices(self) -> int:
+        """Devices that are needed: ``data + parity``, without spares."""
+        return self.data + self.parity
+
+
+class Device(Table):
+    """A device of the enclosure, and how long it lives."""
+
+    mttf: Duration
+    """Mean time to failure, 1/λ."""
+    name: str | None = None
+    """Name in the catalogue, or a device file: where capacity and bandwidth are taken from."""
+    lifetime: Lifetime | None = None
+    """Distribution of the lifetime; exponential where it is left out."""
+    infant_mortality: InfantMortality | None = None
+    """Devices that are weak from birth; ``mttf`` is that of the others."""
+    batches: Batches | None = None
+    """Batches that are good or bad together; ``mttf`` is that of devices of good ones."""
+    latent_errors: LatentErrors | None = None
+    """Sectors that become unreadable unnoticed."""
+    tips: Tips | None = None
+    """Tips that fail one by one, beside the device as a whole."""
+
+
+class Rebuild(Table):
+    """Recovery of a failed device's data onto a spare: one of the three keys that tell how long it takes."""
+
+    time: Duration | None = None
+    """Mean time to rebuild a whole device onto one spare, 1/μ."""
+    bandwidth_share: Share | None = None
+    """Share of the device's bandwidth that rebuilding takes; ``device.name`` gives bandwidth and capacity."""
+    load: str | None = None
+    """Scenario file whose load on the device leaves the rest of the bandwidth."""
+    at_once: CountFromOne = 1
+    """Devices rebuilt at the same time, each onto its own spare; 1 where the survivors' bandwidth is what limits."""
+    spread: Switch = True
+    """Under distributed sparing, whether less data on each device, read and written by all, shortens the rebuild."""
+    distribution: DelayKind = "exponential"
+    """How rebuilds lie about their mean time."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        given = [key for key in ("time", "bandwidth_share", "load") if getattr(self, key) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                f"give one of time, bandwidth_share and load (got {', '.join(given) or 'none'}), "
+                'such as time = "15 min"'
+            )
+        return self
+
+
+class Repair(Table):
+    """Maintenance: when somebody replaces all failed devices and brings the spares back to their number.
+
+    Times that the strategy does not use may stand; so the strategy can be changed by itself.
+    """
+
+    strategy: Literal["none", "preventive", "mandatory"] = "none"
+    """``preventive`` repairs once no spare is left, ``mandatory`` only once a device has failed after that."""
+    preventive: Duration | None = None
+    """Mean time until a repair is done where no spare is left and no device has failed, 1/ρ1."""
+    mandatory: Duration | None = None
+    """Mean time until a repair is done where a device has failed and no spare is left, 1/ρ0; else ``preventive``."""
+    distribution: DelayKind = "exponential"
+    """How the times of repairs lie about their mean. Of two fixed ones under way the one that is due first counts."""
+
+    @model_validator(mode="after")
+    def _times_of_strategy(self) -> Self:
+        if self.strategy != "none" and getattr(self, self.strategy) is None:
+            raise ValueError(
+                f'{self.strategy}: missing; the strategy "{self.strategy}" needs the mean time to a repair, '
+                f'such as {self.strategy} = "1 week"'
+            )
+        return self
+
+    @property
+    def preventive_rate_per_h(self) -> float:
+        """ρ1: repairs an hour where no spare is left and no device has failed; 0 for none."""
+        return 1 / self.preventive.h if self.strategy == "preventive" and self.preventive else 0.0
+
+    @property
+    def mandatory_rate_per_h(self) -> float:
+        """ρ0: repairs an hour where a device has failed and no spare is left; 0 for none."""
+        if self.strategy == "none":
+            return 0.0
+        time = self.mandatory or self.preventive
+        return 1 / time.h if time else 0.0
+
+
+class Cost(Table):
+    """Prices of an enclosure over its economic lifetime."""
+
+    device: Amount
+    """Price of a device."""
+    spare: Amount | None = None
+    """Price of a spare; else that of a device."""
+    visit: Amount = 0.0
+    """Price of a service visit, which is one repair, without the devices put in."""
+    loss: Amount = 0.0
+    """Price of a loss of data."""
+    currency: str = "USD"
+    """What the prices are in."""
+    lifetime: Duration = Duration("5 years")
+    """Economic lifetime."""
+
+
+class Description(Table):
+    """An enclosure with its maintenance: what every model of its reliability starts from.
+
+    Examples
+    --------
+    >>> description = Description.of({
+    ...     "enclosure": {"data": 19, "parity": 1, "spares": 5},
+    ...     "device": {"mttf": "200000 h"},
+    ...     "rebuild": {"time": "15 min"},
+    ... })
+    >>> description.enclosure.devices, description.repair.strategy
+    (20, 'none')
+    >>> description.replace(repair={"strategy": "preventive", "preventive": "1 week"}).repair.preventive.h
+    168.0
+    """
+
+    enclosure: Enclosure
+    device: Device
+    rebuild: Rebuild
+    repair: Repair = Repair()
+    cost: Cost | None = None
+
+    @model_validator(mode="after")
+    def _bandwidth_known(self) -> Self:
+        if self.rebuild.time is None and self.device.name is None:
+            raise ValueError(
+                "device.name: missing; the time of a rebuild is to come from the device, so name one, such as "
+                'name = "g2", or give rebuild.time'
+            )
+        return self
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Any], source: str = "description") -> Self:
+        """Check tables and make a description of them.
+
+        Parameters
+        ----------
+        tables
+            The tables ``enclosure``, ``device``, ``rebuild``, and as needed ``repair`` and ``cost``.
+        source
+            Where they come from, for messages.
+
+        Raises
+        ------
+        ReliabilityError
+            Where one is wrong: names source, key, value and what is allowed.
+        """
+        return read_table(cls, tables, source)
+
+    def replace(self, **tables: Mapping[str, Any] | None) -> Self:
+        """Return the same with other values, given by table.
+
+        Parameters
+        ----------
+        **tables
+            For each table, the keys that change; ``None`` takes the whole table out.
+        """
+        mine = self.to_dict()
+        for table, keys in tables.items():
+            if keys is None:
+                mine.pop(table, None)
+            else:
+                mine[table] = mine.get(table, {}) | dict(keys)
+        return type(self).of(mine)

@@ -1,0 +1,180 @@
+"""How many failures, and how many repairs, within a time: equation 1 of hong2006 (section 3.3).
+
+Rebuilds and repairs take no time here, so that failures come as a Poisson process of rate λ_N = Nλ. Unlike in section
+3.2 of the paper, N is the number of data and parity devices together.
+"""
+
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from sledsim.reliability.chain import missing_scipy
+from sledsim.reliability.description import Description, ReliabilityError
+from sledsim.reliability.duration import hours
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sledsim.reliability.duration import Time, Times
+
+__all__ = ["failures_at_most", "failures_tolerated", "more_failures_than", "more_repairs_than", "unrepaired_survival"]
+
+
+@overload
+def failures_at_most(failures: int, devices: int, device_mttf_h: float, times: "Time") -> float: ...
+@overload
+def failures_at_most(failures: int, devices: int, device_mttf_h: float, times: "Times") -> "NDArray[np.float64]": ...
+def failures_at_most(
+    failures: int, devices: int, device_mttf_h: float, times: "Time | Times"
+) -> "float | NDArray[np.float64]":
+    """Return P_k(t), the probability of k failures at most by then: equation 1.
+
+    Parameters
+    ----------
+    failures
+        k, from 0 up.
+    devices
+        N, data and parity devices.
+    device_mttf_h
+        1/λ, mean time to failure of a device, in hours.
+    times
+        A time or several: texts such as ``"3 years"``, or hours from 0 up.
+
+    Examples
+    --------
+    An enclosure with two spares survives a year without repair if no more than three devices fail:
+
+    >>> round(failures_at_most(failures_tolerated(spares=2), 20, 200_000, "1 year"), 3)
+    0.988
+    """
+    return _poisson("pdtr", failures, devices, device_mttf_h, times)
+
+
+@overload
+def more_failures_than(failures: int, devices: int, device_mttf_h: float, times: "Time") -> float: ...
+@overload
+def more_failures_than(failures: int, devices: int, device_mttf_h: float, times: "Times") -> "NDArray[np.float64]": ...
+def more_failures_than(
+    failures: int, devices: int, device_mttf_h: float, times: "Time | Times"
+) -> "float | NDArray[np.float64]":
+    """Return 1 - P_k(t), the probability of more than k failures by then; found as itself, it may be tiny.
+
+    Parameters
+    ----------
+    failures
+        k, from 0 up.
+    devices
+        N, data and parity devices.
+    device_mttf_h
+        1/λ, mean time to failure of a device, in hours.
+    times
+        A time or several: texts such as ``"3 years"``, or hours from 0 up.
+    """
+    return _poisson("pdtrc", failures, devices, device_mttf_h, times)
+
+
+def failures_tolerated(
+    spares: int,
+    repairs: int = 0,
+    strategy: Literal["none", "preventive", "mandatory"] = "none",
+    parity: int = 1,
+) -> int:
+    """Return how many failures an enclosure tolerates: without repairs, or before one more repair is scheduled.
+
+    As hong2006 counts, k + 1 without repair, k (m + 1) under preventive and (k + 1) (m + 1) under mandatory
+    replacement, with k spares and m repairs. The failure that uses up the last spare itself calls for the next repair,
+    which the paper counts from the failure after it.
+
+    Parameters
+    ----------
+    spares
+        k, from 0 up.
+    repairs
+        m, from 1 up with a strategy, else 0.
+    strategy
+        When repairs are made. Without spares, preventive replacement is the same as mandatory.
+    parity
+        Failures that are tolerated without a spare. A repair is due from the first of them.
+    """
+    for name, count in (("spares", spares), ("repairs", repairs), ("parity", parity)):
+        if count < 0:
+            raise ReliabilityError(f"{name}: expected a whole number from 0 up (got {count!r})")
+    if strategy == "none":
+        if repairs:
+            raise ReliabilityError(f"repairs: {repairs} without a strategy; take preventive or mandatory")
+        return spares + parity
+    between = spares if strategy == "preventive" and spares else spares + 1
+    return between * (repairs + 1)
+
+
+@overload
+def unrepaired_survival(description: Description, times: "Time") -> float: ...
+@overload
+def unrepaired_survival(description: Description, times: "Times") -> "NDArray[np.float64]": ...
+def unrepaired_survival(description: Description, times: "Time | Times") -> "float | NDArray[np.float64]":
+    """Return the probability that an enclosure survives until then without repair, by equation 1.
+
+    Parameters
+    ----------
+    description
+        The enclosure; its rebuilds and repairs do not matter.
+    times
+        A time or several: texts such as ``"3 years"``, or hours from 0 up.
+    """
+    _require_poisson(description)
+    enclosure = description.enclosure
+    tolerated = failures_tolerated(enclosure.spares, parity=enclosure.parity)
+    return failures_at_most(tolerated, enclosure.devices, description.device.mttf.h, times)
+
+
+@overload
+def more_repairs_than(description: Description, repairs: int, times: "Time") -> float: ...
+@overload
+def more_repairs_than(description: Description, repairs: int, times: "Times") -> "NDArray[np.float64]": ...
+def more_repairs_than(description: Description, repairs: int, times: "Time | Times") -> "float | NDArray[np.float64]":
+    """Return the probability that an enclosure needs more than so many repairs by then, by equation 1.
+
+    Parameters
+    ----------
+    description
+        The enclosure and its strategy; the times of rebuilds and repairs do not matter.
+    repairs
+        m, from 1 up.
+    times
+        A time or several: texts such as ``"3 years"``, or hours from 0 up.
+    """
+    _require_poisson(description)
+    enclosure, strategy = description.enclosure, description.repair.strategy
+    if strategy == "none":
+        raise ReliabilityError('repair.strategy: "none" makes no repairs; take preventive or mandatory')
+    tolerated = failures_tolerated(enclosure.spares, repairs, strategy)
+    return more_failures_than(tolerated, enclosure.devices, description.device.mttf.h, times)
+
+
+def _require_poisson(description: Description) -> None:
+    """Refuse enclosures whose number of devices that can fail changes."""
+    enclosure = description.enclosure
+    if enclosure.spares and (enclosure.sparing == "distributed" or enclosure.spares_fail):
+        key = "sparing" if enclosure.sparing == "distributed" else "spares_fail"
+        raise ReliabilityError(f"enclosure.{key}: equation 1 holds for dedicated spares that do not fail")
+
+
+def _poisson(
+    function: str, failures: int, devices: int, device_mttf_h: float, times: "Time | Times"
+) -> "float | NDArray[np.float64]":
+    special: Any
+    try:
+        from scipy import special
+    except ImportError:
+        raise missing_scipy() from None
+    if failures < 0:
+        raise ReliabilityError(f"failures: expected a whole number from 0 up (got {failures!r})")
+    if devices < 1:
+        raise ReliabilityError(f"devices: expected a whole number from 1 up (got {devices!r})")
+    if not device_mttf_h > 0:
+        raise ReliabilityError(f"device_mttf_h: expected hours above 0 (got {device_mttf_h!r})")
+    try:
+        times_h = hours(times)
+    except ValueError as error:
+        raise ReliabilityError(f"time: {error}") from None
+    values = getattr(special, function)(failures, devices / device_mttf_h * times_h)
+    return values if times_h.ndim else float(values)

@@ -1,0 +1,160 @@
+"""Lengths of time as people write them: a number and its unit."""
+
+import math
+import re
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import core_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    #: Several times. A text is itself a sequence of texts, so those of texts are named.
+    Times = Sequence[float] | Sequence["Duration"] | list[str] | tuple[str, ...] | NDArray[np.float64]
+
+__all__ = ["YEAR_H", "Duration", "Time", "hours"]
+
+#: Hours in a year of 365 days, as hong2006 counts.
+YEAR_H = 8760.0
+
+#: Hours in a unit. A month is a twelfth of a year.
+UNITS_H = {
+    "s": 1 / 3600,
+    "second": 1 / 3600,
+    "min": 1 / 60,
+    "minute": 1 / 60,
+    "h": 1.0,
+    "hour": 1.0,
+    "day": 24.0,
+    "week": 168.0,
+    "month": YEAR_H / 12,
+    "year": YEAR_H,
+}
+
+# Commas and underscores may part thousands; a decimal comma is refused.
+_WRITTEN = re.compile(r"\s*([-+]?(?:\d{1,3}(?:[,_]\d{3})+|\d+)?(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([A-Za-z]*)\s*")
+_EXAMPLE = 'write a number and a unit, such as "200000 h", "15 min" or "3 years"'
+
+
+@dataclass(frozen=True)
+class Duration:
+    """A length of time above zero, written with its unit.
+
+    Parameters
+    ----------
+    text
+        A number and one of s, min, h, day, week, month (a twelfth of a year), year (8,760 h), or their long or
+        plural forms.
+
+    Attributes
+    ----------
+    h : float
+        The same in hours, above zero and finite.
+
+    Raises
+    ------
+    ValueError
+        Where that is not a length of time.
+
+    Examples
+    --------
+    >>> Duration("15 min").h
+    0.25
+    >>> Duration("3 years").h
+    26280.0
+    """
+
+    text: str = field(compare=False)
+    h: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "h", _hours(self.text))
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """Read a duration from what a description or a program gives.
+
+        Parameters
+        ----------
+        value
+            A text, a :class:`datetime.timedelta` or a duration. A number is refused: its unit is missing.
+        """
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, timedelta):
+            return cls(f"{value.total_seconds()!r} s")
+        if isinstance(value, str):
+            return cls(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            raise ValueError(f'{value!r} has no unit; {_EXAMPLE} (perhaps "{value!r} h")')
+        raise ValueError(f"{type(value).__name__} {value!r} is not a length of time; {_EXAMPLE}")
+
+    @property
+    def years(self) -> float:
+        """The same in years of 8,760 h."""
+        return self.h / YEAR_H
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls.read,
+            serialization=core_schema.plain_serializer_function_ser_schema(str),
+        )
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _hours(text: str) -> float:
+    found = _WRITTEN.fullmatch(text)
+    if found is None or not any(character.isdigit() for character in found[1]):
+        raise ValueError(f"{text!r} is not a length of time; {_EXAMPLE}")
+    number, unit = float(found[1].replace(",", "").replace("_", "")), found[2]
+    if not unit:
+        raise ValueError(f'{text!r} has no unit; {_EXAMPLE} (perhaps "{text.strip()} h")')
+    hours = UNITS_H.get(unit) or (UNITS_H.get(unit.removesuffix("s")) if len(unit) > 2 else None)
+    if hours is None:
+        raise ValueError(f"{text!r}: unknown unit {unit!r} (known: {', '.join(UNITS_H)}, and their plurals)")
+    value = number * hours
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"{text!r} is not a length of time above zero")
+    return value
+
+
+#: A time: a text with its unit, or a number of hours.
+Time = str | float | Duration
+
+
+def hours(times: "Time | Times") -> "NDArray[np.float64]":
+    """Return times in hours: an array without dimensions for a single time.
+
+    Parameters
+    ----------
+    times
+        A time or several: texts such as ``"3 years"``, or hours from 0 up.
+
+    Raises
+    ------
+    ValueError
+        Where one is no time.
+    """
+    import numpy as np
+
+    if isinstance(times, str | int | float | Duration):
+        return np.array(_hours_from_zero(times))
+    return np.array([_hours_from_zero(time) for time in times], dtype=np.float64)
+
+
+def _hours_from_zero(time: Time) -> float:
+    if isinstance(time, str):
+        return Duration(time).h
+    value = time.h if isinstance(time, Duration) else float(time)
+    if not (value >= 0 and math.isfinite(value)):
+        raise ValueError(f"{time!r} h is not a time from 0 up")
+    return value

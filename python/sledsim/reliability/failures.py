@@ -1,0 +1,143 @@
+"""How many devices of an enclosure fail within a time, and how many repairs that takes: equation 1 of hong2006."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sledsim.reliability.beyond_chains import needs_simulation
+from sledsim.reliability.curves import spread, times_of, whole_years
+from sledsim.reliability.description import Description, ReliabilityError
+from sledsim.reliability.durability import failures_at_most, more_repairs_than, unrepaired_survival
+from sledsim.reliability.duration import YEAR_H, Duration
+from sledsim.reliability.maintenance import STRATEGIES, with_strategy
+from sledsim.reliability.reading import DescriptionLike, Sets, load
+from sledsim.reliability.shown import Shown
+from sledsim.reliability.wording import devices_said, duration_said, years_text
+from sledsim.tables import Table, number
+
+if TYPE_CHECKING:
+    import altair
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["FailureCounts", "failure_counts"]
+
+#: Numbers of failures that are followed, at least.
+FAILURES = 6
+
+
+class FailureCounts(Shown):
+    """Probabilities that no more than so many devices fail; :func:`failure_counts` makes it.
+
+    Parameters
+    ----------
+    rows
+        ``failures``, ``years``, ``probability`` that no more devices fail.
+    repairs
+        ``need``, ``years``, ``probability``: what the failures ask of maintenance.
+    subtitle
+        Of what.
+    """
+
+    title = "Failures of devices"
+
+    def __init__(self, rows: Sequence[dict[str, Any]], repairs: Sequence[dict[str, Any]], subtitle: str) -> None:
+        self.rows = list(rows)
+        self.repairs = list(repairs)
+        self.subtitle = subtitle
+
+    def tables(self) -> list[Table]:
+        """Return the probabilities at whole years, or at the end where that is sooner."""
+        counts = _table("failures", "failures", self.rows, lambda count: f"up to {count}" if count else "none")
+        needs = _table("repairs", "need", self.repairs, str)
+        return [Table(counts.headers, counts.rows, title=f"{self.title} · {self.subtitle}"), needs]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the probabilities as plain values."""
+        return {"title": self.title, "subtitle": self.subtitle, "rows": self.rows, "repairs": self.repairs}
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw them along time."""
+        from sledsim.plots import failure_chart
+
+        return failure_chart(self)
+
+
+def failure_counts(
+    source: DescriptionLike,
+    *,
+    failures: Sequence[int] | None = None,
+    years: float = 5.0,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+) -> FailureCounts:
+    """Count the devices that fail, and the repairs that takes: equation 1 and Figure 5 of hong2006.
+
+    Rebuilds and repairs take no time here.
+
+    Parameters
+    ----------
+    source
+        As for :func:`sledsim.reliability.load`; its own strategy of repair is left out.
+    failures
+        Numbers of failures; up to what the enclosure survives without repair, and to six at least.
+    years
+        Length of the curves, above 0.
+    set
+        Values that replace those of the description.
+
+    Raises
+    ------
+    ReliabilityError
+        Where the description is wrong, or the number of devices that can fail is not always the same.
+
+    Examples
+    --------
+    >>> found = failure_counts({
+    ...     "enclosure": {"data": 19, "parity": 1, "spares": 3},
+    ...     "device": {"mttf": "200000 h"},
+    ...     "rebuild": {"time": "15 min"},
+    ... })
+    >>> {row["need"]: round(row["probability"], 3) for row in found.repairs if row["years"] == 5}
+    {'none to survive': 0.555, 'more than one, preventive': 0.154, 'more than one, mandatory': 0.035}
+    """
+    description = load(source, set=set)
+    for key in needs_simulation(description):
+        if key.startswith("device."):
+            raise ReliabilityError(f"{key}: equation 1 holds for devices that fail at a constant rate")
+    enclosure = description.enclosure
+    times = times_of(years)
+    needs = _needs(description, times * YEAR_H)
+    counts = spread(max(FAILURES, enclosure.spares + enclosure.parity)) if failures is None else list(failures)
+    mttf_h = description.device.mttf.h
+    chances = {count: failures_at_most(count, enclosure.devices, mttf_h, times * YEAR_H) for count in counts}
+    subtitle = f"{devices_said(description)}, device MTTF {duration_said(description.device.mttf)}"
+    return FailureCounts(_rows("failures", chances, times), _rows("need", needs, times), subtitle)
+
+
+def _needs(description: Description, hours: "NDArray[np.float64]") -> "dict[str, NDArray[np.float64]]":
+    """Return the probabilities that no repair is needed, and more than one under each strategy."""
+    found = {"none to survive": unrepaired_survival(description, hours)}
+    # How long a repair takes does not matter.
+    any_time = Duration("1 h")
+    for strategy in STRATEGIES:
+        repaired = with_strategy(description, strategy, preventive=any_time, mandatory=any_time)
+        found[f"more than one, {strategy}"] = more_repairs_than(repaired, 1, hours)
+    return found
+
+
+def _rows(key: str, chances: "dict[Any, NDArray[np.float64]]", times: "NDArray[np.float64]") -> list[dict[str, Any]]:
+    return [
+        {key: what, "years": float(at), "probability": float(chance)}
+        for what, curve in chances.items()
+        for at, chance in zip(times, curve, strict=True)
+    ]
+
+
+def _table(header: str, key: str, rows: Sequence[dict[str, Any]], label: Callable[[Any], str]) -> Table:
+    """Return probabilities at whole years, a line for each thing."""
+    times = sorted({row["years"] for row in rows})
+    chosen = [times[mark] for mark in whole_years(times)]
+    found = {(row[key], row["years"]): row["probability"] for row in rows}
+    lines = [
+        [label(what), *(number(found[what, at]) for at in chosen)] for what in dict.fromkeys(row[key] for row in rows)
+    ]
+    return Table([header, *(years_text(round(at, 3)) for at in chosen)], lines)

@@ -1,0 +1,148 @@
+"""How long enclosures last under each maintenance strategy, by spares and by the time that a repair takes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sledsim.reliability.curves import spare_counts
+from sledsim.reliability.description import Description
+from sledsim.reliability.duration import YEAR_H, Duration
+from sledsim.reliability.models import mttf_h
+from sledsim.reliability.reading import DescriptionLike, Sets, load
+from sledsim.reliability.shown import Shown
+from sledsim.reliability.wording import counted, duration_said, needed_said
+from sledsim.tables import Table, number
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["REPAIR_TIMES", "STRATEGIES", "MttfByMaintenance", "mttf_by_maintenance", "with_strategy"]
+
+#: Mean times to a repair in hong2006, section 3.2.2.
+REPAIR_TIMES = ("1 day", "1 week", "2 weeks", "1 month", "3 months")
+STRATEGIES = ("preventive", "mandatory")
+
+
+class MttfByMaintenance(Shown):
+    """MTTFs by strategy, spares and mean time to a repair.
+
+    Parameters
+    ----------
+    rows
+        ``strategy``, ``spares``, ``repair`` (as written), ``repair_h``, ``mttf_h``, ``mttf_years``; without repair,
+        ``repair`` and ``repair_h`` are ``None``.
+    subtitle
+        Of what.
+    """
+
+    title = "MTTF under maintenance"
+
+    def __init__(self, rows: Sequence[dict[str, Any]], subtitle: str) -> None:
+        self.rows = list(rows)
+        self.subtitle = subtitle
+
+    def tables(self) -> list[Table]:
+        """Return the MTTFs in years, a table for each strategy."""
+        counts = list(dict.fromkeys(row["spares"] for row in self.rows))
+        repairs = list(dict.fromkeys(row["repair"] for row in self.rows if row["repair"]))
+        found = {(row["strategy"], row["spares"], row["repair"]): row["mttf_years"] for row in self.rows}
+        tables = []
+        for strategy in STRATEGIES:
+            cells = [
+                [counted(count, "spare"), number(found["none", count, None])]
+                + [number(found[strategy, count, repair]) for repair in repairs]
+                for count in counts
+            ]
+            tables.append(Table([f"{strategy} repair", "never", *repairs], cells))
+        first, *others = tables
+        return [Table(first.headers, first.rows, title=f"{self.title} (years) · {self.subtitle}"), *others]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the MTTFs as plain values."""
+        return {"title": self.title, "subtitle": self.subtitle, "rows": self.rows}
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw the MTTF against the mean time to a repair."""
+        from sledsim.plots import maintenance_chart
+
+        return maintenance_chart(self)
+
+
+def mttf_by_maintenance(
+    source: DescriptionLike,
+    *,
+    spares: Sequence[int] | None = None,
+    repair_times: Sequence[str | Duration] = REPAIR_TIMES,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+) -> MttfByMaintenance:
+    """Compute the MTTF under both strategies of repair and without any: Figure 4 of hong2006.
+
+    A repair takes the same time under both (ρ0 = ρ1 under the preventive strategy, ρ1 = 0 under the mandatory one).
+
+    Parameters
+    ----------
+    source
+        As for :func:`sledsim.reliability.load`; its own strategy and times of repair are left out.
+    spares
+        Numbers of spares; from none to five, or to those of the enclosure.
+    repair_times
+        Mean times to a repair, 1/ρ.
+    set
+        Values that replace those of the description.
+
+    Examples
+    --------
+    >>> enclosure = {
+    ...     "enclosure": {"data": 19, "parity": 1},
+    ...     "device": {"mttf": "200000 h"},
+    ...     "rebuild": {"time": "15 min"},
+    ... }
+    >>> found = mttf_by_maintenance(enclosure, spares=[1], repair_times=["1 week"])
+    >>> {row["strategy"]: round(row["mttf_years"]) for row in found.rows}
+    {'none': 3, 'preventive': 4097, 'mandatory': 146}
+    """
+    description = load(source, set=set)
+    counts = spare_counts(description) if spares is None else list(spares)
+    times = [Duration.read(each) for each in repair_times]
+    rows = []
+    for strategy in ("none", *STRATEGIES):
+        for count in counts:
+            for time in times if strategy != "none" else [None]:
+                chosen = with_strategy(description, strategy, preventive=time, mandatory=time)
+                chosen = chosen.replace(enclosure={"spares": count})
+                life_h = mttf_h(chosen)
+                rows.append(
+                    {
+                        "strategy": strategy,
+                        "spares": count,
+                        "repair": str(time) if time else None,
+                        "repair_h": time.h if time else None,
+                        "mttf_h": life_h,
+                        "mttf_years": life_h / YEAR_H,
+                    }
+                )
+    subtitle = (
+        f"{needed_said(description)}, MTTF of a device {duration_said(description.device.mttf)}, "
+        f"{description.enclosure.sparing} spares"
+    )
+    return MttfByMaintenance(rows, subtitle)
+
+
+def with_strategy(
+    description: Description, strategy: str, *, preventive: Duration | None = None, mandatory: Duration | None = None
+) -> Description:
+    """Return an enclosure under a strategy of repair.
+
+    Parameters
+    ----------
+    description
+        The enclosure.
+    strategy
+        ``"none"``, ``"preventive"`` or ``"mandatory"``.
+    preventive, mandatory
+        Mean times to a repair, 1/ρ1 and 1/ρ0; needed where there is any.
+    """
+    if strategy == "none":
+        return description.replace(repair=None)
+    return description.replace(
+        repair={"strategy": strategy, "preventive": preventive, "mandatory": mandatory},
+    )

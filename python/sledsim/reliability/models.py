@@ -1,0 +1,406 @@
+"""Enclosures as Markov chains: Figure 2 of hong2006, for any number of parity devices and spares.
+
+The chain of N data devices, one parity device and one dedicated spare; the digit is the number of spares left::
+
+      ┌─────────────── ρ1 ───────────────┐
+      ▼                                  │
+    ┌────┐ (N+1)λ ┌────┐      μ       ┌──┴─┐ (N+1)λ ┌────┐
+    │ N1 ├───────▶│ D1 ├─────────────▶│ N0 ├───────▶│ D0 │
+    └────┘        └─┬──┘              └────┘        └┬──┬┘
+      ▲             │ Nλ      ┌────┐            Nλ   │  │
+      │             └────────▶│ DL │◀────────────────┘  │
+      │                       └────┘                    │
+      └─────────────────────── ρ0 ──────────────────────┘
+
+========================================  =============  ==============================
+here                                      the paper      meaning
+========================================  =============  ==============================
+``State(failed=0, spares=s)``             N s            normal mode, s spares left
+``State(failed=1, spares=s)``             D s            degraded mode, s spares left
+``LOSS``                                  DL             data loss
+``1 / device.mttf``                       λ              failures of a device
+``1 / rebuild.time``                      μ              rebuilds onto a spare
+``repair.preventive_rate_per_h``          ρ1             repairs from N0
+``repair.mandatory_rate_per_h``           ρ0             repairs from D0
+========================================  =============  ==============================
+
+Lifetimes, rebuilds and repairs are exponential and independent. More parity adds rows of more failed devices; more
+spares add columns.
+
+- A failure leaves ``data + parity - failed`` devices; one failure more than ``parity`` loses data. Dedicated spares
+  fail too where ``spares_fail``, the one that is being rebuilt onto among them.
+- A rebuild takes one spare. Up to ``rebuild.at_once`` go on at a time.
+- A repair replaces everything that has failed, and is under way only while no spare is left. The preventive strategy
+  takes ρ1 where no device has failed and ρ0 where one has; the mandatory strategy knows only ρ0. Without spares they
+  are the same.
+- Under distributed sparing, all ``data + parity + spares`` devices hold data and so can fail. Each of n devices holds
+  ``(data + parity) / n`` of what it could. A unit rebuilt takes ``data`` reads and a write, which n - 1 devices
+  share; on a dedicated spare all writes fall on one device. Rebuilds are faster by
+  ``n (n - 1) / ((data + parity) (data + 1))``, except where ``rebuild.spread`` is off.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, overload
+
+import numpy as np
+
+from sledsim.reliability.beyond_chains import needs_simulation
+from sledsim.reliability.chain import LOSS, MAX_STATES, Chain, Transition
+from sledsim.reliability.description import Description, ReliabilityError
+from sledsim.reliability.duration import YEAR_H, hours
+from sledsim.reliability.rebuild import mean_rebuild_h
+from sledsim.reliability.solve import Transient, stationary, times_in_states_h
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sledsim.reliability.duration import Time, Times
+
+    Reading = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+
+__all__ = [
+    "LongRun",
+    "MarkovModel",
+    "State",
+    "enclosure_chain",
+    "loss_probability",
+    "mttf_h",
+    "repairs",
+    "replaced",
+    "survival",
+]
+
+# What the chain of an enclosure counts.
+REPAIRS, REPLACED = "repairs", "replaced devices"
+
+
+class State(NamedTuple):
+    """A state in which data is safe."""
+
+    failed: int
+    """Devices that have failed and are not rebuilt."""
+    spares: int
+    """Spares left."""
+
+
+@dataclass(frozen=True)
+class LongRun:
+    """Stationary measures, where a new enclosure takes the place of each one that loses data.
+
+    Parameters
+    ----------
+    shares
+        Share of time in each state.
+    degraded
+        Share of time with a device that has failed and is not rebuilt.
+    without_spares
+        Share of time without a spare.
+    repairs_per_year, replaced_per_year, losses_per_year
+        Repairs, devices that they replace, and losses of data, in a year of 8,760 h.
+    """
+
+    shares: dict[State, float]
+    degraded: float
+    without_spares: float
+    repairs_per_year: float
+    replaced_per_year: float
+    losses_per_year: float
+
+
+def enclosure_chain(description: Description) -> Chain:
+    """Return the chain of an enclosure; it counts ``"repairs"`` and ``"replaced devices"``.
+
+    Parameters
+    ----------
+    description
+        The enclosure and its maintenance.
+
+    Raises
+    ------
+    ReliabilityError
+        Where the description asks for what a chain cannot say, or makes too many states.
+    """
+    _require_memoryless(description)
+    enclosure, repair = description.enclosure, description.repair
+    count = (enclosure.parity + 1) * (enclosure.spares + 1)
+    if count > MAX_STATES:
+        raise ReliabilityError(
+            f"enclosure.spares: {enclosure.spares} spares and a parity of {enclosure.parity} make {count:,} states; "
+            f"at most {MAX_STATES:,} are possible"
+        )
+    start = State(0, enclosure.spares)
+    repairs: dict[State, float] = {}
+    for failed in range(enclosure.parity + 1):
+        state = State(failed, 0)
+        if state != start:
+            repairs[state] = repair.mandatory_rate_per_h if failed else repair.preventive_rate_per_h
+    replaced = {state: rate * (state.failed + enclosure.spares) for state, rate in repairs.items()}
+    transitions = [*_failures_and_rebuilds(description), *((state, start, rate) for state, rate in repairs.items())]
+    return Chain.of(start, transitions, {REPAIRS: dict(repairs), REPLACED: dict(replaced)})
+
+
+def _failures_and_rebuilds(description: Description) -> Iterator[Transition]:
+    enclosure, rebuild = description.enclosure, description.rebuild
+    distributed = enclosure.sparing == "distributed"
+    failures_per_h = 1 / description.device.mttf.h
+    rebuilds_per_h = 1 / mean_rebuild_h(description)
+    for spares in range(enclosure.spares + 1):
+        devices = enclosure.devices + (spares if distributed else 0)
+        faster = 1.0
+        if distributed and rebuild.spread:
+            faster = devices * (devices - 1) / (enclosure.devices * (enclosure.data + 1))
+        for failed in range(enclosure.parity + 1):
+            state = State(failed, spares)
+            worse = State(failed + 1, spares) if failed < enclosure.parity else LOSS
+            yield state, worse, (devices - failed) * failures_per_h
+            if enclosure.spares_fail and not distributed and spares:
+                yield state, State(failed, spares - 1), spares * failures_per_h
+            if failed and spares:
+                at_once = min(failed, spares, rebuild.at_once)
+                yield state, State(failed - 1, spares - 1), at_once * rebuilds_per_h * faster
+
+
+def _require_memoryless(description: Description) -> None:
+    """Refuse an enclosure whose future depends on more than its state."""
+    for key in needs_simulation(description):
+        raise ReliabilityError(
+            f"{key}: a Markov chain knows only devices that fail at a constant rate, and rebuilds and repairs that end "
+            "at one; leave the key out, or use simulate()"
+        )
+
+
+class MarkovModel:
+    """An enclosure as a Markov chain, and what follows from it.
+
+    Parameters
+    ----------
+    description
+        The enclosure and its maintenance.
+
+    Attributes
+    ----------
+    description : Description
+        The same.
+    chain : Chain
+        The chain.
+
+    Raises
+    ------
+    ReliabilityError
+        Where the description asks for what a chain cannot say.
+
+    Examples
+    --------
+    The enclosure of hong2006 with five spares and no repair:
+
+    >>> model = MarkovModel(Description.of({
+    ...     "enclosure": {"data": 19, "parity": 1, "spares": 5},
+    ...     "device": {"mttf": "200000 h"},
+    ...     "rebuild": {"time": "15 min"},
+    ... }))
+    >>> round(model.mttf_years, 2), round(model.loss_probability("3 years"), 4)
+    (8.05, 0.0175)
+    """
+
+    def __init__(self, description: Description) -> None:
+        self.description = description
+        self.chain = enclosure_chain(description)
+        self._times_h = times_in_states_h(self.chain)
+        self._transient: Transient | None = None
+
+    @property
+    def mttf_h(self) -> float:
+        """Mean time until data is lost, in hours."""
+        return float(self._times_h.sum())
+
+    @property
+    def mttf_years(self) -> float:
+        """Mean time until data is lost, in years of 8,760 h."""
+        return self.mttf_h / YEAR_H
+
+    @property
+    def repairs_until_loss(self) -> float:
+        """Mean number of repairs until data is lost."""
+        return float(self._times_h @ self.chain.counts_per_h[REPAIRS])
+
+    @property
+    def replaced_until_loss(self) -> float:
+        """Mean number of devices that repairs replace until data is lost."""
+        return float(self._times_h @ self.chain.counts_per_h[REPLACED])
+
+    @overload
+    def survival(self, times: "Time") -> float: ...
+    @overload
+    def survival(self, times: "Times") -> "NDArray[np.float64]": ...
+    def survival(self, times: "Time | Times") -> "float | NDArray[np.float64]":
+        """Return R(t), the probability that no data is lost until then: from 0 to 1, and never rising with time.
+
+        Parameters
+        ----------
+        times
+            A time or several: texts such as ``"3 years"``, or hours from 0 up.
+        """
+
+        def read(states: "NDArray[np.float64]", _: "NDArray[np.float64]") -> "NDArray[np.float64]":
+            # Rounding may move a sum past 1, or past that of an earlier time.
+            return np.asarray(np.minimum.accumulate(np.minimum(states[:, :-1].sum(axis=1), 1.0)))
+
+        return self._over(times, read)
+
+    @overload
+    def loss_probability(self, times: "Time") -> float: ...
+    @overload
+    def loss_probability(self, times: "Times") -> "NDArray[np.float64]": ...
+    def loss_probability(self, times: "Time | Times") -> "float | NDArray[np.float64]":
+        """Return 1 - R(t), the probability that data is lost by then; found as itself, it may be tiny.
+
+        Parameters
+        ----------
+        times
+            A time or several: texts such as ``"3 years"``, or hours from 0 up.
+        """
+        return self._over(times, lambda states, _: np.maximum.accumulate(states[:, -1]))
+
+    @overload
+    def repairs(self, times: "Time") -> float: ...
+    @overload
+    def repairs(self, times: "Times") -> "NDArray[np.float64]": ...
+    def repairs(self, times: "Time | Times") -> "float | NDArray[np.float64]":
+        """Return the mean number of repairs until then, or until data is lost.
+
+        Parameters
+        ----------
+        times
+            A time or several: texts such as ``"3 years"``, or hours from 0 up.
+        """
+        return self._over(times, lambda _, counts: counts[:, self._column(REPAIRS)])
+
+    @overload
+    def replaced(self, times: "Time") -> float: ...
+    @overload
+    def replaced(self, times: "Times") -> "NDArray[np.float64]": ...
+    def replaced(self, times: "Time | Times") -> "float | NDArray[np.float64]":
+        """Return the mean number of devices that repairs replace until then, or until data is lost.
+
+        Parameters
+        ----------
+        times
+            A time or several: texts such as ``"3 years"``, or hours from 0 up.
+        """
+        return self._over(times, lambda _, counts: counts[:, self._column(REPLACED)])
+
+    def long_run(self) -> LongRun:
+        """Return stationary measures, where a new enclosure takes the place of each one that loses data."""
+        shares = stationary(self.chain)
+        states = [state for state in self.chain.states if isinstance(state, State)]
+        per_year = {name: float(shares @ per_h) * YEAR_H for name, per_h in self.chain.counts_per_h.items()}
+        by_state = {state: float(share) for state, share in zip(states, shares, strict=True)}
+        return LongRun(
+            shares=by_state,
+            degraded=math.fsum(share for state, share in by_state.items() if state.failed),
+            without_spares=math.fsum(share for state, share in by_state.items() if not state.spares),
+            repairs_per_year=per_year[REPAIRS],
+            replaced_per_year=per_year[REPLACED],
+            losses_per_year=YEAR_H / self.mttf_h,
+        )
+
+    def _column(self, name: str) -> int:
+        return list(self.chain.counts_per_h).index(name)
+
+    def _over(self, times: "Time | Times", read: "Reading") -> "float | NDArray[np.float64]":
+        """Read something off the chain at the times, which it gets in rising order."""
+        try:
+            given_h = hours(times)
+        except ValueError as error:
+            raise ReliabilityError(f"time: {error}") from None
+        # The same time gets the same value.
+        times_h, where = np.unique(given_h.ravel(), return_inverse=True)
+        horizon_h = float(times_h.max(initial=0.0))
+        if self._transient is None or self._transient.horizon_h != horizon_h:
+            self._transient = Transient(self.chain, horizon_h)
+        values = read(*self._transient.probabilities(times_h))
+        return values[where] if given_h.ndim else float(values[0])
+
+    def __repr__(self) -> str:
+        return f"<MarkovModel of {len(self.chain.states)} states, MTTF {self.mttf_years:.4g} years>"
+
+
+def mttf_h(description: Description) -> float:
+    """Return the mean time until an enclosure loses data, in hours: :attr:`MarkovModel.mttf_h`.
+
+    Parameters
+    ----------
+    description
+        The enclosure and its maintenance.
+    """
+    return MarkovModel(description).mttf_h
+
+
+@overload
+def survival(description: Description, times: "Time") -> float: ...
+@overload
+def survival(description: Description, times: "Times") -> "NDArray[np.float64]": ...
+def survival(description: Description, times: "Time | Times") -> "float | NDArray[np.float64]":
+    """Return R(t), the probability that an enclosure loses no data until then: :meth:`MarkovModel.survival`.
+
+    Parameters
+    ----------
+    description
+        The enclosure and its maintenance.
+    times
+        A time or several: texts such as ``"3 years"``, or hours from 0 up.
+    """
+    return MarkovModel(description).survival(times)
+
+
+@overload
+def loss_probability(description: Description, times: "Time") -> float: ...
+@overload
+def loss_probability(description: Description, times: "Times") -> "NDArray[np.float64]": ...
+def loss_probability(description: Description, times: "Time | Times") -> "float | NDArray[np.float64]":
+    """Return the probability that an enclosure loses data by then: :meth:`MarkovModel.loss_probability`.
+
+    Parameters
+    ----------
+    description
+        The enclosure and its maintenance.
+    times
+        A time or several: texts such as ``"3 years"``, or hours from 0 up.
+    """
+    return MarkovModel(description).loss_probability(times)
+
+
+@overload
+def repairs(description: Description, times: "Time") -> float: ...
+@overload
+def repairs(description: Description, times: "Times") -> "NDArray[np.float64]": ...
+def repairs(description: Description, times: "Time | Times") -> "float | NDArray[np.float64]":
+    """Return the mean number of repairs of an enclosure by then: :meth:`MarkovModel.repairs`.
+
+    Parameters
+    ----------
+    description
+        The enclosure and its maintenance.
+    times
+        A time or several: texts such as ``"3 years"``, or hours from 0 up.
+    """
+    return MarkovModel(description).repairs(times)
+
+
+@overload
+def replaced(description: Description, times: "Time") -> float: ...
+@overload
+def replaced(description: Description, times: "Times") -> "NDArray[np.float64]": ...
+def replaced(description: Description, times: "Time | Times") -> "float | NDArray[np.float64]":
+    """Return the mean number of devices that repairs replace by then: :meth:`MarkovModel.replaced`.
+
+    Parameters
+    ----------
+    description
+        The enclosure and its maintenance.
+    times
+        A time or several: texts such as ``"3 years"``, or hours from 0 up.
+    """
+    return MarkovModel(description).replaced(times)

@@ -1,0 +1,385 @@
+"""Monte Carlo lifetimes of enclosures, for what chains cannot say, with confidence intervals."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from sledsim import _core
+from sledsim.progress import ProgressBar
+from sledsim.reliability.description import Description, ReliabilityError
+from sledsim.reliability.duration import YEAR_H
+from sledsim.reliability.reading import DescriptionLike, Sets, load
+from sledsim.reliability.rebuild import mean_rebuild_h
+from sledsim.reliability.shown import Shown
+from sledsim.reliability.wording import said_of, years_text
+from sledsim.tables import Table, number
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["Estimate", "Method", "MonteCarlo", "MonteCarloLoss", "simulate"]
+
+Method = Literal["auto", "plain", "biased"]
+#: Called several times a second with the lifetimes of a simulation so far, and their number at most.
+LifetimesCallback = Callable[[int, int], object]
+
+#: Lifetimes where nothing is said; where a precision is, at most so many.
+LIFETIMES, MOST_LIFETIMES = 200_000, 100_000_000
+#: Losses from which on plain sampling tells enough: their number is then known to a fifth, with 95 % confidence.
+ENOUGH_LOSSES = 100
+
+
+class Estimate(TypedDict):
+    """A quantity with its confidence interval; ``estimate`` is ``None`` where nothing was seen of it."""
+
+    estimate: float | None
+    low: float
+    high: float
+
+
+class MonteCarloLoss(TypedDict):
+    """Probability of a loss within some years, with what it rests on."""
+
+    years: float
+    estimate: float | None
+    low: float
+    high: float
+    observed: int
+    lifetimes: int
+    method: str
+
+
+class MonteCarlo(Shown):
+    """What simulated lifetimes say of an enclosure; :func:`simulate` makes it.
+
+    Parameters
+    ----------
+    description
+        The enclosure.
+    loss
+        For each time, in ``years``: the probability of loss as ``estimate``, ``low`` and ``high``, the losses
+        ``observed`` in how many ``lifetimes``, and the ``method``. Where nothing was seen, ``estimate`` is ``None`` and
+        ``high`` an upper bound.
+    repairs
+        For each time, the mean number of repairs until then or until the loss; ``None`` where failures were forced.
+    replaced
+        The same for devices that repairs put in.
+    mttf_h
+        Mean time to loss of data in hours, where lifetimes were followed to it.
+    lifetimes
+        How many were simulated in all.
+    confidence
+        Of the intervals.
+    seed
+        Chose the random numbers.
+    complete
+        Whether everything asked for was simulated; false after an interruption.
+    """
+
+    def __init__(
+        self,
+        description: Description,
+        *,
+        loss: Sequence[MonteCarloLoss],
+        repairs: Sequence[Estimate | None],
+        replaced: Sequence[Estimate | None],
+        mttf_h: Estimate | None,
+        lifetimes: int,
+        confidence: float,
+        seed: int,
+        complete: bool,
+    ) -> None:
+        self.description = description
+        self.loss = list(loss)
+        self.repairs = list(repairs)
+        self.replaced = list(replaced)
+        self.mttf_h = mttf_h
+        self.lifetimes = lifetimes
+        self.confidence = confidence
+        self.seed = seed
+        self.complete = complete
+
+    def tables(self) -> list[Table]:
+        """Return loss, repairs and MTTF with their intervals as a table."""
+        level = f"{100 * self.confidence:g} %"
+        title = None if self.complete else "INCOMPLETE: interrupted"
+        rows: list[list[str]] = []
+        for index, loss in enumerate(self.loss):
+            within = years_text(loss["years"])
+            seen = f"{loss['observed']:,} in {loss['lifetimes']:,}{', forced' if loss['method'] == 'biased' else ''}"
+            rows.append([f"loss of data within {within}", *_cells(loss), seen])
+            for what, counts in (("repairs", self.repairs), ("devices replaced", self.replaced)):
+                mean = counts[index] if self.description.repair.strategy != "none" else None
+                if mean is not None:
+                    rows.append([f"{what} within {within}, mean", *_cells(mean), ""])
+        if self.mttf_h is not None:
+            rows.append(["MTTF (years)", *_cells(self.mttf_h, 1 / YEAR_H), ""])
+        return [Table([f"seed {self.seed}", "estimate", f"{level} from", "to", "losses seen"], rows, title=title)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "description": self.description.to_dict(),
+            "loss": self.loss,
+            "repairs": self.repairs,
+            "replaced": self.replaced,
+            "mttf_h": self.mttf_h,
+            "lifetimes": self.lifetimes,
+            "confidence": self.confidence,
+            "seed": self.seed,
+            "complete": self.complete,
+        }
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw the probabilities of loss with their intervals along time, on a logarithmic axis."""
+        from sledsim.plots.monte_carlo import loss_intervals
+
+        return loss_intervals(self)
+
+    def __repr__(self) -> str:
+        return f"<MonteCarlo of {said_of(self.description)}: {self.lifetimes:,} lifetimes>"
+
+
+def simulate(
+    description: DescriptionLike,
+    *,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+    years: Sequence[float] = (1.0, 3.0, 5.0),
+    lifetimes: int | None = None,
+    precision: float | None = None,
+    method: Method = "auto",
+    confidence: float = 0.95,
+    seed: int = 1,
+    threads: int | None = None,
+    to_loss: bool = False,
+    progress: LifetimesCallback | bool | None = None,
+) -> MonteCarlo:
+    """Simulate lifetimes of an enclosure, from failure to failure.
+
+    The states and their rates are those of the chains, see :class:`~sledsim.reliability.MarkovModel`; beyond them,
+    lifetimes and delays may have other distributions, and devices may fail in batches, by their tips, or by latent
+    errors.
+
+    Rare losses are reached by importance sampling: failures are forced into the times at which they hurt, in a
+    simulation of its own for each time asked for, and every loss counts with its likelihood ratio. What chance decides
+    when a device is made, whether its batch is bad or it is weak itself, is not forced, nor are failures of tips.
+
+    A seed gives the same result on any number of threads. Interrupting it (Ctrl-C) ends it early with the lifetimes
+    so far.
+
+    Parameters
+    ----------
+    description
+        The enclosure: a file, a text, a dictionary or a :class:`~sledsim.reliability.Description`.
+    set
+        Values that replace those of the description.
+    years
+        Times by which losses are counted, in years of 8,760 h.
+    lifetimes
+        Lifetimes of each simulation, at least 1,000; 200,000 where nothing is said, and with a ``precision`` at most
+        100 million.
+    precision
+        Simulate until half the width of every interval of a loss is so small a part of its estimate.
+    method
+        ``plain`` counts losses as they come, ``biased`` forces them, ``auto`` forces them for the times at which plain
+        sampling saw few.
+    confidence
+        Of the intervals, from 0.5 to 0.9999.
+    seed
+        Chooses the random numbers, from 0.
+    threads
+        How many to use; as many as there are cores where nothing is said.
+    to_loss
+        Whether plain lifetimes are followed to the loss, which gives the MTTF. With repairs that may take very long.
+    progress
+        A function called with lifetimes so far and in all, or true for a progress bar on a terminal.
+
+    Raises
+    ------
+    ReliabilityError
+        Where the description or an argument is wrong: names it.
+
+    Examples
+    --------
+    >>> description = {
+    ...     "enclosure": {"data": 19, "parity": 1, "spares": 5},
+    ...     "device": {"mttf": "200000 h", "lifetime": {"kind": "weibull", "shape": 0.7}},
+    ...     "rebuild": {"time": "15 min"},
+    ... }
+    >>> found = simulate(description, years=[3], lifetimes=20_000)
+    >>> found.loss[0]["low"] < found.loss[0]["estimate"] < found.loss[0]["high"]
+    True
+    """
+    described = load(description, set=set)
+    if method not in ("auto", "plain", "biased"):
+        raise ReliabilityError(f"method: {method!r} is not known; expected auto, plain or biased")
+    if method == "biased" and to_loss:
+        raise ReliabilityError("to_loss: lifetimes that are forced end with the time asked for; use plain or auto")
+    _require_whole("seed", seed, 0)
+    most = lifetimes if lifetimes is not None else LIFETIMES if precision is None else MOST_LIFETIMES
+    _require_whole("lifetimes", most, 1000)
+    if threads is not None:
+        _require_whole("threads", threads, 1)
+    bar = ProgressBar(what="lifetimes") if progress is True else nullcontext(progress or None)
+    with bar as report:
+        runs = _Runs(described, {"confidence": confidence, "seed": seed, "threads": threads}, report)
+        horizons_h = _horizons_h(years)
+        # Where forcing may follow, plain sampling need not reach the precision.
+        if method == "plain":
+            runs.plain(horizons_h, lifetimes=most, precision=precision, to_loss=to_loss)
+        elif method == "auto":
+            runs.plain(horizons_h, lifetimes=min(most, LIFETIMES), precision=None, to_loss=to_loss)
+        for horizon_h in horizons_h if method != "plain" else []:
+            if runs.complete and not runs.knows(horizon_h, precision):
+                runs.forced(horizon_h, lifetimes=most, precision=precision)
+    return runs.result([time * YEAR_H for time in years])
+
+
+class _Runs:
+    """Simulations of one enclosure, and what they found for each horizon, in hours."""
+
+    def __init__(self, description: Description, common: Mapping[str, Any], progress: Any) -> None:
+        self.description = description
+        self.common = common
+        self.progress = progress
+        self.enclosure = json.dumps(_to_core(description))
+        self.lifetimes = 0
+        self.complete = True
+        self.mttf_h: Estimate | None = None
+        self.found: dict[float, dict[str, Any]] = {}
+
+    def plain(self, horizons_h: Sequence[float], *, lifetimes: int, precision: float | None, to_loss: bool) -> None:
+        """Count losses as they come."""
+        outcome = self._run(horizons_h, lifetimes, precision, forced=False, to_loss=to_loss)
+        self.mttf_h = _estimate(outcome["mttf_h"])
+        for at in outcome["horizons"]:
+            self.found[at["horizon_h"]] = at | {"method": "plain", "lifetimes": outcome["lifetimes"]}
+
+    def forced(self, horizon_h: float, *, lifetimes: int, precision: float | None) -> None:
+        """Force losses by one horizon; what plain sampling said of repairs stays."""
+        outcome = self._run([horizon_h], lifetimes, precision, forced=True, to_loss=False)
+        known = self.found.get(horizon_h)
+        if known is None:
+            known = {"visits": None, "replaced": None}
+        elif not outcome["lifetimes"]:
+            return
+        at = {key: outcome["horizons"][0][key] for key in ("horizon_h", "observed", "loss")}
+        self.found[horizon_h] = known | at | {"method": "biased", "lifetimes": outcome["lifetimes"]}
+
+    def knows(self, horizon_h: float, precision: float | None) -> bool:
+        """Tell whether enough is known of losses by a horizon."""
+        at = self.found.get(horizon_h)
+        if at is None or at["observed"] < ENOUGH_LOSSES:
+            return False
+        loss = at["loss"]
+        return precision is None or 0.5 * (loss["high"] - loss["low"]) <= precision * loss["value"]
+
+    def result(self, horizons_h: Sequence[float]) -> MonteCarlo:
+        """Gather what was found, in this order."""
+        found = [self.found[horizon_h] for horizon_h in horizons_h if horizon_h in self.found]
+        return MonteCarlo(
+            self.description,
+            loss=[_loss(at) for at in found],
+            repairs=[_estimate(at["visits"]) for at in found],
+            replaced=[_estimate(at["replaced"]) for at in found],
+            mttf_h=self.mttf_h,
+            lifetimes=self.lifetimes,
+            confidence=self.common["confidence"],
+            seed=self.common["seed"],
+            complete=self.complete,
+        )
+
+    def _run(
+        self, horizons_h: Sequence[float], lifetimes: int, precision: float | None, *, forced: bool, to_loss: bool
+    ) -> dict[str, Any]:
+        experiment = {
+            **self.common,
+            "horizons_h": list(horizons_h),
+            "lifetimes": lifetimes,
+            "precision": precision,
+            "forced": forced,
+            "to_loss": to_loss,
+        }
+        report = self.progress
+        told = None if report is None else lambda done: report(done, lifetimes)
+        try:
+            text = _core.enclosure_lifetimes(self.enclosure, json.dumps(experiment), progress=told)
+        except _core.ScenarioError as error:
+            raise ReliabilityError(str(error)) from None
+        outcome: dict[str, Any] = json.loads(text)
+        self.lifetimes += outcome["lifetimes"]
+        self.complete = self.complete and not outcome["interrupted"]
+        return outcome
+
+
+def _to_core(description: Description) -> dict[str, Any]:
+    """Return a description as the core takes it, times in hours."""
+    enclosure, device, rebuild = description.enclosure, description.device, description.rebuild
+    lifetime = device.lifetime.model_dump(exclude_none=True) if device.lifetime else {"kind": "exponential"}
+    life: dict[str, Any] = {"mttf_h": device.mttf.h, "lifetime": lifetime}
+    if infants := device.infant_mortality:
+        life["infant_mortality"] = {"share": infants.share, "mttf_h": infants.mttf.h}
+    if batches := device.batches:
+        life["batches"] = {"size": batches.size, "share": batches.share, "mttf_h": batches.mttf.h}
+    if errors := device.latent_errors:
+        life["latent_errors"] = {"every_h": errors.every.h, "scrub_h": errors.scrub.h if errors.scrub else None}
+    if device.tips:
+        life["tips"] = device.tips.to_core()
+    return {
+        "data": enclosure.data,
+        "parity": enclosure.parity,
+        "spares": enclosure.spares,
+        "sparing": enclosure.sparing,
+        "spares_fail": enclosure.spares_fail,
+        "device": life,
+        "rebuild": {
+            "time": {"mean_h": mean_rebuild_h(description), "distribution": rebuild.distribution},
+            "at_once": rebuild.at_once,
+            "spread": rebuild.spread,
+        },
+        "repair": _repair_to_core(description),
+    }
+
+
+def _repair_to_core(description: Description) -> dict[str, Any]:
+    repair = description.repair
+    rates = {"preventive": repair.preventive_rate_per_h, "mandatory": repair.mandatory_rate_per_h}
+    distribution = repair.distribution
+    return {key: {"mean_h": 1 / rate, "distribution": distribution} for key, rate in rates.items() if rate > 0}
+
+
+def _horizons_h(years: Sequence[float]) -> list[float]:
+    """Return the times asked for in rising order, in hours."""
+    if not years or not all(time > 0 for time in years):
+        raise ReliabilityError(f"years: {list(years)!r}: expected times above 0, such as [1, 3, 5]")
+    return sorted({time * YEAR_H for time in years})
+
+
+def _require_whole(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 1 << 64:
+        raise ReliabilityError(f"{name}: {value!r} is not a whole number from {least:,} on")
+
+
+def _estimate(found: Mapping[str, Any] | None) -> Estimate | None:
+    return None if found is None else {"estimate": found["value"], "low": found["low"], "high": found["high"]}
+
+
+def _loss(at: Mapping[str, Any]) -> MonteCarloLoss:
+    loss = at["loss"]
+    return {
+        "years": at["horizon_h"] / YEAR_H,
+        "estimate": loss["value"],
+        "low": loss["low"],
+        "high": loss["high"],
+        "observed": at["observed"],
+        "lifetimes": at["lifetimes"],
+        "method": at["method"],
+    }
+
+
+def _cells(found: Mapping[str, Any], scale: float = 1.0) -> list[str]:
+    """Write an estimate and its interval; a bound where nothing was seen."""
+    if found["estimate"] is None:
+        return [f"< {number(found['high'] * scale, 3)}", "", number(found["high"] * scale, 3)]
+    return [number(found[key] * scale, 3) for key in ("estimate", "low", "high")]

@@ -1,0 +1,95 @@
+"""How long a rebuild takes: given, or from the device that is rebuilt."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from sledsim._core import SledsimError
+from sledsim.reliability.description import Description, ReliabilityError
+
+__all__ = ["mean_rebuild_h"]
+
+#: Share of a device's bandwidth below which a load leaves too little of it to be told from nothing.
+LEAST_LEFT = 0.01
+
+
+def mean_rebuild_h(description: Description) -> float:
+    """Return the mean time to rebuild a whole device onto one spare, in hours.
+
+    From the device it is its capacity over what rebuilding gets of its streaming bandwidth:
+    ``rebuild.bandwidth_share``, or the share of time in which the device does not serve the requests of the scenario
+    ``rebuild.load``. The scenario is simulated on ``device.name`` for that, whatever device it names itself.
+
+    Parameters
+    ----------
+    description
+        The enclosure and its maintenance.
+
+    Raises
+    ------
+    ReliabilityError
+        Where the device or the scenario does not tell.
+
+    Examples
+    --------
+    >>> description = Description.of({
+    ...     "enclosure": {"data": 19, "parity": 1, "spares": 5},
+    ...     "device": {"mttf": "200000 h", "name": "g2"},
+    ...     "rebuild": {"bandwidth_share": 0.05},
+    ... })
+    >>> 0.2 < mean_rebuild_h(description) < 0.3
+    True
+    """
+    rebuild = description.rebuild
+    if rebuild.time is not None:
+        return rebuild.time.h
+    name = description.device.name or ""
+    if rebuild.bandwidth_share is not None:
+        return _copying_h(name) / rebuild.bandwidth_share
+    path = Path(rebuild.load or "")
+    try:
+        changed_ns = path.stat().st_mtime_ns
+    except OSError as error:
+        raise ReliabilityError(f"rebuild.load: {path}: {error.strerror}") from None
+    left = _share_left(str(path), changed_ns, name)
+    if left < LEAST_LEFT:
+        raise ReliabilityError(
+            f"rebuild.load: {path} keeps {name} busy {100 * (1 - left):.1f} % of the time, which leaves nothing to "
+            "rebuild with; take a lighter load or give rebuild.time"
+        )
+    return _copying_h(name) / left
+
+
+@lru_cache(maxsize=64)
+def _copying_h(name: str) -> float:
+    """Return the time to stream a whole device, h."""
+    from sledsim.mechanisms import Device, DiskDrive, MemsStorage
+
+    try:
+        device = Device(name)
+    except SledsimError as error:
+        raise ReliabilityError(f"device.name: {error}") from None
+    if not isinstance(device, DiskDrive | MemsStorage):
+        raise ReliabilityError(f"device.name: {name} is {device.KIND}, which has no bandwidth; give rebuild.time")
+    return device.capacity_bytes / (device.streaming_bandwidth_mb_s * 1e6) / 3600
+
+
+@lru_cache(maxsize=64)
+def _share_left(path: str, changed_ns: int, name: str) -> float:
+    """Return the share of time in which a device does not serve a scenario's requests.
+
+    Parameters
+    ----------
+    path
+        The scenario.
+    changed_ns
+        When its file was changed: a changed one is simulated anew.
+    name
+        The device.
+    """
+    from sledsim import run
+
+    try:
+        result = run(Path(path), set={"system.device": name})
+    except SledsimError as error:
+        raise ReliabilityError(f"rebuild.load: {error}") from None
+    return 1.0 - float(result["utilisation"]["fraction"])

@@ -1,0 +1,159 @@
+"""What is said of an enclosure: by chains where they can say it, by simulated lifetimes where not, or where asked."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sledsim.reliability.analysis import YEARS, ReliabilityReport, analyse
+from sledsim.reliability.beyond_chains import needs_simulation
+from sledsim.reliability.curves import Curve
+from sledsim.reliability.monte_carlo import LifetimesCallback, MonteCarlo, simulate
+from sledsim.reliability.reading import DescriptionLike, Sets, load, name_of
+from sledsim.reliability.shown import Shown
+from sledsim.reliability.wording import enclosure_table, said_of
+from sledsim.tables import Table
+
+if TYPE_CHECKING:
+    import altair
+
+    from sledsim.reliability.cost import Design
+    from sledsim.reliability.description import Description
+
+__all__ = ["SimulatedReport", "report"]
+
+
+class SimulatedReport(Shown):
+    """What simulated lifetimes say of an enclosure, beside what the chains do where they can; :func:`report` makes it.
+
+    Parameters
+    ----------
+    simulated
+        What was found.
+    chain
+        What the chains say; ``None`` where they cannot.
+    name
+        What headings call the enclosure.
+    """
+
+    def __init__(self, simulated: MonteCarlo, chain: ReliabilityReport | None = None, name: str | None = None) -> None:
+        self.simulated = simulated
+        self.chain = chain
+        self.name = name
+        self.complete = simulated.complete
+
+    @property
+    def description(self) -> "Description":
+        """The enclosure."""
+        return self.simulated.description
+
+    @property
+    def mttf_years(self) -> float | None:
+        """Mean time to loss of data by the chains, in years; ``None`` where they cannot say it."""
+        return self.chain.mttf_years if self.chain else None
+
+    @property
+    def design(self) -> "Design | None":
+        """What it costs, by the chains, where prices are known."""
+        return self.chain.design if self.chain else None
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """For each time: ``years``, ``loss``, mean numbers of ``repairs`` and of devices ``replaced``.
+
+        They are the chains' where these can say them. ``None`` stands for what was not seen; ``bound`` is above the
+        loss then.
+        """
+        if self.chain:
+            return list(self.chain.rows)
+        found = self.simulated
+        return [
+            {
+                "years": loss["years"],
+                "loss": loss["estimate"],
+                "bound": loss["high"],
+                "repairs": repairs["estimate"] if repairs else None,
+                "replaced": replaced["estimate"] if replaced else None,
+            }
+            for loss, repairs, replaced in zip(found.loss, found.repairs, found.replaced, strict=True)
+        ]
+
+    def curve(self, name: str, years: float) -> Curve:
+        """Follow the probability of loss along time: the chains', or else from one simulated time to the next.
+
+        Parameters
+        ----------
+        name
+            What the curve is called.
+        years
+            Its length, where the chains say it.
+        """
+        if self.chain:
+            return self.chain.curve(name, years)
+        seen = [(loss["years"], loss["estimate"]) for loss in self.simulated.loss if loss["estimate"] is not None]
+        points = [(0.0, 0.0), *sorted(seen)]
+        return Curve(name, [at for at, _ in points], [loss for _, loss in points])
+
+    def tables(self) -> list[Table]:
+        """Return what the chains say, or what the enclosure is, and what was simulated."""
+        about = self.chain.tables() if self.chain else [enclosure_table(self.description, self.name, None)]
+        return [*about, *self.simulated.tables()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        simulated = {key: value for key, value in self.simulated.to_dict().items() if key != "description"}
+        chain = self.chain.to_dict() if self.chain else {"name": self.name, "description": self.description.to_dict()}
+        return {**chain, "beyond_chains": needs_simulation(self.description), "simulated": simulated}
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw the simulated probabilities of loss with their intervals, and what the chain says where it can."""
+        from sledsim.plots.monte_carlo import loss_intervals
+
+        end = max((row["years"] for row in self.rows), default=0.0)
+        return loss_intervals(self.simulated, self.curve("chain", end) if self.chain and end else None)
+
+    def __repr__(self) -> str:
+        return f"<SimulatedReport of {said_of(self.description)}: {self.simulated.lifetimes:,} lifetimes>"
+
+
+def report(
+    source: DescriptionLike,
+    *,
+    years: Sequence[float] = YEARS,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+    name: str | None = None,
+    simulated: bool = False,
+    lifetimes: int | None = None,
+    precision: float | None = None,
+    seed: int = 1,
+    progress: LifetimesCallback | bool | None = None,
+) -> ReliabilityReport | SimulatedReport:
+    """Report on an enclosure: by its chain, and by simulated lifetimes where a chain cannot say it or where asked.
+
+    Parameters
+    ----------
+    source, years, set, name
+        As for :func:`sledsim.reliability.analyse`.
+    simulated
+        Whether to simulate where a chain is enough, too.
+    lifetimes, precision, seed, progress
+        As for :func:`sledsim.reliability.simulate`.
+
+    Examples
+    --------
+    >>> enclosure = {
+    ...     "enclosure": {"data": 19, "parity": 1, "spares": 5},
+    ...     "device": {"mttf": "200000 h"},
+    ...     "rebuild": {"time": "15 min"},
+    ... }
+    >>> report(enclosure)
+    <ReliabilityReport of 19 + 1 devices, 5 dedicated spares; no repair: MTTF 8.051 years>
+    >>> weibull = {"device.lifetime": {"kind": "weibull", "shape": 0.7}}
+    >>> report(enclosure, set=weibull, years=[3], lifetimes=1000)
+    <SimulatedReport of 19 + 1 devices, 5 dedicated spares; no repair: 1,000 lifetimes>
+    """
+    description = load(source, set=set)
+    called = name or name_of(source)
+    chain = None if needs_simulation(description) else analyse(description, years=years, name=called)
+    if chain and not simulated:
+        return chain
+    found = simulate(description, years=years, lifetimes=lifetimes, precision=precision, seed=seed, progress=progress)
+    return SimulatedReport(found, chain, called)

@@ -1,0 +1,186 @@
+"""What a chain says: mean time to loss, probabilities at a time, counts, long-run shares of time.
+
+Every step adds, multiplies or divides numbers that are zero or above, and subtracts nothing that could cancel. So a
+probability of 1e-15 or 1e-200 has as many correct digits as one of 0.5, and rates may be as far apart as minutes and
+centuries.
+
+- Mean times: states are eliminated one by one, as Grassmann, Taksar and Heyman (1985) do, so that pivots are sums.
+- Probabilities at a time: the exponential of the generator over a short step as uniformisation's sum of non-negative
+  terms, then squared until the step is long enough (after Xue and Ye 2013); each row is brought back to the sum 1.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sledsim.reliability.chain import Chain
+from sledsim.reliability.description import ReliabilityError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Transient", "mean_time_to_loss_h", "stationary", "times_in_states_h"]
+
+#: Terms of uniformisation's sum past those that first reach loss. The step makes fewer than one event likely, so
+#: those left out are below 1/30! ≈ 4e-33 of what is kept.
+TERMS = 30
+
+#: Most steps within a horizon: more cannot be counted exactly in a double.
+MOST_EVENTS = 2.0**53
+
+
+def times_in_states_h(chain: Chain) -> "NDArray[np.float64]":
+    """Return the mean time spent in each state until data is lost, in hours.
+
+    Parameters
+    ----------
+    chain
+        The chain.
+
+    Raises
+    ------
+    ReliabilityError
+        Where loss is so rare that the time is beyond the largest number, 1.8e308.
+    """
+    rates, loss = chain.rates_per_h.copy(), chain.loss_per_h.copy()
+    count = len(loss)
+    exits = np.empty(count)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        for j in range(count - 1, -1, -1):
+            exits[j] = rates[j, :j].sum() + loss[j]
+            # Who enters j goes on to where j leads.
+            entering = rates[:j, j] / exits[j]
+            rates[:j, :j] += np.outer(entering, rates[j, :j])
+            loss[:j] += entering * loss[j]
+        times = np.empty(count)
+        times[0] = 1 / exits[0]
+        for j in range(1, count):
+            times[j] = times[:j] @ rates[:j, j] / exits[j]
+        total = times.sum()
+    if not math.isfinite(total):
+        raise ReliabilityError("the mean time to loss of data is beyond 1.8e308 h: take less parity or slower rebuilds")
+    return times
+
+
+def mean_time_to_loss_h(chain: Chain) -> float:
+    """Return the mean time from the start until data is lost, in hours.
+
+    Parameters
+    ----------
+    chain
+        The chain.
+    """
+    return float(times_in_states_h(chain).sum())
+
+
+def stationary(chain: Chain) -> "NDArray[np.float64]":
+    """Return the share of time in each state in the long run, where a new start follows at once on every loss.
+
+    Parameters
+    ----------
+    chain
+        The chain.
+    """
+    times = times_in_states_h(chain)
+    return np.asarray(times / times.sum())
+
+
+class Transient:
+    """What a chain does up to a horizon: probabilities of its states, and mean counts.
+
+    Parameters
+    ----------
+    chain
+        The chain.
+    horizon_h
+        Longest time that may be asked for, in hours, finite.
+    """
+
+    def __init__(self, chain: Chain, horizon_h: float) -> None:
+        if not (horizon_h >= 0 and math.isfinite(horizon_h)):
+            raise ReliabilityError(f"time {horizon_h!r} h: expected a number of hours from 0 up")
+        self.chain = chain
+        self.horizon_h = horizon_h
+        exits = chain.exits_per_h
+        self._rate_per_h = exits.max()
+        self._jump = np.zeros((len(exits) + 1, len(exits) + 1))
+        self._jump[:-1, :-1] = chain.rates_per_h / self._rate_per_h
+        self._jump[:-1, -1] = chain.loss_per_h / self._rate_per_h
+        np.fill_diagonal(self._jump, [*(1 - exits / self._rate_per_h), 1.0])
+        self._counts_per_h = np.zeros((len(exits) + 1, len(chain.counts_per_h)))
+        for column, per_h in enumerate(chain.counts_per_h.values()):
+            self._counts_per_h[:-1, column] = per_h
+        self._terms = TERMS + chain.steps_to_loss
+        self._steps, self._counted = self._tables()
+
+    def probabilities(self, times_h: "NDArray[np.float64]") -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+        """Return the probability of each state, loss last, and the mean counts, by time (row).
+
+        Parameters
+        ----------
+        times_h
+            Times in hours, from 0 to the horizon.
+        """
+        for time_h in times_h:
+            if not 0 <= time_h <= self.horizon_h:
+                raise ReliabilityError(f"time {time_h} h: expected a number of hours from 0 to {self.horizon_h}")
+        states = np.zeros((len(times_h), len(self._jump)))
+        states[:, 0] = 1.0
+        counts = np.zeros((len(times_h), self._counts_per_h.shape[1]))
+        if self.horizon_h == 0:
+            return states, counts
+        whole = np.floor(times_h / self._step_h).astype(np.int64)
+        for bit, (step, counted) in enumerate(zip(self._steps, self._counted, strict=True)):
+            taken = (whole >> bit & 1).astype(bool)
+            counts[taken] += states[taken] @ counted
+            states[taken] = _stochastic(states[taken] @ step)
+        here, later = self._weights(np.maximum(times_h - whole * self._step_h, 0.0))
+        counts += _series(self._jump.T, states.T, later).T @ self._counts_per_h
+        return _stochastic(_series(self._jump.T, states.T, here).T), counts
+
+    def _tables(self) -> "tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]":
+        """Return the transition matrices, and mean counts by state at their start, of steps that double."""
+        events = self._rate_per_h * self.horizon_h
+        if events > MOST_EVENTS:
+            raise ReliabilityError(
+                f"time {self.horizon_h} h: spans {events:.2g} of the chain's fastest events; at most {MOST_EVENTS:.2g}"
+            )
+        doublings = max(0, math.ceil(math.log2(events))) if events > 0 else 0
+        self._step_h = self.horizon_h / 2.0**doublings
+        here, later = self._weights(np.array([self._step_h]))
+        step = _series(self._jump, np.eye(len(self._jump)), here)
+        steps, counted = [_stochastic(step)], [_series(self._jump, self._counts_per_h, later)]
+        for _ in range(doublings):
+            steps.append(_stochastic(steps[-1] @ steps[-1]))
+            counted.append(counted[-1] + steps[-2] @ counted[-1])
+        return steps, counted
+
+    def _weights(self, steps_h: "NDArray[np.float64]") -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+        """Return, by number of events (row) and step, its Poisson probability, and the mean time with so many, in h."""
+        means = self._rate_per_h * steps_h
+        # The sums of tails need more terms than are used of them.
+        weights = [np.exp(-means)]
+        for k in range(1, self._terms + TERMS):
+            weights.append(weights[-1] * means / k)
+        here = np.array(weights)
+        tails = np.cumsum(here[::-1], axis=0)[::-1]
+        return here[: self._terms], tails[1 : self._terms + 1] / self._rate_per_h
+
+
+def _series(
+    matrix: "NDArray[np.float64]", block: "NDArray[np.float64]", weights: "NDArray[np.float64]"
+) -> "NDArray[np.float64]":
+    """Return the sum of weights[k] matrix^k block, smallest terms first."""
+    terms = [block]
+    while len(terms) < len(weights):
+        terms.append(matrix @ terms[-1])
+    total = np.zeros_like(block)
+    for weight, term in zip(weights[::-1], reversed(terms), strict=True):
+        total += weight * term
+    return total
+
+
+def _stochastic(rows: "NDArray[np.float64]") -> "NDArray[np.float64]":
+    """Bring each row back to the sum 1, which rounding moves it from."""
+    return np.asarray(rows / rows.sum(axis=-1, keepdims=True))

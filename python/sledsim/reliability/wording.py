@@ -1,0 +1,164 @@
+"""How headings and tables say what an enclosure is, and how probabilities are written."""
+
+import re
+
+from sledsim.naming import label_of
+from sledsim.reliability.description import Description, Device
+from sledsim.reliability.duration import YEAR_H, Duration
+from sledsim.reliability.rebuild import mean_rebuild_h
+from sledsim.tables import Table, number
+
+__all__ = [
+    "counted",
+    "devices_said",
+    "duration_said",
+    "enclosure_table",
+    "hours_said",
+    "money",
+    "needed_said",
+    "rebuild_said",
+    "repair_said",
+    "said_of",
+    "survival_text",
+    "years_text",
+]
+
+#: Probabilities of loss below this would leave survival at 1.0000.
+TINY = 1e-4
+
+
+def counted(count: int, what: str) -> str:
+    """Write a number of things: ``no spares``, ``1 spare``, ``5 spares``.
+
+    Parameters
+    ----------
+    count
+        How many.
+    what
+        One of them.
+    """
+    if count == 0:
+        return f"no {what}s"
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def years_text(years: float) -> str:
+    """Write a number of years: ``1 year``, ``2.5 years``."""
+    return f"{years:g} year" if years == 1 else f"{years:g} years"
+
+
+def devices_said(description: Description) -> str:
+    """Say what an enclosure is made of: ``19 + 1 devices, 5 dedicated spares``."""
+    enclosure = description.enclosure
+    spares = counted(enclosure.spares, f"{enclosure.sparing} spare" if enclosure.spares else "spare")
+    fail = " that fail" if enclosure.spares and enclosure.spares_fail and enclosure.sparing == "dedicated" else ""
+    return f"{needed_said(description)}, {spares}{fail}"
+
+
+def money(amount: float) -> str:
+    """Write an amount of money: whole from a thousand on, with cents below."""
+    return f"{amount:,.0f}" if amount >= 1000 else f"{amount:,.2f}"
+
+
+def needed_said(description: Description) -> str:
+    """Say how many devices there are without spares: ``19 + 1 devices``, ``4 devices without redundancy``."""
+    enclosure = description.enclosure
+    if not enclosure.parity:
+        return f"{counted(enclosure.data, 'device')} without redundancy"
+    return f"{enclosure.data:,} + {enclosure.parity:,} devices"
+
+
+def duration_said(time: Duration) -> str:
+    """Write a length of time as it was given, with a comma before thousands: ``200,000 h``."""
+    return re.sub(r"(?<![\d.,])\d{5,}", lambda digits: f"{int(digits[0]):,}", str(time))
+
+
+def enclosure_table(description: Description, name: str | None, mttf: str | None) -> Table:
+    """Return what an enclosure is as a table.
+
+    Parameters
+    ----------
+    description
+        The enclosure.
+    name
+        What the heading calls it.
+    mttf
+        Its mean time to loss of data, as text, where that is known.
+    """
+    rows = [
+        ["devices", devices_said(description)],
+        ["MTTF of a device", duration_said(description.device.mttf)],
+        *_life_rows(description.device),
+        ["rebuild", rebuild_said(description)],
+        ["repair", repair_said(description)],
+        *([["MTTF", mttf]] if mttf else []),
+    ]
+    return Table([name or "enclosure", ""], rows, left=frozenset({1}))
+
+
+def _life_rows(device: Device) -> list[list[str]]:
+    """Say what of a device goes beyond a constant rate of failures."""
+    rows = []
+    if device.lifetime and device.lifetime.kind != "exponential":
+        life = device.lifetime
+        shape = f"shape {life.shape:g}" if life.shape is not None else f"sigma {life.sigma:g}"
+        rows.append(["lifetimes", f"{life.kind}, {shape}"])
+    if infants := device.infant_mortality:
+        rows.append(["weak from birth", f"{100 * infants.share:g} %, MTTF {duration_said(infants.mttf)}"])
+    if batches := device.batches:
+        bad = f"{100 * batches.share:g} % bad with an MTTF of {duration_said(batches.mttf)}"
+        rows.append(["batches", f"of {batches.size:,}, {bad}"])
+    if errors := device.latent_errors:
+        scrub = f"scrubbed every {duration_said(errors.scrub)}" if errors.scrub else "never scrubbed"
+        rows.append(["latent errors", f"one in {duration_said(errors.every)}, {scrub}"])
+    if tips := device.tips:
+        rows.append(["tips", f"{tips.count:,} and {counted(tips.spares, 'spare')}, MTTF {duration_said(tips.mttf)}"])
+    return rows
+
+
+def rebuild_said(description: Description) -> str:
+    """Say how long a rebuild takes, and what decides that."""
+    rebuild = description.rebuild
+    if rebuild.time is not None:
+        return duration_said(rebuild.time)
+    found, of = hours_said(mean_rebuild_h(description)), label_of(description.device.name or "")
+    if rebuild.bandwidth_share is not None:
+        return f"{found}, at {100 * rebuild.bandwidth_share:g} % of the bandwidth of {of}"
+    return f"{found}, at what {label_of(rebuild.load or '')} leaves of the bandwidth of {of}"
+
+
+def hours_said(hours: float) -> str:
+    """Write a number of hours in the unit that suits it: ``14.8 min``."""
+    for unit, size in (("years", YEAR_H), ("days", 24.0), ("h", 1.0), ("min", 1 / 60)):
+        if hours >= size:
+            return f"{hours / size:.3g} {unit}"
+    return f"{hours * 3600:.3g} s"
+
+
+def repair_said(description: Description) -> str:
+    """Say when an enclosure is repaired: ``preventive, 1 week``."""
+    repair = description.repair
+    first = repair.mandatory if repair.strategy == "mandatory" else repair.preventive
+    if repair.strategy == "none" or first is None:
+        return "none"
+    said = f"{repair.strategy}, {duration_said(first)}"
+    if repair.mandatory and repair.mandatory != first:
+        return f"{said} ({duration_said(repair.mandatory)} in degraded mode)"
+    return said
+
+
+def said_of(description: Description) -> str:
+    """Say in one line what an enclosure is and how it is maintained."""
+    repair = repair_said(description)
+    return f"{devices_said(description)}; {'no repair' if repair == 'none' else 'repair ' + repair}"
+
+
+def survival_text(loss: float) -> str:
+    """Write a probability to survive so that something is left of it where loss is rare.
+
+    Parameters
+    ----------
+    loss
+        The probability of loss, from 0 to 1.
+    """
+    return f"1 − {number(loss, 3)}" if 0 < loss < TINY else number(1 - loss)

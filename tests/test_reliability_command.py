@@ -1,0 +1,374 @@
+"""`sledsim reliability`: what it prints of enclosures, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conftest import ROOT
+from sledsim import reliability
+from sledsim.reliability.curves import whole_years
+from test_bad_input import assert_refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+EXAMPLES = ROOT / "examples" / "enclosures"
+HONG = EXAMPLES / "hong2006.toml"
+FIGURES = ["spares", "maintenance", "failures", "cost"]
+
+TOML = """\
+[enclosure]
+data = 4
+parity = 1
+spares = 1
+[device]
+mttf = "100000 h"
+[rebuild]
+time = "2 h"
+"""
+
+
+@pytest.fixture
+def enclosure_file(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(TOML)
+    return path
+
+
+def test_the_enclosure_of_the_paper(sledsim_cli: Callable[..., Outcome]) -> None:
+    found = sledsim_cli("reliability", HONG)
+    assert found.status == 0
+    lines = {line.partition("  ")[0]: line.split() for line in found.out.splitlines()}
+    # 8.1 years, and 1.75 % within three: hong2006, section 3.2.1.
+    assert lines["MTTF"][1:3] == ["8.051", "years"]
+    assert lines["loss of data"][-2:] == ["0.01750", "0.1500"]
+    # A disk as good as a device: 12.31 %.
+    assert lines["loss of a single device"][-2] == "0.1231"
+    assert "repairs, mean" not in found.out
+    assert "19 + 1 devices, 5 dedicated spares" in found.out
+
+
+def test_repairs_are_counted_where_there_are_any(sledsim_cli: Callable[..., Outcome]) -> None:
+    found = sledsim_cli(
+        "reliability", HONG, "--set", "repair.strategy=preventive", "--set", "repair.preventive=1 month"
+    )
+    assert found.status == 0
+    assert "preventive, 1 month (1 week in degraded mode)" in found.out
+    assert "repairs, mean" in found.out
+    assert "devices replaced, mean" in found.out
+
+
+def test_json_is_what_python_gives(sledsim_cli: Callable[..., Outcome]) -> None:
+    found = json.loads(sledsim_cli("reliability", HONG, "--json", "--years", "2,10").out)
+    same = reliability.analyse(HONG, years=[2, 10])
+    assert found == same.to_dict()
+    assert found["name"] == "hong2006"
+    assert [row["years"] for row in found["within"]] == [2, 10]
+    model = reliability.MarkovModel(same.description)
+    assert found["mttf_h"] == model.mttf_h
+    for row in found["within"]:
+        hours = row["years"] * 8760
+        # The same chain, to another horizon: other steps, the same sums but for rounding.
+        assert row["loss"] == pytest.approx(model.loss_probability(hours), rel=1e-9)
+        assert row["survival"] == pytest.approx(1 - row["loss"], abs=1e-12)
+
+
+def test_the_resolved_description_gives_the_same_again(sledsim_cli: Callable[..., Outcome]) -> None:
+    first = json.loads(sledsim_cli("reliability", HONG, "--json").out)
+    again = json.loads(sledsim_cli("reliability", "-", "--json", given=json.dumps(first["description"])).out)
+    assert again == {**first, "name": None}
+
+
+def test_a_description_from_standard_input(sledsim_cli: Callable[..., Outcome]) -> None:
+    found = sledsim_cli("reliability", "-", "--set", "enclosure.sparing=distributed", given=TOML)
+    assert found.status == 0
+    assert "4 + 1 devices, 1 distributed spare" in found.out
+
+
+def test_tiny_probabilities_are_not_zero(sledsim_cli: Callable[..., Outcome], enclosure_file: Path) -> None:
+    sets = ["enclosure.parity=4", "rebuild.time=10 s", "repair={strategy = 'preventive', preventive = '1 h'}"]
+    found = sledsim_cli("reliability", enclosure_file, *(word for each in sets for word in ("-s", each)))
+    assert found.status == 0
+    [line] = [line for line in found.out.splitlines() if line.startswith("survival")]
+    assert line.split()[1:3] == ["1", "−"]
+    [loss] = [line for line in found.out.splitlines() if line.startswith("loss of data")]
+    assert 0 < float(loss.split()[3]) < 1e-15
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_figures_are_printed_drawn_and_written(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, figure: str
+) -> None:
+    picture = tmp_path / "figure.svg"
+    found = sledsim_cli("reliability", HONG, "--figure", figure, "--plot", picture)
+    assert found.status == 0
+    assert "─" in found.out
+    assert picture.read_text().startswith("<svg")
+    whole = json.loads(sledsim_cli("reliability", HONG, "--figure", figure, "--json").out)
+    assert found.out.startswith(whole["title"])
+
+
+def test_figures_show_what_the_paper_prints(sledsim_cli: Callable[..., Outcome]) -> None:
+    def figure(name: str) -> dict[str, Any]:
+        whole: dict[str, Any] = json.loads(sledsim_cli("reliability", HONG, "--figure", name, "--json").out)
+        return whole
+
+    # Figure 3 and section 3.3: as many decimals as the paper prints.
+    curves = {each["name"]: dict(zip(each["years"], each["loss"], strict=True)) for each in figure("spares")["curves"]}
+    assert list(curves)[:6] == ["no spares", "1 spare", "2 spares", "3 spares", "4 spares", "5 spares"]
+    assert curves["no spares"][1] == pytest.approx(0.2106, abs=5e-5)
+    assert curves["5 spares"][3] == pytest.approx(0.0175, abs=5e-5)
+    disk = curves["disk, MTTF 200,000 h"]
+    assert [disk[year] for year in (1, 3, 5)] == pytest.approx([1 - 0.957, 1 - 0.877, 1 - 0.803], abs=5e-4)
+    # Section 3.2.1, to the paper's two digits.
+    never = [row["mttf_years"] for row in figure("maintenance")["rows"] if row["strategy"] == "none"]
+    assert never == pytest.approx([2.3, 3.5, 4.6, 5.8, 6.9, 8.1], abs=0.05)
+    # Figure 5 and section 3.3.
+    failures = {(row["failures"], row["years"]): row["probability"] for row in figure("failures")["rows"]}
+    assert failures[3, 1] == pytest.approx(0.988, abs=5e-4)
+    assert failures[6, 5] == pytest.approx(0.846, abs=5e-4)
+
+
+def test_enclosures_are_compared_with_the_first(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    picture = tmp_path / "compared.svg"
+    files = [HONG, EXAMPLES / "raid6.toml"]
+    found = sledsim_cli("reliability", "--compare", *files, HONG, "--plot", picture)
+    assert found.status == 0
+    assert "hong2006 (2)" in found.out
+    assert "MTTF (years)" in found.out
+    drawn = picture.read_text()
+    for name in ("hong2006", "raid6", "a device, MTTF 200,000 h"):
+        assert name in drawn
+    whole = json.loads(sledsim_cli("reliability", "--compare", *files, HONG, "--json").out)
+    assert [each["name"] for each in whole["enclosures"]] == [*(file.stem for file in files), "hong2006 (2)"]
+    for metric in whole["metrics"]:
+        first, *_, last = metric["values"]
+        # The last is the first again.
+        assert first == last
+        assert metric["ratios"][-1] == (1 if first else None)
+
+
+def test_lifetimes_are_simulated_where_asked(sledsim_cli: Callable[..., Outcome]) -> None:
+    found = sledsim_cli("reliability", HONG, "--simulate", "--years", "3", "--seed", "7", "--lifetimes", "20000")
+    assert found.status == 0
+    assert "MTTF              8.051 years" in found.out
+    assert "seed 7" in found.out
+    assert "in 20,000" in found.out
+    options = ["--seed", "7", "--lifetimes", "20000", "--years", "3", "--json"]
+    whole = json.loads(sledsim_cli("reliability", HONG, *options).out)
+    [exact], [simulated] = whole["within"], whole["simulated"]["loss"]
+    assert whole["beyond_chains"] == []
+    # A tenth of the lifetimes is lost in none of the seeds; 20,000 lifetimes are known to ±6 % here.
+    assert simulated["low"] < simulated["estimate"] < simulated["high"]
+    assert simulated["estimate"] == pytest.approx(exact["loss"], rel=0.2)
+
+
+def test_what_chains_cannot_say_is_simulated(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    picture = tmp_path / "loss.svg"
+    sets = [
+        "--set",
+        'device.lifetime={kind = "lognormal", sigma = 1.2}',
+        "--set",
+        "device.tips={count = 100, mttf = '1e6 h'}",
+    ]
+    found = sledsim_cli("reliability", HONG, *sets, "--lifetimes", "2000", "--plot", picture)
+    assert found.status == 0
+    assert "lognormal, sigma 1.2" in found.out
+    assert "100 and no spares" in found.out
+    # What the chain would say of it would be wrong.
+    assert "single device" not in found.out
+    assert "cost over" not in found.out
+    assert picture.read_text().startswith("<svg")
+    whole = json.loads(sledsim_cli("reliability", HONG, *sets, "--lifetimes", "2000", "--json").out)
+    assert whole["beyond_chains"] == ["device.lifetime", "device.tips"]
+    assert "within" not in whole
+    same = reliability.simulate(whole["description"], lifetimes=2000)
+    assert whole["simulated"]["loss"] == same.loss
+
+
+def test_a_loss_never_seen_is_a_bound() -> None:
+    ageing = {"device.lifetime": {"kind": "weibull", "shape": 2.0}, "repair.strategy": "preventive"}
+    plain = reliability.simulate(HONG, set=ageing, years=[1], lifetimes=1000, method="plain")
+    assert plain.loss[0]["observed"] == 0
+    found = reliability.ReliabilityComparison([reliability.SimulatedReport(plain)] * 2)
+    [metric] = [metric for metric in found.metrics() if metric["label"].startswith("loss")]
+    assert (metric["values"], metric["ratios"]) == ([None, None], [None, None])
+    # 5 % of enclosures of this probability of loss show none in 1,000.
+    assert metric["bounds"] == [pytest.approx(1 - 0.05 ** (1 / 1000), rel=1e-9)] * 2
+    [line] = [line for line in str(found).splitlines() if line.startswith("loss of data")]
+    assert line.count("< 0.00299") == 2
+    assert found.plot().to_dict()["title"]
+
+
+def test_chains_and_simulations_stand_side_by_side(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    picture = tmp_path / "both.svg"
+    weak = EXAMPLES / "weak-devices.toml"
+    found = sledsim_cli("reliability", "--compare", HONG, weak, "--lifetimes", "5000", "--plot", picture)
+    assert found.status == 0
+    assert "simulated (device.lifetime, device.batches, device.latent_errors)" in found.out
+    whole = json.loads(sledsim_cli("reliability", "--compare", HONG, weak, "--lifetimes", "5000", "--json").out)
+    metrics = {metric["label"]: metric for metric in whole["metrics"]}
+    assert metrics["MTTF (years)"]["values"][1] is None
+    exact, simulated = metrics["loss of data, 5 years"]["values"]
+    assert metrics["loss of data, 5 years"]["ratios"] == [1, simulated / exact]
+    assert "Straight lines: simulated" in picture.read_text()
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.name)
+def test_examples_do_what_they_say(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = [
+        line[1:].split() for line in path.read_text().splitlines() if line.startswith("#   sledsim reliability")
+    ]
+    assert commands
+    for words in commands:
+        arguments = [str(ROOT / word) if word.startswith("examples/") else word for word in words[1:]]
+        assert sledsim_cli(*arguments).status == 0, words
+    assert [each.suffix for each in tmp_path.iterdir()] == [".png"] * sum("--plot" in words for words in commands)
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("enclosure.spare=3", ["enclosure.spare", "did you mean spares?"]),
+        ("enclosures.spares=3", ["enclosures", "did you mean enclosure?"]),
+        ("device.mttf=200000", ["device.mttf", "no unit", '"200000 h"']),
+        ("device.mttf=-3 years", ["device.mttf", "-3 years", "above zero"]),
+        ("rebuild.time=0 s", ["rebuild.time", "above zero"]),
+        ("device.mttf=3 fortnights", ["device.mttf", "fortnights", "week"]),
+        ("enclosure={devices = 4, parity = 5}", ["enclosure.parity", "5 of 4 devices"]),
+        ("enclosure.spares=-1", ["enclosure.spares", "-1"]),
+        ("enclosure.data=many", ["enclosure.data", "many"]),
+        ("enclosure.sparing=both", ["enclosure.sparing", "both", "dedicated"]),
+        ("repair.strategy=preventive", ["repair.preventive", "missing", "1 week"]),
+        ("device.lifetime={kind = 'weibull'}", ["device.lifetime.shape", "missing"]),
+        ("device.batches={size = 0, share = 0.1, mttf = '1 year'}", ["device.batches.size", "0"]),
+        ("device.latent_errors={every = 5}", ["device.latent_errors.every", "no unit"]),
+        ("rebuild={bandwidth_share = 0.5}", ["device.name", "missing"]),
+        ("cost={device = -1.0}", ["cost.device", "-1"]),
+        ("enclosure.spares.count=3", ["enclosure.spares.count", "spares is no table"]),
+        ("spares=3", ["spares", "unknown key", "known: enclosure"]),
+        ("enclosure..spares=3", ["enclosure..spares", "a table and a key"]),
+        ("enclosure=3", ["enclosure", "3"]),
+        ("nothing", ["nothing", "path=value"]),
+    ],
+)
+def test_wrong_values(
+    sledsim_cli: Callable[..., Outcome], enclosure_file: Path, setting: str, words: list[str]
+) -> None:
+    assert_refused(sledsim_cli("reliability", enclosure_file, "--set", setting), *words)
+    with pytest.raises(reliability.ReliabilityError):
+        reliability.analyse(enclosure_file, set=[setting])
+
+
+def test_what_is_wrong_in_a_file_names_the_file(sledsim_cli: Callable[..., Outcome], enclosure_file: Path) -> None:
+    enclosure_file.write_text(TOML.replace("spares", "spars"))
+    assert_refused(sledsim_cli("reliability", enclosure_file), str(enclosure_file), "enclosure.spars", "spares?")
+    enclosure_file.write_text(TOML.replace("[rebuild]", "[rebuild"))
+    assert_refused(sledsim_cli("reliability", enclosure_file), str(enclosure_file), "line 7")
+    enclosure_file.write_text(TOML.replace("[rebuild]\n", ""))
+    assert_refused(sledsim_cli("reliability", enclosure_file), str(enclosure_file), "device.time", "unknown key")
+    enclosure_file.write_text("")
+    assert_refused(sledsim_cli("reliability", enclosure_file), str(enclosure_file), "empty")
+    enclosure_file.write_bytes(b"\xff\xfe")
+    assert_refused(sledsim_cli("reliability", enclosure_file), str(enclosure_file), "UTF-8")
+    assert_refused(sledsim_cli("reliability", enclosure_file.with_suffix(".tml")), "no such file", "small.toml?")
+    assert_refused(sledsim_cli("reliability", enclosure_file.parent), str(enclosure_file.parent))
+
+
+def test_a_scenario_is_no_enclosure(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
+    assert_refused(sledsim_cli("reliability", scenario_file), str(scenario_file), "a scenario", "[enclosure]")
+
+
+def test_what_has_no_prices_has_no_cost(sledsim_cli: Callable[..., Outcome], enclosure_file: Path) -> None:
+    assert_refused(sledsim_cli("reliability", enclosure_file, "--figure", "cost"), "cost", "missing", "device = 100.0")
+
+
+@pytest.mark.parametrize("figure", ["spares", "maintenance", "failures", "cost"])
+def test_figures_are_the_chains(sledsim_cli: Callable[..., Outcome], figure: str) -> None:
+    ageing = 'device.lifetime={kind = "weibull", shape = 2.0}'
+    found = sledsim_cli("reliability", HONG, "--figure", figure, "--set", ageing)
+    assert_refused(found, "device.lifetime", "constant rate")
+
+
+def test_counting_failures_needs_a_constant_number_of_devices(
+    sledsim_cli: Callable[..., Outcome], enclosure_file: Path
+) -> None:
+    found = sledsim_cli("reliability", enclosure_file, "--figure", "failures", "-s", "enclosure.sparing=distributed")
+    assert_refused(found, "enclosure.sparing", "dedicated")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--figure", "survivl"], ["--figure", "survivl", "spares"]),
+        (["--figure", "cost", "--years", "3"], ["--years", "cost.lifetime"]),
+        (["--figure", "maintenance", "--years", "3"], ["--years", "no time"]),
+        (["--figure", "cost", "--compare"], ["--figure", "--compare"]),
+        (["other.toml"], ["--compare"]),
+        (["--years", "one"], ["--years", "one"]),
+        (["--years", "-1"], ["years", "-1"]),
+        (["--years", "nan"], ["years", "nan"]),
+        (["--figure", "spares", "--years", "-1"], ["years", "-1"]),
+        (["--figure", "failures", "--years", "inf"], ["years", "inf"]),
+        (["--figure", "cost", "--seed", "3"], ["--seed", "--figure"]),
+        (["--figure", "spares", "--simulate"], ["--simulate", "--figure"]),
+        (["--compare", "--simulate"], ["--simulate", "a comparison"]),
+        (["--lifetimes", "3"], ["lifetimes", "3", "1,000"]),
+        (["--lifetimes", "many"], ["--lifetimes", "integer"]),
+        (["--precision", "-0.1"], ["precision", "-0.1"]),
+        (["--seed", "-1"], ["seed", "-1"]),
+        (["--plot", "plot.gif"], [".gif", ".svg"]),
+        (["--plot", "nowhere/plot.png"], ["no folder nowhere"]),
+    ],
+)
+def test_wrong_use(
+    sledsim_cli: Callable[..., Outcome], enclosure_file: Path, arguments: list[str], words: list[str]
+) -> None:
+    found = sledsim_cli("reliability", enclosure_file, *arguments)
+    assert (found.status, found.out) == (2, "")
+    for word in words:
+        assert word in found.err
+
+
+def test_a_wrong_file_leaves_no_traceback(sledsim_command: Callable[..., Outcome], enclosure_file: Path) -> None:
+    enclosure_file.write_text(TOML.replace('"2 h"', "2"))
+    assert_refused(sledsim_command("reliability", enclosure_file), "rebuild.time", "no unit")
+
+
+def test_descriptions_come_from_what_a_program_has(tmp_path: Path, enclosure_file: Path) -> None:
+    tables: dict[str, dict[str, Any]] = {
+        "enclosure": {"data": 4, "parity": 1, "spares": 1},
+        "device": {"mttf": "100000 h"},
+        "rebuild": {"time": "2 h"},
+    }
+    for source in (tables, json.dumps(tables), TOML, enclosure_file, str(enclosure_file), reliability.load(tables)):
+        assert reliability.load(source) == reliability.load(TOML)
+    assert reliability.load(tables, set={"enclosure.spares": 3}).enclosure.spares == 3
+    assert tables["enclosure"]["spares"] == 1
+    with pytest.raises(reliability.ReliabilityError, match="int 3 is of the wrong type"):
+        reliability.load(3)  # type: ignore[arg-type]
+    # Paths start from the file's folder.
+    enclosure_file.write_text(
+        TOML.replace('time = "2 h"', 'load = "load.toml"').replace("[device]", '[device]\nname = "g2"')
+    )
+    assert reliability.load(enclosure_file).rebuild.load == str(tmp_path / "load.toml")
+
+
+def test_nothing_to_compare() -> None:
+    with pytest.raises(reliability.ReliabilityError, match="nothing to compare"):
+        reliability.compare([])
+
+
+def test_tables_have_whole_years() -> None:
+    assert whole_years([0.0, 0.5, 1.0, 1.5, 2.0]) == [2, 4]
+    assert whole_years([0.0, 0.25, 0.5]) == [2]
+    assert len(whole_years([float(year) for year in range(51)])) <= 8

@@ -1,0 +1,188 @@
+"""Descriptions of enclosures: what they hold, and errors that name the key and say what to write."""
+
+from __future__ import annotations
+
+import copy
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from sledsim.reliability import (
+    Cost,
+    Description,
+    Device,
+    Duration,
+    Enclosure,
+    MarkovModel,
+    Rebuild,
+    ReliabilityError,
+    Repair,
+)
+
+TABLES: dict[str, Any] = {
+    "enclosure": {"data": 19, "parity": 1, "spares": 5},
+    "device": {"mttf": "200000 h"},
+    "rebuild": {"time": "15 min"},
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("200000 h", 200_000),
+        ("200,000 h", 200_000),
+        ("200_000h", 200_000),
+        ("2e5 hours", 200_000),
+        ("15 min", 0.25),
+        ("90 s", 0.025),
+        (" 1 week ", 168),
+        ("1.5 days", 36),
+        (".5 day", 12),
+        ("3 months", 2190),
+        ("1 month", 730),
+        ("23 years", 201_480),
+    ],
+)
+def test_durations(text: str, hours: float) -> None:
+    duration = Duration(text)
+    assert duration.h == pytest.approx(hours, rel=1e-15)
+    assert str(duration) == text
+    assert duration.years == duration.h / 8760
+
+
+def test_durations_are_equal_where_the_time_is() -> None:
+    assert Duration("1 week") == Duration("168 h") == Duration.read(timedelta(days=7))
+    assert Duration("1 week") != Duration("169 h")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("200000", "'200000' has no unit; write a number and a unit, such as \"200000 h\""),
+        (200_000, '200000 has no unit; write a number and a unit, such as "200000 h", "15 min" or "3 years" (perhaps'),
+        ("3 parsecs", "'3 parsecs': unknown unit 'parsecs' (known: s, second, min"),
+        ("5 ss", "unknown unit 'ss'"),
+        ("-1 h", "'-1 h' is not a length of time above zero"),
+        ("0 h", "'0 h' is not a length of time above zero"),
+        ("1e999 h", "is not a length of time above zero"),
+        ("1,5 h", "'1,5 h' is not a length of time"),
+        ("inf h", "'inf h' is not a length of time"),
+        ("h", "'h' is not a length of time"),
+        ("", "'' is not a length of time"),
+        (True, "bool True is not a length of time"),
+        (None, "NoneType None is not a length of time"),
+    ],
+)
+def test_what_is_no_duration(value: object, expected: str) -> None:
+    with pytest.raises(ValueError, match=r"unit|length of time") as error:
+        Duration.read(value)
+    assert expected in str(error.value)
+
+
+def test_a_description_can_be_made_of_tables_and_of_classes() -> None:
+    made = Description(
+        enclosure=Enclosure(data=19, parity=1, spares=5),
+        device=Device(mttf=Duration("200000 h")),
+        rebuild=Rebuild(time=Duration("15 min")),
+    )
+    assert made == Description.of(TABLES)
+    assert made.to_dict() == TABLES
+    assert Description.of(made.to_dict()) == made
+    assert made.repair == Repair(strategy="none")
+    assert made.cost is None
+    assert hash(made) == hash(Description.of(TABLES))
+
+
+def test_devices_may_be_given_in_place_of_data() -> None:
+    whole = Description.of(TABLES | {"enclosure": {"devices": 20, "parity": 1, "spares": 5}})
+    assert whole == Description.of(TABLES)
+    assert whole.enclosure.devices == 20
+
+
+def test_values_are_replaced_by_table() -> None:
+    description = Description.of(TABLES | {"cost": {"device": 100.0}})
+    changed = description.replace(enclosure={"spares": 2}, repair={"strategy": "mandatory", "mandatory": "1 day"})
+    assert (changed.enclosure.spares, changed.enclosure.data) == (2, 19)
+    assert changed.repair.mandatory_rate_per_h == pytest.approx(1 / 24)
+    assert changed.cost == Cost(device=100.0, lifetime=Duration("5 years"))
+    assert changed.replace(cost=None).cost is None
+    with pytest.raises(ReliabilityError, match=r"description: enclosure\.spares: "):
+        description.replace(enclosure={"spares": -1})
+
+
+def test_rates_of_repair_follow_the_strategy() -> None:
+    week, day = Duration("1 week"), Duration("1 day")
+    rates = {
+        strategy: (repair.preventive_rate_per_h, repair.mandatory_rate_per_h)
+        for strategy in ("none", "preventive", "mandatory")
+        for repair in [Repair(strategy=strategy, preventive=week, mandatory=day)]
+    }
+    assert rates == {"none": (0, 0), "preventive": (1 / 168, 1 / 24), "mandatory": (0, 1 / 24)}
+    # As in Figure 4 of hong2006.
+    alone = Repair(strategy="preventive", preventive=Duration("1 week"))
+    assert alone.preventive_rate_per_h == alone.mandatory_rate_per_h == 1 / 168
+
+
+# The table, the keys that change (None: taken out), and what the message ends in.
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("enclosure", {"data": 0}, "enclosure.data: Input should be greater than or equal to 1 (got 0)"),
+    ("enclosure", {"data": 1e3}, "enclosure.data: Input should be a valid integer (got 1000.0)"),
+    ("enclosure", {"data": True}, "enclosure.data: Input should be a valid integer (got True)"),
+    ("enclosure", {"data": 10**9}, "enclosure.data: Input should be less than or equal to 100000 (got 1000000000)"),
+    ("enclosure", {"data": None}, "enclosure.data: missing"),
+    ("enclosure", {"parity": -1}, "enclosure.parity: Input should be greater than or equal to 0 (got -1)"),
+    ("enclosure", {"parity": None}, "enclosure.parity: missing"),
+    ("enclosure", {"data": None, "devices": 4, "parity": 5}, "enclosure.parity: 5 of 4 devices leave none for data"),
+    ("enclosure", {"data": None, "devices": 4, "parity": 4}, "enclosure.parity: 4 of 4 devices leave none for data"),
+    ("enclosure", {"data": None, "devices": 0}, "enclosure.devices: expected a whole number from 1 (got 0)"),
+    ("enclosure", {"devices": 20}, "enclosure: give data or devices, not both"),
+    ("enclosure", {"spare": 5}, "enclosure.spare: unknown key; did you mean spares? (known: data, parity, spares"),
+    ("enclosure", {"sparing": "hot"}, "enclosure.sparing: Input should be 'dedicated' or 'distributed' (got 'hot')"),
+    ("enclosure", {"spares_fail": 1}, "enclosure.spares_fail: Input should be a valid boolean (got 1)"),
+    ("device", {"mttf": 200_000}, "device.mttf: 200000 has no unit; write a number and a unit"),
+    ("device", {"mttf": "-5 h"}, "device.mttf: '-5 h' is not a length of time above zero"),
+    ("device", {"mttf": None}, "device.mttf: missing"),
+    ("rebuild", {"time": None}, "rebuild: give one of time, bandwidth_share and load (got none), such as time ="),
+    ("rebuild", {"load": "a.toml"}, "rebuild: give one of time, bandwidth_share and load (got time, load)"),
+    ("rebuild", {"time": None, "bandwidth_share": 0.5}, "device.name: missing; the time of a rebuild is to come from"),
+    ("rebuild", {"time": None, "bandwidth_share": 1.5}, "rebuild.bandwidth_share: Input should be less than or equal"),
+    ("rebuild", {"at_once": 0}, "rebuild.at_once: Input should be greater than or equal to 1 (got 0)"),
+    ("repair", {"strategy": "preventive"}, 'repair.preventive: missing; the strategy "preventive" needs the mean time'),
+    ("repair", {"strategy": "mandatory", "preventive": "1 day"}, "repair.mandatory: missing; the strategy"),
+    ("repair", {"strategy": "weekly"}, "repair.strategy: Input should be 'none', 'preventive' or 'mandatory'"),
+    ("repair", {"preventive": 7}, "repair.preventive: 7 has no unit"),
+    ("cost", {"visit": 5.0}, "cost.device: missing"),
+    ("cost", {"device": -1.0}, "cost.device: Input should be greater than or equal to 0 (got -1.0)"),
+    ("cost", {"device": float("inf")}, "cost.device: Input should be a finite number (got inf)"),
+    ("cost", {"device": 1.0, "lifetime": 5}, "cost.lifetime: 5 has no unit"),
+    ("maintenance", {"visits": 1}, "maintenance: unknown key (known: enclosure, device"),
+]
+
+
+@pytest.mark.parametrize(("table", "keys", "expected"), WRONG, ids=[f"{table}-{keys}" for table, keys, _ in WRONG])
+def test_what_is_wrong_is_named(table: str, keys: dict[str, Any], expected: str) -> None:
+    tables = copy.deepcopy(TABLES)
+    changed = tables.get(table, {}) | keys
+    tables[table] = {key: value for key, value in changed.items() if value is not None}
+    with pytest.raises(ReliabilityError) as error:
+        Description.of(tables, source="array.toml")
+    assert str(error.value).startswith(f"array.toml: {expected}")
+
+
+def test_what_is_no_table_is_named() -> None:
+    with pytest.raises(ReliabilityError, match=r"^array: enclosure: expected a table \(got 4\)$"):
+        Description.of(TABLES | {"enclosure": 4}, source="array")
+    with pytest.raises(ReliabilityError, match=r"^Enclosure: data: Input should be greater than or equal to 1"):
+        Enclosure(data=0, parity=1)
+
+
+def test_every_public_name_is_there() -> None:
+    from sledsim import reliability
+
+    assert set(reliability.__all__) <= set(dir(reliability))
+    for name in reliability.__all__:
+        assert getattr(reliability, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = reliability.nothing
+    assert repr(MarkovModel(Description.of(TABLES))) == "<MarkovModel of 12 states, MTTF 8.051 years>"
