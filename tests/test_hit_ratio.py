@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,7 +17,7 @@ from test_interrupt import COMMAND, PROMPT_S, SLACK_S
 from test_trace import parquet_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from conftest import Outcome
@@ -86,7 +86,7 @@ def test_one_pass_serves_every_cache(mixed_file: Path) -> None:
 
 
 def test_parameters_are_part_of_a_policys_name(mixed_file: Path) -> None:
-    policies = ["2q", "2q:in_share=0.5", {"name": "slru", "protected_share": 0.0}, "lru"]
+    policies: list[str | Mapping[str, Any]] = ["2q", "2q:in_share=0.5", {"name": "slru", "protected_share": 0.0}, "lru"]
     found = sledsim.hit_ratio(mixed_file, policies, 50)
     assert [cache.label for cache in found.caches] == ["2q", "2q:in_share=0.5", "slru:protected_share=0", "lru"]
     assert found.caches[1].policy == {"name": "2q", "in_share": 0.5, "out_share": 0.5}

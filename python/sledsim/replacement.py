@@ -188,7 +188,8 @@ def hit_ratio(
     sizes = list(pages) if isinstance(pages, Iterable) else [pages]
     if not policies or not sizes:
         raise ScenarioError("no cache to try: give at least one policy and one number of pages")
-    for name, size in [("page_bytes", page_bytes), *(("pages", size) for size in sizes)]:
+    checked: list[tuple[str, Any]] = [("page_bytes", page_bytes), *(("pages", size) for size in sizes)]
+    for name, size in checked:
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
             raise ScenarioError(f"{name} = {size!r}: expected a whole number, at least 1")
     documents = [_document(each) for each in policies]

@@ -22,7 +22,7 @@ pub fn cache_policies() -> PyResult<String> {
             let option = options.iter().find(|option| option["properties"]["name"]["const"] == policy.name);
             let mut parameters = option.map(|option| option["properties"].clone()).unwrap_or_default();
             if let Some(parameters) = parameters.as_object_mut() {
-                parameters.remove("name");
+                parameters.shift_remove("name");
             }
             serde_json::json!({
                 "name": policy.name, "title": policy.title, "description": policy.description,

@@ -18,7 +18,7 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     description: "Adaptive replacement: one LRU list of entries referenced once, another of those referenced again; \
         hits on keys that left either of them lately give it more of the cache.",
     source: "Megiddo and Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003, Figure 4",
-    bytes_per_slot: 58.0,
+    bytes_per_slot: 66.0,
     default: ReplacementSpec::Arc {},
 };
 

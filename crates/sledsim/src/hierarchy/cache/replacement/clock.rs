@@ -12,7 +12,7 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     description: "Second chance: a hand goes round the entries, clears the reference bit of each and takes the first \
         whose bit is clear. An entry comes in behind the hand with its bit clear; a hit sets it.",
     source: "Corbató, A paging experiment with the Multics system, in: In Honor of P. M. Morse, MIT Press 1969",
-    bytes_per_slot: 29.0,
+    bytes_per_slot: 33.0,
     default: ReplacementSpec::Clock {},
 };
 

@@ -4,7 +4,7 @@ use super::lists::Lists;
 use super::slots::Slots;
 use super::{Admission, Slot};
 
-/// Keys in slots, each slot in one of `N` lists: 28 bytes per slot, and 1 more where there are several lists.
+/// Keys in slots, each slot in one of `N` lists: 32 bytes per slot, and 1 more where there are several lists.
 pub(super) struct Entries<const N: usize> {
     slots: Slots,
     lists: Lists<N>,

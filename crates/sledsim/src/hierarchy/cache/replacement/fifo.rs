@@ -9,7 +9,7 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     title: "FIFO",
     description: "First in, first out: the entry that came in longest ago leaves, however often it was referenced.",
     source: "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 5(2), 1966",
-    bytes_per_slot: 28.0,
+    bytes_per_slot: 32.0,
     default: ReplacementSpec::Fifo {},
 };
 

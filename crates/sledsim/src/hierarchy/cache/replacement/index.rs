@@ -18,8 +18,8 @@ const EMPTY: Bucket = Bucket { hash: 0, slot: NIL };
 
 /// Slots by the keys they hold. The keys themselves are kept by the owner.
 ///
-/// At most two thirds of the buckets are used: 12 bytes per key when the table has its largest size. A bucket's place
-/// follows from the hash alone, so growing and deleting look at no key.
+/// At most half of the buckets are used: 16 bytes per key when the table has its largest size, and searches of two buckets
+/// or three. A bucket's place follows from the hash alone, so growing and deleting look at no key.
 pub(super) struct Index {
     buckets: Vec<Bucket>,
     used: usize,
@@ -37,7 +37,7 @@ fn hash_of(key: u64) -> u32 {
 impl Index {
     /// An empty table that will never hold more than `most_keys`.
     pub fn new(most_keys: u32) -> Self {
-        Self { buckets: Vec::new(), used: 0, most_buckets: (most_keys as usize * 3).div_ceil(2) + 1 }
+        Self { buckets: Vec::new(), used: 0, most_buckets: most_keys as usize * 2 }
     }
 
     /// Bytes allocated.
@@ -60,36 +60,30 @@ impl Index {
         }
     }
 
-    /// The bucket whose slot holds `key` in `keys`.
+    /// The slot that holds `key` in `keys`.
     #[inline]
-    fn bucket(&self, key: u64, keys: &[u64]) -> Option<usize> {
+    pub fn find(&self, key: u64, keys: &[u64]) -> Option<Slot> {
         if self.buckets.is_empty() {
             return None;
         }
         let hash = hash_of(key);
         let mut at = self.home(hash);
         loop {
-            let bucket = self.buckets[at];
-            if bucket.slot == NIL {
+            let Bucket { hash: other, slot } = self.buckets[at];
+            if slot == NIL {
                 return None;
             }
-            if bucket.hash == hash && keys[bucket.slot as usize] == key {
-                return Some(at);
+            if other == hash && keys[slot as usize] == key {
+                return Some(slot);
             }
             at = self.after(at);
         }
     }
 
-    /// The slot that holds `key` in `keys`.
-    #[inline]
-    pub fn find(&self, key: u64, keys: &[u64]) -> Option<Slot> {
-        self.bucket(key, keys).map(|at| self.buckets[at].slot)
-    }
-
     /// Enters `key`, which is in no slot yet, at `slot`.
     #[inline]
     pub fn insert(&mut self, key: u64, slot: Slot) {
-        if (self.used + 1) * 3 > self.buckets.len() * 2 {
+        if (self.used + 1) * 2 > self.buckets.len() {
             self.grow();
         }
         self.place(Bucket { hash: hash_of(key), slot });
@@ -118,11 +112,13 @@ impl Index {
         }
     }
 
-    /// Takes out `key`, and returns the slot that holds it in `keys`.
+    /// Takes out `key`, which is in the table at `slot`.
     #[inline]
-    pub fn remove(&mut self, key: u64, keys: &[u64]) -> Option<Slot> {
-        let mut hole = self.bucket(key, keys)?;
-        let slot = self.buckets[hole].slot;
+    pub fn remove(&mut self, key: u64, slot: Slot) {
+        let mut hole = self.home(hash_of(key));
+        while self.buckets[hole].slot != slot {
+            hole = self.after(hole);
+        }
         self.used -= 1;
         // Whatever stands behind the hole and was searched for across it moves into it, so that searches still end at
         // the first empty bucket (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R).
@@ -141,6 +137,5 @@ impl Index {
             }
         }
         self.buckets[hole] = EMPTY;
-        Some(slot)
     }
 }

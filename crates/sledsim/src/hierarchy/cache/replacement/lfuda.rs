@@ -21,7 +21,7 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
         used leaves.",
     source: "Arlitt, Cherkasova, Dilley, Friedrich and Jin, Evaluating content management techniques for Web proxy \
         caches, ACM SIGMETRICS Performance Evaluation Review 27(4), 2000",
-    bytes_per_slot: 52.0,
+    bytes_per_slot: 56.0,
     default: ReplacementSpec::Lfuda {},
 };
 

@@ -9,7 +9,7 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     title: "LRU",
     description: "Least recently used: the entry that was referenced longest ago leaves.",
     source: "Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems Journal 9(2), 1970",
-    bytes_per_slot: 28.0,
+    bytes_per_slot: 32.0,
     default: ReplacementSpec::Lru {},
 };
 

@@ -25,7 +25,7 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
         main one, which gives entries another round for each reference; the keys of the others are remembered, and come \
         into the main one if they are referenced in that time.",
     source: "Yang et al., FIFO queues are all you need for cache eviction, SOSP 2023, Algorithm 1",
-    bytes_per_slot: 55.2,
+    bytes_per_slot: 62.8,
     default: ReplacementSpec::S3Fifo {
         small_share: default_small_share(),
         ghost_ratio: default_ghost_ratio(),

@@ -3,7 +3,7 @@
 use super::index::{Index, NIL};
 use super::Slot;
 
-/// Keys in numbered slots: 20 bytes per slot when full. Slots are given out from 0, those given back first.
+/// Keys in numbered slots: 24 bytes per slot when full. Slots are given out from 0, those given back first.
 pub(super) struct Slots {
     index: Index,
     /// By slot; a slot that was given back holds the number of the next such slot.
@@ -74,7 +74,7 @@ impl Slots {
     #[inline]
     pub fn replace(&mut self, slot: Slot, key: u64) -> u64 {
         let evicted = self.keys[slot as usize];
-        self.index.remove(evicted, &self.keys);
+        self.index.remove(evicted, slot);
         self.keys[slot as usize] = key;
         self.index.insert(key, slot);
         evicted
@@ -83,7 +83,8 @@ impl Slots {
     /// Takes out `key`; its slot can be given to another.
     #[inline]
     pub fn remove(&mut self, key: u64) -> Option<Slot> {
-        let slot = self.index.remove(key, &self.keys)?;
+        let slot = self.find(key)?;
+        self.index.remove(key, slot);
         self.keys[slot as usize] = u64::from(self.free);
         self.free = slot;
         self.len -= 1;

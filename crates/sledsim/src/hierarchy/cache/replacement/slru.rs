@@ -16,7 +16,7 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
         first; a hit moves an entry to a protected segment, whose least recently used goes back when it is full.",
     source:
         "Karedla, Love and Wherry, Caching strategies to improve disk system performance, IEEE Computer 27(3), 1994",
-    bytes_per_slot: 29.0,
+    bytes_per_slot: 33.0,
     default: ReplacementSpec::Slru { protected_share: default_protected_share() },
 };
 

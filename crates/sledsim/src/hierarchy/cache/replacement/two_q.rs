@@ -20,7 +20,7 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
         come back into an LRU queue if they are referenced in that time.",
     source:
         "Johnson and Shasha, 2Q: a low overhead high performance buffer management replacement algorithm, VLDB 1994",
-    bytes_per_slot: 43.0,
+    bytes_per_slot: 49.0,
     default: ReplacementSpec::TwoQ { in_share: default_in_share(), out_share: default_out_share() },
 };
 
