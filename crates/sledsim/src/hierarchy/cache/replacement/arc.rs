@@ -52,18 +52,18 @@ impl Arc {
 
     /// Whom `REPLACE` takes.
     fn victim(&self, target: f64, ghost: Option<usize>, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let lists = self.entries.lists();
-        let recent = f64::from(lists.len(RECENT));
+        let entries = &self.entries;
+        let recent = f64::from(entries.len_of(RECENT));
         let takes_recent = recent > target || (ghost == Some(FREQUENT) && recent == target);
         let [first, second] = if takes_recent { [RECENT, FREQUENT] } else { [FREQUENT, RECENT] };
-        lists.victim(first, may_evict).or_else(|| lists.victim(second, may_evict))
+        entries.victim(first, may_evict).or_else(|| entries.victim(second, may_evict))
     }
 
     /// Makes room in the directory for a new key (case IV); says whether the key that leaves the cache has a place there.
     fn make_room(&mut self) -> bool {
-        let (lists, capacity) = (self.entries.lists(), self.capacity());
-        let recent = lists.len(RECENT) + self.ghosts.len(RECENT);
-        let frequent = lists.len(FREQUENT) + self.ghosts.len(FREQUENT);
+        let (entries, capacity) = (&self.entries, self.capacity());
+        let recent = entries.len_of(RECENT) + self.ghosts.len(RECENT);
+        let frequent = entries.len_of(FREQUENT) + self.ghosts.len(FREQUENT);
         if recent == capacity {
             let has_ghosts = self.ghosts.len(RECENT) > 0;
             self.ghosts.forget_oldest(RECENT);
@@ -97,17 +97,17 @@ impl Replacement for Arc {
             (RECENT, self.make_room())
         };
         if let (Some(slot), true) = (victim, remembers) {
-            self.ghosts.push(self.entries.lists().list_of(slot), self.entries.key(slot));
+            self.ghosts.push(self.entries.list_of(slot), self.entries.key(slot));
         }
         Some(self.entries.admit(list, key, victim))
     }
 
     fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool) {
-        let lists = self.entries.lists();
+        let entries = &self.entries;
         // As many as there are above the target, which may lie between two whole numbers.
-        let beyond = (f64::from(lists.len(RECENT)) - self.target).ceil().max(0.0) as usize;
-        let (first, rest) = (lists.back_to_front(RECENT).take(beyond), lists.back_to_front(RECENT).skip(beyond));
-        first.chain(lists.back_to_front(FREQUENT)).chain(rest).all(visit);
+        let beyond = (f64::from(entries.len_of(RECENT)) - self.target).ceil().max(0.0) as usize;
+        let (first, rest) = (entries.back_to_front(RECENT).take(beyond), entries.back_to_front(RECENT).skip(beyond));
+        first.chain(entries.back_to_front(FREQUENT)).chain(rest).all(visit);
     }
 
     fn memory_bytes(&self) -> usize {

@@ -37,12 +37,12 @@ impl Replacement for Fifo {
 
     #[inline]
     fn admit(&mut self, key: u64, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Admission> {
-        let victim = if self.entries.is_full() { Some(self.entries.lists().victim(AGE, may_evict)?) } else { None };
+        let victim = if self.entries.is_full() { Some(self.entries.victim(AGE, may_evict)?) } else { None };
         Some(self.entries.admit(AGE, key, victim))
     }
 
     fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool) {
-        self.entries.lists().back_to_front(AGE).all(visit);
+        self.entries.back_to_front(AGE).all(visit);
     }
 
     fn memory_bytes(&self) -> usize {

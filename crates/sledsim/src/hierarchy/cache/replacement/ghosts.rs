@@ -18,13 +18,13 @@ impl<const N: usize> Ghosts<N> {
 
     /// Number of keys in a queue.
     pub const fn len(&self, queue: usize) -> u32 {
-        self.0.lists().len(queue)
+        self.0.len_of(queue)
     }
 
     /// The queue that `key` is in.
     #[inline]
     pub fn queue_of(&self, key: u64) -> Option<usize> {
-        self.0.find(key).map(|slot| self.0.lists().list_of(slot))
+        self.0.find(key).map(|slot| self.0.list_of(slot))
     }
 
     /// Forgets `key`; says whether it was remembered.
@@ -36,7 +36,7 @@ impl<const N: usize> Ghosts<N> {
     /// Forgets the oldest key of a queue.
     #[inline]
     pub fn forget_oldest(&mut self, queue: usize) {
-        if let Some(slot) = self.0.lists().back(queue) {
+        if let Some(slot) = self.0.back(queue) {
             self.0.remove(self.0.key(slot));
         }
     }
@@ -46,7 +46,7 @@ impl<const N: usize> Ghosts<N> {
     pub fn push(&mut self, queue: usize, key: u64) {
         if !self.0.is_full() {
             self.0.admit(queue, key, None);
-        } else if let Some(oldest) = self.0.lists().back(queue) {
+        } else if let Some(oldest) = self.0.back(queue) {
             self.0.admit(queue, key, Some(oldest));
         }
     }

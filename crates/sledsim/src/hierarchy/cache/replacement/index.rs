@@ -60,9 +60,9 @@ impl Index {
         }
     }
 
-    /// The slot that holds `key` in `keys`.
+    /// The slot of `key`: the one that `holds` it.
     #[inline]
-    pub fn find(&self, key: u64, keys: &[u64]) -> Option<Slot> {
+    pub fn find(&self, key: u64, holds: impl Fn(Slot) -> bool) -> Option<Slot> {
         if self.buckets.is_empty() {
             return None;
         }
@@ -73,7 +73,7 @@ impl Index {
             if slot == NIL {
                 return None;
             }
-            if other == hash && keys[slot as usize] == key {
+            if other == hash && holds(slot) {
                 return Some(slot);
             }
             at = self.after(at);

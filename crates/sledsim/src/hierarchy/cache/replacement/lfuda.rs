@@ -21,7 +21,7 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
         used leaves.",
     source: "Arlitt, Cherkasova, Dilley, Friedrich and Jin, Evaluating content management techniques for Web proxy \
         caches, ACM SIGMETRICS Performance Evaluation Review 27(4), 2000",
-    bytes_per_slot: 56.0,
+    bytes_per_slot: 52.0,
     default: ReplacementSpec::Lfuda {},
 };
 
@@ -36,14 +36,19 @@ struct Rank {
 
 const LOWEST: Rank = Rank { priority: 0, used: 0 };
 
+/// What is known of an entry.
+#[derive(Clone, Copy)]
+struct Use {
+    rank: Rank,
+    /// References since it came in.
+    frequency: u32,
+    /// Where its slot is in the heap.
+    position: u32,
+}
+
 /// Least frequently used with dynamic aging.
 pub struct Lfuda {
-    slots: Slots,
-    /// By slot.
-    ranks: Vec<Rank>,
-    frequency: Vec<u64>,
-    /// Where a slot is in the heap, by slot.
-    position: Vec<u32>,
+    slots: Slots<Use>,
     /// A binary heap of slots: the lowest rank at its root.
     heap: Vec<Slot>,
     age: u64,
@@ -54,32 +59,24 @@ impl Lfuda {
     /// An empty cache of `capacity` slots.
     #[must_use]
     pub fn new(capacity: u32) -> Self {
-        Self {
-            slots: Slots::new(capacity),
-            ranks: Vec::new(),
-            frequency: Vec::new(),
-            position: Vec::new(),
-            heap: Vec::new(),
-            age: 0,
-            references: 0,
-        }
+        Self { slots: Slots::new(capacity), heap: Vec::new(), age: 0, references: 0 }
     }
 
     #[inline]
     fn rank_at(&self, position: usize) -> Rank {
-        self.ranks[self.heap[position] as usize]
+        self.slots.kept(self.heap[position]).rank
     }
 
     #[inline]
     fn put(&mut self, position: usize, slot: Slot) {
         self.heap[position] = slot;
-        self.position[slot as usize] = position as u32;
+        self.slots.kept_mut(slot).position = position as u32;
     }
 
     /// Restores the heap's order around `position`, whose slot has another rank than before.
     fn sift(&mut self, mut position: usize) {
         let slot = self.heap[position];
-        let rank = self.ranks[slot as usize];
+        let rank = self.slots.kept(slot).rank;
         while position > 0 && rank < self.rank_at((position - 1) / 2) {
             self.put(position, self.heap[(position - 1) / 2]);
             position = (position - 1) / 2;
@@ -101,10 +98,12 @@ impl Lfuda {
     #[inline]
     fn count(&mut self, slot: Slot) {
         self.references += 1;
-        let frequency = &mut self.frequency[slot as usize];
-        *frequency += 1;
-        self.ranks[slot as usize] = Rank { priority: *frequency + self.age, used: self.references };
-        self.sift(self.position[slot as usize] as usize);
+        let entry = self.slots.kept_mut(slot);
+        // Four thousand million references to one page, with none to make it leave: it stays the last to.
+        entry.frequency = entry.frequency.saturating_add(1);
+        entry.rank = Rank { priority: u64::from(entry.frequency) + self.age, used: self.references };
+        let position = entry.position as usize;
+        self.sift(position);
     }
 
     /// The first in eviction order that `may_evict` lets go.
@@ -119,14 +118,6 @@ impl Lfuda {
             found.is_none()
         });
         found
-    }
-
-    /// Makes the arrays reach to `slot`.
-    fn make_room(&mut self, slot: Slot) {
-        let capacity = self.slots.capacity();
-        resize_within(&mut self.ranks, slot, LOWEST, capacity);
-        resize_within(&mut self.frequency, slot, 0, capacity);
-        resize_within(&mut self.position, slot, 0, capacity);
     }
 }
 
@@ -156,24 +147,23 @@ impl Replacement for Lfuda {
     fn admit(&mut self, key: u64, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Admission> {
         let admission = if self.slots.is_full() {
             let slot = self.victim(may_evict)?;
-            self.age = self.ranks[slot as usize].priority;
+            let entry = self.slots.kept_mut(slot);
+            self.age = entry.rank.priority;
+            entry.frequency = 0;
             Admission { slot, evicted: Some(self.slots.replace(slot, key)) }
         } else {
-            let slot = self.slots.insert(key);
-            self.make_room(slot);
-            let position = self.heap.len() as Slot;
+            let position = self.heap.len() as u32;
+            let slot = self.slots.insert(key, Use { rank: LOWEST, frequency: 0, position });
             resize_within(&mut self.heap, position, slot, self.slots.capacity());
-            self.position[slot as usize] = position;
             Admission { slot, evicted: None }
         };
-        self.frequency[admission.slot as usize] = 0;
         self.count(admission.slot);
         Some(admission)
     }
 
     fn remove(&mut self, key: u64) -> Option<Slot> {
         let slot = self.slots.remove(key)?;
-        let hole = self.position[slot as usize] as usize;
+        let hole = self.slots.kept(slot).position as usize;
         let last = self.heap.pop()?;
         if hole < self.heap.len() {
             self.put(hole, last);
@@ -198,9 +188,6 @@ impl Replacement for Lfuda {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.slots.memory_bytes()
-            + self.ranks.capacity() * size_of::<Rank>()
-            + self.frequency.capacity() * size_of::<u64>()
-            + (self.position.capacity() + self.heap.capacity()) * size_of::<u32>()
+        self.slots.memory_bytes() + self.heap.capacity() * size_of::<Slot>()
     }
 }

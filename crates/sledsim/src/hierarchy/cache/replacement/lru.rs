@@ -39,12 +39,12 @@ impl Replacement for Lru {
 
     #[inline]
     fn admit(&mut self, key: u64, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Admission> {
-        let victim = if self.entries.is_full() { Some(self.entries.lists().victim(RECENCY, may_evict)?) } else { None };
+        let victim = if self.entries.is_full() { Some(self.entries.victim(RECENCY, may_evict)?) } else { None };
         Some(self.entries.admit(RECENCY, key, victim))
     }
 
     fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool) {
-        self.entries.lists().back_to_front(RECENCY).all(visit);
+        self.entries.back_to_front(RECENCY).all(visit);
     }
 
     fn memory_bytes(&self) -> usize {

@@ -20,7 +20,6 @@ pub mod two_q;
 mod entries;
 mod ghosts;
 mod index;
-mod lists;
 mod second_chance;
 mod slots;
 mod spec;

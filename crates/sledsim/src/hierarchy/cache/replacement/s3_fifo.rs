@@ -81,9 +81,9 @@ impl S3Fifo {
 
     /// Whom `EVICTS` takes; those that were referenced enough have moved to the main queue.
     fn victim_of_small(&mut self, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let mut at = self.entries.lists().back(SMALL);
+        let mut at = self.entries.back(SMALL);
         while let Some(slot) = at {
-            at = self.entries.lists().ahead(slot);
+            at = self.entries.ahead(slot);
             if may_evict(slot) {
                 if self.references[slot as usize] < self.promotion_references {
                     return Some(slot);
@@ -97,7 +97,7 @@ impl S3Fifo {
 
     /// Whom `EVICT` takes.
     fn victim(&mut self, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let is_main_first = self.entries.lists().len(MAIN) > self.main_slots;
+        let is_main_first = self.entries.len_of(MAIN) > self.main_slots;
         if !is_main_first {
             if let Some(slot) = self.victim_of_small(may_evict) {
                 return Some(slot);
@@ -125,7 +125,7 @@ impl Replacement for S3Fifo {
         let victim = if self.entries.is_full() { Some(self.victim(may_evict)?) } else { None };
         let list = if self.ghosts.remove(key) { MAIN } else { SMALL };
         if let Some(slot) = victim {
-            if self.entries.lists().list_of(slot) == SMALL {
+            if self.entries.list_of(slot) == SMALL {
                 self.ghosts.push(GHOST, self.entries.key(slot));
             }
         }
@@ -136,16 +136,16 @@ impl Replacement for S3Fifo {
     }
 
     fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool) {
-        let lists = self.entries.lists();
+        let entries = &self.entries;
         let small = |promoted: bool, visit: &mut dyn FnMut(Slot) -> bool| {
             let is_promoted = |slot: Slot| self.references[slot as usize] >= self.promotion_references;
-            lists.back_to_front(SMALL).filter(|&slot| is_promoted(slot) == promoted).all(visit)
+            entries.back_to_front(SMALL).filter(|&slot| is_promoted(slot) == promoted).all(visit)
         };
         let main = |having, visit: &mut dyn FnMut(Slot) -> bool| {
             in_sweeping_order(&self.entries, MAIN, &self.references, having, visit)
         };
         // What is promoted comes to the main queue without references.
-        let _ = if lists.len(MAIN) > self.main_slots {
+        let _ = if entries.len_of(MAIN) > self.main_slots {
             main(0..=MOST_REFERENCES, visit) && small(false, visit) && small(true, visit)
         } else {
             small(false, visit) && main(0..=0, visit) && small(true, visit) && main(1..=MOST_REFERENCES, visit)

@@ -16,8 +16,8 @@ pub(super) fn sweep<const N: usize>(
     may_evict: &mut dyn FnMut(Slot) -> bool,
 ) -> Option<Slot> {
     let mut pinned = 0;
-    while pinned < entries.lists().len(list) {
-        let slot = entries.lists().back(list)?;
+    while pinned < entries.len_of(list) {
+        let slot = entries.back(list)?;
         if !may_evict(slot) {
             pinned += 1;
         } else if references[slot as usize] > 0 {
@@ -40,7 +40,5 @@ pub(super) fn in_sweeping_order<const N: usize>(
     mut having: RangeInclusive<u8>,
     visit: &mut dyn FnMut(Slot) -> bool,
 ) -> bool {
-    having.all(|count| {
-        entries.lists().back_to_front(list).filter(|&slot| references[slot as usize] == count).all(&mut *visit)
-    })
+    having.all(|count| entries.back_to_front(list).filter(|&slot| references[slot as usize] == count).all(&mut *visit))
 }

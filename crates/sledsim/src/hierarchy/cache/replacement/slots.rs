@@ -3,20 +3,28 @@
 use super::index::{Index, NIL};
 use super::Slot;
 
-/// Keys in numbered slots: 24 bytes per slot when full. Slots are given out from 0, those given back first.
-pub(super) struct Slots {
+/// What belongs to a slot, in one place of memory: whoever looks at the one soon needs the other.
+#[derive(Clone, Copy)]
+struct Node<T> {
+    /// The key that it holds; of a slot that was given back, the number of the next such slot.
+    key: u64,
+    kept: T,
+}
+
+/// Keys in numbered slots, and something kept for each: 24 bytes per slot when full, and that. Slots are given out from
+/// 0, those given back first.
+pub(super) struct Slots<T> {
     index: Index,
-    /// By slot; a slot that was given back holds the number of the next such slot.
-    keys: Vec<u64>,
+    nodes: Vec<Node<T>>,
     free: Slot,
     len: u32,
     capacity: u32,
 }
 
-impl Slots {
+impl<T: Copy> Slots<T> {
     /// `capacity` empty slots.
     pub fn new(capacity: u32) -> Self {
-        Self { index: Index::new(capacity), keys: Vec::new(), free: NIL, len: 0, capacity }
+        Self { index: Index::new(capacity), nodes: Vec::new(), free: NIL, len: 0, capacity }
     }
 
     /// Number of slots.
@@ -36,33 +44,46 @@ impl Slots {
 
     /// Bytes allocated.
     pub fn memory_bytes(&self) -> usize {
-        self.index.memory_bytes() + self.keys.capacity() * size_of::<u64>()
+        self.index.memory_bytes() + self.nodes.capacity() * size_of::<Node<T>>()
     }
 
     /// The slot of `key`.
     #[inline]
     pub fn find(&self, key: u64) -> Option<Slot> {
-        self.index.find(key, &self.keys)
+        self.index.find(key, |slot| self.nodes[slot as usize].key == key)
     }
 
     /// The key in `slot`.
     #[inline]
     pub fn key(&self, slot: Slot) -> u64 {
-        self.keys[slot as usize]
+        self.nodes[slot as usize].key
     }
 
-    /// Puts `key`, which is in no slot, into an empty one, of which there must be one.
+    /// What is kept for `slot`.
     #[inline]
-    pub fn insert(&mut self, key: u64) -> Slot {
+    pub fn kept(&self, slot: Slot) -> &T {
+        &self.nodes[slot as usize].kept
+    }
+
+    /// What is kept for `slot`, to be changed.
+    #[inline]
+    pub fn kept_mut(&mut self, slot: Slot) -> &mut T {
+        &mut self.nodes[slot as usize].kept
+    }
+
+    /// Puts `key`, which is in no slot, into an empty one, of which there must be one, and keeps `kept` for it.
+    #[inline]
+    pub fn insert(&mut self, key: u64, kept: T) -> Slot {
         debug_assert!(!self.is_full(), "a slot is free");
+        let node = Node { key, kept };
         let slot = if self.free == NIL {
-            let slot = self.keys.len() as Slot;
-            resize_within(&mut self.keys, slot, key, self.capacity);
+            let slot = self.nodes.len() as Slot;
+            resize_within(&mut self.nodes, slot, node, self.capacity);
             slot
         } else {
             let slot = self.free;
-            self.free = self.keys[slot as usize] as Slot;
-            self.keys[slot as usize] = key;
+            self.free = self.key(slot) as Slot;
+            self.nodes[slot as usize] = node;
             slot
         };
         self.index.insert(key, slot);
@@ -73,9 +94,8 @@ impl Slots {
     /// Gives `slot` to `key`, which is in no slot; returns the key that had it.
     #[inline]
     pub fn replace(&mut self, slot: Slot, key: u64) -> u64 {
-        let evicted = self.keys[slot as usize];
+        let evicted = std::mem::replace(&mut self.nodes[slot as usize].key, key);
         self.index.remove(evicted, slot);
-        self.keys[slot as usize] = key;
         self.index.insert(key, slot);
         evicted
     }
@@ -85,7 +105,7 @@ impl Slots {
     pub fn remove(&mut self, key: u64) -> Option<Slot> {
         let slot = self.find(key)?;
         self.index.remove(key, slot);
-        self.keys[slot as usize] = u64::from(self.free);
+        self.nodes[slot as usize].key = u64::from(self.free);
         self.free = slot;
         self.len -= 1;
         Some(slot)

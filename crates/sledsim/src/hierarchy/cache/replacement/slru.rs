@@ -51,9 +51,9 @@ impl Replacement for Slru {
             self.entries.move_front(PROBATIONARY, slot);
             return;
         }
-        let lists = self.entries.lists();
-        if lists.list_of(slot) == PROBATIONARY && lists.len(PROTECTED) == self.protected_slots {
-            if let Some(least_recent) = lists.back(PROTECTED) {
+        let entries = &self.entries;
+        if entries.list_of(slot) == PROBATIONARY && entries.len_of(PROTECTED) == self.protected_slots {
+            if let Some(least_recent) = entries.back(PROTECTED) {
                 self.entries.move_front(PROBATIONARY, least_recent);
             }
         }
@@ -62,9 +62,9 @@ impl Replacement for Slru {
 
     #[inline]
     fn admit(&mut self, key: u64, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Admission> {
-        let lists = self.entries.lists();
+        let entries = &self.entries;
         let victim = if self.entries.is_full() {
-            Some(lists.victim(PROBATIONARY, may_evict).or_else(|| lists.victim(PROTECTED, may_evict))?)
+            Some(entries.victim(PROBATIONARY, may_evict).or_else(|| entries.victim(PROTECTED, may_evict))?)
         } else {
             None
         };
@@ -72,8 +72,8 @@ impl Replacement for Slru {
     }
 
     fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool) {
-        let lists = self.entries.lists();
-        lists.back_to_front(PROBATIONARY).chain(lists.back_to_front(PROTECTED)).all(visit);
+        let entries = &self.entries;
+        entries.back_to_front(PROBATIONARY).chain(entries.back_to_front(PROTECTED)).all(visit);
     }
 
     fn memory_bytes(&self) -> usize {

@@ -67,9 +67,9 @@ impl TwoQ {
 
     /// Whom `reclaimfor` pages out.
     fn victim(&self, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let lists = self.entries.lists();
-        let [first, second] = self.order(lists.len(IN));
-        lists.victim(first, may_evict).or_else(|| lists.victim(second, may_evict))
+        let entries = &self.entries;
+        let [first, second] = self.order(entries.len_of(IN));
+        entries.victim(first, may_evict).or_else(|| entries.victim(second, may_evict))
     }
 }
 
@@ -78,7 +78,7 @@ impl Replacement for TwoQ {
 
     #[inline]
     fn hit(&mut self, slot: Slot) {
-        if self.entries.lists().list_of(slot) == MAIN {
+        if self.entries.list_of(slot) == MAIN {
             self.entries.move_front(MAIN, slot);
         }
     }
@@ -88,7 +88,7 @@ impl Replacement for TwoQ {
         let victim = if self.entries.is_full() { Some(self.victim(may_evict)?) } else { None };
         let list = if self.out.remove(key) { MAIN } else { IN };
         if let Some(slot) = victim {
-            if self.entries.lists().list_of(slot) == IN {
+            if self.entries.list_of(slot) == IN {
                 self.out.push(OUT, self.entries.key(slot));
             }
         }
@@ -96,10 +96,10 @@ impl Replacement for TwoQ {
     }
 
     fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool) {
-        let lists = self.entries.lists();
-        let beyond = lists.len(IN).saturating_sub(self.in_slots) as usize;
-        let (first, rest) = (lists.back_to_front(IN).take(beyond), lists.back_to_front(IN).skip(beyond));
-        first.chain(lists.back_to_front(MAIN)).chain(rest).all(visit);
+        let entries = &self.entries;
+        let beyond = entries.len_of(IN).saturating_sub(self.in_slots) as usize;
+        let (first, rest) = (entries.back_to_front(IN).take(beyond), entries.back_to_front(IN).skip(beyond));
+        first.chain(entries.back_to_front(MAIN)).chain(rest).all(visit);
     }
 
     fn memory_bytes(&self) -> usize {
