@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod contract;
+mod counting;
 mod memory;
 mod reference;
 mod traces;
