@@ -62,6 +62,8 @@ fn impossible_sizes_and_parameters_are_refused() {
     let cache = CacheSpec { policy: ReplacementSpec::Slru { protected_share: 2.0 }, pages: 10 };
     let error = hit_ratios(&mut trace(&requests), 4096, &[cache], &mut |_, _| true).unwrap_err();
     assert!(matches!(error, HitRatioError::Policy(_)), "{error}");
+    let error = hit_ratios(&mut trace(&requests), 4096, &[], &mut |_, _| true).unwrap_err();
+    assert!(error.to_string().contains("the number of caches is 0"), "{error}");
 }
 
 #[test]

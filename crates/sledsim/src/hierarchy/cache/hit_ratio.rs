@@ -62,7 +62,7 @@ pub enum HitRatioError {
     /// A parameter of a policy is outside its range.
     #[error(transparent)]
     Policy(#[from] SpecError),
-    /// A cache or a page has an impossible size.
+    /// A cache or a page has an impossible size, or there is no cache.
     #[error("{what} is {value}, but must be {allowed}")]
     Size {
         /// Which size.
@@ -167,12 +167,13 @@ impl PolicyUser for Making {
     }
 }
 
-/// Sends what is left of a trace through each of some caches, empty at first, in one pass. `page_bytes` is at least 1.
+/// Sends what is left of a trace through each of some caches, at least one and empty at first, in one pass. `page_bytes` is
+/// at least 1.
 /// `keep_going` is asked now and then; it is told how many requests have been read, and what share of the trace, from 0 to
 /// 1, where that is known.
 ///
 /// # Errors
-/// A size or a parameter out of range, what [`TraceReader::next`] says of the trace, or that `keep_going` answered no.
+/// A size, a number or a parameter out of range, what [`TraceReader::next`] says of the trace, or that `keep_going` answered no.
 pub fn hit_ratios(
     reader: &mut TraceReader,
     page_bytes: u64,
@@ -185,6 +186,10 @@ pub fn hit_ratios(
             value: 0,
             allowed: "at least 1 byte".to_owned(),
         });
+    }
+    if caches.is_empty() {
+        let (what, allowed) = ("the number of caches", "at least 1".to_owned());
+        return Err(HitRatioError::Size { what, value: 0, allowed });
     }
     let mut reckoners = Vec::with_capacity(caches.len());
     for cache in caches {
@@ -206,10 +211,10 @@ pub fn hit_ratios(
         }
         count += keys.len() as u64;
         for (reckoner, hits) in &mut reckoners {
+            if !keep_going(references.reader.records(), references.reader.fraction_read()) {
+                return Err(HitRatioError::Interrupted);
+            }
             *hits += reckoner.hits(&keys);
-        }
-        if !keep_going(references.reader.records(), references.reader.fraction_read()) {
-            return Err(HitRatioError::Interrupted);
         }
     }
     let found = caches.iter().zip(reckoners).map(|(cache, (reckoner, hits))| CacheHits {
