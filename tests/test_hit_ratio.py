@@ -207,7 +207,8 @@ def test_a_count_is_interrupted(tmp_path: Path) -> None:
     path.write_text(f"t_ns,device,offset_bytes,bytes,op\n0,0,0,{2**52},R\n")
     command = [*COMMAND, "hit-ratio", str(path), "--policy", "arc"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(2.0)
+        # Python has to be done loading, on a busy machine too: before that Ctrl-C ends it without a word.
+        time.sleep(4.0)
         assert process.poll() is None
         pressed = time.monotonic()
         process.send_signal(signal.SIGINT)
