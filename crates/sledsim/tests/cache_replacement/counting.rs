@@ -1,0 +1,80 @@
+//! Hit-ratio mode on traces made here: long requests, several devices, and what it refuses.
+
+use std::collections::HashSet;
+use std::io::Cursor;
+
+use sledsim::hierarchy::cache::hit_ratio::{hit_ratios, CacheSpec, HitRatioError, HitRatios};
+use sledsim::hierarchy::cache::replacement::ReplacementSpec;
+use sledsim::traces::{TraceOptions, TraceReader};
+
+const LRU: ReplacementSpec = ReplacementSpec::Lru {};
+
+/// A CSV trace of reads: device, offset, bytes.
+fn trace(requests: &[(u32, u64, u64)]) -> TraceReader {
+    let rows = requests.iter().map(|(device, offset, bytes)| format!("0,{device},{offset},{bytes},R\n"));
+    let text = ["t_ns,device,offset_bytes,bytes,op\n".to_owned()].into_iter().chain(rows).collect::<String>();
+    TraceReader::from_reader("made", Box::new(Cursor::new(text)), &TraceOptions::default()).unwrap()
+}
+
+fn counted(requests: &[(u32, u64, u64)], page_bytes: u64, pages: u64) -> Result<HitRatios, HitRatioError> {
+    hit_ratios(&mut trace(requests), page_bytes, &[CacheSpec { policy: LRU, pages }], &mut |_, _| true)
+}
+
+/// Requests longer than what goes through a cache at a time, begun and ended anywhere, on devices far apart.
+#[test]
+fn every_page_of_a_long_request_is_referenced_once() {
+    let far = (1_u64 << 44) - 70_000;
+    let requests: [(u32, u64, u64); 6] =
+        [(0, 0, 100_000), (7, 5, 65_531), (0, 99_990, 20), (7, far, 140_000), (0, far, 140_000), (7, far, 1)];
+    for page_bytes in [1, 3, 512] {
+        let mut seen = HashSet::new();
+        let (mut references, mut hits) = (0, 0);
+        for (device, offset, bytes) in requests {
+            for page in offset / page_bytes..(offset + bytes).div_ceil(page_bytes) {
+                references += 1;
+                hits += u64::from(!seen.insert((device, page)));
+            }
+        }
+        let found = counted(&requests, page_bytes, 1 << 20).unwrap();
+        assert_eq!((found.requests, found.references, found.caches[0].hits), (6, references, hits));
+    }
+}
+
+/// The last byte that a trace can name.
+#[test]
+fn the_last_page_there_can_be_is_counted() {
+    let found = counted(&[(0, u64::MAX - 10, 10), (0, u64::MAX - 1, 1)], 4096, 10).unwrap();
+    assert_eq!((found.references, found.caches[0].hits), (2, 1));
+}
+
+#[test]
+fn impossible_sizes_and_parameters_are_refused() {
+    let requests = [(0, 0, 4096)];
+    for (page_bytes, pages, said) in [
+        (0, 10, "the size of a page is 0, but must be at least 1 byte"),
+        (4096, 0, "the size of a cache is 0, but must be from 1 to 2147483647 pages"),
+        (4096, 1 << 31, "the size of a cache is 2147483648"),
+        (4096, 1 << 32, "the size of a cache is 4294967296"),
+    ] {
+        let message = counted(&requests, page_bytes, pages).unwrap_err().to_string();
+        assert!(message.contains(said), "{message}");
+    }
+    let cache = CacheSpec { policy: ReplacementSpec::Slru { protected_share: 2.0 }, pages: 10 };
+    let error = hit_ratios(&mut trace(&requests), 4096, &[cache], &mut |_, _| true).unwrap_err();
+    assert!(matches!(error, HitRatioError::Policy(_)), "{error}");
+    let error = hit_ratios(&mut trace(&requests), 4096, &[], &mut |_, _| true).unwrap_err();
+    assert!(error.to_string().contains("the number of caches is 0"), "{error}");
+}
+
+#[test]
+fn whoever_wants_no_more_is_heard_within_a_request() {
+    let mut asked = 0;
+    let cache = CacheSpec { policy: LRU, pages: 10 };
+    let outcome = hit_ratios(&mut trace(&[(0, 0, 1 << 62)]), 1, &[cache], &mut |requests, _| {
+        assert_eq!(requests, 1);
+        asked += 1;
+        asked < 3
+    });
+    assert!(matches!(outcome, Err(HitRatioError::Interrupted)));
+    assert_eq!(asked, 3);
+}
