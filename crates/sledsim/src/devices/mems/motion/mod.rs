@@ -2,8 +2,8 @@
 //!
 //! The axes move independently. On each of them `x'' = u − κ x` with `|u| ≤ a`: the actuator's acceleration against
 //! springs that pull back to the centre of travel (`κ = spring · a / (range / 2)`). Everything here is a pure function
-//! of positions in metres from the centre of travel and speeds in m/s; transcendental functions come from `libm`, so
-//! the same inputs give the same bits on every platform.
+//! of positions in metres from the centre of travel and speeds in m/s; transcendental functions come from `libm` or are made
+//! of plain arithmetic, so the same inputs give the same bits on every platform.
 //!
 //! | here | Griffin et al. 1999, section 4.1 | meaning |
 //! | --- | --- | --- |
@@ -28,6 +28,7 @@
 //! only to turn round, by at most [`run_out_m`] at that place; the reach `y + run_out_m(y)` grows with `y`, so no seek
 //! goes further out than a reversal at the edge of travel does.
 
+mod arc_tangent;
 mod constant_force;
 mod decomposed;
 mod first_order;
@@ -40,6 +41,7 @@ pub use decomposed::turnaround_s;
 pub use seek_model::{SeekModel, UnknownSeekModel};
 pub use time_optimal::{time_optimal_profile, Profile};
 
+use arc_tangent::arc_tangent;
 use constant_force::Dynamics;
 
 /// One axis of a sled.
@@ -130,7 +132,7 @@ impl RestToRest {
         let half_m = 0.5 * distance_m;
         let sigma = 0.5 * kappa * (x0_m + x1_m) / a;
         let tangent = self.omega_per_a * (half_m * (2.0 * a + kappa * half_m) / (1.0 - sigma * sigma)).sqrt();
-        self.two_per_omega * libm::atan(tangent)
+        self.two_per_omega * arc_tangent(tangent)
     }
 }
 

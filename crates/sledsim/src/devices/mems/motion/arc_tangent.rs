@@ -1,0 +1,60 @@
+//! The arc tangent of a small angle, as every seek along X needs it.
+
+/// Entries of [`TABLE`] for each unit.
+const STEPS: usize = 64;
+
+/// Beyond that there is no table.
+const MOST: f64 = 2.0;
+
+/// atan(`i` / [`STEPS`]).
+static TABLE: [f64; MOST as usize * STEPS + 1] = table();
+
+const fn table() -> [f64; MOST as usize * STEPS + 1] {
+    let mut table = [0.0; MOST as usize * STEPS + 1];
+    let step = 1.0 / STEPS as f64;
+    let mut entry = 1;
+    while entry < table.len() {
+        let (before, here) = ((entry - 1) as f64 * step, entry as f64 * step);
+        table[entry] = table[entry - 1] + series(step / (1.0 + before * here));
+        entry += 1;
+    }
+    table
+}
+
+/// atan `d` for |`d`| up to 1/64: the next term is below 1e-20.
+#[inline]
+const fn series(d: f64) -> f64 {
+    let square = d * d;
+    d - d * square * (1.0 / 3.0 - square * (0.2 - square * (1.0 / 7.0 - square * (1.0 / 9.0))))
+}
+
+/// atan `x` of an `x` that is not negative, to a relative accuracy of 1e-15.
+///
+/// Much of the time of a short request would go into a general arc tangent. Here a table leaves an angle of at most 1/128, and
+/// a short series does the rest. Plain arithmetic gives the same bits everywhere.
+#[inline]
+pub fn arc_tangent(x: f64) -> f64 {
+    let nearest = (x * STEPS as f64 + 0.5) as usize;
+    let Some(&angle) = TABLE.get(nearest) else { return libm::atan(x) };
+    let near = nearest as f64 * (1.0 / STEPS as f64);
+    angle + series((x - near) / (1.0 + x * near))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_arc_tangent() {
+        let steps = 1_000_003;
+        for step in 0..=steps {
+            let x = f64::from(step) / f64::from(steps) * 2.5;
+            let (found, expected) = (arc_tangent(x), libm::atan(x));
+            assert!((found - expected).abs() <= 1e-15 * expected, "{x}: {found} and {expected}");
+        }
+        assert_eq!(arc_tangent(1e-300), 1e-300);
+        assert_eq!(arc_tangent(1e9), libm::atan(1e9));
+        assert_eq!(arc_tangent(f64::INFINITY), libm::atan(f64::INFINITY));
+        assert!(arc_tangent(f64::NAN).is_nan());
+    }
+}
