@@ -1,7 +1,5 @@
 //! The devices of an enclosure, and where new ones come from.
 
-use crate::engine::random::Stream;
-
 use super::lifetime::Law;
 use super::parameters::DeviceLife;
 
@@ -31,6 +29,7 @@ pub(super) struct Place {
 }
 
 /// New devices, batch by batch.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Delivery<'a> {
     life: &'a DeviceLife,
     law: Law,
@@ -48,12 +47,13 @@ impl<'a> Delivery<'a> {
         self.left = 0;
     }
 
-    /// The law of the next device's life.
-    pub(super) fn next_law(&mut self, stream: &mut Stream) -> Law {
+    /// The law of the next device's life; `happens` draws whether something happens that does so with a probability, and
+    /// for so many devices at a time.
+    pub(super) fn next_law(&mut self, mut happens: impl FnMut(f64, u32) -> bool) -> Law {
         if let Some(batches) = &self.life.batches {
             if self.left == 0 {
                 self.left = batches.size;
-                self.bad = stream.chance(batches.share);
+                self.bad = happens(batches.share, batches.size);
             }
             self.left -= 1;
             if self.bad {
@@ -61,7 +61,7 @@ impl<'a> Delivery<'a> {
             }
         }
         match &self.life.infant_mortality {
-            Some(infants) if stream.chance(infants.share) => Law::Exponential { mean_h: infants.mttf_h },
+            Some(infants) if happens(infants.share, 1) => Law::Exponential { mean_h: infants.mttf_h },
             _ => self.law,
         }
     }

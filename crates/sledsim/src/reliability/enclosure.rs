@@ -329,8 +329,11 @@ impl<'a> Life<'a> {
         }
     }
 
+    /// A device as it is delivered now.
     fn new_device(&mut self, role: Role, stream: &mut Stream) -> Place {
-        let law = self.delivery.next_law(stream);
+        let mut delivery = self.delivery;
+        let law = delivery.next_law(|probability, devices| self.is_weak(probability, devices, stream));
+        self.delivery = delivery;
         let ages = role == Role::InUse || self.enclosure.spares_fail;
         let fails_h = if ages { self.known_failure_h(law, stream) } else { f64::INFINITY };
         Place { role, law, since_h: self.now_h, data_since_h: self.now_h, fails_h }

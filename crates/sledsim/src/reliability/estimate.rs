@@ -66,10 +66,11 @@ pub(super) fn mean_interval(count: u64, sum: f64, squares: f64, confidence: f64)
 /// was counted without weights.
 ///
 /// A few large weights among many small ones tell little of how weights are spread, and where they were met, larger ones may
-/// have been missed. Then the upper end is that of the unweighted trials if it is larger.
+/// have been missed. Then the upper end is that of the unweighted trials if it is larger; also where weights are so small that
+/// their squares are lost.
 pub(super) fn weighted_interval(count: u64, (sum, squares): (f64, f64), plain: Estimate, confidence: f64) -> Estimate {
     match mean_interval(count, sum, squares, confidence) {
-        Some(estimate) if sum > 0.0 && sum * sum >= FEWEST_FOR_NORMAL * squares => estimate,
+        Some(estimate) if squares > 0.0 && sum * sum >= FEWEST_FOR_NORMAL * squares => estimate,
         Some(estimate) if sum > 0.0 => Estimate { low: 0.0, high: estimate.high.max(plain.high), ..estimate },
         _ => Estimate { value: None, low: 0.0, high: plain.high },
     }

@@ -19,6 +19,8 @@ use super::prospects::Prospects;
 
 /// Largest probability with which a failure is forced while its absence may lead to a loss, too.
 const MOST: f64 = 0.98;
+/// Probability with which some device of a new enclosure is weak: what comes of it no prospect tells.
+const WEAK: f64 = 0.2;
 /// How close to the drawn hazard the time of a failure is found, relative: far below what any number of lives can show.
 const HAZARD_TOLERANCE: f64 = 1e-9;
 /// Steps to find it; halvings alone come so close in as many.
@@ -47,7 +49,7 @@ impl Life<'_> {
         // A failure late in the window leaves less time for others: the hazard is drawn as if it were `tilt` times as large.
         let later = self.loss_after_failure(prospects, APART * left_h);
         let fall = libm::log(failing / later) / -libm::log(APART);
-        let tilt = if fall > 0.0 { 1.0 + fall * (window_h / left_h) / hazard } else { 1.0 };
+        let tilt = if fall > 0.0 && fall.is_finite() { 1.0 + fall * (window_h / left_h) / hazard } else { 1.0 };
         let pace = if forced { tilt } else { 1.0 };
         // An exponential variable, given that it is below the hazard of the window.
         let reached = (-libm::log1p(libm::expm1(-pace * hazard) * stream.positive_unit()) / pace).min(hazard);
@@ -61,6 +63,13 @@ impl Life<'_> {
         let Draw::InWindows { prospects, forced } = self.draw else { return stream.chance(probability) };
         let passing = prospects.loss(self.state(), self.horizon_h - self.now_h);
         self.happens(probability, wanted(probability, 1.0, passing), forced, stream)
+    }
+
+    /// Whether new devices, of which so many are weak together or not at all, are weak.
+    pub(super) fn is_weak(&mut self, probability: f64, together: u32, stream: &mut Stream) -> bool {
+        let Draw::InWindows { forced, .. } = self.draw else { return stream.chance(probability) };
+        let draws = self.enclosure.devices().div_ceil(together);
+        self.happens(probability, WEAK / f64::from(draws), forced, stream)
     }
 
     /// Draws whether something of this probability happens, where a forced life lets it happen with that of `wanted`.
@@ -162,9 +171,12 @@ impl Life<'_> {
 }
 
 /// The probability with which something is to happen that happens with `probability`, from the prospects of a loss if it does
-/// and if it does not: so much of the whole prospect as goes through it.
+/// and if it does not: so much of the whole prospect as goes through it. Where that is too small to be told from 0, nothing.
 fn wanted(probability: f64, failing: f64, passing: f64) -> f64 {
     let through = probability * failing;
+    if through <= 0.0 {
+        return 0.0;
+    }
     let share = through / (through + (1.0 - probability) * passing);
     if passing > 0.0 {
         share.min(MOST)

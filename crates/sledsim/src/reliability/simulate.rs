@@ -208,6 +208,9 @@ fn run_chunk(
     let mut visits = Visits::new(horizons_h);
     let mut life = Life::new(enclosure, horizon_h);
     for _ in 0..CHUNK.min(experiment.lifetimes - chunk * CHUNK) {
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
         let forced = prospects.is_some() && !stream.chance(UNFORCED_SHARE);
         let draw = prospects.map_or(Draw::AtBirth, |prospects| Draw::InWindows { prospects, forced });
         let fate = life.live(draw, &mut stream, &mut visits, stop)?;

@@ -70,10 +70,10 @@ impl Chain {
             let weight = libm::exp(n * libm::log(steps_mean) - steps_mean - libm::lgamma(n + 1.0));
             loss += weight * now[states - 1];
             still -= weight;
-            for state in 0..states {
-                let stay = f64::max(still, 0.0) / pace * now[state] * self.visits[state];
-                visits += stay;
-                replaced += stay * self.missing[state];
+            for ((share, rate), missing) in now.iter().zip(&self.visits).zip(&self.missing) {
+                let visited = f64::max(still, 0.0) / pace * share * rate;
+                visits += visited;
+                replaced += visited * missing;
             }
             now = self.step(&now, &out, pace);
         }

@@ -1,4 +1,8 @@
 //! Monte Carlo lifetimes of enclosures against what is known exactly.
 
+mod against_chains;
 mod chain;
+mod closed_forms;
 mod described;
+mod experiments;
+mod forced_and_plain;

@@ -1,0 +1,201 @@
+//! What chains cannot say, where it has a closed form.
+
+use sledsim::reliability::{
+    Batches, DeviceLife, Enclosure, Estimate, Experiment, InfantMortality, LatentErrors, Law, Lifetime, Rebuild,
+    Repair, Tips,
+};
+
+use super::described::{fixed, forced, outcome, plain, raid, with, YEAR_H};
+
+/// Four standard errors: a right estimate is farther off with a probability of 0.006 %, and seeds are fixed.
+fn assert_agrees(what: &str, estimate: Estimate, exact: f64) {
+    let value = estimate.value.expect("something was seen");
+    // Intervals of 99 % have 2.576 standard errors on each side, or hardly more where they are Clopper and Pearson's.
+    let error = 0.5 * (estimate.high - estimate.low) / 2.576;
+    assert!((value - exact).abs() < 4.0 * error, "{what}: {value:e} ± {error:e}, not {exact:e}");
+    assert!(error < 0.2 * exact, "{what}: {value:e} ± {error:e} says little");
+}
+
+fn mttf_h(enclosure: &Enclosure, lifetimes: u64) -> Estimate {
+    let outcome = outcome(enclosure, &Experiment { to_loss: true, ..plain(&[], lifetimes, 1) });
+    outcome.mttf_h.expect("every life was followed to its loss")
+}
+
+/// Probability that more than `most` of `n` happen, each with probability `p`: a sum of positive terms.
+fn more_than(most: u32, n: u32, p: f64) -> f64 {
+    let choose = |k: u32| (0..k).fold(1.0, |product, i| product * f64::from(n - i) / f64::from(i + 1));
+    (most + 1..=n).map(|k| choose(k) * libm::pow(p, f64::from(k)) * libm::pow(1.0 - p, f64::from(n - k))).sum()
+}
+
+/// Probability that a device of this law fails by an age, h.
+fn fails_by(lifetime: Lifetime, mean_h: f64, age_h: f64) -> f64 {
+    -libm::expm1(-Law::new(mean_h, lifetime).hazard_over(0.0, age_h))
+}
+
+fn living(enclosure: Enclosure, change: impl Fn(&mut DeviceLife)) -> Enclosure {
+    let mut device = enclosure.device.clone();
+    change(&mut device);
+    Enclosure { device, ..enclosure }
+}
+
+#[test]
+fn without_spares_and_repair_losses_are_binomial_whatever_the_lifetimes() {
+    let laws = [
+        Lifetime::Weibull { shape: 0.7 },
+        Lifetime::Weibull { shape: 2.5 },
+        Lifetime::Lognormal { sigma: 1.2 },
+        Lifetime::Lognormal { sigma: 0.5 },
+    ];
+    for lifetime in laws {
+        for (data, parity) in [(1, 0), (4, 1), (6, 2)] {
+            let enclosure = living(raid(data, parity, 0), |device| device.lifetime = lifetime);
+            let exact = |age_h| more_than(parity, data + parity, fails_by(lifetime, 200_000.0, age_h));
+            let what = format!("{lifetime:?}, {data} + {parity}");
+            let late_h = 10.0 * YEAR_H;
+            let seen = outcome(&enclosure, &plain(&[late_h], 200_000, 1)).horizons[0].loss;
+            // Too few of the rarest are seen for a plain estimate.
+            if exact(late_h) > 1e-3 {
+                assert_agrees(&what, seen, exact(late_h));
+            }
+            for horizon_h in [0.05 * YEAR_H, YEAR_H, late_h] {
+                let seen = outcome(&enclosure, &forced(&[horizon_h], 20_000, 1)).horizons[0].loss;
+                assert_agrees(&format!("{what}, forced, {horizon_h} h"), seen, exact(horizon_h));
+            }
+        }
+    }
+}
+
+#[test]
+fn forced_lives_of_devices_that_wear_out_reach_1e_minus_12() {
+    let lifetime = Lifetime::Weibull { shape: 3.0 };
+    let enclosure = living(raid(4, 1, 0), |device| device.lifetime = lifetime);
+    let exact = more_than(1, 5, fails_by(lifetime, 200_000.0, 2000.0));
+    assert!((1e-12..1e-11).contains(&exact), "{exact:e}");
+    let seen = outcome(&enclosure, &forced(&[2000.0], 20_000, 1)).horizons[0].loss;
+    assert_agrees("Weibull of shape 3", seen, exact);
+}
+
+#[test]
+fn weak_devices_and_bad_batches_mix_their_laws() {
+    let (share, weak_h, age_h) = (0.05, 5000.0, 2.0 * YEAR_H);
+    let (good, weak) = (fails_by(Lifetime::Exponential, 200_000.0, age_h), -libm::expm1(-age_h / weak_h));
+    let infants =
+        living(raid(6, 2, 0), |device| device.infant_mortality = Some(InfantMortality { share, mttf_h: weak_h }));
+    let exact = more_than(2, 8, share * weak + (1.0 - share) * good);
+    // Two batches of four are bad together or not at all.
+    let batches = living(raid(6, 2, 0), |device| device.batches = Some(Batches { size: 4, share, mttf_h: weak_h }));
+    let of_two = |bad: f64, p: f64, q: f64| {
+        let exactly =
+            |k: u32, p: f64| more_than(k, 4, p).mul_add(-1.0, if k == 0 { 1.0 } else { more_than(k - 1, 4, p) });
+        let more = (0..=4).map(|k| exactly(k, p) * if k > 2 { 1.0 } else { more_than(2 - k, 4, q) }).sum::<f64>();
+        bad * more
+    };
+    let both = of_two(share * share, weak, weak) + of_two((1.0 - share) * (1.0 - share), good, good);
+    let exact_batches = both + of_two(2.0 * share * (1.0 - share), weak, good);
+    for (what, enclosure, exact) in [("infants", &infants, exact), ("batches", &batches, exact_batches)] {
+        assert_agrees(what, outcome(enclosure, &plain(&[age_h], 200_000, 1)).horizons[0].loss, exact);
+        assert_agrees(what, outcome(enclosure, &forced(&[age_h], 50_000, 1)).horizons[0].loss, exact);
+    }
+    assert!(exact_batches > 1.5 * exact, "failing together loses more data than failing alone");
+}
+
+#[test]
+fn fixed_times_of_rebuilds_and_visits_have_their_mttf() {
+    // A loss is a second failure within the time: 1 - exp(-r d) of the windows, each 1 / (n λ) after the last.
+    let exact = |n: f64, mttf_h: f64, time_h: f64| {
+        let rate = (n - 1.0) / mttf_h;
+        let lost = -libm::expm1(-rate * time_h);
+        (mttf_h / n + lost / rate) / lost
+    };
+    let base = with(raid(4, 1, 0), 10_000.0, 1.0);
+    let visited = Enclosure { repair: Repair { preventive: None, mandatory: Some(fixed(300.0)) }, ..base.clone() };
+    assert_agrees("visits", mttf_h(&visited, 100_000), exact(5.0, 10_000.0, 300.0));
+    // A thousand spares outlast every life: 1 of 9 rebuilds loses data.
+    let rebuild = Rebuild { time: fixed(300.0), ..base.rebuild };
+    let rebuilt = Enclosure { rebuild, spares: 1000, ..base };
+    assert_agrees("rebuilds", mttf_h(&rebuilt, 100_000), exact(5.0, 10_000.0, 300.0));
+}
+
+#[test]
+fn of_two_fixed_visits_the_one_that_is_due_first_comes() {
+    // One spare, rebuilt at once. The visit is due 400 h after the first failure. A second one loses nothing; 250 h later,
+    // or when the first visit is due, all is well again. A third one before that loses data.
+    let base = with(raid(3, 1, 1), 10_000.0, 1e-9);
+    let visit = |mandatory_h| Repair { preventive: Some(fixed(400.0)), mandatory: Some(fixed(mandatory_h)) };
+    let (all, left) = (4.0 / 10_000.0, 3.0 / 10_000.0);
+    let exact = |mandatory_h: f64| {
+        let steps = 100_000;
+        let step_h = 400.0 / f64::from(steps);
+        let window = |since_h: f64| mandatory_h.min(400.0 - since_h);
+        let second = |since_h: f64| all * libm::exp(-all * since_h) * step_h;
+        let middles = || (0..steps).map(|step| (f64::from(step) + 0.5) * step_h);
+        // By when the second failure comes: probability of a loss, and time in the degraded mode.
+        let lost: f64 = middles().map(|since_h| second(since_h) * -libm::expm1(-left * window(since_h))).sum();
+        let degraded_h = lost / left;
+        let waiting_h = -libm::expm1(-all * 400.0) / all;
+        (1.0 / all + waiting_h + degraded_h) / lost
+    };
+    for mandatory_h in [250.0, 400.0] {
+        let enclosure = Enclosure { repair: visit(mandatory_h), ..base.clone() };
+        assert_agrees("two visits", mttf_h(&enclosure, 100_000), exact(mandatory_h));
+    }
+}
+
+#[test]
+fn latent_errors_lose_data_where_redundancy_is_gone() {
+    let (n, lambda, every_h) = (5.0, 1.0 / 200_000.0, 100_000.0);
+    let with_errors = |data, parity, scrub_h| {
+        living(raid(data, parity, 0), |device| {
+            device.latent_errors = Some(LatentErrors { every_h, scrub_h });
+        })
+    };
+    // Without redundancy every error counts.
+    let bare = outcome(&with_errors(3, 0, None), &plain(&[YEAR_H], 100_000, 1)).horizons[0].loss;
+    assert_agrees("no redundancy", bare, -libm::expm1(-3.0 * (lambda + 1.0 / every_h) * YEAR_H));
+
+    // Until the first failure errors gather on the others, but for scrubs; from it on the first one loses data.
+    let (errors, after_h) = ((n - 1.0) / every_h, 1.0 / ((n - 1.0) * (lambda + 1.0 / every_h)));
+    let never = n * lambda / (n * lambda + errors);
+    assert_agrees("never scrubbed", mttf_h(&with_errors(4, 1, None), 100_000), 1.0 / (n * lambda) + never * after_h);
+    let scrub_h = 20_000.0;
+    // At the first failure, after t, the last scrub was uniformly long ago, up to the time between scrubs or to t.
+    let clean_at = |t_h: f64| {
+        let some = -libm::expm1(-errors * t_h.min(scrub_h)) / (errors * scrub_h);
+        some + f64::max(0.0, 1.0 - t_h / scrub_h) * libm::exp(-errors * t_h)
+    };
+    let step_h = scrub_h / 1e4;
+    let before: f64 = (0..10_000)
+        .map(|step| (f64::from(step) + 0.5) * step_h)
+        .map(|t_h| n * lambda * libm::exp(-n * lambda * t_h) * step_h * clean_at(t_h))
+        .sum();
+    let clean = before + libm::exp(-n * lambda * scrub_h) * clean_at(scrub_h);
+    let scrubbed = mttf_h(&with_errors(4, 1, Some(scrub_h)), 100_000);
+    assert_agrees("scrubbed", scrubbed, 1.0 / (n * lambda) + clean * after_h);
+    assert!(clean > 1.3 * never, "scrubbing helps: {clean} and {never}");
+}
+
+#[test]
+fn devices_last_as_long_as_their_tips() {
+    let (count, tip_h) = (100.0, 1e5);
+    let with_tips = |spares, tolerated, remap_h| {
+        living(raid(1, 0, 0), |device| {
+            // The device itself lasts for ever beside its tips.
+            device.mttf_h = 1e12;
+            device.tips = Some(Tips { count: 100, mttf_h: tip_h, spares, tolerated, remap_h });
+        })
+    };
+    // One failure after the other, as many as there are spares, and one more.
+    assert_agrees("spares", mttf_h(&with_tips(20, 0, 0.0), 100_000), 21.0 * tip_h / count);
+    // Those that are made good are no longer there to fail.
+    let tolerated: f64 = (0..4).map(|missing| tip_h / (count - f64::from(missing))).sum();
+    assert_agrees("error correction", mttf_h(&with_tips(0, 3, 0.0), 100_000), tolerated);
+    let both = 20.0 * tip_h / count + tolerated;
+    assert_agrees("spares and error correction", mttf_h(&with_tips(20, 3, 0.0), 100_000), both);
+    // While a tip is remapped a second one must not fail; 10,000 spare tips outlast that.
+    let (remap_h, rate) = (100.0, (count - 1.0) / tip_h);
+    let lost = -libm::expm1(-rate * remap_h);
+    let exact_h = (tip_h / count + lost / rate) / lost;
+    assert_agrees("remapping", mttf_h(&with_tips(10_000, 1, remap_h), 100_000), exact_h);
+    // Without error correction the first tip takes data with it, however fast it is replaced.
+    assert_agrees("no error correction", mttf_h(&with_tips(20, 0, 1e-6), 100_000), tip_h / count);
+}

@@ -1,0 +1,323 @@
+"""Simulated enclosures: against the chains, with units, bounded, interrupted, refused by the name of a key."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pytest
+
+from sledsim.reliability import (
+    Description,
+    MarkovModel,
+    MonteCarlo,
+    ReliabilityError,
+    load,
+    mean_rebuild_h,
+    needs_simulation,
+    simulate,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HONG2006: dict[str, Any] = {
+    "enclosure": {"data": 19, "parity": 1, "spares": 5},
+    "device": {"mttf": "200000 h"},
+    "rebuild": {"time": "15 min"},
+}
+WEEKLY = {"strategy": "preventive", "preventive": "1 week", "mandatory": "1 day"}
+
+#: Enclosures that both chains and simulation describe, and the years in which they are looked at.
+BOTH: dict[str, tuple[dict[str, Any], float, Literal["plain", "biased"]]] = {
+    "no repair": ({}, 3.0, "plain"),
+    "mandatory": ({"enclosure.spares": 1, "repair": {"strategy": "mandatory", "mandatory": "1 month"}}, 3.0, "plain"),
+    "spread": (
+        {
+            "enclosure": {"data": 6, "parity": 2, "spares": 3, "sparing": "distributed"},
+            "device.mttf": "1 year",
+            "rebuild": {"time": "10 days", "at_once": 2},
+            "repair": WEEKLY,
+        },
+        0.5,
+        "plain",
+    ),
+    "preventive, 5 spares": ({"repair": WEEKLY}, 1.0, "biased"),
+    "RAID-6": ({"enclosure.parity": 2, "enclosure.spares": 1, "repair": WEEKLY}, 1.0, "biased"),
+    "spares that fail": ({"enclosure": {"data": 2, "parity": 1, "spares": 6, "spares_fail": True}}, 0.5, "biased"),
+    "long-lived mirror": (
+        {
+            "enclosure": {"data": 1, "parity": 1, "spares": 1},
+            "device.mttf": "1e7 h",
+            "rebuild.time": "36 s",
+            "repair": WEEKLY | {"preventive": "1 day"},
+        },
+        1.0,
+        "biased",
+    ),
+}
+
+
+def between(low: float, value: float, high: float) -> bool:
+    return low <= value <= high
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_intervals_hold_what_the_chain_says(name: str) -> None:
+    # Of 100 intervals that each hold the exact value with 99 %, fewer than 97 do with a probability of 2 %; seeds are
+    # fixed, so a pass is a pass for ever.
+    sets, years, method = BOTH[name]
+    description = load(HONG2006, set=sets)
+    exact = float(MarkovModel(description).loss_probability(years * 8760))
+    lifetimes = 2000 if method == "plain" else 5000
+    held = 0
+    for seed in range(100):
+        found = simulate(description, years=[years], method=method, lifetimes=lifetimes, confidence=0.99, seed=seed)
+        held += between(found.loss[0]["low"], exact, found.loss[0]["high"])
+    assert held >= 97, f"{held} of 100 intervals hold {exact:.3e}"
+
+
+def test_the_least_likely_of_these_is_1e_minus_12() -> None:
+    sets, years, _ = BOTH["long-lived mirror"]
+    assert 1e-12 < float(MarkovModel(load(HONG2006, set=sets)).loss_probability(years * 8760)) < 1e-11
+
+
+def test_lifetimes_repairs_and_replaced_devices_agree_with_the_chain() -> None:
+    description = load(HONG2006, set={"enclosure.spares": 2, "device.mttf": "3 years", "repair": WEEKLY})
+    model = MarkovModel(description)
+    years = [0.5, 1.0]
+    found = simulate(description, years=years, to_loss=True, method="plain", lifetimes=10_000, confidence=0.9999)
+    assert found.mttf_h is not None
+    assert between(found.mttf_h["low"], model.mttf_h, found.mttf_h["high"])
+    assert found.mttf_h["high"] / found.mttf_h["low"] < 1.1
+    for index, time_h in enumerate(np.array(years) * 8760):
+        repairs, replaced = found.repairs[index], found.replaced[index]
+        assert repairs is not None
+        assert replaced is not None
+        assert between(repairs["low"], float(model.repairs(time_h)), repairs["high"])
+        assert between(replaced["low"], float(model.replaced(time_h)), replaced["high"])
+        assert repairs["high"] / repairs["low"] < 1.1
+
+
+def test_automatic_choice_forces_only_what_is_rare() -> None:
+    found = simulate(HONG2006, years=[5, 0.5], lifetimes=20_000)
+    assert [loss["years"] for loss in found.loss] == [5, 0.5]
+    assert [loss["method"] for loss in found.loss] == ["plain", "biased"]
+    model = MarkovModel(Description.of(HONG2006))
+    for loss in found.loss:
+        assert loss["estimate"] == pytest.approx(float(model.loss_probability(loss["years"] * 8760)), rel=0.05)
+    assert found.lifetimes == 40_000
+    assert "forced" in str(found)
+    # What is common enough for plain sampling is still forced where it is to be known better.
+    precise = simulate(HONG2006, years=[5], precision=0.004)
+    assert precise.loss[0]["method"] == "biased"
+    assert precise.loss[0]["high"] - precise.loss[0]["low"] <= 2 * 0.004 * (precise.loss[0]["estimate"] or 0)
+
+
+def test_losses_by_tips_are_counted_as_they_come() -> None:
+    tips = {"count": 10, "mttf": "1000 years", "spares": 1}
+    found = simulate(HONG2006, set={"device.mttf": "1e9 h", "device.tips": tips}, years=[0.1], lifetimes=2000)
+    # A device is lost with its second tip, 5e-7 of them within a tenth of a year: no loss is to be seen.
+    assert found.loss[0]["method"] == "plain"
+    assert found.loss[0]["estimate"] is None
+
+
+def test_a_seed_gives_the_same_on_any_number_of_threads() -> None:
+    def found(seed: int, threads: int) -> dict[str, Any]:
+        return simulate(HONG2006, lifetimes=5000, seed=seed, threads=threads, to_loss=True).to_dict()
+
+    assert found(7, 1) == found(7, 2) == found(7, 5)
+    assert found(7, 1) != found(8, 1)
+
+
+def test_nothing_seen_is_printed_as_a_bound() -> None:
+    found = simulate(HONG2006, years=[0.1], method="plain", lifetimes=1000)
+    loss = found.loss[0]
+    assert loss["estimate"] is None
+    assert loss["low"] == 0
+    # The bound below which a thousand trials without any would surprise with 5 %.
+    assert (1 - loss["high"]) ** 1000 == pytest.approx(0.05, rel=1e-9)
+    assert "< 0.00299" in str(found)
+    assert found.to_dict()["loss"][0]["estimate"] is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "worse"),
+    [
+        ("device.lifetime", {"kind": "weibull", "shape": 0.6}, True),
+        ("device.lifetime", {"kind": "lognormal", "sigma": 0.5}, False),
+        ("device.infant_mortality", {"share": 0.1, "mttf": "1 year"}, True),
+        ("device.batches", {"size": 5, "share": 0.1, "mttf": "1 year"}, True),
+        ("device.latent_errors", {"every": "1 year", "scrub": "1 month"}, True),
+        ("device.tips", {"count": 1000, "mttf": "5000 years", "spares": 1, "tolerated": 1}, True),
+    ],
+)
+def test_what_chains_cannot_say_changes_the_loss(key: str, value: dict[str, Any], worse: bool) -> None:
+    plain = simulate(HONG2006, years=[3], lifetimes=20_000, confidence=0.99).loss[0]
+    changed = load(HONG2006, set={key: value})
+    assert needs_simulation(changed) == [key]
+    assert changed.to_dict() == load(changed.to_dict()).to_dict()
+    loss = simulate(changed, years=[3], lifetimes=20_000, confidence=0.99).loss[0]
+    assert loss["low"] > plain["high"] if worse else loss["high"] < plain["low"]
+
+
+def test_fixed_times_are_simulated_and_need_it() -> None:
+    fixed = {"distribution": "fixed"}
+    description = load(HONG2006, set={"rebuild.distribution": "fixed", "repair": WEEKLY | fixed})
+    assert needs_simulation(description) == ["rebuild.distribution", "repair.distribution"]
+    assert needs_simulation(load(HONG2006, set={"device.lifetime": {"kind": "exponential"}})) == []
+    with pytest.raises(ReliabilityError, match=r"rebuild\.distribution: "):
+        MarkovModel(description)
+    # Two failures while a third device is missing go with the square of that time: its mean is half as large where the
+    # time is fixed as where it is exponential.
+    raid_6: dict[str, Any] = {
+        "enclosure": {"data": 19, "parity": 2},
+        "repair": {"strategy": "mandatory", "mandatory": "1 week"},
+    }
+    exact = float(MarkovModel(load(HONG2006, set=raid_6)).loss_probability(8760))
+    raid_6["repair"] |= fixed
+    found = simulate(HONG2006, set=raid_6, years=[1], precision=0.02).loss[0]
+    assert found["estimate"] == pytest.approx(exact / 2, rel=0.05)
+
+
+def test_a_rebuild_takes_its_time_from_the_device() -> None:
+    named = HONG2006 | {"device": {"mttf": "200000 h", "name": "g2"}}
+    half, tenth = (mean_rebuild_h(load(named | {"rebuild": {"bandwidth_share": share}})) for share in (0.5, 0.1))
+    assert tenth == pytest.approx(5 * half)
+    # hong2006, section 3.2.1: 15 minutes are a bandwidth of less than 5 %.
+    assert mean_rebuild_h(load(named | {"rebuild": {"bandwidth_share": 0.05}})) < 0.25
+
+
+def test_a_rebuild_takes_what_a_load_leaves(tmp_path: Path) -> None:
+    def rebuild_h(rate_per_s: float) -> float:
+        path = tmp_path / f"{rate_per_s:g}.toml"
+        path.write_text(
+            f'[workload]\narrival = {{kind = "poisson", rate_per_s = {rate_per_s}}}\n'
+            '[system]\ndevice = "g1"\n[run]\nrequests = 2000\n'
+        )
+        tables = HONG2006 | {"device": {"mttf": "200000 h", "name": "g2"}, "rebuild": {"load": str(path)}}
+        return mean_rebuild_h(load(tables))
+
+    alone_h = mean_rebuild_h(
+        load(HONG2006 | {"device": {"mttf": "200000 h", "name": "g2"}, "rebuild": {"bandwidth_share": 1.0}})
+    )
+    # A random request keeps g2 busy for about 0.8 ms: 500 a second leave 0.6 of its time.
+    assert rebuild_h(500) == pytest.approx(alone_h / 0.6, rel=0.1)
+    with pytest.raises(ReliabilityError, match=r"rebuild\.load: .*g2 busy .* lighter load"):
+        rebuild_h(5000)
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "no shape": ({"device.lifetime": {"kind": "weibull"}}, "device.lifetime.shape: missing"),
+    "shape of none": (
+        {"device.lifetime": {"kind": "exponential", "shape": 2}},
+        "device.lifetime.shape: has no meaning",
+    ),
+    "other kind": ({"device.lifetime": {"kind": "gamma"}}, "device.lifetime.kind: .*'gamma'"),
+    "shape below 0": ({"device.lifetime": {"kind": "weibull", "shape": -1}}, "device.lifetime.shape: .*-1"),
+    "no unit": (
+        {"device.infant_mortality": {"share": 0.1, "mttf": 100}},
+        "device.infant_mortality.mttf: 100 has no unit",
+    ),
+    "share": ({"device.batches": {"size": 4, "share": 1.5, "mttf": "1 year"}}, "device.batches.share: .*1.5"),
+    "typing error": ({"device.tips": {"count": 4, "mttf": "1 year", "spears": 1}}, "device.tips.spears: unknown key"),
+    "tolerant tips": ({"device.tips": {"count": 4, "mttf": "1 year", "tolerated": 4}}, "device.tips.tolerated: 4 of 4"),
+    "scrub": ({"device.latent_errors": {"every": "1 year", "scrub": "-1 h"}}, "device.latent_errors.scrub: '-1 h'"),
+    "distribution": ({"rebuild.distribution": "uniform"}, "rebuild.distribution: .*'uniform'"),
+    "no such file": (
+        {"rebuild": {"load": "none.toml"}, "device.name": "g2"},
+        "rebuild.load: .*none.toml: No such file",
+    ),
+    "no such device": ({"rebuild": {"bandwidth_share": 0.1}, "device.name": "g9"}, "device.name: .*g9"),
+    "no bandwidth": (
+        {"rebuild": {"bandwidth_share": 0.1}, "device.name": "simpledisk-linear"},
+        "device.name: simpledisk-linear .*no bandwidth",
+    ),
+    "long-lived": ({"device.mttf": "1e13 h"}, "device.mttf: .* is not a time between"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_description_is_refused_by_key(name: str) -> None:
+    sets, message = BAD[name]
+    with pytest.raises(ReliabilityError, match=message):
+        simulate(HONG2006, set=sets, lifetimes=1000)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"years": []}, "years: "),
+        ({"years": [1, -1]}, "years: "),
+        ({"lifetimes": 999}, "lifetimes: 999"),
+        ({"lifetimes": 1e4}, "lifetimes: 10000.0"),
+        ({"precision": 0.0}, "precision: 0"),
+        ({"confidence": 95}, "confidence: 95"),
+        ({"seed": -1}, "seed: -1"),
+        ({"threads": 0}, "threads: 0"),
+        ({"method": "fast"}, "method: 'fast'"),
+        ({"method": "biased", "to_loss": True}, "to_loss: "),
+    ],
+)
+def test_a_bad_argument_is_refused_by_name(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ReliabilityError, match=message):
+        simulate(HONG2006, **arguments)
+
+
+def test_progress_is_told_and_its_errors_come_through() -> None:
+    told: list[tuple[int, int]] = []
+    simulate(HONG2006, method="plain", lifetimes=1_000_000, progress=lambda *lives: told.append(lives))
+    assert told
+    assert all(0 <= done <= total == 1_000_000 for done, total in told)
+
+    def fails(done: int, total: int) -> None:
+        raise LookupError(f"{done} of {total}")
+
+    with pytest.raises(LookupError, match="of 1000000000"):
+        simulate(HONG2006, method="plain", lifetimes=1_000_000_000, progress=fails)
+
+
+def test_ctrl_c_ends_a_simulation_with_the_lifetimes_so_far() -> None:
+    code = (
+        "import json, sys\nfrom sledsim.reliability import simulate\n"
+        f"tables = {HONG2006!r}\nprint('ready', flush=True)\n"
+        "found = simulate(tables, lifetimes=1_000_000_000, method='plain')\n"
+        "print(found.to_json(indent=None)); print(found, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.0)
+        pressed = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    # One second, and one more that a busy machine may take to print.
+    assert time.monotonic() - pressed < 2.0
+    assert process.returncode == 0, err
+    assert '"complete": false' in out
+    assert "INCOMPLETE" in err
+
+
+def test_a_simulation_stopped_at_once_knows_nothing() -> None:
+    found = MonteCarlo(
+        Description.of(HONG2006),
+        loss=[{"years": 1, "estimate": None, "low": 0, "high": 1, "observed": 0, "lifetimes": 0, "method": "plain"}],
+        repairs=[None],
+        replaced=[None],
+        mttf_h=None,
+        lifetimes=0,
+        confidence=0.95,
+        seed=1,
+        complete=False,
+    )
+    assert "< 1" in str(found)
+    assert str(found).startswith("INCOMPLETE")
