@@ -151,7 +151,9 @@ class Generator:
         if class_name not in self.blocks:
             if "properties" in definition and "oneOf" not in definition:
                 return self.write_class(class_name, definition)
+            self.open.add(class_name)
             text = self.type_of(definition, class_name)
+            self.open.discard(class_name)
             if class_name not in self.blocks:
                 doc = comment(definition.get("description", "").partition("\n\n")[0])
                 self.blocks[class_name] = f"{doc}{class_name} = {text}\n"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sledsim.break_even import BreakEven
     from sledsim.comparison import Comparison, compare
     from sledsim.disksim import DiskSimImport, import_disksim
+    from sledsim.explanation import Explanation, explain
     from sledsim.mechanisms import Device, DiskDrive, MemsStorage, SimpleDevice
     from sledsim.power import PowerComparison, power_strategies, spin_down_policies
     from sledsim.registry import DeviceEntry, device, devices, schedulers
@@ -37,6 +38,7 @@ __all__ = [
     "DiskDrive",
     "DiskSimImport",
     "DriveValidation",
+    "Explanation",
     "MemsStorage",
     "PowerComparison",
     "Result",
@@ -52,6 +54,7 @@ __all__ = [
     "compare",
     "device",
     "devices",
+    "explain",
     "import_disksim",
     "open_trace",
     "power_strategies",
@@ -71,6 +74,7 @@ _HOMES = {
     "DiskDrive": "sledsim.mechanisms",
     "DiskSimImport": "sledsim.disksim",
     "DriveValidation": "sledsim.validation",
+    "Explanation": "sledsim.explanation",
     "MemsStorage": "sledsim.mechanisms",
     "PowerComparison": "sledsim.power",
     "Result": "sledsim.result",
@@ -86,6 +90,7 @@ _HOMES = {
     "compare": "sledsim.comparison",
     "device": "sledsim.registry",
     "devices": "sledsim.registry",
+    "explain": "sledsim.explanation",
     "import_disksim": "sledsim.disksim",
     "open_trace": "sledsim.trace",
     "power_strategies": "sledsim.power",

@@ -20,6 +20,7 @@ __all__ = [
     "TraceReader",
     "__version__",
     "disksim_reference",
+    "explain",
     "import_disksim",
     "resolve",
     "result_schema",
@@ -48,6 +49,7 @@ class RunError(SledsimError):
 def schema(*, document: bool = False) -> str: ...
 def result_schema() -> str: ...
 def resolve(text: str, *, format: str, source: str, sets: list[str], catalog: list[str], base_dir: str) -> str: ...
+def explain(scenario: str) -> str: ...
 def run(
     scenario: str,
     *,

@@ -13,7 +13,9 @@ use sledsim::devices::Device;
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
 use sledsim::engine::{run, ComponentId, End, Limits, Next, Observer, System, Workload, WorkloadError};
-use sledsim::hierarchy::{DelayedStartupSpec, Drive, MergeSpec, Spread, SpreadLayout};
+use sledsim::hierarchy::{
+    Child, DelayedStartupSpec, Drive, MergeSpec, Partition, PartitionSpec, Spread, SpreadLayout, Volumes, VolumesSpec,
+};
 use sledsim::power::SpinDownSpec;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::{self, schema, DeviceSpec};
@@ -205,6 +207,23 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
         let drives = [SchedulerSpec::Fcfs {}, SchedulerSpec::Sptf {}]
             .map(|scheduler| add_merging_drive(&mut system, spec, scheduler, merge));
         add_spread(&mut system, &drives, SpreadLayout::Striped, 16);
+        system
+    }),
+    ("partition of a drive", "partition", |spec| {
+        let mut system = System::default();
+        let drive = add_drive(&mut system, spec, SchedulerSpec::Sptf {}, 1);
+        let child = Child::of(&system, drive);
+        let half = PartitionSpec { first_block: 9, bytes: child.capacity_blocks / 2 * u64::from(child.block_bytes) };
+        let partition = Partition::new(&half, child).unwrap_or_else(|error| panic!("{error}"));
+        system.add(Box::new(partition), &[drive]);
+        system
+    }),
+    ("volumes on three drives", "volumes", |spec| {
+        let mut system = System::default();
+        let drives = [(); 3].map(|()| add_drive(&mut system, spec, SchedulerSpec::Look {}, 1));
+        let members = drives.map(|drive| Child::of(&system, drive));
+        let volumes = Volumes::new(&VolumesSpec::default(), &members).unwrap_or_else(|error| panic!("{error}"));
+        system.add(Box::new(volumes), &drives);
         system
     }),
 ];

@@ -1,0 +1,195 @@
+//! The system of a scenario: a tree of components that ends in drives.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::spec::DriveSpec;
+use crate::hierarchy::{PartitionSpec, VolumesSpec};
+
+/// Keys that hold a component below another; those of `members` are one level further down.
+pub(super) const CHILD_KEYS: [&str; 3] = ["child", "mems", "disk"];
+
+/// The system under test: a component, and those that it is made of. A device's name alone is a drive, and a name of
+/// `[components]` that component.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum SystemSpec {
+    /// One device and the scheduler that holds its pending requests.
+    Drive(Box<DriveSpec>),
+    /// A range of blocks of another component.
+    Partition(PartitionNode),
+    /// Logical volumes, each a range of blocks on one of several components.
+    Volumes(VolumesNode),
+}
+
+/// A range of blocks of another component.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartitionNode {
+    /// What reports call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The component that it is a part of.
+    pub child: Box<SystemSpec>,
+    /// Which range.
+    #[serde(flatten)]
+    pub partition: PartitionSpec,
+}
+
+/// Logical volumes on several components.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VolumesNode {
+    /// What reports call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The components that the volumes are on.
+    #[schemars(length(min = 1))]
+    pub members: Vec<MemberSpec>,
+    /// Which volumes, and where.
+    #[serde(flatten)]
+    pub volumes: VolumesSpec,
+}
+
+/// Members that are built alike. A component in place of this table is one member; its keys may also stand beside `count`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemberSpec {
+    /// How many.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub count: u32,
+    /// Each of them.
+    pub system: SystemSpec,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// What a component has below it.
+pub(super) enum Children<'a> {
+    /// Nothing: it is a drive.
+    None,
+    /// Components with keys of their own.
+    Keyed(Vec<(&'static str, &'a SystemSpec)>),
+    /// A list.
+    Members(&'a [MemberSpec]),
+}
+
+impl SystemSpec {
+    /// The drive, where the system is one.
+    #[must_use]
+    pub fn drive(&self) -> Option<&DriveSpec> {
+        match self {
+            Self::Drive(drive) => Some(drive),
+            _ => None,
+        }
+    }
+
+    /// Its kind, as scenarios have it.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Drive(_) => "drive",
+            Self::Partition(_) => "partition",
+            Self::Volumes(_) => "volumes",
+        }
+    }
+
+    /// What reports call it, where it has a name.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Drive(drive) => drive.name.as_deref(),
+            Self::Partition(node) => node.name.as_deref(),
+            Self::Volumes(node) => node.name.as_deref(),
+        }
+    }
+
+    pub(super) fn children(&self) -> Children<'_> {
+        match self {
+            Self::Drive(_) => Children::None,
+            Self::Partition(node) => Children::Keyed(vec![("child", &node.child)]),
+            Self::Volumes(node) => Children::Members(&node.members),
+        }
+    }
+
+    /// The components directly below it, members that are built alike once.
+    pub(super) fn below(&self) -> Vec<&Self> {
+        match self.children() {
+            Children::None => Vec::new(),
+            Children::Keyed(children) => children.into_iter().map(|(_, child)| child).collect(),
+            Children::Members(members) => members.iter().map(|member| &member.system).collect(),
+        }
+    }
+
+    /// All drives that it ends in, those that are built alike once.
+    #[must_use]
+    pub fn drives(&self) -> Vec<&DriveSpec> {
+        match self {
+            Self::Drive(drive) => vec![drive],
+            _ => self.below().into_iter().flat_map(Self::drives).collect(),
+        }
+    }
+
+    /// What headings call it: a drive by its device, anything else by its name, or by what it is made of.
+    #[must_use]
+    pub fn title(&self) -> String {
+        if let (Some(name), None) = (self.name(), self.drive()) {
+            return name.to_owned();
+        }
+        let mut parts: Vec<(u32, String)> = Vec::new();
+        let mut add = |count: u32, title: String| match parts.iter_mut().find(|(_, known)| *known == title) {
+            Some((known, _)) => *known += count,
+            None => parts.push((count, title)),
+        };
+        match self.children() {
+            Children::None => return self.drive().map(|drive| drive.device.name().to_owned()).unwrap_or_default(),
+            Children::Keyed(children) => children.into_iter().for_each(|(_, child)| add(1, child.title())),
+            Children::Members(members) => {
+                members.iter().for_each(|member| add(member.count, member.system.title()));
+            }
+        }
+        let shown = parts.iter().map(|(count, title)| match count {
+            1 => title.clone(),
+            _ => format!("{count} {title}"),
+        });
+        format!("{} of {}", self.kind(), shown.collect::<Vec<_>>().join(" and "))
+    }
+
+    /// The schedulers' common name, or `several`.
+    #[must_use]
+    pub fn scheduler(&self) -> &str {
+        let names: Vec<&str> = self.drives().iter().map(|drive| drive.scheduler.name()).collect();
+        match names.first() {
+            Some(first) if names.iter().all(|name| name == first) => first,
+            _ => "several",
+        }
+    }
+
+    /// Whether the power of everything that it ends in is known.
+    #[must_use]
+    pub fn has_powers(&self) -> bool {
+        self.drives().iter().all(|drive| drive.device.has_powers())
+    }
+
+    /// What its ways are called whose names the scenario gives, with so many members.
+    pub(super) fn path_names(&self, members: usize) -> Vec<String> {
+        match self {
+            Self::Volumes(node) => node.volumes.names(members),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Its own keys as a scenario has them, without the components below it; of a drive's device only the name.
+    pub(super) fn own_keys(&self) -> Value {
+        let mut keys = serde_json::to_value(self).unwrap_or_default();
+        if let Some(table) = keys.as_object_mut() {
+            ["kind", "name", "members"].iter().chain(&CHILD_KEYS).for_each(|key| drop(table.remove(*key)));
+            if let Some(drive) = self.drive() {
+                table.insert("device".into(), drive.device.name().into());
+            }
+        }
+        keys
+    }
+}
