@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sledsim.mechanisms import Device, DiskDrive, MemsStorage, SimpleDevice
     from sledsim.power import PowerComparison, power_strategies, spin_down_policies
     from sledsim.registry import DeviceEntry, device, devices, schedulers
+    from sledsim.replacement import HitRatios, cache_policies, hit_ratio
     from sledsim.result import Result
     from sledsim.scenario import Scenario
     from sledsim.stand_ins import WorkloadEntry, workloads
@@ -39,6 +40,7 @@ __all__ = [
     "DiskSimImport",
     "DriveValidation",
     "Explanation",
+    "HitRatios",
     "MemsStorage",
     "PowerComparison",
     "Result",
@@ -51,10 +53,12 @@ __all__ = [
     "TraceError",
     "WorkloadEntry",
     "__version__",
+    "cache_policies",
     "compare",
     "device",
     "devices",
     "explain",
+    "hit_ratio",
     "import_disksim",
     "open_trace",
     "power_strategies",
@@ -75,6 +79,7 @@ _HOMES = {
     "DiskSimImport": "sledsim.disksim",
     "DriveValidation": "sledsim.validation",
     "Explanation": "sledsim.explanation",
+    "HitRatios": "sledsim.replacement",
     "MemsStorage": "sledsim.mechanisms",
     "PowerComparison": "sledsim.power",
     "Result": "sledsim.result",
@@ -87,10 +92,12 @@ _HOMES = {
     "TraceError": "sledsim._core",
     "WorkloadEntry": "sledsim.stand_ins",
     "__version__": "sledsim._core",
+    "cache_policies": "sledsim.replacement",
     "compare": "sledsim.comparison",
     "device": "sledsim.registry",
     "devices": "sledsim.registry",
     "explain": "sledsim.explanation",
+    "hit_ratio": "sledsim.replacement",
     "import_disksim": "sledsim.disksim",
     "open_trace": "sledsim.trace",
     "power_strategies": "sledsim.power",

@@ -1,6 +1,7 @@
 //! Components made of components, and the leaf they all end in: a drive.
 
 pub mod child;
+pub mod cache;
 mod company;
 pub mod delayed_startup;
 pub mod drive;
