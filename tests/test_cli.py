@@ -31,6 +31,7 @@ COMMANDS = [
     "compare",
     "power",
     "validate",
+    "explain",
     "schema",
     "devices",
     "schedulers",

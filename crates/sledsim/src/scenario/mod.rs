@@ -34,4 +34,4 @@ pub use report::{report_schema, Report};
 pub use resolve::{document_schema, resolve, schema, user_schema};
 pub use run::{run, run_keeping, Keep, RunError, RunOutput};
 pub use spec::{DeviceSpec, DriveSpec, RunSpec, Scenario, TraceSpec, WorkloadSpec};
-pub use system_spec::{MemberSpec, PartitionNode, SystemSpec, VolumesNode};
+pub use system_spec::{MemberSpec, Over, OverDisk, OverMembers, SystemSpec};

@@ -76,6 +76,7 @@ pub fn user_schema() -> Value {
     relax("DeviceSpec", &["name"], true);
     relax("SchedulerSpec", &["name"], true);
     relax("SpinDownSpec", &["name"], true);
+    relax("ReplacementSpec", &["name"], true);
     relax_system(&mut schema);
     relax_workload(&mut schema);
     if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {

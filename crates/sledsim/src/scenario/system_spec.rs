@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::spec::DriveSpec;
-use crate::hierarchy::{PartitionSpec, VolumesSpec};
+use crate::hierarchy::{MwbSpec, PartitionSpec, RamCacheSpec, VolumesSpec};
 
 /// Keys that hold a component below another; those of `members` are one level further down.
 pub(super) const CHILD_KEYS: [&str; 3] = ["child", "mems", "disk"];
@@ -18,36 +18,55 @@ pub enum SystemSpec {
     /// One device and the scheduler that holds its pending requests.
     Drive(Box<DriveSpec>),
     /// A range of blocks of another component.
-    Partition(PartitionNode),
+    Partition(Over<PartitionSpec>),
     /// Logical volumes, each a range of blocks on one of several components.
-    Volumes(VolumesNode),
+    Volumes(OverMembers<VolumesSpec>),
+    /// A controller's cache in RAM.
+    RamCache(Over<RamCacheSpec>),
+    /// A MEMS device as a write buffer of a disk (hong2006, section 4.1.1).
+    Mwb(OverDisk<MwbSpec>),
 }
 
-/// A range of blocks of another component.
+/// A component with one below it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PartitionNode {
+pub struct Over<S> {
     /// What reports call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The component that it is a part of.
+    /// The component below it.
     pub child: Box<SystemSpec>,
-    /// Which range.
+    /// Its own keys.
     #[serde(flatten)]
-    pub partition: PartitionSpec,
+    pub spec: S,
 }
 
-/// Logical volumes on several components.
+/// A component that has a MEMS device work for a disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct VolumesNode {
+pub struct OverDisk<S> {
     /// What reports call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The components that the volumes are on.
+    /// The MEMS device, or what takes its place.
+    pub mems: Box<SystemSpec>,
+    /// The disk, or what takes its place: all data end there.
+    pub disk: Box<SystemSpec>,
+    /// Its own keys.
+    #[serde(flatten)]
+    pub spec: S,
+}
+
+/// A component with several below it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OverMembers<S> {
+    /// What reports call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The components below it, in their order.
     #[schemars(length(min = 1))]
     pub members: Vec<MemberSpec>,
-    /// Which volumes, and where.
+    /// Its own keys.
     #[serde(flatten)]
-    pub volumes: VolumesSpec,
+    pub spec: S,
 }
 
 /// Members that are built alike. A component in place of this table is one member; its keys may also stand beside `count`.
@@ -93,6 +112,8 @@ impl SystemSpec {
             Self::Drive(_) => "drive",
             Self::Partition(_) => "partition",
             Self::Volumes(_) => "volumes",
+            Self::RamCache(_) => "ram-cache",
+            Self::Mwb(_) => "mwb",
         }
     }
 
@@ -101,16 +122,21 @@ impl SystemSpec {
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Drive(drive) => drive.name.as_deref(),
-            Self::Partition(node) => node.name.as_deref(),
-            Self::Volumes(node) => node.name.as_deref(),
+            Self::Partition(Over { name, .. })
+            | Self::Volumes(OverMembers { name, .. })
+            | Self::RamCache(Over { name, .. })
+            | Self::Mwb(OverDisk { name, .. }) => name.as_deref(),
         }
     }
 
     pub(super) fn children(&self) -> Children<'_> {
         match self {
             Self::Drive(_) => Children::None,
-            Self::Partition(node) => Children::Keyed(vec![("child", &node.child)]),
-            Self::Volumes(node) => Children::Members(&node.members),
+            Self::Partition(Over { child, .. }) | Self::RamCache(Over { child, .. }) => {
+                Children::Keyed(vec![("child", child)])
+            }
+            Self::Mwb(OverDisk { mems, disk, .. }) => Children::Keyed(vec![("mems", mems), ("disk", disk)]),
+            Self::Volumes(OverMembers { members, .. }) => Children::Members(members),
         }
     }
 
@@ -176,7 +202,7 @@ impl SystemSpec {
     /// What its ways are called whose names the scenario gives, with so many members.
     pub(super) fn path_names(&self, members: usize) -> Vec<String> {
         match self {
-            Self::Volumes(node) => node.volumes.names(members),
+            Self::Volumes(node) => node.spec.names(members),
             _ => Vec::new(),
         }
     }

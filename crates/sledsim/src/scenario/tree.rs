@@ -12,6 +12,9 @@ use super::system_spec::CHILD_KEYS;
 /// The key of a scenario that has components by name.
 pub(super) const COMPONENTS: &str = "components";
 
+/// Keys that hold a policy, which may go by its name alone.
+const POLICY_KEYS: [&str; 3] = ["scheduler", "spin_down", "policy"];
+
 /// Most components from the system down to a drive.
 const DEEPEST: usize = 16;
 
@@ -80,10 +83,11 @@ impl Expansion<'_> {
         if table.get("kind").is_some_and(|kind| kind == "drive") {
             let filed = fill_device(table, path, self.catalog, self.base, self.schema)?;
             self.filed.push(filed);
-            name_alone(Some(&mut *table), "scheduler");
-            name_alone(Some(&mut *table), "spin_down");
-            check_timeout(table, path)?;
         }
+        for policy in POLICY_KEYS {
+            name_alone(Some(&mut *table), policy);
+        }
+        check_timeout(table, path)?;
         for key in CHILD_KEYS {
             if let Some(child) = table.get_mut(key) {
                 self.component(child, &format!("{path}.{key}"), depth + 1)?;

@@ -9,7 +9,7 @@ pub(super) use workload::{limits, workload};
 
 use super::system_spec::{Children, MemberSpec, SystemSpec};
 use crate::engine::{Completion, Component, ComponentId, System};
-use crate::hierarchy::{Child, Partition, Volumes};
+use crate::hierarchy::{Child, Mwb, Partition, RamCache, Volumes};
 
 /// Most components of a system.
 const MOST_COMPONENTS: usize = 4096;
@@ -106,21 +106,13 @@ impl<'a> Builder<'a> {
         let place = self.nodes.len();
         self.nodes.push(Node { spec, path: path.to_owned(), parent, ids: Vec::new() });
         let children = self.add_below(spec, written, path, place)?;
-        let of_key = |error: String| format!("{path}.{error}");
         let ids = match spec {
             SystemSpec::Drive(drive) => {
                 let built = drive::add(&mut self.system, drive).map_err(|error| at(written, &error))?;
                 self.overhead_ns = built.overhead_ns;
                 built.ids
             }
-            SystemSpec::Partition(node) => {
-                let made = Partition::new(&node.partition, children[0].child);
-                self.add_above(made.map_err(of_key)?, &children)
-            }
-            SystemSpec::Volumes(node) => {
-                let made = Volumes::new(&node.volumes, &alike(path, &children)?);
-                self.add_above(made.map_err(of_key)?, &children)
-            }
+            composite => vec![self.system.add(over(composite, path, &children)?, &ids_of(&children))],
         };
         if self.system.root().0 as usize >= MOST_COMPONENTS {
             return Err(format!("{path}: with it, the system has more than {MOST_COMPONENTS} components"));
@@ -165,11 +157,29 @@ impl<'a> Builder<'a> {
         }
         Ok(children)
     }
+}
 
-    fn add_above(&mut self, component: impl Component + 'static, children: &[Below]) -> Vec<ComponentId> {
-        let ids: Vec<ComponentId> = children.iter().map(|below| below.child.id).collect();
-        vec![self.system.add(Box::new(component), &ids)]
-    }
+/// The component that `spec` describes, over children that have been added.
+fn over(spec: &SystemSpec, path: &str, children: &[Below]) -> Result<Box<dyn Component>, String> {
+    let made: Result<Box<dyn Component>, String> = match spec {
+        SystemSpec::Drive(_) => Err("kind = drive: it has nothing below it".into()),
+        SystemSpec::Partition(node) => Partition::new(&node.spec, children[0].child).map(boxed),
+        SystemSpec::Volumes(node) => Volumes::new(&node.spec, &alike(path, children)?).map(boxed),
+        SystemSpec::RamCache(node) => {
+            let Child { id, capacity_blocks, block_bytes } = children[0].child;
+            RamCache::new(&node.spec, id, capacity_blocks, block_bytes).map(boxed)
+        }
+        SystemSpec::Mwb(node) => Mwb::new(&node.spec, children[0].child, children[1].child).map(boxed),
+    };
+    made.map_err(|error| format!("{path}.{error}"))
+}
+
+fn boxed(component: impl Component + 'static) -> Box<dyn Component> {
+    Box::new(component)
+}
+
+fn ids_of(children: &[Below]) -> Vec<ComponentId> {
+    children.iter().map(|below| below.child.id).collect()
 }
 
 /// The children of the component at `path`, which all need blocks of one size.
