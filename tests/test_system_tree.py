@@ -22,7 +22,10 @@ WORKLOAD = {"arrival": {"kind": "poisson", "rate_per_s": 200.0}}
 SYSTEM: dict[str, Any] = {
     "kind": "volumes",
     "name": "shelf",
-    "members": [{"count": 2, "device": "g2", "scheduler": "sptf"}, {"kind": "partition", "child": "g3", "bytes": "1 GiB"}],
+    "members": [
+        {"count": 2, "device": "g2", "scheduler": "sptf"},
+        {"kind": "partition", "child": "g3", "bytes": "1 GiB"},
+    ],
 }
 SCENARIO: dict[str, Any] = {"workload": WORKLOAD, "system": SYSTEM, "run": {"requests": 300}}
 
@@ -94,11 +97,11 @@ def test_what_needs_one_drive_says_so() -> None:
         sledsim.run(disks, timeline=True)
 
 
-def test_a_wrong_tree_is_refused_on_the_command_line(
-    sledsim_command: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_a_wrong_tree_is_refused_on_the_command_line(sledsim_command: Callable[..., Outcome], tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
-    file.write_text('[workload.arrival]\nkind = "closed"\n[system]\nkind = "partition"\nchild = "g2"\nbytes = "10 GB"\n')
+    file.write_text(
+        '[workload.arrival]\nkind = "closed"\n[system]\nkind = "partition"\nchild = "g2"\nbytes = "10 GB"\n'
+    )
     outcome = sledsim_command("explain", file)
     assert outcome.status == 2
     assert "system.bytes = 10 GB" in outcome.err

@@ -47,8 +47,8 @@ def _depth(component: Mapping[str, Any], components: Sequence[Mapping[str, Any]]
 
 
 def _title(component: Mapping[str, Any]) -> str:
-    name = component["name"]
-    return component["kind"] + (f" {label_of(name)}" if name else "")
+    kind, name = component["kind"], component["name"]
+    return f"{kind} {label_of(name)}" if name else str(kind)
 
 
 def _plain(value: float) -> float | int:

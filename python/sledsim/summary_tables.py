@@ -60,7 +60,7 @@ PHASE_KEYS = frozenset(part.key for part in PHASES)
 
 
 def summary_tables(summary: Mapping[str, Any]) -> list[Table]:
-    """Lay out a summary as tables: times, phases, load, states with their energy, and components if there are several."""
+    """Lay out a summary as tables: times, phases, load, states with their energy, and components."""
     tables = [_times(summary), _phases(summary), _load(summary), _states(summary)]
     return tables + (component_tables(summary["components"]) if summary.get("components") else [])
 

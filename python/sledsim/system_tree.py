@@ -38,6 +38,6 @@ def drive_of(system: Mapping[str, Any]) -> dict[str, Any]:
     """
     if system["kind"] != "drive":
         raise ScenarioError(
-            f"system.kind = {system['kind']!r}: only one drive can be looked at here; give one of its drives as the system"
+            f"system.kind = {system['kind']!r}: only one drive can be looked at here; make one of its drives the system"
         )
     return dict(system)
