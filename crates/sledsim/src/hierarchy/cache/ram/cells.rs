@@ -107,7 +107,10 @@ mod tests {
                     let has = |cell: &Cell| cell.dirty;
                     assert_eq!(cells.count(slot, 0, line_blocks, has), to - from);
                     assert_eq!(cells.span(slot, 0, line_blocks, has), Some((from, to)));
-                    assert_eq!(cells.first(slot, from, line_blocks, |cell| !cell.dirty), (to < line_blocks).then_some(to));
+                    assert_eq!(
+                        cells.first(slot, from, line_blocks, |cell| !cell.dirty),
+                        (to < line_blocks).then_some(to)
+                    );
                     assert_eq!(cells.count(1, 0, line_blocks, has), 0);
                     assert_eq!(cells.span(slot, to - 1, to, |cell| !cell.dirty), None);
                 }

@@ -156,15 +156,21 @@ impl RamCacheSpec {
             return Err(format!("bytes = {bytes} B: larger than the {child} B of child that it caches"));
         }
         if bytes / line > u64::from(crate::hierarchy::cache::replacement::MAX_SLOTS) {
-            return Err(format!("bytes = {bytes} B in lines of line_bytes = {line} B: a cache has at most 2^31 - 1 lines"));
+            return Err(format!(
+                "bytes = {bytes} B in lines of line_bytes = {line} B: a cache has at most 2^31 - 1 lines"
+            ));
         }
         self.policy.validate().map_err(|error| error.to_string())?;
         let FlushSpec { high_water, low_water, most_write_bytes, outstanding, .. } = self.flush;
         if !(0.0..=1.0).contains(&high_water) || !(low_water >= 0.0 && low_water <= high_water) {
-            return Err(format!("flush.low_water = {low_water} and flush.high_water = {high_water}: from 0 to 1, in order"));
+            return Err(format!(
+                "flush.low_water = {low_water} and flush.high_water = {high_water}: from 0 to 1, in order"
+            ));
         }
         if most_write_bytes < block || outstanding == 0 {
-            return Err(format!("flush.most_write_bytes = {most_write_bytes} B: less than a block of {block} B of child"));
+            return Err(format!(
+                "flush.most_write_bytes = {most_write_bytes} B: less than a block of {block} B of child"
+            ));
         }
         match self.read_ahead {
             ReadAheadSpec::Sequential { most_bytes } if most_bytes < line => {
