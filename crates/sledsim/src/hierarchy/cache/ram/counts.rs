@@ -1,5 +1,6 @@
 //! What a cache says of itself.
 
+use super::lines::Lines;
 use crate::engine::{Count, Details, Path};
 use crate::metrics::TimeAverage;
 use crate::time::Time;
@@ -97,8 +98,8 @@ impl Counts {
         *self = Self { dirty, ..Self::default() };
     }
 
-    /// All of it, of a cache of `lines` lines.
-    pub fn details(&self, now: Time, lines: u32) -> Details {
+    /// All of it, of a cache with those lines.
+    pub fn details(&self, now: Time, lines: &Lines) -> Details {
         let hits = self.read_hits + self.write_hits;
         let of = Count::of;
         let counts = vec![
@@ -117,7 +118,12 @@ impl Counts {
             of("lost_blocks", self.lost_blocks),
             of("stalls", self.stalls),
             Count { name: "stalled", unit: "ms", value: self.stall_ns as f64 * 1e-6 },
-            Count { name: "dirty_share", unit: "fraction", value: self.dirty.average(now) / f64::from(lines) },
+            Count {
+                name: "dirty_share",
+                unit: "fraction",
+                value: self.dirty.average(now) / f64::from(lines.capacity()),
+            },
+            Count { name: "table_bytes", unit: "B", value: lines.memory_bytes() as f64 },
         ];
         Details { kind: "ram-cache", counts, paths: self.paths.to_vec() }
     }

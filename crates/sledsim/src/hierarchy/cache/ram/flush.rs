@@ -66,6 +66,9 @@ impl Flush {
     pub fn next(&mut self, lines: &Lines, is_stuck: bool) -> Option<(u64, u64)> {
         let dirty = lines.dirty_lines();
         self.is_high = dirty >= self.high_lines || self.is_high && dirty > self.low_lines;
+        if dirty == 0 {
+            self.pass = None;
+        }
         if dirty == 0 || self.under_way >= self.outstanding {
             return None;
         }

@@ -340,3 +340,52 @@ impl Lines {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hierarchy::cache::ram::CELL_BYTES;
+    use crate::hierarchy::cache::replacement::{MAX_SLOTS, POLICIES};
+
+    /// As many lines as are given, used, and written if dirty; then as many again for policies that remember.
+    fn filled(spec: ReplacementSpec, slots: u32, lines: u64, line_blocks: u64, is_dirty: bool) -> Lines {
+        let mut cache = Lines::new(spec, slots, line_blocks, 512);
+        for line in 0..lines {
+            let slot = cache.find(line).or_else(|| cache.admit(line).map(|(slot, _)| slot)).expect("nothing is pinned");
+            cache.hit(slot);
+            if is_dirty {
+                cache.write(slot, &Piece { line, from: 0, to: 1, lbn: line * line_blocks }, &Payload::NONE);
+            }
+        }
+        cache
+    }
+
+    #[test]
+    fn a_full_cache_takes_what_is_stated_for_each_line() {
+        for policy in POLICIES {
+            for (line_blocks, cells) in [(1, 1), (8, 1), (64, 1), (65, 2), (512, 8)] {
+                let slots = 1000;
+                let own = f64::from(slots) * (cells * CELL_BYTES + size_of::<u32>()) as f64;
+                let clean =
+                    filled(policy.default, slots, 8 * u64::from(slots), line_blocks, false).memory_bytes() as f64;
+                let stated = policy.bytes_per_slot * f64::from(slots) + own;
+                // Two tables of a policy have 16 buckets of 8 bytes at least.
+                assert!(clean <= stated + 256.0, "{}: {clean} bytes, stated {stated}", policy.name);
+                assert!(clean >= own, "{}: {clean} bytes", policy.name);
+                let dirty = filled(policy.default, slots, u64::from(slots), line_blocks, true).memory_bytes() as f64;
+                assert!(dirty <= stated + f64::from(slots) * 24.0 + 256.0, "{}: {dirty} bytes dirty", policy.name);
+            }
+        }
+        assert_eq!(CELL_BYTES, 40);
+    }
+
+    #[test]
+    fn a_cache_that_holds_little_takes_little() {
+        for policy in POLICIES {
+            let bytes = filled(policy.default, MAX_SLOTS, 100, 8, false).memory_bytes() as f64;
+            // Arrays and tables double when they are full.
+            let most = 2.0 * 100.0 * (policy.bytes_per_slot + (CELL_BYTES + size_of::<u32>()) as f64) + 1024.0;
+            assert!(bytes <= most, "{}: {bytes} bytes", policy.name);
+        }
+    }
+}

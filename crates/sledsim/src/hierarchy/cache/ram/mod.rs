@@ -150,12 +150,6 @@ impl RamCache {
         })
     }
 
-    /// Bytes allocated for what belongs to lines, their data aside; of the set of dirty lines the most that it can be.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        self.lines.memory_bytes()
-    }
-
     /// Whether a request touches more than half the lines.
     fn is_too_large(&self, request: &Request) -> bool {
         let blocks = self.lines.line_blocks;
@@ -423,7 +417,7 @@ impl Component for RamCache {
     }
 
     fn details(&self, now: Time) -> Option<Details> {
-        Some(self.counts.details(now, self.lines.capacity()))
+        Some(self.counts.details(now, &self.lines))
     }
 
     fn start_measuring(&mut self, now: Time) {
