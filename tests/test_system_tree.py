@@ -100,7 +100,8 @@ def test_what_needs_one_drive_says_so() -> None:
 def test_a_wrong_tree_is_refused_on_the_command_line(sledsim_command: Callable[..., Outcome], tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text(
-        '[workload.arrival]\nkind = "closed"\n[system]\nkind = "partition"\nchild = "g2"\nbytes = "10 GB"\n'
+        '[workload.arrival]\nkind = "closed"\noutstanding = 1\n'
+        '[system]\nkind = "partition"\nchild = "g2"\nbytes = "10 GB"\n'
     )
     outcome = sledsim_command("explain", file)
     assert outcome.status == 2

@@ -12,7 +12,8 @@ use sledsim::devices::mems::{MemsDevice, MemsParameters, Timeout};
 use sledsim::devices::Device;
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
-use sledsim::engine::{run, ComponentId, End, Limits, Next, Observer, System, Workload, WorkloadError};
+use sledsim::engine::{run, Component, ComponentId, End, Limits, Next, Observer, System, Workload, WorkloadError};
+use sledsim::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use sledsim::hierarchy::{
     Child, DelayedStartupSpec, Drive, MergeSpec, Mwb, MwbSpec, Partition, PartitionSpec, RamCache, RamCacheSpec,
     Spread, SpreadLayout, Volumes, VolumesSpec,
@@ -246,10 +247,38 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
         system.add(Box::new(buffer), &drives);
         system
     }),
+    ("concatenated drives", "concat", |spec| array(spec, 2, |ids, sizes| boxed(Spread::concat(ids, sizes)))),
+    ("striped drives", "stripe", |spec| array(spec, 3, |ids, sizes| boxed(Spread::stripe(ids, sizes, 1 << 16)))),
+    ("mirrored drives", "mirror", |spec| redundant(spec, 2, Level::Mirror)),
+    ("three drives and one of parity", "raid4", |spec| redundant(spec, 4, Level::Raid4)),
+    ("four drives with parity", "raid5", |spec| redundant(spec, 4, Level::Raid5)),
+    ("five drives with parity of two kinds", "raid6", |spec| redundant(spec, 5, Level::Raid6)),
 ];
 
+type Made = Result<Box<dyn Component>, String>;
+
+fn boxed(made: Result<impl Component + 'static, String>) -> Made {
+    made.map(|component| Box::new(component) as Box<dyn Component>)
+}
+
+/// So many drives with an array above them.
+fn array(spec: &DeviceSpec, count: usize, over: impl Fn(Vec<ComponentId>, &[(u64, u32)]) -> Made) -> System {
+    let mut system = System::default();
+    let drives: Vec<ComponentId> =
+        (0..count).map(|_| add_drive(&mut system, spec, SchedulerSpec::Fcfs {}, 1)).collect();
+    let sizes = drives.iter().map(|&id| Child::of(&system, id));
+    let sizes: Vec<(u64, u32)> = sizes.map(|child| (child.capacity_blocks, child.block_bytes)).collect();
+    let array = over(drives.clone(), &sizes).unwrap_or_else(|error| panic!("{error}"));
+    system.add(array, &drives);
+    system
+}
+
+fn redundant(spec: &DeviceSpec, count: usize, level: Level) -> System {
+    array(spec, count, |ids, sizes| boxed(RedundantArray::new(level, ids, sizes, &ArraySpec::default())))
+}
+
 /// Kinds with a memory of their own: what it answers takes no energy of a mechanism.
-const REMEMBER: [&str; 1] = ["ram-cache"];
+const REMEMBER: [&str; 2] = ["ram-cache", "mwb"];
 
 /// One device of each mechanism and some more of sleds, which stop when idle; and all disks.
 fn devices() -> Vec<DeviceSpec> {

@@ -271,17 +271,30 @@ fn a_tree_is_explained_with_members_built_alike_together() {
     assert_eq!((&drives.parameters["device"], &partition.parameters["bytes"]), (&json!("g2"), &json!(1_048_576)));
 }
 
-/// A system of every kind that keeps data of its own, over small devices.
+/// A system of every kind that does more than pass requests on.
 fn kept() -> Vec<(&'static str, Value)> {
     let disk = json!({"device": "atlas10k", "scheduler": "clook"});
     vec![
         ("ram-cache", json!({"kind": "ram-cache", "child": disk, "bytes": "1 MiB", "policy": "arc"})),
         ("mwb", json!({"kind": "mwb", "mems": "g2", "disk": disk, "mems_bytes": "4 MiB"})),
+        ("stripe", json!({"kind": "stripe", "members": [{"count": 3, "device": "g2"}]})),
+        ("mirror", json!({"kind": "mirror", "members": [{"count": 2, "device": "g2"}], "read": "nearest"})),
+        (
+            "raid5",
+            json!({"kind": "raid5", "members": [disk, {"count": 3, "device": "atlas10k"}], "spares": 1,
+            "faults": [{"member": 2, "fails_at_s": 0.2}], "rebuild": {"mb_per_s": 5}, "journal": {}}),
+        ),
+        (
+            "raid6",
+            json!({"kind": "raid6", "members": [{"count": 5, "device": "g2"}], "unit_bytes": "16 KiB",
+            "sparing": "distributed", "spares": 1}),
+        ),
+        ("concat", json!({"kind": "concat", "members": ["g2", "g3"]})),
     ]
 }
 
 #[test]
-fn what_keeps_data_reports_a_way_for_each_request() {
+fn every_kind_reports_a_way_for_each_request() {
     for (kind, system) in kept() {
         let system = json!({"kind": "ram-cache", "bytes": "512 KiB", "write": "through", "child": system});
         let scenario = resolved(&document(system));
@@ -298,7 +311,8 @@ fn what_keeps_data_reports_a_way_for_each_request() {
 }
 
 #[test]
-fn what_keeps_data_fits_what_it_keeps_it_for() {
+fn kinds_refuse_what_does_not_fit_them() {
+    let coarse = json!({"device": {"name": "simpledisk-constant", "block_bytes": 4096}});
     for (system, problem) in [
         (
             json!({"kind": "ram-cache", "child": "g2", "bytes": "10 GB"}),
@@ -314,6 +328,25 @@ fn what_keeps_data_fits_what_it_keeps_it_for() {
             "system.mems_bytes = 10000000000 B exceeds",
         ),
         (json!({"kind": "mwb", "mems": "g2"}), "system.disk is missing"),
+        (json!({"kind": "raid5", "members": ["g2", "g2"]}), "system.members are 2 in all: raid5 needs at least 3"),
+        (json!({"kind": "stripe", "members": ["g2"]}), "system.members are 1 in all: stripe needs at least 2"),
+        (json!({"kind": "mirror", "members": ["g2", coarse]}), "members[1] has blocks of 4096 B"),
+        (
+            json!({"kind": "raid5", "members": [{"count": 3, "device": "g2"}], "unit_bytes": 6000}),
+            "system.unit_bytes = 6000 is no multiple of the 512 B blocks",
+        ),
+        (
+            json!({"kind": "raid5", "members": [{"count": 3, "device": "g2"}], "faults": [{"member": 7}]}),
+            "system.faults[0].member = 7: system has 3 members and spares",
+        ),
+        (
+            json!({"kind": "raid5", "members": [{"count": 3, "device": "g2"}], "faults": [{"member": 0, "fails_at": 1}]}),
+            "unknown key system.faults[0].fails_at",
+        ),
+        (
+            json!({"kind": "raid5", "members": [{"count": 3, "device": "g2"}], "faults": [{"member": 0, "unreadable": [{"lbn": 99_999_999}]}]}),
+            "system.faults[0]: unreadable blocks 99999999",
+        ),
     ] {
         let error = error_of(&document(system));
         assert!(error.contains(problem), "{error}\nexpected: {problem}");

@@ -34,7 +34,7 @@ pub struct Explained {
 /// # Errors
 /// What does not fit together: names both sides.
 pub fn explain(system: &SystemSpec) -> Result<Explained, String> {
-    let assembly = assemble::system(system)?;
+    let assembly = assemble::system(system, 0)?;
     let sizes: Vec<(&str, u64, u32)> = assembly
         .nodes
         .iter()
@@ -52,7 +52,7 @@ fn of(spec: &SystemSpec, role: &str, path: String, count: u32, sizes: &[(&str, u
         Children::Keyed(children) => {
             children.into_iter().map(|(key, child)| of(child, key, format!("{path}.{key}"), 1, sizes)).collect()
         }
-        Children::Members(members) => {
+        Children::Members(members, spares) => {
             let mut first = 0;
             let mut next = |count: u32| {
                 first += count;
@@ -63,7 +63,11 @@ fn of(spec: &SystemSpec, role: &str, path: String, count: u32, sizes: &[(&str, u
                 let role = if from == to { format!("members[{from}]") } else { format!("members[{from}..{to}]") };
                 of(&member.system, &role, format!("{path}.members[{from}]"), member.count, sizes)
             });
-            shown.collect()
+            let spare = members.first().filter(|_| spares > 0).map(|first| {
+                let role = if spares == 1 { "spares[0]".to_owned() } else { format!("spares[0..{}]", spares - 1) };
+                of(&first.system, &role, format!("{path}.spares[0]"), spares, sizes)
+            });
+            shown.chain(spare).collect()
         }
     };
     let size = sizes.iter().find(|(known, ..)| *known == path);

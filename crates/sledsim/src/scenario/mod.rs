@@ -1,5 +1,6 @@
 //! Scenarios: every parameter of everything, defined once; from a document to a run and its report.
 
+mod array_spec;
 mod assemble;
 mod catalog;
 mod check;
@@ -21,6 +22,7 @@ mod strict;
 mod system_spec;
 mod tree;
 
+pub use array_spec::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
 pub use assemble::{device, device_with, trace_options};
 pub use catalog::{Catalog, Entry};
 pub use component_report::{ComponentReport, CountReport, PathReport};

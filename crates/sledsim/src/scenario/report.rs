@@ -126,7 +126,7 @@ pub struct Requests {
     pub submitted: u64,
     /// Completed, warm-up included.
     pub completed: u64,
-    /// Refused by the system.
+    /// Refused by the system, or for data that it has lost.
     pub failed: u64,
     /// Submitted and neither completed nor refused when the run ended.
     pub in_flight: u64,
@@ -349,8 +349,12 @@ impl RunReport {
         if outcome.end == End::Time && in_flight > 0 {
             notes.push(format!("the time limit left {in_flight} requests unfinished"));
         }
-        if outcome.failed > 0 {
-            notes.push(format!("{} requests failed: they lie beyond the device or are empty", outcome.failed));
+        let misplaced = outcome.failed - outcome.lost;
+        if misplaced > 0 {
+            notes.push(format!("{misplaced} requests failed: they lie beyond the device or are empty"));
+        }
+        if outcome.lost > 0 {
+            notes.push(format!("{} requests failed: what they asked for is lost or can't be read", outcome.lost));
         }
         if outcome.end == End::WorkloadEnded && !is_trace {
             notes.push("the next arrival lies beyond the clock, which ends after 292 years".to_owned());

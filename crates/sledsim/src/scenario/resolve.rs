@@ -259,7 +259,7 @@ pub(super) fn anchored(path: &str, base: &Path) -> String {
 
 /// Makes explicit what depends on other keys, and checks what takes more than one key to see.
 fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
-    assemble::check(&scenario.system)?;
+    assemble::check(&scenario.system, scenario.seed)?;
     match &mut scenario.workload {
         WorkloadSpec::Synthetic(spec) => {
             spec.validate().map_err(|error| format!("workload.{error}"))?;

@@ -66,7 +66,7 @@ pub fn run_keeping(
     let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
     let bad_workload =
         |error: WorkloadError| if is_trace { RunError::Trace(error.0) } else { RunError::Scenario(error.0) };
-    let mut assembly = assemble::system(&scenario.system).map_err(RunError::Scenario)?;
+    let mut assembly = assemble::system(&scenario.system, scenario.seed).map_err(RunError::Scenario)?;
     let mut workload = assemble::workload(scenario, &assembly).map_err(bad_workload)?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
     if let Some(timeline) = keep.timeline {

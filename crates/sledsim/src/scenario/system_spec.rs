@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::array_spec::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
 use super::spec::DriveSpec;
 use crate::hierarchy::{MwbSpec, PartitionSpec, RamCacheSpec, VolumesSpec};
 
@@ -21,6 +22,18 @@ pub enum SystemSpec {
     Partition(Over<PartitionSpec>),
     /// Logical volumes, each a range of blocks on one of several components.
     Volumes(OverMembers<VolumesSpec>),
+    /// Members one after the other in one space of blocks.
+    Concat(OverMembers<ConcatSpec>),
+    /// Stripe units that go round members.
+    Stripe(OverMembers<StripeSpec>),
+    /// Copies of the same on every member.
+    Mirror(OverMembers<MirrorSpec>),
+    /// Stripe units with their parity on the last member.
+    Raid4(OverMembers<ParitySpec>),
+    /// Stripe units with parity that goes round members, left-symmetric.
+    Raid5(OverMembers<ParitySpec>),
+    /// Stripe units with two kinds of parity that go round members: two members may fail.
+    Raid6(OverMembers<ParitySpec>),
     /// A controller's cache in RAM.
     RamCache(Over<RamCacheSpec>),
     /// A MEMS device as a write buffer of a disk (hong2006, section 4.1.1).
@@ -91,8 +104,8 @@ pub(super) enum Children<'a> {
     None,
     /// Components with keys of their own.
     Keyed(Vec<(&'static str, &'a SystemSpec)>),
-    /// A list.
-    Members(&'a [MemberSpec]),
+    /// A list, and so many more built like the first of it.
+    Members(&'a [MemberSpec], u32),
 }
 
 impl SystemSpec {
@@ -112,6 +125,12 @@ impl SystemSpec {
             Self::Drive(_) => "drive",
             Self::Partition(_) => "partition",
             Self::Volumes(_) => "volumes",
+            Self::Concat(_) => "concat",
+            Self::Stripe(_) => "stripe",
+            Self::Mirror(_) => "mirror",
+            Self::Raid4(_) => "raid4",
+            Self::Raid5(_) => "raid5",
+            Self::Raid6(_) => "raid6",
             Self::RamCache(_) => "ram-cache",
             Self::Mwb(_) => "mwb",
         }
@@ -124,6 +143,12 @@ impl SystemSpec {
             Self::Drive(drive) => drive.name.as_deref(),
             Self::Partition(Over { name, .. })
             | Self::Volumes(OverMembers { name, .. })
+            | Self::Concat(OverMembers { name, .. })
+            | Self::Stripe(OverMembers { name, .. })
+            | Self::Mirror(OverMembers { name, .. })
+            | Self::Raid4(OverMembers { name, .. })
+            | Self::Raid5(OverMembers { name, .. })
+            | Self::Raid6(OverMembers { name, .. })
             | Self::RamCache(Over { name, .. })
             | Self::Mwb(OverDisk { name, .. }) => name.as_deref(),
         }
@@ -136,7 +161,13 @@ impl SystemSpec {
                 Children::Keyed(vec![("child", child)])
             }
             Self::Mwb(OverDisk { mems, disk, .. }) => Children::Keyed(vec![("mems", mems), ("disk", disk)]),
-            Self::Volumes(OverMembers { members, .. }) => Children::Members(members),
+            Self::Volumes(OverMembers { members, .. })
+            | Self::Concat(OverMembers { members, .. })
+            | Self::Stripe(OverMembers { members, .. }) => Children::Members(members, 0),
+            Self::Mirror(node) => Children::Members(&node.members, node.spec.spares),
+            Self::Raid4(node) | Self::Raid5(node) | Self::Raid6(node) => {
+                Children::Members(&node.members, node.spec.spares)
+            }
         }
     }
 
@@ -145,7 +176,7 @@ impl SystemSpec {
         match self.children() {
             Children::None => Vec::new(),
             Children::Keyed(children) => children.into_iter().map(|(_, child)| child).collect(),
-            Children::Members(members) => members.iter().map(|member| &member.system).collect(),
+            Children::Members(members, _) => members.iter().map(|member| &member.system).collect(),
         }
     }
 
@@ -172,7 +203,7 @@ impl SystemSpec {
         match self.children() {
             Children::None => return self.drive().map(|drive| drive.device.name().to_owned()).unwrap_or_default(),
             Children::Keyed(children) => children.into_iter().for_each(|(_, child)| add(1, child.title())),
-            Children::Members(members) => {
+            Children::Members(members, _) => {
                 members.iter().for_each(|member| add(member.count, member.system.title()));
             }
         }
@@ -197,6 +228,15 @@ impl SystemSpec {
     #[must_use]
     pub fn has_powers(&self) -> bool {
         self.drives().iter().all(|drive| drive.device.has_powers())
+    }
+
+    /// What befalls its members.
+    pub(super) fn faults(&self) -> &[MemberFaultSpec] {
+        match self {
+            Self::Mirror(node) => &node.spec.faults,
+            Self::Raid4(node) | Self::Raid5(node) | Self::Raid6(node) => &node.spec.faults,
+            _ => &[],
+        }
     }
 
     /// What its ways are called whose names the scenario gives, with so many members.

@@ -7,9 +7,13 @@ pub use drive::{device, device_with};
 pub use workload::trace_options;
 pub(super) use workload::{limits, workload};
 
+use super::array_spec::MemberFaultSpec;
 use super::system_spec::{Children, MemberSpec, SystemSpec};
+use crate::engine::random::Stream;
 use crate::engine::{Completion, Component, ComponentId, System};
-use crate::hierarchy::{Child, Mwb, Partition, RamCache, Volumes};
+use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
+use crate::hierarchy::faulty::Faulty;
+use crate::hierarchy::{Child, Mwb, Partition, RamCache, Spread, Volumes};
 
 /// Most components of a system.
 const MOST_COMPONENTS: usize = 4096;
@@ -42,14 +46,14 @@ impl Node<'_> {
     }
 }
 
-/// Builds the system of a scenario.
+/// Builds the system of a scenario, with the faults that its seed gives.
 ///
 /// # Errors
 /// What does not fit together: names both sides.
-pub(super) fn system(spec: &SystemSpec) -> Result<Assembly<'_>, String> {
-    let mut builder = Builder { system: System::default(), nodes: Vec::new(), overhead_ns: 0 };
+pub(super) fn system(spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, String> {
+    let mut builder = Builder { seed, system: System::default(), nodes: Vec::new(), overhead_ns: 0 };
     builder.add(spec, "system", "system", None)?;
-    let Builder { system, nodes, overhead_ns } = builder;
+    let Builder { system, nodes, overhead_ns, .. } = builder;
     let root = system.component(system.root());
     let (capacity_blocks, block_bytes) = (root.capacity_blocks(), root.block_bytes());
     // Command processing that requests overlap in is known only where a drive alone has all of them.
@@ -61,11 +65,11 @@ pub(super) fn system(spec: &SystemSpec) -> Result<Assembly<'_>, String> {
 ///
 /// # Errors
 /// The first thing wrong: names both sides.
-pub(super) fn check(spec: &SystemSpec) -> Result<(), String> {
+pub(super) fn check(spec: &SystemSpec, seed: u64) -> Result<(), String> {
     check_drives(spec, "system")?;
     match spec {
         SystemSpec::Drive(_) => Ok(()),
-        _ => system(spec).map(|_| ()),
+        _ => system(spec, seed).map(|_| ()),
     }
 }
 
@@ -75,7 +79,7 @@ fn check_drives(spec: &SystemSpec, path: &str) -> Result<(), String> {
         Children::Keyed(children) => {
             children.into_iter().try_for_each(|(key, child)| check_drives(child, &format!("{path}.{key}")))
         }
-        Children::Members(members) => members
+        Children::Members(members, _) => members
             .iter()
             .enumerate()
             .try_for_each(|(entry, member)| check_drives(&member.system, &format!("{path}.members[{entry}].system"))),
@@ -94,6 +98,7 @@ struct Below {
 }
 
 struct Builder<'a> {
+    seed: u64,
     system: System,
     nodes: Vec<Node<'a>>,
     overhead_ns: u64,
@@ -136,8 +141,35 @@ impl<'a> Builder<'a> {
                 .into_iter()
                 .map(|(key, child)| self.add(child, &format!("{written}.{key}"), &format!("{path}.{key}"), Some(place)))
                 .collect(),
-            Children::Members(members) => self.add_members(members, written, path, place),
+            Children::Members(members, spares) => {
+                let mut children = self.add_members(members, written, path, place)?;
+                for spare in 0..spares {
+                    let (written, path) = (format!("{written}.members[0].system"), format!("{path}.spares[{spare}]"));
+                    children.push(self.add(&members[0].system, &written, &path, Some(place))?);
+                }
+                self.add_faults(spec.faults(), path, &mut children)?;
+                Ok(children)
+            }
         }
+    }
+
+    /// Puts what is to befall members between them and what is above.
+    fn add_faults(&mut self, faults: &[MemberFaultSpec], path: &str, children: &mut [Below]) -> Result<(), String> {
+        let count = children.len();
+        for (entry, MemberFaultSpec { member, fault }) in faults.iter().enumerate() {
+            let key = format!("{path}.faults[{entry}]");
+            let Some(below) = children.get_mut(*member as usize) else {
+                return Err(format!("{key}.member = {member}: {path} has {count} members and spares, from 0 on"));
+            };
+            let Child { id, capacity_blocks, block_bytes } = below.child;
+            // A stream for each: what befalls one member leaves the others as they were.
+            let mut stream = Stream::new(self.seed, &format!("faults of {}", below.path));
+            let faulty = Faulty::new(id, (capacity_blocks, block_bytes), fault, &mut stream);
+            let faulty = faulty.map_err(|error| format!("{key}: {error}"))?;
+            let id = self.system.add(Box::new(faulty), &[id]);
+            below.child = Child::of(&self.system, id);
+        }
+        Ok(())
     }
 
     fn add_members(
@@ -165,6 +197,14 @@ fn over(spec: &SystemSpec, path: &str, children: &[Below]) -> Result<Box<dyn Com
         SystemSpec::Drive(_) => Err("kind = drive: it has nothing below it".into()),
         SystemSpec::Partition(node) => Partition::new(&node.spec, children[0].child).map(boxed),
         SystemSpec::Volumes(node) => Volumes::new(&node.spec, &alike(path, children)?).map(boxed),
+        SystemSpec::Concat(_) => Spread::concat(ids_of(children), &sizes_of(children)).map(boxed),
+        SystemSpec::Stripe(node) => {
+            Spread::stripe(ids_of(children), &sizes_of(children), node.spec.unit_bytes).map(boxed)
+        }
+        SystemSpec::Mirror(node) => array(Level::Mirror, &node.spec.array(), children),
+        SystemSpec::Raid4(node) => array(Level::Raid4, &node.spec.array(), children),
+        SystemSpec::Raid5(node) => array(Level::Raid5, &node.spec.array(), children),
+        SystemSpec::Raid6(node) => array(Level::Raid6, &node.spec.array(), children),
         SystemSpec::RamCache(node) => {
             let Child { id, capacity_blocks, block_bytes } = children[0].child;
             RamCache::new(&node.spec, id, capacity_blocks, block_bytes).map(boxed)
@@ -172,6 +212,15 @@ fn over(spec: &SystemSpec, path: &str, children: &[Below]) -> Result<Box<dyn Com
         SystemSpec::Mwb(node) => Mwb::new(&node.spec, children[0].child, children[1].child).map(boxed),
     };
     made.map_err(|error| format!("{path}.{error}"))
+}
+
+fn array(level: Level, spec: &ArraySpec, children: &[Below]) -> Result<Box<dyn Component>, String> {
+    RedundantArray::new(level, ids_of(children), &sizes_of(children), spec).map(boxed)
+}
+
+/// Blocks of each child, and their size.
+fn sizes_of(children: &[Below]) -> Vec<(u64, u32)> {
+    children.iter().map(|below| (below.child.capacity_blocks, below.child.block_bytes)).collect()
 }
 
 fn boxed(component: impl Component + 'static) -> Box<dyn Component> {
