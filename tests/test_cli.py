@@ -32,6 +32,7 @@ COMMANDS = [
     "power",
     "reliability",
     "validate",
+    "explain",
     "schema",
     "devices",
     "schedulers",

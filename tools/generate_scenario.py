@@ -35,16 +35,19 @@ from sledsim._model import Model
 # Definitions that get a module of their own, with what they are made of; everything else goes with the scenario itself.
 # After a colon stands the tag of one variant.
 MODULES = {
-    "distribution": "Distribution",
-    "workload": "WorkloadSpec",
-    "seek": "SeekCurve",
-    "disk": "DeviceSpec:disk",
-    "system": "SystemSpec",
+    "distribution": ("Distribution",),
+    "workload": ("WorkloadSpec",),
+    "seek": ("SeekCurve",),
+    "disk": ("DeviceSpec:disk",),
+    "drive": ("SystemSpec:drive",),
+    "cache": ("ReplacementSpec", "ReadAheadSpec", "FlushSpec", "MwbCleanSpec"),
+    "array": ("RebuildSpec", "JournalSpec", "MemberFaultSpec"),
+    "system": ("SystemSpec",),
 }
 ROOT = "scenario"
 
-# Names that Python's own types have too.
-RENAMED = {"Mapping": "LbnMapping"}
+# Names that Python's own types have too, or that begin with a digit.
+RENAMED = {"Mapping": "LbnMapping", "2q": "TwoQ"}
 
 PLAIN_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "Any"}
 
@@ -66,12 +69,12 @@ class Generator:
         self.homes: dict[str, str] = {}
         # What is being written, and may meet itself.
         self.open: set[str] = set()
-        for module, definition in MODULES.items():
-            name, _, tag = definition.partition(":")
-            if tag:
-                self.union([self.variant(name, tag)], pascal(name))
-            else:
-                self.reference(name)
+        for module, named in MODULES.items():
+            for name, _, tag in (definition.partition(":") for definition in named):
+                if tag:
+                    self.union([self.variant(name, tag)], pascal(name))
+                else:
+                    self.reference(name)
             self.settle(module)
         self.write_class("ScenarioModel", schema)
         self.settle(ROOT)
@@ -151,7 +154,9 @@ class Generator:
         if class_name not in self.blocks:
             if "properties" in definition and "oneOf" not in definition:
                 return self.write_class(class_name, definition)
+            self.open.add(class_name)
             text = self.type_of(definition, class_name)
+            self.open.discard(class_name)
             if class_name not in self.blocks:
                 doc = comment(definition.get("description", "").partition("\n\n")[0])
                 self.blocks[class_name] = f"{doc}{class_name} = {text}\n"

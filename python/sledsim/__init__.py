@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sledsim.break_even import BreakEven
     from sledsim.comparison import Comparison, compare
     from sledsim.disksim import DiskSimImport, import_disksim
+    from sledsim.explanation import Explanation, explain
     from sledsim.mechanisms import Device, DiskDrive, MemsStorage, SimpleDevice
     from sledsim.power import PowerComparison, power_strategies, spin_down_policies
     from sledsim.registry import DeviceEntry, device, devices, schedulers
@@ -38,6 +39,7 @@ __all__ = [
     "DiskDrive",
     "DiskSimImport",
     "DriveValidation",
+    "Explanation",
     "HitRatios",
     "MemsStorage",
     "PowerComparison",
@@ -55,6 +57,7 @@ __all__ = [
     "compare",
     "device",
     "devices",
+    "explain",
     "hit_ratio",
     "import_disksim",
     "open_trace",
@@ -75,6 +78,7 @@ _HOMES = {
     "DiskDrive": "sledsim.mechanisms",
     "DiskSimImport": "sledsim.disksim",
     "DriveValidation": "sledsim.validation",
+    "Explanation": "sledsim.explanation",
     "HitRatios": "sledsim.replacement",
     "MemsStorage": "sledsim.mechanisms",
     "PowerComparison": "sledsim.power",
@@ -92,6 +96,7 @@ _HOMES = {
     "compare": "sledsim.comparison",
     "device": "sledsim.registry",
     "devices": "sledsim.registry",
+    "explain": "sledsim.explanation",
     "hit_ratio": "sledsim.replacement",
     "import_disksim": "sledsim.disksim",
     "open_trace": "sledsim.trace",

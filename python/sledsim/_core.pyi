@@ -22,6 +22,7 @@ __all__ = [
     "cache_policies",
     "disksim_reference",
     "enclosure_lifetimes",
+    "explain",
     "hit_ratios",
     "import_disksim",
     "resolve",
@@ -51,6 +52,7 @@ class RunError(SledsimError):
 def schema(*, document: bool = False) -> str: ...
 def result_schema() -> str: ...
 def resolve(text: str, *, format: str, source: str, sets: list[str], catalog: list[str], base_dir: str) -> str: ...
+def explain(scenario: str) -> str: ...
 def run(
     scenario: str,
     *,

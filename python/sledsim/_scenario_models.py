@@ -4,6 +4,20 @@ Written by tools/generate_scenario.py from the core's schema: change the definit
 Ranges and defaults stand in the docstrings; the core checks the values.
 """
 
+from sledsim._array_models import Journal, JournalHolds, MemberFault, Rebuild, Unreadable
+from sledsim._cache_models import (
+    ArcReplacement,
+    ClockReplacement,
+    FifoReplacement,
+    Flush,
+    LfudaReplacement,
+    LruReplacement,
+    MwbClean,
+    Replacement,
+    S3FifoReplacement,
+    SlruReplacement,
+    TwoQReplacement,
+)
 from sledsim._disk_models import (
     DiskDevice,
     FastWrite,
@@ -30,17 +44,7 @@ from sledsim._distribution_models import (
     WeibullDistribution,
     WeightedValue,
 )
-from sledsim._model import Model
-from sledsim._seek_models import (
-    ConstantSeekCurve,
-    HplSeekCurve,
-    LeeSeekCurve,
-    LinearSeekCurve,
-    SeekCurve,
-    TableSeekCurve,
-    ThreePointSeekCurve,
-)
-from sledsim._system_models import (
+from sledsim._drive_models import (
     AdaptiveSpinDown,
     AsptfScheduler,
     ClookScheduler,
@@ -66,10 +70,38 @@ from sledsim._system_models import (
     SpinDown,
     SptfScheduler,
     SstfLbnScheduler,
-    System,
     TimeoutSpinDown,
     VscanScheduler,
     ZsptfScheduler,
+)
+from sledsim._model import Model
+from sledsim._seek_models import (
+    ConstantSeekCurve,
+    HplSeekCurve,
+    LeeSeekCurve,
+    LinearSeekCurve,
+    SeekCurve,
+    TableSeekCurve,
+    ThreePointSeekCurve,
+)
+from sledsim._system_models import (
+    ConcatSystem,
+    Member,
+    MirrorSystem,
+    MwbSystem,
+    PartitionSystem,
+    Raid4System,
+    Raid5System,
+    Raid6System,
+    RamCacheSystem,
+    ReadChoice,
+    Sparing2,
+    StripeSystem,
+    System,
+    Volume,
+    VolumesSystem,
+    WriteMethod,
+    WritePolicy,
 )
 from sledsim._workload_models import (
     Arrival,
@@ -100,10 +132,13 @@ from sledsim._workload_models import (
 
 __all__ = [
     "AdaptiveSpinDown",
+    "ArcReplacement",
     "Arrival",
     "AsptfScheduler",
+    "ClockReplacement",
     "ClookScheduler",
     "ClosedArrival",
+    "ConcatSystem",
     "ConstantArrival",
     "ConstantSeekCurve",
     "Continuation",
@@ -118,8 +153,10 @@ __all__ = [
     "ExponentialMixtureDistribution",
     "FastWrite",
     "FcfsScheduler",
+    "FifoReplacement",
     "Fit",
     "FixedDistribution",
+    "Flush",
     "GammaDistribution",
     "HotSpot",
     "HotSpotsLocation",
@@ -129,31 +166,49 @@ __all__ = [
     "IdleModeParameters",
     "IdleTips",
     "ImmediateSpinDown",
+    "Journal",
+    "JournalHolds",
     "LastBlock",
     "Layout",
     "LbnMapping",
     "LeeSeekCurve",
+    "LfudaReplacement",
     "LinearSeekCurve",
     "LocalWalkLocation",
     "Location",
     "LognormalDistribution",
     "LookScheduler",
+    "LruReplacement",
+    "Member",
+    "MemberFault",
     "MemsDevice",
     "Merge",
     "Metadata",
     "MixWorkload",
+    "MirrorSystem",
+    "MwbClean",
+    "MwbSystem",
     "NeverSpinDown",
     "OfflineSpinDown",
     "OnOffArrival",
     "ParetoDistribution",
+    "PartitionSystem",
     "PoissonArrival",
     "PowerParameters",
+    "Raid4System",
+    "Raid5System",
+    "Raid6System",
+    "RamCacheSystem",
     "Range",
     "ReadAhead",
+    "ReadChoice",
+    "Rebuild",
     "RenewalArrival",
+    "Replacement",
     "ReplayMode",
     "RotationModel",
     "Run",
+    "S3FifoReplacement",
     "ScenarioModel",
     "Scheduler",
     "SdfScheduler",
@@ -163,23 +218,32 @@ __all__ = [
     "SimplediskConstantDevice",
     "SimplediskLinearDevice",
     "SledLayout",
+    "SlruReplacement",
     "Sparing",
+    "Sparing2",
     "SpinDown",
     "SptfScheduler",
     "SstfLbnScheduler",
     "Synthetic",
+    "StripeSystem",
     "SyntheticWorkload",
     "System",
     "TableSeekCurve",
     "ThreePointSeekCurve",
     "TimeoutSpinDown",
     "TraceWorkload",
+    "TwoQReplacement",
     "UniformDistribution",
     "UniformLocation",
+    "Unreadable",
+    "Volume",
+    "VolumesSystem",
     "VscanScheduler",
     "WeibullDistribution",
     "WeightedValue",
     "Workload",
+    "WriteMethod",
+    "WritePolicy",
     "ZipfLocation",
     "Zone",
     "ZsptfScheduler",
@@ -226,6 +290,8 @@ class ScenarioModel(Model):
     run
         When the run ends and what it leaves out (default {"requests": null, "time_s": null, "warmup_requests": 0,
         "warmup_s": 0.0}).
+    components
+        Components by name, to be named where one is expected, each in one place.
     """
 
     title: str | None = None
@@ -233,3 +299,4 @@ class ScenarioModel(Model):
     workload: Workload
     system: System
     run: Run | None = None
+    components: dict[str, System] | None = None

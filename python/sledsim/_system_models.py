@@ -6,463 +6,423 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 
 from typing import Literal
 
-from sledsim._disk_models import DiskDevice, PowerParameters
+from sledsim._array_models import Journal, MemberFault, Rebuild
+from sledsim._cache_models import Flush, MwbClean, Replacement
+from sledsim._disk_models import ReadAhead
+from sledsim._drive_models import DriveSystem
 from sledsim._model import Model
 
 __all__ = [
-    "AdaptiveSpinDown",
-    "AsptfScheduler",
-    "ClookScheduler",
-    "DelayedStartup",
-    "Device",
-    "DriveSystem",
-    "FcfsScheduler",
-    "Idle",
-    "IdleTips",
-    "ImmediateSpinDown",
-    "Layout",
-    "LookScheduler",
-    "MemsDevice",
-    "Merge",
-    "NeverSpinDown",
-    "OfflineSpinDown",
-    "Scheduler",
-    "SdfScheduler",
-    "SeekModel",
-    "SimplediskConstantDevice",
-    "SimplediskLinearDevice",
-    "SledLayout",
-    "SpinDown",
-    "SptfScheduler",
-    "SstfLbnScheduler",
+    "ConcatSystem",
+    "Member",
+    "MirrorSystem",
+    "MwbSystem",
+    "PartitionSystem",
+    "Raid4System",
+    "Raid5System",
+    "Raid6System",
+    "RamCacheSystem",
+    "ReadChoice",
+    "Sparing2",
+    "StripeSystem",
     "System",
-    "TimeoutSpinDown",
-    "VscanScheduler",
-    "ZsptfScheduler",
+    "Volume",
+    "VolumesSystem",
+    "WriteMethod",
+    "WritePolicy",
 ]
 
-# Order of rows along the tracks of a cylinder.
-Layout = Literal["serpentine", "simple"]
 
-# How the time of a Y seek is modelled.
-SeekModel = Literal["first-order", "decomposed", "time-optimal"]
-
-# What the sled does while there is nothing to serve.
-Idle = Literal["hold", "sweep"]
-
-# Which tips go on reading servo bursts while the sled is idle.
-IdleTips = Literal["none", "last-access"]
-
-# How the LBN space is laid over several sleds.
-SledLayout = Literal["split", "striped"]
-
-
-class MemsDevice(Model):
-    """MEMS (probe) storage.
+class PartitionSystem(Model):
+    """A range of blocks of another component.
 
     Attributes
     ----------
     name
-        Catalogue entry, or path of a device file, that the values not given here come from.
-    x_range_um
-        Travel of the sled along X: the width of a tip's region (um; at least 1, at most 10,000).
-    y_range_um
-        Travel of the sled along Y: the height of a tip's region (um; at least 1, at most 10,000).
-    bit_nm
-        Width of a (square) bit (nm; at least 1, at most 10,000).
-    tips
-        Probe tips over one sled (at least 1, at most 1e+07).
-    active_tips
-        Tips that can work at once (at least 1, at most 1e+07).
-    block_bytes
-        Size of a logical block (B; at least 1, at most 1,048,576).
-    tip_sector_bytes
-        Data bytes in a tip sector; a block is striped over `block_bytes / tip_sector_bytes` tips (B; at least 1,
-        at most 4,096).
-    encoded_bits_per_byte
-        Bits on the media for each byte of data, error correction included (bit; at least 8, at most 64).
-    servo_bits
-        Bits of a servo burst, before each tip sector and after the last (bit; at least 0, at most 10,000).
-    layout
-        Order of rows along the tracks of a cylinder (default "serpentine").
-    bidirectional
-        Whether data can be accessed with the sled moving downward too; upward only otherwise.
-    acceleration_x_m_s2
-        Acceleration of the sled's actuator along X (m/s2; at least 0.1, at most 1,000,000).
-    acceleration_y_m_s2
-        Acceleration of the sled's actuator along Y (m/s2; at least 0.1, at most 1,000,000).
-    spring_factor
-        Spring force at full displacement as a fraction of the actuator's force (at least 0, at most 0.99).
-    resonance_hz
-        Resonant frequency of the sled, which sets the settling time constant (Hz; at least 1, at most 1,000,000).
-    settle_constants
-        Time constants to wait after a move along X (at least 0, at most 100).
-    bit_rate_kbit_s
-        Rate at which bits pass under each tip; with the bit width it gives the access speed (kbit/s; at least
-        0.1, at most 1,000,000).
-    seek_model
-        How seek times are computed (default "time-optimal").
-    overhead_ms
-        Command processing, from arrival until the request may be scheduled; requests overlap in it (ms; at least
-        0, at most 1,000).
-    bus_ms_per_block
-        Time of a block on the bus (ms; at least 0, at most 1,000).
-    idle
-        What the sled does while there is nothing to serve (default "hold").
-    inactive_after_ms
-        Idle time after which the sled stops at the centre, or "never". The device starts the run stopped (ms; at
-        least 0, at most 1e+09; default "never").
-    startup_ms
-        Delay of the first request after a stop (ms; at least 0, at most 10,000).
-    sled_mw
-        Power of the moving sled: seeking, accessing, idle (mW; at least 0, at most 1,000,000).
-    tip_mw
-        Power of each tip while servo or data bits pass under it (mW; at least 0, at most 1,000).
-    inactive_mw
-        Power of the stopped device (mW; at least 0, at most 1,000,000).
-    startup_mw
-        Power during start-up (mW; at least 0, at most 1,000,000).
-    idle_tips
-        Which tips go on reading servo bursts while the sled is idle (default "none").
-    sleds
-        Independent sleds in the device (at least 1, at most 1,024; default 1).
-    sled_layout
-        How the LBN space is laid over several sleds (default "split").
-    stripe_blocks
-        Stripe unit where sleds are striped (at least 1, at most 1e+09; default 64).
+        What reports call it.
+    child
+        The component below it.
+    first_block
+        Block of the child with which it begins (at least 0; default 0).
+    bytes
+        Its size; a multiple of the block size (B; at least 1).
     """
 
-    mechanism: Literal["mems"] = "mems"
-    name: str
-    x_range_um: float | str | None = None
-    y_range_um: float | str | None = None
-    bit_nm: float | str | None = None
-    tips: int | None = None
-    active_tips: int | None = None
-    block_bytes: int | str | None = None
-    tip_sector_bytes: int | str | None = None
-    encoded_bits_per_byte: int | str | None = None
-    servo_bits: int | str | None = None
-    layout: Layout | None = None
-    bidirectional: bool | None = None
-    acceleration_x_m_s2: float | str | None = None
-    acceleration_y_m_s2: float | str | None = None
-    spring_factor: float | str | None = None
-    resonance_hz: float | str | None = None
-    settle_constants: float | str | None = None
-    bit_rate_kbit_s: float | str | None = None
-    seek_model: SeekModel | None = None
-    overhead_ms: float | str | None = None
-    bus_ms_per_block: float | str | None = None
-    idle: Idle | None = None
-    inactive_after_ms: float | str | Literal["never"] | None = None
-    startup_ms: float | str | None = None
-    sled_mw: float | str | None = None
-    tip_mw: float | str | None = None
-    inactive_mw: float | str | None = None
-    startup_mw: float | str | None = None
-    idle_tips: IdleTips | None = None
-    sleds: int | None = None
-    sled_layout: SledLayout | None = None
-    stripe_blocks: int | None = None
+    kind: Literal["partition"] = "partition"
+    name: str | None = None
+    child: "System"
+    first_block: int | None = None
+    bytes: int | str
 
 
-class SimplediskConstantDevice(Model):
-    """A device whose every request takes the same time.
+class Member(Model):
+    """Members that are built alike.
+
+    A component in place of this table is one member; its keys may also stand beside `count`.
+
+    Attributes
+    ----------
+    count
+        How many (at least 1, at most 1,024; default 1).
+    system
+        Each of them.
+    """
+
+    count: int | None = None
+    system: "System"
+
+
+class Volume(Model):
+    """A logical volume.
 
     Attributes
     ----------
     name
-        Catalogue entry, or path of a device file, that the values not given here come from.
-    block_bytes
-        Size of a logical block (B; at least 1, at most 1,048,576; default 512).
-    capacity_blocks
-        Blocks the device offers (at least 1, at most 1e+15).
-    access_ms
-        Time of every request (ms; at least 0, at most 1,000,000).
-    power
-        What the device draws; not known when absent.
+        Its name.
+    bytes
+        Its size; a multiple of the block size (B; at least 1).
+    member
+        Number of the member that it is on, from 0 (at least 0; default 0).
+    first_block
+        Block of the member with which it begins; the one after the volume before it there when absent (at least
+        0).
+    origin
+        Origin of its requests; its number, from 0, when absent. Only with `by_origin` (at least 0).
     """
 
-    mechanism: Literal["simpledisk-constant"] = "simpledisk-constant"
     name: str
-    block_bytes: int | str | None = None
-    capacity_blocks: int | None = None
-    access_ms: float | str | None = None
-    power: PowerParameters | None = None
+    bytes: int | str
+    member: int | None = None
+    first_block: int | None = None
+    origin: int | None = None
 
 
-class SimplediskLinearDevice(Model):
-    """A device whose time is linear in the LBN distance between requests.
+class VolumesSystem(Model):
+    """Logical volumes, each a range of blocks on one of several components.
 
     Attributes
     ----------
     name
-        Catalogue entry, or path of a device file, that the values not given here come from.
-    block_bytes
-        Size of a logical block (B; at least 1, at most 1,048,576; default 512).
-    capacity_blocks
-        Blocks the device offers (at least 2, at most 1e+15).
-    nearest_ms
-        Time of a request that continues the previous one (ms; at least 0, at most 1,000,000).
-    farthest_ms
-        Time of a request as far from the previous one as the device is large; at least `nearest_ms` (ms; at least
-        0, at most 1,000,000).
-    power
-        What the device draws; not known when absent.
+        What reports call it.
+    members
+        The components below it, in their order.
+    volumes
+        The volumes in the order of their addresses; each whole member is one where there are none (default []).
+    by_origin
+        Whether a request addresses the volume of its origin (a trace's device number), from block 0 of it;
+        otherwise volumes follow each other in one space of blocks (default false).
+    moved
+        Volumes that have been moved before the run: the number of the member that each is on, by its name. It
+        takes the first free range there, and leaves its own free (default {}).
     """
 
-    mechanism: Literal["simpledisk-linear"] = "simpledisk-linear"
-    name: str
-    block_bytes: int | str | None = None
-    capacity_blocks: int | None = None
-    nearest_ms: float | str | None = None
-    farthest_ms: float | str | None = None
-    power: PowerParameters | None = None
+    kind: Literal["volumes"] = "volumes"
+    name: str | None = None
+    members: list[Member]
+    volumes: list[Volume] | None = None
+    by_origin: bool | None = None
+    moved: dict[str, int] | None = None
 
 
-# A device.
-Device = MemsDevice | DiskDevice | SimplediskConstantDevice | SimplediskLinearDevice | str
-
-
-class FcfsScheduler(Model):
-    """First come, first served."""
-
-    name: Literal["fcfs"] = "fcfs"
-
-
-class LookScheduler(Model):
-    """Elevator over LBNs."""
-
-    name: Literal["look"] = "look"
-
-
-class ClookScheduler(Model):
-    """Cyclical LOOK: ascending LBNs, then again from the lowest."""
-
-    name: Literal["clook"] = "clook"
-
-
-class VscanScheduler(Model):
-    """VSCAN(R): shortest LBN distance, with a penalty for turning round.
+class ConcatSystem(Model):
+    """Members one after the other in one space of blocks.
 
     Attributes
     ----------
-    r
-        Penalty for turning round, as a fraction of the device's capacity: 0 is SSTF, 1 is LOOK (at least 0, at
-        most 1; default 0.2).
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
     """
 
-    name: Literal["vscan"] = "vscan"
-    r: float | str | None = None
+    kind: Literal["concat"] = "concat"
+    name: str | None = None
+    members: list[Member]
 
 
-class SstfLbnScheduler(Model):
-    """Shortest seek time first, by LBN distance."""
-
-    name: Literal["sstf_lbn"] = "sstf_lbn"
-
-
-class SptfScheduler(Model):
-    """Shortest positioning time first."""
-
-    name: Literal["sptf"] = "sptf"
-
-
-class AsptfScheduler(Model):
-    """Aged SPTF: positioning time less `weight` times waiting time.
+class StripeSystem(Model):
+    """Stripe units that go round members.
 
     Attributes
     ----------
-    weight
-        Nanoseconds of positioning that a nanosecond of waiting makes up for: 0 is SPTF, a large one FCFS (at
-        least 0; default 0.006).
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
+    unit_bytes
+        Size of a stripe unit: a multiple of the block size (B; at least 512, at most 1.07374e+09; default 65536).
     """
 
-    name: Literal["asptf"] = "asptf"
-    weight: float | str | None = None
+    kind: Literal["stripe"] = "stripe"
+    name: str | None = None
+    members: list[Member]
+    unit_bytes: int | str | None = None
 
 
-class SdfScheduler(Model):
-    """Shortest Euclidean distance first."""
-
-    name: Literal["sdf"] = "sdf"
+# Which copy of a mirror serves a read.
+ReadChoice = Literal["round-robin", "shortest-queue", "nearest"]
 
 
-class ZsptfScheduler(Model):
-    """Zone-based SPTF: zones in cyclic order, SPTF within the zone.
+class MirrorSystem(Model):
+    """Copies of the same on every member.
 
     Attributes
     ----------
-    zones
-        Number of zones along X: 1 is SPTF (at least 1; default 25).
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
+    read
+        Which copy serves a read (default "shortest-queue").
+    spares
+        Spare members beside `members`, built like the first of them (at least 0, at most 64; default 0).
+    rebuild
+        How the contents of a failed member are rebuilt (default {"mb_per_s": null, "rows": 8, "outstanding": 1,
+        "delay_s": 0.0}).
+    journal
+        A journal in non-volatile memory; none when absent: then a power cut may leave copies that differ.
+    faults
+        What befalls members (default []).
     """
 
-    name: Literal["zsptf"] = "zsptf"
-    zones: int | None = None
+    kind: Literal["mirror"] = "mirror"
+    name: str | None = None
+    members: list[Member]
+    read: ReadChoice | None = None
+    spares: int | None = None
+    rebuild: Rebuild | None = None
+    journal: Journal | None = None
+    faults: list[MemberFault] | None = None
 
 
-# A policy and its parameters.
-Scheduler = (
-    FcfsScheduler
-    | LookScheduler
-    | ClookScheduler
-    | VscanScheduler
-    | SstfLbnScheduler
-    | SptfScheduler
-    | AsptfScheduler
-    | SdfScheduler
-    | ZsptfScheduler
+# How parity is brought up to date by a write that covers a part of a row.
+WriteMethod = Literal["cost", "rmw", "reconstruct"]
+
+# Where the contents of a failed member are rebuilt.
+Sparing2 = Literal["dedicated", "distributed"]
+
+
+class Raid4System(Model):
+    """Stripe units with their parity on the last member.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
+    unit_bytes
+        Size of a stripe unit: a multiple of the block size (B; at least 512, at most 1.07374e+09; default 65536).
+    write
+        How parity is brought up to date by a write that covers a part of a row (default "cost").
+    spares
+        Spare members beside `members`, built like the first of them (at least 0, at most 64; default 0).
+    sparing
+        Where the contents of a failed member are rebuilt. Only `raid5` and `raid6` distribute spare units
+        (default "dedicated").
+    rebuild
+        How the contents of a failed member are rebuilt (default {"mb_per_s": null, "rows": 8, "outstanding": 1,
+        "delay_s": 0.0}).
+    journal
+        A journal in non-volatile memory; none when absent: then a power cut may leave rows whose parity does not
+        fit their data.
+    faults
+        What befalls members (default []).
+    """
+
+    kind: Literal["raid4"] = "raid4"
+    name: str | None = None
+    members: list[Member]
+    unit_bytes: int | str | None = None
+    write: WriteMethod | None = None
+    spares: int | None = None
+    sparing: Sparing2 | None = None
+    rebuild: Rebuild | None = None
+    journal: Journal | None = None
+    faults: list[MemberFault] | None = None
+
+
+class Raid5System(Model):
+    """Stripe units with parity that goes round members, left-symmetric.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
+    unit_bytes
+        Size of a stripe unit: a multiple of the block size (B; at least 512, at most 1.07374e+09; default 65536).
+    write
+        How parity is brought up to date by a write that covers a part of a row (default "cost").
+    spares
+        Spare members beside `members`, built like the first of them (at least 0, at most 64; default 0).
+    sparing
+        Where the contents of a failed member are rebuilt. Only `raid5` and `raid6` distribute spare units
+        (default "dedicated").
+    rebuild
+        How the contents of a failed member are rebuilt (default {"mb_per_s": null, "rows": 8, "outstanding": 1,
+        "delay_s": 0.0}).
+    journal
+        A journal in non-volatile memory; none when absent: then a power cut may leave rows whose parity does not
+        fit their data.
+    faults
+        What befalls members (default []).
+    """
+
+    kind: Literal["raid5"] = "raid5"
+    name: str | None = None
+    members: list[Member]
+    unit_bytes: int | str | None = None
+    write: WriteMethod | None = None
+    spares: int | None = None
+    sparing: Sparing2 | None = None
+    rebuild: Rebuild | None = None
+    journal: Journal | None = None
+    faults: list[MemberFault] | None = None
+
+
+class Raid6System(Model):
+    """Stripe units with two kinds of parity that go round members: two members may fail.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
+    unit_bytes
+        Size of a stripe unit: a multiple of the block size (B; at least 512, at most 1.07374e+09; default 65536).
+    write
+        How parity is brought up to date by a write that covers a part of a row (default "cost").
+    spares
+        Spare members beside `members`, built like the first of them (at least 0, at most 64; default 0).
+    sparing
+        Where the contents of a failed member are rebuilt. Only `raid5` and `raid6` distribute spare units
+        (default "dedicated").
+    rebuild
+        How the contents of a failed member are rebuilt (default {"mb_per_s": null, "rows": 8, "outstanding": 1,
+        "delay_s": 0.0}).
+    journal
+        A journal in non-volatile memory; none when absent: then a power cut may leave rows whose parity does not
+        fit their data.
+    faults
+        What befalls members (default []).
+    """
+
+    kind: Literal["raid6"] = "raid6"
+    name: str | None = None
+    members: list[Member]
+    unit_bytes: int | str | None = None
+    write: WriteMethod | None = None
+    spares: int | None = None
+    sparing: Sparing2 | None = None
+    rebuild: Rebuild | None = None
+    journal: Journal | None = None
+    faults: list[MemberFault] | None = None
+
+
+# When a write is complete.
+WritePolicy = Literal["back", "through"]
+
+
+class RamCacheSystem(Model):
+    """A controller's cache in RAM.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    child
+        The component below it.
+    bytes
+        Size of the cache: what is left over of a whole number of lines stays unused (B; at least 512, at most
+        1e+15).
+    line_bytes
+        Size of a line, which is admitted and evicted as a whole; within it each block is valid or not, dirty or
+        not. A whole number of blocks (B; at least 512, at most 6.71089e+07; default 4096).
+    policy
+        Which lines are evicted (default {"name": "lru"}).
+    write
+        When a write is complete (default "back").
+    volatile
+        Whether a power cut empties the cache. A volatile cache writes through what has to be durable (default
+        true).
+    access_us
+        Time from when the cache has what a request needs until it answers (us; at least 0, at most 1,000,000;
+        default 1.0).
+    mb_per_s
+        Rate at which the bytes of a request go to or from the host, after the access time; no limit when absent
+        (MB/s; at least 0.001, at most 1e+09).
+    read_ahead
+        What is read besides what was asked for (default {"kind": "none"}).
+    flush
+        When what is dirty is written to the child (default {"idle_ms": 50.0, "high_water": 0.75, "low_water":
+        0.5, "period_s": null, "outstanding": 1, "most_write_bytes": 1048576}).
+    """
+
+    kind: Literal["ram-cache"] = "ram-cache"
+    name: str | None = None
+    child: "System"
+    bytes: int | str
+    line_bytes: int | str | None = None
+    policy: Replacement | None = None
+    write: WritePolicy | None = None
+    volatile: bool | None = None
+    access_us: float | str | None = None
+    mb_per_s: float | str | None = None
+    read_ahead: ReadAhead | None = None
+    flush: Flush | None = None
+
+
+class MwbSystem(Model):
+    """A MEMS device as a write buffer of a disk (hong2006, section 4.1.1).
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    mems
+        The MEMS device, or what takes its place.
+    disk
+        The disk, or what takes its place: all data end there.
+    mems_bytes
+        Part of the MEMS device that holds the log, from its first block on; all of it when absent. 256 MiB in the
+        paper (section 4.2) (B; at least 1).
+    log_bytes
+        Size of one log (128 KiB in the paper, section 4.3) (B; at least 4,096, at most 6.71089e+07; default
+        131072).
+    buffer_bytes
+        Size of the buffer between the MEMS device and the disk (2 MiB in the paper, section 4.2): as many logs as
+        fit it are cleaned together (B; at least 4,096, at most 1.07374e+09; default 2097152).
+    clean
+        When and how logs are cleaned (default {"high_water": 0.8, "low_water": 0.7, "urgent": 0.95, "idle_ms":
+        10.0, "most_write_bytes": 1048576, "outstanding": 1}).
+    """
+
+    kind: Literal["mwb"] = "mwb"
+    name: str | None = None
+    mems: "System"
+    disk: "System"
+    mems_bytes: int | str | None = None
+    log_bytes: int | str | None = None
+    buffer_bytes: int | str | None = None
+    clean: MwbClean | None = None
+
+
+# The system under test: a component, and those that it is made of. A device's name alone is a drive, and a name of
+# `[components]` that component.
+System = (
+    DriveSystem
+    | PartitionSystem
+    | VolumesSystem
+    | ConcatSystem
+    | StripeSystem
+    | MirrorSystem
+    | Raid4System
+    | Raid5System
+    | Raid6System
+    | RamCacheSystem
+    | MwbSystem
     | str
 )
-
-
-class Merge(Model):
-    """Which pending requests are served as one.
-
-    With the defaults the rule of Lin et al. 2002, section 5.2: two reads next to each other in the queue, the
-    second of which begins where the first ends, become one. Whatever the rule, no request passes another that
-    waits longer and overlaps it, where one of them writes; and no single access takes more servicing energy than
-    its requests one by one would. With first come, first served, the servicing energy of a whole run never rises
-    either, as long as the sled stays where it is between services. Where a policy reorders requests or the sled
-    moves while idle, and in idle energy, a run as a whole may take more: a wider last pass leaves more tips
-    reading servo bursts, and a device that stops has other idle periods.
-
-    Attributes
-    ----------
-    requests
-        Most requests that become one (at least 2, at most 100,000; default 2).
-    anywhere
-        Whether any pending requests may be merged, not only neighbours in the queue, and behind one another in
-        any order (default false).
-    writes
-        Whether writes are merged with writes, as reads with reads (default false).
-    rows
-        Whether requests that share a row are merged though their blocks are not contiguous (MEMS devices;
-        elsewhere nothing shares a row) (default false).
-    """
-
-    requests: int | None = None
-    anywhere: bool | None = None
-    writes: bool | None = None
-    rows: bool | None = None
-
-
-class ImmediateSpinDown(Model):
-    """As soon as nothing is left to do (lin2002, section 5.1)."""
-
-    name: Literal["immediate"] = "immediate"
-
-
-class TimeoutSpinDown(Model):
-    """After a fixed idle time.
-
-    Attributes
-    ----------
-    after_ms
-        The idle time (ms; at least 0, at most 1e+09).
-    """
-
-    name: Literal["timeout"] = "timeout"
-    after_ms: float | str | None = None
-
-
-class NeverSpinDown(Model):
-    """Never: the device stays ready."""
-
-    name: Literal["never"] = "never"
-
-
-class AdaptiveSpinDown(Model):
-    """After an idle time that follows the idle periods so far.
-
-    The share algorithm of Helmbold, Long & Sherrod (MobiCom 1996).
-
-    Attributes
-    ----------
-    experts
-        Number of experts, which stand for fixed timeouts: one stops at once, the others' timeouts double from one
-        to the next, up to the longest (at least 2, at most 64; default 12).
-    longest_ms
-        Longest timeout of an expert; twice the break-even time of the lowest mode when absent (ms; at least 0, at
-        most 1e+09).
-    learning_rate
-        How fast weights follow losses: the weight of an expert is multiplied by exp(-rate * loss) (at least 0, at
-        most 1,000; default 4.0).
-    sharing
-        Fraction of its weight that an expert with the greatest loss shares with all (at least 0, at most 0.999;
-        default 0.08).
-    """
-
-    name: Literal["adaptive"] = "adaptive"
-    experts: int | None = None
-    longest_ms: float | str | None = None
-    learning_rate: float | str | None = None
-    sharing: float | str | None = None
-
-
-class OfflineSpinDown(Model):
-    """With hindsight: at once where the idle period turns out long enough for it to save energy, else not at all.
-
-    No device can do that; it is the yardstick for those that can.
-    """
-
-    name: Literal["offline"] = "offline"
-
-
-# When a device without work stops to save power: enters the lowest of its idle modes.
-SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | AdaptiveSpinDown | OfflineSpinDown | str
-
-
-class DelayedStartup(Model):
-    """What a stopped device waits for before it starts up again (Lin et al.
-
-    2002, section 7): so many requests, or the longest wait of one, whichever comes first.
-
-    Attributes
-    ----------
-    requests
-        Pending requests that start it up (at least 1, at most 1,000,000).
-    wait_ms
-        Longest that a request waits for the start-up to begin (ms; at least 0, at most 1e+09).
-    """
-
-    requests: int
-    wait_ms: float | str
-
-
-class DriveSystem(Model):
-    """One device and the scheduler that holds its pending requests.
-
-    Attributes
-    ----------
-    device
-        The device.
-    scheduler
-        The scheduler (default {"name": "fcfs"}).
-    batch_max
-        Most requests dispatched together: pending ones that lie at a sled position of the next request join it. 1
-        for no batches (at least 1, at most 100,000; default 1).
-    merge
-        Which pending requests are served as one; none when absent. An empty table is the rule of lin2002.
-    spin_down
-        When the device stops to save power; its own timeouts when absent.
-    delayed_startup
-        What a stopped device waits for before it starts up again; nothing when absent.
-    subsector
-        Whether only the tips that hold needed bytes are switched on; whole blocks are accessed otherwise. Which
-        bytes are needed the workload says (default false).
-    """
-
-    kind: Literal["drive"] = "drive"
-    device: Device
-    scheduler: Scheduler | None = None
-    batch_max: int | None = None
-    merge: Merge | None = None
-    spin_down: SpinDown | None = None
-    delayed_startup: DelayedStartup | None = None
-    subsector: bool | None = None
-
-
-# The system under test.
-System = DriveSystem

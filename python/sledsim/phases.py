@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["PHASES", "STATES", "Part", "mechanism_of", "phases_of", "states_of"]
+from sledsim.system_tree import drives_in
+
+__all__ = ["PHASES", "STATES", "Part", "mechanisms_of", "phases_of", "states_of"]
 
 
 class Part(NamedTuple):
@@ -60,45 +62,48 @@ STATES = (
 LABELS = {("disk", "turnaround"): "between tracks"}
 
 
-def mechanism_of(summary: Mapping[str, Any]) -> str:
-    """Return the kind of device that a run had.
+def mechanisms_of(summary: Mapping[str, Any]) -> list[str]:
+    """List the kinds of devices that a run had.
 
     Parameters
     ----------
     summary
         What the run found.
     """
-    return str(summary["scenario"]["system"]["device"]["mechanism"])
+    return list(dict.fromkeys(drive["device"]["mechanism"] for drive in drives_in(summary["scenario"]["system"])))
 
 
 def phases_of(summary: Mapping[str, Any]) -> list[Part]:
-    """List the phases to show for a run: those of its mechanism, and whatever else occurred.
+    """List the phases to show for a run: those of its mechanisms, and whatever else occurred.
 
     Parameters
     ----------
     summary
         What the run found.
     """
-    mechanism = mechanism_of(summary)
+    mechanisms = mechanisms_of(summary)
+    # Where there are several, the general word.
+    only = mechanisms[0] if len(mechanisms) == 1 else ""
     return [
-        part._replace(label=LABELS.get((mechanism, part.key), part.label))
+        part._replace(label=LABELS.get((only, part.key), part.label))
         for part in PHASES
-        if _is_shown(part, mechanism, summary[part.key]["mean_ms"])
+        if _is_shown(part, mechanisms, summary[part.key]["mean_ms"])
     ]
 
 
 def states_of(summary: Mapping[str, Any]) -> list[Part]:
-    """List the states to show for a run: those of its mechanism, and whatever else occurred.
+    """List the states to show for a run: those of its mechanisms, and whatever else occurred.
 
     Parameters
     ----------
     summary
         What the run found.
     """
-    mechanism, time = mechanism_of(summary), summary["state_time"]
-    return [part for part in STATES if _is_shown(part, mechanism, time[f"{part.key}_s"])]
+    mechanisms, time = mechanisms_of(summary), summary["state_time"]
+    return [part for part in STATES if _is_shown(part, mechanisms, time[f"{part.key}_s"])]
 
 
-def _is_shown(part: Part, mechanism: str, amount: float) -> bool:
+def _is_shown(part: Part, mechanisms: list[str], amount: float) -> bool:
     # Of a phase with parts only some mechanisms have more to say than the whole.
-    return not part.mechanisms or mechanism in part.mechanisms or (amount > 0 and not part.depth)
+    its_own = any(mechanism in part.mechanisms for mechanism in mechanisms)
+    return not part.mechanisms or its_own or (amount > 0 and not part.depth)

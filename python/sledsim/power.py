@@ -17,6 +17,7 @@ from sledsim.power_tables import bar_table, energy_table, note_table, setting_ta
 from sledsim.progress import ProgressBar
 from sledsim.result import Result
 from sledsim.scenario import Resolved, ScenarioLike, Sets, resolve
+from sledsim.system_tree import drive_of
 from sledsim.tables import Table, duration
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def spin_down_policies(
 def _with_powers(scenario: ScenarioLike, sets: Sets) -> Resolved:
     """Resolve a scenario whose device has known powers."""
     resolved = resolve(scenario, sets)
-    device = resolved.values["system"]["device"]
+    device = drive_of(resolved.values["system"])["device"]
     if not _core.Device(json.dumps(device)).has_powers:
         raise powers_unknown(label_of(device["name"]))
     return resolved

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sledsim._core import SledsimError
+from sledsim.component_tables import component_tables
 from sledsim.naming import did_you_mean, label_of_run
 from sledsim.phases import PHASES, STATES, phases_of, states_of
+from sledsim.system_tree import drives_in
 from sledsim.tables import Table, number
 
 __all__ = ["metric_rows", "require_metric", "summary_tables"]
@@ -58,8 +60,9 @@ PHASE_KEYS = frozenset(part.key for part in PHASES)
 
 
 def summary_tables(summary: Mapping[str, Any]) -> list[Table]:
-    """Lay out a summary as tables: times, phases, load, and states with their energy."""
-    return [_times(summary), _phases(summary), _load(summary), _states(summary)]
+    """Lay out a summary as tables: times, phases, load, states with their energy, and components."""
+    tables = [_times(summary), _phases(summary), _load(summary), _states(summary)]
+    return tables + (component_tables(summary["components"]) if summary.get("components") else [])
 
 
 def metric_rows(summary: Mapping[str, Any]) -> list[tuple[str, str, float | None]]:
@@ -142,8 +145,8 @@ def _load(summary: Mapping[str, Any]) -> Table:
     for label, key in (("requests of the warm-up", "warmup"), ("bad records skipped", "skipped_records")):
         if requests[key]:
             rows.append([label, number(requests[key]), ""])
-    system = summary["scenario"]["system"]
-    if system["merge"] is not None or system["batch_max"] > 1:
+    drives = list(drives_in(summary["scenario"]["system"]))
+    if any(drive["merge"] is not None or drive["batch_max"] > 1 for drive in drives):
         rows.append(["requests served together", number(requests["merged"]), ""])
         rows.append(["accesses that served them", number(requests["merged_accesses"]), ""])
     rows += [
@@ -171,8 +174,8 @@ def _percent(fraction: float | None) -> str:
 def _states(summary: Mapping[str, Any]) -> Table:
     energy, time = summary["energy"], summary["state_time"]
     total_s = sum(time.values())
-    if energy is None:
-        # The powers of the device are not known.
+    if energy is None or not energy["states"]:
+        # The powers of a device are not known, or devices have different states.
         rows = [
             [part.label, number(time[f"{part.key}_s"]), _share(time[f"{part.key}_s"], total_s)]
             for part in states_of(summary)

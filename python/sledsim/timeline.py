@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import RunError
 from sledsim.frames import arrow_table, pandas_frame, polars_frame, relation_of, write_columns
+from sledsim.system_tree import drives_in
 
 if TYPE_CHECKING:
     import duckdb
@@ -108,15 +109,16 @@ def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
 
 
 def require_powers(scenario: Mapping[str, Any]) -> None:
-    """Refuse to keep a timeline of a device whose powers are not known.
+    """Refuse to keep a timeline where the powers of a device are not known.
 
     Parameters
     ----------
     scenario
         The resolved scenario.
     """
-    device = scenario["system"]["device"]
-    if device["mechanism"] != "mems" and not device.get("power"):
-        raise RunError(
-            f"there is no timeline: the powers of {device['name']} are not known; give them as system.device.power"
-        )
+    for drive in drives_in(scenario["system"]):
+        device = drive["device"]
+        if device["mechanism"] != "mems" and not device.get("power"):
+            raise RunError(
+                f"there is no timeline: the powers of {device['name']} are not known; give them as system.device.power"
+            )

@@ -15,6 +15,7 @@ from sledsim.frames import relation_of, write_columns
 from sledsim.naming import did_you_mean, label_of, nearest_file
 from sledsim.registry import devices
 from sledsim.scenario import Sets, resolve
+from sledsim.system_tree import drive_of
 from sledsim.tables import Table, number
 from sledsim.trace import Trace, open_trace
 
@@ -303,7 +304,7 @@ def validate_drive(
     }
     resolved = resolve({"workload": workload, "system": {"device": device}}, set)
     measured = _columns(opened)
-    _require_inside(resolved.values["system"]["device"], measured, trace)
+    _require_inside(drive_of(resolved.values["system"])["device"], measured, trace)
     result = run_resolved(resolved, log=True, progress=progress)
     if not result.complete:
         raise KeyboardInterrupt

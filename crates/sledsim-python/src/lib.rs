@@ -31,6 +31,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::schema, module)?)?;
     module.add_function(wrap_pyfunction!(run::result_schema, module)?)?;
     module.add_function(wrap_pyfunction!(run::resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(run::explain, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::import_disksim, module)?)?;

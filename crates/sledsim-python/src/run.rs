@@ -10,7 +10,7 @@ use sledsim::engine::Progress;
 use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
 use sledsim::power::{Activity, Span, Timeline, TimelineSpec};
 use sledsim::request::{Flags, Op, Request};
-use sledsim::scenario::{self, Catalog, Keep, Notation, Report, Scenario, SystemSpec};
+use sledsim::scenario::{self, Catalog, Keep, Notation, Report, Scenario};
 use sledsim::schedulers::POLICIES;
 use sledsim::service::Service;
 use sledsim::time::{s_to_ns, Time};
@@ -54,6 +54,14 @@ pub fn resolve(
     let resolved = errors::guarded(|| scenario::resolve(text, notation, source, &sets, &catalog, &base_dir))?
         .map_err(errors::scenario)?;
     serde_json::to_string(&resolved).map_err(errors::scenario)
+}
+
+/// The components of a resolved scenario as a tree, in JSON.
+#[pyfunction]
+pub fn explain(scenario: &str) -> PyResult<String> {
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(errors::scenario)?;
+    let explained = errors::guarded(|| scenario::explain(&scenario.system))?.map_err(errors::scenario)?;
+    serde_json::to_string(&explained).map_err(errors::scenario)
 }
 
 /// Runs a resolved scenario.
@@ -101,12 +109,13 @@ fn stretch((start_s, end_s): (f64, f64)) -> PyResult<TimelineSpec> {
     Ok(TimelineSpec { from: at(start_s), to: at(end_s), ..TimelineSpec::default() })
 }
 
-/// Works that the catalogue entries of the scenario's device and workload are taken from.
+/// Works that the catalogue entries of the scenario's devices and workload are taken from.
 fn citations(scenario: &Scenario, catalog: &Catalog, base_dir: &Path) -> Vec<String> {
-    let SystemSpec::Drive(drive) = &scenario.system;
-    let device = catalog.device(drive.device.name(), base_dir);
+    let mut names: Vec<&str> = scenario.system.drives().iter().map(|drive| drive.device.name()).collect();
+    names.dedup();
+    let devices = names.into_iter().map(|name| catalog.device(name, base_dir));
     let workload = scenario.workload.stand_in().map(|name| catalog.workload(name, base_dir));
-    let entries = [Some(device), workload].into_iter().flatten().filter_map(Result::ok);
+    let entries = devices.chain(workload).filter_map(Result::ok);
     let mut citations: Vec<String> = Vec::new();
     for citation in entries.flat_map(|entry| entry.citations) {
         if !citations.contains(&citation) {

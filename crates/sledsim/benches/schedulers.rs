@@ -107,7 +107,7 @@ fn serve_on_disk(criterion: &mut Criterion) {
         let off = json!({"name": "atlas10k", "buffer_caching": false, "read_ahead": "none", "fast_write": "none"});
         let device = if buffer { json!("atlas10k") } else { off };
         let document = json!({"workload": scenarios::poisson(1.0), "system": {"device": device}});
-        let SystemSpec::Drive(drive) = scenarios::resolved(&document).system;
+        let SystemSpec::Drive(drive) = scenarios::resolved(&document).system else { panic!("a drive alone") };
         group.bench_function(if buffer { "with buffer" } else { "without buffer" }, |bencher| {
             let disk = scenario::device(&drive.device).expect("a device of the catalogue");
             let mut saturated = Saturated::new(disk, 16, SchedulerSpec::Fcfs {}, 1);

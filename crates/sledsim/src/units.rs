@@ -15,3 +15,33 @@ pub const BYTES_PER_MB: f64 = 1e6;
 pub fn ns_to_ms(ns: f64) -> f64 {
     ns / NS_PER_MS
 }
+
+/// A number of bytes for people: whole MiB or GiB as such, anything else in decimal units, to a thousandth.
+#[must_use]
+pub fn shown_bytes(bytes: u64) -> String {
+    const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
+    let decimal = |unit: f64, name: &str| {
+        let number = format!("{:.3}", bytes as f64 / unit);
+        format!("{} {name}", number.trim_end_matches('0').trim_end_matches('.'))
+    };
+    match bytes {
+        GIB.. if bytes.is_multiple_of(GIB) => format!("{} GiB", bytes / GIB),
+        MIB.. if bytes.is_multiple_of(MIB) => format!("{} MiB", bytes / MIB),
+        1_000_000_000.. => decimal(1e9, "GB"),
+        1_000_000.. => decimal(BYTES_PER_MB, "MB"),
+        1024.. if bytes.is_multiple_of(1024) => format!("{} KiB", bytes / 1024),
+        _ => format!("{bytes} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_shown_as_people_write_them() {
+        let shown = [256 << 20, 4 << 30, 3_456_000_000, 10_000_000_000, 65_536, 6000, 512].map(shown_bytes);
+        assert_eq!(shown, ["256 MiB", "4 GiB", "3.456 GB", "10 GB", "64 KiB", "6000 B", "512 B"]);
+    }
+}

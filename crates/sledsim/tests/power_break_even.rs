@@ -27,7 +27,7 @@ fn device(settings: &str) -> DeviceSpec {
     );
     let scenario =
         resolve(&text, Notation::Json, "test", &[], &catalog, std::path::Path::new(".")).expect("a scenario");
-    let SystemSpec::Drive(drive) = scenario.system;
+    let SystemSpec::Drive(drive) = scenario.system else { panic!("a drive alone") };
     drive.device
 }
 

@@ -117,7 +117,10 @@ fn settings_reach_into_what_the_catalogue_has() {
     let text = "[workload.arrival]\nkind = \"closed\"\noutstanding = 1\n[system]\ndevice = \"superdisk\"\n";
     let disk = |settings: &[&str]| {
         let SystemSpec::Drive(drive) =
-            read(text, Notation::Toml, settings).unwrap_or_else(|error| panic!("{error}")).system;
+            read(text, Notation::Toml, settings).unwrap_or_else(|error| panic!("{error}")).system
+        else {
+            panic!("a drive alone")
+        };
         serde_json::to_value(&drive.device).expect("a table")
     };
     let changed = disk(&["device.zones.3.sectors_per_track=77", "device.zones.0.slips=[1, 2]"]);

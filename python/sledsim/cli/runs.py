@@ -64,6 +64,11 @@ Examples:
   sledsim validate scenario.toml
   sledsim validate scenario.toml --resolved > full.json
 """
+EXPLAIN_EXAMPLES = """\b
+Examples:
+  sledsim explain scenario.toml
+  sledsim explain scenario.toml --set members.0.count=8 --json
+"""
 SCHEMA_EXAMPLES = """\b
 Examples:
   sledsim schema > scenario.schema.json
@@ -77,6 +82,7 @@ def register(app: typer.Typer) -> None:
     app.command(epilog=REPLAY_EXAMPLES)(replay)
     app.command(epilog=COMPARE_EXAMPLES)(compare)
     app.command(epilog=VALIDATE_EXAMPLES)(validate)
+    app.command(epilog=EXPLAIN_EXAMPLES)(explain)
     app.command(epilog=SCHEMA_EXAMPLES)(schema)
 
 
@@ -208,6 +214,22 @@ def validate(
             print_json(complete.values)
         else:
             typer.echo(f"{file}: ok")
+
+
+def explain(
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="Scenario (TOML, YAML, JSON); - for standard input.")],
+    sets: Sets = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw the components of a scenario's system as a tree, with their sizes and parameters."""
+    from sledsim.explanation import explain as explained
+    from sledsim.scenario import from_argument
+
+    found = explained(from_argument(file), set=sets or [])
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_tables([found.table()])
 
 
 def schema(

@@ -9,6 +9,7 @@ from sledsim import _core
 from sledsim._core import SledsimError
 from sledsim.naming import label_of
 from sledsim.scenario import Sets, resolve
+from sledsim.system_tree import drive_of
 
 if TYPE_CHECKING:
     import altair
@@ -78,7 +79,7 @@ class Device:
         """Make a device of the kind that its mechanism asks for."""
         chosen = {**(name if isinstance(name, Mapping) else {"name": str(name)}), **overrides}
         resolved = resolve({"workload": NO_WORKLOAD, "system": {"device": chosen}}, set).values
-        parameters: dict[str, Any] = resolved["system"]["device"]
+        parameters: dict[str, Any] = drive_of(resolved["system"])["device"]
         kind = next(kind for kind in _kinds(Device) if parameters["mechanism"] in kind.MECHANISMS)
         if not issubclass(kind, cls):
             raise SledsimError(f"{name} is {kind.KIND}, not {cls.KIND}")

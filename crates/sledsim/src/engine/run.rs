@@ -1,6 +1,6 @@
 //! The run loop: arrivals from a workload, timers of a system, limits, interruption.
 
-use crate::engine::component::Completion;
+use crate::engine::component::{Completion, Status};
 use crate::engine::system::System;
 use crate::engine::workload::{Next, Workload, WorkloadError};
 use crate::request::Request;
@@ -59,6 +59,8 @@ pub struct Outcome {
     pub completed: u64,
     /// Requests that the system could not serve.
     pub failed: u64,
+    /// Those of them that would have fitted it: what they asked for was lost, or can't be read.
+    pub lost: u64,
     /// Of the submitted ones, how many fell into the warm-up.
     pub warmup: u64,
 }
@@ -129,6 +131,7 @@ struct Counts {
     submitted: u64,
     completed: u64,
     failed: u64,
+    lost: u64,
     warmup: u64,
 }
 
@@ -304,6 +307,7 @@ impl<O: Observer> Run<'_, O> {
             submitted: self.counts.submitted,
             completed: self.counts.completed,
             failed: self.counts.failed,
+            lost: self.counts.lost,
             warmup: self.counts.warmup,
         }
     }
@@ -319,6 +323,7 @@ fn settle(completion: &Completion, workload: &mut dyn Workload, observer: &mut i
         }
     } else {
         counts.failed += 1;
+        counts.lost += u64::from(completion.status != Status::Refused);
     }
     workload.completed(&completion.request, &completion.service);
 }

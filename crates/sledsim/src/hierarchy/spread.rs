@@ -1,8 +1,10 @@
-//! Several mechanisms that serve one LBN space side by side: the sleds of one device.
+//! Several mechanisms that serve one LBN space side by side: the sleds of one device, and arrays without redundancy.
 
+use super::array;
 use super::gather::Gather;
 use super::tickets::Tickets;
 use crate::engine::component::Measured;
+use crate::engine::details::{Details, Path};
 use crate::engine::{Completion, Component, ComponentId, Context, Payload};
 use crate::request::{Op, Request};
 use crate::time::Time;
@@ -16,14 +18,20 @@ pub enum SpreadLayout {
     Striped,
 }
 
-/// Spreads one LBN space over equal children; a request that touches several is served by them concurrently and
+/// Ways of requests through an array.
+const PATHS: [Path; 2] = [Path::new("read"), Path::new("write")];
+
+/// Spreads one LBN space over children; a request that touches several is served by them concurrently and
 /// completes with the last part. Each part carries what is needed of it.
 pub struct Spread {
     children: Vec<ComponentId>,
     layout: SpreadLayout,
     unit_blocks: u64,
-    child_blocks: u64,
+    /// Where the share of each child ends in the LBN space; of stripes, where it would if they were not striped.
+    ends: Vec<u64>,
     block_bytes: u32,
+    /// Ways of requests that have been completed, and what they are called; none for the sleds of a device.
+    tally: Option<(&'static str, [Path; 2])>,
     /// Whether parts of which nothing is needed are left out.
     needed_only: bool,
     /// Requests under way.
@@ -67,15 +75,46 @@ impl Spread {
             SpreadLayout::Striped => child_blocks / unit_blocks * unit_blocks,
         };
         Self {
+            ends: (1..=children.len() as u64).map(|count| count * child_blocks).collect(),
             children,
             layout,
             unit_blocks,
-            child_blocks,
             block_bytes,
+            tally: None,
             needed_only: false,
             gathers: Tickets::default(),
             parts: Tickets::default(),
         }
+    }
+
+    /// Members one behind the other, each of so many blocks of so many bytes.
+    ///
+    /// # Errors
+    /// Members whose blocks differ: names two of them.
+    pub fn concat(children: Vec<ComponentId>, sizes: &[(u64, u32)]) -> Result<Self, String> {
+        let block_bytes = array::equal_blocks(sizes)?;
+        let add = |end: &mut u64, &(blocks, _): &(u64, u32)| {
+            *end += blocks;
+            Some(*end)
+        };
+        let ends = sizes.iter().scan(0, add).collect();
+        let tally = Some(("concat", PATHS));
+        Ok(Self { ends, tally, ..Self::new(children, SpreadLayout::Split, 1, 1, block_bytes) })
+    }
+
+    /// Stripe units of so many bytes that go round members; of each, as much is used as the smallest has.
+    ///
+    /// # Errors
+    /// Members that don't fit each other or the stripe unit: names both sides.
+    pub fn stripe(children: Vec<ComponentId>, sizes: &[(u64, u32)], unit_bytes: u64) -> Result<Self, String> {
+        let block_bytes = array::equal_blocks(sizes)?;
+        if sizes.len() < 2 {
+            return Err(format!("members are {} in all: stripe needs at least 2", sizes.len()));
+        }
+        let unit_blocks = array::unit(unit_bytes, block_bytes, sizes)?;
+        let child_blocks = sizes.iter().map(|&(blocks, _)| blocks).min().unwrap_or(0);
+        let tally = Some(("stripe", PATHS));
+        Ok(Self { tally, ..Self::new(children, SpreadLayout::Striped, unit_blocks, child_blocks, block_bytes) })
     }
 
     /// The same for children that access only what is needed: parts of which nothing is are not submitted.
@@ -88,9 +127,9 @@ impl Spread {
     fn map(&self, lbn: u64) -> (usize, u64, u64) {
         match self.layout {
             SpreadLayout::Split => {
-                let child = lbn / self.child_blocks;
-                let inside = lbn % self.child_blocks;
-                (child as usize, inside, self.child_blocks - inside)
+                let child = self.ends.partition_point(|&end| end <= lbn);
+                let start = child.checked_sub(1).map_or(0, |before| self.ends[before]);
+                (child, lbn - start, self.ends[child] - lbn)
             }
             SpreadLayout::Striped => {
                 let unit = lbn / self.unit_blocks;
@@ -151,7 +190,7 @@ impl Spread {
 
 impl Component for Spread {
     fn capacity_blocks(&self) -> u64 {
-        self.child_blocks * self.children.len() as u64
+        self.ends.last().copied().unwrap_or(0)
     }
 
     fn block_bytes(&self) -> u32 {
@@ -193,6 +232,10 @@ impl Component for Spread {
         if gather.part(completion) {
             if let Some(gather) = self.gathers.settle(whole) {
                 let (completion, payload) = gather.finish(context.now());
+                if let Some((_, paths)) = &mut self.tally {
+                    let path = &mut paths[usize::from(completion.request.op == Op::Write)];
+                    path.record(context.now() - completion.request.arrival);
+                }
                 context.complete_with(&completion, payload);
             }
         }
@@ -207,7 +250,13 @@ impl Component for Spread {
         // Sets none.
     }
 
-    fn start_measuring(&mut self, _now: Time) {}
+    fn start_measuring(&mut self, _now: Time) {
+        self.tally.iter_mut().for_each(|(_, paths)| *paths = PATHS);
+    }
+
+    fn details(&self, _now: Time) -> Option<Details> {
+        self.tally.map(|(kind, paths)| Details { kind, counts: Vec::new(), paths: paths.to_vec() })
+    }
 
     fn measured(&self, _now: Time) -> Measured {
         // Its children report for themselves.

@@ -64,6 +64,14 @@ impl<T> Tickets<T> {
         self.len() == 0
     }
 
+    /// Takes all that are under way, in the order in which they were issued.
+    pub fn drain(&mut self) -> Vec<T> {
+        let mut held: Vec<(u64, T)> = self.slots.drain(..).flatten().collect();
+        self.free.clear();
+        held.sort_unstable_by_key(|&(id, _)| id);
+        held.into_iter().map(|(_, what)| what).collect()
+    }
+
     /// Forgets all that are under way; their ids stay used.
     pub fn clear(&mut self) {
         self.slots.clear();

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::error::{did_you_mean, ScenarioError};
 use super::strict::Strict;
+use super::system_spec::CHILD_KEYS;
 
 /// Keys that say which kind a table is: its other keys are that kind's.
 const KINDS: [&str; 2] = ["curve", "kind"];
@@ -75,10 +76,11 @@ pub fn set(document: &mut Value, setting: &str, top: &[&str], below_system: &[&s
         keys.insert(0, "system");
     }
     let mut place = document;
-    for key in &keys {
-        // A device or scheduler given by its name alone becomes a table when one of its keys is set.
+    for (depth, key) in keys.iter().enumerate() {
+        // A device, a drive or a scheduler given by its name alone becomes a table when one of its keys is set.
         if let Value::String(name) = place {
-            *place = serde_json::json!({ "name": name });
+            let alone = if is_component(&keys[..depth]) { "device" } else { "name" };
+            *place = serde_json::json!({ alone: name });
         }
         if place.is_null() {
             *place = Value::Object(Map::new());
@@ -95,6 +97,15 @@ pub fn set(document: &mut Value, setting: &str, top: &[&str], below_system: &[&s
     }
     *place = value_of(text.trim()).map_err(error)?;
     Ok(())
+}
+
+/// Whether a path leads to a component.
+fn is_component(path: &[&str]) -> bool {
+    match path {
+        ["system"] | ["components", _] | [.., "members", _] => true,
+        [.., last] => path.len() > 1 && (*last == "system" || CHILD_KEYS.contains(last)),
+        [] => false,
+    }
 }
 
 /// What a setting says; text that is not TOML stands for itself.
@@ -159,6 +170,16 @@ mod tests {
             "system": {"device": {"name": "g2", "bit_nm": 50}, "scheduler": {"name": "sptf", "weight": 0.5}}, "seed": 7
         });
         assert_eq!(document, expected);
+    }
+
+    #[test]
+    fn a_component_given_by_its_name_alone_is_a_drive() {
+        let mut document = json!({"system": {"kind": "partition", "child": "g2", "members": ["g1", {"count": 2}]}});
+        for setting in ["system.child.scheduler=sptf", "system.members.0.device.bit_nm=50"] {
+            set(&mut document, setting, TOP, BELOW).expect(setting);
+        }
+        assert_eq!(document["system"]["child"], json!({"device": "g2", "scheduler": "sptf"}));
+        assert_eq!(document["system"]["members"][0], json!({"device": {"name": "g1", "bit_nm": 50}}));
     }
 
     #[test]

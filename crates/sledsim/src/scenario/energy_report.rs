@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::spec::DeviceSpec;
+use super::system_spec::SystemSpec;
 use crate::power::Activity;
 use crate::service::EnergyLedger;
 use crate::time::ns_to_s;
@@ -42,7 +43,7 @@ pub struct Energy {
     /// Total that the best spin-down policy with hindsight would have taken in the same idle periods, J.
     pub hindsight_j: f64,
     /// The states that the device has, one by one, idle modes with their names: their energies add up to `total_j` in this
-    /// order, their times to the window's length times the mechanisms.
+    /// order, their times to the window's length times the mechanisms. Empty where a system has devices of different states.
     pub states: Vec<StateEnergy>,
 }
 
@@ -82,7 +83,7 @@ pub struct StateTime {
 
 /// What a report of energy needs to know besides the ledger.
 pub(super) struct EnergyFacts {
-    /// What the device's mechanisms can do, with names.
+    /// What the mechanisms can do, with names; empty where they differ in that.
     pub activities: Vec<(String, Activity)>,
     pub window_s: f64,
     pub requests: u64,
@@ -109,6 +110,32 @@ impl DeviceSpec {
     }
 }
 
+impl SystemSpec {
+    /// What the mechanisms of all its devices can do, by name; empty where they differ in that.
+    pub(super) fn common_activities(&self) -> Vec<(String, Activity)> {
+        let mut all = self.drives().into_iter().map(|drive| drive.device.activities());
+        let first = all.next().unwrap_or_default();
+        if all.all(|other| other == first) {
+            first
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// What the mechanisms of some of its devices can do; names of an activity that devices call differently stand side by side.
+    pub(super) fn activities(&self) -> Vec<(String, Activity)> {
+        let mut found: Vec<(Vec<String>, Activity)> = Vec::new();
+        for (name, activity) in self.drives().into_iter().flat_map(|drive| drive.device.activities()) {
+            match found.iter_mut().find(|(_, known)| *known == activity) {
+                Some((names, _)) if names.contains(&name) => {}
+                Some((names, _)) => names.push(name),
+                None => found.push((vec![name], activity)),
+            }
+        }
+        found.into_iter().map(|(names, activity)| (names.join("/"), activity)).collect()
+    }
+}
+
 impl StateEnergy {
     fn new(name: &str, activity: Activity, ledger: &EnergyLedger) -> Self {
         let state = activity.state() as usize;
@@ -129,7 +156,10 @@ impl Energy {
         let [inactive_j, startup_j, seek_j, rotation_j, servo_j, data_j, idle_j] = ledger.energy_j;
         let states: Vec<StateEnergy> =
             facts.activities.iter().map(|(name, activity)| StateEnergy::new(name, *activity, ledger)).collect();
-        let total_j = states.iter().map(|state| state.energy_j).sum();
+        let total_j = match states.as_slice() {
+            [] => ledger.energy_j.iter().sum(),
+            states => states.iter().map(|state| state.energy_j).sum(),
+        };
         let mean_power_w = if window_s > 0.0 { total_j / window_s } else { 0.0 };
         Self {
             total_j,

@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::assemble::Assembly;
+use super::component_report::ComponentReport;
 use super::energy_report::{Energy, EnergyFacts, StateTime};
-use super::spec::{Scenario, SystemSpec, WorkloadSpec};
+use super::spec::{Scenario, WorkloadSpec};
 use crate::engine::component::Measured;
 use crate::engine::{End, Outcome};
 use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorder, Which};
@@ -83,10 +84,13 @@ pub struct Report {
     pub energy: Option<Energy>,
     /// Time by state over the measurement window, summed over mechanisms.
     pub state_time: StateTime,
-    /// The device.
+    /// The device, or what takes its place.
     pub device: DeviceReport,
-    /// The scheduler's name.
+    /// The scheduler's name; `several` where a system has different ones.
     pub scheduler: String,
+    /// What each component did, each before those below it; left out where the system is a drive alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<ComponentReport>,
     /// Works the device's values come from: keys of the catalogue's citations.
     pub citations: Vec<String>,
     /// The complete scenario: run it again for the same result.
@@ -122,7 +126,7 @@ pub struct Requests {
     pub submitted: u64,
     /// Completed, warm-up included.
     pub completed: u64,
-    /// Refused by the system.
+    /// Refused by the system, or for data that it has lost.
     pub failed: u64,
     /// Submitted and neither completed nor refused when the run ended.
     pub in_flight: u64,
@@ -223,7 +227,7 @@ pub struct Queue {
 /// The device of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DeviceReport {
-    /// Its name in the catalogue, or the path of its file.
+    /// Its name in the catalogue, or the path of its file; of other systems their name, or what they are made of.
     pub name: String,
     /// Number of blocks.
     pub capacity_blocks: u64,
@@ -243,24 +247,24 @@ impl Report {
     /// Puts the report together.
     pub(super) fn new(
         scenario: &Scenario,
-        assembly: &Assembly,
+        assembly: &Assembly<'_>,
         outcome: &Outcome,
         recorder: &Recorder,
         skipped_records: u64,
         citations: Vec<String>,
     ) -> Self {
         let mut measured = Measured::default();
-        for &id in &assembly.components {
+        for id in assembly.nodes.iter().flat_map(|node| node.ids.iter().copied()) {
             measured.add(&assembly.system.component(id).measured(outcome.finished));
         }
         let window_s = ns_to_s(outcome.finished - outcome.measured_from);
         let over_window = |amount: f64| if window_s > 0.0 { amount / window_s } else { 0.0 };
         let [startup, command, background, seek, seek_x, seek_y, settle, seek_turnaround, rotation, turnaround, servo, transfer, bus] =
             recorder.phases().map(Phase::of);
-        let SystemSpec::Drive(drive) = &scenario.system;
+        let system = &scenario.system;
         let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
         let energy_facts = EnergyFacts {
-            activities: drive.device.activities(),
+            activities: system.common_activities(),
             window_s,
             requests: recorder.count(),
             peak_power_w: assembly.system.peak_power_w().unwrap_or(0.0),
@@ -297,10 +301,11 @@ impl Report {
                 fraction: over_window(ns_to_s(measured.busy_ns) / f64::from(measured.mechanisms.max(1))),
             },
             queue: Queue { mean: over_window(measured.queue_ns as f64 * 1e-9), max: measured.queue_max },
-            energy: drive.device.has_powers().then(|| Energy::new(&measured.ledger, &energy_facts)),
+            energy: system.has_powers().then(|| Energy::new(&measured.ledger, &energy_facts)),
             state_time: StateTime::new(&measured.ledger),
-            device: DeviceReport::of(drive.device.name(), assembly),
-            scheduler: drive.scheduler.name().to_owned(),
+            device: DeviceReport::of(&system.title(), assembly),
+            scheduler: system.scheduler().to_owned(),
+            components: ComponentReport::all(assembly, outcome.finished, window_s),
             citations,
             scenario: serde_json::to_value(scenario).unwrap_or_default(),
         }
@@ -324,7 +329,7 @@ impl Requests {
 }
 
 impl DeviceReport {
-    fn of(name: &str, assembly: &Assembly) -> Self {
+    fn of(name: &str, assembly: &Assembly<'_>) -> Self {
         Self {
             name: name.to_owned(),
             capacity_blocks: assembly.capacity_blocks,
@@ -344,8 +349,12 @@ impl RunReport {
         if outcome.end == End::Time && in_flight > 0 {
             notes.push(format!("the time limit left {in_flight} requests unfinished"));
         }
-        if outcome.failed > 0 {
-            notes.push(format!("{} requests failed: they lie beyond the device or are empty", outcome.failed));
+        let misplaced = outcome.failed - outcome.lost;
+        if misplaced > 0 {
+            notes.push(format!("{misplaced} requests failed: they lie beyond the device or are empty"));
+        }
+        if outcome.lost > 0 {
+            notes.push(format!("{} requests failed: what they asked for is lost or can't be read", outcome.lost));
         }
         if outcome.end == End::WorkloadEnded && !is_trace {
             notes.push("the next arrival lies beyond the clock, which ends after 292 years".to_owned());

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::assemble::{check_delay, check_policy, device, set_access, trace_options};
+use super::assemble::{self, trace_options};
 use super::catalog::{is_file, Catalog};
 use super::check::{check, unit_of};
 use super::document::{overlay, set, Notation};
 use super::error::ScenarioError;
-use super::spec::{DeviceSpec, Scenario, SystemSpec, WorkloadSpec};
-use crate::devices::mems::SledLayout;
+use super::named_device::name_alone;
+use super::spec::{Scenario, WorkloadSpec};
+use super::tree::{self, COMPONENTS};
 
 /// Requests of a generator when the run names no limit.
 const DEFAULT_REQUESTS: u64 = 100_000;
@@ -18,7 +19,39 @@ const DEFAULT_REQUESTS: u64 = 100_000;
 /// The schema of a resolved scenario: every key a document may have, with type, range, default and unit.
 #[must_use]
 pub fn schema() -> Value {
-    serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default()
+    let mut schema = serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default();
+    inline_kinds(&mut schema);
+    schema
+}
+
+/// Merges the keys of each kind of component into its alternative: there they are one table, which has no others.
+fn inline_kinds(schema: &mut Value) {
+    let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) else { return };
+    let Some(mut system) = definitions.remove("SystemSpec") else { return };
+    let mut merged = Vec::new();
+    for option in system.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(option) = option.as_object_mut() else { continue };
+        option.insert("additionalProperties".into(), false.into());
+        let Some(Value::String(reference)) = option.remove("$ref") else { continue };
+        let name = reference.trim_start_matches("#/$defs/").to_owned();
+        let keys = definitions.get(&name).cloned().unwrap_or_default();
+        for part in ["properties", "required"] {
+            match (option.get_mut(part), keys.get(part)) {
+                (Some(Value::Object(own)), Some(Value::Object(more))) => own.extend(more.clone()),
+                (Some(Value::Array(own)), Some(Value::Array(more))) => own.extend(more.iter().cloned()),
+                _ => {}
+            }
+        }
+        merged.push(name);
+    }
+    merged.iter().for_each(|name| drop(definitions.remove(name)));
+    definitions.insert("SystemSpec".into(), system);
+}
+
+/// The alternatives of a definition.
+fn options_mut<'a>(schema: &'a mut Value, definition: &str) -> impl Iterator<Item = &'a mut Value> {
+    let options = schema.pointer_mut(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array_mut);
+    options.into_iter().flatten()
 }
 
 /// The schema of a scenario as a user writes it: devices and schedulers may be given by name, a device's values come
@@ -43,7 +76,8 @@ pub fn user_schema() -> Value {
     relax("DeviceSpec", &["name"], true);
     relax("SchedulerSpec", &["name"], true);
     relax("SpinDownSpec", &["name"], true);
-    relax("SystemSpec", &["device"], false);
+    relax("ReplacementSpec", &["name"], true);
+    relax_system(&mut schema);
     relax_workload(&mut schema);
     if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {
         // What a name alone leaves open fits every mechanism.
@@ -52,6 +86,24 @@ pub fn user_schema() -> Value {
         }
     }
     schema
+}
+
+/// Lets a component be a drive by its device's name alone or a named one, a drive go without its kind, and components be named.
+fn relax_system(schema: &mut Value) {
+    let drive = options_mut(schema, "SystemSpec").find(|option| option["properties"]["kind"]["const"] == "drive");
+    if let Some(drive) = drive {
+        drive["required"] = Value::from(vec!["device"]);
+    }
+    if let Some(options) = schema.pointer_mut("/$defs/SystemSpec/oneOf").and_then(Value::as_array_mut) {
+        options.push(
+            serde_json::json!({"type": "string", "description": "A device by its name, or one of `components`."}),
+        );
+    }
+    schema["properties"][COMPONENTS] = serde_json::json!({
+        "type": "object",
+        "description": "Components by name, to be named where one is expected, each in one place.",
+        "additionalProperties": {"$ref": "#/$defs/SystemSpec"},
+    });
 }
 
 /// Lets a workload be a stand-in of the catalogue by its name alone, and a synthetic one with a name leave out the rest.
@@ -82,50 +134,20 @@ pub fn resolve(
     let error = |message: String| ScenarioError::new(source, message);
     let mut document = notation.read(text, source)?;
     let schema = schema();
-    let top: Vec<&str> = keys_of(&schema);
-    let below_system: Vec<&str> = schema.pointer("/$defs/SystemSpec/oneOf/0").map(keys_of).unwrap_or_default();
+    let top: Vec<&str> = keys_of(&schema).into_iter().chain([COMPONENTS]).collect();
     for setting in settings {
+        let below_system = keys_of_system(&document, &schema);
         set(&mut document, setting, &top, &below_system)?;
     }
     name_alone(document.as_object_mut(), "workload");
     fill_kinds(&mut document);
     fill_workload(&mut document, catalog, base, &schema).map_err(error)?;
-    let mut filed = Filed::default();
-    if let Some(system) = document.get_mut("system").and_then(Value::as_object_mut) {
-        filed = fill_device(system, catalog, base, &schema).map_err(error)?;
-        name_alone(Some(&mut *system), "scheduler");
-        name_alone(Some(&mut *system), "spin_down");
-        check_timeout(system).map_err(error)?;
-    }
-    let error = |message: String| error(filed.located(message));
+    let filed = tree::expand(&mut document, catalog, base, &schema).map_err(error)?;
+    let error = |message: String| error(filed.iter().fold(message, |message, file| file.located(message)));
     check(&mut document, &schema).map_err(error)?;
     let mut scenario: Scenario = serde_json::from_value(document).map_err(|e| error(e.to_string()))?;
     complete(&mut scenario, base).map_err(error)?;
     Ok(scenario)
-}
-
-/// A device that comes from a device file.
-#[derive(Default)]
-struct Filed {
-    /// The file; empty where the device comes from none.
-    path: String,
-    /// The keys that the scenario itself gives.
-    own: Vec<String>,
-}
-
-impl Filed {
-    /// `message` with the device file, where it tells of what the file gives or should give.
-    fn located(&self, message: String) -> String {
-        let Some((_, place)) = message.split_once("system.device").filter(|_| !self.path.is_empty()) else {
-            return message;
-        };
-        let is_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let key = place.strip_prefix('.').map(|key| key.split(|c| !is_key(c)).next().unwrap_or_default());
-        if key.is_some_and(|key| self.own.iter().any(|own| own == key)) {
-            return message;
-        }
-        format!("{message} (in device file {})", self.path)
-    }
 }
 
 /// The schema of a scenario as a file may hold it: quantities may be texts with a unit, and a workload's kind goes without
@@ -140,6 +162,11 @@ pub fn document_schema() -> Value {
                 required.retain(|key| key != "kind");
             }
         }
+    }
+    if let Some(member) = schema.pointer_mut("/$defs/MemberSpec") {
+        // A component may stand in the table's place, or its keys beside `count`.
+        let counted = serde_json::json!({"type": "object", "required": ["count"], "not": {"required": ["system"]}});
+        *member = serde_json::json!({"anyOf": [member.take(), {"$ref": "#/$defs/SystemSpec"}, counted]});
     }
     allow_texts(&mut schema);
     schema
@@ -162,6 +189,14 @@ fn allow_texts(schema: &mut Value) {
     }
 }
 
+/// Keys of the system that a document describes: those of its kind.
+fn keys_of_system<'a>(document: &Value, schema: &'a Value) -> Vec<&'a str> {
+    let kind = document.pointer("/system/kind").and_then(Value::as_str).unwrap_or("drive");
+    let options = schema.pointer("/$defs/SystemSpec/oneOf").and_then(Value::as_array).into_iter().flatten();
+    let mut of_kind = options.filter(|option| option["properties"]["kind"]["const"] == kind);
+    of_kind.next().map(keys_of).unwrap_or_default()
+}
+
 fn keys_of(schema: &Value) -> Vec<&str> {
     schema
         .get("properties")
@@ -179,28 +214,6 @@ fn fill_kinds(document: &mut Value) {
             workload.insert("kind".into(), telling.map_or("synthetic", |(_, kind)| kind).into());
         }
     }
-    if let Some(system) = document.get_mut("system").and_then(Value::as_object_mut) {
-        system.entry("kind").or_insert_with(|| "drive".into());
-    }
-}
-
-/// Makes a table of a thing given by its name alone.
-fn name_alone(parent: Option<&mut Map<String, Value>>, key: &str) {
-    let Some(parent) = parent else { return };
-    if let Some(Value::String(name)) = parent.get(key) {
-        let table = serde_json::json!({ "name": name });
-        parent.insert(key.into(), table);
-    }
-}
-
-/// Shows how to give the one policy that its name alone does not complete.
-fn check_timeout(system: &Map<String, Value>) -> Result<(), String> {
-    if system.get("spin_down").is_some_and(|spin_down| *spin_down == serde_json::json!({ "name": "timeout" })) {
-        return Err("system.spin_down.after_ms is missing: the idle time after which the device stops; write \
-                    spin_down = { name = \"timeout\", after_ms = 5.0 }"
-            .into());
-    }
-    Ok(())
 }
 
 /// Completes a workload that has a name from its catalogue entry, and the run with the requests that it stands for.
@@ -243,103 +256,16 @@ fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &
     Ok(())
 }
 
-/// Completes a device from its catalogue entry; says what a device file gave.
-fn fill_device(
-    system: &mut Map<String, Value>,
-    catalog: &Catalog,
-    base: &Path,
-    schema: &Value,
-) -> Result<Filed, String> {
-    name_alone(Some(&mut *system), "device");
-    let Some(device) = system.get_mut("device").and_then(Value::as_object_mut) else { return Ok(Filed::default()) };
-    let name = match device.get("name") {
-        Some(Value::String(name)) => name.clone(),
-        Some(other) => return Err(format!("system.device.name = {other} is of the wrong type: expected a string")),
-        None => {
-            return Err("system.device.name is missing: a device of the catalogue, or the path of a device file".into())
-        }
-    };
-    let entry = match catalog.device(&name, base) {
-        Ok(entry) => entry,
-        // A device that says everything itself needs no entry; its name is only a name then.
-        Err(error) => match missing(device, schema).filter(|_| !is_file(&name)) {
-            Some(keys) if keys.is_empty() => return Ok(Filed::default()),
-            Some(keys) => {
-                let keys = keys.join(", ");
-                return Err(format!("system.device.name: {error}; or give the device whole, which lacks {keys}"));
-            }
-            None => return Err(format!("system.device.name: {error}")),
-        },
-    };
-    for (key, unit) in &entry.units {
-        let own = unit_of_device_key(schema, &entry.mechanism, key);
-        if own.is_some_and(|own| own != unit) {
-            let own = own.unwrap_or_default();
-            return Err(format!("system.device.name: device {name:?}: values.{key}.unit = {unit:?}: expected {own:?}"));
-        }
-    }
-    let mut filed = Filed { path: String::new(), own: device.keys().cloned().collect() };
-    for (key, value) in entry.values {
-        let value = match device.remove(&key) {
-            Some(given) => overlay(given, value),
-            None => value,
-        };
-        device.insert(key, value);
-    }
-    device.entry("mechanism").or_insert(Value::String(entry.mechanism));
-    if is_file(&name) {
-        filed.path = anchored(&name, base);
-        device.insert("name".into(), Value::String(filed.path.clone()));
-    }
-    Ok(filed)
-}
-
-/// Keys that a device lacks to be one without an entry, so that its name need not be in the catalogue; `None` where it says
-/// of no known kind that it is of it.
-fn missing<'a>(device: &Map<String, Value>, schema: &'a Value) -> Option<Vec<&'a str>> {
-    let options = schema.pointer("/$defs/DeviceSpec/oneOf")?.as_array()?;
-    let kind = device.get("mechanism")?;
-    let option = options.iter().find(|option| *kind == option["properties"]["mechanism"]["const"])?;
-    let required = option["required"].as_array()?.iter().filter_map(Value::as_str);
-    Some(required.filter(|key| !device.contains_key(*key)).collect())
-}
-
-/// The unit that a key of a kind of device is defined in; empty where it has none, `None` where there is no such key.
-pub(super) fn unit_of_device_key<'a>(schema: &'a Value, mechanism: &str, key: &str) -> Option<&'a str> {
-    let options = schema.pointer("/$defs/DeviceSpec/oneOf")?.as_array()?;
-    let option = options.iter().find(|option| option["properties"]["mechanism"]["const"] == mechanism)?;
-    let property = option["properties"].get(key)?;
-    Some(property.get("x-unit").and_then(Value::as_str).unwrap_or_default())
-}
-
 /// The path of a file named relative to `base`, which leads there from anywhere: a resolved scenario can be run again
 /// in another place.
-fn anchored(path: &str, base: &Path) -> String {
+pub(super) fn anchored(path: &str, base: &Path) -> String {
     let joined = base.join(path);
     std::path::absolute(&joined).unwrap_or(joined).to_string_lossy().into_owned()
 }
 
 /// Makes explicit what depends on other keys, and checks what takes more than one key to see.
 fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
-    let SystemSpec::Drive(drive) = &scenario.system;
-    let mut device = device(&drive.device).map_err(|error| format!("system.device: {error}"))?;
-    set_access(drive, device.as_mut())?;
-    if let DeviceSpec::Mems(parameters) = &drive.device {
-        let (unit, sled) = (parameters.stripe_blocks, device.capacity_blocks());
-        if parameters.sleds > 1 && parameters.sled_layout == SledLayout::Striped && u64::from(unit) > sled {
-            return Err(format!("system.device: stripe_blocks = {unit} exceeds the {sled} blocks of a sled"));
-        }
-    }
-    check_policy(&drive.device, drive.spin_down.as_ref())?;
-    check_delay(drive)?;
-    if drive.merge.is_some() && drive.batch_max > 1 {
-        return Err(format!(
-            "system.batch_max = {} and system.merge exclude each other: leave one out; merge with rows = true, anywhere = true \
-             and requests = {0} lets the same requests join",
-            drive.batch_max
-        ));
-    }
-    drive.scheduler.validate().map_err(|error| format!("system.scheduler: {error}"))?;
+    assemble::check(&scenario.system, scenario.seed)?;
     match &mut scenario.workload {
         WorkloadSpec::Synthetic(spec) => spec.validate().map_err(|error| format!("workload.{error}"))?,
         WorkloadSpec::Mix(spec) => spec.validate().map_err(|error| format!("workload.{error}"))?,

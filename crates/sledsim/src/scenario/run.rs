@@ -2,7 +2,7 @@
 
 use super::assemble;
 use super::report::Report;
-use super::spec::{Scenario, SystemSpec, WorkloadSpec};
+use super::spec::{Scenario, WorkloadSpec};
 use crate::engine::{self, Progress, WorkloadError};
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
@@ -66,7 +66,7 @@ pub fn run_keeping(
     let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
     let bad_workload =
         |error: WorkloadError| if is_trace { RunError::Trace(error.0) } else { RunError::Scenario(error.0) };
-    let mut assembly = assemble::system(&scenario.system).map_err(RunError::Scenario)?;
+    let mut assembly = assemble::system(&scenario.system, scenario.seed).map_err(RunError::Scenario)?;
     let mut workload = assemble::workload(scenario, &assembly).map_err(bad_workload)?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
     if let Some(timeline) = keep.timeline {
@@ -76,7 +76,6 @@ pub fn run_keeping(
     let outcome =
         engine::run(&mut assembly.system, &mut workload, &limits, &mut recorder, keep_going).map_err(bad_workload)?;
     let report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
-    let SystemSpec::Drive(drive) = &scenario.system;
     let timeline = keep.timeline.map(|_| assembly.system.timeline());
-    Ok(RunOutput { report, recorder, timeline, activities: drive.device.activities() })
+    Ok(RunOutput { report, recorder, timeline, activities: scenario.system.activities() })
 }

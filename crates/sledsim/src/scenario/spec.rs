@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::system_spec::SystemSpec;
 use crate::devices::disk::DiskParameters;
 use crate::devices::mems::MemsParameters;
 use crate::devices::simple::{ConstantParameters, LinearParameters};
@@ -129,18 +130,13 @@ pub struct TraceSpec {
     pub metadata: Option<MetadataSpec>,
 }
 
-/// The system under test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum SystemSpec {
-    /// One device and the scheduler that holds its pending requests.
-    Drive(DriveSpec),
-}
-
 /// One device and the scheduler that holds its pending requests. A device of several sleds has a queue for each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DriveSpec {
+    /// What reports call it; its device's name when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The device.
     pub device: DeviceSpec,
     /// The scheduler.

@@ -48,7 +48,10 @@ pub fn resolved(document: &Value) -> Scenario {
 
 /// A device of the catalogue.
 pub fn device_spec(name: &str) -> DeviceSpec {
-    let SystemSpec::Drive(drive) = resolved(&json!({"workload": poisson(1.0), "system": {"device": name}})).system;
+    let SystemSpec::Drive(drive) = resolved(&json!({"workload": poisson(1.0), "system": {"device": name}})).system
+    else {
+        panic!("a drive alone")
+    };
     drive.device
 }
 

@@ -33,7 +33,7 @@ fn a_device_file_gives_the_same_device() {
     let import = files.import("drive.parv").expect("a drive");
     files.write("drive.toml", import.device_toml());
     let text = "workload.arrival = { kind = \"closed\", outstanding = 1 }\nsystem.device = \"drive.toml\"";
-    let SystemSpec::Drive(drive) = resolved(text, files.folder()).system;
+    let SystemSpec::Drive(drive) = resolved(text, files.folder()).system else { panic!("a drive alone") };
     let DeviceSpec::Disk(mut read) = drive.device else { panic!("no disk") };
     read.name.clone_from(&disk(&import).name);
     assert_eq!(*read, *disk(&import));

@@ -44,7 +44,7 @@ fn parameters(name: &str) -> MemsParameters {
         format!("device={name}"),
         "workload.arrival={kind=\"poisson\", rate_per_s=1.0}".to_owned(),
     ]);
-    let SystemSpec::Drive(drive) = scenario.system;
+    let SystemSpec::Drive(drive) = scenario.system else { panic!("a drive alone") };
     match drive.device {
         DeviceSpec::Mems(parameters) => *parameters,
         other => panic!("{name} is no MEMS device: {other:?}"),

@@ -34,7 +34,7 @@ pub fn response_ms<S: AsRef<str>>(settings: &[S]) -> f64 {
 pub fn parameters(settings: &[&str]) -> MemsParameters {
     let mut all: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
     all.push(poisson(1.0));
-    let SystemSpec::Drive(drive) = scenario_runs::scenario(&all).system;
+    let SystemSpec::Drive(drive) = scenario_runs::scenario(&all).system else { panic!("a drive alone") };
     match drive.device {
         DeviceSpec::Mems(parameters) => *parameters,
         other => panic!("no MEMS device: {other:?}"),
@@ -45,7 +45,7 @@ pub fn parameters(settings: &[&str]) -> MemsParameters {
 pub fn any_device(settings: &[&str]) -> Box<dyn Device> {
     let mut all: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
     all.push(poisson(1.0));
-    let SystemSpec::Drive(drive) = scenario_runs::scenario(&all).system;
+    let SystemSpec::Drive(drive) = scenario_runs::scenario(&all).system else { panic!("a drive alone") };
     scenario::device(&drive.device).expect("a device of the catalogue")
 }
 

@@ -66,7 +66,10 @@ pub fn findings() -> Vec<Finding> {
 
 /// Powers of a drive: accessing, its idle modes, and the return from one.
 fn travelstar() -> (f64, Vec<f64>, f64) {
-    let SystemSpec::Drive(drive) = scenario_runs::scenario(&["device=travelstar".to_owned(), poisson(1.0)]).system;
+    let SystemSpec::Drive(drive) = scenario_runs::scenario(&["device=travelstar".to_owned(), poisson(1.0)]).system
+    else {
+        panic!("a drive alone")
+    };
     let DeviceSpec::Disk(drive) = drive.device else { panic!("a disk") };
     let power = drive.power.as_ref().expect("its powers are known");
     let ladder = drive.ladder().expect("its modes are known");

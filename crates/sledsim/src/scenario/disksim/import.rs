@@ -18,7 +18,8 @@ use crate::scenario::assemble;
 use crate::scenario::catalog::Catalog;
 use crate::scenario::check::check;
 use crate::scenario::document::Notation;
-use crate::scenario::resolve::{resolve, unit_of_device_key};
+use crate::scenario::named_device::unit_of_device_key;
+use crate::scenario::resolve::resolve;
 use crate::scenario::spec::DeviceSpec;
 
 /// What to read.

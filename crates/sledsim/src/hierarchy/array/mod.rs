@@ -1,0 +1,21 @@
+//! Arrays: mirrors and parity over members, with failures, spares, rebuilding and a journal. Concatenation and striping are
+//! [`Spread`](super::Spread).
+
+mod check;
+mod galois;
+mod journal;
+pub mod layout;
+mod locks;
+mod members;
+mod operation;
+pub mod plan;
+mod rebuild;
+mod redundant;
+mod row;
+pub mod spec;
+mod tally;
+
+pub(super) use check::{equal_blocks, unit};
+pub use layout::{Layout, Level};
+pub use redundant::RedundantArray;
+pub use spec::{ArraySpec, JournalHolds, JournalSpec, ReadChoice, RebuildSpec, Sparing, WriteMethod};

@@ -1,0 +1,373 @@
+//! An array that outlives failures of its members.
+
+use std::collections::VecDeque;
+
+use super::journal::Journal;
+use super::layout::{Layout, Level, Piece};
+use super::locks::Locks;
+use super::members::Members;
+use super::rebuild::Rebuild;
+use super::row::{at_once, Operation, Task};
+use super::spec::{ArraySpec, ReadChoice, Sparing, WriteMethod};
+use super::tally::Tally;
+use crate::engine::component::Measured;
+use crate::engine::details::Details;
+use crate::engine::{Completion, Component, ComponentId, Context, Payload, Status};
+use crate::hierarchy::gather::Gather;
+use crate::hierarchy::tickets::Tickets;
+use crate::request::{Flags, Op, Request, Spare};
+use crate::time::Time;
+
+/// Timer tag: a step of the rebuild may begin. Other tags are operations that have been entered in the journal.
+const REBUILD: u64 = u64::MAX;
+
+/// A mirror, or an array with parity.
+///
+/// A write to a row reads what it needs first and writes only then, under a lock on the LBNs it touches; reads of members that
+/// are whole need no lock. A member that fails is taken out of service when an access to it comes back so.
+pub struct RedundantArray {
+    pub(super) children: Vec<ComponentId>,
+    pub(super) layout: Layout,
+    pub(super) block_bytes: u32,
+    read: ReadChoice,
+    pub(super) write: WriteMethod,
+    pub(super) members: Members,
+    pub(super) rebuild: Rebuild,
+    pub(super) journal: Option<Journal>,
+    pub(super) hosts: Tickets<Host>,
+    parts: Tickets<Part>,
+    pub(super) operations: Tickets<Operation>,
+    pub(super) locks: Locks,
+    /// Operations that may go on.
+    pub(super) ready: VecDeque<u64>,
+    /// The member after the one that served the last read of a mirror.
+    turn: usize,
+    /// Blocks under way at each child.
+    load_blocks: Vec<u64>,
+    /// The block after the last request to each child.
+    next_lbn: Vec<u64>,
+    /// Writes of the journal to be made again before anything else.
+    pub(super) replays: u32,
+    /// Requests that wait for that.
+    held: Vec<(Request, Payload)>,
+    pub(super) tally: Tally,
+}
+
+/// A request under way.
+pub(super) struct Host {
+    pub(super) gather: Gather,
+    /// The way it takes: of its parts the one that is last in the order of ways.
+    pub(super) path: usize,
+}
+
+/// An access to a child.
+struct Part {
+    child: usize,
+    of: Of,
+}
+
+/// What an access is part of.
+pub(super) enum Of {
+    /// A read of a request, on its own.
+    Request { host: u64, row: u64, piece: Piece },
+    /// A read or write of an operation, by its place in the list.
+    Operation { operation: u64, place: usize },
+}
+
+/// An access to be made.
+pub(super) struct Access {
+    pub(super) child: usize,
+    pub(super) op: Op,
+    pub(super) lbn: u64,
+    pub(super) blocks: u64,
+    pub(super) flags: Flags,
+    pub(super) origin: u32,
+    pub(super) payload: Payload,
+}
+
+impl RedundantArray {
+    /// An array over `children` of so many blocks, of one size; the smallest decides how much of each is used.
+    ///
+    /// # Errors
+    /// Children that don't fit each other or `spec`: names both sides.
+    pub fn new(
+        level: Level,
+        children: Vec<ComponentId>,
+        sizes: &[(u64, u32)],
+        spec: &ArraySpec,
+    ) -> Result<Self, String> {
+        let unit_blocks = super::check::unit_blocks(level, sizes, spec)?;
+        let block_bytes = sizes[0].1;
+        let rows = sizes.iter().map(|&(blocks, _)| blocks / unit_blocks).min().unwrap_or(0);
+        let spares = spec.spares as usize;
+        let distributed = spec.sparing == Sparing::Distributed;
+        let columns = children.len() - spares;
+        let layout = Layout::new(level, columns, if distributed { spares } else { 0 }, unit_blocks, rows);
+        let layout = super::check::journaled(layout, block_bytes, spec)?;
+        let steps = spec.rebuild.outstanding;
+        // Spare units of a member that has failed lie on all others: row by row.
+        let (step_rows, most_steps) =
+            if distributed { (1, steps * spec.rebuild.rows) } else { (u64::from(spec.rebuild.rows), steps) };
+        let step_blocks = step_rows * unit_blocks;
+        Ok(Self {
+            layout,
+            block_bytes,
+            read: spec.read,
+            write: spec.write,
+            members: Members::new(layout, spares, distributed),
+            rebuild: Rebuild::new(&spec.rebuild, step_blocks, most_steps, layout.member_blocks(), block_bytes),
+            journal: spec.journal.map(Journal::new),
+            hosts: Tickets::default(),
+            parts: Tickets::default(),
+            operations: Tickets::default(),
+            locks: Locks::default(),
+            ready: VecDeque::new(),
+            turn: 0,
+            load_blocks: vec![0; children.len()],
+            next_lbn: vec![0; children.len()],
+            replays: 0,
+            held: Vec::new(),
+            tally: Tally::default(),
+            children,
+        })
+    }
+
+    fn begin(&mut self, request: Request, payload: &Payload, context: &mut Context<'_>) {
+        let mut gather = Gather::new(request);
+        let layout = self.layout;
+        let spans: Vec<_> = layout.spans(request.lbn, u64::from(request.blocks)).collect();
+        let parts = match request.op {
+            Op::Read => spans.iter().map(|&span| layout.pieces(span).count()).sum(),
+            Op::Write => spans.len(),
+        };
+        gather.expect(parts as u32);
+        let host = self.hosts.issue(Host { gather, path: Tally::first_path(request.op) });
+        for span in spans {
+            match request.op {
+                Op::Read => {
+                    layout.pieces(span).for_each(|piece| self.read_piece(host, span.row, piece, &request, context))
+                }
+                Op::Write => {
+                    let data = payload.slice(span.first, span.end - span.begin, self.block_bytes);
+                    let (from, to) = layout.hull(span);
+                    let base = span.row * layout.unit_blocks();
+                    let task = Task::Write { span, data };
+                    let operation = Operation::new(task, span.row, (base + from, base + to), request.flags);
+                    self.start(operation.of(host, &request));
+                }
+            }
+        }
+    }
+
+    /// Reads blocks of a request where they are, or else from others.
+    fn read_piece(&mut self, host: u64, row: u64, piece: Piece, request: &Request, context: &mut Context<'_>) {
+        let base = row * self.layout.unit_blocks();
+        let range = (base + piece.from, base + piece.to);
+        let column = match self.layout.level() {
+            Level::Mirror => self.choose(request, range, context),
+            _ => Some(piece.column).filter(|&column| self.members.readable(row, column, range)),
+        };
+        let Some(column) = column else {
+            self.recover(host, row, piece, None, request);
+            return;
+        };
+        let access = Access {
+            child: self.members.child(row, column),
+            op: Op::Read,
+            lbn: range.0,
+            blocks: range.1 - range.0,
+            flags: request.flags,
+            origin: request.origin,
+            payload: Payload::NONE,
+        };
+        self.tally.member_reads += 1;
+        self.send(access, Of::Request { host, row, piece: Piece { column, ..piece } }, context);
+    }
+
+    /// Reads blocks of a request from columns other than the one that can't be read.
+    fn recover(&mut self, host: u64, row: u64, piece: Piece, unreadable: Option<usize>, request: &Request) {
+        let base = row * self.layout.unit_blocks();
+        let task = Task::Recover { column: piece.column, first: piece.first };
+        let mut operation = Operation::new(task, row, (base + piece.from, base + piece.to), request.flags);
+        operation.unreadable.extend(unreadable);
+        self.note_path(host, Tally::DEGRADED_READ);
+        self.start(operation.of(host, request));
+    }
+
+    /// The copy that is to serve a read.
+    fn choose(&mut self, request: &Request, range: (u64, u64), context: &Context<'_>) -> Option<usize> {
+        let count = self.layout.columns();
+        let cost = |copy: usize| {
+            let child = self.members.child(0, copy);
+            match self.read {
+                ReadChoice::RoundRobin => 0,
+                ReadChoice::ShortestQueue => self.load_blocks[child],
+                ReadChoice::Nearest => context
+                    .reach_ns(self.children[child], request)
+                    .unwrap_or_else(|| self.next_lbn[child].abs_diff(request.lbn)),
+            }
+        };
+        let in_turn = (0..count).map(|i| (self.turn + i) % count);
+        let chosen = in_turn.filter(|&copy| self.members.readable(0, copy, range)).min_by_key(|&copy| cost(copy))?;
+        self.turn = (chosen + 1) % count;
+        Some(chosen)
+    }
+
+    /// Sends an access to a child.
+    pub(super) fn send(&mut self, access: Access, of: Of, context: &mut Context<'_>) {
+        let Access { child, op, lbn, blocks, flags, origin, payload } = access;
+        let id = self.parts.issue(Part { child, of });
+        self.load_blocks[child] += blocks;
+        self.next_lbn[child] = lbn + blocks;
+        let (arrival, blocks, spare) = (context.now(), blocks as u32, Spare::NONE);
+        let request = Request { id, arrival, lbn, blocks, op, flags, origin, spare };
+        context.submit_with(self.children[child], request, payload);
+    }
+
+    /// A request takes a way, if it is not on one that comes later in their order.
+    pub(super) fn note_path(&mut self, host: u64, path: usize) {
+        if let Some(host) = self.hosts.get_mut(host) {
+            host.path = host.path.max(path);
+        }
+    }
+
+    /// A part of a request is done; the last one completes it.
+    pub(super) fn part(&mut self, host: u64, status: Status, last: Option<Completion>, context: &mut Context<'_>) {
+        let now = context.now();
+        let Some(held) = self.hosts.get_mut(host) else { return };
+        held.gather.fail(status);
+        let last = last.unwrap_or_else(|| at_once(&held.gather.whole, now));
+        if held.gather.part(&Completion { status: Status::Served, ..last }) {
+            if let Some(host) = self.hosts.settle(host) {
+                let (completion, payload) = host.gather.finish(now);
+                self.tally.completed(&completion, host.path, now);
+                context.complete_with(&completion, payload);
+            }
+        }
+    }
+
+    /// A child has failed.
+    pub(super) fn fail(&mut self, child: usize, context: &Context<'_>) {
+        for (member, replaced) in self.members.fail(child) {
+            self.tally.failed_members += 1;
+            if replaced {
+                self.rebuild.want(member, context.now());
+            } else {
+                self.rebuild.give_up(member, context.now());
+            }
+        }
+    }
+
+    /// What can go on does.
+    fn go_on(&mut self, context: &mut Context<'_>) {
+        loop {
+            while let Some(operation) = self.ready.pop_front() {
+                self.proceed(operation, context);
+            }
+            if self.replays == 0 {
+                self.rebuild_on(REBUILD, context);
+                for (request, payload) in std::mem::take(&mut self.held) {
+                    self.begin(request, &payload, context);
+                }
+            }
+            if self.ready.is_empty() {
+                return;
+            }
+        }
+    }
+}
+
+impl Component for RedundantArray {
+    fn capacity_blocks(&self) -> u64 {
+        self.layout.capacity_blocks()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.block_bytes
+    }
+
+    fn submit(&mut self, request: Request, context: &mut Context<'_>) {
+        let payload = context.payload(&request);
+        let end = request.lbn.checked_add(u64::from(request.blocks));
+        if request.blocks == 0 || end.is_none_or(|end| end > self.capacity_blocks()) {
+            context.complete(&Completion::refused(&request, context.now()));
+        } else if self.is_recovering() {
+            self.held.push((request, payload));
+        } else {
+            self.begin(request, &payload, context);
+            self.go_on(context);
+        }
+    }
+
+    fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
+        let answer = context.answer(child, completion);
+        let Some(part) = self.parts.settle(completion.request.id) else { return };
+        self.load_blocks[part.child] -= u64::from(completion.request.blocks);
+        // One that refuses what fits it is of no more use than one that fails.
+        if matches!(completion.status, Status::Failed | Status::Refused) {
+            self.fail(part.child, context);
+        }
+        match part.of {
+            Of::Operation { operation, place } => self.access_over(operation, place, completion, answer, context),
+            Of::Request { host, .. } if completion.served() => {
+                if let (Of::Request { piece, .. }, Some(host)) = (part.of, self.hosts.get_mut(host)) {
+                    host.gather.bring(piece.first, &answer, self.block_bytes);
+                }
+                self.part(host, Status::Served, Some(*completion), context);
+            }
+            Of::Request { host, row, piece } => {
+                let Some(held) = self.hosts.get_mut(host) else { return };
+                // The operation takes the place of this part.
+                let whole = held.gather.whole;
+                held.gather.expect(1);
+                self.part(host, Status::Served, Some(*completion), context);
+                let unreadable = (completion.status == Status::Unreadable).then_some(piece.column);
+                self.recover(host, row, piece, unreadable, &whole);
+            }
+        }
+        self.go_on(context);
+    }
+
+    fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
+        if tag != REBUILD {
+            self.write(tag, context);
+        }
+        self.go_on(context);
+    }
+
+    fn power_cut(&mut self, _now: Time) {
+        self.hosts.clear();
+        self.parts.clear();
+        self.operations.clear();
+        self.locks.clear();
+        self.ready.clear();
+        self.held.clear();
+        self.load_blocks.fill(0);
+        self.replays = 0;
+        self.members.power_cut();
+        self.rebuild.power_cut();
+        self.journal.iter_mut().for_each(Journal::power_cut);
+    }
+
+    fn restart(&mut self, context: &mut Context<'_>) {
+        self.replay();
+        self.go_on(context);
+    }
+
+    fn is_recovering(&self) -> bool {
+        self.replays > 0
+    }
+
+    fn details(&self, _now: Time) -> Option<Details> {
+        Some(self.tally.details(self.layout.level().name(), self.members.whole(), self.rebuild.share()))
+    }
+
+    fn start_measuring(&mut self, _now: Time) {
+        self.tally = Tally::default();
+    }
+
+    fn measured(&self, _now: Time) -> Measured {
+        // Its children report for themselves.
+        Measured::default()
+    }
+}

@@ -1,0 +1,120 @@
+//! What an array counts.
+
+use super::plan::Method;
+use crate::engine::details::{Count, Details, Path};
+use crate::engine::{Completion, Status};
+use crate::request::Op;
+use crate::time::{ns_to_s, Time};
+
+/// Ways of requests, in the order in which one part of a request outdoes another.
+const PATHS: [&str; 6] =
+    ["whole-read", "degraded-read", "full-write", "reconstruct-write", "rmw-write", "degraded-write"];
+
+/// Counts over the measurement window.
+#[derive(Debug)]
+pub(super) struct Tally {
+    pub(super) member_reads: u64,
+    member_writes: u64,
+    parity_reads: u64,
+    parity_writes: u64,
+    background_accesses: u64,
+    pub(super) reconstructed: u64,
+    pub(super) repaired: u64,
+    lost: u64,
+    pub(super) row_waits: u64,
+    pub(super) journal_stalls: u64,
+    pub(super) failed_members: u64,
+    pub(super) rebuilt_blocks: u64,
+    pub(super) lost_blocks: u64,
+    pub(super) rebuild_ns: u64,
+    paths: [Path; PATHS.len()],
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            member_reads: 0,
+            member_writes: 0,
+            parity_reads: 0,
+            parity_writes: 0,
+            background_accesses: 0,
+            reconstructed: 0,
+            repaired: 0,
+            lost: 0,
+            row_waits: 0,
+            journal_stalls: 0,
+            failed_members: 0,
+            rebuilt_blocks: 0,
+            lost_blocks: 0,
+            rebuild_ns: 0,
+            paths: PATHS.map(Path::new),
+        }
+    }
+}
+
+impl Tally {
+    /// The way of a read that has to recover something.
+    pub(super) const DEGRADED_READ: usize = 1;
+
+    /// The way of a request of which nothing is known yet.
+    pub(super) const fn first_path(op: Op) -> usize {
+        match op {
+            Op::Read => 0,
+            Op::Write => 2,
+        }
+    }
+
+    /// The way of a write, with all columns there or not.
+    pub(super) const fn write_path(method: Method, whole: bool) -> usize {
+        match method {
+            _ if !whole => 5,
+            Method::Full => 2,
+            Method::Reconstruct => 3,
+            Method::ReadModifyWrite => 4,
+            Method::Decode | Method::DataOnly => 5,
+        }
+    }
+
+    /// A member is read, for a request or not.
+    pub(super) fn read(&mut self, for_host: bool, parity: bool) {
+        let count = if for_host { &mut self.member_reads } else { &mut self.background_accesses };
+        *count += 1;
+        self.parity_reads += u64::from(for_host && parity);
+    }
+
+    /// A member is written, for a request or not.
+    pub(super) fn write(&mut self, for_host: bool, parity: bool) {
+        let count = if for_host { &mut self.member_writes } else { &mut self.background_accesses };
+        *count += 1;
+        self.parity_writes += u64::from(for_host && parity);
+    }
+
+    /// A request is complete.
+    pub(super) fn completed(&mut self, completion: &Completion, path: usize, now: Time) {
+        self.lost += u64::from(completion.status != Status::Served);
+        self.paths[path].record(now - completion.request.arrival);
+    }
+
+    /// What there is to say.
+    pub(super) fn details(&self, kind: &'static str, whole: bool, rebuilt_share: f64) -> Details {
+        let fraction = if whole { 1.0 } else { rebuilt_share };
+        let counts = vec![
+            Count::of("member_reads", self.member_reads),
+            Count::of("member_writes", self.member_writes),
+            Count::of("parity_reads", self.parity_reads),
+            Count::of("parity_writes", self.parity_writes),
+            Count::of("background_accesses", self.background_accesses),
+            Count::of("reconstructed_parts", self.reconstructed),
+            Count::of("repaired_parts", self.repaired),
+            Count::of("lost_requests", self.lost),
+            Count::of("row_waits", self.row_waits),
+            Count::of("journal_stalls", self.journal_stalls),
+            Count::of("failed_members", self.failed_members),
+            Count::of("rebuilt_blocks", self.rebuilt_blocks),
+            Count::of("lost_blocks", self.lost_blocks),
+            Count { name: "rebuild_time", unit: "s", value: ns_to_s(self.rebuild_ns) },
+            Count { name: "rebuilt_share", unit: "fraction", value: fraction },
+        ];
+        Details { kind, counts, paths: self.paths.to_vec() }
+    }
+}

@@ -1,0 +1,391 @@
+//! The lines of a cache: which there are, what is true of their blocks, and who may not leave.
+
+use std::collections::BTreeSet;
+
+use super::cells::{Cell, Cells};
+use crate::engine::{Memory, Payload};
+use crate::hierarchy::cache::replacement::{build, Replacement, ReplacementSpec, Slot};
+
+/// Most bytes that the set of dirty lines takes for each of them: nodes of a B-tree are at least five elevenths full.
+const DIRTY_BYTES: usize = 24;
+
+/// Blocks of one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// Number of the line.
+    pub line: u64,
+    /// First block within the line.
+    pub from: u64,
+    /// Block behind the last, within the line.
+    pub to: u64,
+    /// First block.
+    pub lbn: u64,
+}
+
+impl Piece {
+    /// Number of blocks.
+    pub const fn blocks(&self) -> u64 {
+        self.to - self.from
+    }
+}
+
+/// The pieces of blocks `lbn` to `end`.
+pub(super) fn pieces(lbn: u64, end: u64, line_blocks: u64) -> impl Iterator<Item = Piece> {
+    let lines = lbn / line_blocks..end.div_ceil(line_blocks);
+    lines.map(move |line| {
+        let start = line * line_blocks;
+        let (from, to) = (lbn.max(start) - start, end.min(start + line_blocks) - start);
+        Piece { line, from, to, lbn: start + from }
+    })
+}
+
+/// The lines of a cache.
+pub(super) struct Lines {
+    spec: ReplacementSpec,
+    policy: Box<dyn Replacement>,
+    cells: Cells,
+    /// By slot: how many reasons there are not to evict it. To be dirty is one.
+    pins: Vec<u32>,
+    /// Slots with a reason.
+    pinned: u32,
+    /// Lines with dirty blocks.
+    dirty: BTreeSet<u64>,
+    /// What blocks hold, in runs that check data.
+    memory: Memory,
+    /// Blocks of a line.
+    pub line_blocks: u64,
+    block_bytes: u32,
+    /// Whether bytes are kept.
+    holds_data: bool,
+}
+
+impl Lines {
+    /// `slots` empty lines.
+    pub fn new(spec: ReplacementSpec, slots: u32, line_blocks: u64, block_bytes: u32) -> Self {
+        Self {
+            spec,
+            policy: build(&spec, slots),
+            cells: Cells::new(line_blocks),
+            pins: Vec::new(),
+            pinned: 0,
+            dirty: BTreeSet::new(),
+            memory: Memory::default(),
+            line_blocks,
+            block_bytes,
+            holds_data: false,
+        }
+    }
+
+    /// Number of lines that there may be.
+    pub fn capacity(&self) -> u32 {
+        self.policy.capacity()
+    }
+
+    /// Number of dirty lines.
+    pub fn dirty_lines(&self) -> u64 {
+        self.dirty.len() as u64
+    }
+
+    /// Bytes allocated for tables and lists; of the set of dirty lines the most that it can be.
+    pub fn memory_bytes(&self) -> usize {
+        let pins = self.pins.capacity() * size_of::<u32>();
+        self.policy.memory_bytes() + self.cells.memory_bytes() + pins + self.dirty.len() * DIRTY_BYTES
+    }
+
+    /// Whether a line can be admitted.
+    pub fn has_room(&self) -> bool {
+        self.policy.len() < self.policy.capacity() || self.pinned < self.policy.len()
+    }
+
+    /// The slot of a line that is in the cache.
+    pub fn find(&self, line: u64) -> Option<Slot> {
+        self.policy.find(line)
+    }
+
+    /// Somebody uses a line.
+    pub fn hit(&mut self, slot: Slot) {
+        self.policy.hit(slot);
+    }
+
+    /// Brings in a line that is not there, empty; `None` where no other may leave. Tells how many blocks left that were read
+    /// ahead for nothing.
+    pub fn admit(&mut self, line: u64) -> Option<(Slot, u64)> {
+        if !self.has_room() {
+            return None;
+        }
+        let pins = &self.pins;
+        let admission = self.policy.admit(line, &mut |slot| pins[slot as usize] == 0)?;
+        let (slot, capacity) = (admission.slot, self.policy.capacity());
+        self.cells.reach(slot, capacity);
+        if slot as usize >= self.pins.len() {
+            let wanted = (2 * self.pins.len()).max(16).min(capacity as usize).max(slot as usize + 1);
+            self.pins.reserve_exact(wanted - self.pins.len());
+            self.pins.resize(wanted, 0);
+        }
+        let mut wasted = 0;
+        if let Some(evicted) = admission.evicted {
+            wasted = self.cells.count(slot, 0, self.line_blocks, |cell| cell.ahead);
+            self.cells.change(slot, 0, self.line_blocks, |cell, _| *cell = Cell::default());
+            if self.holds_data {
+                self.memory.erase(evicted * self.line_blocks, self.line_blocks);
+            }
+        }
+        Some((slot, wasted))
+    }
+
+    /// Keeps a line from leaving.
+    pub fn pin(&mut self, slot: Slot) {
+        let pins = &mut self.pins[slot as usize];
+        self.pinned += u32::from(*pins == 0);
+        *pins += 1;
+    }
+
+    /// Takes back a [`Lines::pin`].
+    pub fn unpin(&mut self, slot: Slot) {
+        let pins = &mut self.pins[slot as usize];
+        *pins -= 1;
+        self.pinned -= u32::from(*pins == 0);
+    }
+
+    /// How many blocks of a piece have a property.
+    pub fn count(&self, slot: Slot, piece: &Piece, has: impl Fn(&Cell) -> u64) -> u64 {
+        self.cells.count(slot, piece.from, piece.to, has)
+    }
+
+    /// Blocks of a line, from the first to the last of `from` to `to`, that are neither there nor on their way.
+    pub fn missing(&self, slot: Slot, from: u64, to: u64) -> Option<(u64, u64)> {
+        self.cells.span(slot, from, to, |cell| !(cell.valid | cell.filling))
+    }
+
+    /// Somebody asks for blocks: of those that were read ahead, how many there are.
+    pub fn ask(&mut self, slot: Slot, piece: &Piece) -> u64 {
+        let asked = self.cells.count(slot, piece.from, piece.to, |cell| cell.ahead);
+        if asked > 0 {
+            self.cells.change(slot, piece.from, piece.to, |cell, mask| cell.ahead &= !mask);
+        }
+        asked
+    }
+
+    /// Puts new data into blocks, which are dirty then.
+    pub fn write(&mut self, slot: Slot, piece: &Piece, data: &Payload) {
+        self.store(piece.lbn, data);
+        self.cells.change(slot, piece.from, piece.to, |cell, mask| {
+            cell.valid |= mask;
+            cell.dirty |= mask;
+        });
+        if self.dirty.insert(piece.line) {
+            self.pin(slot);
+        }
+    }
+
+    /// Blocks, which are valid, go to the child as they are now.
+    pub fn clean(&mut self, slot: Slot, piece: &Piece) {
+        self.cells.change(slot, piece.from, piece.to, |cell, mask| {
+            cell.dirty &= !mask;
+            cell.cleaning |= mask;
+        });
+        self.pin(slot);
+        self.settle_dirty(slot, piece.line);
+    }
+
+    /// Puts new data into blocks that go to the child at once.
+    pub fn write_through(&mut self, slot: Slot, piece: &Piece, data: &Payload) {
+        self.store(piece.lbn, data);
+        self.cells.change(slot, piece.from, piece.to, |cell, mask| cell.valid |= mask);
+        self.clean(slot, piece);
+    }
+
+    /// The child has blocks as they were when they were cleaned; or it could not take them, and what was not written anew
+    /// since is lost: tells how many.
+    pub fn cleaned(&mut self, slot: Slot, piece: &Piece, is_written: bool) -> u64 {
+        let mut lost = 0;
+        self.cells.change(slot, piece.from, piece.to, |cell, mask| {
+            let stale = if is_written { 0 } else { cell.cleaning & !cell.dirty & mask };
+            lost += u64::from(stale.count_ones());
+            cell.valid &= !stale;
+            cell.cleaning &= !mask;
+        });
+        self.unpin(slot);
+        lost
+    }
+
+    /// Blocks are being read.
+    pub fn fill(&mut self, slot: Slot, piece: &Piece) {
+        self.cells.change(slot, piece.from, piece.to, |cell, mask| cell.filling |= mask & !cell.valid);
+        self.pin(slot);
+    }
+
+    /// Blocks have been read, or could not be (no data and not `is_read`). Those outside `asked` were read ahead: tells how
+    /// many of them there are. What has been written since stays.
+    pub fn filled(&mut self, slot: Slot, piece: &Piece, asked: (u64, u64), is_read: bool, data: &Payload) -> u64 {
+        let start = piece.line * self.line_blocks;
+        if is_read {
+            for (at, lbn) in (piece.lbn..piece.lbn + piece.blocks()).enumerate().filter(|_| data.is_some()) {
+                if self.cells.count(slot, lbn - start, lbn - start + 1, |cell| !cell.valid) > 0 {
+                    self.store(lbn, &data.slice(at as u64, 1, self.block_bytes));
+                }
+            }
+        }
+        let mut ahead = 0;
+        let mut settle = |from: u64, to: u64, is_ahead: bool| {
+            if from < to {
+                self.cells.change(slot, from, to, |cell, mask| {
+                    let new = if is_read { mask & !cell.valid } else { 0 };
+                    cell.valid |= new;
+                    if is_ahead {
+                        cell.ahead |= new;
+                        ahead += u64::from(new.count_ones());
+                    }
+                    cell.filling &= !mask;
+                });
+            }
+        };
+        let (from, to) = (piece.from, piece.to);
+        let first = asked.0.saturating_sub(start).clamp(from, to);
+        let end = asked.1.saturating_sub(start).clamp(first, to);
+        settle(from, first, true);
+        settle(first, end, false);
+        settle(end, to, true);
+        self.unpin(slot);
+        ahead
+    }
+
+    /// Dirty blocks that follow each other and are not being written, from `lbn` on: the first, and how many, at most `most`.
+    pub fn dirty_run(&self, lbn: u64, most: u64) -> Option<(u64, u64)> {
+        let waits = |cell: &Cell| cell.dirty & !cell.cleaning;
+        let blocks = self.line_blocks;
+        for &line in self.dirty.range(lbn / blocks..) {
+            let from = if line == lbn / blocks { lbn % blocks } else { 0 };
+            let slot = self.find(line)?;
+            if let Some(at) = self.cells.first(slot, from, blocks, waits) {
+                let start = line * blocks + at;
+                return Some((start, (self.run_end(start) - start).min(most)));
+            }
+        }
+        None
+    }
+
+    /// Where the dirty blocks end that begin at `start`.
+    fn run_end(&self, start: u64) -> u64 {
+        let blocks = self.line_blocks;
+        let (mut line, mut from) = (start / blocks, start % blocks);
+        loop {
+            let slot = self.dirty.contains(&line).then(|| self.find(line)).flatten();
+            let Some(slot) = slot else { return line * blocks };
+            if let Some(end) = self.cells.first(slot, from, blocks, |cell| !(cell.dirty & !cell.cleaning)) {
+                return line * blocks + end;
+            }
+            (line, from) = (line + 1, 0);
+        }
+    }
+
+    /// Takes a line off the dirty ones if none of its blocks is dirty.
+    fn settle_dirty(&mut self, slot: Slot, line: u64) {
+        let is_clean = self.cells.first(slot, 0, self.line_blocks, |cell| cell.dirty).is_none();
+        if is_clean && self.dirty.remove(&line) {
+            self.unpin(slot);
+        }
+    }
+
+    fn store(&mut self, lbn: u64, data: &Payload) {
+        self.holds_data |= data.is_some();
+        self.memory.write(lbn, data, self.block_bytes);
+    }
+
+    /// What blocks hold, in a run that checks data.
+    pub fn data(&self, lbn: u64, blocks: u64) -> Payload {
+        self.memory.read(lbn, blocks, self.block_bytes)
+    }
+
+    /// What blocks hold, where they are valid, and what `below` says of the others.
+    pub fn overlay(&self, slot: Slot, piece: &Piece, below: &Payload) -> Payload {
+        let blocks = (0..piece.blocks()).map(|block| {
+            let at = piece.from + block;
+            if self.cells.count(slot, at, at + 1, |cell| cell.valid) > 0 {
+                self.memory.read(piece.lbn + block, 1, self.block_bytes)
+            } else {
+                below.slice(block, 1, self.block_bytes)
+            }
+        });
+        Payload::join(&blocks.collect::<Vec<_>>())
+    }
+
+    /// Forgets everything.
+    pub fn forget(&mut self) {
+        *self = Self::new(self.spec, self.capacity(), self.line_blocks, self.block_bytes);
+    }
+
+    /// Power was cut, but lines outlive that: what was being written is dirty, and nothing is being read.
+    pub fn survive(&mut self) {
+        let mut held: Vec<(Slot, u64)> = Vec::new();
+        let policy = &self.policy;
+        policy.in_eviction_order(&mut |slot| {
+            held.push((slot, policy.key(slot)));
+            true
+        });
+        self.dirty.clear();
+        self.pins.fill(0);
+        self.pinned = 0;
+        for (slot, line) in held {
+            let mut dirty = 0;
+            self.cells.change(slot, 0, self.line_blocks, |cell, _| {
+                cell.dirty |= cell.cleaning;
+                (cell.cleaning, cell.filling) = (0, 0);
+                dirty |= cell.dirty;
+            });
+            if dirty != 0 {
+                self.dirty.insert(line);
+                self.pin(slot);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hierarchy::cache::ram::CELL_BYTES;
+    use crate::hierarchy::cache::replacement::{MAX_SLOTS, POLICIES};
+
+    /// As many lines as are given, used, and written if dirty; then as many again for policies that remember.
+    fn filled(spec: ReplacementSpec, slots: u32, lines: u64, line_blocks: u64, is_dirty: bool) -> Lines {
+        let mut cache = Lines::new(spec, slots, line_blocks, 512);
+        for line in 0..lines {
+            let slot = cache.find(line).or_else(|| cache.admit(line).map(|(slot, _)| slot)).expect("nothing is pinned");
+            cache.hit(slot);
+            if is_dirty {
+                cache.write(slot, &Piece { line, from: 0, to: 1, lbn: line * line_blocks }, &Payload::NONE);
+            }
+        }
+        cache
+    }
+
+    #[test]
+    fn a_full_cache_takes_what_is_stated_for_each_line() {
+        for policy in POLICIES {
+            for (line_blocks, cells) in [(1, 1), (8, 1), (64, 1), (65, 2), (512, 8)] {
+                let slots = 1000;
+                let own = f64::from(slots) * (cells * CELL_BYTES + size_of::<u32>()) as f64;
+                let clean =
+                    filled(policy.default, slots, 8 * u64::from(slots), line_blocks, false).memory_bytes() as f64;
+                let stated = policy.bytes_per_slot * f64::from(slots) + own;
+                // Two tables of a policy have 16 buckets of 8 bytes at least.
+                assert!(clean <= stated + 256.0, "{}: {clean} bytes, stated {stated}", policy.name);
+                assert!(clean >= own, "{}: {clean} bytes", policy.name);
+                let dirty = filled(policy.default, slots, u64::from(slots), line_blocks, true).memory_bytes() as f64;
+                assert!(dirty <= stated + f64::from(slots) * 24.0 + 256.0, "{}: {dirty} bytes dirty", policy.name);
+            }
+        }
+        assert_eq!(CELL_BYTES, 40);
+    }
+
+    #[test]
+    fn a_cache_that_holds_little_takes_little() {
+        for policy in POLICIES {
+            let bytes = filled(policy.default, MAX_SLOTS, 100, 8, false).memory_bytes() as f64;
+            // Arrays and tables double when they are full.
+            let most = 2.0 * 100.0 * (policy.bytes_per_slot + (CELL_BYTES + size_of::<u32>()) as f64) + 1024.0;
+            assert!(bytes <= most, "{}: {bytes} bytes", policy.name);
+        }
+    }
+}

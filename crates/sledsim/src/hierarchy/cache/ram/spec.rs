@@ -1,0 +1,218 @@
+//! What a scenario says of a RAM cache.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::hierarchy::cache::replacement::ReplacementSpec;
+
+/// A controller's cache in RAM.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RamCacheSpec {
+    /// Size of the cache: what is left over of a whole number of lines stays unused.
+    #[schemars(range(min = 512, max = 1000000000000000_u64), extend("x-unit" = "B"))]
+    pub bytes: u64,
+    /// Size of a line, which is admitted and evicted as a whole; within it each block is valid or not, dirty or not. A
+    /// whole number of blocks.
+    #[serde(default = "four_kib")]
+    #[schemars(range(min = 512, max = 67108864), extend("x-unit" = "B"))]
+    pub line_bytes: u64,
+    /// Which lines are evicted.
+    #[serde(default = "lru")]
+    pub policy: ReplacementSpec,
+    /// When a write is complete.
+    #[serde(default)]
+    pub write: WritePolicy,
+    /// Whether a power cut empties the cache. A volatile cache writes through what has to be durable.
+    #[serde(default = "yes")]
+    pub volatile: bool,
+    /// Time from when the cache has what a request needs until it answers.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "us"))]
+    pub access_us: f64,
+    /// Rate at which the bytes of a request go to or from the host, after the access time; no limit when absent.
+    #[serde(default)]
+    #[schemars(range(min = 0.001, max = 1000000000.0), extend("x-unit" = "MB/s"))]
+    pub mb_per_s: Option<f64>,
+    /// What is read besides what was asked for.
+    #[serde(default)]
+    pub read_ahead: ReadAheadSpec,
+    /// When what is dirty is written to the child.
+    #[serde(default)]
+    pub flush: FlushSpec,
+}
+
+/// When a write is complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritePolicy {
+    /// When the cache has it.
+    #[default]
+    Back,
+    /// When the child has it.
+    Through,
+}
+
+/// What is read besides what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+// Without parameters, too, the variants have braces: serde denies unknown fields only there.
+pub enum ReadAheadSpec {
+    /// Nothing.
+    None {},
+    /// The rest of each line of which something is missing, in the same access.
+    Line {},
+    /// What follows a read that continues an earlier one, in an access of its own: one line at first, twice as much with each
+    /// read that goes on. Sixteen streams are told apart.
+    Sequential {
+        /// Most that is read ahead of a stream, down to whole lines, and no more than half the cache.
+        #[serde(default = "kib_128")]
+        #[schemars(range(min = 512, max = 1073741824), extend("x-unit" = "B"))]
+        most_bytes: u64,
+    },
+}
+
+impl Default for ReadAheadSpec {
+    fn default() -> Self {
+        Self::None {}
+    }
+}
+
+/// When what is dirty is written to the child. Whatever is said here, it is written when nothing else can be evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlushSpec {
+    /// After so long without a request, until the next one comes; never when absent. Where nothing is said of flushing at all,
+    /// 50 ms.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1000000000.0), extend("x-unit" = "ms"))]
+    pub idle_ms: Option<f64>,
+    /// From this share of dirty lines on.
+    #[serde(default = "three_quarters")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub high_water: f64,
+    /// Down to this share of dirty lines; not above `high_water`.
+    #[serde(default = "half")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub low_water: f64,
+    /// Everything that is dirty, so long after something became dirty; never when absent.
+    #[serde(default)]
+    #[schemars(range(min = 0.000001, max = 1000000000.0), extend("x-unit" = "s"))]
+    pub period_s: Option<f64>,
+    /// Most writes under way that nobody waits for.
+    #[serde(default = "one_write")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub outstanding: u32,
+    /// Most dirty bytes, of lines that follow each other, that become one write.
+    #[serde(default = "mib")]
+    #[schemars(range(min = 512, max = 1073741824), extend("x-unit" = "B"))]
+    pub most_write_bytes: u64,
+}
+
+impl Default for FlushSpec {
+    fn default() -> Self {
+        Self {
+            idle_ms: Some(50.0),
+            high_water: three_quarters(),
+            low_water: half(),
+            period_s: None,
+            outstanding: one_write(),
+            most_write_bytes: mib(),
+        }
+    }
+}
+
+impl RamCacheSpec {
+    /// A cache of so many bytes with everything else at its default.
+    #[must_use]
+    pub fn of(bytes: u64) -> Self {
+        Self {
+            bytes,
+            line_bytes: four_kib(),
+            policy: lru(),
+            write: WritePolicy::default(),
+            volatile: yes(),
+            access_us: one(),
+            mb_per_s: None,
+            read_ahead: ReadAheadSpec::default(),
+            flush: FlushSpec::default(),
+        }
+    }
+
+    /// Checks it against a child of `capacity_blocks` blocks of `block_bytes`.
+    ///
+    /// # Errors
+    /// The first two values that do not fit each other.
+    pub fn validate(&self, capacity_blocks: u64, block_bytes: u32) -> Result<(), String> {
+        let (block, line, bytes) = (u64::from(block_bytes), self.line_bytes, self.bytes);
+        if line == 0 || line % block != 0 {
+            return Err(format!("line_bytes = {line} B is no whole number of the {block} B blocks of child"));
+        }
+        if bytes / line < 2 {
+            return Err(format!("bytes = {bytes} B: a cache holds at least two lines, and line_bytes = {line} B"));
+        }
+        let child = u128::from(capacity_blocks) * u128::from(block);
+        if u128::from(bytes) > child {
+            return Err(format!("bytes = {bytes} B: larger than the {child} B of child that it caches"));
+        }
+        if bytes / line > u64::from(crate::hierarchy::cache::replacement::MAX_SLOTS) {
+            return Err(format!(
+                "bytes = {bytes} B in lines of line_bytes = {line} B: a cache has at most 2^31 - 1 lines"
+            ));
+        }
+        self.policy.validate().map_err(|error| error.to_string())?;
+        let FlushSpec { high_water, low_water, most_write_bytes, outstanding, .. } = self.flush;
+        if !(0.0..=1.0).contains(&high_water) || !(low_water >= 0.0 && low_water <= high_water) {
+            return Err(format!(
+                "flush.low_water = {low_water} and flush.high_water = {high_water}: from 0 to 1, in order"
+            ));
+        }
+        if most_write_bytes < block || outstanding == 0 {
+            return Err(format!(
+                "flush.most_write_bytes = {most_write_bytes} B: less than a block of {block} B of child"
+            ));
+        }
+        match self.read_ahead {
+            ReadAheadSpec::Sequential { most_bytes } if most_bytes < line => {
+                Err(format!("read_ahead.most_bytes = {most_bytes} B: less than a line, and line_bytes = {line} B"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+const fn four_kib() -> u64 {
+    4096
+}
+
+const fn kib_128() -> u64 {
+    131_072
+}
+
+const fn mib() -> u64 {
+    1 << 20
+}
+
+const fn lru() -> ReplacementSpec {
+    ReplacementSpec::Lru {}
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+const fn three_quarters() -> f64 {
+    0.75
+}
+
+const fn half() -> f64 {
+    0.5
+}
+
+const fn one_write() -> u32 {
+    1
+}

@@ -1,0 +1,257 @@
+//! Failures of what stands below: a device that fails, and blocks that can't be read.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tickets::Tickets;
+use crate::engine::component::Measured;
+use crate::engine::random::Stream;
+use crate::engine::{Completion, Component, ComponentId, Context, Status};
+use crate::request::{Op, Request};
+use crate::service::Service;
+use crate::time::{s_to_ns, Time};
+
+/// Timer tag: the child fails.
+const FAILS: u64 = u64::MAX;
+
+/// Blocks that can't be read until they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnreadableSpec {
+    /// The first of them.
+    #[schemars(range(min = 0))]
+    pub lbn: u64,
+    /// How many they are.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    pub blocks: u64,
+}
+
+/// What befalls a member.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FaultSpec {
+    /// When it fails; never when absent.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
+    pub fails_at_s: Option<f64>,
+    /// How long it takes to find out that it has failed, at each access.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6), extend("x-unit" = "ms"))]
+    pub detect_ms: f64,
+    /// Latent sector errors: blocks that can't be read.
+    #[serde(default)]
+    pub unreadable: Vec<UnreadableSpec>,
+    /// Latent sector errors at random places besides: single blocks, so many in 1e9 bytes on average.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub latent_per_gb: f64,
+}
+
+/// A child that fails at a time, or has latent sector errors.
+///
+/// Everything under way when it fails comes back failed, and so does everything afterwards. A read that touches a block with
+/// an error comes back unreadable, when the child would have served it; a write makes the blocks it covers good.
+pub struct Faulty {
+    child: ComponentId,
+    capacity_blocks: u64,
+    block_bytes: u32,
+    fails_at: Option<Time>,
+    detect_ns: u64,
+    failed: bool,
+    alarmed: bool,
+    /// The block after the last that can't be read, by the first.
+    unreadable: BTreeMap<u64, u64>,
+    under_way: Tickets<Request>,
+    /// Requests that are about to come back failed.
+    failing: Tickets<Request>,
+}
+
+impl Faulty {
+    /// What befalls a child of so many blocks of so many bytes. Random errors come from `stream`.
+    ///
+    /// # Errors
+    /// Blocks beyond its capacity: names both.
+    pub fn new(
+        child: ComponentId,
+        (capacity_blocks, block_bytes): (u64, u32),
+        spec: &FaultSpec,
+        stream: &mut Stream,
+    ) -> Result<Self, String> {
+        let mut faulty = Self {
+            child,
+            capacity_blocks,
+            block_bytes,
+            fails_at: spec.fails_at_s.map(|at| Time::from_ns(s_to_ns(at))),
+            detect_ns: s_to_ns(spec.detect_ms * 1e-3),
+            failed: false,
+            alarmed: false,
+            unreadable: BTreeMap::new(),
+            under_way: Tickets::default(),
+            failing: Tickets::default(),
+        };
+        for &UnreadableSpec { lbn, blocks } in &spec.unreadable {
+            let end = lbn.checked_add(blocks).filter(|&end| blocks > 0 && end <= capacity_blocks);
+            let end =
+                end.ok_or(format!("unreadable blocks {lbn} to {lbn} + {blocks}: the device has {capacity_blocks}"))?;
+            faulty.spoil(lbn, end);
+        }
+        // Errors at exponential distances.
+        let mean_blocks = 1e9 / (spec.latent_per_gb * f64::from(block_bytes));
+        let mut at = 0.0;
+        while spec.latent_per_gb > 0.0 {
+            at += stream.exponential() * mean_blocks;
+            if at >= capacity_blocks as f64 {
+                break;
+            }
+            faulty.spoil(at as u64, at as u64 + 1);
+        }
+        Ok(faulty)
+    }
+
+    /// Blocks can't be read from now on.
+    fn spoil(&mut self, from: u64, to: u64) {
+        self.mend(from, to);
+        self.unreadable.insert(from, to);
+    }
+
+    /// Blocks can be read again.
+    fn mend(&mut self, from: u64, to: u64) {
+        let touched: Vec<(u64, u64)> =
+            self.unreadable.range(..to).rev().map(|(&f, &t)| (f, t)).take_while(|&(_, end)| end > from).collect();
+        for (begin, end) in touched {
+            self.unreadable.remove(&begin);
+            if begin < from {
+                self.unreadable.insert(begin, from);
+            }
+            if end > to {
+                self.unreadable.insert(to, end);
+            }
+        }
+    }
+
+    fn is_unreadable(&self, request: &Request) -> bool {
+        self.unreadable.range(..request.end_lbn()).next_back().is_some_and(|(_, &end)| end > request.lbn)
+    }
+
+    /// Sees to it that it fails in time.
+    fn watch(&mut self, context: &mut Context<'_>) {
+        match self.fails_at {
+            Some(at) if at <= context.now() => self.fail(context),
+            Some(at) if !self.alarmed => {
+                self.alarmed = true;
+                context.timer(at, FAILS);
+            }
+            _ => {}
+        }
+    }
+
+    /// It has failed: nothing under way is served.
+    fn fail(&mut self, context: &mut Context<'_>) {
+        if !std::mem::replace(&mut self.failed, true) {
+            for request in self.under_way.drain() {
+                self.come_back(request, context);
+            }
+        }
+    }
+
+    fn come_back(&mut self, request: Request, context: &mut Context<'_>) {
+        let id = self.failing.issue(request);
+        context.timer(context.now() + self.detect_ns, id);
+    }
+}
+
+impl Component for Faulty {
+    fn capacity_blocks(&self) -> u64 {
+        self.capacity_blocks
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.block_bytes
+    }
+
+    fn submit(&mut self, request: Request, context: &mut Context<'_>) {
+        let payload = context.payload(&request);
+        self.watch(context);
+        if self.failed {
+            self.come_back(request, context);
+        } else {
+            let id = self.under_way.issue(request);
+            context.submit_with(self.child, Request { id, ..request }, payload);
+        }
+    }
+
+    fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
+        let answer = context.answer(child, completion);
+        // What was under way when it failed has come back already.
+        let Some(request) = self.under_way.settle(completion.request.id) else { return };
+        let mut status = completion.status;
+        if completion.served() {
+            match request.op {
+                Op::Read if self.is_unreadable(&request) => status = Status::Unreadable,
+                Op::Read => {}
+                Op::Write => self.mend(request.lbn, request.end_lbn()),
+            }
+        }
+        context.complete_with(&Completion { request, status, ..*completion }, answer);
+    }
+
+    fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
+        if tag == FAILS {
+            self.fail(context);
+        } else if let Some(request) = self.failing.settle(tag) {
+            let now = context.now();
+            let service = Service { start: now, end: now, free: now, ..Service::default() };
+            context.complete(&Completion { request, service, status: Status::Failed });
+        }
+    }
+
+    fn power_cut(&mut self, _now: Time) {
+        self.under_way.clear();
+        self.failing.clear();
+        self.alarmed = false;
+    }
+
+    fn start_measuring(&mut self, _now: Time) {}
+
+    fn measured(&self, _now: Time) -> Measured {
+        // Its child reports for itself.
+        Measured::default()
+    }
+}
+
+const fn one() -> u64 {
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_mend_what_they_cover() {
+        let unreadable = vec![UnreadableSpec { lbn: 10, blocks: 10 }, UnreadableSpec { lbn: 30, blocks: 1 }];
+        let spec = FaultSpec { unreadable, ..FaultSpec::default() };
+        let mut stream = Stream::new(1, "faults");
+        let mut faulty = Faulty::new(ComponentId(0), (100, 512), &spec, &mut stream).expect("they fit");
+        faulty.mend(12, 15);
+        assert_eq!(faulty.unreadable, BTreeMap::from([(10, 12), (15, 20), (30, 31)]));
+        faulty.mend(0, 16);
+        faulty.mend(19, 40);
+        assert_eq!(faulty.unreadable, BTreeMap::from([(16, 19)]));
+        faulty.spoil(18, 25);
+        assert_eq!(faulty.unreadable, BTreeMap::from([(16, 18), (18, 25)]));
+    }
+
+    /// A Poisson process: the number has a standard deviation of its root.
+    #[test]
+    fn latent_errors_are_as_many_as_asked_for() {
+        let spec = FaultSpec { latent_per_gb: 1000.0, ..FaultSpec::default() };
+        let mut stream = Stream::new(1, "faults");
+        let faulty = Faulty::new(ComponentId(0), (20_000_000, 512), &spec, &mut stream).expect("it fits");
+        let expected = 1000.0 * 20e6 * 512e-9;
+        assert!((faulty.unreadable.len() as f64 - expected).abs() < 4.0 * f64::sqrt(expected));
+    }
+}

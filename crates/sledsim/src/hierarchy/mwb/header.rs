@@ -1,0 +1,128 @@
+//! The header of a record in the log: which blocks of the disk follow it.
+//!
+//! A record is one header block and the data blocks behind it. The header holds, least significant byte first: the magic word
+//! (4 bytes), the number of the volume (4), the sequence number (8), how many runs there are (4), how many blocks they have
+//! (4), the CRC-32 of the data (4), the CRC-32 of the header with zeroes in this place (4), and for each run its first disk
+//! block (8) and its length in blocks (4).
+
+use flate2::Crc;
+
+/// What every header in the log begins with.
+pub const MAGIC: &[u8; 4] = b"MWB1";
+
+const FIXED_BYTES: usize = 32;
+const RUN_BYTES: usize = 12;
+
+/// Contiguous blocks of the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) lbn: u64,
+    pub(super) blocks: u32,
+}
+
+/// What a header says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Rises from one record to the next, and none is ever used again.
+    pub(super) sequence: u64,
+    pub(super) runs: Vec<Run>,
+    data_crc: u32,
+}
+
+/// Most runs that a header of one block can name.
+pub(super) fn most_runs(block_bytes: u32) -> usize {
+    (block_bytes as usize).saturating_sub(FIXED_BYTES) / RUN_BYTES
+}
+
+fn crc(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+/// The header block of a record with this data.
+pub(super) fn encode(volume: u32, sequence: u64, runs: &[Run], data: &[u8], block_bytes: u32) -> Vec<u8> {
+    let blocks: u32 = runs.iter().map(|run| run.blocks).sum();
+    let mut bytes = Vec::with_capacity(block_bytes as usize);
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&volume.to_le_bytes());
+    bytes.extend_from_slice(&sequence.to_le_bytes());
+    for word in [runs.len() as u32, blocks, crc(data), 0] {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    for run in runs {
+        bytes.extend_from_slice(&run.lbn.to_le_bytes());
+        bytes.extend_from_slice(&run.blocks.to_le_bytes());
+    }
+    bytes.resize(block_bytes as usize, 0);
+    let own = crc(&bytes);
+    bytes[FIXED_BYTES - 4..FIXED_BYTES].copy_from_slice(&own.to_le_bytes());
+    bytes
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
+}
+
+fn double_word(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
+}
+
+/// What a block says, if it is a whole header of this volume.
+pub(super) fn decode(volume: u32, block: &[u8]) -> Option<Header> {
+    if !block.starts_with(MAGIC) || word(block, 4)? != volume {
+        return None;
+    }
+    let mut blank = block.to_vec();
+    blank.get_mut(FIXED_BYTES - 4..FIXED_BYTES)?.fill(0);
+    if crc(&blank) != word(block, FIXED_BYTES - 4)? {
+        return None;
+    }
+    let run = |index: usize| {
+        let at = FIXED_BYTES + index * RUN_BYTES;
+        Some(Run { lbn: double_word(block, at)?, blocks: word(block, at + 8)? })
+    };
+    let runs: Option<Vec<Run>> = (0..word(block, 16)? as usize).map(run).collect();
+    Some(Header { sequence: double_word(block, 8)?, runs: runs?, data_crc: word(block, 24)? })
+}
+
+impl Header {
+    /// Data blocks behind it.
+    pub(super) fn blocks(&self) -> u64 {
+        self.runs.iter().map(|run| u64::from(run.blocks)).sum()
+    }
+
+    /// Whether this is the data it was written with.
+    pub(super) fn fits(&self, data: &[u8]) -> bool {
+        crc(data) == self.data_crc
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_comes_back_as_it_went_and_no_flipped_bit_passes() {
+        let runs = vec![Run { lbn: 1 << 40, blocks: 2 }, Run { lbn: 7, blocks: 1 }];
+        let data = [5; 3 * 512];
+        let block = encode(9, 77, &runs, &data, 512);
+        let header = decode(9, &block).expect("a header");
+        assert_eq!((block.len(), header.sequence, &header.runs, header.blocks()), (512, 77, &runs, 3));
+        assert!(header.fits(&data) && !header.fits(&data[..1024]));
+        assert_eq!(decode(8, &block), None, "of another volume");
+        for bit in 0..512 * 8 {
+            let mut broken = block.clone();
+            broken[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(decode(9, &broken), None, "bit {bit}");
+        }
+        assert_eq!((decode(9, &[]), decode(9, b"MWB1"), decode(9, &[0; 512])), (None, None, None));
+    }
+
+    #[test]
+    fn a_sector_names_40_runs() {
+        assert_eq!((most_runs(512), most_runs(4096), most_runs(16)), (40, 338, 0));
+        let runs = [Run { lbn: 3, blocks: 1 }; 40];
+        assert_eq!(decode(0, &encode(0, 1, &runs, &[0; 512], 512)).expect("a header").runs, runs);
+    }
+}

@@ -1,0 +1,217 @@
+//! A MEMS device as a write buffer of a disk: hong2006, section 4.1.1.
+//!
+//! Writes are appended to a log on the MEMS device, one access at a time: whatever comes while one is under way goes into the
+//! next record together. A record is one contiguous write of a header, see [`header`], and the data. It never reaches beyond
+//! the end of a log, so that a write longer than the rest of a log takes two accesses or more.
+//!
+//! A write is in the table, and complete, when its last record is on the MEMS device; until then reads find what was there
+//! before. A read is cut where the newest copies of its blocks lie: blocks in the log are read there, records that follow each
+//! other with the header between them in one access; of the disk one access reads from the first to the last block that the log
+//! has not.
+//!
+//! The logs are a ring. A log is used again only when all its blocks have been written to the disk or outdated by newer copies,
+//! and only after all older ones, so that what is in the log is newer than what is on the disk, and what is newer than something
+//! in the log is in the log too. That is why the table can be made from the headers alone after a power cut, and why no pointer
+//! to the head has to be kept: the head is where the sequence numbers end.
+//!
+//! It takes 16 bytes for each block of the log, see [`table`], and 8 for each log.
+
+mod append;
+mod clean;
+mod counts;
+mod header;
+mod read;
+mod recover;
+mod ring;
+mod spec;
+mod table;
+
+use std::collections::VecDeque;
+
+use self::append::{Record, Write};
+use self::clean::Cleaner;
+use self::counts::Counts;
+use self::read::{Part, Piece, Read};
+use self::recover::Recovery;
+use self::ring::Ring;
+use super::child::Child;
+use super::tickets::Tickets;
+use crate::engine::component::Measured;
+use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload, Status};
+use crate::request::{Flags, Op, Request, Spare};
+use crate::service::Service;
+use crate::time::Time;
+
+pub use header::MAGIC;
+pub use spec::{MwbCleanSpec, MwbSpec};
+
+/// What a request to a child is for.
+#[derive(Debug)]
+enum Job {
+    /// Part of a read; `pin` is a block of the log that is read.
+    Read { read: u64, pieces: Vec<Piece>, pin: Option<u32> },
+    /// The record under way.
+    Append,
+    /// Valid blocks of a log that is cleaned.
+    CleanRead,
+    /// Blocks of the pass under way, from one to another.
+    CleanWrite { from: usize, to: usize },
+    /// A whole log, after a power cut.
+    Recover,
+}
+
+/// A MEMS device before a disk, as a write buffer. It offers the blocks of the disk.
+#[derive(Debug)]
+pub struct Mwb {
+    mems: Child,
+    disk: Child,
+    ring: Ring,
+    /// Number of the next record.
+    sequence: u64,
+    jobs: Tickets<Job>,
+    reads: Tickets<Read>,
+    writes: Tickets<Write>,
+    /// Writes of which something is still to be appended, oldest first.
+    pending: VecDeque<u64>,
+    record: Record,
+    cleaner: Cleaner,
+    recovery: Option<Recovery>,
+    /// Requests that wait until it has recovered.
+    waiting: Vec<(Request, Payload)>,
+    /// Why nothing can be served: the log could not be read back.
+    lost: Option<Status>,
+    counts: Counts,
+    /// Parts of the read that is being cut; kept for its room.
+    parts: Vec<Part>,
+}
+
+impl Mwb {
+    /// A write buffer for `disk` on `mems`.
+    ///
+    /// # Errors
+    /// Sizes that do not fit each other: names both.
+    pub fn new(spec: &MwbSpec, mems: Child, disk: Child) -> Result<Self, String> {
+        if mems.block_bytes != disk.block_bytes {
+            let (ours, theirs) = (mems.block_bytes, disk.block_bytes);
+            return Err(format!("mems has blocks of {ours} B, disk of {theirs} B: they must be equal"));
+        }
+        if header::most_runs(mems.block_bytes) == 0 {
+            return Err(format!("mems has blocks of {} B, too few for a header", mems.block_bytes));
+        }
+        let (logs, log_blocks) = spec.logs(mems.bytes(), disk.bytes(), mems.block_bytes)?;
+        Ok(Self {
+            mems,
+            disk,
+            ring: Ring::new(logs, log_blocks)?,
+            sequence: 0,
+            jobs: Tickets::default(),
+            reads: Tickets::default(),
+            writes: Tickets::default(),
+            pending: VecDeque::new(),
+            record: Record::default(),
+            cleaner: Cleaner::new(spec, logs, mems.block_bytes),
+            recovery: None,
+            waiting: Vec::new(),
+            lost: None,
+            counts: Counts::default(),
+            parts: Vec::new(),
+        })
+    }
+
+    /// A request on its own account.
+    fn own(&mut self, job: Job, op: Op, lbn: u64, blocks: u32, now: Time) -> Request {
+        let flags = if op == Op::Write { Flags::BACKGROUND.with(Flags::DURABLE) } else { Flags::BACKGROUND };
+        Request { id: self.jobs.issue(job), arrival: now, lbn, blocks, op, flags, origin: 0, spare: Spare::NONE }
+    }
+
+    /// Begins with a request that fits.
+    fn begin(&mut self, request: Request, payload: Payload, context: &mut Context<'_>) {
+        match (self.lost, request.op) {
+            (Some(status), _) => context.complete(&unserved(request, status, context.now())),
+            (None, Op::Read) => self.read(request, context),
+            (None, Op::Write) => self.write(request, payload, context),
+        }
+    }
+}
+
+/// A request that comes back at `now`, not served.
+fn unserved(request: Request, status: Status, now: Time) -> Completion {
+    let service = Service { start: now, end: now, free: now, ..Service::default() };
+    Completion { request, service, status }
+}
+
+impl Component for Mwb {
+    fn capacity_blocks(&self) -> u64 {
+        self.disk.capacity_blocks
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.disk.block_bytes
+    }
+
+    fn submit(&mut self, request: Request, context: &mut Context<'_>) {
+        let payload = context.payload(&request);
+        let end = request.lbn.checked_add(u64::from(request.blocks));
+        if request.blocks == 0 || end.is_none_or(|end| end > self.disk.capacity_blocks) {
+            context.complete(&Completion::refused(&request, context.now()));
+        } else if self.recovery.is_some() {
+            self.waiting.push((request, payload));
+        } else {
+            self.begin(request, payload, context);
+        }
+    }
+
+    fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
+        let answer = context.answer(child, completion);
+        match self.jobs.settle(completion.request.id) {
+            Some(Job::Read { read, pieces, pin }) => self.read_part(read, &pieces, pin, completion, &answer, context),
+            Some(Job::Append) => self.appended(completion, context),
+            Some(Job::CleanRead) => self.log_read(completion, &answer, context),
+            Some(Job::CleanWrite { from, to }) => self.written_back(from, to, completion, context),
+            Some(Job::Recover) => self.recovered(completion, &answer, context),
+            None => {}
+        }
+    }
+
+    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
+        self.cleaner.timer = false;
+        self.clean(context);
+    }
+
+    fn power_cut(&mut self, now: Time) {
+        self.jobs.clear();
+        self.reads.clear();
+        self.writes.clear();
+        self.pending.clear();
+        self.waiting.clear();
+        self.record.clear();
+        self.ring.unpin_all();
+        self.cleaner.forget(now);
+        self.counts.flows(now);
+        self.recovery = None;
+        self.lost = None;
+    }
+
+    fn restart(&mut self, context: &mut Context<'_>) {
+        self.recover(context);
+    }
+
+    fn is_recovering(&self) -> bool {
+        self.recovery.is_some()
+    }
+
+    fn details(&self, now: Time) -> Option<Details> {
+        let (filled, logs) = (self.ring.filled(), self.ring.slots());
+        Some(self.counts.details(now, filled, logs, self.ring.slot_blocks))
+    }
+
+    fn start_measuring(&mut self, now: Time) {
+        let stalled_since = self.counts.stalled_since.map(|_| now);
+        self.counts = Counts { stalled_since, ..Counts::default() };
+    }
+
+    fn measured(&self, _now: Time) -> Measured {
+        // Its children report for themselves.
+        Measured::default()
+    }
+}

@@ -1,0 +1,176 @@
+//! What a scenario says of a write buffer.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Fewest logs that a ring works with.
+const LEAST_LOGS: u64 = 4;
+
+/// A MEMS device as a write buffer of a disk (hong2006, section 4.1.1), in its "MWB" configuration.
+///
+/// What is written is appended to a log on the MEMS device and is complete once it is there. Reads find the newest copy on
+/// either device. Logs are cleaned in the order in which they were written: what is still valid in the oldest of them is
+/// sorted by its place on the disk, joined and written there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MwbSpec {
+    /// Part of the MEMS device that holds the log, from its first block on; all of it when absent. 256 MiB in the paper
+    /// (section 4.2).
+    #[serde(default)]
+    #[schemars(range(min = 1), extend("x-unit" = "B"))]
+    pub mems_bytes: Option<u64>,
+    /// Size of one log (128 KiB in the paper, section 4.3).
+    #[serde(default = "log_bytes")]
+    #[schemars(range(min = 4096, max = 67108864), extend("x-unit" = "B"))]
+    pub log_bytes: u64,
+    /// Size of the buffer between the MEMS device and the disk (2 MiB in the paper, section 4.2): as many logs as fit it are
+    /// cleaned together.
+    #[serde(default = "buffer_bytes")]
+    #[schemars(range(min = 4096, max = 1073741824), extend("x-unit" = "B"))]
+    pub buffer_bytes: u64,
+    /// When and how logs are cleaned.
+    #[serde(default)]
+    pub clean: MwbCleanSpec,
+}
+
+/// When and how logs are cleaned. The paper says no more than "in background when the MEMS space is heavily utilized" and "to
+/// disk idle periods".
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MwbCleanSpec {
+    /// Share of logs in use from which on logs are cleaned while the disk is idle.
+    #[serde(default = "high_water")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub high_water: f64,
+    /// Share of logs in use down to which logs are cleaned then.
+    #[serde(default = "low_water")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub low_water: f64,
+    /// Share of logs in use from which on logs are cleaned though the disk is not idle.
+    #[serde(default = "urgent")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub urgent: f64,
+    /// Time without a request to the disk after which it counts as idle.
+    #[serde(default = "idle_ms")]
+    #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "ms"))]
+    pub idle_ms: f64,
+    /// Longest write to the disk that blocks of several logs are joined to.
+    #[serde(default = "most_write_bytes")]
+    #[schemars(range(min = 1, max = 1073741824), extend("x-unit" = "B"))]
+    pub most_write_bytes: u64,
+    /// Most writes to the disk under way at once.
+    #[serde(default = "outstanding")]
+    #[schemars(range(min = 1, max = 64))]
+    pub outstanding: u32,
+}
+
+const fn log_bytes() -> u64 {
+    128 << 10
+}
+
+const fn buffer_bytes() -> u64 {
+    2 << 20
+}
+
+const fn high_water() -> f64 {
+    0.8
+}
+
+const fn low_water() -> f64 {
+    0.7
+}
+
+const fn urgent() -> f64 {
+    0.95
+}
+
+const fn idle_ms() -> f64 {
+    10.0
+}
+
+const fn most_write_bytes() -> u64 {
+    1 << 20
+}
+
+const fn outstanding() -> u32 {
+    1
+}
+
+impl Default for MwbSpec {
+    fn default() -> Self {
+        Self { mems_bytes: None, log_bytes: log_bytes(), buffer_bytes: buffer_bytes(), clean: MwbCleanSpec::default() }
+    }
+}
+
+impl Default for MwbCleanSpec {
+    fn default() -> Self {
+        Self {
+            high_water: high_water(),
+            low_water: low_water(),
+            urgent: urgent(),
+            idle_ms: idle_ms(),
+            most_write_bytes: most_write_bytes(),
+            outstanding: outstanding(),
+        }
+    }
+}
+
+impl MwbSpec {
+    /// Logs and blocks of one, on a MEMS device of `mems_bytes` in blocks of `block_bytes`, over a disk of `disk_bytes`.
+    pub(super) fn logs(&self, mems_bytes: u64, disk_bytes: u64, block_bytes: u32) -> Result<(u32, u32), String> {
+        let (log, buffer, block) = (self.log_bytes, self.buffer_bytes, u64::from(block_bytes));
+        let area = self.mems_bytes.unwrap_or(mems_bytes);
+        if area > mems_bytes {
+            return Err(format!("mems_bytes = {area} B exceeds the {mems_bytes} B of mems"));
+        }
+        if area >= disk_bytes {
+            return Err(format!(
+                "mems_bytes = {area} B, disk has {disk_bytes} B: a write buffer is smaller than its disk"
+            ));
+        }
+        if log % block != 0 || log < 2 * block {
+            return Err(format!("log_bytes = {log} B: a log is 2 or more blocks of {block} B"));
+        }
+        if area / log < LEAST_LOGS {
+            return Err(format!("log_bytes = {log} B: mems_bytes = {area} B must hold at least {LEAST_LOGS} logs"));
+        }
+        if log > buffer {
+            return Err(format!("log_bytes = {log} B exceeds buffer_bytes = {buffer} B, which must hold a log"));
+        }
+        let fits = (u32::try_from(area / log), u32::try_from(log / block));
+        let (Ok(logs), Ok(blocks)) = fits else {
+            return Err(format!("log_bytes = {log} B: mems_bytes = {area} B holds more logs than can be numbered"));
+        };
+        self.clean.check(block_bytes)?;
+        Ok((logs, blocks))
+    }
+}
+
+impl MwbCleanSpec {
+    fn check(&self, block_bytes: u32) -> Result<(), String> {
+        let Self { high_water, low_water, urgent, idle_ms, most_write_bytes, outstanding } = *self;
+        for (key, share) in [("high_water", high_water), ("low_water", low_water), ("urgent", urgent)] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(format!("clean.{key} = {share} is no share: 0 to 1 are allowed"));
+            }
+        }
+        if low_water > high_water {
+            return Err(format!("clean.low_water = {low_water} is above clean.high_water = {high_water}"));
+        }
+        if high_water > urgent {
+            return Err(format!("clean.high_water = {high_water} is above clean.urgent = {urgent}"));
+        }
+        if !(idle_ms >= 0.0 && idle_ms.is_finite()) {
+            return Err(format!("clean.idle_ms = {idle_ms}: a time is finite and not negative"));
+        }
+        if most_write_bytes < u64::from(block_bytes) {
+            return Err(format!(
+                "clean.most_write_bytes = {most_write_bytes} B is less than a block of {block_bytes} B"
+            ));
+        }
+        if outstanding == 0 {
+            return Err("clean.outstanding = 0: nothing would ever be cleaned".into());
+        }
+        Ok(())
+    }
+}

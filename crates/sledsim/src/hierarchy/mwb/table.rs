@@ -1,0 +1,159 @@
+//! Which block of the log holds the newest copy of which block of the disk.
+
+/// Disk blocks that follow each other and have their places in the index side by side.
+const GROUP: u64 = 8;
+
+/// Golden ratio of 2^64: neighbours come far apart.
+const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A map both ways between blocks of the disk and blocks of the log. It takes 16 bytes for each block of the log: two places of
+/// 4 bytes in an open-addressed index by disk block, and 8 bytes for the disk block that it holds.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// A log block, and one more; 0 where there is none. At least half of the places are empty.
+    index: Vec<u32>,
+    /// By log block, the disk block of which it holds the newest copy, and one more; 0 where it holds none.
+    held: Vec<u64>,
+}
+
+impl Table {
+    /// For a log of so many blocks.
+    ///
+    /// # Errors
+    /// More than 32 bits can number.
+    pub(super) fn new(log_blocks: u64) -> Result<Self, String> {
+        if log_blocks >= u64::from(u32::MAX) {
+            return Err(format!("a log of {log_blocks} blocks: at most {} can be numbered", u32::MAX - 1));
+        }
+        let places = (2 * log_blocks).next_multiple_of(GROUP);
+        Ok(Self { index: vec![0; places as usize], held: vec![0; log_blocks as usize] })
+    }
+
+    /// Bytes that it takes.
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
+        std::mem::size_of_val(&*self.index) + std::mem::size_of_val(&*self.held)
+    }
+
+    fn home(&self, lbn: u64) -> usize {
+        let groups = self.index.len() as u64 / GROUP;
+        let scattered = (lbn / GROUP).wrapping_mul(SCATTER);
+        let group = ((u128::from(scattered) * u128::from(groups)) >> 64) as u64;
+        (group * GROUP + lbn % GROUP) as usize
+    }
+
+    /// The place of a disk block in the index, or the empty one where it would stand.
+    fn place(&self, lbn: u64) -> usize {
+        let mut place = self.home(lbn);
+        loop {
+            match self.index[place] {
+                0 => return place,
+                entry if self.held[entry as usize - 1] == lbn + 1 => return place,
+                _ => place = self.next(place),
+            }
+        }
+    }
+
+    fn next(&self, place: usize) -> usize {
+        if place + 1 == self.index.len() {
+            0
+        } else {
+            place + 1
+        }
+    }
+
+    /// The log block that holds the newest copy of a disk block, if any.
+    pub(super) fn find(&self, lbn: u64) -> Option<u32> {
+        self.index[self.place(lbn)].checked_sub(1)
+    }
+
+    /// The disk block of which a log block holds the newest copy, if any.
+    pub(super) fn holds(&self, at: u32) -> Option<u64> {
+        self.held[at as usize].checked_sub(1)
+    }
+
+    /// From now on log block `at`, which holds nothing, holds the newest copy of a disk block; returns which one did before.
+    pub(super) fn put(&mut self, lbn: u64, at: u32) -> Option<u32> {
+        let place = self.place(lbn);
+        let before = self.index[place].checked_sub(1);
+        if let Some(before) = before {
+            self.held[before as usize] = 0;
+        }
+        self.index[place] = at + 1;
+        self.held[at as usize] = lbn + 1;
+        before
+    }
+
+    /// Log block `at` holds nothing any more; returns whether it held something.
+    pub(super) fn remove(&mut self, at: u32) -> bool {
+        let Some(lbn) = self.holds(at) else { return false };
+        let places = self.index.len();
+        let distance = |from: usize, to: usize| (to + places - from) % places;
+        let mut hole = self.place(lbn);
+        let mut place = self.next(hole);
+        // Whoever was pushed on by the one that goes moves up.
+        while let Some(other) = self.index[place].checked_sub(1) {
+            let home = self.home(self.held[other as usize] - 1);
+            if distance(home, place) >= distance(hole, place) {
+                self.index[hole] = self.index[place];
+                hole = place;
+            }
+            place = self.next(place);
+        }
+        self.index[hole] = 0;
+        self.held[at as usize] = 0;
+        true
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.index.fill(0);
+        self.held.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::random::Stream;
+    use std::collections::HashMap;
+
+    #[test]
+    fn it_maps_as_two_maps_do() {
+        let mut random = Stream::new(3, "table");
+        let mut table = Table::new(500).unwrap();
+        let (mut by_lbn, mut by_block): (HashMap<u64, u32>, HashMap<u32, u64>) = Default::default();
+        for _ in 0..200_000 {
+            let lbn = random.below(60) * [1, 8, 1_000_003][random.below(3) as usize];
+            let at = random.below(500) as u32;
+            if random.chance(0.6) && !by_block.contains_key(&at) {
+                let before = by_lbn.insert(lbn, at);
+                before.into_iter().for_each(|before| {
+                    by_block.remove(&before);
+                });
+                by_block.insert(at, lbn);
+                assert_eq!(table.put(lbn, at), before);
+            } else if random.chance(0.5) {
+                let held = by_block.remove(&at);
+                held.into_iter().for_each(|lbn| {
+                    by_lbn.remove(&lbn);
+                });
+                assert_eq!(table.remove(at), held.is_some());
+            }
+            assert_eq!((table.find(lbn), table.holds(at)), (by_lbn.get(&lbn).copied(), by_block.get(&at).copied()));
+        }
+        assert!(by_lbn.len() > 20 && by_lbn.iter().all(|(&lbn, &at)| table.find(lbn) == Some(at)));
+        table.clear();
+        assert!((0..500).all(|at| table.holds(at).is_none()) && by_lbn.keys().all(|&lbn| table.find(lbn).is_none()));
+    }
+
+    #[test]
+    fn a_log_block_takes_16_bytes_and_a_full_log_fits() {
+        let mut table = Table::new(4096).unwrap();
+        assert_eq!(table.bytes(), 16 * 4096);
+        (0..4096).for_each(|at| assert_eq!(table.put(u64::from(at) * 8, at), None));
+        (0..4096).for_each(|at| assert_eq!(table.find(u64::from(at) * 8), Some(at)));
+        assert_eq!(table.find(1), None);
+        assert!(Table::new(1 << 32).unwrap_err().contains("4294967296 blocks"));
+    }
+}

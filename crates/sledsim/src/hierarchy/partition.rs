@@ -1,0 +1,121 @@
+//! A range of blocks of another component, as a component of its own.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::child::Child;
+use crate::engine::component::Measured;
+use crate::engine::{Completion, Component, ComponentId, Context};
+use crate::request::Request;
+use crate::time::Time;
+use crate::units::shown_bytes;
+
+/// A range of blocks of another component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PartitionSpec {
+    /// Block of the child with which it begins.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub first_block: u64,
+    /// Its size; a multiple of the block size.
+    #[schemars(range(min = 1), extend("x-unit" = "B"))]
+    pub bytes: u64,
+}
+
+/// Passes requests on to a range of blocks of its child.
+pub struct Partition {
+    child: ComponentId,
+    first_block: u64,
+    blocks: u64,
+    block_bytes: u32,
+}
+
+impl Partition {
+    /// A range of a child.
+    ///
+    /// # Errors
+    /// The range is no whole number of blocks, or does not lie inside the child.
+    pub fn new(spec: &PartitionSpec, child: Child) -> Result<Self, String> {
+        let blocks = whole_blocks("bytes", spec.bytes, child.block_bytes)?;
+        let end = spec.first_block.checked_add(blocks);
+        if end.is_none_or(|end| end > child.capacity_blocks) {
+            return Err(format!(
+                "bytes = {} from first_block = {} on reaches beyond the {} of child",
+                shown_bytes(spec.bytes),
+                spec.first_block,
+                shown_bytes(child.bytes()),
+            ));
+        }
+        Ok(Self { child: child.id, first_block: spec.first_block, blocks, block_bytes: child.block_bytes })
+    }
+}
+
+/// A size in blocks.
+///
+/// # Errors
+/// It is not a whole number of them, or none: names the key.
+pub(super) fn whole_blocks(key: &str, bytes: u64, block_bytes: u32) -> Result<u64, String> {
+    let block_bytes = u64::from(block_bytes);
+    match bytes / block_bytes {
+        blocks @ 1.. if bytes.is_multiple_of(block_bytes) => Ok(blocks),
+        _ => Err(format!("{key} = {bytes} is no multiple of the {block_bytes} B blocks below it")),
+    }
+}
+
+impl Component for Partition {
+    fn capacity_blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.block_bytes
+    }
+
+    fn submit(&mut self, request: Request, context: &mut Context<'_>) {
+        let end = request.lbn.checked_add(u64::from(request.blocks));
+        if request.blocks == 0 || end.is_none_or(|end| end > self.blocks) {
+            context.complete(&Completion::refused(&request, context.now()));
+            return;
+        }
+        let payload = context.payload(&request);
+        context.submit_with(self.child, Request { lbn: request.lbn + self.first_block, ..request }, payload);
+    }
+
+    fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
+        let answer = context.answer(child, completion);
+        let request = Request { lbn: completion.request.lbn - self.first_block, ..completion.request };
+        context.complete_with(&Completion { request, ..*completion }, answer);
+    }
+
+    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {
+        // Sets none.
+    }
+
+    fn start_measuring(&mut self, _now: Time) {}
+
+    fn measured(&self, _now: Time) -> Measured {
+        // Its child reports for itself.
+        Measured::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_lies_inside_its_child() {
+        let child = Child { id: ComponentId(0), capacity_blocks: 100, block_bytes: 512 };
+        let made = |first_block, bytes| Partition::new(&PartitionSpec { first_block, bytes }, child);
+        assert_eq!(made(90, 5120).map(|partition| partition.blocks), Ok(10));
+        for (first_block, bytes, problem) in [
+            (91, 5120, "bytes = 5 KiB from first_block = 91 on reaches beyond the 50 KiB of child"),
+            (0, 1000, "bytes = 1000 is no multiple of the 512 B blocks"),
+            (u64::MAX, 512, "reaches beyond"),
+        ] {
+            let error = made(first_block, bytes).map(|_| ()).expect_err(problem);
+            assert!(error.contains(problem), "{error}");
+        }
+    }
+}

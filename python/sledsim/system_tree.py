@@ -1,0 +1,43 @@
+"""The system of a resolved scenario: a tree of components that ends in drives."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sledsim._core import ScenarioError
+
+__all__ = ["drive_of", "drives_in"]
+
+#: Keys that hold one component below another.
+CHILD_KEYS = ("child", "mems", "disk")
+
+
+def drives_in(system: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the drives that a system ends in, those that are built alike once.
+
+    Parameters
+    ----------
+    system
+        A component of a resolved scenario.
+    """
+    if system["kind"] == "drive":
+        yield dict(system)
+    for key in CHILD_KEYS:
+        if key in system:
+            yield from drives_in(system[key])
+    for member in system.get("members", ()):
+        yield from drives_in(member["system"])
+
+
+def drive_of(system: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a system that is a drive alone, or refuse it.
+
+    Parameters
+    ----------
+    system
+        The system of a resolved scenario.
+    """
+    if system["kind"] != "drive":
+        raise ScenarioError(
+            f"system.kind = {system['kind']!r}: only one drive can be looked at here; make one of its drives the system"
+        )
+    return dict(system)
