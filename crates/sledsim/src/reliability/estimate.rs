@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_binomial_interval_leave_half_the_doubt_on_each_side() {
-        for (seen, trials) in [(1, 10), (5, 10), (9, 10), (3, 1000), (500, 1000), (40, 1_000_000)] {
+        for (seen, trials) in [(1, 10), (5, 10), (9, 10), (3, 1000), (200, 400), (40, 1_000_000)] {
             for confidence in [0.9, 0.95, 0.99] {
                 let interval = binomial_interval(seen, trials, confidence);
                 let half = 0.5 * (1.0 - confidence);
@@ -181,8 +181,8 @@ mod tests {
             let few = weighted_interval(10_000, (sum, squares), plain, 0.95);
             assert_eq!((few.value, few.low, few.high), (Some(sum / 1e4), 0.0, plain.high));
         }
-        let many = weighted_interval(1000, (1e-7, 1e-16), plain, 0.95);
-        assert!(many.low > 0.0 && many.high < 2e-10);
+        let many = weighted_interval(1000, (2e-7, 2e-16), plain, 0.95);
+        assert!(many.low > 0.0 && many.high < 3e-10);
     }
 
     #[test]
