@@ -8,7 +8,7 @@ turn, so that a slow spell of the machine does not fall on one alone. Medians ar
     BENCH_FULL=1 make bench           100 million
     BENCH_ROUNDS=5 make bench         five rounds instead of three
 
-The trace comes from the reference data: below ``SLEDSIM_REFERENCE``, or else ``../shared``.
+The traces come from the reference data: below ``SLEDSIM_REFERENCE``, or else ``../shared``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 CATALOG = ROOT / "python" / "sledsim" / "catalog"
-TRACE = Path(os.environ.get("SLEDSIM_REFERENCE", ROOT.parent / "shared")) / "traces" / "hplajw-1992-1week.srt"
+TRACES = Path(os.environ.get("SLEDSIM_REFERENCE", ROOT.parent / "shared")) / "traces"
+TRACE = TRACES / "hplajw-1992-1week.srt"
+# Four million references to pages of 512 bytes, in a quarter of a million requests.
+CACHE_TRACE = TRACES / "arc-P3.lis.zst"
+CACHE_PAGES = 32_768
+# The case of a cache, by its policy.
+CACHE = "lru"
 
 RANDOM_REQUESTS = 100_000_000 if os.environ.get("BENCH_FULL") == "1" else 10_000_000
 LOOPS = 200
@@ -151,6 +157,18 @@ def run_scenario(name: str) -> dict[str, float]:
     return {"per_s": per_s, "seconds": seconds, "cpu_seconds": cpu_seconds, "peak_mb": peak_bytes / 1e6}
 
 
+def count_hits(policy: str) -> dict[str, float]:
+    """Send a trace through a cache in this process."""
+    from sledsim import _core
+
+    caches = json.dumps([[policy, CACHE_PAGES]])
+    start, cpu_start = time.perf_counter(), time.process_time()
+    found = json.loads(_core.hit_ratios(str(CACHE_TRACE), caches=caches, page_bytes=512))
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
+    assert found["references"] > found["requests"] > 0, found
+    return {"per_s": found["references"] / seconds, "seconds": seconds, "cpu_seconds": cpu_seconds}
+
+
 def import_package(_: str) -> dict[str, float]:
     """Import the package in this process, then everything that it loads on first use."""
     start = time.perf_counter()
@@ -181,6 +199,7 @@ def command_help(_: str) -> dict[str, float]:
 def measure() -> dict[str, list[dict[str, float]]]:
     """Go through all measurements, round by round."""
     names = [name for name in SCENARIOS if name != "looped" or TRACE.exists()]
+    names += [CACHE] if CACHE_TRACE.exists() else []
     cases = dict.fromkeys([*names, "import"], in_process) | {"help": command_help}
     results: dict[str, list[dict[str, float]]] = {name: [] for name in cases}
     for turn in range(ROUNDS):
@@ -222,6 +241,7 @@ def rows(results: dict[str, list[dict[str, float]]]) -> list[Row]:
         Row("the same with the buffer", median("disk_buffer", "per_s"), "requests/s", 1e6, True),
         Row("SPTF on atlas10k with 1,000 pending", median("disk_sptf_1000", "per_s"), "dispatches/s", 1e5, True),
         Row("the same with 10,000 pending: cost over that", pending_ratio("disk_sptf"), "times", 4, False),
+        Row(f"hits in an LRU cache of {CACHE_PAGES:,} pages, P3", median(CACHE, "per_s"), "references/s", 1e7, True),
         Row("import sledsim", median("import", "seconds"), "s", 0.3, False),
         Row("import sledsim, every public name used", median("import", "used_seconds"), "s", 0.3, False),
         Row("sledsim --help", median("help", "seconds"), "s", 0.4, False),
@@ -239,8 +259,9 @@ def main() -> int:
         print(row.line())
     missed = [row for row in table if not row.met]
     print(f"{len(table) - len(missed)} of {len(table)} targets met" + (": LOOK AT THE MISSES" if missed else ""))
-    if not TRACE.exists():
-        print(f"The trace was not measured: {TRACE} is missing; set SLEDSIM_REFERENCE to the reference data")
+    for trace in (TRACE, CACHE_TRACE):
+        if not trace.exists():
+            print(f"A trace was not measured: {trace} is missing; set SLEDSIM_REFERENCE to the reference data")
     out = ROOT / "out"
     out.mkdir(exist_ok=True)
     # A quantity that could not be measured is null.
@@ -253,6 +274,7 @@ def main() -> int:
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         case = sys.argv[1]
-        print(json.dumps((import_package if case == "import" else run_scenario)(case)))
+        measure_case = {"import": import_package, CACHE: count_hits}.get(case, run_scenario)
+        print(json.dumps(measure_case(case)))
         sys.exit(0)
     sys.exit(main())

@@ -282,6 +282,19 @@ def schedulers() -> str:
     return "\n\n".join(parts)
 
 
+def cache_policies() -> str:
+    """Return the replacement policies and their parameters."""
+    reference = Reference({})
+    parts = []
+    for policy in json.loads(_core.cache_policies()):
+        parts.append(f"### {policy['name']}")
+        parts.append(f"**{policy['title']}**. {policy['description']}")
+        parts.append(f"Source: {policy['source']}. Memory: {policy['bytes_per_slot']:g} bytes per slot.")
+        if policy["parameters"]:
+            parts.append(reference.rows(policy["parameters"], set()))
+    return "\n\n".join(parts)
+
+
 def trace_formats() -> str:
     """Return the formats of traces."""
     rows = [
@@ -329,6 +342,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "result": result,
     "devices": devices,
     "schedulers": schedulers,
+    "cache-policies": cache_policies,
     "trace-formats": trace_formats,
     "disksim-parameters": disksim_parameters,
     "disksim-policies": disksim_policies,

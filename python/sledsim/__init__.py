@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sledsim.mechanisms import Device, DiskDrive, MemsStorage, SimpleDevice
     from sledsim.power import PowerComparison, power_strategies, spin_down_policies
     from sledsim.registry import DeviceEntry, device, devices, schedulers
+    from sledsim.replacement import HitRatios, cache_policies, hit_ratio
     from sledsim.result import Result
     from sledsim.scenario import Scenario
     from sledsim.stand_ins import WorkloadEntry, workloads
@@ -37,6 +38,7 @@ __all__ = [
     "DiskDrive",
     "DiskSimImport",
     "DriveValidation",
+    "HitRatios",
     "MemsStorage",
     "PowerComparison",
     "Result",
@@ -49,9 +51,11 @@ __all__ = [
     "TraceError",
     "WorkloadEntry",
     "__version__",
+    "cache_policies",
     "compare",
     "device",
     "devices",
+    "hit_ratio",
     "import_disksim",
     "open_trace",
     "power_strategies",
@@ -71,6 +75,7 @@ _HOMES = {
     "DiskDrive": "sledsim.mechanisms",
     "DiskSimImport": "sledsim.disksim",
     "DriveValidation": "sledsim.validation",
+    "HitRatios": "sledsim.replacement",
     "MemsStorage": "sledsim.mechanisms",
     "PowerComparison": "sledsim.power",
     "Result": "sledsim.result",
@@ -83,9 +88,11 @@ _HOMES = {
     "TraceError": "sledsim._core",
     "WorkloadEntry": "sledsim.stand_ins",
     "__version__": "sledsim._core",
+    "cache_policies": "sledsim.replacement",
     "compare": "sledsim.comparison",
     "device": "sledsim.registry",
     "devices": "sledsim.registry",
+    "hit_ratio": "sledsim.replacement",
     "import_disksim": "sledsim.disksim",
     "open_trace": "sledsim.trace",
     "power_strategies": "sledsim.power",

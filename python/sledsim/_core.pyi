@@ -19,7 +19,9 @@ __all__ = [
     "TraceError",
     "TraceReader",
     "__version__",
+    "cache_policies",
     "disksim_reference",
+    "hit_ratios",
     "import_disksim",
     "resolve",
     "result_schema",
@@ -157,6 +159,18 @@ class TraceReader:
 
 def import_disksim(path: str, *, device: str | None = None, scenario: bool = False) -> str: ...
 def disksim_reference() -> str: ...
+def cache_policies() -> str: ...
+def hit_ratios(
+    path: str,
+    *,
+    caches: str,
+    page_bytes: int,
+    progress: Callable[[int, int | None, float, float | None], None] | None = None,
+    format: str | None = None,
+    skip_bad: int = 0,
+    sector_bytes: int | None = None,
+    columns: dict[str, str] | None = None,
+) -> str: ...
 def trace_info(
     path: str,
     *,

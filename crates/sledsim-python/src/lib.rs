@@ -6,6 +6,7 @@ mod device;
 mod disk;
 mod disksim;
 mod errors;
+mod hit_ratio;
 mod mems;
 mod run;
 mod trace;
@@ -33,6 +34,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::import_disksim, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::disksim_reference, module)?)?;
+    module.add_function(wrap_pyfunction!(hit_ratio::cache_policies, module)?)?;
+    module.add_function(wrap_pyfunction!(hit_ratio::hit_ratios, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;

@@ -15,9 +15,11 @@ use sledsim::traces::{self, Outcome, TraceError, TraceFormat, TraceInfo, TraceOp
 
 use crate::errors;
 
-type Columns = BTreeMap<String, String>;
+/// Column names by meaning.
+pub type Columns = BTreeMap<String, String>;
 
-fn options(
+/// How to read a trace, from what a function was given.
+pub fn options(
     format: Option<String>,
     skip_bad: u64,
     sector_bytes: Option<u32>,
@@ -34,14 +36,14 @@ fn options(
 }
 
 /// A reader that a signal stops.
-fn watched(path: &Path, options: &TraceOptions) -> Result<traces::TraceReader, TraceError> {
+pub fn watched(path: &Path, options: &TraceOptions) -> Result<traces::TraceReader, TraceError> {
     let mut reader = traces::TraceReader::open(path, options)?;
     reader.set_watch(Box::new(|| Python::attach(|python| python.check_signals().is_ok())));
     Ok(reader)
 }
 
 /// An error of a watched reader; what a signal stopped is interrupted, not wrong.
-fn failed(error: TraceError) -> PyErr {
+pub fn failed(error: TraceError) -> PyErr {
     match &error {
         TraceError::Io { source, .. } if source.kind() == ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(()),
         _ => errors::trace(error),

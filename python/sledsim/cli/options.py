@@ -18,6 +18,7 @@ __all__ = [
     "Timeline",
     "device_names",
     "mapping_of",
+    "policy_names",
     "scheduler_names",
     "workload_names",
 ]
@@ -35,6 +36,13 @@ def scheduler_names(incomplete: str) -> list[str]:
     from sledsim.registry import schedulers
 
     return [each["name"] for each in schedulers() if each["name"].startswith(incomplete)]
+
+
+def policy_names(incomplete: str) -> list[str]:
+    """Complete the name of a replacement policy."""
+    from sledsim.replacement import cache_policies
+
+    return [each["name"] for each in cache_policies() if each["name"].startswith(incomplete)]
 
 
 def workload_names(incomplete: str) -> list[str]:

@@ -1,5 +1,6 @@
 //! Components made of components, and the leaf they all end in: a drive.
 
+pub mod cache;
 mod company;
 pub mod delayed_startup;
 pub mod drive;

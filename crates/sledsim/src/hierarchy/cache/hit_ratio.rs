@@ -1,0 +1,225 @@
+//! Hit ratios without a device: a trace's requests as references to pages, and how many of them each cache would serve.
+//!
+//! Reads and writes count alike, and whatever is missed is brought in. Pages of different devices are different pages.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::replacement::{with_policy, PolicyUser, Replacement, ReplacementSpec, SpecError, MAX_SLOTS};
+use crate::traces::{TraceError, TraceReader, TraceRecord};
+
+/// References that go through a cache at a time.
+const BATCH_REFERENCES: usize = 32_768;
+
+/// A cache to try.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CacheSpec {
+    /// Its policy.
+    pub policy: ReplacementSpec,
+    /// Its size, 1 to [`MAX_SLOTS`].
+    pub pages: u64,
+}
+
+/// What a cache did with a trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CacheHits {
+    /// Its policy.
+    pub policy: ReplacementSpec,
+    /// Its size.
+    pub pages: u64,
+    /// References to pages that were in it.
+    pub hits: u64,
+    /// Hits among the references, 0 to 1.
+    pub hit_ratio: f64,
+    /// Memory that the policy took.
+    pub memory_bytes: usize,
+}
+
+/// What the caches did with a trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HitRatios {
+    /// The trace's format.
+    pub format: &'static str,
+    /// Requests of the trace.
+    pub requests: u64,
+    /// Bad records passed over, as the options allowed.
+    pub skipped: u64,
+    /// Size of a page.
+    pub page_bytes: u64,
+    /// Pages that the requests touch, each as often as it is touched.
+    pub references: u64,
+    /// Each cache, in the order given.
+    pub caches: Vec<CacheHits>,
+}
+
+/// Why there are no hit ratios.
+#[derive(Debug, thiserror::Error)]
+pub enum HitRatioError {
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A parameter of a policy is outside its range.
+    #[error(transparent)]
+    Policy(#[from] SpecError),
+    /// A cache or a page has an impossible size.
+    #[error("{what} is {value}, but must be {allowed}")]
+    Size {
+        /// Which size.
+        what: &'static str,
+        /// What was given.
+        value: u64,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// The caller wanted no more.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Numbers for the pages of several devices: page numbers below 2^32 within a region, and a number for each region in
+/// the order in which the regions appear. Memory is that of the regions, 2^32 pages each.
+#[derive(Default)]
+struct Regions {
+    bases: HashMap<(u32, u64), u64>,
+    last: Option<((u32, u64), u64)>,
+}
+
+impl Regions {
+    /// The key of a page.
+    #[inline]
+    fn key(&mut self, device: u32, page: u64) -> u64 {
+        let region = (device, page >> 32);
+        let base = match self.last {
+            Some((last, base)) if last == region => base,
+            _ => self.base(region),
+        };
+        base | page & u64::from(u32::MAX)
+    }
+
+    fn base(&mut self, region: (u32, u64)) -> u64 {
+        let next = (self.bases.len() as u64) << 32;
+        let base = *self.bases.entry(region).or_insert(next);
+        self.last = Some((region, base));
+        base
+    }
+}
+
+/// The references of a trace, some at a time.
+struct References<'a> {
+    reader: &'a mut TraceReader,
+    page_bytes: u64,
+    regions: Regions,
+    /// What is left of the last request: device, next page, last page.
+    rest: Option<(u32, u64, u64)>,
+}
+
+impl References<'_> {
+    /// The next references into `keys`; none at the end of the trace.
+    fn fill(&mut self, keys: &mut Vec<u64>) -> Result<(), TraceError> {
+        keys.clear();
+        loop {
+            if let Some((device, first, last)) = self.rest.take() {
+                let end = last.min(first + (BATCH_REFERENCES - keys.len()) as u64 - 1);
+                keys.extend((first..=end).map(|page| self.regions.key(device, page)));
+                if end < last {
+                    self.rest = Some((device, end + 1, last));
+                }
+            }
+            if keys.len() == BATCH_REFERENCES {
+                return Ok(());
+            }
+            let Some(TraceRecord { device, offset_bytes, bytes, .. }) = self.reader.next()? else { return Ok(()) };
+            self.rest = Some((device, offset_bytes / self.page_bytes, (offset_bytes + (bytes - 1)) / self.page_bytes));
+        }
+    }
+}
+
+/// A cache that references go through.
+trait Reckoner {
+    /// Takes references, in their order; returns the hits among them.
+    fn hits(&mut self, keys: &[u64]) -> u64;
+
+    /// Memory of the policy.
+    fn memory_bytes(&self) -> usize;
+}
+
+/// With a policy of a certain type, so that nothing stands between the loop and the policy.
+struct Certain<R>(R);
+
+impl<R: Replacement> Reckoner for Certain<R> {
+    fn hits(&mut self, keys: &[u64]) -> u64 {
+        keys.iter().map(|&key| u64::from(self.0.reference(key))).sum()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.0.memory_bytes()
+    }
+}
+
+struct Making;
+
+impl PolicyUser for Making {
+    type Output = Box<dyn Reckoner>;
+
+    fn take<R: Replacement + 'static>(self, policy: R) -> Self::Output {
+        Box::new(Certain(policy))
+    }
+}
+
+/// Sends what is left of a trace through each of some caches, empty at first, in one pass. `page_bytes` is at least 1.
+/// `keep_going` is asked now and then; it is told how many requests have been read, and what share of the trace, from 0 to
+/// 1, where that is known.
+///
+/// # Errors
+/// A size or a parameter out of range, what [`TraceReader::next`] says of the trace, or that `keep_going` answered no.
+pub fn hit_ratios(
+    reader: &mut TraceReader,
+    page_bytes: u64,
+    caches: &[CacheSpec],
+    keep_going: &mut dyn FnMut(u64, Option<f64>) -> bool,
+) -> Result<HitRatios, HitRatioError> {
+    if page_bytes == 0 {
+        return Err(HitRatioError::Size {
+            what: "the size of a page",
+            value: 0,
+            allowed: "at least 1 byte".to_owned(),
+        });
+    }
+    let mut reckoners = Vec::with_capacity(caches.len());
+    for cache in caches {
+        cache.policy.validate()?;
+        let slots = u32::try_from(cache.pages).ok().filter(|slots| (1..=MAX_SLOTS).contains(slots));
+        let Some(slots) = slots else {
+            let (what, allowed) = ("the size of a cache", format!("from 1 to {MAX_SLOTS} pages"));
+            return Err(HitRatioError::Size { what, value: cache.pages, allowed });
+        };
+        reckoners.push((with_policy(&cache.policy, slots, Making), 0));
+    }
+    let mut references = References { reader, page_bytes, regions: Regions::default(), rest: None };
+    let mut keys = Vec::with_capacity(BATCH_REFERENCES);
+    let mut count = 0;
+    loop {
+        references.fill(&mut keys)?;
+        if keys.is_empty() {
+            break;
+        }
+        count += keys.len() as u64;
+        for (reckoner, hits) in &mut reckoners {
+            *hits += reckoner.hits(&keys);
+        }
+        if !keep_going(references.reader.records(), references.reader.fraction_read()) {
+            return Err(HitRatioError::Interrupted);
+        }
+    }
+    let found = caches.iter().zip(reckoners).map(|(cache, (reckoner, hits))| CacheHits {
+        policy: cache.policy,
+        pages: cache.pages,
+        hits,
+        hit_ratio: hits as f64 / count as f64,
+        memory_bytes: reckoner.memory_bytes(),
+    });
+    let caches = found.collect();
+    let (format, requests, skipped) = (reader.format().name(), reader.records(), reader.skipped());
+    Ok(HitRatios { format, requests, skipped, page_bytes, references: count, caches })
+}

@@ -1,0 +1,212 @@
+//! The keys of a cache, in doubly linked lists whose links are numbers of slots.
+
+use super::index::NIL;
+use super::slots::{resize_within, Slots};
+use super::{Admission, Slot};
+
+/// Neighbours of a slot in its list: towards the front, and towards the back.
+#[derive(Clone, Copy)]
+struct Links {
+    ahead: Slot,
+    behind: Slot,
+}
+
+const UNLINKED: Links = Links { ahead: NIL, behind: NIL };
+
+/// The ends of a list.
+#[derive(Clone, Copy)]
+struct Ends {
+    front: Slot,
+    back: Slot,
+    len: u32,
+}
+
+/// Keys in slots, each slot in one of `N` lists: 32 bytes per slot, and 1 more where there are several lists.
+pub(super) struct Entries<const N: usize> {
+    slots: Slots<Links>,
+    /// The list that a slot is in; empty where there is only one.
+    list: Vec<u8>,
+    ends: [Ends; N],
+}
+
+impl<const N: usize> Entries<N> {
+    /// `capacity` empty slots.
+    pub fn new(capacity: u32) -> Self {
+        let ends = [Ends { front: NIL, back: NIL, len: 0 }; N];
+        Self { slots: Slots::new(capacity), list: Vec::new(), ends }
+    }
+
+    /// Number of slots.
+    pub const fn capacity(&self) -> u32 {
+        self.slots.capacity()
+    }
+
+    /// Number of keys.
+    pub const fn len(&self) -> u32 {
+        self.slots.len()
+    }
+
+    /// Whether every slot holds a key.
+    pub const fn is_full(&self) -> bool {
+        self.slots.is_full()
+    }
+
+    /// Bytes allocated.
+    pub fn memory_bytes(&self) -> usize {
+        self.slots.memory_bytes() + self.list.capacity()
+    }
+
+    /// The slot of `key`.
+    #[inline]
+    pub fn find(&self, key: u64) -> Option<Slot> {
+        self.slots.find(key)
+    }
+
+    /// The key in `slot`.
+    #[inline]
+    pub fn key(&self, slot: Slot) -> u64 {
+        self.slots.key(slot)
+    }
+
+    /// Number of slots in a list.
+    #[inline]
+    pub const fn len_of(&self, list: usize) -> u32 {
+        self.ends[list].len
+    }
+
+    /// The list that `slot` is in.
+    #[inline]
+    pub fn list_of(&self, slot: Slot) -> usize {
+        if N == 1 {
+            0
+        } else {
+            usize::from(self.list[slot as usize])
+        }
+    }
+
+    /// The slot at the back of a list: the one that came to its front longest ago.
+    #[inline]
+    pub fn back(&self, list: usize) -> Option<Slot> {
+        let back = self.ends[list].back;
+        (back != NIL).then_some(back)
+    }
+
+    /// The next slot towards the front.
+    #[inline]
+    pub fn ahead(&self, slot: Slot) -> Option<Slot> {
+        let ahead = self.slots.kept(slot).ahead;
+        (ahead != NIL).then_some(ahead)
+    }
+
+    /// The slots of a list, from its back to its front.
+    pub fn back_to_front(&self, list: usize) -> impl Iterator<Item = Slot> + '_ {
+        std::iter::successors(self.back(list), |&slot| self.ahead(slot))
+    }
+
+    /// The slot nearest to the back of a list that `may_evict` lets go.
+    #[inline]
+    pub fn victim(&self, list: usize, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+        let mut at = self.back(list);
+        while let Some(slot) = at {
+            if may_evict(slot) {
+                return Some(slot);
+            }
+            at = self.ahead(slot);
+        }
+        None
+    }
+
+    /// Moves `slot` to the front of a list.
+    #[inline]
+    pub fn move_front(&mut self, list: usize, slot: Slot) {
+        if self.ends[list].front != slot {
+            self.unlink(slot);
+            self.push_front(list, slot);
+        }
+    }
+
+    /// Puts `slot`, which is in no list, at the front of one.
+    #[inline]
+    fn push_front(&mut self, list: usize, slot: Slot) {
+        if N > 1 {
+            resize_within(&mut self.list, slot, 0, self.slots.capacity());
+            self.list[slot as usize] = list as u8;
+        }
+        let ends = &mut self.ends[list];
+        *self.slots.kept_mut(slot) = Links { ahead: NIL, behind: ends.front };
+        if ends.front == NIL {
+            ends.back = slot;
+        } else {
+            self.slots.kept_mut(ends.front).ahead = slot;
+        }
+        ends.front = slot;
+        ends.len += 1;
+    }
+
+    /// Takes `slot` out of the list that it is in.
+    #[inline]
+    fn unlink(&mut self, slot: Slot) {
+        let Links { ahead, behind } = *self.slots.kept(slot);
+        let list = self.list_of(slot);
+        let ends = &mut self.ends[list];
+        if ahead == NIL {
+            ends.front = behind;
+        } else {
+            self.slots.kept_mut(ahead).behind = behind;
+        }
+        if behind == NIL {
+            ends.back = ahead;
+        } else {
+            self.slots.kept_mut(behind).ahead = ahead;
+        }
+        ends.len -= 1;
+    }
+
+    /// Puts `key`, which is in no slot, at the front of a list: into an empty slot, or into that of `victim`.
+    #[inline]
+    pub fn admit(&mut self, list: usize, key: u64, victim: Option<Slot>) -> Admission {
+        if let Some(slot) = victim {
+            self.move_front(list, slot);
+            return Admission { slot, evicted: Some(self.slots.replace(slot, key)) };
+        }
+        let slot = self.slots.insert(key, UNLINKED);
+        self.push_front(list, slot);
+        Admission { slot, evicted: None }
+    }
+
+    /// Drops `key`.
+    #[inline]
+    pub fn remove(&mut self, key: u64) -> Option<Slot> {
+        let slot = self.slots.remove(key)?;
+        self.unlink(slot);
+        Some(slot)
+    }
+}
+
+/// What every policy whose keys are in `self.entries` does alike.
+macro_rules! keeps_entries {
+    () => {
+        fn capacity(&self) -> u32 {
+            self.entries.capacity()
+        }
+
+        fn len(&self) -> u32 {
+            self.entries.len()
+        }
+
+        #[inline]
+        fn find(&self, key: u64) -> Option<Slot> {
+            self.entries.find(key)
+        }
+
+        #[inline]
+        fn key(&self, slot: Slot) -> u64 {
+            self.entries.key(slot)
+        }
+
+        fn remove(&mut self, key: u64) -> Option<Slot> {
+            self.entries.remove(key)
+        }
+    };
+}
+pub(super) use keeps_entries;

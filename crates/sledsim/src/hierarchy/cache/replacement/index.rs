@@ -1,0 +1,141 @@
+//! A hash table from keys to slots: open addressing with linear probing.
+
+use super::Slot;
+
+/// No slot.
+pub(super) const NIL: Slot = Slot::MAX;
+/// Buckets of the smallest table that holds anything.
+const FEWEST_BUCKETS: usize = 16;
+
+/// A bucket: the hash of a key and the slot that holds the key, [`NIL`] where the bucket is empty.
+#[derive(Clone, Copy)]
+struct Bucket {
+    hash: u32,
+    slot: Slot,
+}
+
+const EMPTY: Bucket = Bucket { hash: 0, slot: NIL };
+
+/// Slots by the keys they hold. The keys themselves are kept by the owner.
+///
+/// At most half of the buckets are used: 16 bytes per key when the table has its largest size, and searches of two buckets
+/// or three. A bucket's place follows from the hash alone, so growing and deleting look at no key.
+pub(super) struct Index {
+    buckets: Vec<Bucket>,
+    used: usize,
+    most_buckets: usize,
+}
+
+/// 32 bits that depend on all of `key`: the two halves of a product, folded (as wyhash does it).
+#[inline]
+fn hash_of(key: u64) -> u32 {
+    let product = u128::from(key ^ 0xa076_1d64_78bd_642f) * u128::from(0xe703_7ed1_a0b4_28db_u64);
+    let folded = (product >> 64) as u64 ^ product as u64;
+    (folded ^ (folded >> 32)) as u32
+}
+
+impl Index {
+    /// An empty table that will never hold more than `most_keys`.
+    pub fn new(most_keys: u32) -> Self {
+        Self { buckets: Vec::new(), used: 0, most_buckets: most_keys as usize * 2 }
+    }
+
+    /// Bytes allocated.
+    pub fn memory_bytes(&self) -> usize {
+        self.buckets.capacity() * size_of::<Bucket>()
+    }
+
+    /// The bucket where a search for `hash` begins. Fewer than 2^32 buckets: the product holds in 64 bits.
+    #[inline]
+    fn home(&self, hash: u32) -> usize {
+        ((u64::from(hash) * self.buckets.len() as u64) >> 32) as usize
+    }
+
+    #[inline]
+    fn after(&self, bucket: usize) -> usize {
+        if bucket + 1 == self.buckets.len() {
+            0
+        } else {
+            bucket + 1
+        }
+    }
+
+    /// The slot of `key`: the one that `holds` it.
+    #[inline]
+    pub fn find(&self, key: u64, holds: impl Fn(Slot) -> bool) -> Option<Slot> {
+        if self.buckets.is_empty() {
+            return None;
+        }
+        let hash = hash_of(key);
+        let mut at = self.home(hash);
+        loop {
+            let Bucket { hash: other, slot } = self.buckets[at];
+            if slot == NIL {
+                return None;
+            }
+            if other == hash && holds(slot) {
+                return Some(slot);
+            }
+            at = self.after(at);
+        }
+    }
+
+    /// Enters `key`, which is in no slot yet, at `slot`.
+    #[inline]
+    pub fn insert(&mut self, key: u64, slot: Slot) {
+        if (self.used + 1) * 2 > self.buckets.len() {
+            self.grow();
+        }
+        self.place(Bucket { hash: hash_of(key), slot });
+        self.used += 1;
+    }
+
+    #[inline]
+    fn place(&mut self, bucket: Bucket) {
+        let mut at = self.home(bucket.hash);
+        while self.buckets[at].slot != NIL {
+            at = self.after(at);
+        }
+        self.buckets[at] = bucket;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let wanted = (self.buckets.len() * 2).clamp(FEWEST_BUCKETS, self.most_buckets.max(FEWEST_BUCKETS));
+        let mut larger = Vec::new();
+        larger.reserve_exact(wanted);
+        larger.resize(wanted, EMPTY);
+        for bucket in std::mem::replace(&mut self.buckets, larger) {
+            if bucket.slot != NIL {
+                self.place(bucket);
+            }
+        }
+    }
+
+    /// Takes out `key`, which is in the table at `slot`.
+    #[inline]
+    pub fn remove(&mut self, key: u64, slot: Slot) {
+        let mut hole = self.home(hash_of(key));
+        while self.buckets[hole].slot != slot {
+            hole = self.after(hole);
+        }
+        self.used -= 1;
+        // Whatever stands behind the hole and was searched for across it moves into it, so that searches still end at
+        // the first empty bucket (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R).
+        let mut at = hole;
+        loop {
+            at = self.after(at);
+            let bucket = self.buckets[at];
+            if bucket.slot == NIL {
+                break;
+            }
+            let home = self.home(bucket.hash);
+            let reachable = if hole < at { hole < home && home <= at } else { hole < home || home <= at };
+            if !reachable {
+                self.buckets[hole] = bucket;
+                hole = at;
+            }
+        }
+        self.buckets[hole] = EMPTY;
+    }
+}

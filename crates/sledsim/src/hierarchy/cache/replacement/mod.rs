@@ -1,0 +1,94 @@
+//! Replacement policies: one policy, one file, one line in the registry.
+//!
+//! A policy has a fixed number of slots and says which key (the number of a block, page or segment) is in which of them;
+//! what else belongs to an entry its owner keeps in arrays indexed by slot. A key stays in its slot until it is evicted
+//! or removed. Lists of keys that were evicted (ghosts) are the policy's own affair.
+//!
+//! Memory grows with what is in the cache, not with its capacity, and never exceeds what a full cache takes:
+//! [`ReplacementPolicy::bytes_per_slot`]. Every operation but a walk over entries that may not be evicted takes constant
+//! time (amortised), with LFUDA logarithmic.
+
+pub mod arc;
+pub mod clock;
+pub mod fifo;
+pub mod lfuda;
+pub mod lru;
+pub mod s3_fifo;
+pub mod slru;
+pub mod two_q;
+
+mod entries;
+mod ghosts;
+mod index;
+mod second_chance;
+mod slots;
+mod spec;
+
+pub use spec::{build, with_policy, PolicyUser, ReplacementPolicy, ReplacementSpec, SpecError, MAX_SLOTS, POLICIES};
+
+/// The place of an entry, from 0 to the capacity less 1.
+pub type Slot = u32;
+
+/// Where a key was admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// The slot that the key has now.
+    pub slot: Slot,
+    /// The key that had it before, if one had to leave.
+    pub evicted: Option<u64>,
+}
+
+/// Decides which keys are cached.
+pub trait Replacement: Send {
+    /// Number of slots.
+    fn capacity(&self) -> u32;
+
+    /// Number of keys in the cache.
+    fn len(&self) -> u32;
+
+    /// Whether no key is in the cache.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The slot of `key`, if it is in the cache. Changes nothing.
+    fn find(&self, key: u64) -> Option<Slot>;
+
+    /// The key in `slot`, which must hold one.
+    fn key(&self, slot: Slot) -> u64;
+
+    /// Takes note of a reference to the key in `slot`.
+    fn hit(&mut self, slot: Slot);
+
+    /// Brings in `key`, which must not be in the cache. Where the cache is full, the policy's choice among the entries
+    /// that `may_evict` lets go leaves; `None`, and nothing is changed, where it lets none go. What `may_evict` says of a
+    /// slot must not change within a call.
+    fn admit(&mut self, key: u64, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Admission>;
+
+    /// Drops `key` and returns the slot that it had, if it was in the cache. No ghost list hears of it.
+    fn remove(&mut self, key: u64) -> Option<Slot>;
+
+    /// Shows every slot in use, from that of the next victim on, in the order in which the policy would give them up if
+    /// nothing was pinned or referenced any more; `visit` answers whether to go on.
+    fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool);
+
+    /// Bytes that its tables and lists have allocated.
+    fn memory_bytes(&self) -> usize;
+
+    /// References `key` in a cache without pinned entries: says whether it was there, and admits it if not.
+    #[inline]
+    fn reference(&mut self, key: u64) -> bool {
+        if let Some(slot) = self.find(key) {
+            self.hit(slot);
+            return true;
+        }
+        self.admit(key, &mut |_| true);
+        false
+    }
+}
+
+/// A share of `capacity` in slots, rounded down.
+fn share_of(capacity: u32, share: f64) -> u32 {
+    // A millionth of a slot makes up for binary fractions: 0.29 of 100 is 29.
+    (f64::from(capacity) * share + 1e-6).floor() as u32
+}

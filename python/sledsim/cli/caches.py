@@ -1,0 +1,103 @@
+"""Commands about caches."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sledsim.cli.options import (
+    AsJson,
+    Columns,
+    Format,
+    SectorBytes,
+    SkipBad,
+    mapping_of,
+    policy_names,
+)
+from sledsim.cli.output import print_json, print_tables
+
+__all__ = ["register"]
+
+HIT_RATIO_EXAMPLES = """\b
+Examples:
+  sledsim hit-ratio trace.vscsi.zst --pages 1000,10000
+  sledsim hit-ratio trace.csv --policy lru --policy arc --policy s3-fifo --pages 5000
+  sledsim hit-ratio OLTP.lis --policy 2q:in_share=0.3,out_share=0.5 --page-bytes 512 --json
+"""
+CACHE_POLICIES_EXAMPLES = """\b
+Examples:
+  sledsim cache-policies
+  sledsim cache-policies --json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(name="hit-ratio", epilog=HIT_RATIO_EXAMPLES)(hit_ratio)
+    app.command(name="cache-policies", epilog=CACHE_POLICIES_EXAMPLES)(cache_policies)
+
+
+def sizes_of(texts: list[str]) -> list[int]:
+    """Turn ``1000,2000`` into numbers of pages."""
+    sizes = []
+    for part in ",".join(texts).split(","):
+        if not part.strip().isdecimal() or int(part) < 1:
+            raise typer.BadParameter(f"{part!r}: expected numbers of pages, as in 1000,2000", param_hint="--pages")
+        sizes.append(int(part))
+    return sizes
+
+
+def hit_ratio(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Block trace, compressed or not.")],
+    policies: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            metavar="NAME[:KEY=VALUE,…]",
+            help="Replacement policy (see `sledsim cache-policies`), lru by default. Repeatable.",
+            autocompletion=policy_names,
+        ),
+    ] = None,
+    pages: Annotated[
+        list[str] | None,
+        typer.Option("--pages", metavar="N[,N…]", help="Sizes of the cache in pages, 1000 by default. Repeatable."),
+    ] = None,
+    page_bytes: Annotated[int, typer.Option("--page-bytes", metavar="N", min=1, help="Size of a page.")] = 4096,
+    trace_format: Format = None,
+    skip_bad: SkipBad = 0,
+    sector_bytes: SectorBytes = None,
+    columns: Columns = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send a trace through caches and count the hits; no device is simulated.
+
+    Every request references the pages that it touches. Reads and writes count alike, and what is missed is brought in.
+    """
+    from sledsim.replacement import hit_ratio as found_by
+
+    found = found_by(
+        trace,
+        policies or ["lru"],
+        sizes_of(pages or ["1000"]),
+        page_bytes=page_bytes,
+        format=trace_format,
+        skip_bad=skip_bad,
+        sector_bytes=sector_bytes,
+        columns=mapping_of(columns),
+        progress=True,
+    )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_tables([found.table()])
+
+
+def cache_policies(as_json: AsJson = False) -> None:
+    """List the replacement policies of caches."""
+    from sledsim.replacement import cache_policies as every_policy
+    from sledsim.replacement import cache_policies_table
+
+    if as_json:
+        print_json(every_policy())
+    else:
+        print_tables([cache_policies_table()])

@@ -1,0 +1,218 @@
+"""Hit ratios of caches from Python and the command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sledsim
+from sledsim import ScenarioError, SledsimError, TraceError
+from test_interrupt import COMMAND, PROMPT_S, SLACK_S
+from test_trace import parquet_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from conftest import Outcome
+
+POLICIES = ["lru", "fifo", "clock", "lfuda", "arc", "2q", "slru", "s3-fifo"]
+
+
+def lru_hits(references: list[tuple[int, int]], pages: int) -> int:
+    """Count the hits of an LRU cache the plain way."""
+    cached: OrderedDict[tuple[int, int], None] = OrderedDict()
+    hits = 0
+    for page in references:
+        if page in cached:
+            hits += 1
+            cached.move_to_end(page)
+        else:
+            cached[page] = None
+            if len(cached) > pages:
+                cached.popitem(last=False)
+    return hits
+
+
+@pytest.fixture
+def mixed_file(tmp_path: Path) -> Path:
+    """Return a trace of three devices whose requests begin and end anywhere, one far beyond the others."""
+    rows = []
+    for i in range(4000):
+        offset = (i * i * 37 % 97) * 3000 + (2**45 if i % 11 == 0 else 0)
+        rows.append(f"{i},{i % 3},{offset},{1 + i * 7 % 9000},{'RW'[i % 2]}")
+    path = tmp_path / "mixed.csv"
+    path.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *rows, ""]))
+    return path
+
+
+def references_of(path: Path, page_bytes: int) -> list[tuple[int, int]]:
+    """Return the pages, with their devices, that a trace touches."""
+    found = []
+    for line in path.read_text().splitlines()[1:]:
+        _, device, offset, size, _ = line.split(",")
+        first, last = int(offset) // page_bytes, (int(offset) + int(size) - 1) // page_bytes
+        found += [(int(device), page) for page in range(first, last + 1)]
+    return found
+
+
+@pytest.mark.parametrize("page_bytes", [1, 512, 4096, 5000])
+def test_hits_are_those_of_a_plain_count(mixed_file: Path, page_bytes: int) -> None:
+    references = references_of(mixed_file, page_bytes)
+    found = sledsim.hit_ratio(mixed_file, pages=[10, 100, 100_000], page_bytes=page_bytes)
+    assert (found.requests, found.references, found.page_bytes) == (4000, len(references), page_bytes)
+    assert found.format == "csv"
+    for cache in found.caches:
+        assert cache.hits == lru_hits(references, cache.pages)
+        assert cache.hit_ratio == cache.hits / found.references
+
+
+def test_one_pass_serves_every_cache(mixed_file: Path) -> None:
+    together = sledsim.hit_ratio(mixed_file, POLICIES, [20, 200])
+    assert [(cache.label, cache.pages) for cache in together.caches] == [(p, n) for n in (20, 200) for p in POLICIES]
+    for policy in POLICIES:
+        alone = sledsim.hit_ratio(mixed_file, policy, 200)
+        assert alone.caches[0].hit_ratio == together.ratio(policy, 200)
+    # All of it fits: whatever the policy, only what was never there before is missed.
+    misses = len(set(references_of(mixed_file, 4096)))
+    everything = sledsim.hit_ratio(mixed_file, POLICIES, 10 * misses)
+    assert {cache.hits for cache in everything.caches} == {everything.references - misses}
+
+
+def test_parameters_are_part_of_a_policys_name(mixed_file: Path) -> None:
+    policies: list[str | Mapping[str, Any]] = ["2q", "2q:in_share=0.5", {"name": "slru", "protected_share": 0.0}, "lru"]
+    found = sledsim.hit_ratio(mixed_file, policies, 50)
+    assert [cache.label for cache in found.caches] == ["2q", "2q:in_share=0.5", "slru:protected_share=0", "lru"]
+    assert found.caches[1].policy == {"name": "2q", "in_share": 0.5, "out_share": 0.5}
+    # A cache without a protected segment is an LRU cache.
+    assert found.ratio("slru:protected_share=0", 50) == found.ratio("lru", 50)
+
+
+def test_the_same_cache_is_tried_once(mixed_file: Path) -> None:
+    assert len(sledsim.hit_ratio(mixed_file, ["lru", "lru"], [5, 5]).caches) == 1
+
+
+def test_parquet_traces(mixed_file: Path) -> None:
+    plain, columnar = sledsim.hit_ratio(mixed_file), sledsim.hit_ratio(parquet_of(mixed_file))
+    assert columnar.format == "parquet"
+    assert columnar.caches == plain.caches
+
+
+def test_progress_is_told(mixed_file: Path) -> None:
+    told: list[tuple[int, int | None, float, float | None]] = []
+    sledsim.hit_ratio(mixed_file, page_bytes=16, progress=lambda *now: told.append(now))
+    requests = [now[0] for now in told]
+    assert requests == sorted(requests)
+    assert requests[-1] == 4000
+
+
+def test_what_a_progress_function_raises_ends_the_count(mixed_file: Path) -> None:
+    def refuse(*_: object) -> None:
+        raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        sledsim.hit_ratio(mixed_file, progress=refuse)
+
+
+@pytest.mark.parametrize(
+    ("policy", "pages", "options", "said"),
+    [
+        ("lruu", 10, {}, 'did you mean "lru"'),
+        ("lru:share=1", 10, {}, "unknown key share"),
+        ("slru:protected_share=2", 10, {}, "protected_share = 2"),
+        ("slru:protected_share", 10, {}, "NAME:KEY=VALUE"),
+        ("slru:protected_share=much", 10, {}, "expected a number"),
+        ({"protected_share": 0.5}, 10, {}, "name is missing"),
+        ([], 10, {}, "at least one policy"),
+        ("lru", [], {}, "at least one policy"),
+        ("lru", 0, {}, "pages = 0"),
+        ("lru", 2.5, {}, "pages = 2.5"),
+        ("lru", 2**31, {}, "2147483647 pages"),
+        ("lru", 10, {"page_bytes": 0}, "page_bytes = 0"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    trace_file: Path, policy: object, pages: object, options: dict[str, object], said: str
+) -> None:
+    with pytest.raises(ScenarioError, match=said.replace("(", r"\(")):
+        sledsim.hit_ratio(trace_file, policy, pages, **options)  # type: ignore[arg-type]
+
+
+def test_a_trace_that_cannot_be_read(tmp_path: Path, trace_file: Path) -> None:
+    with pytest.raises(TraceError, match="no such file"):
+        sledsim.hit_ratio(tmp_path / "none.csv")
+    trace_file.write_text(trace_file.read_text() + "1,0,x,1,R\n")
+    with pytest.raises(TraceError, match="line 52"):
+        sledsim.hit_ratio(trace_file)
+    assert sledsim.hit_ratio(trace_file, skip_bad=1).skipped == 1
+
+
+def test_a_cache_that_was_not_tried(trace_file: Path) -> None:
+    with pytest.raises(SledsimError, match="lru of 1000"):
+        sledsim.hit_ratio(trace_file).ratio("arc", 1000)
+
+
+def test_the_table_has_a_row_for_each_size(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
+    command = ["hit-ratio", trace_file, "--policy", "lru", "--policy", "2q:in_share=0.5", "--pages", "10,2000"]
+    done = sledsim_cli(*command, "--page-bytes", 512)
+    assert done.status == 0
+    assert "400 references" in done.out
+    assert "50 requests" in done.out
+    head, *rows = [line.split() for line in done.out.splitlines()[1:] if "─" not in line]
+    assert head == ["pages", "MB", "lru", "2q:in_share=0.5"]
+    assert [row[0] for row in rows] == ["10", "2,000"]
+
+
+def test_json(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
+    found = json.loads(sledsim_cli("hit-ratio", trace_file, "--pages", 5, "--pages", 6, "--json").out)
+    assert (found["requests"], found["references"], found["page_bytes"]) == (50, 50, 4096)
+    assert [cache["pages"] for cache in found["caches"]] == [5, 6]
+    assert found["caches"][0]["policy"] == {"name": "lru"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--policy", "lruu"], "did you mean"),
+        (["--pages", "ten"], "expected numbers of pages"),
+        (["--pages", "0"], "expected numbers of pages"),
+        (["--page-bytes", "0"], "page-bytes"),
+        (["--format", "vscsii"], "vscsi"),
+    ],
+)
+def test_wrong_arguments(
+    sledsim_cli: Callable[..., Outcome], trace_file: Path, arguments: list[str], said: str
+) -> None:
+    done = sledsim_cli("hit-ratio", trace_file, *arguments)
+    assert done.status == 2
+    assert said in done.err
+
+
+def test_policies_are_listed(sledsim_cli: Callable[..., Outcome]) -> None:
+    assert [each["name"] for each in sledsim.cache_policies()] == POLICIES
+    assert json.loads(sledsim_cli("cache-policies", "--json").out) == sledsim.cache_policies()
+    table = sledsim_cli("cache-policies").out
+    assert "in_share = 0.25, out_share = 0.5" in table
+
+
+def test_a_count_is_interrupted(tmp_path: Path) -> None:
+    """A single request of 2^40 pages would take a day."""
+    path = tmp_path / "endless.csv"
+    path.write_text(f"t_ns,device,offset_bytes,bytes,op\n0,0,0,{2**52},R\n")
+    command = [*COMMAND, "hit-ratio", str(path), "--policy", "arc"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(2.0)
+        assert process.poll() is None
+        pressed = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert time.monotonic() - pressed < PROMPT_S + SLACK_S
+    assert (process.returncode, out) == (130, "")
+    assert "interrupted" in err
+    assert "Traceback" not in err
