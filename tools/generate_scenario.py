@@ -40,7 +40,7 @@ MODULES = {
     "seek": ("SeekCurve",),
     "disk": ("DeviceSpec:disk",),
     "drive": ("SystemSpec:drive",),
-    "cache": ("ReplacementSpec", "ReadAheadSpec", "FlushSpec", "MwbCleanSpec"),
+    "cache": ("ReplacementSpec", "ReadAheadSpec", "FlushSpec", "MwbCleanSpec", "McdFlushSpec"),
     "array": ("RebuildSpec", "JournalSpec", "MemberFaultSpec"),
     "system": ("SystemSpec",),
 }

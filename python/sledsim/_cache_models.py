@@ -15,6 +15,7 @@ __all__ = [
     "Flush",
     "LfudaReplacement",
     "LruReplacement",
+    "McdFlush",
     "MwbClean",
     "Replacement",
     "S3FifoReplacement",
@@ -183,3 +184,24 @@ class MwbClean(Model):
     idle_ms: float | str | None = None
     most_write_bytes: int | str | None = None
     outstanding: int | None = None
+
+
+class McdFlush(Model):
+    """When a caching disk writes changed segments to the disk before they have to leave.
+
+    They are written one after the other, those first that would leave first.
+
+    Attributes
+    ----------
+    idle_ms
+        Time without requests from above after which it begins: never for that reason if not given (ms; at least
+        0, at most 1e+09).
+    high_water
+        Share of changed segments from which on it goes on beside requests (at least 0, at most 1; default 0.75).
+    low_water
+        Share of changed segments at which it stops doing so (at least 0, at most 1; default 0.5).
+    """
+
+    idle_ms: float | str | None = None
+    high_water: float | str | None = None
+    low_water: float | str | None = None

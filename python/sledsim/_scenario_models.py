@@ -12,6 +12,7 @@ from sledsim._cache_models import (
     Flush,
     LfudaReplacement,
     LruReplacement,
+    McdFlush,
     MwbClean,
     Replacement,
     S3FifoReplacement,
@@ -86,6 +87,7 @@ from sledsim._seek_models import (
 )
 from sledsim._system_models import (
     ConcatSystem,
+    McdSystem,
     Member,
     MirrorSystem,
     MwbSystem,
@@ -179,6 +181,8 @@ __all__ = [
     "LognormalDistribution",
     "LookScheduler",
     "LruReplacement",
+    "McdFlush",
+    "McdSystem",
     "Member",
     "MemberFault",
     "MemsDevice",

@@ -7,13 +7,14 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 from typing import Literal
 
 from sledsim._array_models import Journal, MemberFault, Rebuild
-from sledsim._cache_models import Flush, MwbClean, Replacement
+from sledsim._cache_models import Flush, McdFlush, MwbClean, Replacement
 from sledsim._disk_models import ReadAhead
 from sledsim._drive_models import DriveSystem
 from sledsim._model import Model
 
 __all__ = [
     "ConcatSystem",
+    "McdSystem",
     "Member",
     "MirrorSystem",
     "MwbSystem",
@@ -410,6 +411,52 @@ class MwbSystem(Model):
     clean: MwbClean | None = None
 
 
+class McdSystem(Model):
+    """A MEMS device as a fully associative write-back cache of a disk (hong2006, section 4.1.2).
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    mems
+        The MEMS device, or what takes its place.
+    disk
+        The disk, or what takes its place: all data end there.
+    mems_bytes
+        How much of the MEMS device it uses, from its first block on: all of it if not given (B; at least 1).
+    segment_bytes
+        Size of a segment: what moves between disk and MEMS at once (B; at least 512, at most 6.71089e+07; default
+        65536).
+    buffer_bytes
+        Size of the non-volatile buffer between MEMS and disk. One part in 32 holds headers that are newer than
+        those on MEMS, the rest segments (B; at least 1,024; default 2097152).
+    policy
+        Which segment leaves when another comes (default {"name": "lru"}).
+    shortcut
+        Whether requests are served from the buffer as soon as a segment has come from the disk (default true).
+    immediate_report
+        Whether a changed segment makes room as soon as the buffer holds it, not only when the disk does (default
+        true).
+    partial_write
+        Whether parts of segments are written without reading the rest from the disk first (default true).
+    flush
+        When changed segments are written to the disk though they stay: never if not given.
+    """
+
+    kind: Literal["mcd"] = "mcd"
+    name: str | None = None
+    mems: "System"
+    disk: "System"
+    mems_bytes: int | str | None = None
+    segment_bytes: int | str | None = None
+    buffer_bytes: int | str | None = None
+    policy: Replacement | None = None
+    shortcut: bool | None = None
+    immediate_report: bool | None = None
+    partial_write: bool | None = None
+    flush: McdFlush | None = None
+
+
 # The system under test: a component, and those that it is made of. A device's name alone is a drive, and a name of
 # `[components]` that component.
 System = (
@@ -424,5 +471,6 @@ System = (
     | Raid6System
     | RamCacheSystem
     | MwbSystem
+    | McdSystem
     | str
 )

@@ -10,8 +10,8 @@ from sledsim.tables import Table, number
 
 __all__ = ["Explanation", "explain"]
 
-BINARY_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
-DECIMAL_UNITS = (("GB", 10**9), ("MB", 10**6))
+#: Units with their bytes, and whether only whole numbers of them are written so.
+UNITS = (("GiB", 2**30, True), ("MiB", 2**20, True), ("GB", 10**9, False), ("MB", 10**6, False), ("KiB", 2**10, True))
 
 
 class Explanation:
@@ -34,9 +34,9 @@ class Explanation:
     def table(self) -> Table:
         """Return the tree as a table, a line for each component."""
         rows = [
-            [branch + _title(node), _size(node), _parameters(node), node["path"]] for branch, node in _walk(self.tree)
+            [branch + _title(node), _size(node), node["path"], _parameters(node)] for branch, node in _walk(self.tree)
         ]
-        return Table(["component", "size", "parameters", "path"], rows, left=frozenset({2, 3}))
+        return Table(["component", "size", "path", "parameters"], rows, left=frozenset({2, 3}))
 
     def __str__(self) -> str:
         return str(self.table())
@@ -125,10 +125,7 @@ def bytes_text(size: int) -> str:
     size
         The bytes.
     """
-    for unit, of in BINARY_UNITS:
-        if size >= of and size % of == 0:
-            return f"{size // of:,} {unit}"
-    for unit, of in DECIMAL_UNITS:
-        if size >= of:
-            return f"{number(size / of)} {unit}"
+    for unit, of, only_whole in UNITS:
+        if size >= of and not (only_whole and size % of):
+            return f"{number(size // of if only_whole else size / of)} {unit}"
     return f"{size:,} B"

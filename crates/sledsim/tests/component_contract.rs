@@ -15,8 +15,8 @@ use sledsim::engine::random::Stream;
 use sledsim::engine::{run, Component, ComponentId, End, Limits, Next, Observer, System, Workload, WorkloadError};
 use sledsim::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use sledsim::hierarchy::{
-    Child, DelayedStartupSpec, Drive, MergeSpec, Mwb, MwbSpec, Partition, PartitionSpec, RamCache, RamCacheSpec,
-    Spread, SpreadLayout, Volumes, VolumesSpec,
+    Child, DelayedStartupSpec, Drive, Mcd, McdSpec, MergeSpec, Mwb, MwbSpec, Partition, PartitionSpec, RamCache,
+    RamCacheSpec, Spread, SpreadLayout, Volumes, VolumesSpec,
 };
 use sledsim::power::SpinDownSpec;
 use sledsim::request::{Flags, Op, Request, Spare};
@@ -247,6 +247,15 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
         system.add(Box::new(buffer), &drives);
         system
     }),
+    ("drive as a cache of another", "mcd", |spec| {
+        let mut system = System::default();
+        let drives = [(); 2].map(|()| add_drive(&mut system, spec, SchedulerSpec::Fcfs {}, 1));
+        let [mems, disk] = drives.map(|drive| Child::of(&system, drive));
+        let cache = McdSpec { mems_bytes: Some(4 << 20), ..McdSpec::default() };
+        let cache = Mcd::new(&cache, mems, disk).unwrap_or_else(|error| panic!("{error}"));
+        system.add(Box::new(cache), &drives);
+        system
+    }),
     ("concatenated drives", "concat", |spec| array(spec, 2, |ids, sizes| boxed(Spread::concat(ids, sizes)))),
     ("striped drives", "stripe", |spec| array(spec, 3, |ids, sizes| boxed(Spread::stripe(ids, sizes, 1 << 16)))),
     ("mirrored drives", "mirror", |spec| redundant(spec, 2, Level::Mirror)),
@@ -278,7 +287,7 @@ fn redundant(spec: &DeviceSpec, count: usize, level: Level) -> System {
 }
 
 /// Kinds with a memory of their own: what it answers takes no energy of a mechanism.
-const REMEMBER: [&str; 2] = ["ram-cache", "mwb"];
+const REMEMBER: [&str; 3] = ["ram-cache", "mwb", "mcd"];
 
 /// One device of each mechanism and some more of sleds, which stop when idle; and all disks.
 fn devices() -> Vec<DeviceSpec> {

@@ -277,6 +277,10 @@ fn kept() -> Vec<(&'static str, Value)> {
     vec![
         ("ram-cache", json!({"kind": "ram-cache", "child": disk, "bytes": "1 MiB", "policy": "arc"})),
         ("mwb", json!({"kind": "mwb", "mems": "g2", "disk": disk, "mems_bytes": "4 MiB"})),
+        (
+            "mcd",
+            json!({"kind": "mcd", "mems": "g2", "disk": disk, "mems_bytes": "4 MiB", "policy": "lfuda", "shortcut": false}),
+        ),
         ("stripe", json!({"kind": "stripe", "members": [{"count": 3, "device": "g2"}]})),
         ("mirror", json!({"kind": "mirror", "members": [{"count": 2, "device": "g2"}], "read": "nearest"})),
         (
@@ -346,6 +350,10 @@ fn kinds_refuse_what_does_not_fit_them() {
         (
             json!({"kind": "raid5", "members": [{"count": 3, "device": "g2"}], "faults": [{"member": 0, "unreadable": [{"lbn": 99_999_999}]}]}),
             "system.faults[0]: unreadable blocks 99999999",
+        ),
+        (
+            json!({"kind": "mcd", "mems": "g2", "disk": "g2", "mems_bytes": "10 GB"}),
+            "system.mems_bytes = 10000000000 B exceeds",
         ),
     ] {
         let error = error_of(&document(system));

@@ -100,13 +100,10 @@ impl Faulty {
         }
         // Errors at exponential distances.
         let mean_blocks = 1e9 / (spec.latent_per_gb * f64::from(block_bytes));
-        let mut at = 0.0;
-        while spec.latent_per_gb > 0.0 {
-            at += stream.exponential() * mean_blocks;
-            if at >= capacity_blocks as f64 {
-                break;
-            }
+        let mut at = stream.exponential() * mean_blocks;
+        while at < capacity_blocks as f64 {
             faulty.spoil(at as u64, at as u64 + 1);
+            at += stream.exponential() * mean_blocks;
         }
         Ok(faulty)
     }

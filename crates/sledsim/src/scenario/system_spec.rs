@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::array_spec::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
 use super::spec::DriveSpec;
-use crate::hierarchy::{MwbSpec, PartitionSpec, RamCacheSpec, VolumesSpec};
+use crate::hierarchy::{McdSpec, MwbSpec, PartitionSpec, RamCacheSpec, VolumesSpec};
 
 /// Keys that hold a component below another; those of `members` are one level further down.
 pub(super) const CHILD_KEYS: [&str; 3] = ["child", "mems", "disk"];
@@ -38,6 +38,8 @@ pub enum SystemSpec {
     RamCache(Over<RamCacheSpec>),
     /// A MEMS device as a write buffer of a disk (hong2006, section 4.1.1).
     Mwb(OverDisk<MwbSpec>),
+    /// A MEMS device as a fully associative write-back cache of a disk (hong2006, section 4.1.2).
+    Mcd(OverDisk<McdSpec>),
 }
 
 /// A component with one below it.
@@ -133,6 +135,7 @@ impl SystemSpec {
             Self::Raid6(_) => "raid6",
             Self::RamCache(_) => "ram-cache",
             Self::Mwb(_) => "mwb",
+            Self::Mcd(_) => "mcd",
         }
     }
 
@@ -150,7 +153,8 @@ impl SystemSpec {
             | Self::Raid5(OverMembers { name, .. })
             | Self::Raid6(OverMembers { name, .. })
             | Self::RamCache(Over { name, .. })
-            | Self::Mwb(OverDisk { name, .. }) => name.as_deref(),
+            | Self::Mwb(OverDisk { name, .. })
+            | Self::Mcd(OverDisk { name, .. }) => name.as_deref(),
         }
     }
 
@@ -160,7 +164,9 @@ impl SystemSpec {
             Self::Partition(Over { child, .. }) | Self::RamCache(Over { child, .. }) => {
                 Children::Keyed(vec![("child", child)])
             }
-            Self::Mwb(OverDisk { mems, disk, .. }) => Children::Keyed(vec![("mems", mems), ("disk", disk)]),
+            Self::Mwb(OverDisk { mems, disk, .. }) | Self::Mcd(OverDisk { mems, disk, .. }) => {
+                Children::Keyed(vec![("mems", mems), ("disk", disk)])
+            }
             Self::Volumes(OverMembers { members, .. })
             | Self::Concat(OverMembers { members, .. })
             | Self::Stripe(OverMembers { members, .. }) => Children::Members(members, 0),

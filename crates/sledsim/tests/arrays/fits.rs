@@ -1,6 +1,6 @@
 //! Members and sizes that don't fit each other are refused with both sides named.
 
-use sledsim::engine::ComponentId;
+use sledsim::engine::{Component, ComponentId};
 use sledsim::hierarchy::array::{JournalSpec, Level, Sparing};
 use sledsim::hierarchy::{ArraySpec, RedundantArray, Spread};
 
@@ -34,4 +34,20 @@ fn what_does_not_fit_is_named_on_both_sides() {
     for (found, expected) in cases {
         assert!(found.contains(expected), "{found}");
     }
+}
+
+/// What the smallest member has of whole units; of a mirror, all of it.
+#[test]
+fn the_smallest_member_decides_how_much_of_each_is_used() {
+    let sizes = [(1003, 512), (1001, 512), (1002, 512), (1005, 512)];
+    let capacity = |level, spec: &ArraySpec| {
+        let children = (0..4).map(ComponentId).collect();
+        RedundantArray::new(level, children, &sizes, spec).expect("they fit").capacity_blocks()
+    };
+    assert_eq!(capacity(Level::Mirror, &ArraySpec::default()), 1001);
+    for (level, data) in [(Level::Raid4, 3), (Level::Raid5, 3), (Level::Raid6, 2)] {
+        assert_eq!(capacity(level, &units(8 * 512)), data * 1000);
+    }
+    let spread = Spread::stripe((0..4).map(ComponentId).collect(), &sizes, 8 * 512).expect("they fit");
+    assert_eq!(spread.capacity_blocks(), 4 * 1000);
 }

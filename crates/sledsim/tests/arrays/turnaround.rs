@@ -98,4 +98,20 @@ fn small_writes(device: &DeviceSpec) -> Found {
 fn a_sled_turns_round_where_a_disk_waits_for_a_revolution() {
     let [disk, plain, commanded] = [disk(), sled(false), sled(true)].map(|device| small_writes(&device));
     println!("atlas10k {disk:.4?}\ng2 {plain:.4?}\ng2 with commands {commanded:.4?}");
+    let revolution_ms = 60_000.0 / 10_025.0;
+    // Angles and phases are rounded: 100 ns, of a sector's 18 us. Some requests cross a track, and few: 2 % of a revolution.
+    assert!((disk.rewrite_ms[1] - revolution_ms).abs() < 1e-4, "{disk:?}");
+    assert!(disk.rewrite_ms[0] < 1.02 * revolution_ms, "{disk:?}");
+    // A reversal takes 0.040 to 0.218 ms, by position. While the bus moves the last of 8 blocks the sled goes on, and has to
+    // come back as far.
+    let (pass_ms, tail_ms) = (0.1286, BLOCKS as f64 * 0.00512);
+    let (least_ms, most_ms) = (0.040, 0.218 + 2.0 * tail_ms);
+    assert!(plain.seek_ms[1] >= least_ms && plain.seek_ms[2] <= most_ms, "{plain:?}");
+    // Rows have 20 blocks: 8 of them take one pass, or two with a reversal between.
+    let longest_ms = most_ms + 2.0 * pass_ms + 0.218 + 2.0 * tail_ms;
+    assert!(plain.rewrite_ms[1] >= least_ms + pass_ms && plain.rewrite_ms[2] <= longest_ms, "{plain:?}");
+    assert!(disk.modify_ms / plain.modify_ms > 10.0, "{disk:?} {plain:?}");
+    // Commands take 0.2 ms, and nothing else changes; a write of the array has two one after the other.
+    let more = [commanded.rewrite_ms[0] - plain.rewrite_ms[0], (commanded.response_ms - plain.response_ms) / 2.0];
+    assert!(more.iter().all(|more_ms| (more_ms - 0.2).abs() < 1e-9), "{more:?}");
 }

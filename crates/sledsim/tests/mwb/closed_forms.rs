@@ -64,7 +64,7 @@ fn a_record_names_as_many_writes_as_its_header_has_room_for() {
     let writes: Vec<_> = (0..82).map(|write| (0, Op::Write, write * 10, 1)).collect();
     let responses = responses(&mut system, &writes);
     // One, then 40 in one block of 512 bytes, 40 again, and the last.
-    let record = |write: usize| (write as u64 + 39) / 40 + 1;
+    let record = |write: usize| (write as u64).div_ceil(40) + 1;
     assert!(responses.iter().enumerate().all(|(write, &ns)| ns == record(write) * MEMS_NS), "{responses:?}");
 }
 
@@ -263,6 +263,17 @@ fn sizes_that_do_not_fit_are_named_both() {
         let error = error(&spec, mems, disk);
         assert!(error.contains(message), "{error}, not {message}");
     }
+}
+
+#[test]
+fn without_data_a_power_cut_costs_the_time_of_recovery() {
+    let mut system = over_constant(&spec(16, 16, 4));
+    responses(&mut system, &alone(&[(Op::Write, 70, 8)]));
+    system.restore_power(&mut |_| {});
+    let began = system.now().ns();
+    let waits = responses(&mut system, &[(began, Op::Read, 70, 8), (began, Op::Read, 20_000, 8)]);
+    // Sixteen logs are read; then one read goes to the log and the other to the disk.
+    assert_eq!(waits, [17 * MEMS_NS, 16 * MEMS_NS + DISK_NS]);
 }
 
 #[test]

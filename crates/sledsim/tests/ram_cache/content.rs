@@ -85,7 +85,7 @@ fn check(system: System, seed: usize, operations: u64, load: &Load) -> u64 {
 #[test]
 fn over_a_child_that_keeps_no_order() {
     let mut checked = 0;
-    for index in 0..64 {
+    for index in 0..56 {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
         add_cache(&mut system, child, &any_cache(index));
@@ -96,7 +96,7 @@ fn over_a_child_that_keeps_no_order() {
 
 #[test]
 fn over_another_cache() {
-    for index in 0..48 {
+    for index in 0..32 {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
         let below = add_cache(&mut system, child, &any_cache(1000 + index));

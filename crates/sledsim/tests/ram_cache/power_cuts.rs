@@ -82,7 +82,7 @@ fn a_volatile_cache_loses_only_what_was_never_promised() {
 
 #[test]
 fn a_cache_that_writes_through_loses_nothing() {
-    for index in 0..32 {
+    for index in 0..16 {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
         add_cache(&mut system, child, &RamCacheSpec { write: WritePolicy::Through, ..small(index) });
@@ -114,7 +114,7 @@ fn what_a_volatile_cache_has_flushed_is_there() {
 
 #[test]
 fn of_two_caches_it_is_enough_that_the_upper_one_is_not_volatile() {
-    for index in 0..24 {
+    for index in 0..8 {
         for below_is_volatile in [true, false] {
             let mut system = System::default();
             let child = scrambled_drive(&mut system);

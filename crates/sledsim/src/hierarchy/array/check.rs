@@ -25,7 +25,11 @@ pub(super) fn unit_blocks(level: Level, sizes: &[(u64, u32)], spec: &ArraySpec) 
         return Err(format!("sparing is distributed: {name} has no units that go round, only raid5 and raid6 have"));
     }
     let block_bytes = equal_blocks(sizes)?;
-    unit(spec.unit_bytes(), block_bytes, sizes)
+    match level {
+        // Only the steps of a rebuild depend on it.
+        Level::Mirror => Ok((spec.unit_bytes() / u64::from(block_bytes)).max(1)),
+        _ => unit(spec.unit_bytes(), block_bytes, sizes),
+    }
 }
 
 /// Size of the blocks of members.

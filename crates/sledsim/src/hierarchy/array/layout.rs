@@ -92,7 +92,8 @@ pub struct Piece {
 }
 
 impl Layout {
-    /// A layout over `columns` members and as many more as there are spare columns, `rows` units on each. A mirror has one row.
+    /// A layout over `columns` members and as many more as there are spare columns, `rows` units on each. A mirror has one row of
+    /// all their blocks, and no spare columns.
     #[must_use]
     pub fn new(level: Level, columns: usize, spares: usize, unit_blocks: u64, rows: u64) -> Self {
         let (spares, unit_blocks, rows) = match level {

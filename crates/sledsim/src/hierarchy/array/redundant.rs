@@ -98,11 +98,15 @@ impl RedundantArray {
     ) -> Result<Self, String> {
         let unit_blocks = super::check::unit_blocks(level, sizes, spec)?;
         let block_bytes = sizes[0].1;
-        let rows = sizes.iter().map(|&(blocks, _)| blocks / unit_blocks).min().unwrap_or(0);
+        let member_blocks = sizes.iter().map(|&(blocks, _)| blocks).min().unwrap_or(0);
+        let (row_blocks, rows) = match level {
+            Level::Mirror => (member_blocks, 1),
+            _ => (unit_blocks, member_blocks / unit_blocks),
+        };
         let spares = spec.spares as usize;
         let distributed = spec.sparing == Sparing::Distributed;
         let columns = children.len() - spares;
-        let layout = Layout::new(level, columns, if distributed { spares } else { 0 }, unit_blocks, rows);
+        let layout = Layout::new(level, columns, if distributed { spares } else { 0 }, row_blocks, rows);
         let layout = super::check::journaled(layout, block_bytes, spec)?;
         let steps = spec.rebuild.outstanding;
         // Spare units of a member that has failed lie on all others: row by row.

@@ -13,7 +13,7 @@ use crate::engine::random::Stream;
 use crate::engine::{Completion, Component, ComponentId, System};
 use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::Faulty;
-use crate::hierarchy::{Child, Mwb, Partition, RamCache, Spread, Volumes};
+use crate::hierarchy::{Child, Mcd, Mwb, Partition, RamCache, Spread, Volumes};
 
 /// Most components of a system.
 const MOST_COMPONENTS: usize = 4096;
@@ -210,6 +210,7 @@ fn over(spec: &SystemSpec, path: &str, children: &[Below]) -> Result<Box<dyn Com
             RamCache::new(&node.spec, id, capacity_blocks, block_bytes).map(boxed)
         }
         SystemSpec::Mwb(node) => Mwb::new(&node.spec, children[0].child, children[1].child).map(boxed),
+        SystemSpec::Mcd(node) => Mcd::new(&node.spec, children[0].child, children[1].child).map(boxed),
     };
     made.map_err(|error| format!("{path}.{error}"))
 }

@@ -162,7 +162,7 @@ impl RamCacheSpec {
         }
         self.policy.validate().map_err(|error| error.to_string())?;
         let FlushSpec { high_water, low_water, most_write_bytes, outstanding, .. } = self.flush;
-        if !(0.0..=1.0).contains(&high_water) || !(low_water >= 0.0 && low_water <= high_water) {
+        if !((0.0..=1.0).contains(&high_water) && (0.0..=high_water).contains(&low_water)) {
             return Err(format!(
                 "flush.low_water = {low_water} and flush.high_water = {high_water}: from 0 to 1, in order"
             ));
