@@ -173,6 +173,8 @@ def test_what_is_wrong_is_named(table: str, keys: dict[str, Any], expected: str)
 def test_what_is_no_table_is_named() -> None:
     with pytest.raises(ReliabilityError, match=r"^array: enclosure: expected a table \(got 4\)$"):
         Description.of(TABLES | {"enclosure": 4}, source="array")
+    with pytest.raises(ReliabilityError, match=r"^array: expected tables \(got \[1\]\)$"):
+        Description.of([1], source="array")  # type: ignore[arg-type]
     with pytest.raises(ReliabilityError, match=r"^Enclosure: data: Input should be greater than or equal to 1"):
         Enclosure(data=0, parity=1)
 

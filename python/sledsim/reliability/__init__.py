@@ -1,6 +1,15 @@
 """How likely an enclosure of devices loses data, and when to repair it.
 
-Everything is loaded on first use, so that importing the package stays quick.
+- :func:`report` says what ``sledsim reliability`` prints, :func:`compare` puts enclosures side by side.
+- Chains: :class:`MarkovModel`, where the chain is drawn, or by themselves :func:`mttf_h`, :func:`survival`,
+  :func:`loss_probability`, :func:`repairs`, :func:`replaced`; :class:`Chain` for chains of your own.
+- Equation 1 of hong2006: :func:`failures_at_most`, :func:`more_repairs_than`.
+- Monte Carlo, for what chains cannot say: :func:`simulate`.
+- Figures 3, 4 and 5 of hong2006: :func:`survival_by_spares`, :func:`mttf_by_maintenance`, :func:`failure_counts`.
+- Spares or repairs, by their prices: :func:`cost_curve`.
+
+Each takes a file, a text, a dictionary or a :class:`Description` of the enclosure. Everything is loaded on first use,
+so that importing the package stays quick.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sledsim.reliability.cost import Design, priced
-from sledsim.reliability.curves import Curve, SurvivalCurves, curve_of, disk_curve, require_years
+from sledsim.reliability.curves import Curve, SurvivalCurves, curve_of, disk_curve, require_times
 from sledsim.reliability.description import Description
 from sledsim.reliability.duration import YEAR_H
 from sledsim.reliability.models import MarkovModel
@@ -161,7 +161,7 @@ def analyse(
     (8.1, 0.0175)
     """
     description = load(source, set=set)
-    times = [require_years(each) for each in years]
+    times = require_times(years)
     hours = np.array(times) * YEAR_H
     model = MarkovModel(description)
     columns = {

@@ -1,7 +1,7 @@
 """Survival along time, of several enclosures or with more and more spares."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ __all__ = [
     "SurvivalCurves",
     "curve_of",
     "disk_curve",
+    "require_times",
     "require_years",
     "spare_counts",
     "spread",
@@ -141,6 +142,9 @@ def survival_by_spares(
     ('5 spares', 0.0175)
     """
     description = load(source, set=set).replace(repair=None)
+    for mttf_h in disks_h:
+        if not (mttf_h > 0 and math.isfinite(mttf_h)):
+            raise ReliabilityError(f"disks_h: expected hours above 0 (got {mttf_h!r})")
     counts = spare_counts(description) if spares is None else list(spares)
     curves = [
         curve_of(description.replace(enclosure={"spares": count}), counted(count, "spare"), years) for count in counts
@@ -161,11 +165,21 @@ def times_of(years: float) -> "NDArray[np.float64]":
     return np.concatenate([even[:1], even[1] * np.array(EARLY), even[1:]])
 
 
-def require_years(years: float) -> float:
+def require_years(years: object) -> float:
     """Refuse what is no length of time, and return the others."""
-    if not (years > 0 and math.isfinite(years)):
+    if not (isinstance(years, int | float | np.integer) and years > 0 and math.isfinite(years)):
         raise ReliabilityError(f"years: expected a number above 0 (got {years!r})")
     return float(years)
+
+
+def require_times(years: object) -> list[float]:
+    """Refuse what are no times in years, one at least, and return the others."""
+    if isinstance(years, str) or not isinstance(years, Iterable):
+        raise ReliabilityError(f"years: expected times above 0, such as [1, 3, 5] (got {years!r})")
+    times = [require_years(each) for each in years]
+    if not times:
+        raise ReliabilityError("years: expected times above 0, such as [1, 3, 5] (got none)")
+    return times
 
 
 def spare_counts(description: Description) -> list[int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from sledsim.reliability.chain import missing_scipy
 from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import hours
+from sledsim.reliability.reading import DescriptionLike, load
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,19 +108,20 @@ def failures_tolerated(
 
 
 @overload
-def unrepaired_survival(description: Description, times: "Time") -> float: ...
+def unrepaired_survival(description: DescriptionLike, times: "Time") -> float: ...
 @overload
-def unrepaired_survival(description: Description, times: "Times") -> "NDArray[np.float64]": ...
-def unrepaired_survival(description: Description, times: "Time | Times") -> "float | NDArray[np.float64]":
+def unrepaired_survival(description: DescriptionLike, times: "Times") -> "NDArray[np.float64]": ...
+def unrepaired_survival(description: DescriptionLike, times: "Time | Times") -> "float | NDArray[np.float64]":
     """Return the probability that an enclosure survives until then without repair, by equation 1.
 
     Parameters
     ----------
     description
-        The enclosure; its rebuilds and repairs do not matter.
+        The enclosure, as for :func:`sledsim.reliability.load`; its rebuilds and repairs do not matter.
     times
         A time or several: texts such as ``"3 years"``, or hours from 0 up.
     """
+    description = load(description)
     _require_poisson(description)
     enclosure = description.enclosure
     tolerated = failures_tolerated(enclosure.spares, parity=enclosure.parity)
@@ -127,21 +129,25 @@ def unrepaired_survival(description: Description, times: "Time | Times") -> "flo
 
 
 @overload
-def more_repairs_than(description: Description, repairs: int, times: "Time") -> float: ...
+def more_repairs_than(description: DescriptionLike, repairs: int, times: "Time") -> float: ...
 @overload
-def more_repairs_than(description: Description, repairs: int, times: "Times") -> "NDArray[np.float64]": ...
-def more_repairs_than(description: Description, repairs: int, times: "Time | Times") -> "float | NDArray[np.float64]":
+def more_repairs_than(description: DescriptionLike, repairs: int, times: "Times") -> "NDArray[np.float64]": ...
+def more_repairs_than(
+    description: DescriptionLike, repairs: int, times: "Time | Times"
+) -> "float | NDArray[np.float64]":
     """Return the probability that an enclosure needs more than so many repairs by then, by equation 1.
 
     Parameters
     ----------
     description
-        The enclosure and its strategy; the times of rebuilds and repairs do not matter.
+        The enclosure and its strategy, as for :func:`sledsim.reliability.load`; the times of rebuilds and repairs do
+        not matter.
     repairs
         m, from 1 up.
     times
         A time or several: texts such as ``"3 years"``, or hours from 0 up.
     """
+    description = load(description)
     _require_poisson(description)
     enclosure, strategy = description.enclosure, description.repair.strategy
     if strategy == "none":

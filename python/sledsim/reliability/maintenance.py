@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim.reliability.curves import spare_counts
-from sledsim.reliability.description import Description
+from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import YEAR_H, Duration
 from sledsim.reliability.models import mttf_h
 from sledsim.reliability.reading import DescriptionLike, Sets, load
@@ -89,6 +89,11 @@ def mttf_by_maintenance(
     set
         Values that replace those of the description.
 
+    Raises
+    ------
+    ReliabilityError
+        Where the description or an argument is wrong: names it.
+
     Examples
     --------
     >>> enclosure = {
@@ -102,7 +107,10 @@ def mttf_by_maintenance(
     """
     description = load(source, set=set)
     counts = spare_counts(description) if spares is None else list(spares)
-    times = [Duration.read(each) for each in repair_times]
+    try:
+        times = [Duration.read(each) for each in repair_times]
+    except ValueError as error:
+        raise ReliabilityError(f"repair_times: {error}") from None
     rows = []
     for strategy in ("none", *STRATEGIES):
         for count in counts:

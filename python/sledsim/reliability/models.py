@@ -50,6 +50,7 @@ from sledsim.reliability.beyond_chains import needs_simulation
 from sledsim.reliability.chain import LOSS, MAX_STATES, Chain, Transition
 from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import YEAR_H, hours
+from sledsim.reliability.reading import DescriptionLike, load
 from sledsim.reliability.rebuild import mean_rebuild_h
 from sledsim.reliability.solve import Transient, stationary, times_in_states_h
 
@@ -109,19 +110,22 @@ class LongRun:
     losses_per_year: float
 
 
-def enclosure_chain(description: Description) -> Chain:
+def enclosure_chain(description: DescriptionLike) -> Chain:
     """Return the chain of an enclosure; it counts ``"repairs"`` and ``"replaced devices"``.
+
+    :class:`MarkovModel` has it drawn, with the symbols of hong2006.
 
     Parameters
     ----------
     description
-        The enclosure and its maintenance.
+        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
 
     Raises
     ------
     ReliabilityError
         Where the description asks for what a chain cannot say, or makes too many states.
     """
+    description = load(description)
     _require_memoryless(description)
     enclosure, repair = description.enclosure, description.repair
     count = (enclosure.parity + 1) * (enclosure.spares + 1)
@@ -174,15 +178,36 @@ def _require_memoryless(description: Description) -> None:
 class MarkovModel:
     """An enclosure as a Markov chain, and what follows from it.
 
+    With N data devices, one parity device and one dedicated spare (Figure 2 of hong2006)::
+
+          ┌─────────────── ρ1 ───────────────┐
+          ▼                                  │
+        ┌────┐ (N+1)λ ┌────┐      μ       ┌──┴─┐ (N+1)λ ┌────┐
+        │ N1 ├───────▶│ D1 ├─────────────▶│ N0 ├───────▶│ D0 │
+        └────┘        └─┬──┘              └────┘        └┬──┬┘
+          ▲             │ Nλ      ┌────┐            Nλ   │  │
+          │             └────────▶│ DL │◀────────────────┘  │
+          │                       └────┘                    │
+          └─────────────────────── ρ0 ──────────────────────┘
+
+    N is the normal and D the degraded mode, the digit the number of spares left, k at first; data is lost in DL.
+    1/λ is ``device.mttf``, 1/μ ``rebuild.time``, 1/ρ1 ``repair.preventive`` and 1/ρ0 ``repair.mandatory``, or
+    ``repair.preventive`` where that is left out; without a strategy both rates are 0, under the mandatory one ρ1 is.
+
+    More spares add columns: from N_s over D_s to N_(s-1), down to N0, which alone, with D0, is repaired. More parity
+    adds rows: with f devices failed the next one fails at the rate (N + parity - f) λ, and one more than the parity
+    leads to DL. Spares that fail take N_s to N_(s-1) at sλ. Under distributed sparing N + parity + s - f devices can
+    fail.
+
     Parameters
     ----------
     description
-        The enclosure and its maintenance.
+        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
 
     Attributes
     ----------
     description : Description
-        The same.
+        The same, checked.
     chain : Chain
         The chain.
 
@@ -195,18 +220,18 @@ class MarkovModel:
     --------
     The enclosure of hong2006 with five spares and no repair:
 
-    >>> model = MarkovModel(Description.of({
+    >>> model = MarkovModel({
     ...     "enclosure": {"data": 19, "parity": 1, "spares": 5},
     ...     "device": {"mttf": "200000 h"},
     ...     "rebuild": {"time": "15 min"},
-    ... }))
+    ... })
     >>> round(model.mttf_years, 2), round(model.loss_probability("3 years"), 4)
     (8.05, 0.0175)
     """
 
-    def __init__(self, description: Description) -> None:
-        self.description = description
-        self.chain = enclosure_chain(description)
+    def __init__(self, description: DescriptionLike) -> None:
+        self.description = load(description)
+        self.chain = enclosure_chain(self.description)
         self._times_h = times_in_states_h(self.chain)
         self._transient: Transient | None = None
 
@@ -327,28 +352,28 @@ class MarkovModel:
         return f"<MarkovModel of {len(self.chain.states)} states, MTTF {self.mttf_years:.4g} years>"
 
 
-def mttf_h(description: Description) -> float:
+def mttf_h(description: DescriptionLike) -> float:
     """Return the mean time until an enclosure loses data, in hours: :attr:`MarkovModel.mttf_h`.
 
     Parameters
     ----------
     description
-        The enclosure and its maintenance.
+        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
     """
     return MarkovModel(description).mttf_h
 
 
 @overload
-def survival(description: Description, times: "Time") -> float: ...
+def survival(description: DescriptionLike, times: "Time") -> float: ...
 @overload
-def survival(description: Description, times: "Times") -> "NDArray[np.float64]": ...
-def survival(description: Description, times: "Time | Times") -> "float | NDArray[np.float64]":
+def survival(description: DescriptionLike, times: "Times") -> "NDArray[np.float64]": ...
+def survival(description: DescriptionLike, times: "Time | Times") -> "float | NDArray[np.float64]":
     """Return R(t), the probability that an enclosure loses no data until then: :meth:`MarkovModel.survival`.
 
     Parameters
     ----------
     description
-        The enclosure and its maintenance.
+        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
     times
         A time or several: texts such as ``"3 years"``, or hours from 0 up.
     """
@@ -356,16 +381,16 @@ def survival(description: Description, times: "Time | Times") -> "float | NDArra
 
 
 @overload
-def loss_probability(description: Description, times: "Time") -> float: ...
+def loss_probability(description: DescriptionLike, times: "Time") -> float: ...
 @overload
-def loss_probability(description: Description, times: "Times") -> "NDArray[np.float64]": ...
-def loss_probability(description: Description, times: "Time | Times") -> "float | NDArray[np.float64]":
+def loss_probability(description: DescriptionLike, times: "Times") -> "NDArray[np.float64]": ...
+def loss_probability(description: DescriptionLike, times: "Time | Times") -> "float | NDArray[np.float64]":
     """Return the probability that an enclosure loses data by then: :meth:`MarkovModel.loss_probability`.
 
     Parameters
     ----------
     description
-        The enclosure and its maintenance.
+        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
     times
         A time or several: texts such as ``"3 years"``, or hours from 0 up.
     """
@@ -373,16 +398,16 @@ def loss_probability(description: Description, times: "Time | Times") -> "float 
 
 
 @overload
-def repairs(description: Description, times: "Time") -> float: ...
+def repairs(description: DescriptionLike, times: "Time") -> float: ...
 @overload
-def repairs(description: Description, times: "Times") -> "NDArray[np.float64]": ...
-def repairs(description: Description, times: "Time | Times") -> "float | NDArray[np.float64]":
+def repairs(description: DescriptionLike, times: "Times") -> "NDArray[np.float64]": ...
+def repairs(description: DescriptionLike, times: "Time | Times") -> "float | NDArray[np.float64]":
     """Return the mean number of repairs of an enclosure by then: :meth:`MarkovModel.repairs`.
 
     Parameters
     ----------
     description
-        The enclosure and its maintenance.
+        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
     times
         A time or several: texts such as ``"3 years"``, or hours from 0 up.
     """
@@ -390,16 +415,16 @@ def repairs(description: Description, times: "Time | Times") -> "float | NDArray
 
 
 @overload
-def replaced(description: Description, times: "Time") -> float: ...
+def replaced(description: DescriptionLike, times: "Time") -> float: ...
 @overload
-def replaced(description: Description, times: "Times") -> "NDArray[np.float64]": ...
-def replaced(description: Description, times: "Time | Times") -> "float | NDArray[np.float64]":
+def replaced(description: DescriptionLike, times: "Times") -> "NDArray[np.float64]": ...
+def replaced(description: DescriptionLike, times: "Time | Times") -> "float | NDArray[np.float64]":
     """Return the mean number of devices that repairs replace by then: :meth:`MarkovModel.replaced`.
 
     Parameters
     ----------
     description
-        The enclosure and its maintenance.
+        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
     times
         A time or several: texts such as ``"3 years"``, or hours from 0 up.
     """

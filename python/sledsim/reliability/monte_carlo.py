@@ -1,18 +1,20 @@
 """Monte Carlo lifetimes of enclosures, for what chains cannot say, with confidence intervals."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from sledsim import _core
 from sledsim.progress import ProgressBar
+from sledsim.reliability.curves import require_times
 from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import YEAR_H
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.rebuild import mean_rebuild_h
 from sledsim.reliability.shown import Shown
-from sledsim.reliability.wording import said_of, years_text
+from sledsim.reliability.wording import said_of, survival_text, years_text
 from sledsim.tables import Table, number
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ class MonteCarlo(Shown):
         ``high`` an upper bound.
     repairs
         For each time, the mean number of repairs until then or until the loss; ``None`` where failures were forced.
+        Where repairs are made but none was seen, ``estimate`` is ``None`` and ``high`` an upper bound.
     replaced
         The same for devices that repairs put in.
     mttf_h
@@ -103,13 +106,14 @@ class MonteCarlo(Shown):
         self.complete = complete
 
     def tables(self) -> list[Table]:
-        """Return loss, repairs and MTTF with their intervals as a table."""
+        """Return survival, loss, repairs and MTTF with their intervals as a table."""
         level = f"{100 * self.confidence:g} %"
         title = None if self.complete else "INCOMPLETE: interrupted"
         rows: list[list[str]] = []
         for index, loss in enumerate(self.loss):
             within = years_text(loss["years"])
             seen = f"{loss['observed']:,} in {loss['lifetimes']:,}{', forced' if loss['method'] == 'biased' else ''}"
+            rows.append([f"survival of {within}", *_survival_cells(loss), ""])
             rows.append([f"loss of data within {within}", *_cells(loss), seen])
             for what, counts in (("repairs", self.repairs), ("devices replaced", self.replaced)):
                 mean = counts[index] if self.description.repair.strategy != "none" else None
@@ -215,6 +219,7 @@ def simulate(
     True
     """
     described = load(description, set=set)
+    years = require_times(years)
     if method not in ("auto", "plain", "biased"):
         raise ReliabilityError(f"method: {method!r} is not known; expected auto, plain or biased")
     if method == "auto" and described.device.tips is not None:
@@ -261,7 +266,22 @@ class _Runs:
         outcome = self._run(horizons_h, lifetimes, precision, forced=False, to_loss=to_loss)
         self.mttf_h = _estimate(outcome["mttf_h"])
         for at in outcome["horizons"]:
-            self.found[at["horizon_h"]] = at | {"method": "plain", "lifetimes": outcome["lifetimes"]}
+            counted = {"method": "plain", "lifetimes": outcome["lifetimes"], **self._repairs(at, outcome["lifetimes"])}
+            self.found[at["horizon_h"]] = at | counted
+
+    def _repairs(self, at: Mapping[str, Any], lifetimes: int) -> dict[str, Any]:
+        """Return mean numbers of repairs and devices replaced: where repairs are made but were not seen, a bound.
+
+        Rare repairs come as a Poisson process, so that none in n lifetimes has the probability exp(-n mean). The bound
+        is the mean at which that is 1 - confidence. No repair replaces more devices than parity and spares.
+        """
+        found = {key: at[key] for key in ("visits", "replaced")}
+        if self.description.repair.strategy == "none" or found["visits"] is None or found["visits"]["value"] > 0:
+            return found
+        bound = -math.log1p(-self.common["confidence"]) / lifetimes
+        enclosure = self.description.enclosure
+        most = {"visits": bound, "replaced": bound * (enclosure.parity + enclosure.spares)}
+        return {key: {"value": None, "low": 0.0, "high": high} for key, high in most.items()}
 
     def forced(self, horizon_h: float, *, lifetimes: int, precision: float | None) -> None:
         """Force losses by one horizon; what plain sampling said of repairs stays."""
@@ -357,9 +377,7 @@ def _repair_to_core(description: Description) -> dict[str, Any]:
 
 
 def _horizons_h(years: Sequence[float]) -> list[float]:
-    """Return the times asked for in rising order, in hours."""
-    if not years or not all(time > 0 for time in years):
-        raise ReliabilityError(f"years: {list(years)!r}: expected times above 0, such as [1, 3, 5]")
+    """Return the times in rising order, in hours."""
     return sorted({time * YEAR_H for time in years})
 
 
@@ -383,6 +401,12 @@ def _loss(at: Mapping[str, Any]) -> MonteCarloLoss:
         "lifetimes": at["lifetimes"],
         "method": at["method"],
     }
+
+
+def _survival_cells(loss: MonteCarloLoss) -> list[str]:
+    """Write the probability to survive and its interval; a bound where no loss was seen."""
+    low, high = survival_text(loss["high"]), survival_text(loss["low"])
+    return [f"> {low}", low, ""] if loss["estimate"] is None else [survival_text(loss["estimate"]), low, high]
 
 
 def _cells(found: Mapping[str, Any], scale: float = 1.0) -> list[str]:

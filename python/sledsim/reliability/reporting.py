@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim.reliability.analysis import YEARS, ReliabilityReport, analyse
 from sledsim.reliability.beyond_chains import needs_simulation
 from sledsim.reliability.curves import Curve
+from sledsim.reliability.duration import YEAR_H
 from sledsim.reliability.monte_carlo import LifetimesCallback, MonteCarlo, simulate
 from sledsim.reliability.reading import DescriptionLike, Sets, load, name_of
 from sledsim.reliability.shown import Shown
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from sledsim.reliability.description import Description
 
 __all__ = ["SimulatedReport", "report"]
+
+#: Failures that an enclosure survives at most for its lifetimes to be followed to the loss: more take long to simulate.
+FOLLOWED_FAILURES = 32
 
 
 class SimulatedReport(Shown):
@@ -47,8 +51,11 @@ class SimulatedReport(Shown):
 
     @property
     def mttf_years(self) -> float | None:
-        """Mean time to loss of data by the chains, in years; ``None`` where they cannot say it."""
-        return self.chain.mttf_years if self.chain else None
+        """Mean time to loss of data in years, by the chains where they can say it; ``None`` where nobody does."""
+        if self.chain:
+            return self.chain.mttf_years
+        found = self.simulated.mttf_h
+        return found["estimate"] / YEAR_H if found and found["estimate"] is not None else None
 
     @property
     def design(self) -> "Design | None":
@@ -135,7 +142,8 @@ def report(
     simulated
         Whether to simulate where a chain is enough, too.
     lifetimes, precision, seed, progress
-        As for :func:`sledsim.reliability.simulate`.
+        As for :func:`sledsim.reliability.simulate`. Where nobody repairs and there are at most 32 spares and parity
+        devices, lifetimes are followed to the loss, which gives the MTTF.
 
     Examples
     --------
@@ -155,5 +163,19 @@ def report(
     chain = None if needs_simulation(description) else analyse(description, years=years, name=called)
     if chain and not simulated:
         return chain
-    found = simulate(description, years=years, lifetimes=lifetimes, precision=precision, seed=seed, progress=progress)
+    found = simulate(
+        description,
+        years=years,
+        lifetimes=lifetimes,
+        precision=precision,
+        seed=seed,
+        to_loss=_ends_soon(description),
+        progress=progress,
+    )
     return SimulatedReport(found, chain, called)
+
+
+def _ends_soon(description: "Description") -> bool:
+    """Tell whether few failures lose data, since nobody repairs."""
+    enclosure = description.enclosure
+    return description.repair.strategy == "none" and enclosure.spares + enclosure.parity <= FOLLOWED_FAILURES

@@ -68,6 +68,8 @@ def read_table(kind: type[T], tables: Mapping[str, Any], source: str) -> T:
     ReliabilityError
         Where one is wrong: names source, key, value and what is allowed.
     """
+    if not isinstance(tables, Mapping):
+        raise ReliabilityError(f"{source}: expected tables (got {tables!r})")
     token = _inside.set(True)
     try:
         return kind(**tables)
