@@ -49,6 +49,10 @@ pub struct Drive {
 }
 
 /// What a look at the queue led to.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is looked at where it is made, once for each request, and kept nowhere"
+)]
 pub(super) enum Look {
     /// Nobody is ready to be served, or whoever is waits for company.
     Nothing,
