@@ -46,17 +46,6 @@ impl Gather {
         self.left == 0
     }
 
-    /// What has come of the parts so far.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        self.status
-    }
-
-    /// Forgets a failure that has been made good by other parts.
-    pub fn forgive(&mut self) {
-        self.status = Status::Served;
-    }
-
     /// A part could not be had.
     pub fn fail(&mut self, status: Status) {
         self.status = self.status.max(status);
