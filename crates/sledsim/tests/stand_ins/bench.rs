@@ -113,7 +113,7 @@ impl Bench {
 }
 
 fn capacity_blocks(scenario: &Scenario) -> u64 {
-    let SystemSpec::Drive(drive) = &scenario.system;
+    let SystemSpec::Drive(drive) = &scenario.system else { panic!("a drive alone") };
     scenario::device(&drive.device).expect("a device").capacity_blocks()
 }
 
