@@ -92,6 +92,22 @@ def test_a_description_from_standard_input(sledsim_cli: Callable[..., Outcome]) 
     assert "4 + 1 devices, 1 distributed spare" in found.out
 
 
+def test_little_survival_is_not_zero(sledsim_cli: Callable[..., Outcome]) -> None:
+    # Two devices without redundancy, of which neither fails.
+    sets = ["--set", "enclosure={data = 2, parity = 0}", "--set", "device.mttf=1 year"]
+    found = sledsim_cli("reliability", HONG, *sets, "--years", "20").out
+    assert f"{math.exp(-40):.4g}"[:5] in found.split("survival")[1].splitlines()[0]
+    [curve, _] = (
+        reliability.analyse(HONG, set={"enclosure": {"data": 2, "parity": 0}, "device.mttf": "1 year"})
+        .curves(20.0)
+        .curves
+    )
+    assert curve.survival[-1] == pytest.approx(math.exp(-40), rel=1e-12)
+    assert (curve.survival[0], curve.loss[0]) == (1, 0)
+    drawn = sledsim_cli("reliability", HONG, "--set", "device.mttf=1 year", "--figure", "spares", "--years", "20").out
+    assert " 0 " not in drawn
+
+
 def test_tiny_probabilities_are_not_zero(sledsim_cli: Callable[..., Outcome], enclosure_file: Path) -> None:
     sets = ["enclosure.parity=4", "rebuild.time=10 s", "repair={strategy = 'preventive', preventive = '1 h'}"]
     found = sledsim_cli("reliability", enclosure_file, *(word for each in sets for word in ("-s", each)))

@@ -114,7 +114,7 @@ class ReliabilityReport(Shown):
 
     def _years_table(self) -> Table:
         cells: dict[str, list[str]] = {
-            "survival": [survival_text(row["loss"]) for row in self.rows],
+            "survival": [survival_text(row["loss"], row["survival"]) for row in self.rows],
             "loss of data": [number(row["loss"]) for row in self.rows],
             "loss of a single device": [number(row["device_loss"]) for row in self.rows],
         }

@@ -9,7 +9,7 @@ import numpy as np
 
 from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import YEAR_H
-from sledsim.reliability.models import loss_probability
+from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import counted, duration_said, needed_said, survival_text, years_text
@@ -57,16 +57,30 @@ class Curve:
         Probability of loss up to each.
     is_disk
         Whether it is a single disk, drawn for comparison.
+    survival
+        Probability to survive up to each, where it is known by itself; 1 - loss otherwise, which loses the digits of
+        what is small.
     """
 
     name: str
     years: Sequence[float]
     loss: Sequence[float]
     is_disk: bool = False
+    survival: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        if not self.survival:
+            object.__setattr__(self, "survival", [1 - loss for loss in self.loss])
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return {"name": self.name, "is_disk": self.is_disk, "years": list(self.years), "loss": list(self.loss)}
+        return {
+            "name": self.name,
+            "is_disk": self.is_disk,
+            "years": list(self.years),
+            "survival": list(self.survival),
+            "loss": list(self.loss),
+        }
 
 
 class SurvivalCurves(Shown):
@@ -92,7 +106,10 @@ class SurvivalCurves(Shown):
         """Return survival at whole years, or at the end where that is sooner."""
         times = self.curves[0].years
         marks = whole_years(times)
-        rows = [[curve.name, *(survival_text(curve.loss[mark]) for mark in marks)] for curve in self.curves]
+        rows = [
+            [curve.name, *(survival_text(curve.loss[mark], curve.survival[mark]) for mark in marks)]
+            for curve in self.curves
+        ]
         headers = ["survival", *(years_text(round(times[mark], 3)) for mark in marks)]
         return [Table(headers, rows, title=f"{self.title} · {self.subtitle}")]
 
@@ -190,15 +207,17 @@ def spare_counts(description: Description) -> list[int]:
 def curve_of(description: Description, name: str, years: float) -> Curve:
     """Follow the probability of loss of an enclosure, from 0 to so many years."""
     times = times_of(years)
-    loss = loss_probability(description, times[1:] * YEAR_H)
-    return Curve(name, times.tolist(), [0.0, *(float(each) for each in loss)])
+    model = MarkovModel(description)
+    loss, survival = model.loss_probability(times * YEAR_H), model.survival(times * YEAR_H)
+    return Curve(name, times.tolist(), loss.tolist(), survival=survival.tolist())
 
 
 def disk_curve(mttf_h: float, years: float, what: str = "disk") -> Curve:
     """Follow the probability that a disk of an exponential lifetime fails, from 0 to so many years."""
     times = times_of(years)
     loss = -np.expm1(-times * YEAR_H / mttf_h)
-    return Curve(f"{what}, MTTF {mttf_h:,.0f} h", times.tolist(), loss.tolist(), is_disk=True)
+    survival = np.exp(-times * YEAR_H / mttf_h)
+    return Curve(f"{what}, MTTF {mttf_h:,.0f} h", times.tolist(), loss.tolist(), True, survival.tolist())
 
 
 def spread(most: int) -> list[int]:

@@ -153,12 +153,14 @@ def said_of(description: Description) -> str:
     return f"{devices_said(description)}; {'no repair' if repair == 'none' else 'repair ' + repair}"
 
 
-def survival_text(loss: float) -> str:
+def survival_text(loss: float, survival: float | None = None) -> str:
     """Write a probability to survive so that something is left of it where loss is rare.
 
     Parameters
     ----------
     loss
         The probability of loss, from 0 to 1.
+    survival
+        The probability to survive, where it is known by itself, so that little of it is not rounded to nothing.
     """
-    return f"1 − {number(loss, 3)}" if 0 < loss < TINY else number(1 - loss)
+    return f"1 − {number(loss, 3)}" if 0 < loss < TINY else number(1 - loss if survival is None else survival)
