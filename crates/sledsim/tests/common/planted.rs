@@ -75,7 +75,7 @@ impl Planted {
         for block in bytes.chunks_exact_mut(self.block_bytes as usize) {
             if block.starts_with(magic) {
                 self.headers += 1;
-                if self.headers % every == 0 {
+                if self.headers.is_multiple_of(every) {
                     block.fill(0);
                 }
             }
