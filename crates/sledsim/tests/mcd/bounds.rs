@@ -20,7 +20,8 @@ fn the_configuration_of_hong_et_al_has_the_slots_and_the_room_that_follow_from_i
             build(&McdSpec { mems_bytes: Some(256 * MIB), segment_bytes, ..McdSpec::default() }).expect("it fits");
         (mcd.slots(), mcd.buffer_room())
     };
-    // 524,288 blocks in strides of a segment and a header; 31/32 of 2 MiB in segments, the rest in headers of 16 bytes and bits.
+    // 524,288 blocks in strides of a segment and a header; 31/32 of 2 MiB in segments, the rest in headers of 16 bytes and
+    // bits.
     assert_eq!(slots(8 * 1024), (524_288 / 17, (248, 65_536 / 18)));
     assert_eq!(slots(64 * 1024), (524_288 / 129, (31, 65_536 / 32)));
     assert_eq!(slots(256 * 1024), (524_288 / 513, (7, 65_536 / 80)));
@@ -64,6 +65,18 @@ fn what_does_not_fit_is_refused_with_what_would() {
     assert!(small.is_some_and(|error| error.contains("a cache must be smaller than what it caches")));
     let blocks = Mcd::new(&fits, child(0, 1000 * MIB, 4096), child(1, 8600 * MIB, 512)).err();
     assert!(blocks.is_some_and(|error| error.contains("mems has blocks of 4096 B, disk of 512 B")));
+}
+
+#[test]
+fn a_segment_takes_as_much_memory_as_is_stated() {
+    // Of the tables alone: an empty policy has allocated nothing.
+    let per_segment = |segment_bytes, partial_write| {
+        let spec = McdSpec { mems_bytes: Some(256 * MIB), segment_bytes, partial_write, ..McdSpec::default() };
+        let mcd = build(&spec).expect("it fits");
+        mcd.memory_bytes() as f64 / f64::from(mcd.slots())
+    };
+    assert_eq!((per_segment(8 * 1024, true), per_segment(64 * 1024, true)), (32.0, 40.0));
+    assert_eq!((per_segment(8 * 1024, false), per_segment(256 * 1024, false)), (24.0, 24.0));
 }
 
 #[test]

@@ -8,19 +8,22 @@
 //! | hit | MEMS access | |
 //! | read miss | room, disk read, MEMS write, MEMS read | shortcut: room, disk read |
 //! | write miss, whole segment | room, MEMS write | |
-//! | write miss, part | room, disk read, MEMS write, MEMS write | partial write: room, MEMS write; else shortcut: room, disk read |
+//! | write miss, part | room, disk read, MEMS write, MEMS write | partial write: room, MEMS write; shortcut: room, disk read |
 //! | room, from an unchanged segment | nothing | |
 //! | room, from a changed one | MEMS read, disk write | immediate report: MEMS read |
 //!
-//! Nothing that was acknowledged is lost with power. At any moment a slot's header is its entry in the buffer's journal or, if
-//! it has none, the block on MEMS; together they are the table:
+//! Nothing that was acknowledged is lost with power. At any moment a slot's header is its entry in the buffer's journal or,
+//! if it has none, the block on MEMS; together they are the table:
 //!
 //! 1. After a cut all that is valid counts as changed, so that no header is written when a segment is changed.
-//! 2. From the instant a slot is free until MEMS has its next header, the journal says that nothing is there; what is acknowledged
-//!    before stays in the buffer until then.
+//! 2. From the instant a slot is free until MEMS has its next header, the journal says that nothing is there; what is
+//!    acknowledged before stays in the buffer until then.
 //! 3. Blocks become valid in the journal after MEMS has their data, in the event that acknowledges them.
 //! 4. The buffer forgets a segment when the disk has it on its medium: such writes are durable.
 //! 5. A cut during recovery begins it again: it changes nothing before it has read every header.
+//!
+//! Of the host's memory a segment takes 24 bytes, 8 more for each 64 blocks with partial write, and what the replacement policy
+//! needs.
 
 mod access;
 mod destage;
