@@ -178,7 +178,7 @@ impl<O: Observer> Run<'_, O> {
                 (Some(arrival), Some(timer)) if timer <= arrival => (timer, false),
                 (Some(arrival), _) => (arrival, true),
                 // Timers go on for as long as somebody waits for them.
-                (None, Some(_)) if ended && self.in_flight() == 0 => {
+                (None, Some(_)) if ended && self.system.in_flight() == 0 => {
                     break if exhausted { End::Requests } else { End::WorkloadEnded };
                 }
                 (None, Some(timer)) => (timer, false),
@@ -238,10 +238,6 @@ impl<O: Observer> Run<'_, O> {
         }
         system.advance(finished);
         Ok(self.outcome(end))
-    }
-
-    fn in_flight(&self) -> u64 {
-        self.counts.submitted - self.counts.completed - self.counts.failed
     }
 
     fn progress(&self) -> Progress {

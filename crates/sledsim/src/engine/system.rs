@@ -121,6 +121,8 @@ pub struct System {
     messages: VecDeque<Message>,
     /// Completions of the root that nobody has heard of yet.
     done: Vec<Completion>,
+    /// Requests that the root has not completed yet.
+    in_flight: u64,
     now: Time,
     /// The power of several mechanisms together, from the start of the measurement window; of one its own meter is enough.
     power: Option<PeakOfSum>,
@@ -197,6 +199,7 @@ impl System {
     /// Loses all that does not outlive a power cut and starts again. Requests under way never complete.
     pub fn restore_power(&mut self, completed: &mut impl FnMut(&Completion)) {
         let now = self.now;
+        self.in_flight = 0;
         self.queue = EventQueue::default();
         self.messages.clear();
         self.components.iter_mut().for_each(|component| component.power_cut(now));
@@ -234,6 +237,13 @@ impl System {
         self.queue.next_time()
     }
 
+    /// Requests under way: submitted, here or in an earlier run, and not completed.
+    #[inline]
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
     /// Lets time pass to `at`, which is not beyond the next timer.
     #[inline]
     pub fn advance(&mut self, at: Time) {
@@ -261,6 +271,7 @@ impl System {
     #[inline]
     pub fn submit_with(&mut self, request: Request, payload: Payload, completed: &mut impl FnMut(&Completion)) {
         self.advance(request.arrival);
+        self.in_flight += 1;
         let root = self.root();
         if let Some(data) = &mut self.data {
             data.submitted(root, &request, payload);
@@ -373,6 +384,7 @@ impl System {
             }
         }
         if !self.done.is_empty() {
+            self.in_flight -= self.done.len() as u64;
             self.done.iter().for_each(&mut *completed);
             self.done.clear();
         }
