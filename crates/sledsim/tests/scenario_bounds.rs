@@ -26,6 +26,9 @@ struct Walk {
     leaves: Vec<Leaf>,
 }
 
+/// The schema of a system, which may hold others.
+const SYSTEM: &str = "#/$defs/SystemSpec";
+
 impl Walk {
     fn dereference<'a>(&'a self, schema: &'a Value) -> &'a Value {
         let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/$defs/"));
@@ -43,6 +46,9 @@ impl Walk {
 
     /// The least that a schema accepts, looked at alone.
     fn least(&self, schema: &Value) -> Value {
+        if schema["$ref"] == SYSTEM {
+            return json!({"kind": "drive", "device": "g2"});
+        }
         let schema = &self.alternatives(schema)[0];
         if let Some(constant) = schema.get("const") {
             return constant.clone();
@@ -72,6 +78,10 @@ impl Walk {
 
     /// Collects the numbers below `schema`, which describes what `document` holds at `pointer`.
     fn walk(&mut self, schema: &Value, document: &Value, pointer: &str, path: &str) {
+        // A component below another has the keys that it has at the top.
+        if schema["$ref"] == SYSTEM && path != "system" {
+            return;
+        }
         for option in self.alternatives(schema) {
             match type_of(&option) {
                 "object" => self.walk_object(&option, document, pointer, path),
@@ -94,7 +104,7 @@ impl Walk {
     fn walk_object(&mut self, schema: &Value, document: &Value, pointer: &str, path: &str) {
         let mut document = document.clone();
         let value = self.least(schema);
-        if path == "system" {
+        if path == "system" && value["kind"] == "drive" {
             *document.pointer_mut(pointer).unwrap() = json!({"kind": "drive", "device": "g2"});
         } else if !path.is_empty() {
             *document.pointer_mut(pointer).unwrap() = value;
@@ -174,6 +184,12 @@ fn the_walk_finds_the_keys() {
         "run.requests",
         "run.warmup_s",
         "system.batch_max",
+        "system.unit_bytes",
+        "system.members[0].count",
+        "system.rebuild.mb_per_s",
+        "system.segment_bytes",
+        "system.clean.high_water",
+        "system.flush.idle_ms",
         "system.device.bit_nm",
         "system.device.inactive_after_ms",
         "system.device.zones[0].spares",
