@@ -116,11 +116,18 @@ pub fn simulate(
     loop {
         let whole = experiment.chunks();
         let to = if experiment.precision.is_some() { (2 * from).max(FIRST_ROUND).min(whole) } else { whole };
-        let finished = run_chunks(&chunk, from..to, experiment.threads(), &mut tally, keep_going);
+        let mut goes_on = true;
+        let mut asked = |lives| {
+            goes_on = keep_going(lives);
+            goes_on
+        };
+        let finished = run_chunks(&chunk, from..to, experiment.threads(), &mut tally, &mut asked);
         let Experiment { horizons_h, forced, to_loss, confidence, .. } = experiment;
         let outcome = tally.outcome(horizons_h, *forced, *to_loss, *confidence);
-        if !finished || to == whole || experiment.is_precise(&outcome) {
-            return Ok(Outcome { interrupted: !finished, ..outcome });
+        let enough = finished && (to == whole || experiment.is_precise(&outcome));
+        // Who says no when a round is over anyway must not be asked again by the next.
+        if enough || !finished || !goes_on {
+            return Ok(Outcome { interrupted: !enough, ..outcome });
         }
         from = to;
     }

@@ -45,6 +45,21 @@ fn an_experiment_that_is_stopped_is_one_of_fewer_lives() {
     assert_eq!(whole, Outcome { interrupted: false, ..stopped });
 }
 
+/// Whenever it comes, also when a round of lives is over just then.
+#[test]
+fn a_no_is_heard_once_and_for_all() {
+    let experiment = Experiment { precision: Some(1e-9), ..plain(&[YEAR_H], 1_000_000_000, 1) };
+    for no in 1..12 {
+        let mut looks = 0;
+        let stopped = simulate(&raid(19, 1, 5), &experiment, &mut |_| {
+            looks += 1;
+            looks != no
+        });
+        assert!(stopped.expect("the enclosure and the experiment are sound").interrupted);
+        assert_eq!(looks, no, "nobody is asked again after a no");
+    }
+}
+
 #[test]
 fn a_life_that_hardly_ends_is_stopped_within_a_second() {
     let lasting = with(repaired(raid(10, 4, 2), Some(24.0), Some(24.0)), 1e6, 0.1);
