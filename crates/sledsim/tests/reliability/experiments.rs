@@ -48,7 +48,7 @@ fn an_experiment_that_is_stopped_is_one_of_fewer_lives() {
 /// Whenever it comes, also when a round of lives is over just then.
 #[test]
 fn a_no_is_heard_once_and_for_all() {
-    let experiment = Experiment { precision: Some(1e-9), ..plain(&[YEAR_H], 1_000_000_000, 1) };
+    let experiment = Experiment { precision: Some(1e-6), ..plain(&[YEAR_H], 1_000_000_000, 1) };
     for no in 1..12 {
         let mut looks = 0;
         let stopped = simulate(&raid(19, 1, 5), &experiment, &mut |_| {
