@@ -5,17 +5,19 @@
 #[path = "common/ground.rs"]
 mod ground;
 #[allow(dead_code, reason = "each test file uses its part of it")]
+#[path = "common/planted.rs"]
+mod planted;
+#[allow(dead_code, reason = "each test file uses its part of it")]
 #[path = "common/scenarios.rs"]
 mod scenarios;
 
 use ground::{Ground, Load};
-use sledsim::engine::component::Measured;
-use sledsim::engine::{Completion, Component, ComponentId, Context, System};
+use planted::{Bug, Planted};
+use sledsim::engine::{ComponentId, System};
 use sledsim::hierarchy::{Drive, MergeSpec, Spread, SpreadLayout};
-use sledsim::request::{Flags, Op, Request};
+use sledsim::request::{Flags, Op};
 use sledsim::scenario;
 use sledsim::schedulers::{build, SchedulerSpec};
-use sledsim::time::Time;
 
 const LOAD: Load = Load { span_blocks: 400, most_blocks: 24, writes: 0.6, gap_ns: 300_000, outstanding: 12 };
 
@@ -95,52 +97,11 @@ fn a_disk_that_reports_early_loses_writes_unless_they_are_durable() {
     }
 }
 
-/// Completes writes as soon as they come, and passes them on.
-struct EarlyAcknowledge {
-    child: ComponentId,
-    capacity_blocks: u64,
-}
-
-impl Component for EarlyAcknowledge {
-    fn capacity_blocks(&self) -> u64 {
-        self.capacity_blocks
-    }
-
-    fn block_bytes(&self) -> u32 {
-        512
-    }
-
-    fn submit(&mut self, request: Request, context: &mut Context<'_>) {
-        let payload = context.payload(&request);
-        context.submit_with(self.child, request, payload);
-        if request.op == Op::Write {
-            let service = sledsim::service::Service { start: context.now(), end: context.now(), ..Default::default() };
-            context.complete(&Completion::of(request, service));
-        }
-    }
-
-    fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
-        if completion.request.op == Op::Read {
-            context.complete_with(completion, answer);
-        }
-    }
-
-    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {}
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
-    }
-}
-
 #[test]
 fn the_oracle_finds_writes_that_were_acknowledged_too_early() {
     let mut system = drive("g2", SchedulerSpec::Fcfs {}, false);
     let child = system.root();
-    let capacity_blocks = system.component(child).capacity_blocks();
-    system.add(Box::new(EarlyAcknowledge { child, capacity_blocks }), &[child]);
+    Planted::over(&mut system, child, Bug::EarlyAcknowledge);
     let mut ground = Ground::new(system, 5);
     ground.operate(500, &LOAD);
     ground.settle();
