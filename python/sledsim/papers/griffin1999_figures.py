@@ -1,0 +1,1 @@
+"""Figures and tables of griffin1999, redrawn from our runs."""

@@ -1,0 +1,1 @@
+"""Experiments for the claims of hong2006."""

@@ -1,0 +1,1 @@
+"""Figures and tables of hong2006, redrawn from our runs."""

@@ -1,0 +1,1 @@
+"""Figures and tables of lin2002, redrawn from our runs."""

@@ -1,0 +1,1 @@
+"""Figures and tables of schlosser2000, redrawn from our runs."""

@@ -1,0 +1,1 @@
+"""Experiments for the claims of schlosser2004."""
