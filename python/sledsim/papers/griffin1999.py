@@ -60,7 +60,7 @@ def settle_time(study: Study) -> Finding:
 
 @experiment("griffin1999.turnaround-time")
 def turnaround_time(study: Study) -> Finding:
-    """A reversal at the same place."""
+    """Reverse at the same place."""
     reversal_ms = float(MemsStorage(DEVICE).seek_y_ms(0.0, 0.0, 1, -1).item())
     return Finding(reversal_ms, "A first-order seek along Y back to the place it started from, the other way.")
 
@@ -101,8 +101,10 @@ def transfer_mean(study: Study) -> Finding:
         ours.how,
         intervals=ours.intervals,
         scenarios=ours.scenarios,
-        cause=f"A single tip sector takes {tip_sector_ms:.3f} ms, so no accounting by whole tip sectors gives less. Ours: "
-        f"data {data_ms:.3f} ms, servo {servo_ms:.3f} ms, positioning between passes {between_ms:.3f} ms. A mean request "
+        cause=f"A single tip sector takes {tip_sector_ms:.3f} ms, so no accounting by whole tip sectors gives less. "
+        f"Ours: "
+        f"data {data_ms:.3f} ms, servo {servo_ms:.3f} ms, positioning between passes {between_ms:.3f} ms. A mean "
+        f"request "
         "over the bandwidth of 640 tips, without tip sectors, servo bursts and passes, gives the figure printed.",
         probes=(
             Probe("no positioning between passes", servo_ms + data_ms),
@@ -125,7 +127,11 @@ def service_mean(study: Study) -> Finding:
         intervals=between(run, "service"),
         scenarios=(TABLE_2,),
         cause="A service is a seek and a transfer, and the transfer differs (see transfer-mean); the seek does not.",
-        probes=(Probe("the printed mean transfer of 0.16 ms in place of ours", ours_ms - transfer_ms + PUBLISHED_TRANSFER_MS),),
+        probes=(
+            Probe(
+                "the printed mean transfer of 0.16 ms in place of ours", ours_ms - transfer_ms + PUBLISHED_TRANSFER_MS
+            ),
+        ),
     )
 
 
@@ -158,8 +164,10 @@ def cheetah_demerit(study: Study) -> Finding:
     found = validation(study)
     rows = tuple({"service times": name, **vars(group)} for name, group in found.groups.items())
     how = (
-        f"{found.agreement.requests:,} requests measured on the drive, replayed one after the other on the model made from "
-        "DiskSim's parameters of the drive; root mean square horizontal distance of the distributions of service times. "
+        f"{found.agreement.requests:,} requests measured on the drive, replayed one after the other on the model made "
+        f"from "
+        "DiskSim's parameters of the drive; root mean square horizontal distance of the distributions of service "
+        "times. "
         "The paper's own trace of its drive is not at hand, only this one of DiskSim's."
     )
     return Finding(found.demerit_ms, how, curve=rows)

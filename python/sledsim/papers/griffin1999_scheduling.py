@@ -160,17 +160,22 @@ def fcfs_gap(study: Study) -> Finding:
         for device, runs in cases.items()
         for name, run in runs.items()
     )
-    seek_ms = {(device, name): run["seek"]["mean_ms"] for device in (DEVICE, DISK) for name, run in cases[device].items()}
+    seek_ms = {
+        (device, name): run["seek"]["mean_ms"] for device in (DEVICE, DISK) for name, run in cases[device].items()
+    }
     sorted_run = mems["sstf_lbn"]
     return Finding(
         _wider(_gain(mems), _gain(disk)),
         f"Throughput of SSTF_LBN over that of FCFS with 100 requests outstanding: {_gain(mems):.2f} on the device, "
         f"{_gain(disk):.2f} on `{DISK}`.",
         curve=rows,
-        cause="Seeks are the larger share of a service on the device, as the paper argues. But the order of requests shortens "
+        cause="Seeks are the larger share of a service on the device, as the paper argues. But the order of requests "
+        "shortens "
         f"them less: from {seek_ms[DEVICE, 'fcfs']:.2f} to {seek_ms[DEVICE, 'sstf_lbn']:.2f} ms, as settling "
-        f"({sorted_run['settle']['mean_ms']:.2f} ms) and the seek along Y ({sorted_run['seek_y']['mean_ms']:.2f} ms), beside "
-        f"which that along X goes on, remain; on the disk from {seek_ms[DISK, 'fcfs']:.2f} to {seek_ms[DISK, 'sstf_lbn']:.2f} ms.",
+        f"({sorted_run['settle']['mean_ms']:.2f} ms) and the seek along Y ({sorted_run['seek_y']['mean_ms']:.2f} ms), "
+        f"beside "
+        f"which that along X goes on, remain; on the disk from {seek_ms[DISK, 'fcfs']:.2f} to "
+        f"{seek_ms[DISK, 'sstf_lbn']:.2f} ms.",
         probes=tuple(
             Probe(f"{change}: {_gain(runs):.2f} on the device", _wider(_gain(runs), _gain(disk)))
             for change, runs in changed.items()
@@ -210,14 +215,17 @@ def clook_gap(study: Study) -> Finding:
     rates = {device: rate_at_utilisation(study, device) for device in gaps}
     how = (
         f"At the rates at which SSTF_LBN keeps the device busy for 90 % of the time ({rates[DEVICE]:.0f}/s and "
-        f"{rates[DISK]:.0f}/s) C-LOOK's mean response is longer by {gaps[DEVICE]:.1%} on the device, {gaps[DISK]:.1%} on `{DISK}`."
+        f"{rates[DISK]:.0f}/s) C-LOOK's mean response is longer by {gaps[DEVICE]:.1%} on the device, {gaps[DISK]:.1%} "
+        f"on `{DISK}`."
     )
-    rows = tuple({"device": name, "requests/s": rates[name], "C-LOOK over SSTF_LBN, less 1": gaps[name]} for name in gaps)
+    rows = tuple(
+        {"device": name, "requests/s": rates[name], "C-LOOK over SSTF_LBN, less 1": gaps[name]} for name in gaps
+    )
     return Finding(order({"mems": gaps[DEVICE], "disk": gaps[DISK]}), how, curve=rows)
 
 
 def _held(study: Study, settle_constants: float, scheduler: str) -> tuple[float, float]:
-    """Return the highest arrival rate that a scheduler holds at twice FCFS's light-load response, 1/s, and that limit, ms."""
+    """Return the rate that a scheduler holds at twice FCFS's response under light load, 1/s, and that response, ms."""
     light = random(poisson(1.0), study.requests(100_000, 20_000), settle_constants=settle_constants)
     limit_ms = 2.0 * mean_ms(study.run(light))
     low, high = 100.0, 1_000.0
@@ -236,7 +244,8 @@ def _held_ratio(study: Study, settle_constants: float) -> Finding:
     names = ("sptf", "sstf_lbn")
     (sptf, limit_ms), (sstf, _) = study.map(lambda name: _held(study, settle_constants, name), names)
     how = (
-        f"SPTF holds {sptf:.0f}/s and SSTF_LBN {sstf:.0f}/s at a mean response of {limit_ms:.3f} ms, twice that of FCFS at "
+        f"SPTF holds {sptf:.0f}/s and SSTF_LBN {sstf:.0f}/s at a mean response of {limit_ms:.3f} ms, twice that of "
+        f"FCFS at "
         f"1/s; {study.requests(400_000, 200_000):,} requests a trial."
     )
     scenarios = tuple(

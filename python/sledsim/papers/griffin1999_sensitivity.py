@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim.papers.finding import Finding, Probe, trend
 from sledsim.papers.griffin1999_workload import (
-    access_ms,
     acceleration,
+    access_ms,
     closed,
     mean_ms,
     poisson,
@@ -56,12 +56,12 @@ def by_speed(study: Study, acceleration_m_s2: float, values: Sequence[float] = S
     return access_ms(study, [_sled(acceleration_m_s2, mm_s) for mm_s in values])
 
 
-def _sled(acceleration_m_s2: float, mm_s: float) -> dict[str, float]:
+def _sled(acceleration_m_s2: float, mm_s: float) -> dict[str, Any]:
     return {**acceleration(acceleration_m_s2), **speed(mm_s)}
 
 
 def by_width(study: Study, values: Sequence[float] = WIDTHS_NM, *, hold: str = "bit rate") -> list[float]:
-    """Return mean access times for widths of a bit over a fixed tip region, the bit rate or the access speed held, ms."""
+    """Return mean access times for widths of a bit in a fixed tip region, bit rate or access speed held, ms."""
     held = [{} if hold == "bit rate" else speed(DEFAULT_MM_S, nm) for nm in values]
     return access_ms(study, [{"bit_nm": nm, **each} for nm, each in zip(values, held, strict=True)])
 
@@ -100,8 +100,10 @@ def velocity_optimum(study: Study) -> Finding:
         f"1 to 150 mm/s in steps of 1 at 114.8 m/s², {HOW}.",
         decimals=0,
         curve=curve("access velocity, mm/s", SPEEDS_MM_S, times_ms),
-        cause=f"The curve is flat: {times_ms[SPEEDS_MM_S.index(DEFAULT_MM_S)]:.2f} ms at 20 mm/s, {least_ms:.2f} ms at the "
-        "optimum. Seeks along X hide most reversals, so faster access goes on paying; for an optimum below 30 mm/s reversals "
+        cause=f"The curve is flat: {times_ms[SPEEDS_MM_S.index(DEFAULT_MM_S)]:.2f} ms at 20 mm/s, {least_ms:.2f} ms at "
+        f"the "
+        "optimum. Seeks along X hide most reversals, so faster access goes on paying; for an optimum below 30 mm/s "
+        "reversals "
         "would have to add to the response in full, or transfers to take no time.",
         probes=_optimum_probes(study),
     )
@@ -129,7 +131,9 @@ def _optimum_probes(study: Study) -> tuple[Probe, ...]:
 def velocity_needs_acceleration(study: Study) -> Finding:
     """Figure 7: the optimum at two accelerations."""
     optima = [_least(SPEEDS_MM_S, by_speed(study, value))[0] for value in (DEFAULT_M_S2, 400.0)]
-    how = f"1 to 150 mm/s in steps of 1, {HOW}: optimum {optima[0]:.0f} mm/s at 114.8 m/s², {optima[1]:.0f} at 400 m/s²."
+    how = (
+        f"1 to 150 mm/s in steps of 1, {HOW}: optimum {optima[0]:.0f} mm/s at 114.8 m/s², {optima[1]:.0f} at 400 m/s²."
+    )
     return Finding(trend(optima), how)
 
 
@@ -142,7 +146,8 @@ def bit_width(study: Study) -> Finding:
         "bit width, nm", WIDTHS_NM, other_ms, held="access speed"
     )
     how = (
-        f"30 to 100 nm over a fixed tip region with the bit rate held, so that the sled moves faster over wider bits, {HOW}. "
+        f"30 to 100 nm over a fixed tip region with the bit rate held, so that the sled moves faster over wider bits, "
+        f"{HOW}. "
         f"With the access speed held, so that transfers get longer, the trend is {trend(other_ms)}."
     )
     return Finding(trend(times_ms), how, curve=rows)
