@@ -47,7 +47,9 @@ class Axis:
             given["domainMin"] = self.low
         if self.high is not None:
             given["domainMax"] = self.high
-        return kind(f"{self.field}:Q", title=self.title, scale=alt.Scale(nice=self.high is None, **given))
+        plain = alt.Axis(format="~g", labelOverlap="greedy", labelSeparation=6) if self.log else alt.Axis()
+        scale = alt.Scale(nice=self.high is None, **given)
+        return kind(f"{self.field}:Q", title=self.title, scale=scale, axis=plain)
 
 
 def lines(
