@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sledsim.tables import Table
 
-__all__ = ["Drawn", "Experiment", "Picture", "experiment", "experiments", "picture", "pictures", "select"]
+__all__ = ["Drawn", "Experiment", "Picture", "experiment", "experiments", "picture", "pictures", "select", "sketch"]
 
 #: Computes what we find for one claim.
 Experiment = Callable[[Study], Finding]
@@ -95,6 +95,11 @@ def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], D
         return draw
 
     return register
+
+
+def sketch(paper: str, where: str, title: str) -> None:
+    """Register a drawing of the paper's that holds no data; see :class:`Picture`."""
+    _pictures.append(Picture(paper, where, title, None))
 
 
 def experiments() -> Mapping[str, Experiment]:
