@@ -102,10 +102,9 @@ def transfer_mean(study: Study) -> Finding:
         intervals=ours.intervals,
         scenarios=ours.scenarios,
         cause=f"A single tip sector takes {tip_sector_ms:.3f} ms, so no accounting by whole tip sectors gives less. "
-        f"Ours: "
-        f"data {data_ms:.3f} ms, servo {servo_ms:.3f} ms, positioning between passes {between_ms:.3f} ms. A mean "
-        f"request "
-        "over the bandwidth of 640 tips, without tip sectors, servo bursts and passes, gives the figure printed.",
+        f"Ours: data {data_ms:.3f} ms, servo {servo_ms:.3f} ms, positioning between passes {between_ms:.3f} ms. A "
+        "mean request over the bandwidth of 640 tips, without tip sectors, servo bursts and passes, gives the figure "
+        "printed.",
         probes=(
             Probe("no positioning between passes", servo_ms + data_ms),
             Probe("data bits alone", data_ms),
@@ -165,9 +164,7 @@ def cheetah_demerit(study: Study) -> Finding:
     rows = tuple({"service times": name, **vars(group)} for name, group in found.groups.items())
     how = (
         f"{found.agreement.requests:,} requests measured on the drive, replayed one after the other on the model made "
-        f"from "
-        "DiskSim's parameters of the drive; root mean square horizontal distance of the distributions of service "
-        "times. "
-        "The paper's own trace of its drive is not at hand, only this one of DiskSim's."
+        "from DiskSim's parameters of the drive; root mean square horizontal distance of the distributions of "
+        "service times. The paper's own trace of its drive is not at hand, only this one of DiskSim's."
     )
     return Finding(found.demerit_ms, how, curve=rows)

@@ -156,9 +156,8 @@ def figure_5(study: Study) -> Drawn:
     ]
     how = (
         "(a) Equations 2 and 4, sled in the middle of the way at the centre; with settling, and with the mean "
-        "turnaround time "
-        f"of a request, {mean_reversal_ms:.2f} ms. (b) The run of Table 2: X with settling, Y with turnarounds; Y has "
-        f"steps, as a track has few rows."
+        f"turnaround time of a request, {mean_reversal_ms:.2f} ms. (b) The run of Table 2: X with settling, Y with "
+        "turnarounds; Y has steps, as a track has few rows."
     )
     return Drawn(beside(panels, "Seek times of the default device"), how, scenarios=(TABLE_2,))
 
@@ -255,7 +254,7 @@ def _schedulers(study: Study, device: str, rates: Sequence[float], limit_ms: flo
     panels = [_responses(runs, x, limit_ms, "(a) mean response time"), variation]
     how = (
         f"Random workload on `{device}`, Poisson arrivals. (b) leaves out loads under which the queue grows without "
-        f"end."
+        "end."
     )
     scenario = random(poisson(float(rates[-2])), REQUESTS, "sptf", device=device)
     return Drawn(beside(panels, f"Schedulers on {device}", "Random workload"), how, scenarios=(scenario,))
@@ -284,8 +283,7 @@ def figure_13(study: Study) -> Drawn:
         panels.append(_responses(runs, axis, limit_ms, f"({letter}) {workload} (stand-in)"))
     how = (
         "Stand-ins of the catalogue in place of the traces; times between requests divided by the scale factor. The "
-        "stand-ins "
-        "arrive at rates of their own, so scale factors are not the paper's."
+        "stand-ins arrive at rates of their own, so scale factors are not the paper's."
     )
     shown = beside(panels, f"Schedulers on {DEVICE}", "Stand-ins for the traces of cello and TPC-C")
     return Drawn(shown, how, stand_in=True, scenarios=(replay("tpcc-like", 1.8, REQUESTS, "sptf"),))

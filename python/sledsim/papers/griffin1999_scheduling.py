@@ -170,11 +170,9 @@ def fcfs_gap(study: Study) -> Finding:
         f"{_gain(disk):.2f} on `{DISK}`.",
         curve=rows,
         cause="Seeks are the larger share of a service on the device, as the paper argues. But the order of requests "
-        "shortens "
-        f"them less: from {seek_ms[DEVICE, 'fcfs']:.2f} to {seek_ms[DEVICE, 'sstf_lbn']:.2f} ms, as settling "
+        f"shortens them less: from {seek_ms[DEVICE, 'fcfs']:.2f} to {seek_ms[DEVICE, 'sstf_lbn']:.2f} ms, as settling "
         f"({sorted_run['settle']['mean_ms']:.2f} ms) and the seek along Y ({sorted_run['seek_y']['mean_ms']:.2f} ms), "
-        f"beside "
-        f"which that along X goes on, remain; on the disk from {seek_ms[DISK, 'fcfs']:.2f} to "
+        f"beside which that along X goes on, remain; on the disk from {seek_ms[DISK, 'fcfs']:.2f} to "
         f"{seek_ms[DISK, 'sstf_lbn']:.2f} ms.",
         probes=tuple(
             Probe(f"{change}: {_gain(runs):.2f} on the device", _wider(_gain(runs), _gain(disk)))
@@ -245,8 +243,7 @@ def _held_ratio(study: Study, settle_constants: float) -> Finding:
     (sptf, limit_ms), (sstf, _) = study.map(lambda name: _held(study, settle_constants, name), names)
     how = (
         f"SPTF holds {sptf:.0f}/s and SSTF_LBN {sstf:.0f}/s at a mean response of {limit_ms:.3f} ms, twice that of "
-        f"FCFS at "
-        f"1/s; {study.requests(400_000, 200_000):,} requests a trial."
+        f"FCFS at 1/s; {study.requests(400_000, 200_000):,} requests a trial."
     )
     scenarios = tuple(
         random(poisson(rate), study.requests(400_000, 200_000), name, settle_constants=settle_constants)

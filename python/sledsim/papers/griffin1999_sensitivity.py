@@ -100,11 +100,9 @@ def velocity_optimum(study: Study) -> Finding:
         f"1 to 150 mm/s in steps of 1 at 114.8 m/s², {HOW}.",
         decimals=0,
         curve=curve("access velocity, mm/s", SPEEDS_MM_S, times_ms),
-        cause=f"The curve is flat: {times_ms[SPEEDS_MM_S.index(DEFAULT_MM_S)]:.2f} ms at 20 mm/s, {least_ms:.2f} ms at "
-        f"the "
-        "optimum. Seeks along X hide most reversals, so faster access goes on paying; for an optimum below 30 mm/s "
-        "reversals "
-        "would have to add to the response in full, or transfers to take no time.",
+        cause=f"The curve is flat: {times_ms[SPEEDS_MM_S.index(DEFAULT_MM_S)]:.2f} ms at 20 mm/s, {least_ms:.2f} ms "
+        "at the optimum. Seeks along X hide most reversals, so faster access goes on paying; for an optimum below 30 "
+        "mm/s reversals would have to add to the response in full, or transfers to take no time.",
         probes=_optimum_probes(study),
     )
 
@@ -146,9 +144,8 @@ def bit_width(study: Study) -> Finding:
         "bit width, nm", WIDTHS_NM, other_ms, held="access speed"
     )
     how = (
-        f"30 to 100 nm over a fixed tip region with the bit rate held, so that the sled moves faster over wider bits, "
-        f"{HOW}. "
-        f"With the access speed held, so that transfers get longer, the trend is {trend(other_ms)}."
+        "30 to 100 nm over a fixed tip region with the bit rate held, so that the sled moves faster over wider bits, "
+        f"{HOW}. With the access speed held, so that transfers get longer, the trend is {trend(other_ms)}."
     )
     return Finding(trend(times_ms), how, curve=rows)
 

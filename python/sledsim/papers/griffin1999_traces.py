@@ -90,18 +90,14 @@ def cello_schedulers(study: Study) -> Finding:
     scales = ", ".join(f"{scale:.0f}" for scale in CELLO_SCALES)
     return Finding(
         common_order(runs),
-        f"Stand-in `cello-like` on the device, replayed {scales} times faster, {_requests(study):,} requests each: the "
-        f"order "
-        "at every one of them.",
+        f"Stand-in `cello-like` on the device, replayed {scales} times faster, {_requests(study):,} requests each: "
+        "the order at every one of them.",
         curve=response_rows(runs, SCALE),
         scenarios=tuple(replay("cello-like", heaviest, _requests(study), name) for name in SCHEDULERS),
-        cause="SPTF is best and FCFS worst at every scale factor; C-LOOK and SSTF_LBN lie within a few percent of each "
-        "other "
-        f"({clook_ms:.1f} and {sstf_ms:.1f} ms at {heaviest:.0f}), and which of them is ahead is decided by bursts: "
-        f"the "
-        "stand-in's daemon writes some thirty requests at once. A pass through a burst in order of LBN finishes it "
-        "sooner "
-        "than the nearest request each time does, which goes back and forth.",
+        cause="SPTF is best and FCFS worst at every scale factor; C-LOOK and SSTF_LBN lie within a few percent of "
+        f"each other ({clook_ms:.1f} and {sstf_ms:.1f} ms at {heaviest:.0f}), and which of them is ahead is decided "
+        "by bursts: the stand-in's daemon writes some thirty requests at once. A pass through a burst in order of "
+        "LBN finishes it sooner than the nearest request each time does, which goes back and forth.",
         probes=(
             Probe(
                 "the daemon's writes one by one (Poisson, the same rate), 60 and 80 times faster",
@@ -141,11 +137,9 @@ def tpcc_schedulers(study: Study) -> Finding:
     sstf, sptf = study.runs([(each, ()) for each in scenarios])
     margins = {"tpcc": mean_ms(sstf) / mean_ms(sptf) - 1, "random": margin(study, DEVICE, "sstf_lbn", "sptf")}
     how = (
-        "At loads at which SSTF_LBN keeps the device busy for 90 % of the time its mean response is longer than SPTF's "
-        "by "
-        f"{margins['tpcc']:.0%} with the stand-in `tpcc-like` ({scale:.2f} times faster) and by "
-        f"{margins['random']:.0%} with "
-        f"the random workload ({rate:.0f}/s)."
+        "At loads at which SSTF_LBN keeps the device busy for 90 % of the time its mean response is longer than "
+        f"SPTF's by {margins['tpcc']:.0%} with the stand-in `tpcc-like` ({scale:.2f} times faster) and by "
+        f"{margins['random']:.0%} with the random workload ({rate:.0f}/s)."
     )
     rows = tuple({"workload": name, "SSTF_LBN over SPTF, less 1": value} for name, value in margins.items())
     return Finding(order({name: -value for name, value in margins.items()}), how, curve=rows, scenarios=scenarios)

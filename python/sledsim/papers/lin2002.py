@@ -156,12 +156,9 @@ def timeout_response(study: Study) -> Finding:
 
     cause = (
         f"The start-up makes {phase_ms('startup'):.3f} ms of it. The rest is seeks, {at_once['seek']['mean_ms']:.3f} "
-        f"in place "
-        f"of {last['seek']['mean_ms']:.3f} ms: a sled that stopped starts from the centre, at rest, while one that "
-        f"runs is "
-        "near the last request, where a quarter of the trace's requests go on. The paper's figure is a sled that "
-        "starts again "
-        "where it stopped."
+        f"in place of {last['seek']['mean_ms']:.3f} ms: a sled that stopped starts from the centre, at rest, while "
+        "one that runs is near the last request, where a quarter of the trace's requests go on. The paper's figure "
+        "is a sled that starts again where it stopped."
     )
     probes = (
         Probe("start-ups alone", phase_ms("startup")),
@@ -193,8 +190,7 @@ def subsector_last_block(study: Study) -> Finding:
         decimals=4,
         scenarios=tuple(_reads(study, needed) for needed in ("whole", "uniform")),
         cause=f"Servo bursts and data take {of_access:.1%} less, one in 32 of their tips: that is the paper's own "
-        f"reckoning, "
-        "which speaks of the energy of accessing data. Seeks, "
+        "reckoning, which speaks of the energy of accessing data. Seeks, "
         f"{joules(whole, 'seek') / joules(whole, 'servicing'):.0%} of servicing here, save nothing.",
         probes=(
             Probe("servo bursts and data alone", of_access),

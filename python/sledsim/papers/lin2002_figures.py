@@ -68,7 +68,7 @@ def energy_table(study: Study) -> Drawn:
     headers = ("energy, J (share)", "Seagate", "published", "snake-like (stand-in)", "published")
     how = (
         f"{SEAGATE_HOW}. Snake: the stand-in, ten times faster; the paper's column is of a shorter time than a tenth "
-        f"of a day."
+        "of a day."
     )
     table = Table(headers, rows, "Energy by state")
     return Drawn(table, how, stand_in=True, scenarios=(seagate(study, TIMEOUT_MS), snake_day.SHARES))

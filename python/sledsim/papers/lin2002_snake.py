@@ -50,11 +50,9 @@ def snake_shares(study: Study) -> Finding:
     run = study.run(SHARES)
     shares = tuple(joules(run, part) / joules(run) for part in ("inactive", "idle"))
     how = (
-        f"Stand-in `snake-like` on `g2`, ten times faster, timeout 1 s, idle as for the trace: "
-        f"{joules(run, 'inactive'):.0f} J "
-        f"inactive and {joules(run, 'idle'):.0f} J idle of {joules(run):.0f} J in {run['run']['measured_s']:,.0f} s. "
-        f"The "
-        "paper's own column is too short for a day in a tenth of the time."
+        "Stand-in `snake-like` on `g2`, ten times faster, timeout 1 s, idle as for the trace: "
+        f"{joules(run, 'inactive'):.0f} J inactive and {joules(run, 'idle'):.0f} J idle of {joules(run):.0f} J in "
+        f"{run['run']['measured_s']:,.0f} s. The paper's own column is too short for a day in a tenth of the time."
     )
     return Finding(shares, how, scenarios=(SHARES,))
 
@@ -110,19 +108,16 @@ def _merge_finding(study: Study, which: int, shape: str) -> Finding:
     series = [saving[which] for saving in ours]
     return Finding(
         series[-1],
-        f"Stand-in `snake-like` on `g3`, replayed 1,000 times faster: {queue['mean']:.0f} requests wait on average, at "
-        f"most "
-        f"{queue['max']:.0f}; two adjacent reads of the queue are merged where the second goes on where the first "
-        f"ends.",
+        f"Stand-in `snake-like` on `g3`, replayed 1,000 times faster: {queue['mean']:.0f} requests wait on average, "
+        f"at most {queue['max']:.0f}; two adjacent reads of the queue are merged where the second goes on where the "
+        "first ends.",
         decimals=4,
         curve=rows,
         scenarios=(day(longest), day(longest, merge=MERGE)),
-        cause="A pair that is merged saves the second request's way back to its row and one pass of the sled, a small "
-        "part of "
-        "what an 8 KB request takes on G3; the joules of the tips remain. A quarter of 43 % of the requests are reads "
-        "that go "
-        "on, so a tenth of the requests can be second in a pair. The paper's savings can't come from pairs of 8 KB "
-        "reads.",
+        cause="A pair that is merged saves the second request's way back to its row and one pass of the sled, a "
+        "small part of what an 8 KB request takes on G3; the joules of the tips remain. A quarter of 43 % of the "
+        "requests are reads that go on, so a tenth of the requests can be second in a pair. The paper's savings "
+        "can't come from pairs of 8 KB reads.",
         probes=(
             Probe("95 % of the reads go on where the one before them ends", _saving(*go_on)[which]),
             Probe("any 16 requests merged, writes too, wherever they wait", beyond[-1][which]),
@@ -194,10 +189,8 @@ def subsector_metadata(study: Study) -> Finding:
             {"bytes of a metadata write": key, "servicing energy saved": value} for key, value in savings.items()
         ),
         cause=f"Servo bursts and data are {accessing:.0%} of servicing, metadata is 72 % of the requests and leaves "
-        f"out nine "
-        "tenths and more of their joules. The stand-in's requests of metadata are as long as the others, of which "
-        "nothing is "
-        "published; the paper's savings fit shorter ones.",
+        "out nearly all of their joules. The stand-in's requests of metadata are as long as the others, of which "
+        "nothing is published; the paper's savings fit shorter ones.",
         probes=tuple(
             Probe(f"requests of metadata of {size // 1024} KB", _short_metadata(study, size))
             for size in (6144, 4096, 2048)
@@ -304,11 +297,9 @@ def combined_energy(study: Study) -> Finding:
         f"{joules(runs['all']):.0f} J.",
         curve=_combined_rows(study),
         scenarios=(strategies("timeout 1 s", TENFOLD), strategies("all", TENFOLD)),
-        cause=f"Stopping at once saves {savings['stop at once']:.3f} alone, and {left:.0%} of what is left is inactive "
-        f"power: "
-        "the time that was idle is spent inactive, at 50 mW. What is saved depends on how fast the day is replayed, "
-        "which "
-        "the paper does not say.",
+        cause=f"Stopping at once saves {savings['stop at once']:.3f} alone, and {left:.0%} of what is left is "
+        "inactive power: the time that was idle is spent inactive, at 50 mW. What is saved depends on how fast the "
+        "day is replayed, which the paper does not say.",
         probes=tuple(
             Probe(f"{1 / time_scale:.0f} times faster", saved(*(joules(each[name]) for name in ("timeout 1 s", "all"))))
             for time_scale, each in quicker.items()
