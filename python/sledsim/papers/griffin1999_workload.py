@@ -1,15 +1,11 @@
 """The devices and the random workload that the experiments of Griffin et al. 1999 share."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sledsim.papers.finding import Interval
 from sledsim.papers.study import Study
 from sledsim.result import Result
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = [
     "DEVICE",
@@ -20,7 +16,6 @@ __all__ = [
     "access_ms",
     "between",
     "closed",
-    "mean_interval",
     "mean_ms",
     "poisson",
     "random",
@@ -33,9 +28,6 @@ DEVICE, DISK = "griffin1999", "cheetah4LP"
 #: The schedulers of section 5.1, and what the paper calls them.
 SCHEDULERS = ("fcfs", "clook", "sstf_lbn", "sptf")
 NAMES = {"fcfs": "FCFS", "clook": "C-LOOK", "sstf_lbn": "SSTF_LBN", "sptf": "SPTF"}
-
-#: Batches that an interval is made of, and Student's t for 95 % with one degree of freedom less.
-BATCHES, STUDENT_T = 30, 2.045
 
 
 def poisson(rate_per_s: float) -> dict[str, Any]:
@@ -93,21 +85,6 @@ def between(result: Result, quantity: str = "response") -> tuple[Interval, ...]:
     """Return where the mean of a run lies, ms; nothing where the run is too short to tell."""
     low, high = result[quantity]["ci95_low_ms"], result[quantity]["ci95_high_ms"]
     return () if low is None else ((low, high),)
-
-
-def mean_interval(sample: "NDArray[np.float64]") -> Interval:
-    """Return where the mean of a series lies with a confidence of 95 %, by the means of batches of it.
-
-    Parameters
-    ----------
-    sample
-        One quantity of many requests, in the order in which they were served.
-    """
-    import numpy as np
-
-    means = np.array([float(batch.mean()) for batch in np.array_split(sample, BATCHES)])
-    half = STUDENT_T * float(means.std(ddof=1)) / BATCHES**0.5
-    return float(means.mean()) - half, float(means.mean()) + half
 
 
 def access_ms(study: Study, changes: Sequence[Mapping[str, Any]]) -> list[float]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim.papers.finding import Finding, Probe, trend
+from sledsim.papers.intervals import SEEDS, over_seeds
 from sledsim.papers.lin2002_workload import (
     IDLE,
     TENFOLD,
@@ -47,17 +48,19 @@ MIXES_BYTES = (4, 66, 128)
 @experiment("lin2002.snake-shares")
 def snake_shares(study: Study) -> Finding:
     """Table 1, right half."""
-    run = study.run(SHARES)
-    shares = tuple(joules(run, part) / joules(run) for part in ("inactive", "idle"))
+    runs = [snake(study, [SHARES], seed)[0] for seed in SEEDS]
+    run = runs[0]
+    shares = [[joules(each, part) / joules(each) for each in runs] for part in ("inactive", "idle")]
     how = (
         "Stand-in `snake-like` on `g2`, ten times faster, timeout 1 s, idle as for the trace: "
         f"{joules(run, 'inactive'):.0f} J inactive and {joules(run, 'idle'):.0f} J idle of {joules(run):.0f} J in "
         f"{run['run']['measured_s']:,.0f} s. The paper's own column is too short for a day in a tenth of the time."
     )
-    return Finding(shares, how, scenarios=(SHARES,))
+    ours = tuple(share[0] for share in shares)
+    return Finding(ours, how, intervals=tuple(map(over_seeds, shares)), scenarios=(SHARES,))
 
 
-def merging(study: Study, time_scale: float) -> "dict[str, Result]":
+def merging(study: Study, time_scale: float, seed: int = 1) -> "dict[str, Result]":
     """Return the day on G3 without merging, with the paper's, and with more than that.
 
     Parameters
@@ -66,9 +69,11 @@ def merging(study: Study, time_scale: float) -> "dict[str, Result]":
         Where they are run.
     time_scale
         By what its times are multiplied.
+    seed
+        Of the stand-in's random numbers.
     """
     rules: dict[str, dict[str, Any]] = {"none": {}, "paper": {"merge": MERGE}, "beyond": {"merge": BEYOND}}
-    runs = snake(study, [day(time_scale, **rule) for rule in rules.values()])
+    runs = snake(study, [day(time_scale, **rule) for rule in rules.values()], seed)
     return dict(zip(rules, runs, strict=True))
 
 
@@ -106,12 +111,15 @@ def _merge_finding(study: Study, which: int, shape: str) -> Finding:
         for time_scale, (energy, response) in zip(TIME_SCALES, ours, strict=True)
     )
     series = [saving[which] for saving in ours]
+    repeated = [merging(study, longest, seed) for seed in SEEDS]
+    interval = over_seeds([_saving(each["none"], each["paper"])[which] for each in repeated])
     return Finding(
         series[-1],
         f"Stand-in `snake-like` on `g3`, replayed 1,000 times faster: {queue['mean']:.0f} requests wait on average, "
         f"at most {queue['max']:.0f}; two adjacent reads of the queue are merged where the second goes on where the "
         "first ends.",
         decimals=4,
+        intervals=(interval,),
         curve=rows,
         scenarios=(day(longest), day(longest, merge=MERGE)),
         cause="A pair that is merged saves the second request's way back to its row and one pass of the sled, a "
@@ -152,7 +160,7 @@ def last_block(time_scale: float, needed: str) -> dict[str, Any]:
 PART_OF_LAST = {"last_block": "uniform"}
 
 
-def metadata(study: Study, time_scale: float, write_bytes: int) -> "list[Result]":
+def metadata(study: Study, time_scale: float, write_bytes: int, seed: int = 1) -> "list[Result]":
     """Return the day on G3 without subsector access, and with it for requests of metadata.
 
     Parameters
@@ -163,9 +171,11 @@ def metadata(study: Study, time_scale: float, write_bytes: int) -> "list[Result]
         By what its times are multiplied.
     write_bytes
         Bytes of a write of metadata.
+    seed
+        Of the stand-in's random numbers.
     """
     mix = {"metadata": {"share": METADATA_SHARE, "write_bytes": write_bytes}}
-    return snake(study, [day(time_scale, workload=mix, subsector=on) for on in (False, True)])
+    return snake(study, [day(time_scale, workload=mix, subsector=on) for on in (False, True)], seed)
 
 
 METADATA_SHARE = 0.72
@@ -184,7 +194,8 @@ def subsector_metadata(study: Study) -> Finding:
     mixes = [savings[write_bytes] for write_bytes in MIXES_BYTES]
     return Finding(
         savings[66],
-        f"Stand-in `snake-like` on `g3`, ten times faster; reads of metadata 128 B, writes on average: {said}.",
+        intervals=(over_seeds([_saving(*metadata(study, TENFOLD, 66, seed))[0] for seed in SEEDS]),),
+        how=f"Stand-in `snake-like` on `g3`, ten times faster; reads of metadata 128 B, writes on average: {said}.",
         curve=tuple(
             {"bytes of a metadata write": key, "servicing energy saved": value} for key, value in savings.items()
         ),
@@ -239,6 +250,9 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "all": {"spin_down": "immediate", "merge": MERGE, "subsector": True, "workload": PART_OF_LAST},
 }
 
+#: What is compared at every speed: with none and with all of the paper's three strategies.
+BOTH = ("timeout 1 s", "all")
+
 
 def strategies(name: str, time_scale: float) -> dict[str, Any]:
     """Return the day on G3 with a strategy.
@@ -253,7 +267,7 @@ def strategies(name: str, time_scale: float) -> dict[str, Any]:
     return day(time_scale, device={"name": "g3", **IDLE}, **STRATEGIES[name])
 
 
-def combined(study: Study, time_scale: float, names: Sequence[str] = ("timeout 1 s", "all")) -> "dict[str, Result]":
+def combined(study: Study, time_scale: float, names: Sequence[str] = BOTH, seed: int = 1) -> "dict[str, Result]":
     """Return the day on G3 with strategies.
 
     Parameters
@@ -264,8 +278,10 @@ def combined(study: Study, time_scale: float, names: Sequence[str] = ("timeout 1
         By what its times are multiplied.
     names
         Of :data:`STRATEGIES`.
+    seed
+        Of the stand-in's random numbers.
     """
-    runs = snake(study, [strategies(name, time_scale) for name in names])
+    runs = snake(study, [strategies(name, time_scale) for name in names], seed)
     return dict(zip(names, runs, strict=True))
 
 
@@ -279,7 +295,7 @@ def _combined_rows(study: Study) -> tuple[Mapping[str, Any], ...]:
 
 
 def _at(time_scale: float) -> Sequence[str]:
-    return tuple(STRATEGIES) if time_scale == TENFOLD else ("timeout 1 s", "all")
+    return tuple(STRATEGIES) if time_scale == TENFOLD else BOTH
 
 
 @experiment("lin2002.combined-energy")
@@ -290,18 +306,21 @@ def combined_energy(study: Study) -> Finding:
     savings = {name: saved(joules(none), joules(run)) for name, run in runs.items()}
     left = joules(runs["all"], "inactive") / joules(runs["all"])
     single = max(savings[name] for name in ("stop at once", "merging", "subsectors"))
+    repeated = [combined(study, TENFOLD, seed=seed) for seed in SEEDS]
+    interval = over_seeds([saved(*(joules(each[name]) for name in BOTH)) for each in repeated])
     quicker = {time_scale: combined(study, time_scale) for time_scale in (0.03, 0.01)}
     return Finding(
         savings["all"],
         f"Stand-in `snake-like` on `g3`, ten times faster, against a timeout of 1 s: {joules(none):.0f} to "
         f"{joules(runs['all']):.0f} J.",
+        intervals=(interval,),
         curve=_combined_rows(study),
         scenarios=(strategies("timeout 1 s", TENFOLD), strategies("all", TENFOLD)),
         cause=f"Stopping at once saves {savings['stop at once']:.3f} alone, and {left:.0%} of what is left is "
         "inactive power: the time that was idle is spent inactive, at 50 mW. What is saved depends on how fast the "
         "day is replayed, which the paper does not say.",
         probes=tuple(
-            Probe(f"{1 / time_scale:.0f} times faster", saved(*(joules(each[name]) for name in ("timeout 1 s", "all"))))
+            Probe(f"{1 / time_scale:.0f} times faster", saved(*(joules(each[name]) for name in BOTH)))
             for time_scale, each in quicker.items()
         ),
         shape="the three strategies together save more of the total energy than any of them alone",

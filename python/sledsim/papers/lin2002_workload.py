@@ -63,9 +63,19 @@ def day(
     }
 
 
-def snake(study: Study, scenarios: Sequence[Mapping[str, Any]]) -> list[Result]:
-    """Return runs of whole scenarios."""
-    return study.runs([(scenario, ()) for scenario in scenarios])
+def snake(study: Study, scenarios: Sequence[Mapping[str, Any]], seed: int = 1) -> list[Result]:
+    """Return runs of whole scenarios.
+
+    Parameters
+    ----------
+    study
+        Where they are run.
+    scenarios
+        Such as :func:`day` gives.
+    seed
+        Of the stand-in's random numbers.
+    """
+    return study.runs([({"seed": seed, **scenario}, ()) for scenario in scenarios])
 
 
 def mean_ms(result: Result) -> float:
