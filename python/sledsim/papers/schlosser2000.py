@@ -1,5 +1,6 @@
 """Schlosser et al. 2000: three generations of devices, their springs, and the microbenchmark beside disks."""
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,17 +31,17 @@ __all__ = [
 GENERATIONS = ("g1", "g2", "g3")
 
 #: What switches a drive's buffer off.
-NO_BUFFER = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
+NO_BUFFER: dict[str, Any] = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
 
-#: The speed at which the constant-force limit of a reversal is taken: a thousandth of the access speed, so that the sled
-#: stays where the force is measured; it is then within 1e-6 of the limit.
+#: The speed at which the force of a reversal is taken, over the access speed: the sled then hardly leaves the place,
+#: and the force is within 1e-6 of that there.
 SLOWLY = 1e-3
 
 
 def settling(generation: str) -> tuple[str, float]:
     """Return the catalogue's device whose resonant frequency gives the settling time of Table 2, and that time.
 
-    The first two generations take the 739 Hz of DiskSim's sets; 729 Hz are printed, which does not fit the times printed.
+    The first two generations take the 739 Hz of DiskSim's sets: the 729 Hz printed do not fit the times printed.
     """
     device = "g3-paper" if generation == "g3" else generation
     return device, MemsStorage(device).settle_ms
@@ -52,7 +53,9 @@ def _settle(generation: str) -> Finding:
         {"device": each.name, "resonance, Hz": each.parameters["resonance_hz"], "settling, ms": each.settle_ms}
         for each in map(MemsStorage, dict.fromkeys([device, f"{generation}-paper"]))
     ]
-    how = f"Constants over 2 pi times the resonant frequency; `{device}`, beside it the frequency that the paper prints."
+    how = (
+        f"Constants over 2 pi times the resonant frequency; `{device}`, beside it the frequency that the paper prints."
+    )
     return Finding(settle_ms, how, decimals=4, curve=tuple(rows))
 
 
@@ -122,7 +125,8 @@ def g3_capacity(study: Study) -> Finding:
 
 def _free_reversal_ms(device: MemsStorage) -> float:
     """Return the time of a reversal without springs, at the constant force of the actuator."""
-    return 2 * device.access_speed_m_s / device.parameters["acceleration_y_m_s2"] * 1e3
+    acceleration_m_s2: float = device.parameters["acceleration_y_m_s2"]
+    return 2 * device.access_speed_m_s / acceleration_m_s2 * 1e3
 
 
 @experiment("schlosser2000.spring-force-range")
@@ -172,14 +176,16 @@ def reversals_ms(device: MemsStorage, *, servo: bool = True) -> "dict[int, NDArr
     given = device.parameters
     pitch_bits = given["servo_bits"] + given["tip_sector_bytes"] * given["encoded_bits_per_byte"]
 
+    bit_um, half_um = float(given["bit_nm"]) * 1e-3, float(given["y_range_um"]) / 2
+
     def y_um(bits: "NDArray[np.int64]") -> "NDArray[np.float64]":
-        return bits * given["bit_nm"] * 1e-3 - given["y_range_um"] / 2
+        return bits.astype(np.float64) * bit_um - half_um
 
     rows = np.arange(device.rows)
     # Servo bursts lie below and above each row: a pass upward ends where the one above begins, and the pass back is
     # entered above that burst.
     below, above = y_um(rows * pitch_bits), y_um((rows + 1) * pitch_bits)
-    burst_um = given["servo_bits"] * given["bit_nm"] * 1e-3
+    burst_um = given["servo_bits"] * bit_um
     ends = {1: above, -1: below + burst_um}
     begins = {1: above + burst_um, -1: below} if servo else ends
     return {way: device.seek_y_ms(ends[way], begins[way], way, -way) for way in (1, -1)}
@@ -208,8 +214,8 @@ def rewrite_turnaround(study: Study) -> Finding:
         f"({reversal.min():.3f} to {reversal.max():.3f})."
     )
     cause = (
-        "The paper gives one figure for all places, and it lies below a reversal without springs: only a sled that moves "
-        "away from the centre is back so soon. One that moves inward turns against the springs."
+        "The paper gives one figure for all places, and it lies below a reversal without springs: only a sled that "
+        "moves away from the centre is back so soon. One that moves inward turns against the springs."
     )
     probes = (
         Probe("only rows that the sled leaves moving away from the centre", float(outward.mean())),
@@ -244,7 +250,12 @@ def microbenchmark(device: str, size_bytes: int = 4096, **changes: Any) -> dict[
 
 def variation(result: Result) -> float:
     """Return the standard deviation of responses over their mean."""
-    return float(result.response.scv) ** 0.5
+    scv = float(result.response.scv)
+    return math.sqrt(scv)
+
+
+def _responses_ms(result: Result) -> "NDArray[np.float64]":
+    return result.log["response_ns"].astype(float) * 1e-6
 
 
 def _spread(times: "NDArray[np.float64]") -> float:
@@ -256,7 +267,7 @@ def mems_cov(study: Study) -> Finding:
     """Variation of responses of the three devices."""
     scenarios = [microbenchmark(name) for name in GENERATIONS]
     runs = study.runs([(each, ()) for each in scenarios], log=True)
-    intervals = tuple(of_batches(run.log["response_ns"] * 1e-6, _spread) for run in runs)
+    intervals = tuple(of_batches(_responses_ms(run), _spread) for run in runs)
     how = "`g1`, `g2`, `g3`: 10,000 random requests of 4 KB, two thirds reads, Poisson 20/s; responses."
     ours = tuple(variation(run) for run in runs)
     return Finding(ours, how, intervals=intervals, scenarios=tuple(scenarios))
@@ -297,7 +308,7 @@ def four_sleds(study: Study) -> Finding:
 
 
 def _disk(study: Study, name: str) -> tuple[list[dict[str, Any]], Finding]:
-    """Run the microbenchmark on a disk with its buffer on and off beside g2; rows of figures, and the first as a finding."""
+    """Run the microbenchmark on a disk, buffer on and off, beside g2; rows of figures, and the first as a finding."""
     reference, *settings = scenarios = [microbenchmark("g2"), microbenchmark(name), microbenchmark(name, **NO_BUFFER)]
     g2, on, off = study.runs([(each, ()) for each in scenarios], log=True)
     rows = [
@@ -346,10 +357,10 @@ def atlas_cov(study: Study) -> Finding:
     """Variation of responses of the Atlas 10K."""
     rows, found = _disk(study, "atlas10k")
     scenario = microbenchmark("atlas10k")
-    times = study.run(scenario, log=True).log["response_ns"] * 1e-6
+    times = _responses_ms(study.run(scenario, log=True))
     how = (
-        "Run of `mems-cov` on `atlas10k` as it comes, its buffer on. The paper's 10 and 5 times fit a buffer that is off, "
-        "this figure one that is on: no one setting gives all three."
+        "Run of `mems-cov` on `atlas10k` as it comes, its buffer on. The paper's 10 and 5 times fit a buffer that "
+        "is off, this figure one that is on: no one setting gives all three."
     )
     return Finding(
         rows[0]["variation"], how, intervals=(of_batches(times, _spread),), scenarios=(scenario,), curve=found.curve
@@ -368,7 +379,7 @@ def rewrite_disk(study: Study) -> Finding:
     # The second write of each pair ends one sector after the head was over it again.
     times_ms = (end_ns[1::2] - end_ns[::2] - transfer_ns[1::2]) * 1e-6
     how = (
-        "`atlas10k` with its buffer off, 100 sectors all over the disk, each written twice: a revolution less the sector, "
-        f"{times_ms.min():.3f} to {times_ms.max():.3f} ms."
+        "`atlas10k` with its buffer off, 100 sectors all over the disk, each written twice: a revolution less the "
+        f"sector, {times_ms.min():.3f} to {times_ms.max():.3f} ms."
     )
     return Finding(float(times_ms.mean()), how)

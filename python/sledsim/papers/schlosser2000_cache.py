@@ -91,10 +91,11 @@ def mems_cache(study: Study) -> Finding:
         for name in ARRANGEMENTS
     ]
     how = (
-        f"Stand-in `cello-like`, {len(days)} days (seeds) of 466,560 requests over eight `atlas10k`, each behind a caching "
-        "disk of 2.5 GB of a `g2`, empty at first; segments of 64 KiB and all else as the component comes, of which the "
-        "paper gives nothing. One cache for all: the same 2.5 GB before an `atlas10k` of eight times the surfaces. That the "
-        "paper's MEMS storage alone takes three services of a G2 says that its trace has longer bursts than the stand-in."
+        f"Stand-in `cello-like`, {len(days)} days (seeds) of 466,560 requests over eight `atlas10k`, each behind a "
+        "caching disk of 2.5 GB of a `g2`, empty at first; segments of 64 KiB and all else as the component comes, "
+        "of which the paper gives nothing. One cache for all: the same 2.5 GB before an `atlas10k` of eight times "
+        "the surfaces. That the paper's MEMS storage alone takes three services of a G2 says that its trace has "
+        "longer bursts than the stand-in."
     )
     return Finding(
         sum(ratios) / len(ratios),
@@ -103,6 +104,6 @@ def mems_cache(study: Study) -> Finding:
         intervals=(of_replications(ratios),),
         scenarios=tuple(arrangement(name) for name in list(ARRANGEMENTS)[:4]),
         curve=tuple(rows),
-        shape="MEMS storage alone responds soonest, then a disk with a cache, then one cache for all, then the disk alone.",
+        shape="MEMS storage alone responds soonest, then disks with caches, then one cache for all, then disks alone.",
         shape_holds=means["MEMS alone"] < means["disk with cache"] < means["one cache for all"] < means["disk"],
     )

@@ -1,8 +1,8 @@
 """Schlosser et al. 2000, Table 4: joules of a mobile disk and of a MEMS device under three applications.
 
-The applications' traces are not at hand. Each energy of the table over the power of its mode is the time spent in it; the times
-of the disk's modes add up to the length of the run, and in a run of that length the MEMS device is inactive for all that it does
-not access data or start up.
+The applications' traces are not at hand. Each energy of the table over the power of its mode is the time spent in it;
+the times of the disk's modes add up to the length of the run, and in a run of that length the MEMS device is inactive
+for all that it does not access data or start up.
 """
 
 from dataclasses import dataclass, replace
@@ -55,16 +55,14 @@ class Application:
 
 APPLICATIONS = {
     "andrew": Application("Andrew", 14.026, (13.025, 2.4, 2.722, 0.0), (0.88, 0.0), 1.4, 0.615, 0.744),
-    "postmark": Application(
-        "PostMark", 1378.162, (1003.969, 0.0, 0.0, 0.0), (0.0, 0.0), 188.859, 86.933, 32.517
-    ),
+    "postmark": Application("PostMark", 1378.162, (1003.969, 0.0, 0.0, 0.0), (0.0, 0.0), 188.859, 86.933, 32.517),
     "netscape": Application(
         "Netscape", 321.211, (1924.1, 1799.885, 1000.467, 308.885), (513.48, 228.8), 32.121, 1.288, 1318.763
     ),
 }
 
-#: The most that the paper's MEMS device draws: the sled and 1000 tips. Its start-ups are at that power, too: at the sled's
-#: alone those of PostMark would last for 869 s of a run that takes the disk 1032 s.
+#: The most that the paper's MEMS device draws: the sled and 1000 tips. Its start-ups are at that power, too: at the
+#: sled's alone those of PostMark would last for 869 s of a run that takes the disk 1032 s.
 ACCESS_W = 1.1
 #: What it draws while inactive (section 4.3).
 INACTIVE_W = 0.05
@@ -151,14 +149,21 @@ def _finding(study: Study, key: str) -> Finding:
     application = APPLICATIONS[key]
     found = spent(study, application)
     how = (
-        f"Times in each mode from the energies of Table 4 over the powers of `travelstar` and of the paper: the disk takes "
-        f"{application.disk_j:,.1f} J in {found.length_s:,.1f} s; in that time the MEMS device (`g2-paper`, stopped as soon "
-        f"as nothing waits) {found.active_j:,.1f} J accessing, {found.startup_j:,.3f} J in {found.startups:,} start-ups, "
-        f"{found.inactive_j:,.3f} J inactive."
+        "Times in each mode from the energies of Table 4 over the powers of `travelstar` and of the paper: the disk "
+        f"takes {application.disk_j:,.1f} J in {found.length_s:,.1f} s; in that time the MEMS device (`g2-paper`, "
+        f"stopped as soon as nothing waits) {found.active_j:,.1f} J accessing, {found.startup_j:,.3f} J in "
+        f"{found.startups:,} start-ups, {found.inactive_j:,.3f} J inactive."
     )
-    table_s = (application.mems_active_j + application.mems_startup_j) / ACCESS_W + application.mems_inactive_j / INACTIVE_W
+    table_s = (
+        application.mems_active_j + application.mems_startup_j
+    ) / ACCESS_W + application.mems_inactive_j / INACTIVE_W
     rows = [
-        {"length of the run from": label, "length, s": length, "MEMS, J": joules, "disk over MEMS": application.disk_j / joules}
+        {
+            "length of the run from": label,
+            "length, s": length,
+            "MEMS, J": joules,
+            "disk over MEMS": application.disk_j / joules,
+        }
         for label, length, joules in (
             ("the disk's modes", found.length_s, found.mems_j),
             ("the MEMS device's modes, as printed", table_s, application.mems_j),
@@ -191,8 +196,9 @@ def energy_netscape(study: Study) -> Finding:
     found, table = _finding(study, "netscape"), APPLICATIONS["netscape"]
     standby_s, length_s = table.mems_inactive_j / INACTIVE_W, _length_s(table)
     cause = (
-        f"The table's {table.mems_inactive_j:,.0f} J of standby at 50 mW last {standby_s:,.0f} s, {standby_s / length_s:.1f} "
-        "times as long as all modes of the disk together: the two columns are not of the same run."
+        f"The table's {table.mems_inactive_j:,.0f} J of standby at 50 mW last {standby_s:,.0f} s, "
+        f"{standby_s / length_s:.1f} times as long as all modes of the disk together: the two columns are not of the "
+        "same run."
     )
     probe = Probe("the table's own standby energy instead of that of the disk's time", table.disk_j / table.mems_j)
     ratios = [each.disk_j / spent(study, each).mems_j for each in APPLICATIONS.values()]
