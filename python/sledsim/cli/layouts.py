@@ -42,7 +42,9 @@ def table(
             "--layout", metavar="NAME", help="row-major, column-major, tip-subset or equivalent. Repeatable; else all."
         ),
     ] = None,
-    fetch: Annotated[int, typer.Option("--fetch", metavar="N", min=0, help="Random rows to fetch; 0 for none.")] = 2000,
+    fetch: Annotated[
+        int, typer.Option("--fetch", metavar="N", min=0, max=10_000_000, help="Random rows to fetch; 0 for none.")
+    ] = 2000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the choice of rows.")] = 1,
     sets: Sets = None,
     as_json: AsJson = False,

@@ -17,9 +17,7 @@ BARS = {NORMAL: "normal", MEMSTORE: "MEMStore"}
 
 HOW = "g2, 10,000,000 records of 8, 32, 15 and 16 bytes, every scan from rest; without command overhead. "
 HOW_NORMAL = HOW + "Pages of 8 KB hold 115 whole records, so that every scan reads every page."
-HOW_MEMSTORE = (
-    HOW + "Of every 71 tracks (tip groups) an attribute has as many as it has bytes; a scan reads its tracks."
-)
+HOW_MEMSTORE = HOW + "Of every 71 tracks (tip groups) an attribute has as many as it has bytes, and a scan reads those."
 
 
 def scans(study: Study) -> TableTimes:
