@@ -1,9 +1,10 @@
 """Where what runs find lies with a confidence of 95 %."""
 
-from collections.abc import Callable, Mapping, Sequence
-from math import hypot, sqrt
+from collections.abc import Callable, Iterable, Mapping
+from math import hypot
 from typing import TYPE_CHECKING, Any
 
+from sledsim.confidence import mean_interval
 from sledsim.papers.finding import Interval
 
 if TYPE_CHECKING:
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["of_batches", "of_mean", "of_ratio", "of_replications"]
 
-#: Student's t for 95 %, by the number of values.
-STUDENT_T = {3: 4.303, 4: 3.182, 5: 2.776, 8: 2.365, 10: 2.262}
 BATCHES = 10
 
 
@@ -44,18 +43,16 @@ def of_ratio(above: Mapping[str, Any], below: Mapping[str, Any]) -> tuple[Interv
     return ((ratio * (1 - share), ratio * (1 + share)),)
 
 
-def of_replications(values: Sequence[float]) -> Interval:
+def of_replications(values: Iterable[float]) -> Interval:
     """Return where the mean of independent values lies, by Student's t.
 
     Parameters
     ----------
     values
-        One of each replication, 3, 4, 5, 8 or 10 of them.
+        One of each replication, at least two.
     """
-    count = len(values)
-    mean = sum(values) / count
-    half = STUDENT_T[count] * sqrt(sum((each - mean) ** 2 for each in values) / (count - 1) / count)
-    return mean - half, mean + half
+    found = mean_interval(values)
+    return found.low, found.high
 
 
 def of_batches(sample: "NDArray[np.float64]", figure: "Callable[[NDArray[np.float64]], float]") -> Interval:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim.mechanisms.disk import DiskDrive
 from sledsim.mechanisms.mems import MemsStorage
-from sledsim.papers import schlosser2000_cache, schlosser2000_energy
+
+# What registers experiments of a subject of its own.
+from sledsim.papers import schlosser2000_cache, schlosser2000_energy  # noqa: F401
 from sledsim.papers.finding import Finding, Probe
 from sledsim.papers.intervals import of_batches, of_mean, of_ratio
 from sledsim.papers.registry import experiment
@@ -22,8 +24,6 @@ __all__ = [
     "NO_BUFFER",
     "microbenchmark",
     "reversals_ms",
-    "schlosser2000_cache",
-    "schlosser2000_energy",
     "settling",
     "variation",
 ]

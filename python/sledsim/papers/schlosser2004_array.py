@@ -207,7 +207,7 @@ def array_not_specific(study: Study) -> Finding:
         abs(mean),
         how,
         decimals=4,
-        intervals=((min(abs(low), abs(high)), max(abs(low), abs(high))),),
+        intervals=((0.0 if low < 0 < high else min(abs(low), abs(high)), max(abs(low), abs(high))),),
         scenarios=(moved_to("g2", 1), moved_to(UBERDISK, 1)),
         curve=tuple(rows),
     )

@@ -196,8 +196,8 @@ def figure_8(study: Study) -> Drawn:
     return Drawn(beside([panel], "Schedulers on G2 without settling", "random reads of 8 KB"), how, scenarios=scenarios)
 
 
-#: The device of Figure 5: nine tips of which three are active, and three rows of three cylinders under each. A tip of the
-#: figure stands for as many as hold a block.
+#: The device of Figure 5: nine tips of which three are active, and three rows of three cylinders under each. A tip of
+#: the figure stands for as many as hold a block.
 SMALL: dict[str, Any] = {
     "tips": 9 * 64,
     "active_tips": 3 * 64,
