@@ -64,6 +64,11 @@ class Picture:
     title: str
     draw: Callable[[Study], Drawn] | None
 
+    @property
+    def stem(self) -> str:
+        """What its files are called, such as ``griffin1999-figure-6``."""
+        return "-".join(re.findall(r"[a-z0-9]+", f"{self.paper} {self.where}".lower()))
+
 
 _experiments: dict[str, Experiment] = {}
 _pictures: list[Picture] = []
@@ -91,7 +96,7 @@ def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], D
     """Register what redraws a figure or a table; see :class:`Picture`."""
 
     def register(draw: Callable[[Study], Drawn]) -> Callable[[Study], Drawn]:
-        _pictures.append(Picture(paper, where, title, draw))
+        _list(Picture(paper, where, title, draw))
         return draw
 
     return register
@@ -99,7 +104,13 @@ def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], D
 
 def sketch(paper: str, where: str, title: str) -> None:
     """Register a drawing of the paper's that holds no data; see :class:`Picture`."""
-    _pictures.append(Picture(paper, where, title, None))
+    _list(Picture(paper, where, title, None))
+
+
+def _list(added: Picture) -> None:
+    if any(each.stem == added.stem for each in _pictures):
+        raise ValueError(f"{added.paper} has a picture of {added.where} already")
+    _pictures.append(added)
 
 
 def experiments() -> Mapping[str, Experiment]:
