@@ -134,3 +134,11 @@ def test_figure_7_shows_the_run_of_the_claims(study: Study) -> None:
     text = str(drawn.draw(study).shown.to_dict())  # type: ignore[union-attr]
     assert "Response time (ms)" in text
     assert "'mean': 7.7421" in text
+
+
+def test_what_is_not_drawn_says_why() -> None:
+    reasons = {each.where: each.reason for each in pictures("schlosser2000") if each.draw is None}
+    assert [where for where, reason in reasons.items() if "application" in reason] == [
+        f"Figure {number}" for number in range(8, 12)
+    ]
+    assert reasons["Figure 4"] == "a drawing that holds no data"

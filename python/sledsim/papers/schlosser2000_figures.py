@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 PAPER = "schlosser2000"
 
-sketch(PAPER, "Figure 1", "Cost and latency foreseen for 2005 (others' estimates; nothing is simulated)")
+sketch(PAPER, "Figure 1", "Cost and latency foreseen for 2005", "estimates of others, of which nothing is simulated")
 sketch(PAPER, "Figure 2", "A probe tip and its positioning")
 sketch(PAPER, "Figure 3", "A tip on a cantilever over fixed media")
 sketch(PAPER, "Figure 4", "A sled of moving media")
@@ -29,7 +29,7 @@ for where, name in (
     ("Figure 10", "query 4 of TPC-D"),
     ("Figure 11", "query 6 of TPC-D"),
 ):
-    sketch(PAPER, where, f"Run time of {name} (not redrawn: the application is not at hand)")
+    sketch(PAPER, where, f"Run time of {name}", "the application is not at hand")
 
 #: By how much a parameter is changed to see which way the characteristics go.
 STEP = 0.1
