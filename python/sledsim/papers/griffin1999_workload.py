@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sledsim.papers.finding import Interval
 from sledsim.papers.study import Study
 from sledsim.result import Result
 
@@ -14,7 +13,6 @@ __all__ = [
     "SCHEDULERS",
     "acceleration",
     "access_ms",
-    "between",
     "closed",
     "mean_ms",
     "poisson",
@@ -79,12 +77,6 @@ def speed(mm_s: float, bit_nm: float = 50.0) -> dict[str, float]:
 def mean_ms(result: Result) -> float:
     """Return the mean response time of a run, ms."""
     return float(result["response"]["mean_ms"])
-
-
-def between(result: Result, quantity: str = "response") -> tuple[Interval, ...]:
-    """Return where the mean of a run lies, ms; nothing where the run is too short to tell."""
-    low, high = result[quantity]["ci95_low_ms"], result[quantity]["ci95_high_ms"]
-    return () if low is None else ((low, high),)
 
 
 def access_ms(study: Study, changes: Sequence[Mapping[str, Any]]) -> list[float]:

@@ -1,53 +1,70 @@
-"""Where a figure lies with a confidence of 95 %."""
+"""Where what runs find lies with a confidence of 95 %."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from math import hypot
+from typing import TYPE_CHECKING, Any
 
+from sledsim.confidence import mean_interval
 from sledsim.papers.finding import Interval
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SEEDS", "batched", "over_seeds"]
+__all__ = ["of_batches", "of_mean", "of_ratio", "of_replications"]
 
-#: Seeds of runs that are made several times.
-SEEDS = (1, 2, 3)
-
-#: Batches that a long series is cut into.
-BATCHES = 30
-
-#: Student's t for 95 %, both sides, by the number of values.
-STUDENT_T = {len(SEEDS): 4.303, BATCHES: 2.045}
+BATCHES = 10
 
 
-def over_seeds(figures: Sequence[float]) -> Interval:
-    """Return the interval of the mean of a figure that was found with each of the seeds.
+def of_mean(times: Mapping[str, Any]) -> tuple[Interval, ...]:
+    """Return where the mean of a section of a result lies; nothing where the run is too short to tell.
 
     Parameters
     ----------
-    figures
-        One for each of :data:`SEEDS`.
+    times
+        Such as ``result.response``.
     """
-    import numpy as np
+    low, high = times["ci95_low_ms"], times["ci95_high_ms"]
+    return () if low is None else ((float(low), float(high)),)
 
-    return _of(np.asarray(figures, dtype=np.float64))
+
+def of_ratio(above: Mapping[str, Any], below: Mapping[str, Any]) -> tuple[Interval, ...]:
+    """Return where the ratio of the means of two independent runs lies, by the first order of the errors.
+
+    Parameters
+    ----------
+    above, below
+        Sections of two results.
+    """
+    if not (of_mean(above) and of_mean(below)):
+        return ()
+    shares = [(part["ci95_high_ms"] - part["ci95_low_ms"]) / 2 / part["mean_ms"] for part in (above, below)]
+    ratio, share = float(above["mean_ms"] / below["mean_ms"]), hypot(*shares)
+    return ((ratio * (1 - share), ratio * (1 + share)),)
 
 
-def batched(sample: "NDArray[np.float64]") -> Interval:
-    """Return the interval of the mean of a series, by the means of batches of it.
+def of_replications(values: Iterable[float]) -> Interval:
+    """Return where the mean of independent values lies, by Student's t.
+
+    Parameters
+    ----------
+    values
+        One of each replication, at least two.
+    """
+    found = mean_interval(values)
+    return found.low, found.high
+
+
+def of_batches(sample: "NDArray[np.float64]", figure: "Callable[[NDArray[np.float64]], float]") -> Interval:
+    """Return where a figure of a long series lies, by that figure of ten batches of it.
 
     Parameters
     ----------
     sample
-        One quantity of many requests, in the order in which they were served.
+        One quantity of many requests, in the order in which they came.
+    figure
+        Computes it.
     """
     import numpy as np
 
-    return _of(np.array([float(batch.mean()) for batch in np.array_split(sample, BATCHES)]))
-
-
-def _of(values: "NDArray[np.float64]") -> Interval:
-    middle = float(values.mean())
-    half = STUDENT_T[len(values)] * float(values.std(ddof=1)) / len(values) ** 0.5
-    return middle - half, middle + half
+    return of_replications([figure(batch) for batch in np.array_split(sample, BATCHES)])

@@ -213,7 +213,7 @@ def _redraw(picture: Picture, study: Study, export: Callable[[Picture, Drawn], o
     """Draw a figure or a table."""
     draw = picture.draw
     if draw is None:
-        return Redrawn(picture, reason="a drawing that holds no data")
+        return Redrawn(picture, reason=picture.reason)
     try:
         drawn, seconds = study.seconds(lambda: draw(study))
         if export:
