@@ -12,6 +12,7 @@ __all__ = [
     "NAMES",
     "SCHEDULERS",
     "acceleration",
+    "access",
     "access_ms",
     "closed",
     "mean_ms",
@@ -79,6 +80,19 @@ def mean_ms(result: Result) -> float:
     return float(result["response"]["mean_ms"])
 
 
+def access(study: Study, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scenario of a changed device that serves one request at a time.
+
+    Parameters
+    ----------
+    study
+        Quick or full.
+    changes
+        Values that replace those of the default device.
+    """
+    return random(closed(), study.requests(100_000, 20_000), **changes)
+
+
 def access_ms(study: Study, changes: Sequence[Mapping[str, Any]]) -> list[float]:
     """Return mean access times of changed devices that serve one request at a time, ms.
 
@@ -89,5 +103,4 @@ def access_ms(study: Study, changes: Sequence[Mapping[str, Any]]) -> list[float]
     changes
         For each device the values that replace those of the default.
     """
-    requests = study.requests(100_000, 20_000)
-    return [mean_ms(run) for run in study.runs([(random(closed(), requests, **each), ()) for each in changes])]
+    return [mean_ms(run) for run in study.runs([(access(study, each), ()) for each in changes])]
