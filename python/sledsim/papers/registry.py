@@ -56,13 +56,16 @@ class Picture:
     title
         What it shows, in our words.
     draw
-        Makes it; ``None`` for a drawing that holds no data.
+        Makes it; ``None`` for what can't be redrawn.
+    reason
+        Why it can't.
     """
 
     paper: str
     where: str
     title: str
     draw: Callable[[Study], Drawn] | None
+    reason: str = ""
 
     @property
     def stem(self) -> str:
@@ -102,9 +105,9 @@ def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], D
     return register
 
 
-def sketch(paper: str, where: str, title: str) -> None:
-    """Register a drawing of the paper's that holds no data; see :class:`Picture`."""
-    _list(Picture(paper, where, title, None))
+def sketch(paper: str, where: str, title: str, reason: str = "a drawing that holds no data") -> None:
+    """Register a figure or a table that can't be redrawn; see :class:`Picture`."""
+    _list(Picture(paper, where, title, None, reason))
 
 
 def _list(added: Picture) -> None:
