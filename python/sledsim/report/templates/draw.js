@@ -47,7 +47,9 @@
     for (const channel of legends) {
       const encoded = part.encoding && part.encoding[channel];
       if (encoded && (encoded.field || encoded.datum !== undefined) && encoded.legend !== null) {
-        encoded.legend = { ...encoded.legend, orient: "bottom", direction: "vertical", columns };
+        const continuous = encoded.type === "quantitative" && channel !== "size";
+        const below = continuous ? { direction: "horizontal" } : { direction: "vertical", columns };
+        encoded.legend = { ...encoded.legend, orient: "bottom", ...below };
       }
     }
   }
