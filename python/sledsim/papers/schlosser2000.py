@@ -10,7 +10,7 @@ from sledsim.mechanisms.mems import MemsStorage
 # What registers experiments of a subject of its own.
 from sledsim.papers import schlosser2000_cache, schlosser2000_energy  # noqa: F401
 from sledsim.papers.finding import Finding, Probe
-from sledsim.papers.intervals import of_batches, of_mean, of_ratio
+from sledsim.papers.intervals import batched, of_mean, of_ratio
 from sledsim.papers.ledger import claims
 from sledsim.papers.registry import experiment
 from sledsim.papers.study import Study
@@ -266,7 +266,7 @@ def mems_cov(study: Study) -> Finding:
     """Variation of responses of the three devices."""
     scenarios = [microbenchmark(name) for name in GENERATIONS]
     runs = study.runs([(each, ()) for each in scenarios], log=True)
-    intervals = tuple(of_batches(_responses_ms(run), _spread) for run in runs)
+    intervals = tuple(batched(_responses_ms(run), _spread) for run in runs)
     how = "g1, g2, g3: 10,000 random requests of 4 KB, two thirds reads, Poisson 20/s; responses."
     ours = tuple(variation(run) for run in runs)
     return Finding(ours, how, intervals=intervals, scenarios=tuple(scenarios))
@@ -365,7 +365,7 @@ def atlas_cov(study: Study) -> Finding:
         "is off, this figure one that is on: no one setting gives all three."
     )
     return Finding(
-        rows[0]["variation"], how, intervals=(of_batches(times, _spread),), scenarios=(scenario,), curve=found.curve
+        rows[0]["variation"], how, intervals=(batched(times, _spread),), scenarios=(scenario,), curve=found.curve
     )
 
 

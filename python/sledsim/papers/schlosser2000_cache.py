@@ -5,7 +5,7 @@ from typing import Any
 
 from sledsim.mechanisms.disk import DiskDrive
 from sledsim.papers.finding import Finding
-from sledsim.papers.intervals import of_replications
+from sledsim.papers.intervals import over_seeds
 from sledsim.papers.registry import experiment
 from sledsim.papers.study import Study
 from sledsim.result import Result
@@ -94,7 +94,7 @@ def mems_cache(study: Study) -> Finding:
         sum(ratios) / len(ratios),
         how,
         decimals=2,
-        intervals=(of_replications(ratios),),
+        intervals=(over_seeds(ratios),),
         scenarios=tuple(arrangement(name) for name in list(ARRANGEMENTS)[:4]),
         curve=tuple({key: value for key, value in row.items() if key != "days"} for row in rows.values()),
         shape="MEMS storage alone responds soonest, then disks with caches, then one cache for all, then disks alone",

@@ -7,7 +7,7 @@ from typing import Any
 
 from sledsim.mechanisms.disk import DiskDrive
 from sledsim.papers.finding import Finding, Probe, order
-from sledsim.papers.intervals import of_replications
+from sledsim.papers.intervals import over_seeds
 from sledsim.papers.registry import experiment
 from sledsim.papers.study import Study
 from sledsim.result import Result
@@ -176,7 +176,7 @@ def array_all_disks(study: Study) -> Finding:
         _mean(found.before_ms) / _mean(found.after_ms),
         how,
         decimals=2,
-        intervals=(of_replications(ratios),),
+        intervals=(over_seeds(ratios),),
         scenarios=(alone(1), moved_to("g2", 1)),
         curve=tuple(rows),
         shape="The move shortens the mean response, both of the volume and of what stays on the disk",
@@ -190,7 +190,7 @@ def array_not_specific(study: Study) -> Finding:
     g2, uberdisk = moved(study, "g2"), moved(study, UBERDISK)
     pairs = zip(g2.after_ms, uberdisk.after_ms, strict=True)
     differences = [(mems / disk) - 1 for mems, disk in pairs]
-    low, high = of_replications(differences)
+    low, high = over_seeds(differences)
     mean = _mean(tuple(differences))
     rows = [
         {"disk": number, "g2, ms": mems, "Überdisk, ms": disk, "difference": difference}
@@ -220,7 +220,7 @@ def simpledisk_constant(study: Study) -> Finding:
     volume = {name: _mean(each.volume_ms) for name, each in found.items()}
     rows = []
     for name, each in found.items():
-        low, high = of_replications(each.volume_ms)
+        low, high = over_seeds(each.volume_ms)
         rows.append(
             {
                 "device": name,
