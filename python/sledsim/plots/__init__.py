@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sledsim.comparison import Comparison
     from sledsim.mechanisms import Device
     from sledsim.power import PowerComparison
+    from sledsim.relation_access import TableTimes
     from sledsim.reliability.cost import CostCurve
     from sledsim.reliability.curves import SurvivalCurves
     from sledsim.reliability.failures import FailureCounts
@@ -34,6 +35,7 @@ __all__ = [
     "result_chart",
     "save",
     "survival_chart",
+    "table_chart",
     "validation_chart",
 ]
 
@@ -196,3 +198,16 @@ def cost_chart(found: "CostCurve") -> "altair.TopLevelMixin":
     from sledsim.plots.cost import cost_lines
 
     return cost_lines(found)
+
+
+def table_chart(times: "TableTimes") -> "altair.TopLevelMixin":
+    """Draw how long scans of a relation and fetches of its rows take, by layout.
+
+    Parameters
+    ----------
+    times
+        What they took.
+    """
+    from sledsim.plots.layouts import table_bars
+
+    return table_bars(times)
