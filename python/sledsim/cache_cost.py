@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import ScenarioError, SledsimError
 from sledsim._run import ProgressCallback, run_resolved
-from sledsim.cached_disk import GB, CacheDesign, CachedDisk
+from sledsim.cached_disk import GB, CachedDisk, CacheDesign
 from sledsim.confidence import Interval, mean_interval
 from sledsim.explanation import bytes_text, explain
 from sledsim.naming import label_of

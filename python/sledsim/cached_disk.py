@@ -8,7 +8,7 @@ from sledsim._core import SledsimError
 from sledsim.confidence import Interval, mean_interval
 from sledsim.result import Result
 
-__all__ = ["GB", "CacheDesign", "CachedDisk"]
+__all__ = ["GB", "CacheDesign", "CachedDisk", "mean_response"]
 
 #: Bytes of a GB for which a price is.
 GB = 1_000_000_000
@@ -127,13 +127,11 @@ class CachedDisk:
         SledsimError
             Where a run has no response times.
         """
-        means = [result.response["mean_ms"] for result in results]
-        if any(mean is None for mean in means):
-            raise SledsimError("no request was measured: run.requests must exceed run.warmup_requests")
+        means, interval = mean_response(results)
         hits = [_count(result, path, "hit_ratio") for result in results]
         known = [each for each in hits if each is not None]
         ratio = sum(known) / len(known) if known else None
-        return cls(kind, size, price_per_gb, tuple(means), _interval(results, means), ratio)
+        return cls(kind, size, price_per_gb, means, interval, ratio)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -151,13 +149,26 @@ class CachedDisk:
         }
 
 
-def _interval(results: Sequence[Result], means: Sequence[float]) -> Interval | None:
-    """Return the confidence interval over seeds; that of the run where there is one seed."""
+def mean_response(results: Sequence[Result]) -> tuple[tuple[float, ...], Interval | None]:
+    """Return the mean response time of each run in ms, and where the mean of these lies with a confidence of 95 %.
+
+    Parameters
+    ----------
+    results
+        A run for each seed. The interval is over the seeds where there are several, else that of the run, if it has one.
+
+    Raises
+    ------
+    SledsimError
+        Where a run has no response times.
+    """
+    means = tuple(result.response["mean_ms"] for result in results)
+    if any(mean is None for mean in means):
+        raise SledsimError("no request was measured: run.requests must exceed run.warmup_requests")
     if len(means) > 1:
-        return mean_interval(means)
-    response = results[0].response
-    low, high = response["ci95_low_ms"], response["ci95_high_ms"]
-    return None if low is None or high is None else Interval(means[0], low, high)
+        return means, mean_interval(means)
+    low, high = results[0].response["ci95_low_ms"], results[0].response["ci95_high_ms"]
+    return means, None if low is None or high is None else Interval(means[0], low, high)
 
 
 def _count(result: Result, path: str, name: str) -> float | None:
