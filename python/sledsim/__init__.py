@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from sledsim.comparison import Comparison, compare
     from sledsim.disksim import DiskSimImport, import_disksim
     from sledsim.explanation import Explanation, explain
+    from sledsim.layouts import Relation
     from sledsim.mechanisms import Device, DiskDrive, MemsStorage, SimpleDevice
     from sledsim.power import PowerComparison, power_strategies, spin_down_policies
     from sledsim.registry import DeviceEntry, device, devices, schedulers
+    from sledsim.relation_access import TableTimes, table_times
     from sledsim.replacement import HitRatios, cache_policies, hit_ratio
     from sledsim.result import Result
     from sledsim.scenario import Scenario
@@ -45,12 +47,14 @@ __all__ = [
     "HitRatios",
     "MemsStorage",
     "PowerComparison",
+    "Relation",
     "Result",
     "RunError",
     "Scenario",
     "ScenarioError",
     "SimpleDevice",
     "SledsimError",
+    "TableTimes",
     "Trace",
     "TraceError",
     "WorkloadEntry",
@@ -68,6 +72,7 @@ __all__ = [
     "run",
     "schedulers",
     "spin_down_policies",
+    "table_times",
     "validate_drive",
     "workloads",
 ]
@@ -86,12 +91,14 @@ _HOMES = {
     "HitRatios": "sledsim.replacement",
     "MemsStorage": "sledsim.mechanisms",
     "PowerComparison": "sledsim.power",
+    "Relation": "sledsim.layouts",
     "Result": "sledsim.result",
     "RunError": "sledsim._core",
     "Scenario": "sledsim.scenario",
     "ScenarioError": "sledsim._core",
     "SimpleDevice": "sledsim.mechanisms",
     "SledsimError": "sledsim._core",
+    "TableTimes": "sledsim.relation_access",
     "Trace": "sledsim.trace",
     "TraceError": "sledsim._core",
     "WorkloadEntry": "sledsim.stand_ins",
@@ -109,6 +116,7 @@ _HOMES = {
     "run": "sledsim._run",
     "schedulers": "sledsim.registry",
     "spin_down_policies": "sledsim.power",
+    "table_times": "sledsim.relation_access",
     "validate_drive": "sledsim.validation",
     "workloads": "sledsim.stand_ins",
 }

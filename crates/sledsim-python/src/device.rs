@@ -105,16 +105,21 @@ impl Device {
         blocks: PyReadonlyArray1<'py, u32>,
         read: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (lbns, blocks) = (lbns.as_array(), blocks.as_array());
-        same_length(&[lbns.len(), blocks.len()])?;
-        let mut requests = Vec::with_capacity(lbns.len());
-        for (id, (&lbn, &blocks)) in lbns.iter().zip(blocks).enumerate() {
-            requests.push(self.request(id, lbn, blocks, read)?);
-        }
-        let mut device = built(&self.spec)?;
-        let mut services = Vec::new();
-        errors::guarded(|| device.serve_batch(Time::ZERO, &requests, &mut services))?;
-        self.columns(python, &services)
+        let whole = [lbns.len()? as u64];
+        self.batches(python, &lbns, &blocks, &whole, read)
+    }
+
+    /// Serves batches one after the other, each of so many requests, and as soon as the one before it is complete.
+    #[pyo3(signature = (lbns, blocks, sizes, read = true))]
+    fn serve_batches<'py>(
+        &self,
+        python: Python<'py>,
+        lbns: PyReadonlyArray1<'py, u64>,
+        blocks: PyReadonlyArray1<'py, u32>,
+        sizes: PyReadonlyArray1<'py, u64>,
+        read: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        self.batches(python, &lbns, &blocks, sizes.as_slice()?, read)
     }
 }
 
@@ -133,6 +138,39 @@ impl Device {
             origin: 0,
             spare: Spare::NONE,
         })
+    }
+
+    /// Serves batches of so many requests each, from the device's first start on.
+    fn batches<'py>(
+        &self,
+        python: Python<'py>,
+        lbns: &PyReadonlyArray1<'py, u64>,
+        blocks: &PyReadonlyArray1<'py, u32>,
+        sizes: &[u64],
+        read: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (lbns, blocks) = (lbns.as_array(), blocks.as_array());
+        same_length(&[lbns.len(), blocks.len()])?;
+        let members: u128 = sizes.iter().map(|&size| u128::from(size)).sum();
+        if members != lbns.len() as u128 {
+            return Err(errors::run(format!("batches of {members} requests in all, but {} requests", lbns.len())));
+        }
+        let mut requests = Vec::with_capacity(lbns.len());
+        for (id, (&lbn, &blocks)) in lbns.iter().zip(blocks).enumerate() {
+            requests.push(self.request(id, lbn, blocks, read)?);
+        }
+        let mut device = built(&self.spec)?;
+        let mut services = Vec::with_capacity(requests.len());
+        let mut rest = requests.as_slice();
+        let mut now = Time::ZERO;
+        for &size in sizes {
+            let (batch, after) = rest.split_at(size as usize);
+            let before = services.len();
+            errors::guarded(|| device.serve_batch(now, batch, &mut services))?;
+            now = services[before..].iter().map(|service| service.free.max(service.end)).fold(now, Time::max);
+            rest = after;
+        }
+        self.columns(python, &services)
     }
 
     /// What services took, by column; energies where the powers are known.

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sledsim.cli import caches, catalog, cost, drives, imports, power, reliability, runs, traces
+from sledsim.cli import caches, catalog, cost, drives, imports, layouts, power, reliability, runs, traces
 from sledsim.cli.output import complain
 
 __all__ = ["app"]
@@ -55,6 +55,7 @@ Examples:
   sledsim devices g2
   sledsim seek g2 --out seek.png
   sledsim validate-drive atlas10k measured.trace
+  sledsim table --device g2 --plot table.png
   sledsim hit-ratio trace.srt --policy arc --pages 1000,2000
   sledsim cost --workload tpcc-like --mems-size "128 MiB"
   sledsim import disksim drive.parv -o drive.toml
@@ -87,5 +88,6 @@ drives.register(app)
 catalog.register(app)
 caches.register(app)
 cost.register(app)
+layouts.register(app)
 app.add_typer(traces.app, name="trace")
 app.add_typer(imports.app, name="import")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sledsim.comparison import Comparison
     from sledsim.mechanisms import Device
     from sledsim.power import PowerComparison
+    from sledsim.relation_access import TableTimes
     from sledsim.reliability.cost import CostCurve
     from sledsim.reliability.curves import SurvivalCurves
     from sledsim.reliability.failures import FailureCounts
@@ -36,6 +37,7 @@ __all__ = [
     "result_chart",
     "save",
     "survival_chart",
+    "table_chart",
     "validation_chart",
 ]
 
@@ -211,3 +213,16 @@ def cost_performance_chart(found: "CostPerformance") -> "altair.TopLevelMixin":
     from sledsim.plots.cache_cost import cache_cost_lines
 
     return cache_cost_lines(found)
+
+
+def table_chart(times: "TableTimes") -> "altair.TopLevelMixin":
+    """Draw how long scans of a relation and fetches of its rows take, by layout.
+
+    Parameters
+    ----------
+    times
+        What they took.
+    """
+    from sledsim.plots.layouts import table_bars
+
+    return table_bars(times)
