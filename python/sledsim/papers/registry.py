@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sledsim.tables import Table
 
-__all__ = ["Drawn", "Experiment", "Picture", "experiment", "experiments", "picture", "pictures", "select"]
+__all__ = ["Drawn", "Experiment", "Picture", "experiment", "experiments", "picture", "pictures", "select", "sketch"]
 
 #: Computes what we find for one claim.
 Experiment = Callable[[Study], Finding]
@@ -64,6 +64,11 @@ class Picture:
     title: str
     draw: Callable[[Study], Drawn] | None
 
+    @property
+    def stem(self) -> str:
+        """What its files are called, such as ``griffin1999-figure-6``."""
+        return "-".join(re.findall(r"[a-z0-9]+", f"{self.paper} {self.where}".lower()))
+
 
 _experiments: dict[str, Experiment] = {}
 _pictures: list[Picture] = []
@@ -91,10 +96,21 @@ def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], D
     """Register what redraws a figure or a table; see :class:`Picture`."""
 
     def register(draw: Callable[[Study], Drawn]) -> Callable[[Study], Drawn]:
-        _pictures.append(Picture(paper, where, title, draw))
+        _list(Picture(paper, where, title, draw))
         return draw
 
     return register
+
+
+def sketch(paper: str, where: str, title: str) -> None:
+    """Register a drawing of the paper's that holds no data; see :class:`Picture`."""
+    _list(Picture(paper, where, title, None))
+
+
+def _list(added: Picture) -> None:
+    if any(each.stem == added.stem for each in _pictures):
+        raise ValueError(f"{added.paper} has a picture of {added.where} already")
+    _pictures.append(added)
 
 
 def experiments() -> Mapping[str, Experiment]:
