@@ -155,7 +155,7 @@ def mean_response(results: Sequence[Result]) -> tuple[tuple[float, ...], Interva
     Parameters
     ----------
     results
-        A run for each seed. The interval is over the seeds where there are several, else that of the run, if it has one.
+        A run for each seed. The interval is over the seeds where there are several, else that of the run, if there is.
 
     Raises
     ------

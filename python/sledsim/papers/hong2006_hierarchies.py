@@ -69,8 +69,7 @@ def paired(figures: Sequence[Sequence[float]]) -> tuple[Interval, ...]:
         return ()
     found = [mean_interval(values) if len(values) > 1 else None for values in figures]
     return tuple(
-        (each.low, each.high) if each else (values[0], values[0])
-        for each, values in zip(found, figures, strict=True)
+        (each.low, each.high) if each else (values[0], values[0]) for each, values in zip(found, figures, strict=True)
     )
 
 
@@ -108,7 +107,7 @@ def ratio_of(study: Study, load: str, above: str, below: str, **workload: Any) -
 
 @experiment("hong2006.tpcd-mwb-equals-disk")
 def tpcd_mwb(study: Study) -> Finding:
-    """The write buffer without writes (Figure 8(a))."""
+    """Compare the write buffer with the disk where nothing is written (Figure 8(a))."""
     found = all_responses(study, "tpcd")
     ratios = found["mwb"].over(found["disk"])
     return Finding(
@@ -122,16 +121,14 @@ def tpcd_mwb(study: Study) -> Finding:
 
 @experiment("hong2006.tpcd-mcd-penalty")
 def tpcd_mcd(study: Study) -> Finding:
-    """The caching disk under a stream (Figure 8(a))."""
+    """Compare the caching disk with the disk under a stream (Figure 8(a))."""
     found = all_responses(study, "tpcd")
     ratios = found["mcd_all"].over(found["disk"])
 
     def with_requests(size: int) -> float:
         # Scans stay as long as they are.
         scans = {"kind": "sequential", "run_requests": 200 * 768 * KIB / size}
-        return ratio_of(
-            study, "tpcd", "mcd_all", "disk", size_bytes={"kind": "fixed", "value": size}, location=scans
-        )
+        return ratio_of(study, "tpcd", "mcd_all", "disk", size_bytes={"kind": "fixed", "value": size}, location=scans)
 
     longer = {"mcd": controlled(mcd(512 * KIB, buffer_bytes=8 * MIB)), "disk": systems(LOADS["tpcd"])["disk"]}
     segments = responses(study, LOADS["tpcd"], longer)
@@ -141,15 +138,13 @@ def tpcd_mcd(study: Study) -> Finding:
         intervals=paired([ratios]),
         scenarios=shown(study, "tpcd", "mcd_all", "disk"),
         curve=rows_of_means(found),
-        cause="The drive's buffer does not hold the 256 KB that follow, so that each access to it costs most of a turn, "
-        "and the caching disk makes three of one request of 512 KB or 1 MB, which the plain disk reads at once. The paper "
-        "does not say how long the requests of its trace are.",
+        cause="The drive's buffer does not hold the 256 KB that follow, so that each access costs most of a "
+        "turn, and the caching disk makes two to five of a request of 512 KB or 1 MB, which the plain disk reads "
+        "at once. The paper does not say how long the requests of its trace are.",
         probes=(
             Probe("requests of 256 KB", with_requests(256 * KIB)),
             Probe("requests of 512 KB", with_requests(512 * KIB)),
-            Probe(
-                "segments of 512 KB, buffer of 8 MB", segments["mcd"].mean_ms / segments["disk"].mean_ms
-            ),
+            Probe("segments of 512 KB, buffer of 8 MB", segments["mcd"].mean_ms / segments["disk"].mean_ms),
         ),
         shape="a caching disk is slower than the plain disk under a stream",
         shape_holds=all(ratio > 1 for ratio in ratios),
@@ -158,7 +153,7 @@ def tpcd_mcd(study: Study) -> Finding:
 
 @experiment("hong2006.tpcc-order")
 def tpcc_order(study: Study) -> Finding:
-    """All architectures under TPC-C (Figure 8(b))."""
+    """Order all architectures under TPC-C (Figure 8(b))."""
     found = all_responses(study, "tpcc")
     return Finding(
         order({name: each.mean_ms for name, each in found.items()}),
@@ -170,7 +165,7 @@ def tpcc_order(study: Study) -> Finding:
 
 @experiment("hong2006.cello-mwb-gain")
 def cello_mwb(study: Study) -> Finding:
-    """The plain disk over the write buffer (Figure 8(c))."""
+    """Compare the plain disk with the write buffer (Figure 8(c))."""
     found = all_responses(study, "cello")
     gains = found["disk"].over(found["mwb"])
     through = systems(LOADS["cello"], write="through")
@@ -182,13 +177,12 @@ def cello_mwb(study: Study) -> Finding:
         intervals=paired([gains]),
         scenarios=shown(study, "cello", "disk", "mwb"),
         curve=rows_of_means(found),
-        cause="At the load of the stand-in, 5.4 requests/s, the controller's cache takes every burst of writes, so that a "
-        "write buffer behind it has nothing to gain from but reads. It gains as much as published where writes reach it, "
-        "and more where one disk can't keep up. The load of the paper's trace is not at hand.",
+        cause="At the load of the stand-in, 5.4 requests/s, the controller's cache takes every burst of writes, "
+        "so that what is behind it makes a difference to reads alone. Where writes reach it the write buffer "
+        "gains as much as published, and more where one disk can't keep up. The load of the paper's trace is not "
+        "at hand.",
         probes=(
-            Probe(
-                "controller that writes through", exposed["disk"].mean_ms / exposed["mwb"].mean_ms
-            ),
+            Probe("controller that writes through", exposed["disk"].mean_ms / exposed["mwb"].mean_ms),
             Probe("20 times faster", ratio_of(study, "cello", "disk", "mwb", time_scale=0.05)),
             Probe("25 times faster", ratio_of(study, "cello", "disk", "mwb", time_scale=0.04)),
         ),
@@ -199,7 +193,7 @@ def cello_mwb(study: Study) -> Finding:
 
 @experiment("hong2006.cello-mcd-over-mwb")
 def cello_order(study: Study) -> Finding:
-    """Caching disk, write buffer and disk under cello (Figure 8(c))."""
+    """Order caching disk, write buffer and disk under cello (Figure 8(c))."""
     found = all_responses(study, "cello")
     return Finding(
         order({name: found[name].mean_ms for name in ("mcd_all", "mwb", "disk")}),
@@ -225,7 +219,7 @@ def hplajw_mcd(study: Study) -> Finding:
 
 @experiment("hong2006.hplajw-order")
 def hplajw_order(study: Study) -> Finding:
-    """The architectures under hplajw (Figure 8(d))."""
+    """Order the architectures under hplajw (Figure 8(d))."""
 
     def ordered(found: Mapping[str, Response]) -> tuple[str, ...]:
         both = min(found["mwb"].mean_ms, found["disk"].mean_ms)
@@ -238,11 +232,14 @@ def hplajw_order(study: Study) -> Finding:
         f"{said(study, 'hplajw')}; mwb+disk is the better of the two",
         scenarios=shown(study, "hplajw", "disk_ram", "mems"),
         curve=rows_of_means(found),
-        cause="Within a week nearly every read that misses the RAM cache asks for what nobody has asked for before: such "
-        "a read takes 3 ms of the disk, and MEMS alone takes none. The paper does not say how much of its trace of "
-        "two months it replays. Once the caches hold the working set the order is that of the paper.",
+        cause="Within the week all that misses the RAM cache is read for the first time: that takes 3 ms of the "
+        "disk, which MEMS by itself does without. The paper does not say how much of the trace it replays. Once "
+        "the caches hold the working set the order is that of the paper.",
         probes=(
-            Probe("the week replayed twice, the first time as warm-up", ordered(responses(study, load, systems(load), repeat=2))),
+            Probe(
+                "the week replayed twice, the first time as warm-up",
+                ordered(responses(study, load, systems(load), repeat=2)),
+            ),
             Probe("controller that writes through", ordered(through)),
         ),
     )
@@ -250,7 +247,7 @@ def hplajw_order(study: Study) -> Finding:
 
 @experiment("hong2006.techniques-gain")
 def techniques_gain(study: Study) -> Finding:
-    """What shortcut, immediate report and partial write save together (section 4.2.1)."""
+    """Compute what shortcut, immediate report and partial write save together (section 4.2.1)."""
     found = {name: all_responses(study, name) for name in LOADS}
     gains = {name: saved(each["mcd_none"], each["mcd_all"]) for name, each in found.items()}
     stream = {"kind": "sequential", "run_requests": 600.0}
@@ -266,9 +263,10 @@ def techniques_gain(study: Study) -> Finding:
         intervals=paired(list(gains.values())),
         scenarios=shown(study, "cello", "mcd_none", "mcd_all"),
         curve=tuple(row for name in LOADS for row in rows_of_means(found[name], workload=LOADS[name].label)),
-        cause="The techniques shorten misses, so that what they save hangs on how many requests miss and for how long. "
-        "Of the trace's week hardly any miss in 256 MB; the stand-in for TPC-D waits for the disk with requests of 512 KB "
-        "and 1 MB; that for cello misses a little more than the paper's trace did. None of this is published.",
+        cause="The techniques shorten misses, so that what they save hangs on how many requests miss, and what "
+        "else these wait for. Of the trace's week hardly any miss in 256 MB; those of the stand-in for TPC-D "
+        "wait for the disk to read 512 KB and 1 MB; the one for cello queues at the disk. None of this is "
+        "published of the paper's traces.",
         probes=(
             Probe("TPC-D, requests of 256 KB", 1 - ratio_of(study, "tpcd", "mcd_all", "mcd_none", **pieces)),
             Probe("cello, half as fast", 1 - ratio_of(study, "cello", "mcd_all", "mcd_none", time_scale=2.0)),
@@ -304,7 +302,7 @@ def lru_lfuda(study: Study) -> Finding:
 
 @experiment("hong2006.ram-advantage")
 def ram_advantage(study: Study) -> Finding:
-    """What RAM of the same size saves over the caching disk (section 4.3)."""
+    """Compute what RAM of the same size saves over the caching disk (section 4.3)."""
     found = {name: all_responses(study, name) for name in LOADS}
     figures = [saved(each["mcd_all"], each["disk_ram"]) for each in found.values()]
     return Finding(
@@ -318,7 +316,7 @@ def ram_advantage(study: Study) -> Finding:
 
 @experiment("hong2006.cost-performance")
 def cost_performance(study: Study) -> Finding:
-    """The ratio of prices above which MEMS is the better cache (Figure 9)."""
+    """Find the ratio of prices above which MEMS is the better cache (Figure 9)."""
     found = cost_curves(study)
     hplajw = LOADS["hplajw"]
     wider = found | {"hplajw": cost_curve(study, hplajw, ratios=WIDER_RATIOS)}
@@ -331,15 +329,15 @@ def cost_performance(study: Study) -> Finding:
     keys = ("workload", "ratio", "bytes", "mean_ms", "over_mems")
     return Finding(
         tuple(crossed.values()),
-        "256 MiB of MEMS against as much NVRAM as the same money buys, at one to ten times the price per byte (the trace "
-        f"to 32 times); {SET_UP}",
+        "256 MiB of MEMS against as much NVRAM as the same money buys, at one to ten times the price per byte (under "
+        f"hplajw to 32 times); {SET_UP}",
         decimals=2,
         intervals=_crossing_intervals(wider),
         scenarios=shown(study, "tpcc", "mcd_all", "disk_ram"),
         curve=tuple({key: row[key] for key in keys} for row in rows),
-        cause="What the user of hplajw works with in a week fits 25 MB of NVRAM, which is what the money buys at ten "
-        "times the price: more MEMS holds nothing more. Caches that are small beside what is asked for cross earlier. "
-        "The paper does not say how much of its trace it replays.",
+        cause="What the user of hplajw works with in a week fits 25 MB of NVRAM, which is what the money buys at "
+        "ten times the price: more MEMS holds nothing more. Caches that are small beside what is asked for cross "
+        "earlier. The paper does not say how much of its trace it replays.",
         probes=tuple(Probe(f"hplajw, {size} MiB of MEMS", smaller(size)()) for size in (64, 32)),
         shape="under TPC-C, cello and hplajw MEMS is faster from some ratio up to ten on, under TPC-D at none",
         shape_holds=all((each.crossover is not None) == (name != "tpcd") for name, each in found.items()),

@@ -1,8 +1,9 @@
 """The architectures, workloads and shared runs of section 4 of hong2006.
 
-Every architecture stands under the controller's volatile write-back cache of 4 MiB (section 4.2); disks and MEMS devices serve
-in the order of arrival; caches and buffers have what their components take from the paper by default. The paper does not
-say how long its runs are, nor what it leaves out: here the first tenth of the requests warms up the caches.
+Every architecture stands under the controller's volatile write-back cache of 4 MiB (section 4.2). Disks and MEMS
+devices serve in the order of arrival; caches and buffers have the sizes of the paper, which are their components'
+defaults. The paper does not say how long its runs are, nor what they leave out: here the first tenth of the requests
+warms up the caches.
 """
 
 from collections.abc import Mapping, Sequence
@@ -257,9 +258,7 @@ def cost_curve(
     design = cache_design(load)
     chosen |= {str(ratio): design.nvram_system(size) for ratio, size in zip(ratios, sizes, strict=True)}
     found = _results(study, load, chosen)
-    nvram = [
-        CachedDisk.of("NVRAM", size, ratio, found[str(ratio)]) for ratio, size in zip(ratios, sizes, strict=True)
-    ]
+    nvram = [CachedDisk.of("NVRAM", size, ratio, found[str(ratio)]) for ratio, size in zip(ratios, sizes, strict=True)]
     return CostPerformance(CachedDisk.of("MEMS", cache_bytes, 1.0, found["mems"]), nvram, load.label, load.stand_in)
 
 
