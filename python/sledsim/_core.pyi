@@ -30,6 +30,7 @@ __all__ = [
     "run",
     "schedulers",
     "schema",
+    "students_t_95",
     "trace_convert",
     "trace_formats",
     "trace_info",
@@ -73,6 +74,7 @@ class RunOutput:
     def timeline_stopped_s(self) -> float | None: ...
 
 def schedulers() -> str: ...
+def students_t_95(degrees_of_freedom: int) -> float: ...
 
 @final
 class Device:
@@ -96,6 +98,9 @@ class Device:
     ) -> dict[str, NDArray[np.generic]]: ...
     def serve_batch(
         self, lbns: NDArray[np.uint64], blocks: NDArray[np.uint32], read: bool = True
+    ) -> dict[str, NDArray[np.generic]]: ...
+    def serve_batches(
+        self, lbns: NDArray[np.uint64], blocks: NDArray[np.uint32], sizes: NDArray[np.uint64], read: bool = True
     ) -> dict[str, NDArray[np.generic]]: ...
 
 @final

@@ -292,6 +292,12 @@ fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_ene
     Ok(())
 }
 
+/// Half-width factor of a two-sided 95 % confidence interval with so many degrees of freedom: Student's t.
+#[pyfunction]
+pub fn students_t_95(degrees_of_freedom: u32) -> f64 {
+    sledsim::metrics::confidence::students_t_95(degrees_of_freedom)
+}
+
 /// The registry of schedulers as JSON.
 #[pyfunction]
 pub fn schedulers() -> PyResult<String> {
