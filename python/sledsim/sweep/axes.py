@@ -289,7 +289,9 @@ def zipped(axes: Mapping[str, Any], place: str) -> list[Assignment]:
         raise ScenarioError(f"{place}: names no axes")
     # Here a value may stand twice: it goes with another one each time.
     columns = {
-        path: axis_values(axis, f"{place}.{path}") if isinstance(axis, Mapping | Range) else _list(axis, f"{place}.{path}")
+        path: axis_values(axis, f"{place}.{path}")
+        if isinstance(axis, Mapping | Range)
+        else _list(axis, f"{place}.{path}")
         for path, axis in axes.items()
     }
     lengths = {path: len(column) for path, column in columns.items()}

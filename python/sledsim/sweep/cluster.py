@@ -199,7 +199,8 @@ class Cluster:
             return
         try:
             answer = future.result() if future.status == "finished" else future.exception()
-        except Exception as error:  # noqa: BLE001  whatever it was, the waiting side has to know
+        except Exception as error:
+            # Whatever it was, the waiting side has to know.
             answer = error
         self._answers.put((package, answer))
 
@@ -208,8 +209,8 @@ class Cluster:
         if not isinstance(error, self._distributed.KilledWorker):
             self._check_reach()
             raise ClusterError(
-                f"--cluster {self._address}: a worker could not run anything ({type(error).__name__}: {error}); it needs "
-                f"Sledsim {_core.__version__}, and the same folders for traces"
+                f"--cluster {self._address}: a worker could not run anything ({type(error).__name__}: {error}); it "
+                f"needs Sledsim {_core.__version__}, and the same folders for traces"
             )
         if len(package.runs) > 1 or package.rounds < MOST_ROUNDS:
             # Others may have died of one of them: each goes by itself.

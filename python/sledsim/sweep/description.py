@@ -12,7 +12,7 @@ from typing import Any
 from sledsim._core import ScenarioError
 from sledsim.naming import did_you_mean, nearest_file
 from sledsim.scenario import ScenarioLike, Sets, Written, plain_value, set_list, written
-from sledsim.sweep.axes import RANGE_KEYS, Assignment, Range, Sample, crossed, derived_seed, zipped
+from sledsim.sweep.axes import RANGE_KEYS, Assignment, Sample, crossed, derived_seed, zipped
 from sledsim.sweep.execution import checked_text
 
 __all__ = ["Sweep", "SweepLike", "Task"]
@@ -308,13 +308,13 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
     """Make a sweep of the tables of a file."""
     if "workload" in tables and "scenario" not in tables:
         raise ScenarioError(
-            f"{place}: this is a scenario, which `sledsim run` takes; a sweep names one: scenario = \"base.toml\""
+            f'{place}: this is a scenario, which `sledsim run` takes; a sweep names one: scenario = "base.toml"'
         )
     for key in tables:
         if key not in FILE_KEYS:
             raise ScenarioError(f"{place}: unknown key {key!r} of a sweep{did_you_mean(str(key), FILE_KEYS)}")
     if "scenario" not in tables:
-        raise ScenarioError(f"{place}: names no base scenario: scenario = \"base.toml\", or a table [scenario]")
+        raise ScenarioError(f'{place}: names no base scenario: scenario = "base.toml", or a table [scenario]')
     own = {key: tables[key] for key in ("seed", "replications", "random_numbers") if key in tables}
     given = tables.get("name", name)
     if not isinstance(given, str):
@@ -388,5 +388,9 @@ def _leaves(tables: Mapping[str, Any]) -> dict[str, Any]:
     """Return values by path, whether the path was written in quotes or as nested tables."""
     found: dict[str, Any] = {}
     for key, value in tables.items():
-        found |= {f"{key}.{path}": leaf for path, leaf in _leaves(value).items()} if value and isinstance(value, Mapping) else {key: value}
+        found |= (
+            {f"{key}.{path}": leaf for path, leaf in _leaves(value).items()}
+            if value and isinstance(value, Mapping)
+            else {key: value}
+        )
     return found

@@ -19,7 +19,17 @@ from sledsim._core import ScenarioError, SledsimError
 from sledsim._run import readable
 from sledsim.scenario import Resolved, Written, catalog_folders
 
-__all__ = ["Outcome", "Prepared", "Stopped", "canonical", "checked_text", "contents_of", "execute", "not_run", "prepare"]
+__all__ = [
+    "Outcome",
+    "Prepared",
+    "Stopped",
+    "canonical",
+    "checked_text",
+    "contents_of",
+    "execute",
+    "not_run",
+    "prepare",
+]
 
 #: Hexadecimal digits of a key: 128 bits, so that no two runs of anybody's share one.
 KEY_DIGITS = 32
@@ -61,6 +71,31 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run was done.
+
+    Parameters
+    ----------
+    host
+        Name of the machine.
+    process
+        Number of the process.
+    version
+        Version of Sledsim there.
+    python
+        Version of Python there.
+    platform
+        Operating system and processor.
+    """
+
+    host: str
+    process: int
+    version: str
+    python: str
+    platform: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of a run.
 
@@ -78,16 +113,8 @@ class Outcome:
         When it began, in seconds since 1970.
     seconds
         How long it took.
-    host
-        Name of the machine.
-    process
-        Number of the process.
-    version
-        Version of Sledsim there.
-    python
-        Version of Python there.
-    platform
-        Operating system and processor.
+    place
+        Where it was run.
     """
 
     metrics: dict[str, float] | None
@@ -96,11 +123,7 @@ class Outcome:
     citations: str
     started_s: float
     seconds: float
-    host: str
-    process: int
-    version: str
-    python: str
-    platform: str
+    place: Place
 
 
 def canonical(values: Any) -> str:
@@ -282,10 +305,10 @@ def execute(text: str, base_dir: str, keep_going: Callable[[], bool] | None = No
                 text = stack.enter_context(readable(Resolved(json.loads(text), base_dir)))
             output = _core.run(text, base_dir=base_dir, progress=watch if keep_going else None, catalog=catalog)
         cited = _cited.setdefault(names, "; ".join(output.citations()))
-        found = (output.numbers(), None, output.histograms(), cited)
+        numbers, histograms = output.numbers(), output.histograms()
     except SledsimError as error:
-        found = (None, str(error), {}, "")
-    return Outcome(*found, started_s, time.perf_counter() - clock, *_here())
+        return Outcome(None, str(error), {}, "", started_s, time.perf_counter() - clock, _here())
+    return Outcome(numbers, None, histograms, cited, started_s, time.perf_counter() - clock, _here())
 
 
 def not_run(error: str) -> Outcome:
@@ -296,11 +319,10 @@ def not_run(error: str) -> Outcome:
     error
         Why.
     """
-    return Outcome(None, error, {}, "", time.time(), 0.0, *_here())
+    return Outcome(None, error, {}, "", time.time(), 0.0, _here())
 
 
 @cache
-def _here() -> tuple[str, int, str, str, str]:
-    """Return where this is: machine, process, version of Sledsim, Python and platform."""
+def _here() -> Place:
     kind = f"{platform.system()} {platform.machine()}"
-    return platform.node(), os.getpid(), _core.__version__, platform.python_version(), kind
+    return Place(platform.node(), os.getpid(), _core.__version__, platform.python_version(), kind)

@@ -58,13 +58,16 @@ def write_runs(results: "Results", path: Path, metrics: Sequence[str] = ()) -> N
         f"SELECT {', '.join(['point', 'replication', 'key', *axes])} FROM parameters "
         f"WHERE definition = {definition} AND replication < {results.definition.replications} GROUP BY ALL"
     )
-    values = [
-        f"any_value(value) FILTER (metric = {quoted(name)}) AS {_column(name)}" for name in (metrics or known)
-    ]
-    of_metrics = f"SELECT {', '.join(['key', *values])} FROM metrics GROUP BY key"
+    wanted = ", ".join(quoted(name) for name in (metrics or known))
+    of_metrics = (
+        f"PIVOT metrics ON metric IN ({wanted}) USING any_value(value) GROUP BY key"
+        if wanted
+        else "SELECT key FROM runs"
+    )
     select = (
-        f"SELECT p.point, p.replication, r.seed, r.status, p.* EXCLUDE (point, replication, key), m.* EXCLUDE (key), p.key "
-        f"FROM ({of_run}) p JOIN runs r USING (key) LEFT JOIN ({of_metrics}) m USING (key) ORDER BY p.point, p.replication"
+        "SELECT p.point, p.replication, r.seed, r.status, p.* EXCLUDE (point, replication, key), m.* EXCLUDE (key), p.key "
+        f"FROM ({of_run}) p JOIN runs r USING (key) LEFT JOIN ({of_metrics}) m USING (key) "
+        "ORDER BY p.point, p.replication"
     )
     _copy(results.store, select, path)
 

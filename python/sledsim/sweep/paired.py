@@ -186,7 +186,7 @@ class PairedComparison:
         if len(by_point) < 2 or len(counts) > 1:
             return []
         rows = zip(*by_point.values(), strict=True)
-        return [tuple(sum(side) / len(row) for side in zip(*row, strict=True)) for row in rows]  # type: ignore[misc]
+        return [(sum(a for a, _ in row) / len(row), sum(b for _, b in row) / len(row)) for row in rows]
 
     def table(self, metrics: Sequence[str] = ()) -> Table:
         """Return the differences as a table.
@@ -203,7 +203,9 @@ class PairedComparison:
             figures = [number(float(value)) for value in (each.a, each.b, each.difference.mean)]
             half = number(each.difference.half_width, 2)
             cells = points[: len(self.shared)] or [ALL_POINTS]
-            rows.append([*cells, metric_label(each.metric), str(each.difference.count), *figures, half, ratio, each.verdict])
+            rows.append(
+                [*cells, metric_label(each.metric), str(each.difference.count), *figures, half, ratio, each.verdict]
+            )
         headers = [*(self.shared or [""]), "metric", "pairs", "A", "B", "B − A", "95 % ±", "ratio", "verdict"]
         title = f"A: {self.a.name}\nB: {self.b.name}"
         if self.unpaired:

@@ -76,9 +76,10 @@ class Recorder:
         if outcome is None:
             self.progress = replace(self.progress, skipped=self.progress.skipped + 1)
             return
-        if outcome.version != __version__:
+        there = outcome.place
+        if there.version != __version__:
             raise SledsimError(
-                f"{outcome.host} runs Sledsim {outcome.version}, this is {__version__}: install the same on every worker"
+                f"{there.host} runs Sledsim {there.version}, this is {__version__}: install the same on every worker"
             )
         self._writer.batch.add_run(finished.prepared, outcome)
         if outcome.error is None:

@@ -221,17 +221,13 @@ class Results:
                 if with_interval:
                     cells.append(number(mean.half_width, 2) if mean else "–")
             rows.append(cells)
-        left = frozenset(i for i, parameter in enumerate(self.parameters) if not self._is_numeric(parameter))
+        left = frozenset(i for i, parameter in enumerate(self.parameters) if not self.is_numeric(parameter))
         return Table(headers, rows, title=self._heading(), left=left)
 
     def _heading(self) -> str:
         missing = self.definition.runs - len(self.keys)
         text = f"{self.definition.sweep}: {len(self.keys):,} of {self.definition.runs:,} runs"
         return f"INCOMPLETE ({missing:,} runs are missing)\n{text}" if missing else text
-
-    def _is_numeric(self, parameter: str) -> bool:
-        values = {point[parameter] for point in self._points.values() if parameter in point}
-        return all((parameter, value) in self._numbers for value in values)
 
     def is_numeric(self, parameter: str) -> bool:
         """Tell whether all values of an axis are numbers.
@@ -241,7 +237,8 @@ class Results:
         parameter
             The axis.
         """
-        return self._is_numeric(parameter)
+        values = {point[parameter] for point in self._points.values() if parameter in point}
+        return all((parameter, value) in self._numbers for value in values)
 
     def to_json(self, metrics: Sequence[str] = (), *, indent: int | None = 2) -> str:
         """Return the points as JSON.
@@ -278,7 +275,13 @@ class Results:
         write_runs(self, Path(path), metrics)
 
     def plot(
-        self, metric: str = DEFAULT_METRICS[0], *, x: str | None = None, colour: str | None = None, facet: str | None = None
+        self,
+        metric: str = DEFAULT_METRICS[0],
+        *,
+        x: str | None = None,
+        colour: str | None = None,
+        facet: str | None = None,
+        log: bool = False,
     ) -> "altair.TopLevelMixin":
         """Draw a metric along an axis; the band is its 95 % confidence interval over replications.
 
@@ -292,10 +295,12 @@ class Results:
             The axis that colours tell apart.
         facet
             The axis with a panel for each value.
+        log
+            Whether the metric's axis is logarithmic.
         """
         from sledsim.plots.sweep import sweep_chart
 
-        return sweep_chart(self, metric, x=x, colour=colour, facet=facet)
+        return sweep_chart(self, metric, x=x, colour=colour, facet=facet, log=log)
 
     def __str__(self) -> str:
         return str(self.table())

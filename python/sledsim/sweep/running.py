@@ -114,11 +114,16 @@ def run(
     named = contents_of([text, *whole.set, canonical(whole.groups)], whole.base.base_dir)
     identity = [json.loads(text), whole.groups, whole.base_seed, whole.random_numbers, named]
     definition = define(whole, identity, len(whole), _command(sweep, folder, set, cluster))
-    place = Store.create(folder)
+    if folder.exists():
+        # What is wrong with it is worth knowing before a cluster is waited for.
+        Store.create(folder)
     with interruption() as interrupted, workers_for(threads, cluster) as workers, _shown(progress) as show:
+        place = Store.create(folder)
         place.remember(definition)
         recorder = Recorder(place, definition)
-        tasks = Queue(whole.tasks(), lambda task: prepare(whole.base, whole.settings(task)), place.keys(failed=not retry_failed))
+        tasks = Queue(
+            whole.tasks(), lambda task: prepare(whole.base, whole.settings(task)), place.keys(failed=not retry_failed)
+        )
         complete = record(workers, tasks, recorder, show, interrupted)
     if complete:
         recorder.merge()

@@ -129,7 +129,9 @@ def status_tables(store: Store, found: list[SweepStatus]) -> list[Table]:
     """
     rows = []
     for each in found:
-        name = each.definition.sweep if each.latest else f"{each.definition.sweep}@{each.definition.definition} (before)"
+        name = (
+            each.definition.sweep if each.latest else f"{each.definition.sweep}@{each.definition.definition} (before)"
+        )
         when = datetime.fromtimestamp(each.definition.started, UTC).strftime("%Y-%m-%d %H:%M")
         counts = [each.definition.points, each.definition.replications, each.done, len(each.failures), each.missing]
         rows.append([name, *map(number, counts), when])

@@ -1,7 +1,6 @@
 """The store of sweeps: a folder of Parquet parts, written whole, that DuckDB reads as tables."""
 
 import json
-import os
 import time
 import uuid
 from collections.abc import Sequence
@@ -149,7 +148,7 @@ class Store:
         import duckdb
 
         connection = duckdb.connect()
-        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET enable_progress_bar = false")
         for table, columns in COLUMNS.items():
             parts = [quoted(str(part)) for part in self.parts(table)]
             kinds = ", ".join(f"NULL::{kind} AS {name}" for name, kind in columns.items())

@@ -68,6 +68,7 @@ UNFINISHED = ".unfinished"
 _NUMPY_TYPES = {"INTEGER": "int32", "BIGINT": "int64", "UBIGINT": "uint64", "DOUBLE": "float64", "TIMESTAMP": "int64"}
 _CASTS = {"DOUBLE": "CASE WHEN isnan({0}) THEN NULL ELSE {0} END", "TIMESTAMP": "make_timestamp({0})"}
 
+
 @dataclass(frozen=True, slots=True)
 class Membership:
     """A run's place in a sweep.
@@ -128,10 +129,11 @@ class Batch:
             What became of it.
         """
         status = FAILED if outcome.metrics is None else DONE
-        run = (prepared.key, status, outcome.error, outcome.version, prepared.seed, prepared.text)
+        run = (prepared.key, status, outcome.error, outcome.place.version, prepared.seed, prepared.text)
         self._rows["runs"].append(run)
         when = (int(outcome.started_s * 1e6), outcome.seconds)
-        where = (outcome.host, outcome.process, outcome.python, outcome.platform)
+        place = outcome.place
+        where = (place.host, place.process, place.python, place.platform)
         self._rows["provenance"].append((prepared.key, *when, *where, outcome.citations))
         for quantity, bins in outcome.histograms.items():
             self._rows["histograms"] += [(prepared.key, quantity, *each) for each in bins]
@@ -174,7 +176,9 @@ class Batch:
         for table, columns in COLUMNS.items():
             source = self._joined_metrics(connection) if table == "metrics" else self._source(connection, table)
             if source:
-                casts = ", ".join(f"{_CASTS.get(kind, '{0}::' + kind).format(column)} AS {column}" for column, kind in columns.items())
+                casts = ", ".join(
+                    f"{_CASTS.get(kind, '{0}::' + kind).format(column)} AS {column}" for column, kind in columns.items()
+                )
                 copy_whole(connection, f"SELECT {casts} FROM {source}", folder / table / name)
 
     def _source(self, connection: "duckdb.DuckDBPyConnection", table: str) -> str | None:
