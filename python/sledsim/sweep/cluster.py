@@ -2,9 +2,12 @@
 
 import collections
 import logging
+import os
 import queue
+import signal
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -23,6 +26,12 @@ LOCAL = "local"
 
 #: How long to wait for an answer of a scheduler, and for its first worker, s.
 REACH_S, WORKER_S = 10.0, 30.0
+
+#: Ctrl-C goes to every process of a terminal; that of the sweep sees to the others.
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+
+#: How long to wait until everything is closed, s.
+CLOSE_S = 0.4
 
 #: How long a scheduler may be out of reach while a sweep runs, s.
 LOST_S = 30.0
@@ -94,7 +103,7 @@ class Cluster:
         self._lost_at: float | None = None
         self._local: Any = None
         self._client: Any = None
-        self._answers: queue.SimpleQueue[tuple[Package, Any]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
         self._under_way: dict[Any, Package] = {}
         self._again: collections.deque[Package] = collections.deque()
         if address == LOCAL:
@@ -111,6 +120,7 @@ class Cluster:
             processes=True,
             dashboard_address=None,
             silence_logs=logging.CRITICAL,
+            preload=[DEAF],
         )
         self._client = self._distributed.Client(self._local, set_as_default=False)
 
@@ -140,9 +150,16 @@ class Cluster:
     ) -> None:
         for future in list(self._under_way):
             future.cancel()
-        self._client.close(timeout=TICK_S)
         if self._local is not None:
-            self._local.close(timeout=TICK_S)
+            # Asked to end, they would first finish what they are at; nobody needs that any more.
+            for nanny in self._local.workers.values():
+                nanny.auto_restart = False
+                with suppress(ProcessLookupError, TypeError):
+                    os.kill(nanny.pid, signal.SIGKILL)
+        for each in (self._client, self._local):
+            if each is not None:
+                with suppress(TimeoutError):
+                    each.close(timeout=CLOSE_S)
 
     def work(self, tasks: Queue) -> Iterator[Finished | None]:
         """Do runs until there are no more; yield each, and nothing about ten times a second.
@@ -165,11 +182,13 @@ class Cluster:
                 yield from skipped
                 yield None
             try:
-                package, answer = self._answers.get(timeout=TICK_S)
+                future, answer = self._answers.get(timeout=TICK_S)
             except queue.Empty:
                 self._check_reach()
                 yield None
                 continue
+            # Only now is it over: until its answer has been seen, there is something to wait for.
+            package = self._under_way.pop(future)
             if isinstance(answer, list):
                 took_s = sum(outcome.seconds for outcome in answer) / len(answer)
                 # A worker's word counts half: runs differ.
@@ -194,15 +213,12 @@ class Cluster:
 
     def _answered(self, future: Any) -> None:
         """Take the answer of a worker; called in a thread of the client's."""
-        package = self._under_way.pop(future, None)
-        if package is None:
-            return
         try:
             answer = future.result() if future.status == "finished" else future.exception()
         except Exception as error:
             # Whatever it was, the waiting side has to know.
             answer = error
-        self._answers.put((package, answer))
+        self._answers.put((future, answer))
 
     def _not_done(self, package: Package, error: BaseException | None) -> Iterator[Finished]:
         """See to a package that no worker has done."""
