@@ -30,6 +30,7 @@ __all__ = [
     "run",
     "schedulers",
     "schema",
+    "students_t_95",
     "trace_convert",
     "trace_formats",
     "trace_info",
@@ -73,6 +74,7 @@ class RunOutput:
     def timeline_stopped_s(self) -> float | None: ...
 
 def schedulers() -> str: ...
+def students_t_95(degrees_of_freedom: int) -> float: ...
 
 @final
 class Device:

@@ -39,9 +39,12 @@ pub fn result_schema() -> String {
 }
 
 /// Completes and checks a scenario; returns it as JSON.
+///
+/// The GIL is released meanwhile.
 #[pyfunction]
 #[pyo3(signature = (text, *, format, source, sets, catalog, base_dir))]
 pub fn resolve(
+    python: Python<'_>,
     text: &str,
     format: &str,
     source: &str,
@@ -51,7 +54,8 @@ pub fn resolve(
 ) -> PyResult<String> {
     let notation = Notation::named(format).map_err(errors::scenario)?;
     let catalog = Catalog::new(catalog);
-    let resolved = errors::guarded(|| scenario::resolve(text, notation, source, &sets, &catalog, &base_dir))?
+    let resolved = python
+        .detach(|| errors::guarded(|| scenario::resolve(text, notation, source, &sets, &catalog, &base_dir)))?
         .map_err(errors::scenario)?;
     serde_json::to_string(&resolved).map_err(errors::scenario)
 }
@@ -79,10 +83,10 @@ pub fn run(
     catalog: Vec<PathBuf>,
 ) -> PyResult<RunOutput> {
     let scenario: Scenario = serde_json::from_str(scenario).map_err(errors::scenario)?;
-    let citations = citations(&scenario, &Catalog::new(catalog), &base_dir);
     let keep = Keep { log, timeline: timeline.map(stretch).transpose()? };
     let mut watch = Watch::new(&scenario, progress);
     let outcome = python.detach(|| {
+        let citations = citations(&scenario, &Catalog::new(catalog), &base_dir);
         errors::guarded(|| scenario::run_keeping(&scenario, citations, &keep, &mut |now| watch.keep_going(now)))
     })?;
     if let Some(error) = watch.error {
@@ -290,6 +294,12 @@ fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_ene
     column!("energy_data_j", |_, s| s.energy.data_j);
     column!("energy_idle_j", |_, s| s.energy.idle_j);
     Ok(())
+}
+
+/// Half-width factor of a two-sided 95 % confidence interval with so many degrees of freedom: Student's t.
+#[pyfunction]
+pub fn students_t_95(degrees_of_freedom: u32) -> f64 {
+    sledsim::metrics::confidence::students_t_95(degrees_of_freedom)
 }
 
 /// The registry of schedulers as JSON.
