@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sledsim.cli import caches, catalog, drives, imports, power, reliability, runs, traces
+from sledsim.cli import caches, catalog, drives, imports, optimise, power, reliability, runs, traces
 from sledsim.cli.output import complain
 
 __all__ = ["app"]
@@ -80,6 +80,7 @@ def _sledsim(
 
 
 runs.register(app)
+optimise.register(app)
 power.register(app)
 reliability.register(app)
 drives.register(app)
