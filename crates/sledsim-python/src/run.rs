@@ -186,6 +186,32 @@ impl RunOutput {
         serde_json::to_string(&self.report).map_err(errors::run)
     }
 
+    /// Every number of the summary by its path, such as `response.mean_ms`.
+    fn numbers<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let numbers = PyDict::new(python);
+        for (path, number) in self.report.numbers() {
+            numbers.set_item(path, number)?;
+        }
+        Ok(numbers)
+    }
+
+    /// The summary's histograms by quantity: both edges of every bin that is not empty, in ms, and its requests.
+    fn histograms<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let histograms = PyDict::new(python);
+        let of = &self.report.histogram;
+        for (quantity, histogram) in [("response", &of.response), ("wait", &of.wait), ("service", &of.service)] {
+            let edges = histogram.edges_ms.windows(2);
+            let bins = edges.zip(&histogram.counts).map(|(edges, &count)| (edges[0], edges[1], count));
+            histograms.set_item(quantity, bins.filter(|&(_, _, count)| count > 0).collect::<Vec<_>>())?;
+        }
+        Ok(histograms)
+    }
+
+    /// Keys of the works that the values of the devices and of the workload are taken from.
+    fn citations(&self) -> Vec<String> {
+        self.report.citations.clone()
+    }
+
     /// Distribution of `response`, `wait` or `service` over `all`, `reads` or `writes`: edges in ms, and counts.
     fn histogram<'py>(&self, python: Python<'py>, quantity: &str, op: &str) -> PyResult<Histogram<'py>> {
         let quantity = match quantity {

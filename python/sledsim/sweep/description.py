@@ -197,13 +197,23 @@ class Sweep:
 
     def tasks(self) -> Iterator[Task]:
         """Yield the runs: every point once, then every point again with the next seed."""
-        seeded = self.replications > 1 or self.seed is not None or self.random_numbers == "independent"
         for replication in range(self.replications):
             for number in range(len(self)):
                 values = self.point(number)
-                yield Task(number, replication, values, self._seed(values, replication) if seeded else None)
+                yield Task(number, replication, values, self.seed_of(values, replication))
 
-    def _seed(self, values: Assignment, replication: int) -> int:
+    def seed_of(self, values: Assignment, replication: int) -> int | None:
+        """Return the seed of a run; ``None`` where the scenario or an axis says it.
+
+        Parameters
+        ----------
+        values
+            What the axes say at its point.
+        replication
+            Which replication of it.
+        """
+        if self.replications == 1 and self.seed is None and self.random_numbers == "common":
+            return None
         if self.random_numbers == "independent":
             return derived_seed(self.base_seed, replication, json.dumps(values, sort_keys=True))
         return derived_seed(self.base_seed, replication) if replication else self.base_seed

@@ -26,6 +26,10 @@ KEY_DIGITS = 32
 
 DONE, FAILED = "done", "failed"
 
+#: Names of devices, schedulers and stand-ins in the text of a scenario, and what runs with such names cite.
+NAME = re.compile(r'"name":"([^"]*)"')
+_cited: dict[tuple[str, ...], str] = {}
+
 
 class Stopped(Exception):  # noqa: N818  nothing went wrong: somebody asked for it
     """The sweep ends before this run is over."""
@@ -62,10 +66,14 @@ class Outcome:
 
     Parameters
     ----------
-    summary
-        What it found, as JSON; ``None`` where it failed, for
+    metrics
+        Every number of its summary by its path; ``None`` where it failed, for
     error
         the reason.
+    histograms
+        By quantity, both edges of each bin in ms and the requests in it.
+    citations
+        Works that the values of its devices are from.
     started_s
         When it began, in seconds since 1970.
     seconds
@@ -82,8 +90,10 @@ class Outcome:
         Operating system and processor.
     """
 
-    summary: str | None
+    metrics: dict[str, float] | None
     error: str | None
+    histograms: dict[str, list[tuple[float, float, int]]]
+    citations: str
     started_s: float
     seconds: float
     host: str
@@ -263,17 +273,19 @@ def execute(text: str, base_dir: str, keep_going: Callable[[], bool] | None = No
             raise Stopped
 
     started_s, clock = time.time(), time.perf_counter()
-    summary = error = None
     try:
         with ExitStack() as stack:
+            # What is cited depends on the names in a scenario alone: the catalogue is read once for the same names.
+            names = tuple(NAME.findall(text))
+            catalog = [] if names in _cited else _catalog()
             if '"kind":"trace"' in text:
                 text = stack.enter_context(readable(Resolved(json.loads(text), base_dir)))
-            output = _core.run(text, base_dir=base_dir, progress=watch if keep_going else None, catalog=_catalog())
-            summary = output.summary()
-    except SledsimError as failure:
-        error = str(failure)
-    seconds = time.perf_counter() - clock
-    return Outcome(summary, error, started_s, seconds, platform.node(), os.getpid(), _core.__version__, *_here())
+            output = _core.run(text, base_dir=base_dir, progress=watch if keep_going else None, catalog=catalog)
+        cited = _cited.setdefault(names, "; ".join(output.citations()))
+        found = (output.numbers(), None, output.histograms(), cited)
+    except SledsimError as error:
+        found = (None, str(error), {}, "")
+    return Outcome(*found, started_s, time.perf_counter() - clock, *_here())
 
 
 def not_run(error: str) -> Outcome:
@@ -284,9 +296,11 @@ def not_run(error: str) -> Outcome:
     error
         Why.
     """
-    return Outcome(None, error, time.time(), 0.0, platform.node(), os.getpid(), _core.__version__, *_here())
+    return Outcome(None, error, {}, "", time.time(), 0.0, *_here())
 
 
 @cache
-def _here() -> tuple[str, str]:
-    return platform.python_version(), f"{platform.system()} {platform.machine()}"
+def _here() -> tuple[str, int, str, str, str]:
+    """Return where this is: machine, process, version of Sledsim, Python and platform."""
+    kind = f"{platform.system()} {platform.machine()}"
+    return platform.node(), os.getpid(), _core.__version__, platform.python_version(), kind

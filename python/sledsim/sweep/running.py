@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sledsim._core import SledsimError, __version__
 from sledsim.progress import ProgressBar, duration_in_words
@@ -17,11 +18,11 @@ from sledsim.scenario import Sets, set_list
 from sledsim.sweep.description import Sweep, SweepLike
 from sledsim.sweep.execution import canonical, contents_of, prepare
 from sledsim.sweep.local import Threads, processors
-from sledsim.sweep.queueing import Queue, Workers
+from sledsim.sweep.queueing import Finished, Queue, Workers
 from sledsim.sweep.recording import Progress, Recorder
 from sledsim.sweep.store import Definition, Store
 
-__all__ = ["ProgressCallback", "SweepReport", "define", "record", "run"]
+__all__ = ["ProgressCallback", "SweepReport", "define", "interruption", "record", "run", "workers_for"]
 
 #: Hexadecimal digits of a definition: enough to tell apart what one person writes.
 DEFINITION_DIGITS = 12
@@ -110,9 +111,11 @@ def run(
     whole = Sweep.load(sweep, set=set)
     text = whole.check()
     folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
-    definition = define(whole, text, _command(sweep, folder, set, cluster))
+    named = contents_of([text, *whole.set, canonical(whole.groups)], whole.base.base_dir)
+    identity = [json.loads(text), whole.groups, whole.base_seed, whole.random_numbers, named]
+    definition = define(whole, identity, len(whole), _command(sweep, folder, set, cluster))
     place = Store.create(folder)
-    with _interruption() as interrupted, _workers(threads, cluster) as workers, _shown(progress) as show:
+    with interruption() as interrupted, workers_for(threads, cluster) as workers, _shown(progress) as show:
         place.remember(definition)
         recorder = Recorder(place, definition)
         tasks = Queue(whole.tasks(), lambda task: prepare(whole.base, whole.settings(task)), place.keys(failed=not retry_failed))
@@ -130,7 +133,12 @@ def run(
 
 
 def record(
-    workers: Workers, tasks: Queue, recorder: Recorder, show: ProgressCallback, interrupted: threading.Event
+    workers: Workers,
+    tasks: Queue,
+    recorder: Recorder,
+    show: ProgressCallback,
+    interrupted: threading.Event,
+    note: Callable[[Finished], object] | None = None,
 ) -> bool:
     """Have runs done and write them down.
 
@@ -146,6 +154,8 @@ def record(
         Told how far they are.
     interrupted
         Set when they are to end.
+    note
+        Told each that is over.
 
     Returns
     -------
@@ -156,6 +166,8 @@ def record(
         for finished in workers.work(tasks):
             if finished is not None:
                 recorder.take(finished)
+                if note:
+                    note(finished)
             if interrupted.is_set():
                 return False
             if recorder.flush_when_due():
@@ -166,32 +178,25 @@ def record(
     return True
 
 
-def define(sweep: Sweep, first: str, command: str) -> Definition:
+def define(sweep: Sweep, identity: list[Any], points: int, command: str) -> Definition:
     """Give a sweep the hash of what it says.
 
     Parameters
     ----------
     sweep
         The sweep.
-    first
-        The scenario of its first point, with every key, as JSON.
+    identity
+        What makes it this one and no other, replications aside: more of them are more of the same.
+    points
+        How many points it has.
     command
         How to go on with it.
     """
-    identity = canonical(
-        [
-            __version__,
-            json.loads(first),
-            sweep.groups,
-            sweep.base_seed,
-            sweep.random_numbers,
-            contents_of([first, *set_list(sweep.set), canonical(sweep.groups)], sweep.base.base_dir),
-        ]
-    )
+    text = canonical([__version__, identity])
     return Definition(
         sweep=sweep.name,
-        definition=hashlib.sha256(identity.encode()).hexdigest()[:DEFINITION_DIGITS],
-        points=len(sweep),
+        definition=hashlib.sha256(text.encode()).hexdigest()[:DEFINITION_DIGITS],
+        points=points,
         replications=sweep.replications,
         parameters=sweep.parameters,
         seed=sweep.base_seed,
@@ -210,8 +215,16 @@ def _command(sweep: SweepLike, store: Path, sets: Sets, cluster: str | None) -> 
     return shlex.join(words + (["--cluster", cluster] if cluster else []))
 
 
-def _workers(threads: int | None, cluster: str | None) -> Workers:
-    """Return those who are to do the runs."""
+def workers_for(threads: int | None, cluster: str | None) -> Workers:
+    """Return those who are to do the runs.
+
+    Parameters
+    ----------
+    threads
+        How many runs at a time; as many as there are processors otherwise.
+    cluster
+        The address of a scheduler, or ``"local"``; ``None`` for threads of this process.
+    """
     if threads is not None and threads < 1:
         raise SledsimError(f"threads = {threads}: expected at least 1")
     if cluster is None:
@@ -222,7 +235,7 @@ def _workers(threads: int | None, cluster: str | None) -> Workers:
 
 
 @contextmanager
-def _interruption() -> Iterator[threading.Event]:
+def interruption() -> Iterator[threading.Event]:
     """Turn the first Ctrl-C into an event, so that it never hits a file half written; the second one is as usual."""
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():

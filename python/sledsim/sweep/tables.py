@@ -4,7 +4,7 @@ import json
 import math
 import os
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     "parameters": {
         "sweep": "VARCHAR",
         "definition": "VARCHAR",
-        "point": "INTEGER",
+        "point": "BIGINT",
         "replication": "INTEGER",
         "key": "VARCHAR",
         "parameter": "VARCHAR",
@@ -68,13 +68,6 @@ UNFINISHED = ".unfinished"
 _NUMPY_TYPES = {"INTEGER": "int32", "BIGINT": "int64", "UBIGINT": "uint64", "DOUBLE": "float64", "TIMESTAMP": "int64"}
 _CASTS = {"DOUBLE": "CASE WHEN isnan({0}) THEN NULL ELSE {0} END", "TIMESTAMP": "make_timestamp({0})"}
 
-#: Parts of a summary that are no metrics: they say what was run, or stand in tables of their own.
-NOT_METRICS = frozenset({"sledsim", "scenario", "title", "stand_in", "histogram", "citations", "provenance"})
-
-#: By these a list's items are told apart in the names of metrics.
-ITEM_NAMES = ("path", "name", "state")
-
-
 @dataclass(frozen=True, slots=True)
 class Membership:
     """A run's place in a sweep.
@@ -111,35 +104,6 @@ def label(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def metrics_of(summary: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield every number of a summary with its path.
-
-    Parameters
-    ----------
-    summary
-        What a run found.
-    """
-    for key, value in summary.items():
-        if key not in NOT_METRICS:
-            yield from _numbers(key, value)
-
-
-def _numbers(path: str, value: Any) -> Iterator[tuple[str, float]]:
-    if isinstance(value, int | float):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            # Most values are numbers: these need no further call.
-            if isinstance(item, int | float):
-                yield f"{path}.{key}", item
-            elif item is not None:
-                yield from _numbers(f"{path}.{key}", item)
-    elif isinstance(value, list):
-        for i, item in enumerate(value):
-            named = isinstance(item, dict) and next((item[key] for key in ITEM_NAMES if item.get(key)), None)
-            yield from _numbers(f"{path}.{named or i}", item)
-
-
 class Batch:
     """Rows that wait to be written, by table."""
 
@@ -163,30 +127,21 @@ class Batch:
         outcome
             What became of it.
         """
-        citations = None
-        status = FAILED if outcome.summary is None else DONE
-        if outcome.summary is not None:
-            summary = json.loads(outcome.summary)
-            self._add_metrics(prepared.key, summary)
-            citations = "; ".join(summary["citations"])
+        status = FAILED if outcome.metrics is None else DONE
         run = (prepared.key, status, outcome.error, outcome.version, prepared.seed, prepared.text)
         self._rows["runs"].append(run)
+        when = (int(outcome.started_s * 1e6), outcome.seconds)
         where = (outcome.host, outcome.process, outcome.python, outcome.platform)
-        self._rows["provenance"].append((prepared.key, int(outcome.started_s * 1e6), outcome.seconds, *where, citations))
-
-    def _add_metrics(self, key: str, summary: Mapping[str, Any]) -> None:
-        runs, names, values = self._metrics
-        number, known = len(self._keys), self._names
-        self._keys.append(key)
-        for name, value in metrics_of(summary):
-            runs.append(number)
-            names.append(known.setdefault(name, len(known)))
-            values.append(value)
-        for quantity, bins in (summary.get("histogram") or {}).items():
-            if bins:
-                edges, counts = bins["edges_ms"], bins["counts"]
-                found = zip(edges, edges[1:], counts, strict=False)
-                self._rows["histograms"] += [(key, quantity, low, high, n) for low, high, n in found if n]
+        self._rows["provenance"].append((prepared.key, *when, *where, outcome.citations))
+        for quantity, bins in outcome.histograms.items():
+            self._rows["histograms"] += [(prepared.key, quantity, *each) for each in bins]
+        if outcome.metrics is not None:
+            runs, names, values = self._metrics
+            known = self._names
+            runs += [len(self._keys)] * len(outcome.metrics)
+            names += [known.setdefault(name, len(known)) for name in outcome.metrics]
+            values += outcome.metrics.values()
+            self._keys.append(prepared.key)
 
     def add_membership(self, key: str, membership: Membership) -> None:
         """Add that a run belongs to a sweep.
