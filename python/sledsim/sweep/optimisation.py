@@ -1,35 +1,26 @@
 """Searching for good designs: a sampler chooses some, they are run into a store, their results say where to look."""
 
-import hashlib
 import json
 import math
-import shlex
-import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sledsim._core import __version__
 from sledsim.frames import need
-from sledsim.scenario import Sets, set_list
+from sledsim.progress import ProgressBar
+from sledsim.scenario import Sets
 from sledsim.sweep.axes import Assignment, Range
 from sledsim.sweep.description import Task
-from sledsim.sweep.execution import Prepared, canonical, contents_of, prepare
+from sledsim.sweep.evaluation import Evaluated, Evaluation
+from sledsim.sweep.execution import prepare
 from sledsim.sweep.measures import measured
 from sledsim.sweep.outcome import SearchOutcome, Trial
-from sledsim.sweep.queueing import Queue
-from sledsim.sweep.recording import Recorder
-from sledsim.sweep.running import DEFINITION_DIGITS, ProgressCallback, interruption, record, shown, workers_of
+from sledsim.sweep.recording import Progress
+from sledsim.sweep.running import ProgressCallback
 from sledsim.sweep.search import Search, SearchLike
-from sledsim.sweep.store import Definition, Store
-
-if TYPE_CHECKING:
-    import threading
-
-    from sledsim.sweep.queueing import Workers
 
 __all__ = ["optimise"]
 
@@ -64,7 +55,7 @@ def optimise(
     cluster
         Where to run instead, as for :func:`sledsim.sweep.run`.
     progress
-        A function called about twice a second, or true for a progress bar on a terminal.
+        A function called after every batch, or true for a progress bar on a terminal.
 
     Raises
     ------
@@ -74,31 +65,35 @@ def optimise(
     whole = Search.load(search, set=set)
     if trials is not None:
         whole = whole.trying(trials)
-    first = whole.check()
-    folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
-    definition = _define(whole, first, _command(search, folder, set, cluster, trials))
+    whole.check()
     guide = _Guide(whole)
-    place = Store.create(folder)
-    with interruption() as interrupted, workers_of(threads, cluster) as workers, shown(progress) as show:
-        place.remember(definition)
-        laboratory = _Laboratory(whole, place, Recorder(place, definition), workers, show, interrupted)
-        found, complete = _search(whole, guide, laboratory)
-    if complete:
-        laboratory.recorder.merge()
-    return SearchOutcome(whole, found, place.path, laboratory.recorder.progress, complete=complete)
-
-
-def _search(whole: Search, guide: "_Guide", laboratory: "_Laboratory") -> tuple[list[Trial], bool]:
-    """Try designs, some at a time; return them, and whether all were tried."""
+    folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
+    evaluation = Evaluation(
+        whole.base,
+        folder,
+        name=whole.name,
+        replications=whole.replications,
+        seed=whole.seed,
+        set=whole.set,
+        threads=threads,
+        cluster=cluster,
+    )
     found: list[Trial] = []
-    while len(found) < whole.trials:
-        values = guide.ask(min(whole.batch, whole.trials - len(found)))
-        tried = laboratory.try_out(values, len(found))
-        if tried is None:
-            return found, False
-        guide.tell(tried)
-        found += tried
-    return found, True
+    with evaluation, _shown(progress) as show:
+        try:
+            while len(found) < whole.trials:
+                designs = guide.ask(min(whole.batch, whole.trials - len(found)))
+                runs = evaluation.evaluate([whole.settings(design) for design in designs])
+                tried = [
+                    _trial(whole, number, design, replications)
+                    for number, (design, replications) in enumerate(zip(designs, runs, strict=True), start=len(found))
+                ]
+                guide.tell(tried)
+                found += tried
+                show(Progress(whole.trials, len(found), sum(each.error is not None for each in found)))
+        except KeyboardInterrupt:
+            return SearchOutcome(whole, found, folder, complete=False)
+    return SearchOutcome(whole, found, folder, complete=True)
 
 
 class _Guide:
@@ -170,108 +165,30 @@ def _distribution(optuna: Any, space: "Range | list[Any]") -> Any:
     return kinds.FloatDistribution(float(space.start), float(space.stop), log=log, step=space.step)
 
 
-@dataclass
-class _Laboratory:
-    """Runs designs into a store and reads what they reached."""
-
-    search: Search
-    store: Store
-    recorder: Recorder
-    workers: "Workers"
-    show: ProgressCallback
-    interrupted: "threading.Event"
-
-    def __post_init__(self) -> None:
-        self._known = self.store.keys()
-
-    def try_out(self, values: Sequence[Assignment], first: int) -> list[Trial] | None:
-        """Run designs; return what they reached, or nothing where that was interrupted.
-
-        Parameters
-        ----------
-        values
-            The parameters of each.
-        first
-            The number of the first.
-        """
-        sweep = self.search.designs(values)
-        prepared: dict[tuple[int, int], Prepared] = {}
-
-        def ready(task: Task) -> Prepared:
-            made = prepare(sweep.base, sweep.settings(task))
-            prepared[task.point, task.replication] = made
-            return made
-
-        tasks = [Task(first + each.point, each.replication, each.values, each.seed) for each in sweep.tasks()]
-        if not record(self.workers, Queue(tasks, ready, self._known), self.recorder, self.show, self.interrupted):
-            return None
-        results = self._results([each.key for each in prepared.values()])
-        replications = range(self.search.replications)
-        return [
-            self._trial(first + i, design, [prepared[first + i, r] for r in replications], results)
-            for i, design in enumerate(values)
-        ]
-
-    def _results(self, keys: list[str]) -> dict[str, "dict[str, float] | str"]:
-        """Return for each run the numbers that it reports, or why it failed."""
-        found: dict[str, dict[str, float] | str] = {}
-        for key, error in self.store.rows("SELECT key, error FROM runs WHERE list_contains(?, key)", [keys]):
-            found[key] = error if error is not None else {}
-        for key, metric, value in self.store.rows(
-            "SELECT key, metric, value FROM metrics WHERE list_contains(?, key)", [keys]
-        ):
-            numbers = found[key]
-            if isinstance(numbers, dict) and value is not None:
-                numbers[metric] = value
-        return found
-
-    def _trial(
-        self, number: int, values: Assignment, runs: list[Prepared], results: dict[str, "dict[str, float] | str"]
-    ) -> Trial:
-        """Sum up the replications of a design."""
-        quantities: list[Callable[[str], float]] = []
-        for run in runs:
-            numbers = results[run.key]
-            if isinstance(numbers, str) or run.text is None:
-                return Trial(number, values, error=str(numbers))
-            quantities.append(measured(numbers, json.loads(run.text), self.search.prices))
-
-        def found(metric: str) -> tuple[float, ...]:
-            return tuple(quantity(metric) for quantity in quantities)
-
-        bounds = self.search.constraints
-        held = [fmean(found(each.metric)) for each in bounds]
-        return Trial(
-            number,
-            values,
-            samples=tuple(found(each.metric) for each in self.search.objectives),
-            held=tuple(held),
-            excess=tuple(bound.excess(value) for bound, value in zip(bounds, held, strict=True)),
-        )
-
-
-def _define(search: Search, first: str, command: str) -> Definition:
-    """Give a search the hash of what it says; how many trials it has is not part of that."""
-    says = {key: value for key, value in asdict(search).items() if key not in ("trials", "scenario", "set", "name")}
-    identity = canonical([__version__, json.loads(first), says, contents_of([first], search.base.base_dir)])
-    return Definition(
-        sweep=search.name,
-        definition=hashlib.sha256(identity.encode()).hexdigest()[:DEFINITION_DIGITS],
-        points=search.trials,
-        replications=search.replications,
-        parameters=list(search.parameters),
-        seed=search.seed,
-        random_numbers="common",
-        started=time.time(),
-        command=command,
+def _trial(search: Search, number: int, design: Assignment, runs: Sequence[Evaluated]) -> Trial:
+    """Sum up the replications of a design."""
+    failed = next((each.error for each in runs if each.error is not None), None)
+    if failed is not None:
+        return Trial(number, design, error=failed)
+    prepared = prepare(search.base, search.designs([design]).settings(Task(0, 0, search.settings(design), None)))
+    scenario = json.loads(prepared.text or "{}")
+    quantities = [measured(each.metrics, scenario, search.prices) for each in runs]
+    bounds = search.constraints
+    held = tuple(fmean(quantity(each.metric) for quantity in quantities) for each in bounds)
+    return Trial(
+        number,
+        design,
+        samples=tuple(tuple(quantity(each.metric) for quantity in quantities) for each in search.objectives),
+        held=held,
+        excess=tuple(bound.excess(value) for bound, value in zip(bounds, held, strict=True)),
     )
 
 
-def _command(search: SearchLike, store: Path, sets: Sets, cluster: str | None, trials: int | None) -> str:
-    """Return the command that goes on with a search."""
-    if not isinstance(search, str | Path):
-        return "sledsim.sweep.optimise(…) with the same search and store"
-    words = ["sledsim", "optimise", str(search), "--store", str(store)]
-    words += [word for each in set_list(sets) for word in ("--set", each)]
-    words += ["--trials", str(trials)] if trials is not None else []
-    return shlex.join(words + (["--cluster", cluster] if cluster else []))
+@contextmanager
+def _shown(progress: ProgressCallback | bool | None) -> Iterator[ProgressCallback]:
+    """Show how far a search is: on a terminal, to a function, or not at all."""
+    if progress is not True:
+        yield progress or (lambda _: None)
+        return
+    with ProgressBar("searching", "designs") as bar:
+        yield lambda now: bar(now.done, now.runs)

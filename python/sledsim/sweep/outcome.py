@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim.sweep.axes import Assignment
 from sledsim.sweep.measures import with_unit
-from sledsim.sweep.recording import Progress
 from sledsim.sweep.search import Objective, Search
 from sledsim.sweep.tables import label
 from sledsim.tables import Table, number
@@ -70,8 +69,6 @@ class SearchOutcome:
         The designs in the order in which they were tried.
     store
         Where the runs are.
-    progress
-        Runs done, failed, and found in the store.
     complete
         Whether the search came to its end; false when it was interrupted.
     """
@@ -79,7 +76,6 @@ class SearchOutcome:
     search: Search
     trials: Sequence[Trial]
     store: Path
-    progress: Progress
     complete: bool
 
     @property

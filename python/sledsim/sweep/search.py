@@ -200,19 +200,27 @@ class Search:
         """For each parameter the range that is searched, or the values that are chosen from."""
         return {path: _space(each, f"{self.name}: parameters.{path}") for path, each in self.parameters.items()}
 
+    def settings(self, design: Assignment) -> Assignment:
+        """Return a design's parameters path by path.
+
+        Parameters
+        ----------
+        design
+            The parameters.
+        """
+        return {path.strip(): value for paths, value in design.items() for path in paths.split(",")}
+
     def designs(self, values: Sequence[Assignment]) -> Sweep:
-        """Return the runs of some designs.
+        """Return some designs as a sweep.
 
         Parameters
         ----------
         values
             The parameters of each.
         """
-        paths = [(path.strip(), key) for key in self.parameters for path in key.split(",")]
-        together = {path: [each[key] for each in values] for path, key in paths}
-        return Sweep(
-            self.base, zipped=[together], replications=self.replications, seed=self.seed, set=self.set, name=self.name
-        )
+        rows = [self.settings(each) for each in values]
+        together = {path: [row[path] for row in rows] for path in rows[0]}
+        return Sweep(self.base, zipped=[together], seed=self.seed, set=self.set, name=self.name)
 
     def check(self) -> str:
         """Resolve the design in the middle of every range, and those at the ends of each.
