@@ -56,6 +56,7 @@ Examples:
   sledsim seek g2 --out seek.png
   sledsim validate-drive atlas10k measured.trace
   sledsim hit-ratio trace.srt --policy arc --pages 1000,2000
+  sledsim optimise design.toml --plot front.html
   sledsim import disksim drive.parv -o drive.toml
 
 The exit status is 2 where something asked for is wrong, 130 after Ctrl-C.""",
