@@ -9,6 +9,7 @@ import pytest
 from conftest import REFERENCE
 from documented_claims import documented, found, wheres
 from sledsim.papers.griffin1999_traces import cello_schedulers
+from sledsim.papers.intervals import batched, over_seeds
 from sledsim.papers.ledger import claims
 from sledsim.papers.registry import experiments, pictures
 from sledsim.papers.study import Study
@@ -63,3 +64,15 @@ def test_a_picture_holds_our_runs(study: Study, where: str) -> None:
     rows = [row for rows in drawn.shown.to_dict()["datasets"].values() for row in rows]
     assert len(rows) >= 9
     assert all(value == float(f"{value:.5g}") for row in rows for value in row.values() if isinstance(value, float))
+
+
+def test_an_interval_of_a_mean_holds_it() -> None:
+    import numpy as np
+
+    sample = np.random.default_rng(1).normal(2.0, 1.0, 30_000)
+    low, high = batched(sample)
+    assert low < sample.mean() < high
+    # The standard error of so many is 0.0058, and Student's t near 2.
+    assert high - low == pytest.approx(4 * 0.0058, rel=0.3)
+    # 2 ± 4.303 / √3.
+    assert over_seeds([1.0, 2.0, 3.0]) == pytest.approx((-0.4843, 4.4843), abs=1e-4)

@@ -6,7 +6,7 @@ from sledsim.mechanisms.mems import MemsStorage
 from sledsim.papers import griffin1999_scheduling, griffin1999_sensitivity, griffin1999_traces
 from sledsim.papers.finding import Finding, Probe
 from sledsim.papers.griffin1999_workload import DEVICE, poisson, random
-from sledsim.papers.intervals import of_batches, of_mean
+from sledsim.papers.intervals import batched, of_mean
 from sledsim.papers.registry import experiment
 from sledsim.papers.study import Study
 from sledsim.validation import DriveValidation, validate_drive
@@ -48,13 +48,9 @@ def _column_ms(study: Study, *names: str) -> "NDArray[np.float64]":
     return total / 1e6
 
 
-def _mean(sample: "NDArray[np.float64]") -> float:
-    return float(sample.mean())
-
-
 def _mean_of(study: Study, how: str, *names: str) -> Finding:
     sample = _column_ms(study, *names)
-    return Finding(float(sample.mean()), how, intervals=(of_batches(sample, _mean),), scenarios=(TABLE_2,))
+    return Finding(float(sample.mean()), how, intervals=(batched(sample),), scenarios=(TABLE_2,))
 
 
 @experiment("griffin1999.settle-time")
@@ -79,7 +75,7 @@ def seek_mean(study: Study) -> Finding:
 @experiment("griffin1999.seek-std")
 def seek_std(study: Study) -> Finding:
     """Spread of the same."""
-    interval = of_batches(_column_ms(study, "seek_ns"), lambda sample: float(sample.std()))
+    interval = batched(_column_ms(study, "seek_ns"), lambda sample: float(sample.std()))
     how = f"{RUN}; the same seeks."
     return Finding(table_2(study)["seek"]["std_ms"], how, intervals=(interval,), scenarios=(TABLE_2,))
 
@@ -163,9 +159,7 @@ def x_dominates_y(study: Study) -> Finding:
     """Seeks whose way along X takes longer."""
     longer = _column_ms(study, "seek_x_ns") > _column_ms(study, "seek_y_ns")
     share = longer.astype(float)
-    return Finding(
-        float(share.mean()), f"{RUN}; by request.", intervals=(of_batches(share, _mean),), scenarios=(TABLE_2,)
-    )
+    return Finding(float(share.mean()), f"{RUN}; by request.", intervals=(batched(share),), scenarios=(TABLE_2,))
 
 
 def validation(study: Study) -> DriveValidation:

@@ -14,7 +14,7 @@ from sledsim.papers.griffin1999_workload import (
     poisson,
     random,
 )
-from sledsim.papers.intervals import of_replications
+from sledsim.papers.intervals import SEEDS, over_seeds
 from sledsim.papers.registry import experiment
 from sledsim.papers.study import Study
 
@@ -31,9 +31,6 @@ BUSY = 0.9
 
 #: Acceleration with which a seek along Y takes some 0.01 ms.
 AT_ONCE_ALONG_Y = {"acceleration_y_m_s2": 1e6}
-
-#: Seeds of the searches for the rates that schedulers hold; the first gives the figure, all of them its interval.
-SEEDS = (1, 2, 3)
 
 #: A bisection over rates is exact to this share of the range it began with.
 STEPS = 12
@@ -278,7 +275,7 @@ def _held_ratio(study: Study, settle_constants: float) -> Finding:
     scenarios = tuple(
         _trial(study, rate, settle_constants, name) for name, rate in (("sptf", sptf), ("sstf_lbn", sstf))
     )
-    return Finding(ratios[0], how, intervals=(of_replications(ratios),), scenarios=scenarios)
+    return Finding(ratios[0], how, intervals=(over_seeds(ratios),), scenarios=scenarios)
 
 
 @experiment("griffin1999.settle-0-sptf")

@@ -1,4 +1,4 @@
-"""Where what runs find lies with a confidence of 95 %."""
+"""Where a figure lies with a confidence of 95 %."""
 
 from collections.abc import Callable, Iterable, Mapping
 from math import hypot
@@ -11,9 +11,41 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["of_batches", "of_mean", "of_ratio", "of_replications"]
+__all__ = ["SEEDS", "batched", "of_mean", "of_ratio", "over_seeds"]
 
-BATCHES = 10
+#: Seeds of runs that are made several times.
+SEEDS = (1, 2, 3)
+
+#: Batches that a long series is cut into.
+BATCHES = 30
+
+
+def over_seeds(figures: Iterable[float]) -> Interval:
+    """Return the interval of the mean of a figure that was found with each of several seeds, by Student's t.
+
+    Parameters
+    ----------
+    figures
+        One for each seed, at least two.
+    """
+    found = mean_interval(figures)
+    return found.low, found.high
+
+
+def batched(sample: "NDArray[np.float64]", figure: "Callable[[NDArray[np.float64]], float] | None" = None) -> Interval:
+    """Return the interval of a figure of a series, by that figure of batches of it.
+
+    Parameters
+    ----------
+    sample
+        One quantity of many requests, in the order in which they were served.
+    figure
+        Computes it; the mean if not given.
+    """
+    import numpy as np
+
+    batches = np.array_split(sample, BATCHES)
+    return over_seeds(figure(batch) if figure else float(batch.mean()) for batch in batches)
 
 
 def of_mean(times: Mapping[str, Any]) -> tuple[Interval, ...]:
@@ -41,30 +73,3 @@ def of_ratio(above: Mapping[str, Any], below: Mapping[str, Any]) -> tuple[Interv
     shares = [(part["ci95_high_ms"] - part["ci95_low_ms"]) / 2 / part["mean_ms"] for part in (above, below)]
     ratio, share = float(above["mean_ms"] / below["mean_ms"]), hypot(*shares)
     return ((ratio * (1 - share), ratio * (1 + share)),)
-
-
-def of_replications(values: Iterable[float]) -> Interval:
-    """Return where the mean of independent values lies, by Student's t.
-
-    Parameters
-    ----------
-    values
-        One of each replication, at least two.
-    """
-    found = mean_interval(values)
-    return found.low, found.high
-
-
-def of_batches(sample: "NDArray[np.float64]", figure: "Callable[[NDArray[np.float64]], float]") -> Interval:
-    """Return where a figure of a long series lies, by that figure of ten batches of it.
-
-    Parameters
-    ----------
-    sample
-        One quantity of many requests, in the order in which they came.
-    figure
-        Computes it.
-    """
-    import numpy as np
-
-    return of_replications([figure(batch) for batch in np.array_split(sample, BATCHES)])

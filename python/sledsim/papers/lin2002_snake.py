@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim.papers.finding import Finding, Probe, trend
-from sledsim.papers.intervals import of_replications
+from sledsim.papers.intervals import SEEDS, over_seeds
 from sledsim.papers.lin2002_workload import (
     IDLE,
     TENFOLD,
@@ -41,9 +41,6 @@ SHARES = day(TENFOLD, device={"name": "g2", **IDLE, "inactive_after_ms": TIMEOUT
 MERGE: dict[str, Any] = {}
 BEYOND = {"requests": 16, "anywhere": True, "writes": True, "rows": True}
 
-#: Seeds of the stand-in; the first gives the figures, all of them their intervals.
-SEEDS = (1, 2, 3)
-
 #: Bytes of a write of metadata on average, where all, half or none update the time of access alone.
 MIXES_BYTES = (4, 66, 128)
 
@@ -60,7 +57,7 @@ def snake_shares(study: Study) -> Finding:
         f"{run['run']['measured_s']:,.0f} s. The paper's own column is too short for a day in a tenth of the time."
     )
     ours = tuple(share[0] for share in shares)
-    return Finding(ours, how, intervals=tuple(map(of_replications, shares)), scenarios=(SHARES,))
+    return Finding(ours, how, intervals=tuple(map(over_seeds, shares)), scenarios=(SHARES,))
 
 
 def merging(study: Study, time_scale: float, seed: int = 1) -> "dict[str, Result]":
@@ -115,7 +112,7 @@ def _merge_finding(study: Study, which: int, shape: str) -> Finding:
     )
     series = [saving[which] for saving in ours]
     repeated = [merging(study, longest, seed) for seed in SEEDS]
-    interval = of_replications([_saving(each["none"], each["paper"])[which] for each in repeated])
+    interval = over_seeds([_saving(each["none"], each["paper"])[which] for each in repeated])
     return Finding(
         series[-1],
         f"Stand-in `snake-like` on `g3`, replayed 1,000 times faster: {queue['mean']:.0f} requests wait on average, "
@@ -201,7 +198,7 @@ def subsector_metadata(study: Study) -> Finding:
     mixes = [savings[write_bytes] for write_bytes in MIXES_BYTES]
     return Finding(
         savings[66],
-        intervals=(of_replications([_saving(*metadata(study, TENFOLD, 66, seed))[0] for seed in SEEDS]),),
+        intervals=(over_seeds([_saving(*metadata(study, TENFOLD, 66, seed))[0] for seed in SEEDS]),),
         how=f"Stand-in `snake-like` on `g3`, ten times faster; reads of metadata 128 B, writes on average: {said}.",
         curve=tuple(
             {"bytes of a metadata write": key, "servicing energy saved": value} for key, value in savings.items()
@@ -315,7 +312,7 @@ def combined_energy(study: Study) -> Finding:
     left = joules(runs["all"], "inactive") / joules(runs["all"])
     single = max(savings[name] for name in ("stop at once", "merging", "subsectors"))
     repeated = [combined(study, TENFOLD, seed=seed) for seed in SEEDS]
-    interval = of_replications([saved(*(joules(each[name]) for name in BOTH)) for each in repeated])
+    interval = over_seeds([saved(*(joules(each[name]) for name in BOTH)) for each in repeated])
     quicker = {time_scale: combined(study, time_scale) for time_scale in (0.03, 0.01)}
     return Finding(
         savings["all"],

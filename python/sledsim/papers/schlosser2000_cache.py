@@ -5,7 +5,7 @@ from typing import Any
 
 from sledsim.mechanisms.disk import DiskDrive
 from sledsim.papers.finding import Finding
-from sledsim.papers.intervals import of_replications
+from sledsim.papers.intervals import over_seeds
 from sledsim.papers.registry import experiment
 from sledsim.papers.study import Study
 from sledsim.result import Result
@@ -83,9 +83,9 @@ def mems_cache(study: Study) -> Finding:
     ratios = [before / after for before, after in zip(disk["days"], cached["days"], strict=True)]
     means = [rows[name]["ours, ms"] for name in ("MEMS alone", "disk with cache", "one cache for all", "disk")]
     how = (
-        f"Stand-in `cello-like`, {len(days)} days (seeds) of 466,560 requests over eight `atlas10k`, each behind a "
-        "caching disk of 2.5 GB of a `g2`, empty at first; segments of 64 KiB and all else as the component comes, "
-        "of which the paper gives nothing. One cache for all: the same 2.5 GB before an `atlas10k` of eight times "
+        f"Stand-in cello-like, {len(days)} days (seeds) of 466,560 requests over eight atlas10k, each behind a "
+        "caching disk of 2.5 GB of a g2, empty at first; segments of 64 KiB and all else as the component comes, "
+        "of which the paper gives nothing. One cache for all: the same 2.5 GB before an atlas10k of eight times "
         f"the surfaces. As the paper says, writes gain: {disk['writes, ms']:.1f} to {cached['writes, ms']:.1f} ms, "
         f"where reads, which wait for whole segments, go from {disk['reads, ms']:.1f} to {cached['reads, ms']:.1f} "
         "ms. Its MEMS storage alone takes three services of a G2: its trace has longer bursts than the stand-in."
@@ -94,10 +94,10 @@ def mems_cache(study: Study) -> Finding:
         sum(ratios) / len(ratios),
         how,
         decimals=2,
-        intervals=(of_replications(ratios),),
+        intervals=(over_seeds(ratios),),
         scenarios=tuple(arrangement(name) for name in list(ARRANGEMENTS)[:4]),
         curve=tuple({key: value for key, value in row.items() if key != "days"} for row in rows.values()),
-        shape="MEMS storage alone responds soonest, then disks with caches, then one cache for all, then disks alone.",
+        shape="MEMS storage alone responds soonest, then disks with caches, then one cache for all, then disks alone",
         shape_holds=means == sorted(means),
     )
 

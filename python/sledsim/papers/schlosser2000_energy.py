@@ -149,8 +149,8 @@ def _finding(study: Study, key: str) -> Finding:
     application = APPLICATIONS[key]
     found = spent(study, application)
     how = (
-        "Times in each mode from the energies of Table 4 over the powers of `travelstar` and of the paper: the disk "
-        f"takes {application.disk_j:,.1f} J in {found.length_s:,.1f} s; in that time the MEMS device (`g2-paper`, "
+        "Times in each mode from the energies of Table 4 over the powers of travelstar and of the paper: the disk "
+        f"takes {application.disk_j:,.1f} J in {found.length_s:,.1f} s; in that time the MEMS device (g2-paper, "
         f"stopped as soon as nothing waits) {found.active_j:,.1f} J accessing, {found.startup_j:,.3f} J in "
         f"{found.startups:,} start-ups, {found.inactive_j:,.3f} J inactive."
     )
@@ -206,6 +206,6 @@ def energy_netscape(study: Study) -> Finding:
         found,
         cause=cause,
         probes=(probe,),
-        shape="The MEMS device saves most on Andrew, least on Netscape.",
+        shape="The MEMS device saves most on Andrew, least on Netscape",
         shape_holds=ratios == sorted(ratios, reverse=True),
     )

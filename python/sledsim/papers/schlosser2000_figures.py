@@ -90,9 +90,9 @@ def table_1(study: Study) -> Drawn:
         "capacity (GB)",
     ]
     how = (
-        "`g2`, each parameter changed by a tenth: change of the mean seeks along each axis, of which the longer "
+        "g2, each parameter changed by a tenth: change of the mean seeks along each axis, of which the longer "
         "counts, of the settling in those along X, the mean reversal, the sustained bandwidth and the capacity. For "
-        "more sleds see `four-sleds`. The paper prints signs of better or worse, which the copy at hand does not "
+        "more sleds see four-sleds. The paper prints signs of better or worse, which the copy at hand does not "
         "show legibly. Not modelled: that smaller bits settle longer, rates of errors, power and reliability as "
         "functions of these parameters."
     )
@@ -132,8 +132,8 @@ def table_2(study: Study) -> Drawn:
     ]
     rows += [[label, *_pairs([f"{each:.4g}" for each in ours], printed)] for label, (ours, printed) in computed.items()]
     how = (
-        "`g1-paper`, `g2-paper`, `g3-paper`; servo bits count as data. The settling times printed take the 739 Hz "
-        "of `g1` and `g2`. The access speeds printed in mm/s are those of 50 nm wide bits throughout."
+        "g1-paper, g2-paper, g3-paper; servo bits count as data. The settling times printed take the 739 Hz "
+        "of g1 and g2. The access speeds printed in mm/s are those of 50 nm wide bits throughout."
     )
     return Drawn(Table(["", *(f"{name} ({who})" for name in GENERATIONS for who in ("ours", "paper"))], rows), how)
 
@@ -176,7 +176,7 @@ def table_3(study: Study) -> Drawn:
     }
     cells = [[label, *_pairs(ours, printed)] for label, (ours, printed) in rows.items()]
     how = (
-        "`atlas10k` and `superdisk`; rotational latencies are means of the microbenchmark. The paper's lie below "
+        "atlas10k and superdisk; rotational latencies are means of the microbenchmark. The paper's lie below "
         "half a revolution, as they do where some requests end in the buffer."
     )
     return Drawn(
@@ -209,8 +209,8 @@ def table_4(study: Study) -> Drawn:
     rows.append(_joules("total", {k: (a.disk_j, columns[k].mems_j, a.mems_j) for k, a in APPLICATIONS.items()}))
     modes_w = ", ".join(f"{power_w:g}" for power_w in travelstar()[1])
     how = (
-        "The applications are not at hand: a disk's mode lasts as long as its joules over its power (`travelstar`: "
-        f"{modes_w} W), and in a run as long as all of its modes `g2-paper` accesses data and starts as often as "
+        "The applications are not at hand: a disk's mode lasts as long as its joules over its power (travelstar: "
+        f"{modes_w} W), and in a run as long as all of its modes g2-paper accesses data and starts as often as "
         "printed and is inactive for the rest."
     )
     return Drawn(Table(headers, rows), how, stand_in=True, scenarios=tuple(each.scenario for each in columns.values()))
@@ -247,5 +247,5 @@ def figure_7(study: Study) -> Drawn:
     labels = base.mark_text(dx=28, dy=-7, fontSize=11).encode(y="mean:Q", text=alt.Text("mean:Q", format=".2f"))
     panel = (bars + spread + labels).properties(width=420, height=280)
     subtitle = "10,000 random requests of 4 KB, two thirds reads, 20 a second; lines: one standard deviation each way"
-    how = "The run of `mems-cov`; the disks as they come, their buffers on; command overheads included."
+    how = "The run of mems-cov; the disks as they come, their buffers on; command overheads included."
     return Drawn(beside([panel], "Mean response under the microbenchmark", subtitle), how, scenarios=tuple(scenarios))

@@ -43,7 +43,7 @@ def g2_capacity(study: Study) -> Finding:
     """Capacity of the geometry."""
     device = MemsStorage("g2")
     how = (
-        f"`g2`: {device.cylinders:,} cylinders of {device.tracks} tracks of {device.rows} rows of "
+        f"g2: {device.cylinders:,} cylinders of {device.tracks} tracks of {device.rows} rows of "
         f"{device.blocks_per_row} blocks of {device.block_bytes} B."
     )
     return Finding(device.capacity_bytes * 1e-9, how)
@@ -52,7 +52,7 @@ def g2_capacity(study: Study) -> Finding:
 @experiment("schlosser2004.g2-streaming")
 def g2_streaming(study: Study) -> Finding:
     """Sustained sequential bandwidth."""
-    how = "`g2`: 20 cylinders in the middle of the media, every turnaround and servo burst counted."
+    how = "g2: 20 cylinders in the middle of the media, every turnaround and servo burst counted."
     return Finding(MemsStorage("g2").streaming_bandwidth_mb_s, how, decimals=2)
 
 
@@ -84,7 +84,7 @@ def g2_access(study: Study) -> Finding:
         {"included": "the command overhead, too", "access, ms": float(run.response.mean_ms)},
     ]
     how = (
-        f"`g2`, 100,000 reads of 4 KB, one at a time: positioning, passes and bus ({bus_ms:.3f} ms), without the "
+        f"g2, 100,000 reads of 4 KB, one at a time: positioning, passes and bus ({bus_ms:.3f} ms), without the "
         f"command overhead of {overhead_ms} ms."
     )
     cause = (
@@ -110,7 +110,7 @@ def uberdisk_access(study: Study) -> Finding:
     run = study.run(scenario)
     parts = ("seek", "rotation", "transfer", "bus")
     rows = [{"phase": name, "mean, ms": float(run[name].mean_ms)} for name in parts]
-    how = "`uberdisk`, first 3.46 GB, 100,000 reads of 4 KB, one at a time; the bus as far as it outlasts the transfer."
+    how = "uberdisk, first 3.46 GB, 100,000 reads of 4 KB, one at a time; the bus as far as it outlasts the transfer."
     return Finding(
         float(run.service.mean_ms), how, intervals=of_mean(run.service), scenarios=(scenario,), curve=tuple(rows)
     )
@@ -149,7 +149,7 @@ def _share_of_y(device: MemsStorage) -> float:
 def seek_y_uncorrelated(study: Study) -> Finding:
     """Share of the variance explained by Y, with settling."""
     how = (
-        "`g2`: seeks from the centre, moving up, to 201 × 201 places; variance of the means of rows of equal Y over "
+        "g2: seeks from the centre, moving up, to 201 × 201 places; variance of the means of rows of equal Y over "
         "that of all."
     )
     return Finding(_share_of_y(MemsStorage("g2")), how)
@@ -166,7 +166,7 @@ def seek_y_correlated_without_settle(study: Study) -> Finding:
     ]
     grows = shares[2] >= SEVERAL * shares[0] and shares[0] <= shares[1] <= shares[2]
     how = (
-        "The seeks of `seek-y-uncorrelated` with fewer settling constants: a rise where the share grows with each "
+        "The seeks of seek-y-uncorrelated with fewer settling constants: a rise where the share grows with each "
         "step and is three times as large without settling."
     )
     return Finding("+" if grows else "?", how, curve=tuple(rows))
@@ -192,7 +192,7 @@ def spring_position_effect(study: Study) -> Finding:
         )
     spreads = [float(row["standard deviation over mean"]) for row in rows]
     how = (
-        "`g2`: seeks along X of 5 to 95 µm with settling; standard deviation over mean by starting place, averaged "
+        "g2: seeks along X of 5 to 95 µm with settling; standard deviation over mean by starting place, averaged "
         "over lengths."
     )
     return Finding(sum(spreads) / len(spreads), how, curve=tuple(rows))
@@ -203,7 +203,7 @@ def turnaround_under_tenth_ms(study: Study) -> Finding:
     """Mean time until a row passed upwards may be passed downwards."""
     times_ms = reversals_ms(MemsStorage("g2"))[1]
     how = (
-        "`g2`: mean over rows left upwards until the servo burst above them is entered downwards; "
+        "g2: mean over rows left upwards until the servo burst above them is entered downwards; "
         f"{times_ms.min():.3f} to {times_ms.max():.3f} ms by row."
     )
     return Finding(float(times_ms.mean()), how, decimals=4)
@@ -227,7 +227,7 @@ def _scan_s(name: str) -> float:
 def device_scan(study: Study) -> Finding:
     """Time to read all of a Cheetah 73 over that to read all of G2."""
     g2_s, cheetah_s = _scan_s("g2"), _scan_s("cheetah73")
-    how = f"Reads of 32 MB in order: all of `cheetah73` in {cheetah_s:,.0f} s, all of `g2` in {g2_s:.1f} s."
+    how = f"Reads of 32 MB in order: all of cheetah73 in {cheetah_s:,.0f} s, all of g2 in {g2_s:.1f} s."
     return Finding(cheetah_s / g2_s, how, decimals=1)
 
 
@@ -266,7 +266,7 @@ def _heavy(study: Study, settle_constants: float) -> Finding:
     ours = orders.pop() if len(orders) == 1 else ("depends on the load",)
     loads = ", ".join(f"{rate:.0f}" for rate in rates)
     how = (
-        f"`g2` with {settle_constants:.0f} settling constants, 250,000 random reads of 8 KB, Poisson {loads}/s: mean "
+        f"g2 with {settle_constants:.0f} settling constants, 250,000 random reads of 8 KB, Poisson {loads}/s: mean "
         "responses, the order where it is the same at each rate."
     )
     return Finding(ours, how, scenarios=tuple(scenarios[: len(SCHEDULERS)]), curve=tuple(rows))

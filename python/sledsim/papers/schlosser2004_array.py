@@ -7,7 +7,7 @@ from typing import Any
 
 from sledsim.mechanisms.disk import DiskDrive
 from sledsim.papers.finding import Finding, Probe, order
-from sledsim.papers.intervals import of_replications
+from sledsim.papers.intervals import over_seeds
 from sledsim.papers.registry import experiment
 from sledsim.papers.study import Study
 from sledsim.result import Result
@@ -168,18 +168,18 @@ def array_all_disks(study: Study) -> Finding:
         )
     ]
     how = (
-        "Stand-in `symmetrix-like`, seeds 1 to 8 for eight `cheetah73` of 51,750 requests (12.5 minutes) each; the "
-        "busiest volume, of which 3.4 GB are asked for, moves to a `g2` of its own. Means over disks; interval over "
+        "Stand-in symmetrix-like, seeds 1 to 8 for eight cheetah73 of 51,750 requests (12.5 minutes) each; the "
+        "busiest volume, of which 3.4 GB are asked for, moves to a g2 of its own. Means over disks; interval over "
         "disks."
     )
     return Finding(
         _mean(found.before_ms) / _mean(found.after_ms),
         how,
         decimals=2,
-        intervals=(of_replications(ratios),),
+        intervals=(over_seeds(ratios),),
         scenarios=(alone(1), moved_to("g2", 1)),
         curve=tuple(rows),
-        shape="The move shortens the mean response, both of the volume and of what stays on the disk.",
+        shape="The move shortens the mean response, both of the volume and of what stays on the disk",
         shape_holds=max(_mean(found.stays_ms), _mean(found.volume_ms)) < _mean(found.before_ms),
     )
 
@@ -190,7 +190,7 @@ def array_not_specific(study: Study) -> Finding:
     g2, uberdisk = moved(study, "g2"), moved(study, UBERDISK)
     pairs = zip(g2.after_ms, uberdisk.after_ms, strict=True)
     differences = [(mems / disk) - 1 for mems, disk in pairs]
-    low, high = of_replications(differences)
+    low, high = over_seeds(differences)
     mean = _mean(tuple(differences))
     rows = [
         {"disk": number, "g2, ms": mems, "Überdisk, ms": disk, "difference": difference}
@@ -199,7 +199,7 @@ def array_not_specific(study: Study) -> Finding:
         )
     ]
     how = (
-        "The runs of `array-all-disks` with a `g2` and with the first 3.46 GB of an `uberdisk`: difference over the "
+        "The runs of array-all-disks with a g2 and with the first 3.46 GB of an uberdisk: difference over the "
         f"Überdisk's mean, of the same requests on each disk; G2 takes {100 * mean:+.2f} % (95 %: {100 * low:+.2f} "
         f"to {100 * high:+.2f} %). The paper's Überdisk is sooner by 0.6 %."
     )
@@ -220,7 +220,7 @@ def simpledisk_constant(study: Study) -> Finding:
     volume = {name: _mean(each.volume_ms) for name, each in found.items()}
     rows = []
     for name, each in found.items():
-        low, high = of_replications(each.volume_ms)
+        low, high = over_seeds(each.volume_ms)
         rows.append(
             {
                 "device": name,
@@ -239,20 +239,20 @@ def simpledisk_constant(study: Study) -> Finding:
         with_it = {**volume, "g2": _mean(changed.volume_ms)}
         probes.append(Probe(f"{change}: {with_it['g2']:.3f} ms", order(with_it)))
     cause = (
-        "The command overhead of 0.2 ms of the catalogue's `g2`, of which the paper says nothing; the other three "
-        "devices have none. See `g2-access`: with as much of it as gives the mean access time that the paper "
+        "The command overhead of 0.2 ms of the catalogue's g2, of which the paper says nothing; the other three "
+        "devices have none. See g2-access: with as much of it as gives the mean access time that the paper "
         "prints, the order is the paper's."
     )
     return Finding(
         order(volume),
-        "The runs of `array-all-disks` with each of four devices: mean response of the moved volume over eight disks.",
+        "The runs of array-all-disks with each of four devices: mean response of the moved volume over eight disks.",
         scenarios=tuple(moved_to(device, 1) for device in FASTER.values()),
         curve=tuple(rows),
         cause=cause,
         probes=tuple(probes),
         shape=(
             "The device of constant time gains nothing from locality, that of linear time more than a disk: linear, "
-            "Überdisk, constant."
+            "Überdisk, constant"
         ),
         shape_holds=volume["simpledisk_linear"] < volume["uberdisk"] < volume["simpledisk_constant"],
     )

@@ -29,7 +29,7 @@ def table_1(study: Study) -> Drawn:
         ["with the command overhead (ms)", f"{run.response.mean_ms:.3f}", ""],
         ["streaming bandwidth (MB/s)", f"{device.streaming_bandwidth_mb_s:.1f}", "76"],
     ]
-    how = "`g2`; access times are means of 100,000 random reads of 4 KB, one at a time, the bus included."
+    how = "g2; access times are means of 100,000 random reads of 4 KB, one at a time, the bus included."
     return Drawn(Table(["G2", "ours", "paper"], rows), how, scenarios=(accesses("g2"),))
 
 
@@ -50,7 +50,7 @@ def table_2(study: Study) -> Drawn:
         ["streaming bandwidth (MB/s)", f"{min(disk.bus_mb_s or fastest_mb_s, fastest_mb_s):.0f}", "100"],
     ]
     how = (
-        "`uberdisk`; the access time is the mean of 100,000 random reads of 4 KB on its first 3.46 GB, one at a "
+        "uberdisk; the access time is the mean of 100,000 random reads of 4 KB on its first 3.46 GB, one at a "
         "time. What limits streaming is the bus."
     )
     return Drawn(Table(["Überdisk", "ours", "paper"], rows), how, scenarios=(accesses(UBERDISK),))
@@ -91,7 +91,7 @@ SIDES = (("left", "x", "-"), ("right", "x", "+"), ("bottom", "y", "-"), ("top", 
 @picture(PAPER, "Figure 2", "Seek times over the plane")
 def figure_2(study: Study) -> Drawn:
     """Draw seeks with settling."""
-    how = f"`g2`: seeks from the centre, where the sled moves up, to {PLACES} × {PLACES} places; the longer of X and Y."
+    how = f"g2: seeks from the centre, where the sled moves up, to {PLACES} × {PLACES} places; the longer of X and Y."
     return Drawn(beside([_surface(1.0)], "Seek time of G2", "from the centre, settling along X included"), how)
 
 
@@ -121,8 +121,8 @@ def figure_3(study: Study) -> Drawn:
         panels.append(_bars(rows, title))
     subtitle = "stand-in for the busy disks of a disk array; mean responses of 51,750 requests each"
     how = (
-        "The runs of `array-all-disks`: `symmetrix-like` with seeds 1 to 8 for the paper's disks 1, 37, 71, 72, "
-        "107, 124, 150 and 168, on a `cheetah73` each."
+        "The runs of array-all-disks: symmetrix-like with seeds 1 to 8 for the paper's disks 1, 37, 71, 72, "
+        "107, 124, 150 and 168, on a cheetah73 each."
     )
     drawn = beside(panels, "The busiest volume of each disk on a faster device", subtitle)
     return Drawn(drawn, how, stand_in=True, scenarios=(alone(1), moved_to("g2", 1), moved_to(UBERDISK, 1)))
@@ -184,7 +184,7 @@ def _until_off(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def figure_4(study: Study) -> Drawn:
     """Draw responses with settling."""
     panel, scenarios = _schedulers(study, 1.0)
-    how = "`g2`, 250,000 random reads of 8 KB at each rate, Poisson arrivals; scenarios: those of the lowest rate."
+    how = "g2, 250,000 random reads of 8 KB at each rate, Poisson arrivals; scenarios: those of the lowest rate."
     return Drawn(beside([panel], "Schedulers on G2", "random reads of 8 KB"), how, scenarios=scenarios)
 
 
@@ -228,5 +228,5 @@ def figure_5(study: Study) -> Drawn:
         width=330, height=330
     )
     subtitle = f"squares: regions of nine tips, rows down, cylinders across; marked: with block {MARKED}"
-    how = "A `g2` cut down to nine tips, three of them active, and three rows of three cylinders, in serpentine order."
+    how = "A g2 cut down to nine tips, three of them active, and three rows of three cylinders, in serpentine order."
     return Drawn(beside([panel], "Blocks that can be accessed together", subtitle), how)
