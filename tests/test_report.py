@@ -76,7 +76,7 @@ def draw_table(_: Study) -> Drawn:
 
 
 PICTURES = [
-    Picture("griffin1999", "Figure 1", "a sled", None),
+    Picture("griffin1999", "Figure 1", "a sled", None, "a drawing of `g1`"),
     Picture("griffin1999", "Figure 6", "response by rate", draw_line),
     Picture("griffin1999", "Figure 7", "four panels", draw_panels),
     Picture("griffin1999", "Figure 8", "what can't be drawn", failing),
@@ -177,9 +177,9 @@ def test_the_page_holds_what_was_found(report: tuple[Reproduction, Path]) -> Non
         "griffin1999.cello-schedulers shape only stand-in",
         "Shape: FCFS is the slowest: holds.",
         "Figure 6: Response by rate stand-in",
-        "random <workload> Poisson arrivals.",
+        "Random <workload> Poisson arrivals.",
         "quantity <> ours seek 1.74",
-        "not redrawn: Figure 1 (a sled).",
+        "Not redrawn: Figure 1 (a sled): a drawing of g1 ",
         "Not drawn: error: ZeroDivisionError: by nought (test_report.py:",
     ):
         assert words in text, words
@@ -210,7 +210,7 @@ def test_verdicts_are_there_for_programs(report: tuple[Reproduction, Path]) -> N
     assert figures["griffin1999-figure-6"]["drawn"]
     assert figures["griffin1999-figure-6"]["stand_in"]
     assert figures["griffin1999-figure-8"]["failed"]
-    assert figures["griffin1999-figure-1"]["reason"] == "a drawing that holds no data"
+    assert figures["griffin1999-figure-1"]["reason"] == "a drawing of `g1`"
 
 
 def test_pages_are_the_same_every_time(report: tuple[Reproduction, Path], tmp_path: Path) -> None:

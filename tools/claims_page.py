@@ -1,4 +1,6 @@
-"""Write docs/claims.md: what papers claim, and what a quick run finds.
+"""Write the tables of docs/claims.md: what papers claim, and what a quick run finds.
+
+The page keeps its prose; what stands between ``<!-- generated: NAME -->`` and ``<!-- end -->`` is replaced.
 
     python tools/claims_page.py            run every claim, write the page; minutes
     python tools/claims_page.py --check    exit with 1 where the page is out of date
@@ -9,6 +11,7 @@ It needs the reference data in the folder that SLEDSIM_REFERENCE names.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,21 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
-
-INTRODUCTION = """\
-# Published claims
-
-Five papers say what MEMS storage does; here is what a quick run of `sledsim reproduce` finds of each statement that
-can be checked. `make claims` writes this page, `tests/test_papers_verdicts.py` compares it with a run, and
-[reproducing](reproducing.md) tells how to make the figures anew, with larger samples, charts and scenarios.
-
-A verdict is computed: *reproduced* is inside the published tolerance, *differs* outside. Where a paper's trace is not
-public a [stand-in](workloads.md#stand-ins) takes its place, and the row says so: such figures show orders and trends,
-and agree with the paper's by more than the stand-in's statistics only by chance. *Shape only* means that the order or
-the trend holds and the figure does not. Stand-ins were matched to published statistics before any claim was computed,
-and not changed after. Brackets hold the 95 % confidence interval of a simulated mean. For what differs, each change to
-the model stands with the figure that it gives: that is the evidence for the cause.
-"""
+BLOCK = re.compile(r"(?P<open><!-- generated: (?P<name>\w+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -85,14 +74,21 @@ def row(answer: Answer) -> list[str]:
     return [claim.id, sentences([f"{claim.what} ({claim.where})"]), published_text(claim), ours, answer.verdict, how]
 
 
+def claims_table(found: Reproduction, paper: str) -> str:
+    """Return the claims of a paper, with its title above."""
+    answers = [answer for answer in found.answers if answer.claim.paper == paper]
+    header = ["claim", "what", "published", "ours", "verdict", "how, or why it differs"]
+    return f"{title(paper)}\n\n{table(header, map(row, answers))}"
+
+
 def page(found: Reproduction) -> str:
-    """Return the page as Markdown."""
-    parts = [INTRODUCTION, totals(found)]
-    for paper in found.papers():
-        answers = [answer for answer in found.answers if answer.claim.paper == paper]
-        header = ["claim", "what", "published", "ours", "verdict", "how, or why it differs"]
-        parts += [f"\n## {paper}\n\n{title(paper)}\n", table(header, map(row, answers))]
-    return "\n".join(parts) + "\n"
+    """Return the page with what was found."""
+    blocks = {"totals": totals(found), **{paper: claims_table(found, paper) for paper in found.papers()}}
+    text = PAGE.read_text(encoding="utf-8")
+    missing = set(blocks) - {match["name"] for match in BLOCK.finditer(text)}
+    if missing:
+        raise SystemExit(f"{PAGE} has no place for {', '.join(sorted(missing))}")
+    return BLOCK.sub(lambda match: f"{match['open']}{blocks[match['name']]}\n{match['close']}", text)
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sledsim.cli import caches, catalog, drives, imports, layouts, papers, power, reliability, runs, traces
+from sledsim.cli import caches, catalog, cost, drives, imports, layouts, papers, power, reliability, runs, traces
 from sledsim.cli.output import complain
 
 __all__ = ["app"]
@@ -57,6 +57,7 @@ Examples:
   sledsim validate-drive atlas10k measured.trace
   sledsim table --device g2 --plot table.png
   sledsim hit-ratio trace.srt --policy arc --pages 1000,2000
+  sledsim cost --workload tpcc-like --mems-size "128 MiB"
   sledsim import disksim drive.parv -o drive.toml
   sledsim reproduce --report report
 
@@ -87,6 +88,7 @@ reliability.register(app)
 drives.register(app)
 catalog.register(app)
 caches.register(app)
+cost.register(app)
 layouts.register(app)
 papers.register(app)
 app.add_typer(traces.app, name="trace")

@@ -176,7 +176,7 @@ def pictures_of(name: str | None) -> list[Picture]:
 
 def _place(where: str) -> set[str]:
     """Return the figures and tables that a place names, without their parts: ``Figure 8(a)`` is in ``Figure 8``."""
-    return set(re.findall(r"(?:Figure|Table) \d+", where))
+    return set(re.findall(r"(?:Figure|Table) [\dIVX]+", where))
 
 
 def _all(

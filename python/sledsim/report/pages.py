@@ -20,6 +20,7 @@ from sledsim.tables import Table
 
 if TYPE_CHECKING:
     import jinja2
+    import markupsafe
 
 __all__ = ["Pages"]
 
@@ -139,11 +140,15 @@ class Pages:
         context["title"] = _sentence(picture.title)
         if drawn is None:
             return context
+        context["how"] = _sentence(drawn.how)
         context["scenarios"] = self._scenarios(picture.stem, drawn.scenarios)
         if isinstance(drawn.shown, Table):
-            return context | {"table": drawn.shown, "caption": [drawn.shown.title] if drawn.shown.title else []}
+            return context | {
+                "table": drawn.shown,
+                "caption": [_sentence(drawn.shown.title)] if drawn.shown.title else [],
+            }
         definition = definition_of(drawn.shown, f"{picture.where}: {picture.title}")
-        caption = [line for line in caption_of(drawn.shown) if line.rstrip(".") not in drawn.how]
+        caption = [_sentence(line) for line in caption_of(drawn.shown) if line.rstrip(".") not in drawn.how]
         return context | {"definition": definition, "caption": caption}
 
     def _scenarios(self, name: str, scenarios: Iterable[Mapping[str, Any]]) -> list[Context]:
@@ -182,6 +187,13 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _with_code(text: str) -> "markupsafe.Markup":
+    """Return text as HTML, what stands between backticks in code type."""
+    markup: type[markupsafe.Markup] = need("markupsafe", "plots").Markup
+    parts = [markup.escape(part) for part in text.split("`")]
+    return markup().join(markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, default=_known)
 
@@ -201,4 +213,5 @@ def _environment() -> "jinja2.Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["with_code"] = _with_code
     return environment
