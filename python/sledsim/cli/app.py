@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sledsim.cli import caches, catalog, drives, imports, layouts, power, reliability, runs, traces
+from sledsim.cli import caches, catalog, drives, imports, layouts, objective, power, reliability, runs, traces
 from sledsim.cli.output import complain
 
 __all__ = ["app"]
@@ -56,6 +56,7 @@ Examples:
   sledsim seek g2 --out seek.png
   sledsim validate-drive atlas10k measured.trace
   sledsim table --device g2 --plot table.png
+  sledsim specificity sdf
   sledsim hit-ratio trace.srt --policy arc --pages 1000,2000
   sledsim import disksim drive.parv -o drive.toml
 
@@ -87,5 +88,6 @@ drives.register(app)
 catalog.register(app)
 caches.register(app)
 layouts.register(app)
+objective.register(app)
 app.add_typer(traces.app, name="trace")
 app.add_typer(imports.app, name="import")

@@ -100,7 +100,6 @@ def figure_6(study: Study) -> Drawn:
     from sledsim.plots.style import styled
 
     subtitle = f"{RELATION.records:,} records on g2; left all attributes at once, right each by itself"
-    chart = styled(
-        scan_bars([*scans(study).values()], BARS), "Database table scan with different number of attributes", subtitle
-    )
+    bars = scan_bars([*scans(study).values()], BARS)
+    chart = styled(bars, "Database table scan with different number of attributes", subtitle)
     return Drawn(chart, f"{HOW_NORMAL} MEMStore: of every 71 tracks an attribute has as many as it has bytes.")
