@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sledsim
+from conftest import ROOT
 from sledsim import Relation, SledsimError
 from sledsim.equivalent_blocks import EquivalentBlocks, best_share
 from sledsim.layouts import Layout, Runs, layout_named, layouts_of
@@ -238,3 +239,12 @@ def test_the_command_prints_tables_json_and_a_picture(sledsim_cli: Callable[...,
         "fetch",
         *(f"scan of a{i}" for i in range(1, 5)),
     }
+
+
+def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outcome]) -> None:
+    page = (ROOT / "docs" / "tables.md").read_text()
+    block = next(part for part in page.split("```") if "records of 71 bytes" in part)
+    shown = [line for line in block.strip().splitlines() if line != "…"]
+    printed = sledsim_cli("table").out.splitlines()
+    assert len(shown) > 20
+    assert [line for line in shown if line not in printed] == []

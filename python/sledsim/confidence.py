@@ -1,4 +1,4 @@
-"""Where a mean lies: intervals of confidence from independent values, from one sequence, and of paired differences."""
+"""Where a mean, or what is made of means, lies: confidence intervals from independent values or from one sequence."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from math import sqrt
 
 from sledsim._core import SledsimError, students_t_95
 
-__all__ = ["Interval", "batched_interval", "jackknife_interval", "mean_interval", "paired_difference"]
+__all__ = ["Interval", "batched_interval", "jackknife_interval", "mean_interval"]
 
 #: Batches into which one long sequence is cut: enough for Student's t to be near its limit, few enough to be long.
 BATCHES = 30
@@ -80,27 +80,6 @@ def batched_interval(values: Sequence[float]) -> Interval:
     around = mean_interval(means)
     mean = sum(numbers) / len(numbers)
     return Interval(mean, mean + around.low - around.mean, mean + around.high - around.mean)
-
-
-def paired_difference(first: Sequence[float], second: Sequence[float]) -> Interval:
-    """Return the mean of the differences between paired values with its 95 % confidence interval.
-
-    What two systems find with the same random numbers goes up and down together, so that the differences vary less than
-    the values (A. M. Law, *Simulation Modeling and Analysis*, section 10.2.1).
-
-    Parameters
-    ----------
-    first, second
-        A value of each for every replication; the differences are first less second.
-
-    Raises
-    ------
-    SledsimError
-        Where they are not of the same number, or fewer than two.
-    """
-    if len(first) != len(second):
-        raise SledsimError(f"values can't be paired: there are {len(first)} and {len(second)}")
-    return mean_interval([one - other for one, other in zip(first, second, strict=True)])
 
 
 def jackknife_interval(estimate: Callable[..., float], *columns: Sequence[float]) -> Interval:

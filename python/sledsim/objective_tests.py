@@ -167,7 +167,10 @@ class ObjectiveTest:
 
 
 #: Of each test, what passes it and what fails it.
-VERDICTS = {"specificity": ("specific", "not specific"), "merit": ("has merit", "no merit")}
+VERDICTS: dict[Literal["specificity", "merit"], tuple[str, str]] = {
+    "specificity": ("specific", "not specific"),
+    "merit": ("has merit", "no merit"),
+}
 
 
 def specificity(
@@ -289,14 +292,15 @@ def merit(
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage.
+    """Write a share as a percentage: to a tenth, or with two digits where it is smaller than that.
 
     Parameters
     ----------
     share
         The share.
     """
-    return f"{100 * share:.1f} %"
+    value = 100 * share
+    return f"{value:.2g} %" if abs(value) < 0.1 else f"{value:.1f} %"
 
 
 def _gain(without: float, measured: float) -> float:

@@ -140,12 +140,9 @@ class ScenarioRole(Role):
         self._load = load
         self._with, self._without = with_role, without
         if not self.mems_devices():
-            names = ", ".join(
-                sorted({label_of(each["device"]["name"]) for each in drives_in(with_role.values["system"])})
-            )
-            raise SledsimError(
-                f"role {title}: no MEMS storage in its system, which has {names}; make a drive of it g2, say"
-            )
+            drives = drives_in(with_role.values["system"])
+            names = ", ".join(sorted({label_of(each["device"]["name"]) for each in drives}))
+            raise SledsimError(f"role {title}: its system has no MEMS storage but {names}; give one of its drives a g2")
 
     def mems_devices(self) -> list[dict[str, Any]]:
         """Return the MEMS devices that have the role, whole, each once."""
@@ -160,14 +157,12 @@ class ScenarioRole(Role):
         """Measure mean responses, ms; see :meth:`Role.samples`."""
         chosen = self._with if role else self._without
         if chosen is None:
-            raise SledsimError(
-                f"role {self.title}: nothing is said of what there is without it; name it with --without"
-            )
+            raise SledsimError(f"role {self.title}: what is there without it? Name a scenario with --without")
         values = dict(chosen.values)
         if change is not None:
             values["system"] = with_drives(values["system"], lambda drive: _changed(drive, change))
         if sampling.requests is not None:
-            values["run"] = {**values["run"], "requests": sampling.requests}
+            values["run"] = _shortened(values["run"], sampling.requests)
         if _replays(values["workload"]):
             return _stretches(_run(values, chosen.base_dir, sampling, self.title, log=True))
         label = self.title if role else str(self.baseline)
@@ -319,6 +314,13 @@ def _changed(drive: dict[str, Any], change: Change) -> dict[str, Any]:
     device = change(dict(drive["device"]))
     off = NOT_ON_A_DISK if device["mechanism"] == "disk" else {}
     return {**drive, "device": device, **off}
+
+
+def _shortened(run: Mapping[str, Any], requests: int) -> dict[str, Any]:
+    """Return what is measured with so many requests; what is left out at the start stays the same share of them."""
+    before = run["requests"]
+    warmup = run["warmup_requests"] * requests // before if before else run["warmup_requests"]
+    return {**run, "requests": requests, "warmup_requests": warmup}
 
 
 def _replays(workload: Mapping[str, Any]) -> bool:
