@@ -303,6 +303,8 @@ def _scheduler_role(
 
 def _title(scenario: ScenarioLike) -> str:
     """Return what a scenario is called: its file."""
+    if scenario == "-":
+        return "standard input"
     named = isinstance(scenario, Path) or (isinstance(scenario, str) and "\n" not in scenario)
     return Path(str(scenario)).name if named else "scenario"
 
