@@ -146,6 +146,27 @@ def test_the_runs_differ_only_in_the_device() -> None:
     assert np.mean(changed) - np.mean(same) == pytest.approx(share, rel=0.1)
 
 
+def test_energy_is_a_measure_of_merit() -> None:
+    ready, stopping = ({**READS, "system": {"device": "g2", "spin_down": policy}} for policy in ("never", "immediate"))
+    sampling = Sampling(replications=3, metric="energy.total_j")
+    found = sledsim.merit(stopping, without=ready, sampling=sampling)
+    assert found.measure == "energy, total (J)"
+    for case, scenario in zip(found.cases, (ready, stopping), strict=True):
+        runs = [sledsim.run({**scenario, "seed": seed})["energy"]["total_j"] for seed in (1, 2, 3)]
+        assert case.mean.mean == pytest.approx(np.mean(runs), rel=1e-12)
+    assert found.verdict == "has merit"
+    assert sledsim.merit(stopping, without=ready, sampling=Sampling(replications=3)).decisive.high < 0
+    with pytest.raises(SledsimError, match=r"no energy\.total_j was found; energies need devices"):
+        sledsim.specificity(stopping, without=ready, sampling=sampling)
+
+
+def test_nothing_can_be_saved_of_nothing() -> None:
+    waits = Sampling(replications=2, requests=50, metric="wait.mean_ms")
+    alone = {**READS, "workload": {"arrival": {"kind": "closed", "outstanding": 1}}}
+    with pytest.raises(SledsimError, match="is 0 without the role"):
+        sledsim.merit(alone, without=alone, sampling=waits)
+
+
 def test_a_disk_gets_nothing_that_only_sleds_do() -> None:
     system = {"device": "g2", "subsector": True, "spin_down": "immediate"}
     found = sledsim.specificity({**READS, "system": system}, sampling=Sampling(replications=2, requests=200))
@@ -163,6 +184,8 @@ def test_a_trace_is_cut_into_stretches(tmp_path: Path) -> None:
     assert found.decisive.low < found.decisive.mean < found.decisive.high
     result = sledsim.run(replayed, set=["device.overhead_ms=0"])
     assert found.cases[0].mean.mean == pytest.approx(result["response"]["mean_ms"], rel=1e-9)
+    with pytest.raises(SledsimError, match=r"of the stretches of a trace only response\.mean_ms"):
+        sledsim.specificity(replayed, sampling=Sampling(metric="response.p99_ms"))
 
 
 @pytest.mark.parametrize(
@@ -199,6 +222,9 @@ def test_shares_are_written_with_digits_that_say_something() -> None:
         (["sdf", "--rate", "-5"], ["rate_per_s", "-5"]),
         (["equivalent", "--rate", "5"], ["rate_per_s = 5", "schedulers"]),
         (["equivalent", "--without", "rows"], ["'rows'", "row-major"]),
+        (["sdf", "--metric", "response.mean"], ["no metric 'response.mean'", "did you mean response.mean_ms?"]),
+        (["sdf", "--metric", "throughput.requests_per_s"], ["no metric", "less is better"]),
+        (["equivalent", "--metric", "energy.total_j"], ["energy.total_j", "scans and fetches alone"]),
         (["equivalent", "--requests", "10"], ["10 requests are too few", "30"]),
         (["sdf", "--plot", "gains.gif"], ["gains.gif", ".png"]),
         (["FILE", "--device", "g2"], ["device g2", "--set"]),

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from sledsim._core import SledsimError
 from sledsim.confidence import Interval, jackknife_interval, mean_interval
 from sledsim.fitted_disk import FittedDisk, matched_disk
 from sledsim.naming import label_of
@@ -33,7 +34,7 @@ class Case:
     role
         What was run there.
     mean
-        Of what was measured, usually the response in ms.
+        Of what was measured, the mean response in ms unless another metric was asked for.
     gain
         What it saves of the case without the role on the same device, as a share; ``None`` for that case itself.
     """
@@ -179,6 +180,7 @@ def specificity(
     without: ScenarioLike | None = None,
     device: str | None = None,
     disk: str = "uberdisk",
+    fit_bytes: int = 4096,
     rate_per_s: float | None = None,
     sampling: Sampling | None = None,
     set: Sets = (),  # noqa: A002  the name it has on the command line
@@ -200,6 +202,8 @@ def specificity(
         For a policy: the MEMS device, ``g2`` if not given.
     disk
         The disk that is fitted.
+    fit_bytes
+        Size of the random reads whose mean time it is fitted to.
     rate_per_s
         For a scheduler: arrivals in a second.
     sampling
@@ -220,7 +224,8 @@ def specificity(
     """
     tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=set)
     sampling = sampling or Sampling()
-    fitted = _FittedDisks(disk)
+    measure = tested.measure(sampling)
+    fitted = _FittedDisks(disk, fit_bytes)
     changes: tuple[Change, ...] = (_without_overhead, fitted)
     measured = [tested.samples(sampling, change) for change in changes]
     if tested.baseline is None:
@@ -244,7 +249,7 @@ def specificity(
         decisive,
         meaning=meaning,
         sampled_by=tested.sampled_by(sampling),
-        measure=tested.MEASURE,
+        measure=measure,
         fits=fitted.made,
     )
 
@@ -278,6 +283,7 @@ def merit(
     """
     tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=set)
     sampling = sampling or Sampling()
+    measure = tested.measure(sampling)
     base, measured = tested.samples(sampling, role=False), tested.samples(sampling)
     cases = _pair(tested, dict, base, measured)
     return ObjectiveTest(
@@ -287,7 +293,7 @@ def merit(
         jackknife_interval(_gain, base, measured),
         meaning=f"gain over {tested.baseline}",
         sampled_by=tested.sampled_by(sampling),
-        measure=tested.MEASURE,
+        measure=measure,
     )
 
 
@@ -304,6 +310,8 @@ def percent(share: float) -> str:
 
 
 def _gain(without: float, measured: float) -> float:
+    if without == 0:
+        raise SledsimError("what is measured is 0 without the role: no share of it can be saved")
     return 1 - measured / without
 
 
@@ -318,10 +326,12 @@ class _FittedDisks:
     ----------
     base
         The disk to start from.
+    size_bytes
+        Of the reads whose mean time it is fitted to.
     """
 
-    def __init__(self, base: str) -> None:
-        self._base = base
+    def __init__(self, base: str, size_bytes: int) -> None:
+        self._base, self._size_bytes = base, size_bytes
         self._fits: dict[str, FittedDisk] = {}
 
     @property
@@ -333,7 +343,7 @@ class _FittedDisks:
         """Return the disk for a MEMS device."""
         key = json.dumps(device, sort_keys=True)
         if key not in self._fits:
-            self._fits[key] = matched_disk(device, base=self._base)
+            self._fits[key] = matched_disk(device, base=self._base, size_bytes=self._size_bytes)
         return dict(self._fits[key].device)
 
 

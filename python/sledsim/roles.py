@@ -18,6 +18,7 @@ from sledsim.registry import schedulers
 from sledsim.relation_access import FETCHES, fetch_times_s, scan_relation
 from sledsim.result import Result
 from sledsim.scenario import Resolved, ScenarioLike, Sets, resolve
+from sledsim.summary_tables import METRICS, metric_rows
 from sledsim.system_tree import drive_of, drives_in, with_drives
 
 __all__ = ["LayoutRole", "Role", "Sampling", "ScenarioRole", "role_named"]
@@ -30,6 +31,11 @@ Change = Callable[[dict[str, Any]], dict[str, Any]]
 POLICY_BYTES, POLICY_LOAD, POLICY_REQUESTS = 8192, 0.95, 20_000
 #: What schedulers are compared with: one that knows no more than block numbers.
 USUAL_SCHEDULER = "clook"
+#: What is measured unless something else is asked for, and all of which less is better, with labels.
+RESPONSE = "response.mean_ms"
+LESS_IS_BETTER = {
+    path: label for label, path in METRICS if path.split(".")[-1].endswith(("_ms", "_j", "_mj", "_w", "mean", "max"))
+}
 #: What only MEMS storage does, switched off for a disk without powers.
 NOT_ON_A_DISK: dict[str, Any] = {"subsector": False, "spin_down": None, "delayed_startup": None}
 
@@ -46,6 +52,8 @@ class Sampling:
         Of a run; the scenario's own number if not given.
     seed
         Of the first run.
+    metric
+        What is measured: its path in the result, such as ``energy.per_request_mj``; of a kind where less is better.
     progress
         Whether to show a bar on a terminal.
     """
@@ -53,6 +61,7 @@ class Sampling:
     replications: int = 10
     requests: int | None = None
     seed: int = 1
+    metric: str = RESPONSE
     progress: bool = False
 
     def __post_init__(self) -> None:
@@ -60,6 +69,9 @@ class Sampling:
             raise SledsimError(f"replications = {self.replications}: a confidence interval takes at least 2")
         if self.requests is not None and self.requests < 1:
             raise SledsimError(f"requests = {self.requests}: at least 1 has to be served")
+        if self.metric not in LESS_IS_BETTER:
+            known = did_you_mean(self.metric, LESS_IS_BETTER)
+            raise SledsimError(f"no metric {self.metric!r} of which less is better{known}")
 
 
 class Role(ABC):
@@ -72,9 +84,6 @@ class Role(ABC):
     baseline
         What there is without it; ``None`` where nothing is said to compare with.
     """
-
-    #: What its samples are.
-    MEASURE = "mean response (ms)"
 
     def __init__(self, title: str, baseline: str | None) -> None:
         self.title, self.baseline = title, baseline
@@ -109,7 +118,11 @@ class Role(ABC):
 
     @abstractmethod
     def sampled_by(self, sampling: Sampling) -> str:
-        """Say what the samples are, such as ``10 seeds``."""
+        """Say what the samples are of, such as ``10 seeds``."""
+
+    @abstractmethod
+    def measure(self, sampling: Sampling) -> str:
+        """Say what is measured, with its unit."""
 
 
 class ScenarioRole(Role):
@@ -164,21 +177,27 @@ class ScenarioRole(Role):
         if sampling.requests is not None:
             values["run"] = _shortened(values["run"], sampling.requests)
         if _replays(values["workload"]):
+            if sampling.metric != RESPONSE:
+                raise SledsimError(f"metric {sampling.metric}: of the stretches of a trace only {RESPONSE} is known")
             return _stretches(_run(values, chosen.base_dir, sampling, self.title, log=True))
         label = self.title if role else str(self.baseline)
         means = []
         for seed in range(sampling.seed, sampling.seed + sampling.replications):
             result = _run({**values, "seed": seed}, chosen.base_dir, sampling, f"{label}, seed {seed}")
-            means.append(result["response"]["mean_ms"])
+            means.append(_value(result, sampling.metric, label))
         return means
 
     def sampled_by(self, sampling: Sampling) -> str:
-        """Say what the samples are."""
+        """Say what the samples are of."""
         if _replays(self._with.values["workload"]):
             return f"{BATCHES} stretches of the trace"
         requests = sampling.requests or self._with.values["run"]["requests"]
         parts = [f"{sampling.replications} seeds", f"{requests:,} requests each" if requests else "", self._load]
         return ", ".join(part for part in parts if part)
+
+    def measure(self, sampling: Sampling) -> str:
+        """Say what is measured, with its unit."""
+        return LESS_IS_BETTER[sampling.metric]
 
 
 class LayoutRole(Role):
@@ -197,8 +216,6 @@ class LayoutRole(Role):
     baseline
         Layout without it; the better of row-major and column-major if not given.
     """
-
-    MEASURE = "scan, scans and fetch (ms)"
 
     def __init__(self, layout: str, device: Device, baseline: str | None = None) -> None:
         super().__init__(layout, baseline or "pages")
@@ -222,8 +239,14 @@ class LayoutRole(Role):
         return min(found, key=sum)
 
     def sampled_by(self, sampling: Sampling) -> str:
-        """Say what the samples are."""
+        """Say what the samples are of."""
         return f"{BATCHES} batches of {sampling.requests or FETCHES} fetches in all"
+
+    def measure(self, sampling: Sampling) -> str:
+        """Say what is measured, with its unit."""
+        if sampling.metric != RESPONSE:
+            raise SledsimError(f"metric {sampling.metric}: layouts are measured by their scans and fetches alone")
+        return "scan, scans and fetch (ms)"
 
     def _of(self, name: str, device: Device, sampling: Sampling) -> list[float]:
         layout = layout_named(name)(self._relation, device)
@@ -343,6 +366,14 @@ def _run(values: Mapping[str, Any], base_dir: str, sampling: Sampling, label: st
     if result["response"] is None:
         raise SledsimError(f"{label}: no request was measured, so there is no mean response to compare")
     return result
+
+
+def _value(result: Result, metric: str, label: str) -> float:
+    """Return a figure of a run."""
+    value = {path: found for _, path, found in metric_rows(result.summary)}[metric]
+    if value is None:
+        raise SledsimError(f"{label}: no {metric} was found; energies need devices whose powers are known")
+    return value
 
 
 def _stretches(result: Result) -> list[float]:

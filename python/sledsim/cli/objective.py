@@ -28,6 +28,7 @@ Examples:
   sledsim merit sdf
   sledsim merit sptf --without sstf_lbn --device g3 --replications 20
   sledsim merit augmented.toml --without disks.toml
+  sledsim merit stopping.toml --without ready.toml --metric energy.total_j
 """
 
 Role = Annotated[
@@ -60,6 +61,10 @@ Replications = Annotated[int, typer.Option("--replications", metavar="N", help="
 Requests = Annotated[
     int | None, typer.Option("--requests", metavar="N", help="Requests of a run; else as the scenario has it.")
 ]
+Metric = Annotated[
+    str,
+    typer.Option("--metric", metavar="PATH", help="What is measured: a figure of the result of which less is better."),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the first run.")]
 Picture = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the gains: .html, .png or .svg.")]
 
@@ -77,17 +82,21 @@ def specificity(
     disk: Annotated[
         str, typer.Option("--disk", metavar="NAME", help="The disk that is fitted.", autocompletion=device_names)
     ] = "uberdisk",
+    fit_bytes: Annotated[
+        int, typer.Option("--fit-bytes", metavar="N", min=1, help="Size of the reads that the disk is fitted to.")
+    ] = 4096,
     rate: Rate = None,
     replications: Replications = 10,
     requests: Requests = None,
     seed: Seed = 1,
+    metric: Metric = "response.mean_ms",
     sets: Sets = None,
     as_json: AsJson = False,
     plot: Picture = None,
 ) -> None:
     """Test whether a role or policy gains by what MEMS storage is, or only by its speed.
 
-    It is run on MEMS storage, and on a disk fitted to the same mean time of random 4 KB reads. It is specific where it
+    It is run on MEMS storage, and on a disk fitted to the same mean time of random reads. It is specific where it
     gains more on MEMS storage by over 10 % (Schlosser and Ganger 2004).
     """
     from sledsim import objective_tests
@@ -98,8 +107,9 @@ def specificity(
         without=_role(without) if without is not None else None,
         device=device,
         disk=disk,
+        fit_bytes=fit_bytes,
         rate_per_s=rate,
-        sampling=_sampling(replications, requests, seed),
+        sampling=_sampling(replications, requests, seed, metric),
         set=sets or [],
     )
     _show(found, plot, as_json=as_json)
@@ -113,6 +123,7 @@ def merit(
     replications: Replications = 10,
     requests: Requests = None,
     seed: Seed = 1,
+    metric: Metric = "response.mean_ms",
     sets: Sets = None,
     as_json: AsJson = False,
     plot: Picture = None,
@@ -129,7 +140,7 @@ def merit(
         without=_role(without) if without is not None else None,
         device=device,
         rate_per_s=rate,
-        sampling=_sampling(replications, requests, seed),
+        sampling=_sampling(replications, requests, seed, metric),
         set=sets or [],
     )
     _show(found, plot, as_json=as_json)
@@ -140,10 +151,10 @@ def _role(name: str) -> "ScenarioLike":
     return name if name == "-" or not Path(name).suffix else Path(name)
 
 
-def _sampling(replications: int, requests: int | None, seed: int) -> "Sampling":
+def _sampling(replications: int, requests: int | None, seed: int, metric: str) -> "Sampling":
     from sledsim.roles import Sampling
 
-    return Sampling(replications, requests, seed, progress=True)
+    return Sampling(replications, requests, seed, metric, progress=True)
 
 
 def _show(found: "ObjectiveTest", plot: Path | None, *, as_json: bool) -> None:
