@@ -277,9 +277,8 @@ def merit(
 
     Examples
     --------
-    >>> sampling = Sampling(replications=3, requests=4000)
-    >>> merit("sptf", without="fcfs", sampling=sampling).verdict
-    'has merit'
+    >>> merit("sdf", sampling=Sampling(replications=3, requests=4000)).verdict
+    'no merit'
     """
     tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=set)
     sampling = sampling or Sampling()
