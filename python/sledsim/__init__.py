@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sledsim._core import RunError, ScenarioError, SledsimError, TraceError, __version__
     from sledsim._run import run
     from sledsim.break_even import BreakEven
+    from sledsim.cache_cost import CostPerformance, cost_performance
     from sledsim.comparison import Comparison, compare
     from sledsim.disksim import DiskSimImport, import_disksim
     from sledsim.explanation import Explanation, explain
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BreakEven",
     "Comparison",
+    "CostPerformance",
     "Device",
     "DeviceEntry",
     "DiskDrive",
@@ -65,6 +67,7 @@ __all__ = [
     "__version__",
     "cache_policies",
     "compare",
+    "cost_performance",
     "device",
     "devices",
     "explain",
@@ -87,6 +90,7 @@ __all__ = [
 _HOMES = {
     "BreakEven": "sledsim.break_even",
     "Comparison": "sledsim.comparison",
+    "CostPerformance": "sledsim.cache_cost",
     "Device": "sledsim.mechanisms",
     "DeviceEntry": "sledsim.registry",
     "DiskDrive": "sledsim.mechanisms",
@@ -113,6 +117,7 @@ _HOMES = {
     "__version__": "sledsim._core",
     "cache_policies": "sledsim.replacement",
     "compare": "sledsim.comparison",
+    "cost_performance": "sledsim.cache_cost",
     "device": "sledsim.registry",
     "devices": "sledsim.registry",
     "explain": "sledsim.explanation",

@@ -1,7 +1,7 @@
 """What an experiment finds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -70,7 +70,12 @@ class Finding:
     cause: str = ""
     probes: tuple[Probe, ...] = ()
     shape: str = ""
-    shape_holds: bool = field(default=False)
+    shape_holds: bool = False
+
+    def __post_init__(self) -> None:
+        several = len(self.ours) if isinstance(self.ours, tuple) else 1
+        if self.intervals and len(self.intervals) != several:
+            raise ValueError(f"{len(self.intervals)} intervals for {several} figures: {self.ours!r}")
 
 
 def trend(values: Sequence[float]) -> str:

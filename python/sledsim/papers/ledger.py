@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 if TYPE_CHECKING:
     from sledsim.papers.finding import Finding
 
-__all__ = ["PAPERS", "Claim", "Verdict", "claims", "title"]
+__all__ = ["PAPERS", "Claim", "Verdict", "claims", "figures_of", "title"]
 
 #: The papers, by the year in which they came out; each has its file in ``claims/``.
 PAPERS = ("griffin1999", "schlosser2000", "lin2002", "schlosser2004", "hong2006")
@@ -83,31 +84,47 @@ class Claim(BaseModel):
         Raises
         ------
         TypeError
-            Where it is not of the claim's kind.
+            Where it is not of the claim's kind, or has not as many figures.
         """
         if self._holds(finding.ours):
             return "reproduced"
         return "shape only" if self.stand_in and finding.shape_holds else "differs"
 
     def _holds(self, ours: Any) -> bool:
-        figures = _figures(ours)
+        figures = figures_of(ours)
         if self.kind == "value" and figures is not None:
-            published = _figures(self.published) or ()
-            pairs = zip(figures, published, strict=True)
-            return all(abs(mine / theirs - 1) <= (self.tol or 0.0) for mine, theirs in pairs)
-        if self.kind == "range" and figures is not None and self.low is not None and self.high is not None:
+            published = figures_of(self.published) or ()
+            if len(figures) == len(published):
+                tol = self.tol or 0.0
+                return all(abs(mine - its) <= tol * abs(its) for mine, its in zip(figures, published, strict=True))
+        elif self.kind == "range" and figures and self.low is not None and self.high is not None:
             return all(self.low <= mine <= self.high for mine in figures)
-        if (self.kind == "order" and figures is None and isinstance(ours, tuple)) or (
+        elif (self.kind == "order" and figures is None and isinstance(ours, tuple)) or (
             self.kind == "trend" and isinstance(ours, str)
         ):
             return bool(ours == self.published)
-        raise TypeError(f"{self.name} is of kind {self.kind}: {ours!r} can't be compared with it")
+        raise TypeError(
+            f"{self.name} is of kind {self.kind}, with {self.published!r}: {ours!r} can't be compared with it"
+        )
 
 
-def _figures(value: Any) -> tuple[float, ...] | None:
-    """Return the figures of a value; ``None`` where it is something else."""
-    values = value if isinstance(value, tuple) else (value,)
-    return values if all(isinstance(each, float | int) for each in values) else None
+def figures_of(value: Any) -> tuple[float, ...] | None:
+    """Return the figures of what is published or found.
+
+    Parameters
+    ----------
+    value
+        A figure or several, or names, or the sign of a trend.
+
+    Returns
+    -------
+    tuple of float, or None
+        ``None`` where it is not figures.
+    """
+    several = value if isinstance(value, tuple) else (value,)
+    if all(isinstance(each, Real) and not isinstance(each, bool) for each in several):
+        return tuple(float(each) for each in several)
+    return None
 
 
 @cache

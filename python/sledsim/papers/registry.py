@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sledsim.tables import Table
 
-__all__ = ["Drawn", "Experiment", "Picture", "experiment", "experiments", "picture", "pictures", "select"]
+__all__ = ["Drawn", "Experiment", "Picture", "experiment", "experiments", "picture", "pictures", "select", "sketch"]
 
 #: Computes what we find for one claim.
 Experiment = Callable[[Study], Finding]
@@ -45,6 +45,10 @@ class Drawn:
     scenarios: tuple[Mapping[str, Any], ...] = ()
 
 
+#: Why most figures that are not drawn are not.
+NO_DATA = "a drawing that holds no data"
+
+
 @dataclass(frozen=True)
 class Picture:
     """A figure or table that can be redrawn.
@@ -56,13 +60,21 @@ class Picture:
     title
         What it shows, in our words.
     draw
-        Makes it; ``None`` for a drawing that holds no data.
+        Makes it; ``None`` where there is nothing to draw.
+    reason
+        Why there is not.
     """
 
     paper: str
     where: str
     title: str
     draw: Callable[[Study], Drawn] | None
+    reason: str = NO_DATA
+
+    @property
+    def stem(self) -> str:
+        """What its files are called, such as ``griffin1999-figure-6``."""
+        return "-".join(re.findall(r"[a-z0-9]+", f"{self.paper} {self.where}".lower()))
 
 
 _experiments: dict[str, Experiment] = {}
@@ -91,10 +103,21 @@ def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], D
     """Register what redraws a figure or a table; see :class:`Picture`."""
 
     def register(draw: Callable[[Study], Drawn]) -> Callable[[Study], Drawn]:
-        _pictures.append(Picture(paper, where, title, draw))
+        _list(Picture(paper, where, title, draw))
         return draw
 
     return register
+
+
+def sketch(paper: str, where: str, title: str, reason: str = NO_DATA) -> None:
+    """Register a figure of the paper's that is not drawn, and why; see :class:`Picture`."""
+    _list(Picture(paper, where, title, None, reason))
+
+
+def _list(added: Picture) -> None:
+    if any(each.stem == added.stem for each in _pictures):
+        raise ValueError(f"{added.paper} has a picture of {added.where} already")
+    _pictures.append(added)
 
 
 def experiments() -> Mapping[str, Experiment]:

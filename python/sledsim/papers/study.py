@@ -11,8 +11,9 @@ from typing import Any, Self, TypeVar
 
 from sledsim._core import SledsimError
 from sledsim._run import run_resolved
+from sledsim.papers.threads import in_threads
 from sledsim.result import Result
-from sledsim.scenario import Sets, resolve
+from sledsim.scenario import Resolved, Sets, resolve
 
 __all__ = ["TRACES", "MissingTraceError", "Study"]
 
@@ -34,6 +35,9 @@ class MissingTraceError(SledsimError):
 class Study:
     """A set of runs, quick or full, each made once however many claims and figures ask for it.
 
+    Runs have a few threads of their own and wait for nothing, so whoever waits for a run gets it. All methods may be
+    called from any thread.
+
     Parameters
     ----------
     quick
@@ -48,9 +52,10 @@ class Study:
         self.quick = quick
         named = os.environ.get("SLEDSIM_REFERENCE")
         self.reference = reference or (Path(named) if named else None)
-        self.stopped = threading.Event()
-        self._pool = ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="sledsim-study")
+        self._workers = workers or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="sledsim-run")
         self._lock = threading.Lock()
+        self._stopped = False
         self._made: dict[Any, Future[Any]] = {}
         self._local = threading.local()
 
@@ -58,8 +63,14 @@ class Study:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stopped.set()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self.stop()
+        self._pool.shutdown(wait=True)
+
+    def stop(self) -> None:
+        """End the runs. Whoever waits for one, or asks for another, hears of it by an exception."""
+        with self._lock:
+            self._stopped = True
+            self._pool.shutdown(wait=False, cancel_futures=True)
 
     def requests(self, full: int, quick: int) -> int:
         """Return the size of a sample: the paper's, or one that a quick study takes."""
@@ -101,75 +112,85 @@ class Study:
 
     def runs(self, many: "Iterable[tuple[Mapping[str, Any], Sets]]", *, log: bool = False) -> list[Result]:
         """Run several scenarios at the same time; see :meth:`run`. The results are in the order asked for."""
-        return [finish() for finish in [self._begin(scenario, settings, log) for scenario, settings in many]]
+        begun = [self._begin(scenario, settings, log=log) for scenario, settings in many]
+        return [self._finished(future, mine=mine) for future, mine in begun]
 
     def map(self, function: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
         """Apply a function to items at the same time; the outcomes are in their order."""
-        if self._inside():
-            return [function(item) for item in items]
-        parts = [self._pool.submit(self._timed, lambda item=item: function(item)) for item in items]
-        return [self._charged(part.result()) for part in parts]
+
+        def timed(item: Item) -> tuple[Found, float]:
+            self._go_on()
+            return self.seconds(lambda: function(item))
+
+        outcomes = in_threads(timed, items, self._workers)
+        found = {index: self._charged(outcome.result()) for index, outcome in outcomes}
+        return [found[index] for index in sorted(found)]
 
     def once(self, key: str, make: Callable[[], Found]) -> Found:
-        """Return what ``make`` returns; it is called the first time that the key is asked for."""
-        future, mine = self._future(("once", key))
+        """Return what ``make`` returns; it is called the first time that the key is asked for.
+
+        Parameters
+        ----------
+        key
+            Names it; no two things of a study have the same.
+        make
+            Makes it. It may not ask for the same key.
+        """
+        with self._lock:
+            mine = ("once", key) not in self._made
+            future: Future[Found] = self._made.setdefault(("once", key), Future())
         if mine:
             try:
+                self._go_on()
                 future.set_result(make())
             except BaseException as error:
                 future.set_exception(error)
-        found: Found = future.result()
-        return found
+        return future.result()
 
     def seconds(self, work: Callable[[], Found]) -> tuple[Found, float]:
-        """Do some work in this thread; return what it returns and its time in seconds, that of its runs included."""
-        self._local.spent = 0.0
+        """Do some work in this thread; return what it returns, and the processor's time for it and for its runs, s.
+
+        What is shared counts towards the work that asked for it first.
+        """
+        outer, self._local.spent = self._spent, 0.0
         begin = time.thread_time()
-        found = work()
-        return found, time.thread_time() - begin + self._local.spent
+        try:
+            found = work()
+            return found, time.thread_time() - begin + self._spent
+        finally:
+            self._local.spent = outer
 
-    def _begin(self, scenario: Mapping[str, Any], settings: Sets, log: bool) -> Callable[[], Result]:
-        """Have a run made, unless it has been; return what waits for its result."""
+    @property
+    def _spent(self) -> float:
+        """Time of the runs that this thread's work asked for first, s."""
+        return getattr(self._local, "spent", 0.0)
+
+    def _begin(self, scenario: Mapping[str, Any], settings: Sets, *, log: bool) -> "tuple[Future[Any], bool]":
+        """Have a run made, unless it has been; tell whether this made it."""
         resolved = resolve({"seed": 1, **scenario}, settings)
-        future, mine = self._future((json.dumps(resolved.values, sort_keys=True), log))
-        if not mine:
-            return lambda: future.result()[0]
+        key = json.dumps(resolved.values, sort_keys=True)
+        with self._lock:
+            self._go_on()
+            for logged in {log, True}:
+                if (key, logged) in self._made:
+                    return self._made[key, logged], False
+            self._made[key, log] = self._pool.submit(self._run, resolved, log)
+            return self._made[key, log], True
 
-        def work() -> None:
-            try:
-                future.set_result(self._timed(lambda: run_resolved(resolved, log=log, progress=self._watch)))
-            except BaseException as error:
-                future.set_exception(error)
+    def _run(self, resolved: Resolved, log: bool) -> tuple[Result, float]:
+        """Make a run in a thread of the pool; return its result and the processor's time for it, s."""
+        begin = time.thread_time()
+        return run_resolved(resolved, log=log, progress=self._go_on), time.thread_time() - begin
 
-        if self._inside():
-            work()
-            return lambda: future.result()[0]
-        self._pool.submit(work)
-        return lambda: self._charged(future.result())
+    def _finished(self, future: "Future[tuple[Result, float]]", *, mine: bool) -> Result:
+        return self._charged(future.result()) if mine else future.result()[0]
 
-    def _watch(self, *_: object) -> None:
-        """End a run, of which this is told now and then, where the study has been stopped."""
-        if self.stopped.is_set():
+    def _go_on(self, *_: object) -> None:
+        """End what calls this, as each run does now and then, where the study has been stopped."""
+        if self._stopped:
             raise KeyboardInterrupt
 
-    def _timed(self, work: Callable[[], Found]) -> tuple[Found, float]:
-        """Do work in a thread of the pool; return what it returns and how long it took, s."""
-        outermost, self._local.inside = not self._inside(), True
-        begin = time.perf_counter()
-        try:
-            return work(), time.perf_counter() - begin
-        finally:
-            self._local.inside = not outermost
-
     def _charged(self, timed: tuple[Found, float]) -> Found:
-        """Count the time of a run towards the work that asked for it first."""
-        self._local.spent = getattr(self._local, "spent", 0.0) + timed[1]
+        """Count time towards this thread's work."""
+        self._local.spent = self._spent + timed[1]
         return timed[0]
-
-    def _inside(self) -> bool:
-        return getattr(self._local, "inside", False)
-
-    def _future(self, key: Any) -> "tuple[Future[Any], bool]":
-        with self._lock:
-            mine = key not in self._made
-            return self._made.setdefault(key, Future()), mine

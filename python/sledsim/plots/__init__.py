@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import altair
 
     from sledsim.break_even import BreakEven
+    from sledsim.cache_cost import CostPerformance
     from sledsim.comparison import Comparison
     from sledsim.mechanisms import Device
     from sledsim.objective_tests import ObjectiveTest
@@ -29,6 +30,7 @@ __all__ = [
     "break_even_chart",
     "comparison_chart",
     "cost_chart",
+    "cost_performance_chart",
     "device_chart",
     "failure_chart",
     "maintenance_chart",
@@ -200,6 +202,19 @@ def cost_chart(found: "CostCurve") -> "altair.TopLevelMixin":
     from sledsim.plots.cost import cost_lines
 
     return cost_lines(found)
+
+
+def cost_performance_chart(found: "CostPerformance") -> "altair.TopLevelMixin":
+    """Draw how NVRAM caches respond in comparison with a MEMS cache for the same money.
+
+    Parameters
+    ----------
+    found
+        The caches.
+    """
+    from sledsim.plots.cache_cost import cache_cost_lines
+
+    return cache_cost_lines(found)
 
 
 def table_chart(times: "TableTimes") -> "altair.TopLevelMixin":
