@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import fsum, sqrt
 
 from sledsim._core import SledsimError, students_t_95
 
@@ -55,8 +55,8 @@ def mean_interval(values: Iterable[float]) -> Interval:
     count = len(numbers)
     if count < 2:
         raise SledsimError(f"a confidence interval takes at least 2 values; there are {count}")
-    mean = sum(numbers) / count
-    variance = sum((each - mean) ** 2 for each in numbers) / (count - 1)
+    mean = fsum(numbers) / count
+    variance = fsum((each - mean) ** 2 for each in numbers) / (count - 1)
     half_width = students_t_95(count - 1) * sqrt(variance / count)
     return Interval(mean, mean - half_width, mean + half_width)
 
