@@ -15,6 +15,7 @@ from sledsim.cli import (
     imports,
     layouts,
     objective,
+    optimise,
     papers,
     power,
     reliability,
@@ -74,6 +75,7 @@ Examples:
   sledsim specificity sdf
   sledsim hit-ratio trace.srt --policy arc --pages 1000,2000
   sledsim cost --workload tpcc-like --mems-size "128 MiB"
+  sledsim optimise design.toml --plot front.html
   sledsim import disksim drive.parv -o drive.toml
   sledsim reproduce --report report
 
@@ -99,6 +101,7 @@ def _sledsim(
 
 
 runs.register(app)
+optimise.register(app)
 power.register(app)
 reliability.register(app)
 drives.register(app)
