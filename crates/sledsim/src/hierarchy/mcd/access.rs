@@ -6,7 +6,7 @@ use super::table::{Slot, AT_REST};
 use super::transit::{Phase, Transit};
 use super::{Job, Mcd};
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::gather::Gather;
+use crate::hierarchy::gather::{passed_on, Gather};
 use crate::request::{Flags, Op, Request, Spare};
 use crate::service::Service;
 
@@ -51,6 +51,12 @@ impl Mcd {
         let (size, block_bytes) = (u64::from(self.layout.segment_blocks), self.layout.block_bytes);
         let (segment, last) = (request.lbn / size, (request.end_lbn() - 1) / size);
         let is_one = segment == last;
+        if is_one && self.hit_whole(&request, segment, payload, context) {
+            self.busy(context);
+            self.write_headers(context);
+            self.write_deferred(context);
+            return;
+        }
         let mut gather = Gather::new(request);
         gather.expect((last - segment) as u32 + 1);
         let path = if request.op == Op::Read { READ_HIT } else { WRITE_HIT };
@@ -82,6 +88,57 @@ impl Mcd {
         self.busy(context);
         self.write_headers(context);
         self.write_deferred(context);
+    }
+
+    /// Sends a request for blocks of one segment to MEMS if they are all there and nothing is going on with it; says whether
+    /// it did. This is what [`Mcd::route`] does with its only piece.
+    #[inline]
+    fn hit_whole(&mut self, request: &Request, segment: u64, payload: &Payload, context: &mut Context<'_>) -> bool {
+        let Some(slot) = self.policy.find(segment) else { return false };
+        let offset = (request.lbn - self.layout.disk_lbn(segment)) as u32;
+        if self.table.slot(slot).transit != AT_REST || !self.table.holds(slot, offset, request.blocks) {
+            return false;
+        }
+        self.policy.hit(slot);
+        let flags = if request.op == Op::Read {
+            self.statistics.read_hits += 1;
+            self.table.slot_mut(slot).reads += 1;
+            request.flags
+        } else {
+            self.statistics.write_hits += 1;
+            self.table.slot_mut(slot).writes += 1;
+            self.table.set_dirty(slot, true);
+            request.flags.with(Flags::DURABLE)
+        };
+        let id = self.jobs.issue(Job::Hit { request: *request, slot });
+        let lbn = self.layout.header_lbn(self.table.slot(slot).frame) + 1 + u64::from(offset);
+        let request = Request { id, arrival: context.now(), lbn, flags, ..*request };
+        context.submit_with(self.mems, request, payload.clone());
+        true
+    }
+
+    /// MEMS has served the only piece of a request.
+    pub(super) fn hit_done(
+        &mut self,
+        request: Request,
+        slot: u32,
+        completion: &Completion,
+        answer: Payload,
+        context: &mut Context<'_>,
+    ) {
+        let (now, state) = (context.now(), self.table.slot_mut(slot));
+        let path = if request.op == Op::Read { READ_HIT } else { WRITE_HIT };
+        if request.op == Op::Read {
+            state.reads -= 1;
+        } else {
+            state.writes -= 1;
+        }
+        self.statistics.paths[usize::from(path)].record(now - request.arrival);
+        context.complete_with(&passed_on(request, completion, now), answer);
+        self.drained(slot, context);
+        if request.op == Op::Write {
+            self.flush_on(context);
+        }
     }
 
     /// Sends a piece on its way; gives it back if there is no room for its segment.
@@ -131,8 +188,7 @@ impl Mcd {
     /// Makes sure of an entry in the journal for a slot that has this header now; false if there is no room.
     pub(super) fn claim(&mut self, slot: u32, header: Option<Header>) -> bool {
         let (entry, frame) = (self.table.slot(slot).entry, self.table.slot(slot).frame);
-        if let Some(entry) = self.journal.entry_mut(entry) {
-            entry.claims += 1;
+        if self.journal.claim(entry) {
             return true;
         }
         if self.journal.is_full() {
@@ -262,9 +318,7 @@ impl Mcd {
 
     /// Gives up a claim on the journal.
     pub(super) fn unclaim(&mut self, slot: u32) {
-        if let Some(entry) = self.journal.entry_mut(self.table.slot(slot).entry) {
-            entry.claims -= 1;
-        }
+        self.journal.unclaim(self.table.slot(slot).entry);
     }
 
     /// Goes on with a transition that waited for writes of MEMS, if there are none any more.

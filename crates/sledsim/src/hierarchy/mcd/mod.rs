@@ -67,6 +67,8 @@ const LEAST_ENTRIES: u64 = 4;
 /// What a request of its own to a child is for.
 #[derive(Clone, Copy, Debug)]
 enum Job {
+    /// MEMS access of a request from above whose blocks are all there, in one slot.
+    Hit { request: Request, slot: u32 },
     /// MEMS access of a piece: of which request, from which of its blocks on, where in which slot; whether blocks become valid.
     Access { whole: u64, first: u32, slot: u32, offset: u32, blocks: u32, write: bool, validates: bool },
     /// Disk read of a segment.
@@ -320,6 +322,7 @@ impl Component for Mcd {
         let answer = context.answer(child, completion);
         let Some(job) = self.jobs.settle(completion.request.id) else { return };
         match job {
+            Job::Hit { request, slot } => self.hit_done(request, slot, completion, answer, context),
             Job::Access { .. } => self.accessed(job, completion, &answer, context),
             Job::Fill { transit } => self.filled(transit, completion, &answer, context),
             Job::Place { transit } => self.placed(transit, completion, context),

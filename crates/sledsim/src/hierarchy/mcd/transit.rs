@@ -227,7 +227,7 @@ impl Mcd {
             let table = &self.table;
             let may_go = |entry: &Entry| {
                 let slot = table.slot(entry.slot);
-                entry.claims == 0 && slot.writes == 0 && slot.transit == AT_REST
+                slot.writes == 0 && slot.transit == AT_REST
             };
             let Some(index) = self.journal.next(may_go) else { return };
             let Some(entry) = self.journal.entry_mut(index) else { return };
