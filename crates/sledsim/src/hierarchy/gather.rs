@@ -61,7 +61,7 @@ impl Gather {
 
     /// The completion at `now`, no earlier than the end of any part, and what was read.
     #[must_use]
-    pub fn finish(self, now: Time) -> (Completion, Payload) {
+    pub fn finish(&self, now: Time) -> (Completion, Payload) {
         let payload =
             if self.whole.op == Op::Read && !self.bytes.is_empty() { Payload::of(&self.bytes) } else { Payload::NONE };
         (Completion { request: self.whole, service: until(self.service, now), status: self.status }, payload)

@@ -75,8 +75,8 @@ fn a_segment_takes_as_much_memory_as_is_stated() {
         let mcd = build(&spec).expect("it fits");
         mcd.memory_bytes() as f64 / f64::from(mcd.slots())
     };
-    assert_eq!((per_segment(8 * 1024, true), per_segment(64 * 1024, true)), (32.0, 40.0));
-    assert_eq!((per_segment(8 * 1024, false), per_segment(256 * 1024, false)), (24.0, 24.0));
+    assert_eq!((per_segment(8 * 1024, true), per_segment(64 * 1024, true)), (40.0, 48.0));
+    assert_eq!((per_segment(8 * 1024, false), per_segment(256 * 1024, false)), (32.0, 32.0));
 }
 
 #[test]

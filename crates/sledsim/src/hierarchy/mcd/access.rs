@@ -100,14 +100,12 @@ impl Mcd {
             return false;
         }
         self.policy.hit(slot);
+        self.table.begin(slot, request.op);
         let flags = if request.op == Op::Read {
             self.statistics.read_hits += 1;
-            self.table.slot_mut(slot).reads += 1;
             request.flags
         } else {
             self.statistics.write_hits += 1;
-            self.table.slot_mut(slot).writes += 1;
-            self.table.set_dirty(slot, true);
             request.flags.with(Flags::DURABLE)
         };
         let id = self.jobs.issue(Job::Hit { request: *request, slot });
@@ -126,13 +124,9 @@ impl Mcd {
         answer: Payload,
         context: &mut Context<'_>,
     ) {
-        let (now, state) = (context.now(), self.table.slot_mut(slot));
+        let now = context.now();
         let path = if request.op == Op::Read { READ_HIT } else { WRITE_HIT };
-        if request.op == Op::Read {
-            state.reads -= 1;
-        } else {
-            state.writes -= 1;
-        }
+        self.table.end(slot, request.op);
         self.statistics.paths[usize::from(path)].record(now - request.arrival);
         context.complete_with(&passed_on(request, completion, now), answer);
         self.drained(slot, context);
@@ -144,7 +138,7 @@ impl Mcd {
     /// Sends a piece on its way; gives it back if there is no room for its segment.
     pub(super) fn route(&mut self, mut piece: Piece, context: &mut Context<'_>) -> Result<(), Piece> {
         let Some(slot) = self.policy.find(piece.segment) else {
-            if let Some(&(_, destage)) = self.leaving.iter().find(|(segment, _)| *segment == piece.segment) {
+            if let Some(&destage) = self.leaving.get(&piece.segment) {
                 self.join_leaving(destage, piece, context);
                 return Ok(());
             }
@@ -194,7 +188,7 @@ impl Mcd {
         if self.journal.is_full() {
             return false;
         }
-        self.table.slot_mut(slot).entry = self.journal.enter(frame, slot, header);
+        self.table.set_entry(slot, self.journal.enter(frame, slot, header));
         true
     }
 
@@ -271,15 +265,9 @@ impl Mcd {
     /// A MEMS access of a piece; a write may make its blocks valid, and has a claim on the journal then.
     pub(super) fn access(&mut self, slot: u32, piece: Piece, validates: bool, context: &mut Context<'_>) {
         let write = piece.op == Op::Write;
-        let state = self.table.slot_mut(slot);
-        let lbn = self.layout.header_lbn(state.frame) + 1 + u64::from(piece.offset);
+        let lbn = self.layout.header_lbn(self.table.slot(slot).frame) + 1 + u64::from(piece.offset);
         let flags = if write { piece.flags.with(Flags::DURABLE) } else { piece.flags };
-        if write {
-            state.writes += 1;
-            self.table.set_dirty(slot, true);
-        } else {
-            state.reads += 1;
-        }
+        self.table.begin(slot, piece.op);
         let Piece { whole, first, offset, blocks, op, origin, spare, data, .. } = piece;
         let id = self.jobs.issue(Job::Access { whole, first, slot, offset, blocks, write, validates });
         let request = Request { id, arrival: context.now(), lbn, blocks, op, flags, origin, spare };
@@ -289,12 +277,7 @@ impl Mcd {
     /// A MEMS access of a piece is done.
     pub(super) fn accessed(&mut self, job: Job, completion: &Completion, answer: &Payload, context: &mut Context<'_>) {
         let Job::Access { whole, first, slot, offset, blocks, write, validates } = job else { return };
-        let state = self.table.slot_mut(slot);
-        if write {
-            state.writes -= 1;
-        } else {
-            state.reads -= 1;
-        }
+        self.table.end(slot, if write { Op::Write } else { Op::Read });
         if validates {
             if completion.served() {
                 self.table.fill(slot, offset, blocks);
@@ -384,11 +367,10 @@ impl Mcd {
         if !whole.gather.part(completion) {
             return;
         }
-        if let Some(Whole { gather, path }) = self.wholes.settle(id) {
-            let now = context.now();
-            self.statistics.paths[usize::from(path)].record(now - gather.whole.arrival);
-            let (completion, payload) = gather.finish(now);
-            context.complete_with(&completion, payload);
-        }
+        let now = context.now();
+        self.statistics.paths[usize::from(whole.path)].record(now - whole.gather.whole.arrival);
+        let (completion, payload) = whole.gather.finish(now);
+        context.complete_with(&completion, payload);
+        self.wholes.forget(id);
     }
 }

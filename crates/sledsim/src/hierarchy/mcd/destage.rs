@@ -90,7 +90,7 @@ impl Mcd {
     /// The disk has to get a segment that only the buffer has.
     pub(super) fn owe(&mut self, segment: u64, held: u32) {
         let id = self.destages.issue(Destage { held: Some(held), ..Destage::of(segment, 0, None) });
-        self.leaving.push((segment, id));
+        self.leaving.insert(segment, id);
         self.deferred.push_back(id);
     }
 
@@ -144,12 +144,12 @@ impl Mcd {
             self.buffer.release(held);
         }
         if destage.stays {
-            self.table.slot_mut(destage.slot).reads -= 1;
+            self.table.end(destage.slot, Op::Read);
             self.flush.under_way = false;
             self.flush_on(context);
             return;
         }
-        self.leaving.retain(|&(_, other)| other != id);
+        self.leaving.remove(&destage.segment);
         if let Some(transit) = destage.transit {
             self.vacated(transit, context);
         }
@@ -228,7 +228,7 @@ impl Mcd {
 
     /// Begins a flush if one is due, or sees to it that it will be looked at when it may be.
     pub(super) fn flush_on(&mut self, context: &mut Context<'_>) {
-        let (dirty, now) = (self.table.dirty, context.now());
+        let (dirty, now) = (self.table.dirty(), context.now());
         let flush = &mut self.flush;
         if !flush.is_on || flush.under_way {
             return;
@@ -255,16 +255,20 @@ impl Mcd {
 
     /// Begins to write the changed segment to the disk that would leave first; says whether there is one.
     fn begin_flush(&mut self, context: &mut Context<'_>) -> bool {
+        // All that there are, or enough for a while.
+        let wanted = LOOK_AHEAD.min(self.table.flushable() as usize);
+        if wanted == 0 {
+            return false;
+        }
         let table = &self.table;
-        let may_go = |slot: u32| table.slot(slot).dirty && table.is_quiet(slot);
         let candidates = &mut self.flush.candidates;
-        candidates.retain(|&slot| may_go(slot));
+        candidates.retain(|&slot| table.slot(slot).may_flush());
         if candidates.is_empty() {
             self.policy.in_eviction_order(&mut |slot| {
-                if may_go(slot) {
+                if table.slot(slot).may_flush() {
                     candidates.push(slot);
                 }
-                candidates.len() < LOOK_AHEAD
+                candidates.len() < wanted
             });
             candidates.reverse();
         }
@@ -272,7 +276,7 @@ impl Mcd {
         let segment = self.policy.key(slot);
         self.flush.under_way = true;
         self.table.set_dirty(slot, false);
-        self.table.slot_mut(slot).reads += 1;
+        self.table.begin(slot, Op::Read);
         self.statistics.flushes += 1;
         let id = self.destages.issue(Destage { stays: true, ..Destage::of(segment, slot, None) });
         self.fetch(id, context);

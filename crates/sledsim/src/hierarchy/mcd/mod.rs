@@ -22,7 +22,7 @@
 //! 4. The buffer forgets a segment when the disk has it on its medium: such writes are durable.
 //! 5. A cut during recovery begins it again: it changes nothing before it has read every header.
 //!
-//! Of the host's memory a segment takes 24 bytes, 8 more for each 64 blocks with partial write, and what the replacement policy
+//! Of the host's memory a segment takes 32 bytes, 8 more for each 64 blocks with partial write, and what the replacement policy
 //! needs.
 
 mod access;
@@ -36,7 +36,7 @@ mod statistics;
 mod table;
 mod transit;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 pub use header::MAGIC;
 pub use spec::{McdFlushSpec, McdSpec};
@@ -131,7 +131,7 @@ pub struct Mcd {
     transits: Tickets<Transit>,
     destages: Tickets<Destage>,
     /// Segments that have no slot any more, or never got one, and that the disk does not have yet, with their destages.
-    leaving: Vec<(u64, u64)>,
+    leaving: BTreeMap<u64, u64>,
     /// Pieces that wait for a slot or for room in the journal.
     stalled: VecDeque<Piece>,
     /// What waits for room in the buffer.
@@ -234,7 +234,7 @@ impl Mcd {
             jobs: Tickets::default(),
             transits: Tickets::default(),
             destages: Tickets::default(),
-            leaving: Vec::new(),
+            leaving: BTreeMap::new(),
             stalled: VecDeque::new(),
             awaiting: VecDeque::new(),
             deferred: VecDeque::new(),
@@ -364,7 +364,7 @@ impl Component for Mcd {
     }
 
     fn details(&self, _now: Time) -> Option<Details> {
-        let dirty_share = f64::from(self.table.dirty) / f64::from(self.table.len());
+        let dirty_share = f64::from(self.table.dirty()) / f64::from(self.table.len());
         Some(self.statistics.details(dirty_share))
     }
 

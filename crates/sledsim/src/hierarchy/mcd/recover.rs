@@ -109,7 +109,7 @@ impl Mcd {
         let slots = self.table.slots_of_frames();
         for (index, entry) in self.journal.after_cut() {
             entry.slot = slots[entry.frame as usize];
-            self.table.slot_mut(entry.slot).entry = index;
+            self.table.set_entry(entry.slot, index);
         }
         for held in self.buffer.after_cut() {
             let segment = self.buffer.held(held).segment;

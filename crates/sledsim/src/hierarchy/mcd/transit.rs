@@ -59,7 +59,7 @@ impl Mcd {
             writer: None,
             waiters: Vec::new(),
         });
-        self.table.slot_mut(slot).transit = id;
+        self.table.set_transit(slot, id);
         id
     }
 
@@ -88,7 +88,7 @@ impl Mcd {
                 self.statistics.dirty_evictions += 1;
                 self.set_phase(id, Phase::Evicting);
                 let destage = self.destages.issue(Destage::of(old, slot, Some(id)));
-                self.leaving.push((old, destage));
+                self.leaving.insert(old, destage);
                 self.fetch(destage, context);
             }
             // The header of a free slot may be on its way to MEMS.
@@ -151,8 +151,7 @@ impl Mcd {
         self.table.fill(slot, 0, self.layout.blocks(segment));
         if fresh {
             // MEMS has the header now.
-            let entry = std::mem::replace(&mut self.table.slot_mut(slot).entry, NO_ENTRY);
-            self.journal.drop(entry);
+            self.journal.drop(self.table.set_entry(slot, NO_ENTRY));
         } else {
             self.journalise(slot, context);
             self.unclaim(slot);
@@ -191,7 +190,7 @@ impl Mcd {
     /// A transition fails: pieces that wait for it, too, and a new segment gives its slot back.
     pub(super) fn give_up(&mut self, id: u64, status: Status, context: &mut Context<'_>) {
         let Some(transit) = self.transits.settle(id) else { return };
-        self.table.slot_mut(transit.slot).transit = AT_REST;
+        self.table.set_transit(transit.slot, AT_REST);
         self.unclaim(transit.slot);
         if transit.fresh {
             self.policy.remove(transit.segment);
@@ -208,7 +207,7 @@ impl Mcd {
     /// A transition is over: pieces that waited for it go on.
     pub(super) fn end_transit(&mut self, id: u64, context: &mut Context<'_>) {
         let Some(transit) = self.transits.settle(id) else { return };
-        self.table.slot_mut(transit.slot).transit = AT_REST;
+        self.table.set_transit(transit.slot, AT_REST);
         self.reroute(transit.waiters, context);
     }
 
@@ -236,7 +235,7 @@ impl Mcd {
                 true => header::block(entry.header.as_ref(), self.layout.block_bytes),
                 false => Payload::NONE,
             };
-            self.table.slot_mut(slot).writes += 1;
+            self.table.write_header(slot, false);
             self.header_writes += 1;
             self.statistics.header_writes += 1;
             self.send(self.mems, Job::Header { slot }, Op::Write, (lbn, 1), data, context);
@@ -246,11 +245,9 @@ impl Mcd {
     /// MEMS has a header.
     pub(super) fn header_written(&mut self, slot: u32, context: &mut Context<'_>) {
         self.header_writes -= 1;
-        let state = self.table.slot_mut(slot);
-        state.writes -= 1;
-        if self.journal.is_settled(state.entry) {
-            let entry = std::mem::replace(&mut state.entry, NO_ENTRY);
-            self.journal.drop(entry);
+        self.table.write_header(slot, true);
+        if self.journal.is_settled(self.table.slot(slot).entry) {
+            self.journal.drop(self.table.set_entry(slot, NO_ENTRY));
         }
         self.drained(slot, context);
     }
