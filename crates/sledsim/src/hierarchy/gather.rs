@@ -31,6 +31,11 @@ impl Gather {
         self.left += parts;
     }
 
+    /// One of the parts under way, and not the last, was joined to another.
+    pub fn expect_less(&mut self) {
+        self.left -= 1;
+    }
+
     /// Hears of a part; says whether it was the last of those under way.
     pub fn part(&mut self, completion: &Completion) -> bool {
         let (part, service) = (&completion.service, &mut self.service);

@@ -30,7 +30,7 @@ fn the_configuration_of_hong_et_al_has_the_slots_and_the_room_that_follow_from_i
 #[test]
 fn what_does_not_fit_is_refused_with_what_would() {
     let fits = McdSpec { mems_bytes: Some(256 * MIB), ..McdSpec::default() };
-    let flush = Some(McdFlushSpec { idle_ms: None, high_water: 0.2, low_water: 0.5 });
+    let flush = Some(McdFlushSpec { idle_ms: None, period_s: None, high_water: 0.2, low_water: 0.5 });
     let cases = [
         (
             McdSpec { mems_bytes: Some(4000 * MIB), ..fits.clone() },

@@ -70,6 +70,11 @@ impl Buffer {
         self.free.push(index);
     }
 
+    /// Its segments.
+    pub fn in_use(&self) -> impl Iterator<Item = &Held> {
+        self.held.iter().filter(|held| held.in_use)
+    }
+
     /// Segments that the disk must get after a power cut; room that was taken for others is free again.
     pub fn after_cut(&mut self) -> Vec<u32> {
         let taken = |(_, held): &(u32, &Held)| held.in_use;

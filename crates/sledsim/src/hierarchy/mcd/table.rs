@@ -22,6 +22,8 @@ pub(super) struct Slot {
     pub writes: u32,
     /// Whether the disk may not have all that is valid here.
     pub dirty: bool,
+    /// Whether it could not be flushed as a whole, so that it stays dirty, and was not written since.
+    pub damaged: bool,
 }
 
 impl Slot {
@@ -31,10 +33,16 @@ impl Slot {
         self.reads == 0 && self.writes == 0 && self.transit == AT_REST
     }
 
-    /// Whether its segment may be flushed.
+    /// Whether its segment is to be flushed.
+    #[inline]
+    const fn owes(&self) -> bool {
+        self.dirty && !self.damaged
+    }
+
+    /// Whether its segment may be flushed now.
     #[inline]
     pub const fn may_flush(&self) -> bool {
-        self.dirty && self.is_quiet()
+        self.owes() && self.is_quiet()
     }
 }
 
@@ -47,7 +55,8 @@ pub(super) struct Table {
     words: usize,
     /// How many slots are dirty.
     dirty: u32,
-    /// How many slots may be flushed.
+    /// How many slots are to be flushed, and how many may be now.
+    owing: u32,
     flushable: u32,
 }
 
@@ -55,12 +64,21 @@ impl Table {
     /// `slots` empty slots for segments of `blocks`.
     pub fn new(slots: u32, blocks: u32, partial: bool) -> Self {
         let words = if partial { blocks.div_ceil(64) as usize } else { 0 };
-        let slot = |frame| Slot { transit: AT_REST, frame, entry: NO_ENTRY, reads: 0, writes: 0, dirty: false };
+        let slot = |frame| Slot {
+            transit: AT_REST,
+            frame,
+            entry: NO_ENTRY,
+            reads: 0,
+            writes: 0,
+            dirty: false,
+            damaged: false,
+        };
         Self {
             slots: (0..slots).map(slot).collect(),
             valid: vec![0; words * slots as usize],
             words,
             dirty: 0,
+            owing: 0,
             flushable: 0,
         }
     }
@@ -84,7 +102,13 @@ impl Table {
         self.dirty
     }
 
-    /// How many slots may be flushed.
+    /// How many slots are to be flushed.
+    #[inline]
+    pub const fn owing(&self) -> u32 {
+        self.owing
+    }
+
+    /// How many slots may be flushed now.
     #[inline]
     pub const fn flushable(&self) -> u32 {
         self.flushable
@@ -100,8 +124,9 @@ impl Table {
     #[inline]
     fn change(&mut self, slot: u32, change: impl FnOnce(&mut Slot)) {
         let slot = &mut self.slots[slot as usize];
-        let (was_dirty, was_flushable) = (slot.dirty, slot.may_flush());
+        let (was_dirty, was_owing, was_flushable) = (slot.dirty, slot.owes(), slot.may_flush());
         change(slot);
+        self.owing = self.owing + u32::from(slot.owes()) - u32::from(was_owing);
         self.dirty = self.dirty + u32::from(slot.dirty) - u32::from(was_dirty);
         self.flushable = self.flushable + u32::from(slot.may_flush()) - u32::from(was_flushable);
     }
@@ -111,7 +136,7 @@ impl Table {
     pub fn begin(&mut self, slot: u32, op: Op) {
         self.change(slot, |slot| match op {
             Op::Read => slot.reads += 1,
-            Op::Write => (slot.writes, slot.dirty) = (slot.writes + 1, true),
+            Op::Write => (slot.writes, slot.dirty, slot.damaged) = (slot.writes + 1, true, false),
         });
     }
 
@@ -137,7 +162,12 @@ impl Table {
     /// Whether the disk may not have all that is valid in a slot.
     #[inline]
     pub fn set_dirty(&mut self, slot: u32, dirty: bool) {
-        self.change(slot, |slot| slot.dirty = dirty);
+        self.change(slot, |slot| (slot.dirty, slot.damaged) = (dirty, false));
+    }
+
+    /// A slot could not be flushed as a whole.
+    pub fn set_damaged(&mut self, slot: u32) {
+        self.change(slot, |slot| (slot.dirty, slot.damaged) = (true, true));
     }
 
     /// A slot has another journal entry, or [`NO_ENTRY`]; returns the one that it had.
@@ -197,9 +227,14 @@ impl Table {
 
     /// The runs of blocks below `blocks` that are valid, or those that are not.
     pub fn runs(&self, slot: u32, blocks: u32, valid: bool) -> Vec<(u32, u32)> {
-        let (mut runs, mut at) = (Vec::new(), 0);
-        while at < blocks {
-            let (alike, length) = self.run(slot, at, blocks);
+        self.runs_within(slot, (0, blocks), valid)
+    }
+
+    /// The runs of blocks from one to before another that are valid, or those that are not.
+    pub fn runs_within(&self, slot: u32, (from, to): (u32, u32), valid: bool) -> Vec<(u32, u32)> {
+        let (mut runs, mut at) = (Vec::new(), from);
+        while at < to {
+            let (alike, length) = self.run(slot, at, to);
             if alike == valid {
                 runs.push((at, length));
             }
