@@ -23,7 +23,7 @@ mod system_spec;
 mod tree;
 
 pub use array_spec::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
-pub use assemble::{device, device_with, trace_options};
+pub use assemble::{assemble, device, device_with, trace_options};
 pub use catalog::{Catalog, Entry};
 pub use component_report::{ComponentReport, CountReport, PathReport};
 pub use document::Notation;

@@ -61,6 +61,14 @@ pub(super) fn system(spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, Strin
     Ok(Assembly { system, nodes, overhead_ns, capacity_blocks, block_bytes })
 }
 
+/// The components of a system, put together without a workload; `seed` gives the faults of its members.
+///
+/// # Errors
+/// What does not fit together: names both sides.
+pub fn assemble(spec: &SystemSpec, seed: u64) -> Result<System, String> {
+    system(spec, seed).map(|assembly| assembly.system)
+}
+
 /// Checks what takes more than one key of a system to see.
 ///
 /// # Errors
