@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::tickets::Tickets;
 use crate::engine::component::Measured;
 use crate::engine::random::Stream;
-use crate::engine::{Completion, Component, ComponentId, Context, Status};
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
 use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
@@ -95,7 +95,7 @@ impl Faulty {
         for &UnreadableSpec { lbn, blocks } in &spec.unreadable {
             let end = lbn.checked_add(blocks).filter(|&end| blocks > 0 && end <= capacity_blocks);
             let end =
-                end.ok_or(format!("unreadable blocks {lbn} to {lbn} + {blocks}: the device has {capacity_blocks}"))?;
+                end.ok_or(format!("{capacity_blocks} blocks, no {blocks} from {lbn} on"))?;
             faulty.spoil(lbn, end);
         }
         // Errors at exponential distances.
@@ -203,6 +203,10 @@ impl Component for Faulty {
             let service = Service { start: now, end: now, free: now, ..Service::default() };
             context.complete(&Completion { request, service, status: Status::Failed });
         }
+    }
+
+    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+        below.reach_ns(self.child, now, request)
     }
 
     fn power_cut(&mut self, _now: Time) {

@@ -39,12 +39,12 @@ pub fn over(kind: &str, blocks: u64, below: &dyn Fn(u64) -> Value) -> Value {
         "volumes" => json!({"members": members(3, blocks / 2 + 4), "volumes": volumes(blocks)}),
         "concat" => json!({"members": members(3, blocks.div_ceil(3))}),
         "stripe" => json!({"members": members(3, blocks.div_ceil(3) + 2), "unit_bytes": bytes(3)}),
-        "mirror" => json!({"members": members(2, blocks), "spares": 1, "faults": faults(&[1, 0], blocks)}),
+        "mirror" => json!({"members": members(2, blocks), "spares": 1, "faults": faults(&[1, 0])}),
         "raid4" | "raid5" | "raid6" => {
             let (count, failing) = if kind == "raid6" { (4, &[1, 2, 3][..]) } else { (3, &[1, 2][..]) };
             let each = blocks.div_ceil(2) + 2;
             json!({
-                "members": members(count, each), "unit_bytes": bytes(3), "spares": 1, "faults": faults(failing, each),
+                "members": members(count, each), "unit_bytes": bytes(3), "spares": 1, "faults": faults(failing),
             })
         }
         "ram-cache" => json!({
@@ -80,11 +80,11 @@ fn volumes(blocks: u64) -> Value {
     ])
 }
 
-/// Latent errors in the middle of the first member, of so many blocks; and failures: of the first of `failing`, which is
+/// Latent errors of the first member, in blocks that every component above uses; and failures: of the first of `failing`, which is
 /// rebuilt on a spare, and then of the others.
-fn faults(failing: &[u32], blocks: u64) -> Value {
+fn faults(failing: &[u32]) -> Value {
     let failing = failing.iter().zip(FAIL_S).map(|(member, at_s)| json!({"member": member, "fails_at_s": at_s}));
-    let latent = json!({"member": 0, "unreadable": [{"lbn": blocks / 2 - 1, "blocks": 2}, {"lbn": blocks / 2 + 2}]});
+    let latent = json!({"member": 0, "unreadable": [{"lbn": 6}, {"lbn": 8}]});
     [latent].into_iter().chain(failing).collect()
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Destage {
     transit: Option<u64>,
     /// Its place in the buffer.
     held: Option<u32>,
+    /// What was valid of it when its read began: where it stays, more may be when it is over.
+    runs: Vec<(u32, u32)>,
     /// Writes of the disk under way.
     left: u32,
     /// Whether it stays in its slot.
@@ -31,7 +33,7 @@ pub(super) struct Destage {
 impl Destage {
     /// Of a segment that leaves its slot for the sake of a transition.
     pub fn of(segment: u64, slot: u32, transit: Option<u64>) -> Self {
-        Self { segment, slot, transit, held: None, left: 0, stays: false, waiters: Vec::new() }
+        Self { segment, slot, transit, held: None, runs: Vec::new(), left: 0, stays: false, waiters: Vec::new() }
     }
 }
 
@@ -40,7 +42,8 @@ impl Mcd {
     pub(super) fn fetch(&mut self, id: u64, context: &mut Context<'_>) {
         let Some(destage) = self.destages.get_mut(id) else { return };
         let (segment, slot) = (destage.segment, destage.slot);
-        let (first, blocks) = span(&self.table.runs(slot, self.layout.blocks(segment), true));
+        let runs = self.table.runs(slot, self.layout.blocks(segment), true);
+        let (first, blocks) = span(&runs);
         if blocks == 0 {
             // A write that failed changed it.
             self.end_destage(id, context);
@@ -51,7 +54,7 @@ impl Mcd {
             self.awaiting.push_back(Awaiting::Destage(id));
             return;
         };
-        destage.held = Some(held);
+        (destage.held, destage.runs) = (Some(held), runs);
         let lbn = self.layout.header_lbn(self.table.slot(slot).frame) + 1 + u64::from(first);
         self.send(self.mems, Job::Fetch { destage: id }, Op::Read, (lbn, blocks), Payload::NONE, context);
     }
@@ -59,7 +62,7 @@ impl Mcd {
     /// The buffer has a segment from MEMS.
     pub(super) fn fetched(&mut self, id: u64, completion: &Completion, answer: &Payload, context: &mut Context<'_>) {
         let Some(destage) = self.destages.get_mut(id) else { return };
-        let (segment, slot) = (destage.segment, destage.slot);
+        let (segment, runs) = (destage.segment, std::mem::take(&mut destage.runs));
         let Some(held) = destage.held else { return };
         if !completion.served() {
             self.statistics.lost_blocks += u64::from(completion.request.blocks);
@@ -67,7 +70,6 @@ impl Mcd {
             return;
         }
         let blocks = self.layout.blocks(segment);
-        let runs = self.table.runs(slot, blocks, true);
         let into = self.buffer.held_mut(held);
         if let (Some(brought), Some(&(first, _))) = (answer.bytes(), runs.first()) {
             let size = self.layout.block_bytes as usize;
