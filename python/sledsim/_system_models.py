@@ -7,7 +7,7 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 from typing import Literal
 
 from sledsim._array_models import Journal, MemberFault, Rebuild
-from sledsim._cache_models import Flush, McdFlush, MwbClean, Replacement
+from sledsim._cache_models import Flush, McdFlush, McdUnits, MwbClean, Replacement
 from sledsim._disk_models import ReadAhead
 from sledsim._drive_models import DriveSystem
 from sledsim._model import Model
@@ -441,6 +441,13 @@ class McdSystem(Model):
         Whether parts of segments are written without reading the rest from the disk first (default true).
     flush
         When changed segments are written to the disk though they stay: never if not given.
+    bypass_bytes
+        Length of a sequential stream from which on what continues it goes to the disk directly, as far as neither
+        MEMS nor the buffer has anything of its segments; never if not given. Sixteen streams are told apart, of
+        reads or of writes (B; at least 1).
+    units
+        How much of a segment comes from the disk at once, by region of the disk: always all of it if not given.
+        Needs `partial_write`.
     """
 
     kind: Literal["mcd"] = "mcd"
@@ -455,6 +462,8 @@ class McdSystem(Model):
     immediate_report: bool | None = None
     partial_write: bool | None = None
     flush: McdFlush | None = None
+    bypass_bytes: int | str | None = None
+    units: McdUnits | None = None
 
 
 # The system under test: a component, and those that it is made of. A device's name alone is a drive, and a name of
