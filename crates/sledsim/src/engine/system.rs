@@ -10,10 +10,12 @@ use crate::power::{Meter, PeakOfSum, Timeline, TimelineSpec};
 use crate::request::Request;
 use crate::time::Time;
 
+/// What passes between components. Completions are much larger than the rest and have a queue of their own.
 #[derive(Debug)]
 enum Message {
     Submit(ComponentId, Request),
-    Complete(ComponentId, Completion),
+    /// The next completion comes from there.
+    Complete(ComponentId),
 }
 
 /// The components added before one, its children among them.
@@ -35,6 +37,7 @@ pub struct Context<'a> {
     is_root: bool,
     queue: &'a mut EventQueue,
     messages: &'a mut VecDeque<Message>,
+    completions: &'a mut VecDeque<Completion>,
     /// Completions of the root.
     done: &'a mut Vec<Completion>,
     below: Below<'a>,
@@ -105,7 +108,8 @@ impl Context<'_> {
         if self.is_root {
             self.done.push(*completion);
         } else {
-            self.messages.push_back(Message::Complete(self.me, *completion));
+            self.messages.push_back(Message::Complete(self.me));
+            self.completions.push_back(*completion);
         }
     }
 
@@ -130,6 +134,7 @@ pub struct System {
     parents: Vec<Option<ComponentId>>,
     queue: EventQueue,
     messages: VecDeque<Message>,
+    completions: VecDeque<Completion>,
     /// Completions of the root that nobody has heard of yet.
     done: Vec<Completion>,
     /// Requests that the root has not completed yet.
@@ -216,6 +221,7 @@ impl System {
         self.in_flight = 0;
         self.queue = EventQueue::default();
         self.messages.clear();
+        self.completions.clear();
         self.components.iter_mut().for_each(|component| component.power_cut(now));
         if let Some(data) = &mut self.data {
             data.lose_power();
@@ -383,6 +389,7 @@ impl System {
             is_root,
             queue: &mut self.queue,
             messages: &mut self.messages,
+            completions: &mut self.completions,
             done: &mut self.done,
             below: Below(below),
             data: self.data.as_deref_mut(),
@@ -401,9 +408,11 @@ impl System {
                     self.sent[child.0 as usize] += 1;
                     self.handle(child, |c, context| c.submit(request, context));
                 }
-                Message::Complete(from, completion) => {
+                Message::Complete(from) => {
                     // Only components with a parent send these.
-                    if let Some(parent) = self.parents[from.0 as usize] {
+                    if let (Some(parent), Some(completion)) =
+                        (self.parents[from.0 as usize], self.completions.pop_front())
+                    {
                         self.handle(parent, |c, context| c.completed(from, &completion, context));
                     }
                 }

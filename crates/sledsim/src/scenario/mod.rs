@@ -16,6 +16,7 @@ mod notes;
 mod quantity;
 mod replacement;
 mod report;
+mod report_numbers;
 mod resolve;
 mod run;
 mod spec;

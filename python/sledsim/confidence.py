@@ -1,0 +1,122 @@
+"""Where a mean, or what is made of means, lies: confidence intervals from independent values or from one sequence."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import fsum, sqrt
+
+from sledsim._core import SledsimError, students_t_95
+
+__all__ = ["Interval", "batched_interval", "jackknife_interval", "mean_interval"]
+
+#: Batches into which one long sequence is cut: enough for Student's t to be near its limit, few enough to be long.
+BATCHES = 30
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean, and where it lies with a confidence of 95 %.
+
+    Parameters
+    ----------
+    mean
+        The mean.
+    low, high
+        Ends of the interval; both are the mean where it is exact.
+    """
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g} ({self.low:.4g} to {self.high:.4g})"
+
+
+def mean_interval(values: Iterable[float]) -> Interval:
+    """Return the mean of independent values with its 95 % confidence interval by Student's t.
+
+    Parameters
+    ----------
+    values
+        At least two, such as the means of replications with seeds of their own.
+
+    Raises
+    ------
+    SledsimError
+        Where there are fewer than two.
+
+    Examples
+    --------
+    >>> found = mean_interval([1.0, 2.0, 3.0])
+    >>> round(found.mean, 3), round(found.low, 3), round(found.high, 3)
+    (2.0, -0.484, 4.484)
+    """
+    numbers = list(values)
+    count = len(numbers)
+    if count < 2:
+        raise SledsimError(f"a confidence interval takes at least 2 values; there are {count}")
+    mean = fsum(numbers) / count
+    variance = fsum((each - mean) ** 2 for each in numbers) / (count - 1)
+    half_width = students_t_95(count - 1) * sqrt(variance / count)
+    return Interval(mean, mean - half_width, mean + half_width)
+
+
+def batched_interval(values: Sequence[float]) -> Interval:
+    """Return the mean of one sequence, whose neighbours may resemble each other, with its 95 % confidence interval.
+
+    The interval is that of the means of 30 batches of equal length; of the values themselves where there are fewer than
+    60. The mean is that of all values.
+
+    Parameters
+    ----------
+    values
+        In order; at least two.
+    """
+    numbers = [float(each) for each in values]
+    length = len(numbers) // BATCHES
+    if length < 2:
+        return mean_interval(numbers)
+    means = [sum(numbers[i * length : (i + 1) * length]) / length for i in range(BATCHES)]
+    around = mean_interval(means)
+    mean = sum(numbers) / len(numbers)
+    return Interval(mean, mean + around.low - around.mean, mean + around.high - around.mean)
+
+
+def jackknife_interval(estimate: Callable[..., float], *columns: Sequence[float]) -> Interval:
+    """Return what is estimated from means of paired values, with its 95 % confidence interval by the jackknife.
+
+    For a ratio of means, such as what one system takes of another's time: Student's t on pseudo-values, each of which
+    comes from leaving one replication out (A. M. Law, *Simulation Modeling and Analysis*, section 9.5.2).
+
+    Parameters
+    ----------
+    estimate
+        Makes the figure from one mean for each column.
+    *columns
+        A value for every replication; those at the same place are of the same one. At least two.
+
+    Raises
+    ------
+    SledsimError
+        Where columns are not of the same number, or shorter than two.
+
+    Examples
+    --------
+    >>> found = jackknife_interval(lambda one, other: one / other, [2.0, 4.0, 6.0], [1.0, 2.0, 3.0])
+    >>> round(found.mean, 6), round(found.high - found.low, 6)
+    (2.0, 0.0)
+    """
+    counts = {len(column) for column in columns}
+    if len(counts) != 1:
+        raise SledsimError(f"values can't be paired: there are {' and '.join(map(str, sorted(counts)))}")
+    count = counts.pop()
+    if count < 2:
+        raise SledsimError(f"a confidence interval takes at least 2 values; there are {count}")
+    sums = [sum(column) for column in columns]
+    whole = estimate(*(total / count for total in sums))
+    left_out = [
+        estimate(*((total - column[i]) / (count - 1) for total, column in zip(sums, columns, strict=True)))
+        for i in range(count)
+    ]
+    around = mean_interval(count * whole - (count - 1) * each for each in left_out)
+    return Interval(whole, whole + around.low - around.mean, whole + around.high - around.mean)

@@ -1,0 +1,136 @@
+"""The experiments and pictures of Schlosser et al. 2000."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from documented_claims import PAGE, documented, found
+from sledsim.mechanisms.device import Device
+from sledsim.mechanisms.disk import DiskDrive
+from sledsim.papers import Study, claims, experiments, pictures
+from sledsim.papers.schlosser2000_cache import ARRANGEMENTS, LARGE_G2, arrangement
+from sledsim.papers.schlosser2000_energy import APPLICATIONS, spent
+from sledsim.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from documented_claims import Row
+
+PAPER = "schlosser2000"
+
+#: Applications that are not at hand.
+NOT_DONE = {
+    "andrew-order",
+    "postmark-order",
+    "io-stall-reduction",
+    "application-speedup",
+    "tpcd-q4",
+    "tpcd-q6-cpu-bound",
+}
+
+DIFFERS = {"rewrite-turnaround", "superdisk-speedup", "energy-netscape"}
+
+
+@pytest.fixture(scope="module")
+def study() -> Iterator[Study]:
+    with Study(quick=True, workers=2) as made:
+        yield made
+
+
+def test_every_claim_but_those_of_applications_has_an_experiment_and_a_row() -> None:
+    wanted = {name for name in claims(PAPER) if name.partition(".")[2] not in NOT_DONE}
+    assert {name for name in experiments() if name.startswith(f"{PAPER}.")} == wanted
+    assert {f"{PAPER}.{row.claim}" for row in documented(PAPER)} == wanted
+
+
+@pytest.mark.parametrize("row", documented(PAPER), ids=lambda row: row.claim)
+def test_what_is_found_is_what_the_page_says(study: Study, row: Row) -> None:
+    finding = found(study, row, PAPER)
+    assert (row.verdict != "reproduced") == (row.claim in DIFFERS)
+    ours = finding.ours if isinstance(finding.ours, tuple) else (finding.ours,)
+    for figure, (low, high) in zip(ours, finding.intervals, strict=bool(finding.intervals)):
+        assert low < float(figure) < high
+
+
+def test_a_cause_brings_the_figure_back_where_it_is_the_whole_cause(study: Study) -> None:
+    # With the change of the first probe the figure is inside the published tolerance.
+    for name in sorted(DIFFERS):
+        claim = claims()[f"{PAPER}.{name}"]
+        finding = experiments()[claim.name](study)
+        assert claim.verdict(type(finding)(finding.probes[0].ours, "")) == "reproduced", name
+
+
+def test_mode_times_of_the_mems_device_follow_from_the_disks(study: Study) -> None:
+    for application in APPLICATIONS.values():
+        energy = spent(study, application)
+        # Accessing at 1.1 W, start-ups of 0.5 ms, and the rest inactive at 50 mW. The run ends with an access, and so
+        # lacks an idle period; the device is inactive, too, while the bus hands over eight blocks at 5.12 µs at most.
+        idle_s = energy.length_s - application.mems_active_j / 1.1 - energy.startups * 0.5e-3
+        least_s, most_s = idle_s * (1 - 1 / energy.startups), idle_s + energy.startups * 8 * 5.12e-6
+        assert least_s <= energy.inactive_j / 0.05 <= most_s
+        assert energy.startup_j == pytest.approx(application.mems_startup_j, rel=1e-3)
+
+
+def test_arrangements_with_a_cache_have_the_room_that_the_paper_names(study: Study) -> None:
+    disk_bytes = DiskDrive("atlas10k").capacity_bytes
+    assert disk_bytes == pytest.approx(9.2e9, rel=0.01)
+    assert Device(LARGE_G2).capacity_bytes > disk_bytes
+    whole = arrangement("one cache for all")["system"]
+    assert whole["mems_bytes"] == pytest.approx(2.5e9, rel=1e-4)
+    assert DiskDrive(whole["disk"]["device"]).capacity_bytes == 8 * disk_bytes
+
+
+def test_a_part_of_the_day_shows_the_order_of_the_arrangements(study: Study) -> None:
+    part = {"run.requests": 30_000}
+    names = ("MEMS alone", "disk with cache", "disk", "one large disk")
+    assert set(names) < set(ARRANGEMENTS)
+    runs = study.runs([(arrangement(name), part) for name in names])
+    means = [run.response.mean_ms for run in runs]
+    assert means == sorted(means)
+    assert all(run.stand_in == "cello-like" for run in runs)
+
+
+def test_every_figure_and_table_is_listed() -> None:
+    listed = [each.where for each in pictures(PAPER)]
+    assert listed == [*(f"Figure {number}" for number in range(1, 12)), *(f"Table {number}" for number in range(1, 5))]
+
+
+@pytest.mark.parametrize("where", ["Table 1", "Table 2", "Table 3", "Table 4"])
+def test_tables_are_whole(study: Study, where: str) -> None:
+    drawn = next(each for each in pictures(PAPER) if each.where == where)
+    assert drawn.draw
+    shown = drawn.draw(study).shown
+    assert isinstance(shown, Table)
+    assert all(len(row) == len(shown.headers) for row in shown.rows)
+    assert drawn.draw(study).stand_in == (where == "Table 4")
+
+
+def test_figure_7_shows_the_run_of_the_claims(study: Study) -> None:
+    drawn = next(each for each in pictures(PAPER) if each.where == "Figure 7")
+    assert drawn.draw
+    text = str(drawn.draw(study).shown.to_dict())  # type: ignore[union-attr]
+    assert "Response time (ms)" in text
+    assert "'mean': 7.7421" in text
+
+
+def test_what_is_not_drawn_says_why() -> None:
+    reasons = {each.where: each.reason for each in pictures(PAPER) if each.draw is None}
+    assert [where for where, reason in reasons.items() if "application" in reason] == [
+        f"Figure {number}" for number in range(8, 12)
+    ]
+    assert reasons["Figure 4"] == "a drawing that holds no data"
+
+
+def test_the_page_has_the_response_of_each_arrangement(study: Study) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    part = page[page.index("*A cache of disks.*") : page.index("*Table 4 by mode arithmetic.*")]
+    curve = experiments()[f"{PAPER}.mems-cache"](study).curve
+    shown = [f"{row['ours, ms']:.2f}" for row in curve]
+    assert all(f" {figure} |" in part for figure in shown), shown
+    # What the text says of reads and writes.
+    disk, cached, *_ = curve
+    assert f"{disk['writes, ms']:.1f} to {cached['writes, ms']:.1f} ms" in part
+    assert f"{disk['reads, ms']:.1f} to {cached['reads, ms']:.1f} ms" in part

@@ -1,0 +1,117 @@
+"""The experiments and pictures of Schlosser and Ganger 2004."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from documented_claims import documented, found
+from sledsim.mechanisms.disk import DiskDrive
+from sledsim.mechanisms.mems import MemsStorage
+from sledsim.papers import Study, claims, experiments, pictures
+from sledsim.papers.schlosser2004_array import DISK, FASTER, alone, moved, moved_to
+from sledsim.papers.schlosser2004_figures import SMALL
+from sledsim.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from documented_claims import Row
+
+PAPER = "schlosser2004"
+
+#: Claims that are not reproduced.
+VERDICTS = {"g2-access": "differs", "simpledisk-constant": "shape only"}
+
+
+@pytest.fixture(scope="module")
+def study() -> Iterator[Study]:
+    with Study(quick=True, workers=2) as made:
+        yield made
+
+
+def test_every_claim_has_an_experiment_and_a_row() -> None:
+    assert {name for name in experiments() if name.startswith(f"{PAPER}.")} == set(claims(PAPER))
+    assert {f"{PAPER}.{row.claim}" for row in documented(PAPER)} == set(claims(PAPER))
+
+
+@pytest.mark.parametrize("row", documented(PAPER), ids=lambda row: row.claim)
+def test_what_is_found_is_what_the_page_says(study: Study, row: Row) -> None:
+    finding = found(study, row, PAPER)
+    assert row.verdict == VERDICTS.get(row.claim, "reproduced")
+    for low, high in finding.intervals:
+        assert isinstance(finding.ours, float)
+        assert low < finding.ours < high
+
+
+def test_a_command_overhead_between_none_and_disksims_gives_the_access_time_printed(study: Study) -> None:
+    claim = claims()["schlosser2004.g2-access"]
+    finding = experiments()[claim.name](study)
+    verdicts = [claim.verdict(type(finding)(probe.ours, "")) for probe in finding.probes]
+    assert verdicts == ["differs", "reproduced"]
+    # One request at a time never waits: the response is longer than the access by the overhead of 0.2 ms.
+    assert finding.probes[0].ours == pytest.approx(float(str(finding.ours)) + 0.2, abs=1e-9)
+
+
+def test_the_move_of_the_busiest_volume(study: Study) -> None:
+    means = moved(study, "g2")
+    for before, after, stays, volume in zip(
+        means.before_ms, means.after_ms, means.stays_ms, means.volume_ms, strict=True
+    ):
+        # The whole is the mean of both parts.
+        assert volume < after < stays < before
+
+
+def test_constant_time_gains_nothing_and_the_overhead_is_why_g2_comes_last(study: Study) -> None:
+    claim = claims()["schlosser2004.simpledisk-constant"]
+    finding = experiments()[claim.name](study)
+    assert claim.verdict(type(finding)(finding.probes[-1].ours, "")) == "reproduced"
+    # It can't respond sooner than it accesses.
+    assert min(moved(study, FASTER["simpledisk_constant"]).volume_ms) > 0.88
+
+
+def test_volumes_cover_the_disk_and_the_busiest_fits_g2() -> None:
+    volumes = moved_to("g2", 1)["system"]["volumes"]
+    assert sum(each["bytes"] for each in volumes) == DiskDrive(DISK).capacity_bytes
+    assert [each["name"] for each in volumes].count("busiest") == 1
+    assert next(each["bytes"] for each in volumes if each["name"] == "busiest") < MemsStorage("g2").capacity_bytes
+
+
+def test_all_volumes_on_the_disk_are_the_disk_alone(study: Study) -> None:
+    scenario = moved_to("g2", 1)
+    unmoved = {**scenario, "system": {**scenario["system"], "moved": {}}}
+    part = {"run.requests": 5_000}
+    assert study.run(unmoved, part).response.mean_ms == study.run(alone(1), part).response.mean_ms
+
+
+def test_the_small_device_lies_as_in_figure_5() -> None:
+    # The squares of the paper's figure, row by row from the top, left to right.
+    device = MemsStorage("g2", **SMALL)
+    squares = {(track, slot): {} for track in range(3) for slot in range(3)}  # type: dict[tuple[int, int], dict[tuple[int, int], int]]
+    for lbn in range(device.capacity_blocks):
+        cylinder, track, row, slot = device.place(lbn)
+        squares[track, slot][row, cylinder] = lbn
+    top_left = [squares[0, 0][row, cylinder] for row in range(3) for cylinder in range(3)]
+    bottom_right = [squares[2, 2][row, cylinder] for row in range(3) for cylinder in range(3)]
+    assert top_left == [0, 33, 54, 3, 30, 57, 6, 27, 60]
+    assert bottom_right == [20, 53, 74, 23, 50, 77, 26, 47, 80]
+    assert device.equivalent(33).tolist() == [34, 35, 36, 37, 38, 51, 52, 53]
+
+
+def test_every_figure_and_table_is_listed() -> None:
+    listed = [each.where for each in pictures(PAPER)]
+    assert listed == [*(f"Figure {number}" for number in range(1, 9)), "Table 1", "Table 2"]
+
+
+@pytest.mark.parametrize("where", ["Figure 2", "Figure 3", "Figure 5", "Figure 7", "Table 1", "Table 2"])
+def test_pictures_say_what_they_show(study: Study, where: str) -> None:
+    drawn = next(each for each in pictures(PAPER) if each.where == where)
+    assert drawn.draw
+    picture = drawn.draw(study)
+    assert picture.how
+    assert picture.stand_in == (where == "Figure 3")
+    if isinstance(picture.shown, Table):
+        assert all(len(row) == len(picture.shown.headers) for row in picture.shown.rows)
+    elif where != "Figure 5":
+        assert "time (ms)" in str(picture.shown.to_dict())
