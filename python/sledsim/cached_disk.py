@@ -164,7 +164,7 @@ def mean_response(results: Sequence[Result]) -> tuple[tuple[float, ...], Interva
     """
     means = tuple(result.response["mean_ms"] for result in results)
     if any(mean is None for mean in means):
-        raise SledsimError("no request was measured: run.requests must exceed run.warmup_requests")
+        raise SledsimError("no request was measured: the warm-up (run.warmup_s, run.warmup_requests) must end before the run")
     if len(means) > 1:
         return means, mean_interval(means)
     low, high = results[0].response["ci95_low_ms"], results[0].response["ci95_high_ms"]
