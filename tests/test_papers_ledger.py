@@ -77,7 +77,7 @@ def test_every_experiment_and_picture_has_its_place() -> None:
     assert len({picture.stem for picture in pictures()}) == len(pictures())
     for picture in pictures():
         assert picture.paper in PAPERS
-        assert re.match(r"(Figure|Table) (\d+|I)", picture.where), picture.where
+        assert re.match(r"(Figure|Table) [\dI]+", picture.where), picture.where
         assert picture.title
 
 

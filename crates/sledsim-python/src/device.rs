@@ -1,5 +1,7 @@
 //! A device to ask questions of, outside a run: what every mechanism answers.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,11 +15,12 @@ use sledsim::units::ns_to_ms;
 use crate::errors;
 
 /// One mechanism of a device, of whichever kind.
-// Unsendable: a mechanism keeps what it computes.
-#[pyclass(module = "sledsim._core", unsendable)]
+#[pyclass(module = "sledsim._core", frozen)]
 pub struct Device {
     spec: DeviceSpec,
-    device: Box<dyn devices::Device>,
+    // A mechanism keeps what it computes, so one thread at a time may ask it.
+    device: Mutex<Box<dyn devices::Device>>,
+    capacity_blocks: u64,
 }
 
 #[pymethods]
@@ -26,22 +29,23 @@ impl Device {
     fn new(parameters: &str) -> PyResult<Self> {
         let spec: DeviceSpec = serde_json::from_str(parameters).map_err(errors::scenario)?;
         let device = built(&spec)?;
-        Ok(Self { spec, device })
+        let capacity_blocks = device.capacity_blocks();
+        Ok(Self { spec, device: Mutex::new(device), capacity_blocks })
     }
 
     #[getter]
     fn capacity_blocks(&self) -> u64 {
-        self.device.capacity_blocks()
+        self.capacity_blocks
     }
 
     #[getter]
     fn block_bytes(&self) -> u32 {
-        self.device.block_bytes()
+        locked(&self.device).block_bytes()
     }
 
     #[getter]
     fn cylinders(&self) -> u32 {
-        self.device.cylinders()
+        locked(&self.device).cylinders()
     }
 
     #[getter]
@@ -67,7 +71,10 @@ impl Device {
         let mut times = Vec::with_capacity(lbns.len()?);
         for &lbn in lbns.as_array() {
             let request = self.request(0, lbn, 1, read)?;
-            let ns = errors::guarded(|| self.device.positioning_ns(now, self.device.locate(&request)))?;
+            let ns = errors::guarded(|| {
+                let device = locked(&self.device);
+                device.positioning_ns(now, device.locate(&request))
+            })?;
             times.push(ns_to_ms(ns as f64));
         }
         Ok(times.into_pyarray(python))
@@ -126,7 +133,7 @@ impl Device {
 impl Device {
     /// A request that lies inside the device.
     fn request(&self, id: usize, lbn: u64, blocks: u32, read: bool) -> PyResult<Request> {
-        require_inside(self.device.capacity_blocks(), lbn, u64::from(blocks))?;
+        require_inside(self.capacity_blocks, lbn, u64::from(blocks))?;
         let op = if read { Op::Read } else { Op::Write };
         Ok(Request {
             id: id as u64,
@@ -198,6 +205,11 @@ impl Device {
         }
         Ok(columns)
     }
+}
+
+/// What a lock guards; what a thread that panicked left behind is whole, as it only looks things up.
+pub fn locked<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
+    guarded.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn built(spec: &DeviceSpec) -> PyResult<Box<dyn devices::Device>> {

@@ -7,7 +7,20 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sledsim.cli import caches, catalog, cost, drives, imports, layouts, papers, power, reliability, runs, traces
+from sledsim.cli import (
+    caches,
+    catalog,
+    cost,
+    drives,
+    imports,
+    layouts,
+    papers,
+    power,
+    reliability,
+    runs,
+    sweep,
+    traces,
+)
 from sledsim.cli.output import complain
 
 __all__ = ["app"]
@@ -51,6 +64,7 @@ Examples:
   sledsim replay trace.srt --device g2 --scheduler sptf
   sledsim run scenario.toml --set run.requests=10000 --json
   sledsim power scenario.toml --plot power.png
+  sledsim sweep run sweep.toml
   sledsim reliability enclosure.toml --plot survival.png
   sledsim devices g2
   sledsim seek g2 --out seek.png
@@ -91,5 +105,6 @@ caches.register(app)
 cost.register(app)
 layouts.register(app)
 papers.register(app)
+app.add_typer(sweep.app, name="sweep")
 app.add_typer(traces.app, name="trace")
 app.add_typer(imports.app, name="import")

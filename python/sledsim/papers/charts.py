@@ -47,7 +47,9 @@ class Axis:
             given["domainMin"] = self.low
         if self.high is not None:
             given["domainMax"] = self.high
-        return kind(f"{self.field}:Q", title=self.title, scale=alt.Scale(nice=self.high is None, **given))
+        plain = alt.Axis(format="~g", labelOverlap="greedy", labelSeparation=6) if self.log else alt.Axis()
+        scale = alt.Scale(nice=self.high is None, **given)
+        return kind(f"{self.field}:Q", title=self.title, scale=scale, axis=plain)
 
 
 def lines(
@@ -79,13 +81,22 @@ def lines(
     """
     alt = altair_library()
     wanted = [x.field, y.field, *([series] if series else [])]
-    data = values([{key: row[key] for key in wanted} for row in rows])
-    marked = alt.OverlayMarkDef(size=28, filled=True) if points else False
-    chart = alt.Chart(data).mark_line(strokeWidth=2, point=marked, clip=True, color=COLOURS[0])
+    data = values([{key: _short(row[key]) for key in wanted} for row in rows])
+    own = {} if series else {"color": COLOURS[0]}
+    marked = alt.OverlayMarkDef(size=28, filled=True, **own) if points else False
+    chart = alt.Chart(data).mark_line(strokeWidth=2, point=marked, clip=True, **own)
     chart = chart.encode(x=x.channel(alt.X), y=y.channel(alt.Y), order=alt.Order(f"{x.field}:Q"))
     if series:
         names = list(dict.fromkeys(row[series] for row in rows))
-        below = alt.Legend(title=legend or None, orient="bottom", direction="horizontal", columns=4)
+        below = alt.Legend(
+            title=legend or None,
+            orient="bottom",
+            direction="horizontal",
+            columns=4,
+            symbolType="stroke",
+            symbolSize=400,
+            symbolStrokeWidth=2,
+        )
         colour = alt.Scale(domain=names, range=list(COLOURS[: len(names)]))
         dash = alt.Scale(domain=names, range=list(DASHES[: len(names)]))
         chart = chart.encode(
@@ -110,3 +121,8 @@ def beside(panels: Sequence[Any], title: str, subtitle: str | list[str] = "") ->
     """
     alt = altair_library()
     return styled(alt.hconcat(*panels, spacing=26), title, subtitle)
+
+
+def _short(value: Any) -> Any:
+    """Return a value with no more digits than a picture shows."""
+    return float(f"{value:.5g}") if isinstance(value, float) else value

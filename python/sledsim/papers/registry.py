@@ -45,6 +45,10 @@ class Drawn:
     scenarios: tuple[Mapping[str, Any], ...] = ()
 
 
+#: Why most figures that are not drawn are not.
+NO_DATA = "a drawing that holds no data"
+
+
 @dataclass(frozen=True)
 class Picture:
     """A figure or table that can be redrawn.
@@ -56,13 +60,16 @@ class Picture:
     title
         What it shows, in our words.
     draw
-        Makes it; ``None`` for a drawing that holds no data.
+        Makes it; ``None`` where there is nothing to draw.
+    reason
+        Why there is not.
     """
 
     paper: str
     where: str
     title: str
     draw: Callable[[Study], Drawn] | None
+    reason: str = NO_DATA
 
     @property
     def stem(self) -> str:
@@ -102,9 +109,9 @@ def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], D
     return register
 
 
-def sketch(paper: str, where: str, title: str) -> None:
-    """Register a drawing of the paper's that holds no data; see :class:`Picture`."""
-    _list(Picture(paper, where, title, None))
+def sketch(paper: str, where: str, title: str, reason: str = NO_DATA) -> None:
+    """Register a figure of the paper's that is not drawn, and why; see :class:`Picture`."""
+    _list(Picture(paper, where, title, None, reason))
 
 
 def _list(added: Picture) -> None:

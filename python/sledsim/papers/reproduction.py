@@ -176,7 +176,7 @@ def pictures_of(name: str | None) -> list[Picture]:
 
 def _place(where: str) -> set[str]:
     """Return the figures and tables that a place names, without their parts: ``Figure 8(a)`` is in ``Figure 8``."""
-    return set(re.findall(r"(?:Figure|Table) \d+", where))
+    return set(re.findall(r"(?:Figure|Table) [\dIVX]+", where))
 
 
 def _all(
@@ -213,7 +213,7 @@ def _redraw(picture: Picture, study: Study, export: Callable[[Picture, Drawn], o
     """Draw a figure or a table."""
     draw = picture.draw
     if draw is None:
-        return Redrawn(picture, reason="a drawing that holds no data")
+        return Redrawn(picture, reason=picture.reason)
     try:
         drawn, seconds = study.seconds(lambda: draw(study))
         if export:

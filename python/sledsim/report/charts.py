@@ -1,6 +1,5 @@
 """Charts as files, and as definitions that a page draws."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +42,7 @@ def write_library(path: Path) -> None:
 
 
 def definition_of(chart: "altair.TopLevelMixin", description: str) -> dict[str, Any]:
-    """Return a chart's definition for a page, which writes the title itself: there it wraps.
+    """Return a chart's definition for a page, which writes the title itself: there it wraps. Marks tell their values.
 
     Parameters
     ----------
@@ -54,11 +53,13 @@ def definition_of(chart: "altair.TopLevelMixin", description: str) -> dict[str, 
     """
     definition: dict[str, Any] = chart.to_dict()
     definition.pop("title", None)
-    return {**definition, "description": description, "padding": 4}
+    config = definition.get("config", {})
+    marks = {"tooltip": True, **config.get("mark", {})}
+    return {**definition, "config": {**config, "mark": marks}, "description": description, "padding": 4}
 
 
 def caption_of(chart: "altair.TopLevelMixin") -> list[str]:
-    """Return a chart's title and subtitle, line by line.
+    """Return a chart's subtitle, line by line: under which circumstances it was made.
 
     Parameters
     ----------
@@ -66,12 +67,8 @@ def caption_of(chart: "altair.TopLevelMixin") -> list[str]:
         The chart.
     """
     title: Any = chart.to_dict().get("title", "")
-    parts = [title.get("text", ""), title.get("subtitle", "")] if isinstance(title, dict) else [title]
-    return [line for part in parts for line in _lines(part) if line]
-
-
-def _lines(text: str | Iterable[str]) -> list[str]:
-    return [text] if isinstance(text, str) else list(text)
+    subtitle: str | list[str] = title.get("subtitle", []) if isinstance(title, dict) else []
+    return [subtitle] if isinstance(subtitle, str) else subtitle
 
 
 def _version() -> str:

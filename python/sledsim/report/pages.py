@@ -16,10 +16,11 @@ from sledsim.papers.reproduction import VERDICTS, Answer, Redrawn, Reproduction
 from sledsim.papers.verdicts import verdicts
 from sledsim.papers.wording import data_text, ours_text, published_text
 from sledsim.report.charts import caption_of, definition_of, write_chart, write_library
-from sledsim.tables import Table, number
+from sledsim.tables import Table
 
 if TYPE_CHECKING:
     import jinja2
+    import markupsafe
 
 __all__ = ["Pages"]
 
@@ -99,12 +100,14 @@ class Pages:
 
     def _paper(self, found: Reproduction, paper: str) -> Context:
         """Return a paper's part of the page."""
+        shown = [each for each in found.redrawn if each.picture.paper == paper]
         return {
             "id": paper,
             "title": title(paper),
             "totals": _totals(found, paper),
             "claims": [self._claim(answer) for answer in found.answers if answer.claim.paper == paper],
-            "figures": [self._figure(each) for each in found.redrawn if each.picture.paper == paper],
+            "figures": [self._figure(each) for each in shown if each.picture.draw],
+            "sketches": [each.picture for each in shown if not each.picture.draw],
         }
 
     def _claim(self, answer: Answer) -> Context:
@@ -112,6 +115,7 @@ class Pages:
         claim, finding = answer.claim, answer.finding
         context: Context = {
             "claim": claim,
+            "what": _sentence(claim.what),
             "verdict": answer.verdict,
             "data": data_text(claim),
             "published": published_text(claim),
@@ -133,13 +137,19 @@ class Pages:
         """Return a figure's part of the page, and write its scenarios."""
         picture, drawn = redrawn.picture, redrawn.drawn
         context: Context = {"picture": picture, "drawn": drawn, "reason": redrawn.reason, "definition": None}
+        context["title"] = _sentence(picture.title)
         if drawn is None:
             return context
+        context["how"] = _sentence(drawn.how)
         context["scenarios"] = self._scenarios(picture.stem, drawn.scenarios)
         if isinstance(drawn.shown, Table):
-            return context | {"table": drawn.shown, "caption": [drawn.shown.title] if drawn.shown.title else []}
+            return context | {
+                "table": drawn.shown,
+                "caption": [_sentence(drawn.shown.title)] if drawn.shown.title else [],
+            }
         definition = definition_of(drawn.shown, f"{picture.where}: {picture.title}")
-        return context | {"definition": definition, "caption": caption_of(drawn.shown)}
+        caption = [_sentence(line) for line in caption_of(drawn.shown) if line.rstrip(".") not in drawn.how]
+        return context | {"definition": definition, "caption": caption}
 
     def _scenarios(self, name: str, scenarios: Iterable[Mapping[str, Any]]) -> list[Context]:
         """Write what was run, so that it can be run again; return where, and with which command."""
@@ -170,7 +180,18 @@ def _curve(finding: Finding) -> Table | None:
 
 
 def _cell(value: Any) -> str:
-    return number(value, DIGITS) if isinstance(value, float) else str(value)
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _with_code(text: str) -> "markupsafe.Markup":
+    """Return text as HTML, what stands between backticks in code type."""
+    markup: type[markupsafe.Markup] = need("markupsafe", "plots").Markup
+    parts = [markup.escape(part) for part in text.split("`")]
+    return markup().join(markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 def _json(value: Any) -> str:
@@ -192,4 +213,5 @@ def _environment() -> "jinja2.Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["with_code"] = _with_code
     return environment

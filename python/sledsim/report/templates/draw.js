@@ -1,7 +1,7 @@
 (() => {
   "use strict";
   // Room in px that a panel needs beside its plot, for the axis with its labels.
-  const AXIS = 80, GAP = 20, NARROW = 560;
+  const AXIS = 80, GAP = 20, NARROW = 560, LEAST = 230;
 
   const isNumber = (value) => typeof value === "number";
   const legends = ["color", "fill", "stroke", "strokeDash", "shape", "size", "opacity", "strokeWidth"];
@@ -13,9 +13,14 @@
     return (isNumber(part.width) ? part.width : 300) + AXIS;
   }
 
-  // Let panels that have no room beside each other stand below each other, and none be wider than the page.
+  // Narrow panels that have no room beside each other, or let them stand below each other; none is wider than the page.
   function fit(part, room) {
     if (part.hconcat && widthOf(part) > room) {
+      const share = (room - (part.hconcat.length - 1) * GAP) / part.hconcat.length;
+      if (share - AXIS >= LEAST) {
+        part.hconcat.forEach((each) => fit(each, share));
+        return;
+      }
       const widest = Math.max(...part.hconcat.map(widthOf)) + GAP;
       part.concat = part.hconcat;
       part.columns = Math.max(1, Math.floor((room + GAP) / widest));
@@ -42,7 +47,9 @@
     for (const channel of legends) {
       const encoded = part.encoding && part.encoding[channel];
       if (encoded && (encoded.field || encoded.datum !== undefined) && encoded.legend !== null) {
-        encoded.legend = { ...encoded.legend, orient: "bottom", direction: "vertical", columns };
+        const continuous = encoded.type === "quantitative" && channel !== "size";
+        const below = continuous ? { direction: "horizontal" } : { direction: "vertical", columns };
+        encoded.legend = { ...encoded.legend, orient: "bottom", ...below };
       }
     }
   }
