@@ -24,7 +24,7 @@ SCENARIO: dict[str, Any] = {
     "system": {"device": "atlas10k-50mb"},
     "run": {"requests": 2000, "warmup_requests": 200},
 }
-SMALL = {"mems_bytes": "8 MiB", "segment_bytes": "8 KiB"}
+SMALL: dict[str, Any] = {"mems_bytes": "8 MiB", "segment_bytes": "8 KiB"}
 
 
 def cached(kind: str, price: float, means_ms: Sequence[float]) -> CachedDisk:
