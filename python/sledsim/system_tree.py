@@ -5,10 +5,28 @@ from typing import Any
 
 from sledsim._core import ScenarioError
 
-__all__ = ["drive_of", "drives_in"]
+__all__ = ["components_in", "drive_of", "drives_in"]
 
 #: Keys that hold one component below another.
 CHILD_KEYS = ("child", "mems", "disk")
+
+
+def components_in(system: Mapping[str, Any], count: int = 1) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """Yield a component and all below it, those that are built alike once, with how many there are.
+
+    Parameters
+    ----------
+    system
+        A component of a resolved scenario.
+    count
+        How many of it there are.
+    """
+    yield system, count
+    for key in CHILD_KEYS:
+        if key in system:
+            yield from components_in(system[key], count)
+    for member in system.get("members", ()):
+        yield from components_in(member["system"], count * int(member["count"]))
 
 
 def drives_in(system: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -19,13 +37,7 @@ def drives_in(system: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     system
         A component of a resolved scenario.
     """
-    if system["kind"] == "drive":
-        yield dict(system)
-    for key in CHILD_KEYS:
-        if key in system:
-            yield from drives_in(system[key])
-    for member in system.get("members", ()):
-        yield from drives_in(member["system"])
+    return (dict(component) for component, _ in components_in(system) if component["kind"] == "drive")
 
 
 def drive_of(system: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from sledsim.cli import (
     drives,
     imports,
     layouts,
+    optimise,
     papers,
     power,
     reliability,
@@ -72,6 +73,7 @@ Examples:
   sledsim table --device g2 --plot table.png
   sledsim hit-ratio trace.srt --policy arc --pages 1000,2000
   sledsim cost --workload tpcc-like --mems-size "128 MiB"
+  sledsim optimise design.toml --plot front.html
   sledsim import disksim drive.parv -o drive.toml
   sledsim reproduce --report report
 
@@ -97,6 +99,7 @@ def _sledsim(
 
 
 runs.register(app)
+optimise.register(app)
 power.register(app)
 reliability.register(app)
 drives.register(app)
