@@ -1,11 +1,11 @@
 """The system of a resolved scenario: a tree of components that ends in drives."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sledsim._core import ScenarioError
 
-__all__ = ["components_in", "drive_of", "drives_in"]
+__all__ = ["components_in", "drive_of", "drives_in", "with_drives"]
 
 #: Keys that hold one component below another.
 CHILD_KEYS = ("child", "mems", "disk")
@@ -38,6 +38,29 @@ def drives_in(system: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         A component of a resolved scenario.
     """
     return (dict(component) for component, _ in components_in(system) if component["kind"] == "drive")
+
+
+def with_drives(system: Mapping[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """Return a system with each of its drives changed.
+
+    Parameters
+    ----------
+    system
+        A component of a resolved scenario.
+    change
+        Makes one drive into another.
+    """
+    if system["kind"] == "drive":
+        return change(dict(system))
+    changed = dict(system)
+    for key in CHILD_KEYS:
+        if key in changed:
+            changed[key] = with_drives(changed[key], change)
+    if "members" in changed:
+        changed["members"] = [
+            {**member, "system": with_drives(member["system"], change)} for member in changed["members"]
+        ]
+    return changed
 
 
 def drive_of(system: Mapping[str, Any]) -> dict[str, Any]:

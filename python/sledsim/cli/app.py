@@ -14,6 +14,7 @@ from sledsim.cli import (
     drives,
     imports,
     layouts,
+    objective,
     optimise,
     papers,
     power,
@@ -71,6 +72,7 @@ Examples:
   sledsim seek g2 --out seek.png
   sledsim validate-drive atlas10k measured.trace
   sledsim table --device g2 --plot table.png
+  sledsim specificity sdf
   sledsim hit-ratio trace.srt --policy arc --pages 1000,2000
   sledsim cost --workload tpcc-like --mems-size "128 MiB"
   sledsim optimise design.toml --plot front.html
@@ -107,6 +109,7 @@ catalog.register(app)
 caches.register(app)
 cost.register(app)
 layouts.register(app)
+objective.register(app)
 papers.register(app)
 app.add_typer(sweep.app, name="sweep")
 app.add_typer(traces.app, name="trace")
