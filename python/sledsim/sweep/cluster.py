@@ -106,6 +106,10 @@ class Cluster:
         self._answers: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
         self._under_way: dict[Any, Package] = {}
         self._again: collections.deque[Package] = collections.deque()
+        if address != LOCAL and "://" not in address:
+            raise ClusterError(
+                f"--cluster {address}: expected local or the address of a Dask scheduler, such as tcp://host:8786"
+            )
         if address == LOCAL:
             self._start(workers or processors())
         else:

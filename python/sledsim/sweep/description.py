@@ -167,6 +167,10 @@ class Sweep:
         drawn = [sample.assignments(seed, f"{self.name}: sample[{i}]") for i, sample in enumerate(self.samples)]
         return self._fixed_groups + drawn
 
+    def read_axes(self) -> None:
+        """Raise what is wrong with the axes, which otherwise shows when the first point is asked for."""
+        len(self.groups)
+
     @property
     def parameters(self) -> list[str]:
         """The parameters that are varied."""
@@ -320,7 +324,7 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
     if not isinstance(given, str):
         raise ScenarioError(f"{place}: name = {given!r}: expected a text")
     try:
-        return Sweep(
+        sweep = Sweep(
             _base(tables["scenario"], place, folder),
             _axes(_table(tables, "axes", place), f"{place}: axes"),
             zipped=[_axes(group, f"{place}: zip[{i}]") for i, group in enumerate(_tables(tables, "zip", place))],
@@ -329,9 +333,11 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
             name=given,
             **own,
         )
+        sweep.read_axes()
     except ScenarioError as error:
         text = str(error)
         raise ScenarioError(text if text.startswith(place) else f"{place}: {text}") from None
+    return sweep
 
 
 def _base(scenario: Any, place: str, folder: Path) -> Path | Written:
