@@ -110,7 +110,8 @@ def test_export_has_a_row_for_each_run(
 ) -> None:
     path = tmp_path / f"rates{suffix}"
     assert sledsim_cli("sweep", "export", folder / "s", path).status == 0
-    rows = duckdb.sql(f"SELECT point, replication, \"response.mean_ms\" FROM '{path}'").fetchall()
+    with duckdb.connect() as connection:
+        rows = connection.execute(f"SELECT point, replication, \"response.mean_ms\" FROM '{path}'").fetchall()
     assert {(point, replication): value for point, replication, value in rows} == found.values("response.mean_ms")
 
 

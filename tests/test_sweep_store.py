@@ -78,13 +78,14 @@ def test_tables_are_as_documented(tmp_path: Path) -> None:
         relation = store.relation(table)
         assert dict(zip(relation.columns, map(str, relation.types), strict=True)) == columns
         # Other programs read the parts as they are.
-        direct = duckdb.sql(f"SELECT count(*) FROM '{tmp_path}/s/{table}/*.parquet'").fetchall()
+        with duckdb.connect() as connection:
+            parts = f"'{tmp_path}/s/{table}/*.parquet'"
+            direct = connection.execute(f"SELECT count(*) FROM {parts}").fetchall()
         assert direct == relation.count("*").fetchall()
     (part,) = store.parts("runs")
-    ((version,),) = duckdb.sql(
-        f"SELECT decode(value) FROM parquet_kv_metadata('{part}') WHERE decode(key) = 'sledsim_sweep_schema'"
-    ).fetchall()
-    assert version == str(SCHEMA_VERSION)
+    with duckdb.connect() as connection:
+        marks = connection.execute(f"SELECT decode(key), decode(value) FROM parquet_kv_metadata('{part}')").fetchall()
+    assert ("sledsim_sweep_schema", str(SCHEMA_VERSION)) in marks
 
 
 def test_a_rerun_skips_what_is_there(tmp_path: Path) -> None:
@@ -104,9 +105,9 @@ def test_another_seed_scenario_or_version_is_another_run(tmp_path: Path, monkeyp
     monkeypatch.setattr("sledsim._core.__version__", "99.0")
     monkeypatch.setattr("sledsim.sweep.recording.__version__", "99.0")
     monkeypatch.setattr("sledsim.sweep.running.__version__", "99.0")
-    sledsim.sweep.execution._here.cache_clear()  # type: ignore[attr-defined]
+    sledsim.sweep.execution._here.cache_clear()
     assert run(SWEEP, tmp_path / "s").skipped == 0
-    sledsim.sweep.execution._here.cache_clear()  # type: ignore[attr-defined]
+    sledsim.sweep.execution._here.cache_clear()
 
 
 def test_several_sweeps_share_runs(tmp_path: Path) -> None:

@@ -218,8 +218,9 @@ class Cluster:
     def _answered(self, future: Any) -> None:
         """Take the answer of a worker; called in a thread of the client's."""
         try:
-            answer = future.result() if future.status == "finished" else future.exception()
-        except Exception as error:
+            # Where a worker dies before its answer has been fetched, Dask has the package done anew, and this waits.
+            answer = future.result()
+        except BaseException as error:
             # Whatever it was, the waiting side has to know.
             answer = error
         self._answers.put((future, answer))
