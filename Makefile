@@ -54,6 +54,16 @@ generate: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/python tools/generate_scenario.py
 	$(BIN)/python tools/reference_pages.py
 
+#: make reproduce         check the papers' claims and write the report (ARGS=--full for the papers' sample sizes)
+.PHONY: reproduce
+reproduce: $(STAMPS)/extension $(STAMPS)/dev
+	$(BIN)/sledsim reproduce --report out/report $(ARGS)
+
+#: make claims            write docs/claims.md anew from a quick run; needs SLEDSIM_REFERENCE
+.PHONY: claims
+claims: $(STAMPS)/extension $(STAMPS)/dev
+	$(BIN)/python tools/claims_page.py
+
 #: make lock              choose the pinned Python packages anew from pyproject.toml
 .PHONY: lock
 lock: $(STAMPS)/venv

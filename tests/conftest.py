@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sledsim.papers.reproduction import Reproduction
+
 ROOT = Path(__file__).parent.parent
+#: The folder of reference data, which is not part of this repository.
+REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
 
 SCENARIO: dict[str, Any] = {
     "seed": 3,
@@ -71,6 +77,21 @@ sectors_per_track = 40
 track_skew_sectors = 5
 cylinder_skew_sectors = 10
 """
+
+
+def reference(place: str) -> Path:
+    """Return a file or folder of the reference data; skip the test where it is missing, or fail where ``CI=true``."""
+    path = REFERENCE / place
+    if not path.exists():
+        missing(f"{path} is missing; set SLEDSIM_REFERENCE to the reference data")
+    return path
+
+
+def missing(what: str) -> NoReturn:
+    """Skip a test for want of something, or fail it where ``CI=true``."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(what)
+    pytest.skip(what)
 
 
 @dataclass(frozen=True)
@@ -147,3 +168,26 @@ def trace_file(tmp_path: Path) -> Path:
     path = tmp_path / "small.csv"
     path.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *rows, ""]))
     return path
+
+
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
+    """Return what a quick run of all papers finds, and the folder with its report. It takes minutes, once."""
+    from sledsim.papers.reproduction import reproduce
+    from sledsim.papers.study import Study
+    from sledsim.report import Pages
+
+    reference("claims")
+    folder = tmp_path_factory.mktemp("report")
+    pages = Pages(folder)
+    with Study(reference=REFERENCE) as study:
+        found = reproduce(draw=True, study=study, export=pages.export)
+    pages.write(found)
+    return found, folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Return the path of a Chromium."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    return found or missing("no chromium; pages can't be looked at")

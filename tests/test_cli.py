@@ -40,6 +40,7 @@ COMMANDS = [
     "seek",
     "zones",
     "validate-drive",
+    "reproduce",
 ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,17 @@ def test_schedulers_are_listed_with_their_sources() -> None:
         assert each["title"]
         assert each["description"]
         assert each["source"]
+
+
+def test_a_device_may_be_asked_from_any_thread() -> None:
+    devices = [sledsim.Device("g2"), sledsim.Device("atlas10k"), sledsim.MemsStorage("g3")]
+    lbns = np.arange(0, 100_000, 1000)
+    alone = [device.positioning_ms(lbns) for device in devices]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda device: device.positioning_ms(lbns), devices * 4))
+        # The last one who knows of a device may be another thread too.
+        made = pool.submit(lambda: sledsim.MemsStorage("g1")).result()
+        assert pool.submit(made.seek_x_ms, 0.0, 10.0).result() == made.seek_x_ms(0.0, 10.0)
+        del made
+    for times, index in zip(together, range(12), strict=True):
+        np.testing.assert_array_equal(times, alone[index % 3])

@@ -53,6 +53,14 @@ def test_the_notebook(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.html"))) == 4
 
 
+def test_only_equivalent_blocks_are_quick_both_ways() -> None:
+    command = [sys.executable, str(EXAMPLES / "relation.py"), "--records", "300000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "g2: rows are fetched quickly and attributes scanned quickly by equivalent" in done.stdout
+    assert "uberdisk: rows are fetched quickly and attributes scanned quickly by no layout" in done.stdout
+
+
 def test_the_generations_are_compared(trace_file: Path) -> None:
     command = [sys.executable, str(EXAMPLES / "generations.py")]
     for arguments in ([], ["--trace", str(trace_file)]):

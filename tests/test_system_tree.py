@@ -39,6 +39,35 @@ def test_typed_classes_and_dictionaries_mean_the_same() -> None:
     assert Scenario.load(SCENARIO).resolve() == resolve(SCENARIO).values
 
 
+# One system of every kind, with the keys that it can't do without.
+KINDS: dict[str, dict[str, Any]] = {
+    "drive": {"device": "g2"},
+    "partition": {"child": "g2", "bytes": "1 GiB"},
+    "volumes": {"members": ["g2", "g3"]},
+    "concat": {"members": ["g2", "g3"]},
+    "stripe": {"members": ["g2", "g2"]},
+    "mirror": {"members": ["g2", "g2"]},
+    "raid4": {"members": [{"count": 4, "device": "g2"}]},
+    "raid5": {"members": [{"count": 4, "device": "g2"}], "journal": {"size_bytes": "1 MiB"}},
+    "raid6": {"members": [{"count": 5, "device": "g2"}]},
+    "ram-cache": {"child": "g2", "bytes": "1 MiB"},
+    "mwb": {"mems": "g2", "disk": "atlas10k"},
+    "mcd": {"mems": "g2", "disk": "atlas10k"},
+}
+
+
+def test_every_kind_has_an_example() -> None:
+    variants = json.loads(_core.schema())["$defs"]["SystemSpec"]["oneOf"]
+    # The last is a name.
+    assert {each["properties"]["kind"]["const"] for each in variants if "properties" in each} == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_resolved_system_of_every_kind_makes_typed_classes(kind: str) -> None:
+    resolved = resolve({"workload": WORKLOAD, "system": {"kind": kind, **KINDS[kind]}}).values
+    assert Scenario.load(resolved).resolve() == resolved
+
+
 def test_what_is_written_suits_the_schema_for_editors() -> None:
     check = jsonschema.Draft202012Validator(json.loads(_core.schema(document=True)))
     check.validate(SCENARIO)

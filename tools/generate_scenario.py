@@ -46,8 +46,8 @@ MODULES = {
 }
 ROOT = "scenario"
 
-# Names that Python's own types have too, or that begin with a digit.
-RENAMED = {"Mapping": "LbnMapping", "2q": "TwoQ"}
+# Names that Python's own types or other definitions have too, or that end in a number or begin with one.
+RENAMED = {"Mapping": "LbnMapping", "2q": "TwoQ", "ReadAheadSpec": "CacheReadAhead", "Sparing2": "RebuildSparing"}
 
 PLAIN_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "Any"}
 
@@ -67,6 +67,8 @@ class Generator:
         self.blocks: dict[str, str] = {}
         # The module each is in.
         self.homes: dict[str, str] = {}
+        # The definition that each was made of.
+        self.named: dict[str, str] = {}
         # What is being written, and may meet itself.
         self.open: set[str] = set()
         for module, named in MODULES.items():
@@ -148,6 +150,8 @@ class Generator:
     def reference(self, name: str) -> str:
         """Return the annotation of a definition, writing it first where it has not been met yet."""
         class_name = pascal(name)
+        if self.named.setdefault(class_name, name) != name or class_name[-1].isdigit():
+            raise ValueError(f"{name} and {self.named[class_name]} would both be {class_name}: name one in RENAMED")
         if class_name in self.open:
             return f'"{class_name}"'
         definition = self.definitions[name]
@@ -216,6 +220,8 @@ def join(texts: Iterable[str]) -> str:
 
 def pascal(name: str) -> str:
     """Write a name as those of classes are: ``on-off`` becomes ``OnOff``, ``ArrivalSpec`` becomes ``Arrival``."""
+    if name in RENAMED:
+        return RENAMED[name]
     words = re.split(r"[^A-Za-z0-9]+", name.removesuffix("Spec"))
     joined = "".join(word[:1].upper() + word[1:] for word in words)
     return RENAMED.get(joined, joined)

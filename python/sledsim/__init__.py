@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from sledsim._core import RunError, ScenarioError, SledsimError, TraceError, __version__
     from sledsim._run import run
     from sledsim.break_even import BreakEven
+    from sledsim.cache_cost import CostPerformance, cost_performance
     from sledsim.comparison import Comparison, compare
     from sledsim.disksim import DiskSimImport, import_disksim
     from sledsim.explanation import Explanation, explain
+    from sledsim.layouts import Relation
     from sledsim.mechanisms import Device, DiskDrive, MemsStorage, SimpleDevice
     from sledsim.power import PowerComparison, power_strategies, spin_down_policies
     from sledsim.registry import DeviceEntry, device, devices, schedulers
+    from sledsim.relation_access import TableTimes, table_times
     from sledsim.replacement import HitRatios, cache_policies, hit_ratio
     from sledsim.result import Result
     from sledsim.scenario import Scenario
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BreakEven",
     "Comparison",
+    "CostPerformance",
     "Device",
     "DeviceEntry",
     "DiskDrive",
@@ -43,18 +47,21 @@ __all__ = [
     "HitRatios",
     "MemsStorage",
     "PowerComparison",
+    "Relation",
     "Result",
     "RunError",
     "Scenario",
     "ScenarioError",
     "SimpleDevice",
     "SledsimError",
+    "TableTimes",
     "Trace",
     "TraceError",
     "WorkloadEntry",
     "__version__",
     "cache_policies",
     "compare",
+    "cost_performance",
     "device",
     "devices",
     "explain",
@@ -65,6 +72,7 @@ __all__ = [
     "run",
     "schedulers",
     "spin_down_policies",
+    "table_times",
     "validate_drive",
     "workloads",
 ]
@@ -73,6 +81,7 @@ __all__ = [
 _HOMES = {
     "BreakEven": "sledsim.break_even",
     "Comparison": "sledsim.comparison",
+    "CostPerformance": "sledsim.cache_cost",
     "Device": "sledsim.mechanisms",
     "DeviceEntry": "sledsim.registry",
     "DiskDrive": "sledsim.mechanisms",
@@ -82,18 +91,21 @@ _HOMES = {
     "HitRatios": "sledsim.replacement",
     "MemsStorage": "sledsim.mechanisms",
     "PowerComparison": "sledsim.power",
+    "Relation": "sledsim.layouts",
     "Result": "sledsim.result",
     "RunError": "sledsim._core",
     "Scenario": "sledsim.scenario",
     "ScenarioError": "sledsim._core",
     "SimpleDevice": "sledsim.mechanisms",
     "SledsimError": "sledsim._core",
+    "TableTimes": "sledsim.relation_access",
     "Trace": "sledsim.trace",
     "TraceError": "sledsim._core",
     "WorkloadEntry": "sledsim.stand_ins",
     "__version__": "sledsim._core",
     "cache_policies": "sledsim.replacement",
     "compare": "sledsim.comparison",
+    "cost_performance": "sledsim.cache_cost",
     "device": "sledsim.registry",
     "devices": "sledsim.registry",
     "explain": "sledsim.explanation",
@@ -104,6 +116,7 @@ _HOMES = {
     "run": "sledsim._run",
     "schedulers": "sledsim.registry",
     "spin_down_policies": "sledsim.power",
+    "table_times": "sledsim.relation_access",
     "validate_drive": "sledsim.validation",
     "workloads": "sledsim.stand_ins",
 }

@@ -10,15 +10,19 @@ from sledsim._model import Model
 
 __all__ = [
     "ArcReplacement",
+    "CacheReadAhead",
     "ClockReplacement",
     "FifoReplacement",
     "Flush",
     "LfudaReplacement",
+    "LineCacheReadAhead",
     "LruReplacement",
     "McdFlush",
     "MwbClean",
+    "NoneCacheReadAhead",
     "Replacement",
     "S3FifoReplacement",
+    "SequentialCacheReadAhead",
     "SlruReplacement",
     "TwoQReplacement",
 ]
@@ -118,6 +122,38 @@ Replacement = (
     | S3FifoReplacement
     | str
 )
+
+
+class NoneCacheReadAhead(Model):
+    """Nothing."""
+
+    kind: Literal["none"] = "none"
+
+
+class LineCacheReadAhead(Model):
+    """The rest of each line of which something is missing, in the same access."""
+
+    kind: Literal["line"] = "line"
+
+
+class SequentialCacheReadAhead(Model):
+    """What follows a read that continues an earlier one, in an access of its own.
+
+    One line at first, twice as much with each read that goes on. Sixteen streams are told apart.
+
+    Attributes
+    ----------
+    most_bytes
+        Most that is read ahead of a stream, down to whole lines, and no more than half the cache (B; at least
+        512, at most 1.07374e+09; default 131072).
+    """
+
+    kind: Literal["sequential"] = "sequential"
+    most_bytes: int | str | None = None
+
+
+# What is read besides what was asked for.
+CacheReadAhead = NoneCacheReadAhead | LineCacheReadAhead | SequentialCacheReadAhead
 
 
 class Flush(Model):

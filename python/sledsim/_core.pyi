@@ -102,6 +102,9 @@ class Device:
     def serve_batch(
         self, lbns: NDArray[np.uint64], blocks: NDArray[np.uint32], read: bool = True
     ) -> dict[str, NDArray[np.generic]]: ...
+    def serve_batches(
+        self, lbns: NDArray[np.uint64], blocks: NDArray[np.uint32], sizes: NDArray[np.uint64], read: bool = True
+    ) -> dict[str, NDArray[np.generic]]: ...
 
 @final
 class Sled:

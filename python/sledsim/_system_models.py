@@ -7,8 +7,7 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 from typing import Literal
 
 from sledsim._array_models import Journal, MemberFault, Rebuild
-from sledsim._cache_models import Flush, McdFlush, MwbClean, Replacement
-from sledsim._disk_models import ReadAhead
+from sledsim._cache_models import CacheReadAhead, Flush, McdFlush, MwbClean, Replacement
 from sledsim._drive_models import DriveSystem
 from sledsim._model import Model
 
@@ -24,7 +23,7 @@ __all__ = [
     "Raid6System",
     "RamCacheSystem",
     "ReadChoice",
-    "Sparing2",
+    "RebuildSparing",
     "StripeSystem",
     "System",
     "Volume",
@@ -200,7 +199,7 @@ class MirrorSystem(Model):
 WriteMethod = Literal["cost", "rmw", "reconstruct"]
 
 # Where the contents of a failed member are rebuilt.
-Sparing2 = Literal["dedicated", "distributed"]
+RebuildSparing = Literal["dedicated", "distributed"]
 
 
 class Raid4System(Model):
@@ -237,7 +236,7 @@ class Raid4System(Model):
     unit_bytes: int | str | None = None
     write: WriteMethod | None = None
     spares: int | None = None
-    sparing: Sparing2 | None = None
+    sparing: RebuildSparing | None = None
     rebuild: Rebuild | None = None
     journal: Journal | None = None
     faults: list[MemberFault] | None = None
@@ -277,7 +276,7 @@ class Raid5System(Model):
     unit_bytes: int | str | None = None
     write: WriteMethod | None = None
     spares: int | None = None
-    sparing: Sparing2 | None = None
+    sparing: RebuildSparing | None = None
     rebuild: Rebuild | None = None
     journal: Journal | None = None
     faults: list[MemberFault] | None = None
@@ -317,7 +316,7 @@ class Raid6System(Model):
     unit_bytes: int | str | None = None
     write: WriteMethod | None = None
     spares: int | None = None
-    sparing: Sparing2 | None = None
+    sparing: RebuildSparing | None = None
     rebuild: Rebuild | None = None
     journal: Journal | None = None
     faults: list[MemberFault] | None = None
@@ -372,7 +371,7 @@ class RamCacheSystem(Model):
     volatile: bool | None = None
     access_us: float | str | None = None
     mb_per_s: float | str | None = None
-    read_ahead: ReadAhead | None = None
+    read_ahead: CacheReadAhead | None = None
     flush: Flush | None = None
 
 

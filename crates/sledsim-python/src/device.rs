@@ -1,5 +1,7 @@
 //! A device to ask questions of, outside a run: what every mechanism answers.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,11 +15,12 @@ use sledsim::units::ns_to_ms;
 use crate::errors;
 
 /// One mechanism of a device, of whichever kind.
-// Unsendable: a mechanism keeps what it computes.
-#[pyclass(module = "sledsim._core", unsendable)]
+#[pyclass(module = "sledsim._core", frozen)]
 pub struct Device {
     spec: DeviceSpec,
-    device: Box<dyn devices::Device>,
+    // A mechanism keeps what it computes, so one thread at a time may ask it.
+    device: Mutex<Box<dyn devices::Device>>,
+    capacity_blocks: u64,
 }
 
 #[pymethods]
@@ -26,22 +29,23 @@ impl Device {
     fn new(parameters: &str) -> PyResult<Self> {
         let spec: DeviceSpec = serde_json::from_str(parameters).map_err(errors::scenario)?;
         let device = built(&spec)?;
-        Ok(Self { spec, device })
+        let capacity_blocks = device.capacity_blocks();
+        Ok(Self { spec, device: Mutex::new(device), capacity_blocks })
     }
 
     #[getter]
     fn capacity_blocks(&self) -> u64 {
-        self.device.capacity_blocks()
+        self.capacity_blocks
     }
 
     #[getter]
     fn block_bytes(&self) -> u32 {
-        self.device.block_bytes()
+        locked(&self.device).block_bytes()
     }
 
     #[getter]
     fn cylinders(&self) -> u32 {
-        self.device.cylinders()
+        locked(&self.device).cylinders()
     }
 
     #[getter]
@@ -67,7 +71,10 @@ impl Device {
         let mut times = Vec::with_capacity(lbns.len()?);
         for &lbn in lbns.as_array() {
             let request = self.request(0, lbn, 1, read)?;
-            let ns = errors::guarded(|| self.device.positioning_ns(now, self.device.locate(&request)))?;
+            let ns = errors::guarded(|| {
+                let device = locked(&self.device);
+                device.positioning_ns(now, device.locate(&request))
+            })?;
             times.push(ns_to_ms(ns as f64));
         }
         Ok(times.into_pyarray(python))
@@ -105,23 +112,28 @@ impl Device {
         blocks: PyReadonlyArray1<'py, u32>,
         read: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (lbns, blocks) = (lbns.as_array(), blocks.as_array());
-        same_length(&[lbns.len(), blocks.len()])?;
-        let mut requests = Vec::with_capacity(lbns.len());
-        for (id, (&lbn, &blocks)) in lbns.iter().zip(blocks).enumerate() {
-            requests.push(self.request(id, lbn, blocks, read)?);
-        }
-        let mut device = built(&self.spec)?;
-        let mut services = Vec::new();
-        errors::guarded(|| device.serve_batch(Time::ZERO, &requests, &mut services))?;
-        self.columns(python, &services)
+        let whole = [lbns.len()? as u64];
+        self.batches(python, &lbns, &blocks, &whole, read)
+    }
+
+    /// Serves batches one after the other, each of so many requests, and as soon as the one before it is complete.
+    #[pyo3(signature = (lbns, blocks, sizes, read = true))]
+    fn serve_batches<'py>(
+        &self,
+        python: Python<'py>,
+        lbns: PyReadonlyArray1<'py, u64>,
+        blocks: PyReadonlyArray1<'py, u32>,
+        sizes: PyReadonlyArray1<'py, u64>,
+        read: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        self.batches(python, &lbns, &blocks, sizes.as_slice()?, read)
     }
 }
 
 impl Device {
     /// A request that lies inside the device.
     fn request(&self, id: usize, lbn: u64, blocks: u32, read: bool) -> PyResult<Request> {
-        require_inside(self.device.capacity_blocks(), lbn, u64::from(blocks))?;
+        require_inside(self.capacity_blocks, lbn, u64::from(blocks))?;
         let op = if read { Op::Read } else { Op::Write };
         Ok(Request {
             id: id as u64,
@@ -133,6 +145,39 @@ impl Device {
             origin: 0,
             spare: Spare::NONE,
         })
+    }
+
+    /// Serves batches of so many requests each, from the device's first start on.
+    fn batches<'py>(
+        &self,
+        python: Python<'py>,
+        lbns: &PyReadonlyArray1<'py, u64>,
+        blocks: &PyReadonlyArray1<'py, u32>,
+        sizes: &[u64],
+        read: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (lbns, blocks) = (lbns.as_array(), blocks.as_array());
+        same_length(&[lbns.len(), blocks.len()])?;
+        let members: u128 = sizes.iter().map(|&size| u128::from(size)).sum();
+        if members != lbns.len() as u128 {
+            return Err(errors::run(format!("batches of {members} requests in all, but {} requests", lbns.len())));
+        }
+        let mut requests = Vec::with_capacity(lbns.len());
+        for (id, (&lbn, &blocks)) in lbns.iter().zip(blocks).enumerate() {
+            requests.push(self.request(id, lbn, blocks, read)?);
+        }
+        let mut device = built(&self.spec)?;
+        let mut services = Vec::with_capacity(requests.len());
+        let mut rest = requests.as_slice();
+        let mut now = Time::ZERO;
+        for &size in sizes {
+            let (batch, after) = rest.split_at(size as usize);
+            let before = services.len();
+            errors::guarded(|| device.serve_batch(now, batch, &mut services))?;
+            now = services[before..].iter().map(|service| service.free.max(service.end)).fold(now, Time::max);
+            rest = after;
+        }
+        self.columns(python, &services)
     }
 
     /// What services took, by column; energies where the powers are known.
@@ -160,6 +205,11 @@ impl Device {
         }
         Ok(columns)
     }
+}
+
+/// What a lock guards; what a thread that panicked left behind is whole, as it only looks things up.
+pub fn locked<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
+    guarded.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn built(spec: &DeviceSpec) -> PyResult<Box<dyn devices::Device>> {

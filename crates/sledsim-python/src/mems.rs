@@ -1,20 +1,22 @@
 //! What only MEMS storage answers: the motion and the geometry of a sled.
 
+use std::sync::Mutex;
+
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use sledsim::devices::mems::{Characteristics, MemsDevice, MemsParameters};
 use sledsim::devices::Device as _;
 use sledsim::scenario::DeviceSpec;
 
-use crate::device::{require_inside, same_length};
+use crate::device::{locked, require_inside, same_length};
 use crate::errors;
 
 /// One sled of a MEMS device.
-// Unsendable: the device keeps its seek times as it computes them.
-#[pyclass(module = "sledsim._core", unsendable)]
+#[pyclass(module = "sledsim._core", frozen)]
 pub struct Sled {
     parameters: MemsParameters,
-    device: MemsDevice,
+    // The device keeps seek times as it computes them, so one thread at a time may ask it.
+    device: Mutex<MemsDevice>,
     figures: Characteristics,
 }
 
@@ -27,22 +29,22 @@ impl Sled {
         };
         let device = errors::guarded(|| MemsDevice::new(&parameters))?.map_err(errors::scenario)?;
         let figures = errors::guarded(|| Characteristics::of(&parameters))?.map_err(errors::scenario)?;
-        Ok(Self { parameters: *parameters, device, figures })
+        Ok(Self { parameters: *parameters, device: Mutex::new(device), figures })
     }
 
     #[getter]
     fn rows(&self) -> u32 {
-        self.device.geometry().rows
+        locked(&self.device).geometry().rows
     }
 
     #[getter]
     fn tracks(&self) -> u32 {
-        self.device.geometry().tracks
+        locked(&self.device).geometry().tracks
     }
 
     #[getter]
     fn blocks_per_row(&self) -> u32 {
-        self.device.geometry().blocks_per_row
+        locked(&self.device).geometry().blocks_per_row
     }
 
     #[getter]
@@ -72,15 +74,17 @@ impl Sled {
 
     /// Cylinder, track, row and slot of a block.
     fn place(&self, lbn: u64) -> PyResult<(u32, u32, u32, u32)> {
-        require_inside(self.device.capacity_blocks(), lbn, 1)?;
-        let place = self.device.geometry().place(lbn);
+        let device = locked(&self.device);
+        require_inside(device.capacity_blocks(), lbn, 1)?;
+        let place = device.geometry().place(lbn);
         Ok((place.cylinder, place.track, place.row, place.slot))
     }
 
     /// The blocks at the sled position of `lbn` under other tips.
     fn equivalent<'py>(&self, python: Python<'py>, lbn: u64) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        require_inside(self.device.capacity_blocks(), lbn, 1)?;
-        Ok(self.device.equivalent(lbn).into_pyarray(python))
+        let device = locked(&self.device);
+        require_inside(device.capacity_blocks(), lbn, 1)?;
+        Ok(device.equivalent(lbn).into_pyarray(python))
     }
 
     /// Time of moves along X, settling included; places in um from the centre.
@@ -93,8 +97,8 @@ impl Sled {
         let (from, to) = (from_um.as_array(), to_um.as_array());
         same_length(&[from.len(), to.len()])?;
         self.check_travel(from.iter().chain(to), self.parameters.x_range_um)?;
-        let times: Vec<f64> =
-            from.iter().zip(to).map(|(x0, x1)| self.device.seek_x_s(x0 * 1e-6, x1 * 1e-6) * 1e3).collect();
+        let device = locked(&self.device);
+        let times: Vec<f64> = from.iter().zip(to).map(|(x0, x1)| device.seek_x_s(x0 * 1e-6, x1 * 1e-6) * 1e3).collect();
         Ok(times.into_pyarray(python))
     }
 
@@ -114,10 +118,11 @@ impl Sled {
         if d1.iter().any(|&d| d == 0) {
             return Err(errors::run("a seek along Y ends moving: to_direction must be +1 or -1"));
         }
+        let device = locked(&self.device);
         let times: Vec<f64> = (0..y0.len())
             .map(|i| {
                 let (from, to) = (d0[i].signum() as f64, d1[i].signum() as f64);
-                self.device.seek_y_s(y0[i] * 1e-6, from, y1[i] * 1e-6, to) * 1e3
+                device.seek_y_s(y0[i] * 1e-6, from, y1[i] * 1e-6, to) * 1e3
             })
             .collect();
         Ok(times.into_pyarray(python))

@@ -7,7 +7,20 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sledsim.cli import caches, catalog, drives, imports, power, reliability, runs, sweep, traces
+from sledsim.cli import (
+    caches,
+    catalog,
+    cost,
+    drives,
+    imports,
+    layouts,
+    papers,
+    power,
+    reliability,
+    runs,
+    sweep,
+    traces,
+)
 from sledsim.cli.output import complain
 
 __all__ = ["app"]
@@ -56,8 +69,11 @@ Examples:
   sledsim devices g2
   sledsim seek g2 --out seek.png
   sledsim validate-drive atlas10k measured.trace
+  sledsim table --device g2 --plot table.png
   sledsim hit-ratio trace.srt --policy arc --pages 1000,2000
+  sledsim cost --workload tpcc-like --mems-size "128 MiB"
   sledsim import disksim drive.parv -o drive.toml
+  sledsim reproduce --report report
 
 The exit status is 2 where something asked for is wrong, 130 after Ctrl-C.""",
 )
@@ -86,6 +102,9 @@ reliability.register(app)
 drives.register(app)
 catalog.register(app)
 caches.register(app)
+cost.register(app)
+layouts.register(app)
+papers.register(app)
 app.add_typer(sweep.app, name="sweep")
 app.add_typer(traces.app, name="trace")
 app.add_typer(imports.app, name="import")

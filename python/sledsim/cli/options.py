@@ -16,6 +16,7 @@ __all__ = [
     "Sets",
     "SkipBad",
     "Timeline",
+    "claim_names",
     "device_names",
     "mapping_of",
     "policy_names",
@@ -43,6 +44,13 @@ def policy_names(incomplete: str) -> list[str]:
     from sledsim.replacement import cache_policies
 
     return [each["name"] for each in cache_policies() if each["name"].startswith(incomplete)]
+
+
+def claim_names(incomplete: str) -> list[str]:
+    """Complete the name of a paper, or of one of its claims."""
+    from sledsim.papers.ledger import PAPERS, claims
+
+    return [name for name in (*PAPERS, *claims()) if name.startswith(incomplete)]
 
 
 def workload_names(incomplete: str) -> list[str]:

@@ -179,6 +179,32 @@ class Device:
         first = np.atleast_1d(np.asarray(lbns, dtype=np.uint64))
         return self._core.serve_batch(first, _blocks(blocks, first), read)
 
+    def serve_batches(
+        self, lbns: Any, blocks: Any, sizes: Any, *, read: bool = True
+    ) -> "dict[str, NDArray[np.generic]]":
+        """Serve batches of non-contiguous requests, each batch as soon as the one before it is complete.
+
+        Parameters
+        ----------
+        lbns
+            First block of each request, batch after batch.
+        blocks
+            Blocks of each request, or of all.
+        sizes
+            Requests of each batch, at least 1.
+        read
+            Whether they are read; written otherwise.
+
+        Returns
+        -------
+        dict
+            NumPy columns as :meth:`serve` gives them.
+        """
+        import numpy as np
+
+        first = np.atleast_1d(np.asarray(lbns, dtype=np.uint64))
+        return self._core.serve_batches(first, _blocks(blocks, first), np.asarray(sizes, dtype=np.uint64), read)
+
     @property
     def has_powers(self) -> bool:
         """Whether the power that the device draws is known."""

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     import altair
 
     from sledsim.break_even import BreakEven
+    from sledsim.cache_cost import CostPerformance
     from sledsim.comparison import Comparison
     from sledsim.mechanisms import Device
     from sledsim.power import PowerComparison
+    from sledsim.relation_access import TableTimes
     from sledsim.reliability.cost import CostCurve
     from sledsim.reliability.curves import SurvivalCurves
     from sledsim.reliability.failures import FailureCounts
@@ -27,6 +29,7 @@ __all__ = [
     "break_even_chart",
     "comparison_chart",
     "cost_chart",
+    "cost_performance_chart",
     "device_chart",
     "failure_chart",
     "maintenance_chart",
@@ -34,6 +37,7 @@ __all__ = [
     "result_chart",
     "save",
     "survival_chart",
+    "table_chart",
     "validation_chart",
 ]
 
@@ -196,3 +200,29 @@ def cost_chart(found: "CostCurve") -> "altair.TopLevelMixin":
     from sledsim.plots.cost import cost_lines
 
     return cost_lines(found)
+
+
+def cost_performance_chart(found: "CostPerformance") -> "altair.TopLevelMixin":
+    """Draw how NVRAM caches respond in comparison with a MEMS cache for the same money.
+
+    Parameters
+    ----------
+    found
+        The caches.
+    """
+    from sledsim.plots.cache_cost import cache_cost_lines
+
+    return cache_cost_lines(found)
+
+
+def table_chart(times: "TableTimes") -> "altair.TopLevelMixin":
+    """Draw how long scans of a relation and fetches of its rows take, by layout.
+
+    Parameters
+    ----------
+    times
+        What they took.
+    """
+    from sledsim.plots.layouts import table_bars
+
+    return table_bars(times)

@@ -7,7 +7,6 @@ use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::{self, DeviceSpec, Report, SystemSpec};
 use sledsim::time::Time;
 
-use crate::ledger::Ours;
 use crate::scenario_runs;
 
 /// Arrivals at a rate.
@@ -23,11 +22,6 @@ pub fn closed(outstanding: u32) -> String {
 /// The report of a run with seed 1.
 pub fn report<S: AsRef<str>>(settings: &[S]) -> Report {
     scenario_runs::run(settings, false).report
-}
-
-/// Mean response of a run, ms.
-pub fn response_ms<S: AsRef<str>>(settings: &[S]) -> f64 {
-    report(settings).response.expect("requests were measured").mean_ms
 }
 
 /// Parameters of a MEMS device of the catalogue, with settings.
@@ -95,29 +89,4 @@ pub fn order_by_response(reports: &[(&'static str, Report)]) -> Vec<&'static str
     println!("{order:.3?}");
     order.sort_by(|a, b| a.1.total_cmp(&b.1));
     order.into_iter().map(|(name, _)| name).collect()
-}
-
-/// How a quantity goes as a parameter rises: `~` where it stays within 5 % of its middle, `+` or `-` where it never goes the
-/// other way by more than 0.5 %, `?` otherwise.
-pub fn trend(values: &[f64]) -> Ours {
-    println!("{values:.3?}");
-    let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &it| (low.min(it), high.max(it)));
-    let never = |wrong: fn(f64) -> bool| !values.windows(2).any(|pair| wrong(pair[1] / pair[0]));
-    Ours::Trend(if high - low <= 0.05 * (high + low) {
-        '~'
-    } else if never(|step| step < 0.995) {
-        '+'
-    } else if never(|step| step > 1.005) {
-        '-'
-    } else {
-        '?'
-    })
-}
-
-/// The value of `argument` at which `quantity` is least, of those given.
-pub fn least(arguments: &[f64], quantity: impl Fn(f64) -> f64 + Sync) -> f64 {
-    let values: Vec<f64> = arguments.par_iter().map(|&argument| quantity(argument)).collect();
-    println!("{:.3?}", arguments.iter().zip(&values).collect::<Vec<_>>());
-    let best = (0..values.len()).min_by(|&a, &b| values[a].total_cmp(&values[b])).expect("values");
-    arguments[best]
 }

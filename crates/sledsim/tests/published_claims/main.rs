@@ -1,14 +1,11 @@
-//! Claims of the papers: those that follow from published parameters alone, and those whose trace is at hand or has a stand-in
-//! in the catalogue. Computed, and compared with what docs/validation.md says.
+//! Claims of two papers that follow from published parameters alone: computed, and compared with what docs/validation.md says.
 //!
 //! `cargo test --test published_claims -- --nocapture` prints the tables and the curves behind them.
 
 #[path = "../common/mod.rs"]
 mod common;
 mod experiments;
-mod griffin1999;
 mod ledger;
-mod lin2002;
 #[path = "../scenario_runs/mod.rs"]
 mod scenario_runs;
 mod schlosser2000;
@@ -16,9 +13,6 @@ mod schlosser2000_energy;
 mod schlosser2004;
 
 use ledger::{claims, Finding};
-
-/// Papers of which every claim is computed.
-const COMPLETE: [&str; 1] = ["lin2002"];
 
 /// Computes a paper's findings; each must have the verdict that is expected, and stand in docs/validation.md as it is.
 fn check(paper: &str, findings: fn() -> Vec<Finding>, differing: &[&str]) {
@@ -32,8 +26,7 @@ fn check(paper: &str, findings: fn() -> Vec<Finding>, differing: &[&str]) {
     }
     let table: Vec<String> = rows.iter().map(|cells| format!("| {} |", cells.join(" | "))).collect();
     println!("{}", table.join("\n"));
-    let complete = COMPLETE.contains(&paper);
-    for (id, claim) in claims.iter().filter(|(_, claim)| complete || claim.data == "model") {
+    for (id, claim) in claims.iter().filter(|(_, claim)| claim.data == "model") {
         let found = findings.iter().any(|finding| finding.id == id);
         assert!(found, "{paper}.{id} ({}) has no finding", claim.kind);
     }
@@ -48,34 +41,8 @@ fn check(paper: &str, findings: fn() -> Vec<Finding>, differing: &[&str]) {
 }
 
 #[test]
-fn griffin1999() {
-    check(
-        "griffin1999",
-        griffin1999::findings,
-        &["transfer-mean", "service-mean", "velocity-optimum", "fcfs-gap-wider-than-disk"],
-    );
-}
-
-#[test]
 fn schlosser2000() {
     check("schlosser2000", schlosser2000::findings, &["rewrite-turnaround", "superdisk-speedup", "energy-netscape"]);
-}
-
-#[test]
-fn lin2002() {
-    check(
-        "lin2002",
-        lin2002::findings,
-        &[
-            "subsector-last-block",
-            "timeout-response",
-            "merge-energy",
-            "merge-response",
-            "subsector-metadata",
-            "combined-energy",
-            "combined-response",
-        ],
-    );
 }
 
 #[test]

@@ -1,0 +1,131 @@
+"""The command that compares caches for the same money."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sledsim.cli.options import AsJson, Sets, device_names, workload_names
+from sledsim.cli.output import check_picture, print_json, print_tables
+
+if TYPE_CHECKING:
+    from sledsim.scenario import ScenarioLike
+
+__all__ = ["register"]
+
+COST_EXAMPLES = """\b
+Examples:
+  sledsim cost disk.toml
+  sledsim cost disk.toml --mems-price 20 --nvram-price 30,60,120 --budget 5
+  sledsim cost --workload tpcc-like --segment "8 KiB" --ratio 1,2,3,4 --seeds 5 --plot cost.png
+  sledsim cost --trace hplajw.srt --mems-size "32 MiB" --set workload.devices=[0] --json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog=COST_EXAMPLES)(cost)
+
+
+def cost(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SCENARIO|-]", help="Scenario (TOML, YAML, JSON) whose system is cached; - for standard input."
+        ),
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="In place of a scenario: a stand-in.", autocompletion=workload_names),
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="In place of a scenario: a block trace, compressed or not.")
+    ] = None,
+    disk: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The disk of a stand-in or a trace, atlas10k-50mb by default.",
+            autocompletion=device_names,
+        ),
+    ] = None,
+    mems: Annotated[
+        str, typer.Option(metavar="NAME", help="The MEMS device.", autocompletion=device_names)
+    ] = "hong2006",
+    mems_size: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Size of the MEMS cache, 256 MiB by default.")
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(metavar="MONEY", help="What may be spent on a cache, in place of its size.")
+    ] = None,
+    mems_price: Annotated[float, typer.Option(metavar="MONEY", help="What a GB (10⁹ bytes) of MEMS costs.")] = 1.0,
+    nvram_price: Annotated[
+        str | None, typer.Option(metavar="MONEY,…", help="What a GB of NVRAM may cost, as 5,10,20.")
+    ] = None,
+    ratio: Annotated[
+        str | None, typer.Option(metavar="X,…", help="The same, in multiples of what MEMS costs; 1 to 10 by default.")
+    ] = None,
+    segment: Annotated[str, typer.Option(metavar="SIZE", help="What moves between disk and MEMS at once.")] = "64 KiB",
+    controller: Annotated[
+        str, typer.Option(metavar="SIZE", help="Volatile cache of the controller above either cache; none for none.")
+    ] = "4 MiB",
+    seeds: Annotated[int, typer.Option(metavar="N", help="Seeds to run each design with.")] = 1,
+    sets: Sets = None,
+    as_json: AsJson = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the comparison: .html, .png or .svg.")
+    ] = None,
+) -> None:
+    """Compare a MEMS cache of a disk with NVRAM caches that cost the same.
+
+    For each price of NVRAM the disk is run with as much of it as the money of the MEMS cache buys; printed are the
+    response times, and the ratio of prices above which MEMS is faster.
+    """
+    from sledsim.cache_cost import cost_performance
+
+    check_picture(plot)
+    if mems_size is not None and budget is not None:
+        raise typer.BadParameter("give either the size of the MEMS cache or the budget", param_hint="--budget")
+    found = cost_performance(
+        _scenario(file, workload, trace, disk),
+        mems=mems,
+        mems_bytes=mems_size or "256 MiB",
+        segment_bytes=segment,
+        controller_bytes=None if controller == "none" else controller,
+        mems_price_per_gb=mems_price,
+        nvram_prices_per_gb=_numbers(nvram_price, "--nvram-price"),
+        ratios=_numbers(ratio, "--ratio"),
+        budget=budget,
+        seeds=seeds,
+        set=sets or [],
+        progress=True,
+    )
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_tables(found.tables())
+    if plot:
+        found.save_plot(plot)
+
+
+def _scenario(file: str | None, workload: str | None, trace: Path | None, disk: str | None) -> "ScenarioLike":
+    """Return the scenario that was named, or make it of a stand-in or a trace and a disk."""
+    from sledsim.scenario import from_argument
+
+    if sum(each is not None for each in (file, workload, trace)) != 1:
+        raise typer.BadParameter("give one of a scenario, --workload and --trace", param_hint="SCENARIO")
+    if file is not None:
+        if disk is not None:
+            raise typer.BadParameter("the scenario has a disk already; use --set system.…", param_hint="--disk")
+        return from_argument(file)
+    made = {"kind": "trace", "path": str(trace)} if trace is not None else workload
+    return {"workload": made, "system": {"device": disk or "atlas10k-50mb"}}
+
+
+def _numbers(text: str | None, option: str) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}: expected numbers between commas", param_hint=option) from None

@@ -1,0 +1,76 @@
+"""Charts as files, and as definitions that a page draws."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim.frames import need
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["caption_of", "definition_of", "write_chart", "write_library"]
+
+#: Dots per inch of a PNG: twice what screens had for long.
+PPI = 144
+
+
+def write_chart(chart: "altair.TopLevelMixin", stem: Path) -> None:
+    """Write a chart as SVG and as PNG.
+
+    Parameters
+    ----------
+    chart
+        The chart.
+    stem
+        The files without their endings.
+    """
+    converter = need("vl_convert", "plots")
+    picture = converter.vegalite_to_svg(chart.to_dict(), vl_version=_version())
+    stem.with_suffix(".svg").write_text(picture, encoding="utf-8")
+    stem.with_suffix(".png").write_bytes(converter.svg_to_png(picture, ppi=PPI))
+
+
+def write_library(path: Path) -> None:
+    """Write Vega, Vega-Lite and Vega-Embed, which draw charts in a browser, into one file of JavaScript.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+    path.write_text(need("vl_convert", "plots").javascript_bundle(vl_version=_version()), encoding="utf-8")
+
+
+def definition_of(chart: "altair.TopLevelMixin", description: str) -> dict[str, Any]:
+    """Return a chart's definition for a page, which writes the title itself: there it wraps. Marks tell their values.
+
+    Parameters
+    ----------
+    chart
+        The chart.
+    description
+        What it shows, for who can't see it.
+    """
+    definition: dict[str, Any] = chart.to_dict()
+    definition.pop("title", None)
+    config = definition.get("config", {})
+    marks = {"tooltip": True, **config.get("mark", {})}
+    return {**definition, "config": {**config, "mark": marks}, "description": description, "padding": 4}
+
+
+def caption_of(chart: "altair.TopLevelMixin") -> list[str]:
+    """Return a chart's subtitle, line by line: under which circumstances it was made.
+
+    Parameters
+    ----------
+    chart
+        The chart.
+    """
+    title: Any = chart.to_dict().get("title", "")
+    subtitle: str | list[str] = title.get("subtitle", []) if isinstance(title, dict) else []
+    return [subtitle] if isinstance(subtitle, str) else subtitle
+
+
+def _version() -> str:
+    """Return the version of Vega-Lite that Altair writes, as the converter names it: ``v6_4``."""
+    return "_".join(need("altair", "plots").SCHEMA_VERSION.split(".")[:2])

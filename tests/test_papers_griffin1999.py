@@ -1,0 +1,78 @@
+"""Griffin et al. 1999: what is found for its claims is what the page says, and its figures are drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conftest import REFERENCE
+from documented_claims import documented, found, wheres
+from sledsim.papers.griffin1999_traces import cello_schedulers
+from sledsim.papers.intervals import batched, over_seeds
+from sledsim.papers.ledger import claims
+from sledsim.papers.registry import experiments, pictures
+from sledsim.papers.study import Study
+from sledsim.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from documented_claims import Row
+
+PAPER = "griffin1999"
+
+
+@pytest.fixture(scope="module")
+def study() -> Iterator[Study]:
+    with Study(workers=2, reference=REFERENCE) as made:
+        yield made
+
+
+def test_every_claim_has_an_experiment_and_a_row() -> None:
+    assert {f"{PAPER}.{row.claim}" for row in documented(PAPER)} == set(claims(PAPER))
+    assert set(claims(PAPER)) <= set(experiments())
+
+
+@pytest.mark.parametrize("row", documented(PAPER), ids=lambda row: row.claim)
+def test_what_is_found_is_what_the_page_says(study: Study, row: Row) -> None:
+    found(study, row, PAPER)
+
+
+def test_what_tells_the_causes_apart(study: Study) -> None:
+    one_by_one, as_it_is = cello_schedulers(study).probes
+    assert one_by_one.ours == claims()[f"{PAPER}.cello-schedulers"].published
+    assert as_it_is.ours != one_by_one.ours
+    gap = experiments()[f"{PAPER}.fcfs-gap-wider-than-disk"](study)
+    assert [probe.ours for probe in gap.probes] == [("disk", "mems"), ("disk", "mems"), ("mems", "disk")]
+
+
+def test_every_figure_and_table_is_drawn_or_listed() -> None:
+    assert wheres(PAPER) == {f"Figure {number}" for number in range(1, 15)} | {"Table 1", "Table 2"}
+    sketches = {each.where for each in pictures(PAPER) if each.draw is None}
+    assert sketches == {f"Figure {number}" for number in range(1, 5)}
+
+
+@pytest.mark.parametrize("where", ["Figure 5", "Figure 6", "Figure 10", "Table 1", "Table 2"])
+def test_a_picture_holds_our_runs(study: Study, where: str) -> None:
+    [picture] = [each for each in pictures(PAPER) if each.where == where]
+    assert picture.draw is not None
+    drawn = picture.draw(study)
+    if isinstance(drawn.shown, Table):
+        assert drawn.shown.headers[1:] == ("ours", "published")
+        return
+    rows = [row for rows in drawn.shown.to_dict()["datasets"].values() for row in rows]
+    assert len(rows) >= 9
+    assert all(value == float(f"{value:.5g}") for row in rows for value in row.values() if isinstance(value, float))
+
+
+def test_an_interval_of_a_mean_holds_it() -> None:
+    import numpy as np
+
+    sample = np.random.default_rng(1).normal(2.0, 1.0, 30_000)
+    low, high = batched(sample)
+    assert low < sample.mean() < high
+    # The standard error of so many is 0.0058, and Student's t near 2.
+    assert high - low == pytest.approx(4 * 0.0058, rel=0.3)
+    # 2 ± 4.303 / √3.
+    assert over_seeds([1.0, 2.0, 3.0]) == pytest.approx((-0.4843, 4.4843), abs=1e-4)

@@ -1,0 +1,73 @@
+"""Lin et al. 2002: what is found for its claims is what the page says, and its figures are drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conftest import REFERENCE, reference
+from documented_claims import documented, found, wheres
+from sledsim.papers.ledger import claims
+from sledsim.papers.lin2002_workload import saved
+from sledsim.papers.registry import experiments, pictures
+from sledsim.papers.study import Study
+from sledsim.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from documented_claims import Row
+    from sledsim.papers.registry import Picture
+
+PAPER = "lin2002"
+
+
+@pytest.fixture(scope="module")
+def study() -> Iterator[Study]:
+    with Study(workers=2, reference=REFERENCE) as made:
+        yield made
+
+
+def test_every_claim_has_an_experiment_and_a_row() -> None:
+    assert {f"{PAPER}.{row.claim}" for row in documented(PAPER)} == set(claims(PAPER))
+    assert set(claims(PAPER)) <= set(experiments())
+
+
+@pytest.mark.parametrize("row", documented(PAPER), ids=lambda row: row.claim)
+def test_what_is_found_is_what_the_page_says(study: Study, row: Row) -> None:
+    found(study, row, PAPER)
+
+
+@pytest.mark.parametrize(
+    "claim", ["timeout-response", "subsector-last-block", "subsector-metadata", "combined-response"]
+)
+def test_a_probe_of_the_cause_brings_back_what_was_published(study: Study, claim: str) -> None:
+    name = f"{PAPER}.{claim}"
+    if claims()[name].data.startswith("trace:"):
+        reference("drives/st41601n/st41601n.trace")
+    finding = experiments()[name](study)
+    assert claims()[name].verdict(finding) != "reproduced"
+    held = [claims()[name].verdict(type(finding)(probe.ours, "")) for probe in finding.probes]
+    assert "reproduced" in held
+
+
+def test_every_figure_and_table_is_drawn_or_listed() -> None:
+    assert wheres(PAPER) == {f"Figure {number}" for number in range(1, 10)} | {"Table 1"}
+    assert {each.where for each in pictures(PAPER) if each.draw is None} == {"Figure 1", "Figure 2", "Figure 4"}
+
+
+@pytest.mark.parametrize("picture", [each for each in pictures(PAPER) if each.draw], ids=lambda each: each.where)
+def test_a_picture_holds_our_runs(study: Study, picture: Picture) -> None:
+    reference("drives/st41601n/st41601n.trace")
+    assert picture.draw is not None
+    drawn = picture.draw(study)
+    if isinstance(drawn.shown, Table):
+        assert drawn.stand_in
+        return
+    rows = [row for rows in drawn.shown.to_dict()["datasets"].values() for row in rows]
+    assert len(rows) >= 5
+
+
+def test_what_is_saved_is_a_share() -> None:
+    assert saved(4.0, 3.0) == 0.25

@@ -1,0 +1,43 @@
+"""Figure 6 of schlosser2004 and its claims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sledsim.papers import Study, claims, experiments, pictures
+from sledsim.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# What docs/validation.md has, with the digits that it has.
+FIGURES = {"table-normal-layout": 4.000, "table-mems-layout": 1.008, "table-attribute-proportional": 0.021}
+
+
+@pytest.fixture(scope="module")
+def study() -> Iterator[Study]:
+    with Study(workers=1) as made:
+        yield made
+
+
+@pytest.mark.parametrize("claim", FIGURES)
+def test_the_figures_are_those_of_the_documentation(study: Study, claim: str) -> None:
+    name = f"schlosser2004.{claim}"
+    found = experiments()[name](study)
+    assert isinstance(found.ours, float)
+    assert round(found.ours, 3) == FIGURES[claim]
+    assert claims()[name].verdict(found) == "reproduced"
+    assert [row["scan"] for row in found.curve] == ["scan", *(f"scan of a{i}" for i in range(1, 5))]
+
+
+def test_figure_6_has_both_layouts_and_every_scan(study: Study) -> None:
+    [figure] = [each for each in pictures("schlosser2004") if each.where == "Figure 6"]
+    assert figure.draw is not None
+    shown = figure.draw(study).shown
+    assert not isinstance(shown, Table)
+    [rows] = shown.to_dict()["datasets"].values()
+    assert {(row["layout"], row["part"]) for row in rows} == {
+        (layout, part) for layout in ("normal", "MEMStore") for part in ("all", "a1", "a2", "a3", "a4")
+    }

@@ -1,0 +1,93 @@
+"""Every claim of the papers has its verdict, what differs has its evidence, and the documents say what was found."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import claims_page
+from sledsim.papers.ledger import claims
+from sledsim.papers.registry import pictures
+from sledsim.scenario import resolve
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sledsim.papers.reproduction import Reproduction
+
+#: What these claims speak of is not modelled: applications with their computation between requests.
+NOT_DONE = {
+    "schlosser2000.andrew-order",
+    "schlosser2000.postmark-order",
+    "schlosser2000.io-stall-reduction",
+    "schlosser2000.application-speedup",
+    "schlosser2000.tpcd-q4",
+    "schlosser2000.tpcd-q6-cpu-bound",
+}
+#: Processor's seconds of a quick run in all: five minutes on two cores.
+QUICK_S = 600.0
+
+
+def test_every_claim_has_a_verdict(quick_run: tuple[Reproduction, Path]) -> None:
+    found = quick_run[0]
+    assert found.complete
+    assert not [(str(each), each.reason) for each in found.failures]
+    assert [answer.claim.name for answer in found.answers] == list(claims())
+    assert {answer.claim.name for answer in found.answers if answer.verdict == "not done"} == NOT_DONE
+
+
+def test_every_figure_is_redrawn(quick_run: tuple[Reproduction, Path]) -> None:
+    missing = [each.picture.stem for each in quick_run[0].redrawn if each.drawn is None and each.picture.draw]
+    assert not missing
+    assert len(quick_run[0].redrawn) == len(pictures())
+
+
+def test_what_differs_has_a_cause_and_a_change_that_moves_it(quick_run: tuple[Reproduction, Path]) -> None:
+    for answer in quick_run[0].answers:
+        finding = answer.finding
+        if finding is None:
+            continue
+        assert finding.how, answer.claim.name
+        if answer.verdict == "differs":
+            assert finding.cause, answer.claim.name
+            assert any(probe.ours != finding.ours for probe in finding.probes), answer.claim.name
+        elif answer.verdict == "shape only":
+            assert finding.shape, answer.claim.name
+
+
+def test_intervals_hold_their_figures(quick_run: tuple[Reproduction, Path]) -> None:
+    for answer in quick_run[0].answers:
+        finding = answer.finding
+        if finding and finding.intervals:
+            figures = finding.ours if isinstance(finding.ours, tuple) else (finding.ours,)
+            for figure, (low, high) in zip(figures, finding.intervals, strict=True):
+                assert low <= float(figure) <= high, answer.claim.name
+
+
+def test_stand_ins_are_marked(quick_run: tuple[Reproduction, Path]) -> None:
+    page = (quick_run[1] / "index.html").read_text(encoding="utf-8")
+    for name, claim in claims().items():
+        heading = page.partition(f'<h4 id="{name}-title">')[2].partition("</h4>")[0]
+        assert ("stand-in" in heading) == claim.stand_in, name
+
+
+def test_scenarios_of_the_report_can_be_run(quick_run: tuple[Reproduction, Path]) -> None:
+    paths = list((quick_run[1] / "scenarios").iterdir())
+    assert paths
+    for path in paths:
+        if "workload" in json.loads(path.read_text(encoding="utf-8")):
+            resolve(path)
+
+
+def test_the_quick_run_is_quick(quick_run: tuple[Reproduction, Path]) -> None:
+    found = quick_run[0]
+    spent_s = sum(answer.seconds for answer in found.answers) + sum(each.seconds for each in found.redrawn)
+    assert spent_s < QUICK_S
+
+
+def test_the_page_of_claims_says_what_was_found(quick_run: tuple[Reproduction, Path]) -> None:
+    written = claims_page.PAGE.read_text(encoding="utf-8").splitlines()
+    found = claims_page.page(quick_run[0]).splitlines()
+    differing = [(line, other) for line, other in zip(written, found, strict=False) if line != other]
+    assert not differing, "run make claims"
+    assert len(written) == len(found)

@@ -1,0 +1,291 @@
+"""The report: what its pages hold, and that a browser without a network shows them whole."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conftest import SCENARIO
+from sledsim import SledsimError
+from sledsim.papers import reproduction
+from sledsim.papers.finding import Finding, Probe
+from sledsim.papers.registry import Drawn, Picture
+from sledsim.papers.reproduction import reproduce
+from sledsim.plots.style import altair_library, styled, values
+from sledsim.report import Pages
+from sledsim.scenario import resolve
+from sledsim.tables import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sledsim.papers.reproduction import Reproduction
+    from sledsim.papers.study import Study
+
+#: Elements that have no end.
+VOID = {"meta", "link", "img", "br", "input", "hr"}
+WIDTHS = (1280, 390)
+
+
+def found_slow(_: Study) -> Finding:
+    return Finding(
+        3.0,
+        "first <come> first served",
+        intervals=((2.9, 3.1),),
+        scenarios=(SCENARIO, SCENARIO),
+        curve=({"rate (1/s)": 100.0, "mean (ms)": 1.25}, {"rate (1/s)": 200.0, "name": "busy"}),
+        cause="springs & settling",
+        probes=(Probe("no springs", 1.8),),
+    )
+
+
+def found_shape(_: Study) -> Finding:
+    ours = ("sptf", "clook", "sstf_lbn", "fcfs")
+    return Finding(ours, "a generator", shape="FCFS is the slowest", shape_holds=True)
+
+
+def line(*, wide: bool = False) -> Any:
+    alt = altair_library()
+    rows = [{"rate": x, "mean": x * x, "policy": name} for x in range(5) for name in ("FCFS", "SPTF")]
+    panel = alt.Chart(values(rows)).mark_line(point=True).encode(x="rate:Q", y="mean:Q", color="policy:N")
+    panel = panel.properties(width=360, height=200)
+    whole = alt.hconcat(*[panel] * 4) if wide else panel
+    return styled(whole, "Mean </script> response", "random <workload>")
+
+
+def failing(_: Study) -> Drawn:
+    raise ZeroDivisionError("by nought")
+
+
+def draw_line(_: Study) -> Drawn:
+    return Drawn(line(), "Poisson arrivals.", stand_in=True, scenarios=(SCENARIO,))
+
+
+def draw_panels(_: Study) -> Drawn:
+    return Drawn(line(wide=True), "Four panels.")
+
+
+def draw_table(_: Study) -> Drawn:
+    return Drawn(Table(["quantity <>", "ours"], [["seek", "1.74"]], "Times"), "From the run.")
+
+
+PICTURES = [
+    Picture("griffin1999", "Figure 1", "a sled", None, "a drawing of `g1`"),
+    Picture("griffin1999", "Figure 6", "response by rate", draw_line),
+    Picture("griffin1999", "Figure 7", "four panels", draw_panels),
+    Picture("griffin1999", "Figure 8", "what can't be drawn", failing),
+    Picture("griffin1999", "Table 2", "times", draw_table),
+]
+EXPERIMENTS = {"griffin1999.seek-max": found_slow, "griffin1999.cello-schedulers": found_shape}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
+    """Return made-up findings, and the folder with their report."""
+    folder = tmp_path_factory.mktemp("made-up") / "new" / "report"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduction, "experiments", lambda: EXPERIMENTS)
+        patch.setattr(reproduction, "pictures", lambda _: PICTURES)
+        pages = Pages(folder)
+        found = reproduce("griffin1999", draw=True, export=pages.export)
+    pages.write(found)
+    return found, folder
+
+
+class Outline(HTMLParser):
+    """What matters of a page: whether elements are closed, and identities, links, headings and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.identities: list[str] = []
+        self.links: list[str] = []
+        self.headings: list[int] = []
+        self.text = ""
+        self.attributes: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+        assert not self.open, f"not closed: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.attributes.append((tag, found))
+        if tag not in VOID:
+            self.open.append(tag)
+        if found.get("id"):
+            self.identities.append(str(found["id"]))
+        self.links += [str(found[key]) for key in ("href", "src") if found.get(key)]
+        if re.fullmatch(r"h\d", tag):
+            self.headings.append(int(tag[1]))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in {"script", "style"}:
+            self.text += f"{data} "
+
+
+def outline(folder: Path) -> Outline:
+    return Outline((folder / "index.html").read_text(encoding="utf-8"))
+
+
+def check_page(folder: Path) -> None:
+    """Assert what holds for every report: links lead somewhere, nothing comes from elsewhere, it reads aloud well."""
+    page = outline(folder)
+    assert len(set(page.identities)) == len(page.identities)
+    for link in page.links:
+        if link.startswith("#"):
+            assert link[1:] in page.identities, link
+        elif not link.startswith("data:"):
+            assert "://" not in link
+            assert (folder / link).is_file(), link
+    assert page.headings[0] == 1
+    assert page.headings.count(1) == 1
+    assert all(after <= before + 1 for before, after in zip(page.headings, page.headings[1:], strict=False))
+    kinds = [tag for tag, _ in page.attributes]
+    assert dict(page.attributes[0][1])["lang"] == "en"
+    assert page.attributes[0][0] == "html"
+    assert kinds.count("table") == sum(given.get("class") == "scroll" for _, given in page.attributes)
+    for tag, given in page.attributes:
+        if tag == "img":
+            assert given["alt"]
+        if given.get("class") == "scroll":
+            assert given["aria-label"]
+
+
+def test_the_page_is_whole(report: tuple[Reproduction, Path]) -> None:
+    check_page(report[1])
+
+
+def test_the_page_holds_what_was_found(report: tuple[Reproduction, Path]) -> None:
+    folder = report[1]
+    text = " ".join(outline(folder).text.split())
+    for words in (
+        "in total 0 1 1 24 26",
+        "griffin1999.seek-max differs",
+        "Published 2.72 ms ± 6 % Ours 3.000 (2.900 to 3.100) Rests on model",
+        "How: first <come> first served",
+        "Why it differs: springs & settling",
+        "change to the model figure then (ms) no springs 1.800",
+        "rate (1/s) mean (ms) name 100 1.25 200 busy",
+        "griffin1999.cello-schedulers shape only stand-in",
+        "Shape: FCFS is the slowest: holds.",
+        "Figure 6: Response by rate stand-in",
+        "Random <workload> Poisson arrivals.",
+        "quantity <> ours seek 1.74",
+        "Not redrawn: Figure 1 (a sled): a drawing of g1 ",
+        "Not drawn: error: ZeroDivisionError: by nought (test_report.py:",
+    ):
+        assert words in text, words
+
+
+def test_scenarios_can_be_run_again(report: tuple[Reproduction, Path]) -> None:
+    names = [path.name for path in sorted((report[1] / "scenarios").iterdir())]
+    assert names == ["griffin1999-figure-6.json", "griffin1999.seek-max-1.json", "griffin1999.seek-max-2.json"]
+    for name in names:
+        assert resolve(report[1] / "scenarios" / name).values == resolve(SCENARIO).values
+
+
+def test_charts_are_files_too(report: tuple[Reproduction, Path]) -> None:
+    folder = report[1]
+    names = sorted(path.name for path in (folder / "charts").iterdir())
+    assert names == [f"griffin1999-figure-{number}.{kind}" for number in (6, 7) for kind in ("png", "svg")]
+    assert (folder / "charts" / "griffin1999-figure-6.png").read_bytes().startswith(b"\x89PNG")
+    assert "random &lt;workload&gt;" in (folder / "charts" / "griffin1999-figure-6.svg").read_text()
+    # The libraries stand in one file, however many charts there are.
+    assert len((folder / "index.html").read_text()) < 100_000
+    assert (folder / "vega.js").stat().st_size > 500_000
+
+
+def test_verdicts_are_there_for_programs(report: tuple[Reproduction, Path]) -> None:
+    found = json.loads((report[1] / "verdicts.json").read_text())
+    assert found["totals"] == {"reproduced": 0, "shape only": 1, "differs": 1, "not done": 24, "failed": 1}
+    figures = {each["name"]: each for each in found["figures"]}
+    assert figures["griffin1999-figure-6"]["drawn"]
+    assert figures["griffin1999-figure-6"]["stand_in"]
+    assert figures["griffin1999-figure-8"]["failed"]
+    assert figures["griffin1999-figure-1"]["reason"] == "a drawing of `g1`"
+
+
+def test_pages_are_the_same_every_time(report: tuple[Reproduction, Path], tmp_path: Path) -> None:
+    found, folder = report
+    Pages(tmp_path).write(found)
+    assert (tmp_path / "verdicts.json").read_bytes() == (folder / "verdicts.json").read_bytes()
+    assert (tmp_path / "index.html").read_bytes() == (folder / "index.html").read_bytes()
+
+
+def test_a_page_without_charts_needs_no_library(tmp_path: Path) -> None:
+    pages = Pages(tmp_path)
+    pages.write(reproduce("griffin1999.settle-time", export=pages.export))
+    assert not (tmp_path / "vega.js").exists()
+    check_page(tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SledsimError, match="can't be a folder for the report"):
+        Pages(tmp_path / "file" / "report")
+
+
+#: What a page says of itself in the console, once its charts are drawn.
+MEASURE = """<script>
+const told = setInterval(() => {
+  if (document.documentElement.dataset.drawn !== "true") return;
+  clearInterval(told);
+  const charts = [...document.querySelectorAll(".chart")];
+  const drawn = charts.filter((chart) => chart.querySelector("svg path, svg rect, svg text"));
+  const widths = charts.map((chart) => chart.scrollWidth - chart.clientWidth);
+  const page = document.documentElement;
+  const summary = {
+    charts: charts.length, drawn: drawn.length, beyond_box: Math.max(...widths),
+    beyond_page: page.scrollWidth - page.clientWidth, width: page.clientWidth,
+  };
+  console.log("MEASURED " + JSON.stringify(summary) + " END");
+}, 100);
+</script></body>"""
+
+
+def check_drawn(chromium: str, folder: Path, width: int, tmp_path: Path) -> None:
+    """Assert that a browser that finds no host draws every chart within the page, and has nothing to complain of."""
+    page = tmp_path / "report"
+    shutil.copytree(folder, page)
+    text = (page / "index.html").read_text(encoding="utf-8")
+    (page / "index.html").write_text(text.replace("</body>", MEASURE), encoding="utf-8")
+    # A window can't be as narrow as a telephone, a frame can.
+    frame = tmp_path / "frame.html"
+    frame.write_text(f'<!DOCTYPE html><iframe src="report/index.html" width="{width}" height="900"></iframe>')
+    command = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    command += ["--enable-logging=stderr", "--v=0", f"--user-data-dir={tmp_path / 'profile'}"]
+    command += ["--window-size=1400,1000", "--virtual-time-budget=120000", "--dump-dom", frame.as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    said = [line for line in shown.stderr.splitlines() if "CONSOLE" in line]
+    measured = [json.loads(line.partition("MEASURED ")[2].partition(" END")[0]) for line in said if "MEASURED" in line]
+    # Warnings are Vega's advice to who writes a chart.
+    assert not [line for line in said if "MEASURED" not in line and "WARN" not in line]
+    assert len(measured) == 1, shown.stderr[-2000:]
+    expected = text.count('<div class="chart"')
+    assert expected
+    # The frame's border takes nothing from its width; a scroll bar does.
+    assert width - 20 <= measured[0].pop("width") <= width
+    assert measured[0] == {"charts": expected, "drawn": expected, "beyond_box": 0, "beyond_page": 0}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_browser_draws_every_chart(
+    report: tuple[Reproduction, Path], chromium: str, tmp_path: Path, width: int
+) -> None:
+    check_drawn(chromium, report[1], width, tmp_path)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_browser_draws_every_figure_of_the_papers(
+    quick_run: tuple[Reproduction, Path], chromium: str, tmp_path: Path, width: int
+) -> None:
+    check_page(quick_run[1])
+    check_drawn(chromium, quick_run[1], width, tmp_path)

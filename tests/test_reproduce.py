@@ -1,0 +1,391 @@
+"""`sledsim reproduce`: verdicts, the table, JSON, exit statuses, Ctrl-C, and runs that experiments share."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conftest import SCENARIO
+from sledsim import SledsimError, __version__
+from sledsim.papers import reproduction
+from sledsim.papers.finding import Finding, Ours, Probe, order, trend
+from sledsim.papers.ledger import Claim, claims
+from sledsim.papers.registry import select
+from sledsim.papers.reproduction import reproduce
+from sledsim.papers.study import Study
+from sledsim.papers.wording import ours_text, published_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+    from sledsim.papers.registry import Experiment
+
+#: Seconds after which threads that wait for each other would be found out.
+PATIENCE_S = 60.0
+
+
+def claim(kind: str, **facts: Any) -> Claim:
+    return Claim(
+        **{"paper": "lin2002", "id": "made-up", "where": "", "what": "", "data": "model", "kind": kind, **facts}
+    )
+
+
+VALUE = claim("value", published=(10.0, 20.0), tol=0.1, unit="ms")
+RANGE = claim("range", low=1.0, high=2.0, unit="ratio")
+ORDER = claim("order", published=("sptf", "fcfs"))
+TREND = claim("trend", published="-")
+
+
+@pytest.mark.parametrize(
+    ("made_up", "ours", "verdict"),
+    [
+        (VALUE, (9.01, 21.9), "reproduced"),
+        (VALUE, (8.99, 20.0), "differs"),
+        (VALUE, (10.0, 22.01), "differs"),
+        (VALUE, (10.0, float("nan")), "differs"),
+        (claim("value", published=-4.0, tol=0.25), -4.9, "reproduced"),
+        (claim("value", published=-4.0, tol=0.25), 4.0, "differs"),
+        (RANGE, 1, "reproduced"),
+        (RANGE, (1.0, 2.0), "reproduced"),
+        (RANGE, (1.5, 2.01), "differs"),
+        (RANGE, 0.99, "differs"),
+        (ORDER, ("sptf", "fcfs"), "reproduced"),
+        (ORDER, ("fcfs", "sptf"), "differs"),
+        (TREND, "-", "reproduced"),
+        (TREND, "?", "differs"),
+    ],
+)
+def test_a_verdict_is_computed(made_up: Claim, ours: Ours, verdict: str) -> None:
+    assert made_up.verdict(Finding(ours, "")) == verdict
+    # A shape counts for stand-ins alone.
+    assert made_up.verdict(Finding(ours, "", shape="rises", shape_holds=True)) == verdict
+    stand_in = made_up.model_copy(update={"data": "stand-in"})
+    assert stand_in.verdict(Finding(ours, "", shape="rises")) == verdict
+    with_shape = "shape only" if verdict == "differs" else verdict
+    assert stand_in.verdict(Finding(ours, "", shape="rises", shape_holds=True)) == with_shape
+
+
+@pytest.mark.parametrize(
+    ("made_up", "ours"),
+    [(VALUE, 10.0), (VALUE, "+"), (RANGE, ()), (RANGE, True), (ORDER, "-"), (ORDER, (1.0, 2.0)), (TREND, 1.0)],
+)
+def test_what_is_of_another_kind_has_no_verdict(made_up: Claim, ours: Any) -> None:
+    with pytest.raises(TypeError, match=r"lin2002\.made-up is of kind \w+"):
+        made_up.verdict(Finding(ours, ""))
+
+
+def test_intervals_belong_to_figures() -> None:
+    with pytest.raises(ValueError, match="1 intervals for 2 figures"):
+        Finding((1.0, 2.0), "", intervals=((0.9, 1.1),))
+
+
+def test_trends_and_orders() -> None:
+    assert trend([1.0, 1.5, 2.0]) == "+"
+    assert trend([2.0, 1.5, 1.501]) == "-"
+    assert trend([1.0, 1.04, 1.02]) == "~"
+    assert trend([1.0, 2.0, 1.0]) == "?"
+    assert order({"fcfs": 3.0, "sptf": 1.0, "clook": 2.0}) == ("sptf", "clook", "fcfs")
+
+
+def test_how_they_are_written() -> None:
+    assert [published_text(each) for each in (VALUE, RANGE, ORDER, TREND)] == [
+        "10, 20 ms ± 10 %",
+        "1 to 2 ratio",
+        "sptf, fcfs",
+        "falls",
+    ]
+    finding = Finding((9.0, 21.25), "", decimals=1, intervals=((8.5, 9.5), (21.0, 21.5)))
+    assert ours_text(finding.ours, finding) == "9.0 (8.5 to 9.5), 21.2 (21.0 to 21.5)"
+    assert ours_text(7.0, finding, intervals=False) == "7.0"
+    assert ours_text(("a", "b"), finding) == "a, b"
+    assert ours_text("~", finding) == "hardly moves"
+
+
+def settled(_: Study) -> Finding:
+    return Finding(0.72, "formula", decimals=2, intervals=((0.71, 0.73),))
+
+
+def too_slow(_: Study) -> Finding:
+    return Finding(3.0, "formula", cause="springs", probes=(Probe("no springs", 1.8),))
+
+
+def failing(_: Study) -> Finding:
+    raise ZeroDivisionError("by nought")
+
+
+def without_trace(study: Study) -> Finding:
+    return Finding(float(study.trace("hplajw").stat().st_size), "size")
+
+
+@pytest.fixture
+def made_up_experiments(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Experiment]], None]:
+    """Return what puts other experiments in the place of those of the papers."""
+
+    def put(experiments: dict[str, Experiment]) -> None:
+        monkeypatch.setattr(reproduction, "experiments", lambda: experiments)
+
+    return put
+
+
+def test_the_command_prints_what_was_found(
+    sledsim_cli: Callable[..., Outcome], made_up_experiments: Callable[[dict[str, Experiment]], None]
+) -> None:
+    made_up_experiments({"griffin1999.settle-time": settled, "griffin1999.seek-max": too_slow})
+    found = sledsim_cli("reproduce")
+    assert found.status == 0, found.err
+    lines = {line.split()[0]: line.split() for line in found.out.splitlines() if line.strip()}
+    settle = "griffin1999.settle-time model 0.72 ms ± 1 % 0.72 (0.71 to 0.73) reproduced 0.0"
+    assert " ".join(lines["griffin1999.settle-time"]) == settle
+    assert "differs" in lines["griffin1999.seek-max"]
+    assert found.out.count("STAND-IN") == sum(each.stand_in for each in claims().values())
+    assert lines["griffin1999"][1:] == ["1", "0", "1", "24", "26"]
+    assert " ".join(lines["in"]) == "in total 1 0 1 115 117"
+    listed = found.out.rpartition("not done  ")[2]
+    for name in claims():
+        assert (f"\n{name} " in listed) == (name not in {"griffin1999.settle-time", "griffin1999.seek-max"})
+
+
+def test_json_is_the_same_for_programs(
+    sledsim_cli: Callable[..., Outcome], made_up_experiments: Callable[[dict[str, Experiment]], None]
+) -> None:
+    made_up_experiments({"griffin1999.settle-time": settled, "griffin1999.seek-max": too_slow})
+    found = json.loads(sledsim_cli("reproduce", "griffin1999", "--full", "--json").out)
+    assert {key: found[key] for key in ("schema", "sledsim", "mode", "complete")} == {
+        "schema": 1,
+        "sledsim": __version__,
+        "mode": "full",
+        "complete": True,
+    }
+    assert found["totals"] == {"reproduced": 1, "shape only": 0, "differs": 1, "not done": 24, "failed": 0}
+    assert len(found["claims"]) == 26
+    by_name = {each["name"]: each for each in found["claims"]}
+    settle = by_name["griffin1999.settle-time"]
+    facts = {"kind": "value", "unit": "ms", "published": 0.72, "tol": 0.01, "data": "model", "where": "Table 2"}
+    assert settle.items() >= {**facts, "verdict": "reproduced", "ours": 0.72}.items()
+    assert settle["intervals"] == [[0.71, 0.73]]
+    assert by_name["griffin1999.seek-max"]["probes"] == [{"change": "no springs", "ours": 1.8}]
+    assert by_name["griffin1999.seek-max"]["cause"] == "springs"
+    assert by_name["griffin1999.seek-std"]["reason"].startswith("no experiment")
+
+
+def test_an_experiment_that_fails_does_not_stop_the_others(
+    sledsim_cli: Callable[..., Outcome], made_up_experiments: Callable[[dict[str, Experiment]], None]
+) -> None:
+    made_up_experiments({"griffin1999.settle-time": failing, "griffin1999.seek-max": too_slow})
+    found = sledsim_cli("reproduce", "griffin1999")
+    assert found.status == 1
+    assert "error: ZeroDivisionError: by nought (test_reproduce.py:" in found.out
+    assert "1 of the experiments and figures failed" in found.err
+    assert "differs" in found.out
+    made_up_experiments({"griffin1999.settle-time": settled})
+    assert sledsim_cli("reproduce", "griffin1999.settle-time").status == 0
+
+
+def test_a_trace_that_is_not_at_hand_leaves_its_claim_out(
+    sledsim_cli: Callable[..., Outcome],
+    made_up_experiments: Callable[[dict[str, Experiment]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    made_up_experiments({"griffin1999.settle-time": without_trace})
+    monkeypatch.setenv("SLEDSIM_REFERENCE", str(tmp_path))
+    found = sledsim_cli("reproduce", "griffin1999.settle-time")
+    assert found.status == 0
+    reason = (
+        "the trace hplajw is not at hand: set SLEDSIM_REFERENCE to a folder that holds traces/hplajw-1992-1week.srt"
+    )
+    assert f"griffin1999.settle-time  {reason}" in found.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["griffin1999.settle-tim"], "there is no claim griffin1999.settle-tim: did you mean griffin1999.settle-time?"),
+        (["grifin1999"], "there is no claim grifin1999: did you mean griffin1999?"),
+        (["settle-time"], "did you mean griffin1999.settle-time?"),
+        (["@"], "there is no claim @: papers are griffin1999, schlosser2000"),
+        (["--quick", "--full"], "not both --quick and --full"),
+    ],
+)
+def test_what_is_wrong_is_said(sledsim_cli: Callable[..., Outcome], arguments: list[str], said: str) -> None:
+    found = sledsim_cli("reproduce", *arguments)
+    assert found.status == 2
+    assert said in " ".join(found.err.replace("│", " ").split())
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_anything_is_run(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    (tmp_path / "taken").write_text("")
+    found = sledsim_cli("reproduce", "--report", tmp_path / "taken")
+    assert found.status == 2
+    assert f"{tmp_path / 'taken'}: can't be a folder for the report" in found.err
+
+
+def test_names_select() -> None:
+    assert select(None) == list(claims())
+    assert len(select("griffin1999")) == 26
+    assert select("griffin1999.settle-time") == ["griffin1999.settle-time"]
+    with pytest.raises(SledsimError, match="did you mean griffin1999"):
+        select("griffin")
+
+
+ENDLESS = """
+import sys, time
+from conftest import SCENARIO
+from sledsim.papers import reproduction
+from sledsim.papers.finding import Finding
+
+def settled(study):
+    return Finding(0.72, "formula")
+
+def endless(study):
+    scenario = {**SCENARIO, "run": {"requests": 4_000_000_000}}
+    return Finding(study.run(scenario).summary["response"]["mean_ms"], "run")
+
+def thinking(study):
+    while True:
+        pass
+
+experiments = {"settle-time": settled, "turnaround-time": endless, "seek-mean": thinking}
+reproduction.experiments = lambda: {f"griffin1999.{name}": make for name, make in experiments.items()}
+from sledsim.cli import main
+main()
+"""
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ENDLESS, "reproduce", "griffin1999", "--report", str(tmp_path / "report")]
+    folder = str(__file__).rpartition("/")[0]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder) as process:
+        time.sleep(4.0)
+        assert process.poll() is None
+        pressed = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        took_s = time.monotonic() - pressed
+    assert process.returncode == 130
+    # A second, and another for a busy machine.
+    assert took_s < 2.0
+    assert "Traceback" not in err
+    assert "interrupted" in err
+    assert "INCOMPLETE: interrupted" in out
+    found = json.loads((tmp_path / "report" / "verdicts.json").read_text())
+    assert not found["complete"]
+    verdicts = {each["name"]: each for each in found["claims"]}
+    assert verdicts["griffin1999.settle-time"]["verdict"] == "reproduced"
+    assert verdicts["griffin1999.turnaround-time"]["reason"] == "interrupted"
+    assert "INCOMPLETE" in (tmp_path / "report" / "index.html").read_text()
+
+
+def scenario(requests: int) -> dict[str, Any]:
+    return {**SCENARIO, "run": {"requests": requests}}
+
+
+def in_time(work: Callable[[], Any]) -> Any:
+    """Return what some work returns; fail where its threads wait for each other for ever."""
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
+    thread.start()
+    thread.join(PATIENCE_S)
+    assert found, "it failed, or threads wait for each other"
+    return found[0]
+
+
+def test_a_run_is_made_once() -> None:
+    with Study(workers=2) as study:
+        first, second = study.runs([(scenario(200), ()), (scenario(100), {"run.requests": 200})])
+        assert first is second
+        assert study.run(scenario(200)) is first
+        logged = study.run(scenario(200), log=True)
+        assert logged is not first
+        assert study.run(scenario(200), log=True) is logged
+        assert study.run(scenario(300), log=True) is study.run(scenario(300))
+        assert logged.summary == first.summary
+
+
+def test_work_may_wait_for_work_however_nested() -> None:
+    with Study(workers=1) as study:
+
+        def shared() -> float:
+            means = study.map(lambda n: float(study.run(scenario(n)).summary["response"]["mean_ms"]), [50, 60, 70])
+            return sum(means)
+
+        def each(n: int) -> float:
+            return study.once("shared", shared) + n * float(study.run(scenario(50)).summary["response"]["mean_ms"])
+
+        def together() -> list[list[float]]:
+            return study.map(lambda n: study.map(each, [n, n + 1]), [1, 2, 3])
+
+        found = in_time(together)
+    assert [len(inner) for inner in found] == [2, 2, 2]
+    assert found[0][1] == found[1][0]
+
+
+def test_what_is_made_once_and_fails_fails_for_all() -> None:
+    with Study() as study:
+        for _ in range(2):
+            with pytest.raises(ZeroDivisionError):
+                study.once("nothing", lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            study.map(lambda n: 1 / n, [1, 0, 2])
+        with pytest.raises(SledsimError):
+            study.run({"system": {"device": "no such device"}})
+        assert study.map(str, [1, 2, 3]) == ["1", "2", "3"]
+
+
+def test_time_counts_for_who_asks_first() -> None:
+    with Study() as study:
+        _, first = study.seconds(lambda: study.run(scenario(30_000)))
+        _, second = study.seconds(lambda: study.run(scenario(30_000)))
+        _, mapped = study.seconds(lambda: study.map(lambda n: study.run(scenario(n)), [30_001, 30_002]))
+    # Finding a run that has been made costs next to nothing.
+    assert second < first / 2
+    assert mapped > first
+
+
+def test_a_stopped_study_ends_its_runs() -> None:
+    with Study(workers=1) as study:
+        heard: list[BaseException] = []
+
+        def wait() -> None:
+            try:
+                study.run(scenario(4_000_000_000))
+            except BaseException as error:
+                heard.append(error)
+
+        threads = [threading.Thread(target=wait) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.5)
+        study.stop()
+        for thread in threads:
+            thread.join(PATIENCE_S)
+        assert [type(error) for error in heard] <= [KeyboardInterrupt, KeyboardInterrupt]
+        assert len(heard) == 2
+        with pytest.raises((KeyboardInterrupt, CancelledError)):
+            study.run(scenario(10))
+
+
+def test_sample_sizes() -> None:
+    with Study() as quick, Study(quick=False) as full:
+        assert quick.requests(full=100, quick=10) == 10
+        assert full.requests(full=100, quick=10) == 100
+
+
+def test_progress_and_selection_from_python() -> None:
+    seen: list[tuple[int, int]] = []
+    found = reproduce("griffin1999.settle-time", progress=lambda done, all_of_them: seen.append((done, all_of_them)))
+    assert seen == [(1, 1)]
+    assert [answer.verdict for answer in found.answers] == ["reproduced"]
+    assert found.complete

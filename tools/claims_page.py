@@ -1,0 +1,115 @@
+"""Write the tables of docs/claims.md: what papers claim, and what a quick run finds.
+
+The page keeps its prose; what stands between ``<!-- generated: NAME -->`` and ``<!-- end -->`` is replaced.
+
+    python tools/claims_page.py            run every claim, write the page; minutes
+    python tools/claims_page.py --check    exit with 1 where the page is out of date
+
+It needs the reference data in the folder that SLEDSIM_REFERENCE names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sledsim.papers.ledger import title
+from sledsim.papers.reproduction import VERDICTS, Answer, Reproduction, reproduce
+from sledsim.papers.wording import ours_text, published_text
+from sledsim.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
+BLOCK = re.compile(r"(?P<open><!-- generated: (?P<name>\w+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
+
+
+def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table."""
+    header = list(header)
+    lines = [header, ["---"] * len(header), *(list(row) for row in rows)]
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
+
+
+def totals(found: Reproduction) -> str:
+    """Return how many claims have which verdict."""
+    papers: list[tuple[str, str | None]] = [(f"[{paper}](#{paper})", paper) for paper in found.papers()]
+    rows = []
+    for label, paper in [*papers, ("in total", None)]:
+        counts = found.count(paper)
+        rows.append([label, *(str(counts[verdict]) for verdict in VERDICTS), str(sum(counts.values()))])
+    return table(["paper", *VERDICTS, "claims"], rows)
+
+
+def reasons(answer: Answer) -> Iterator[str]:
+    """Yield how a claim was checked, or why it differs or was not."""
+    finding = answer.finding
+    if finding is None:
+        yield answer.reason
+        return
+    yield finding.how
+    if answer.verdict == "shape only":
+        yield f"Shape: {finding.shape}"
+    if answer.verdict != "reproduced" and finding.cause:
+        yield f"*Why it differs:* {finding.cause}"
+    if finding.probes:
+        probes = [f"{probe.change}: {ours_text(probe.ours, finding, intervals=False)}" for probe in finding.probes]
+        yield f"*Probes:* {'; '.join(probes)}"
+
+
+def sentences(texts: Iterable[str]) -> str:
+    """Join texts as sentences."""
+    return " ".join(text if text.endswith((".", "?")) else f"{text}." for text in texts if text)
+
+
+def row(answer: Answer) -> list[str]:
+    """Return the row of a claim."""
+    claim, finding = answer.claim, answer.finding
+    ours = ours_text(finding.ours, finding) if finding else "–"
+    how = sentences([*(["**Stand-in**"] if claim.stand_in else []), *reasons(answer)])
+    return [claim.id, sentences([f"{claim.what} ({claim.where})"]), published_text(claim), ours, answer.verdict, how]
+
+
+def claims_table(found: Reproduction, paper: str) -> str:
+    """Return the claims of a paper, with its title above."""
+    answers = [answer for answer in found.answers if answer.claim.paper == paper]
+    header = ["claim", "what", "published", "ours", "verdict", "how, or why it differs"]
+    return f"{title(paper)}\n\n{table(header, map(row, answers))}"
+
+
+def page(found: Reproduction) -> str:
+    """Return the page with what was found."""
+    blocks = {"totals": totals(found), **{paper: claims_table(found, paper) for paper in found.papers()}}
+    text = PAGE.read_text(encoding="utf-8")
+    missing = set(blocks) - {match["name"] for match in BLOCK.finditer(text)}
+    if missing:
+        raise SystemExit(f"{PAGE} has no place for {', '.join(sorted(missing))}")
+    return BLOCK.sub(lambda match: f"{match['open']}{blocks[match['name']]}\n{match['close']}", text)
+
+
+def main() -> int:
+    """Write or check the page."""
+    parser = argparse.ArgumentParser(description="Write docs/claims.md from a quick run of all claims.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where it is out of date")
+    check = parser.parse_args().check
+    with ProgressBar("reproducing", "claims") as progress:
+        found = reproduce(progress=progress)
+    missing = [answer.reason for answer in found.answers if answer.failed or "SLEDSIM_REFERENCE" in answer.reason]
+    if missing or not found.complete:
+        print("\n".join(["not every claim could be checked:", *missing]), file=sys.stderr)
+        return 1
+    text = page(found)
+    if not check:
+        PAGE.write_text(text, encoding="utf-8")
+    elif PAGE.read_text(encoding="utf-8") != text:
+        print(f"{PAGE} is out of date: run make claims", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
