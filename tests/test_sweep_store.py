@@ -258,6 +258,9 @@ def test_several_write_into_one_store_while_others_read(tmp_path: Path) -> None:
     while any(writer.is_alive() for writer in writers):
         rows = Store(tmp_path / "s").rows("SELECT key, count(*) FROM runs GROUP BY key HAVING count(*) > 1")
         assert rows == []
+        # A run is there with all that belongs to it, or not at all.
+        assert Store(tmp_path / "s").rows("SELECT key FROM runs ANTI JOIN metrics USING (key)") == []
+        assert Store(tmp_path / "s").rows("SELECT key FROM runs ANTI JOIN parameters USING (key)") == []
     assert not errors
     run(Sweep(BASE, sweeps[0].axes, replications=40, name="n0"), tmp_path / "alone")
     assert everything(tmp_path / "s")["metrics"] == everything(tmp_path / "alone")["metrics"]
