@@ -243,8 +243,8 @@ def copy_whole(connection: "duckdb.DuckDBPyConnection", select: str, target: Pat
             error.strerror if isinstance(error, OSError) else said[1].strip() if said else str(error).splitlines()[0]
         )
         raise SledsimError(
-            f"{target.parent}: cannot be written: {reason}; what was written before is whole, and once there is room, the "
-            "same command goes on"
+            f"{target.parent}: cannot be written: {reason}; what was written before is whole, and once there is "
+            "room, the same command goes on"
         ) from None
 
 
