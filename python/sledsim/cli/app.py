@@ -14,6 +14,8 @@ from sledsim.cli import (
     drives,
     imports,
     layouts,
+    objective,
+    optimise,
     papers,
     power,
     reliability,
@@ -70,8 +72,10 @@ Examples:
   sledsim seek g2 --out seek.png
   sledsim validate-drive atlas10k measured.trace
   sledsim table --device g2 --plot table.png
+  sledsim specificity sdf
   sledsim hit-ratio trace.srt --policy arc --pages 1000,2000
   sledsim cost --workload tpcc-like --mems-size "128 MiB"
+  sledsim optimise design.toml --plot front.html
   sledsim import disksim drive.parv -o drive.toml
   sledsim reproduce --report report
 
@@ -97,6 +101,7 @@ def _sledsim(
 
 
 runs.register(app)
+optimise.register(app)
 power.register(app)
 reliability.register(app)
 drives.register(app)
@@ -104,6 +109,7 @@ catalog.register(app)
 caches.register(app)
 cost.register(app)
 layouts.register(app)
+objective.register(app)
 papers.register(app)
 app.add_typer(sweep.app, name="sweep")
 app.add_typer(traces.app, name="trace")

@@ -15,7 +15,7 @@ from sledsim.scenario import ScenarioLike, Sets, Written, plain_value, set_list,
 from sledsim.sweep.axes import RANGE_KEYS, Assignment, Sample, crossed, derived_seed, zipped
 from sledsim.sweep.execution import checked_text
 
-__all__ = ["Sweep", "SweepLike", "Task"]
+__all__ = ["Sweep", "SweepLike", "Task", "axes_of", "leaves_of", "read_tables", "scenario_of"]
 
 #: How the random numbers of points are related.
 RANDOM_NUMBERS = ("common", "independent")
@@ -136,7 +136,7 @@ class Sweep:
         if isinstance(source, Mapping):
             return _of_tables(source, "sweep", Path.cwd(), more)
         path = Path(source)
-        return _of_tables(_read(path), str(path), path.parent.resolve(), more, path.stem)
+        return _of_tables(read_tables(path, "sweep"), str(path), path.parent.resolve(), more, path.stem)
 
     def replacing(self, sets: Sequence[str]) -> "Sweep":
         """Return the sweep with more values of its base scenario replaced."""
@@ -289,18 +289,27 @@ def _once(sweep: Sweep) -> None:
         )
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """Read a sweep file."""
+def read_tables(path: Path, what: str) -> dict[str, Any]:
+    """Read a file in TOML or JSON.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What it is to hold, for messages.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ScenarioError(f"{path}: no such file{nearest_file(path)}") from None
     except UnicodeDecodeError as error:
-        raise ScenarioError(f"{path}: byte {error.start} is not UTF-8 text; expected a sweep in TOML or JSON") from None
+        wrong = f"byte {error.start} is not UTF-8 text"
+        raise ScenarioError(f"{path}: {wrong}; expected a {what} in TOML or JSON") from None
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror}") from None
     if not text.strip():
-        raise ScenarioError(f"{path}: empty; expected a sweep in TOML or JSON")
+        raise ScenarioError(f"{path}: empty; expected a {what} in TOML or JSON")
     is_json = text.lstrip().startswith("{")
     try:
         tables = json.loads(text) if is_json else tomllib.loads(text)
@@ -326,11 +335,11 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
         raise ScenarioError(f"{place}: name = {given!r}: expected a text")
     try:
         sweep = Sweep(
-            _base(tables["scenario"], place, folder),
-            _axes(_table(tables, "axes", place), f"{place}: axes"),
-            zipped=[_axes(group, f"{place}: zip[{i}]") for i, group in enumerate(_tables(tables, "zip", place))],
+            scenario_of(tables["scenario"], place, folder),
+            axes_of(_table(tables, "axes", place), f"{place}: axes"),
+            zipped=[axes_of(group, f"{place}: zip[{i}]") for i, group in enumerate(_tables(tables, "zip", place))],
             samples=[_sample(each, f"{place}: sample[{i}]") for i, each in enumerate(_tables(tables, "sample", place))],
-            set=(*set_list(_leaves(_table(tables, "set", place))), *sets),
+            set=(*set_list(leaves_of(_table(tables, "set", place))), *sets),
             name=given,
             **own,
         )
@@ -341,7 +350,7 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
     return sweep
 
 
-def _base(scenario: Any, place: str, folder: Path) -> Path | Written:
+def scenario_of(scenario: Any, place: str, folder: Path) -> Path | Written:
     """Return the base scenario: a file beside that of the sweep, or a table in it."""
     if isinstance(scenario, str):
         return folder / scenario
@@ -372,11 +381,11 @@ def _sample(table: Mapping[str, Any], place: str) -> Sample:
             raise ScenarioError(f"{place}: unknown key {key!r}{did_you_mean(str(key), ('axes', 'count', 'method'))}")
     if "count" not in table:
         raise ScenarioError(f"{place}: needs a count of points")
-    axes = _axes(_table(table, "axes", place), f"{place}.axes")
+    axes = axes_of(_table(table, "axes", place), f"{place}.axes")
     return Sample(axes, table["count"], str(table.get("method", "random")))
 
 
-def _axes(tables: Mapping[str, Any], place: str) -> dict[str, Any]:
+def axes_of(tables: Mapping[str, Any], place: str) -> dict[str, Any]:
     """Return axes by path, whether the path was written in quotes or as nested tables."""
     found: dict[str, Any] = {}
     for key, value in tables.items():
@@ -385,18 +394,18 @@ def _axes(tables: Mapping[str, Any], place: str) -> dict[str, Any]:
                 # Neither a range nor a path: the range says what is wrong with it.
                 found[key] = value
                 continue
-            found |= {f"{key}.{path}": axis for path, axis in _axes(value, f"{place}.{key}").items()}
+            found |= {f"{key}.{path}": axis for path, axis in axes_of(value, f"{place}.{key}").items()}
         else:
             found[key] = value
     return found
 
 
-def _leaves(tables: Mapping[str, Any]) -> dict[str, Any]:
+def leaves_of(tables: Mapping[str, Any]) -> dict[str, Any]:
     """Return values by path, whether the path was written in quotes or as nested tables."""
     found: dict[str, Any] = {}
     for key, value in tables.items():
         found |= (
-            {f"{key}.{path}": leaf for path, leaf in _leaves(value).items()}
+            {f"{key}.{path}": leaf for path, leaf in leaves_of(value).items()}
             if value and isinstance(value, Mapping)
             else {key: value}
         )

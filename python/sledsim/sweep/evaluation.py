@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sledsim.frames import quoted
-from sledsim.scenario import ScenarioLike, Sets
+from sledsim.scenario import ScenarioLike, Sets, Written
 from sledsim.sweep.axes import derived_seed
 from sledsim.sweep.description import Sweep, Task
 from sledsim.sweep.execution import canonical, prepare
@@ -83,7 +83,7 @@ class Evaluation:
 
     def __init__(
         self,
-        scenario: ScenarioLike,
+        scenario: ScenarioLike | Written,
         store: str | Path,
         *,
         name: str = "evaluation",

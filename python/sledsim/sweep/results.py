@@ -1,13 +1,12 @@
 """What a sweep found: its points with means and confidence intervals over replications."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sledsim import _core
+from sledsim.confidence import mean_interval
 from sledsim.naming import did_you_mean
 from sledsim.summary_tables import METRICS
 from sledsim.sweep.execution import FAILED
@@ -61,12 +60,10 @@ def estimate(values: Sequence[float]) -> Estimate:
         At least one.
     """
     count = len(values)
-    mean = math.fsum(values) / count
     if count < 2:
-        return Estimate(mean, None, None, count)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
-    half = _core.students_t_95(count - 1) * math.sqrt(variance / count)
-    return Estimate(mean, mean - half, mean + half, count)
+        return Estimate(float(values[0]), None, None, count)
+    around = mean_interval(values)
+    return Estimate(around.mean, around.low, around.high, count)
 
 
 def metric_label(metric: str) -> str:
