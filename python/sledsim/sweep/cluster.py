@@ -106,6 +106,10 @@ class Cluster:
         self._answers: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
         self._under_way: dict[Any, Package] = {}
         self._again: collections.deque[Package] = collections.deque()
+        if address != LOCAL and "://" not in address:
+            raise ClusterError(
+                f"--cluster {address}: expected local or the address of a Dask scheduler, such as tcp://host:8786"
+            )
         if address == LOCAL:
             self._start(workers or processors())
         else:
@@ -214,8 +218,9 @@ class Cluster:
     def _answered(self, future: Any) -> None:
         """Take the answer of a worker; called in a thread of the client's."""
         try:
-            answer = future.result() if future.status == "finished" else future.exception()
-        except Exception as error:
+            # Where a worker dies before its answer has been fetched, Dask has the package done anew, and this waits.
+            answer = future.result()
+        except BaseException as error:
             # Whatever it was, the waiting side has to know.
             answer = error
         self._answers.put((future, answer))
