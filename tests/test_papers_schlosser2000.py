@@ -1,15 +1,25 @@
 """The experiments and pictures of Schlosser et al. 2000."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import pytest
 
+from documented_claims import PAGE, documented, found
 from sledsim.mechanisms.device import Device
 from sledsim.mechanisms.disk import DiskDrive
 from sledsim.papers import Study, claims, experiments, pictures
 from sledsim.papers.schlosser2000_cache import ARRANGEMENTS, LARGE_G2, arrangement
 from sledsim.papers.schlosser2000_energy import APPLICATIONS, spent
 from sledsim.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from documented_claims import Row
+
+PAPER = "schlosser2000"
 
 #: Applications that are not at hand.
 NOT_DONE = {
@@ -21,31 +31,6 @@ NOT_DONE = {
     "tpcd-q6-cpu-bound",
 }
 
-#: What docs/validation.md says of each claim that takes no day of requests, to the digits there.
-FOUND = {
-    "g1-settle": "0.4307",
-    "g2-settle": "0.2154",
-    "g3-settle": "0.1579",
-    "g1-peak-bandwidth": "25.6",
-    "g2-peak-bandwidth": "89.6",
-    "g3-peak-bandwidth": "320.0",
-    "g1-capacity": "2.560",
-    "g2-capacity": "4.000",
-    "g3-capacity": "7.111",
-    "spring-force-range": "0.250, 1.750",
-    "spring-turnaround": "3.83, 3.73, 3.75",
-    "rewrite-turnaround": "0.0965",
-    "mems-cov": "0.174, 0.162, 0.163",
-    "four-sleds": "3.89",
-    "access-time-range": "1.038, 0.703, 0.556",
-    "atlas-speedup": "7.742",
-    "superdisk-speedup": "3.497",
-    "atlas-cov": "0.695",
-    "rewrite-disk": "5.965",
-    "energy-andrew": "11.84",
-    "energy-postmark": "7.56",
-    "energy-netscape": "19.78",
-}
 DIFFERS = {"rewrite-turnaround", "superdisk-speedup", "energy-netscape"}
 
 
@@ -55,43 +40,38 @@ def study() -> Iterator[Study]:
         yield made
 
 
-def test_every_claim_but_those_of_applications_has_an_experiment() -> None:
-    wanted = {name for name in claims("schlosser2000") if name.partition(".")[2] not in NOT_DONE}
-    assert {name for name in experiments() if name.startswith("schlosser2000.")} == wanted
-    assert {name.partition(".")[2] for name in wanted} == {*FOUND, "mems-cache"}
+def test_every_claim_but_those_of_applications_has_an_experiment_and_a_row() -> None:
+    wanted = {name for name in claims(PAPER) if name.partition(".")[2] not in NOT_DONE}
+    assert {name for name in experiments() if name.startswith(f"{PAPER}.")} == wanted
+    assert {f"{PAPER}.{row.claim}" for row in documented(PAPER)} == wanted
 
 
-@pytest.mark.parametrize("name", FOUND)
-def test_figures_and_verdicts_are_those_documented(study: Study, name: str) -> None:
-    claim = claims()[f"schlosser2000.{name}"]
-    found = experiments()[claim.name](study)
-    ours = [float(each) for each in (found.ours if isinstance(found.ours, tuple) else (found.ours,))]
-    assert ", ".join(f"{each:.{found.decimals}f}" for each in ours) == FOUND[name]
-    assert claim.verdict(found) == ("differs" if name in DIFFERS else "reproduced")
-    if name in DIFFERS:
-        assert found.cause
-        assert any(probe.ours != found.ours for probe in found.probes)
-    for figure, (low, high) in zip(ours, found.intervals, strict=bool(found.intervals)):
-        assert low < figure < high
+@pytest.mark.parametrize("row", documented(PAPER), ids=lambda row: row.claim)
+def test_what_is_found_is_what_the_page_says(study: Study, row: Row) -> None:
+    finding = found(study, row, PAPER)
+    assert (row.verdict != "reproduced") == (row.claim in DIFFERS)
+    ours = finding.ours if isinstance(finding.ours, tuple) else (finding.ours,)
+    for figure, (low, high) in zip(ours, finding.intervals, strict=bool(finding.intervals)):
+        assert low < float(figure) < high
 
 
 def test_a_cause_brings_the_figure_back_where_it_is_the_whole_cause(study: Study) -> None:
     # With the change of the first probe the figure is inside the published tolerance.
     for name in sorted(DIFFERS):
-        claim = claims()[f"schlosser2000.{name}"]
-        found = experiments()[claim.name](study)
-        assert claim.verdict(type(found)(found.probes[0].ours, "")) == "reproduced", name
+        claim = claims()[f"{PAPER}.{name}"]
+        finding = experiments()[claim.name](study)
+        assert claim.verdict(type(finding)(finding.probes[0].ours, "")) == "reproduced", name
 
 
 def test_mode_times_of_the_mems_device_follow_from_the_disks(study: Study) -> None:
     for application in APPLICATIONS.values():
-        found = spent(study, application)
+        energy = spent(study, application)
         # Accessing at 1.1 W, start-ups of 0.5 ms, and the rest inactive at 50 mW. The run ends with an access, and so
         # lacks an idle period; the device is inactive, too, while the bus hands over eight blocks at 5.12 µs at most.
-        idle_s = found.length_s - application.mems_active_j / 1.1 - found.startups * 0.5e-3
-        least_s, most_s = idle_s * (1 - 1 / found.startups), idle_s + found.startups * 8 * 5.12e-6
-        assert least_s <= found.inactive_j / 0.05 <= most_s
-        assert found.startup_j == pytest.approx(application.mems_startup_j, rel=1e-3)
+        idle_s = energy.length_s - application.mems_active_j / 1.1 - energy.startups * 0.5e-3
+        least_s, most_s = idle_s * (1 - 1 / energy.startups), idle_s + energy.startups * 8 * 5.12e-6
+        assert least_s <= energy.inactive_j / 0.05 <= most_s
+        assert energy.startup_j == pytest.approx(application.mems_startup_j, rel=1e-3)
 
 
 def test_arrangements_with_a_cache_have_the_room_that_the_paper_names(study: Study) -> None:
@@ -114,13 +94,13 @@ def test_a_part_of_the_day_shows_the_order_of_the_arrangements(study: Study) -> 
 
 
 def test_every_figure_and_table_is_listed() -> None:
-    listed = [each.where for each in pictures("schlosser2000")]
+    listed = [each.where for each in pictures(PAPER)]
     assert listed == [*(f"Figure {number}" for number in range(1, 12)), *(f"Table {number}" for number in range(1, 5))]
 
 
 @pytest.mark.parametrize("where", ["Table 1", "Table 2", "Table 3", "Table 4"])
 def test_tables_are_whole(study: Study, where: str) -> None:
-    drawn = next(each for each in pictures("schlosser2000") if each.where == where)
+    drawn = next(each for each in pictures(PAPER) if each.where == where)
     assert drawn.draw
     shown = drawn.draw(study).shown
     assert isinstance(shown, Table)
@@ -129,7 +109,7 @@ def test_tables_are_whole(study: Study, where: str) -> None:
 
 
 def test_figure_7_shows_the_run_of_the_claims(study: Study) -> None:
-    drawn = next(each for each in pictures("schlosser2000") if each.where == "Figure 7")
+    drawn = next(each for each in pictures(PAPER) if each.where == "Figure 7")
     assert drawn.draw
     text = str(drawn.draw(study).shown.to_dict())  # type: ignore[union-attr]
     assert "Response time (ms)" in text
@@ -137,8 +117,20 @@ def test_figure_7_shows_the_run_of_the_claims(study: Study) -> None:
 
 
 def test_what_is_not_drawn_says_why() -> None:
-    reasons = {each.where: each.reason for each in pictures("schlosser2000") if each.draw is None}
+    reasons = {each.where: each.reason for each in pictures(PAPER) if each.draw is None}
     assert [where for where, reason in reasons.items() if "application" in reason] == [
         f"Figure {number}" for number in range(8, 12)
     ]
     assert reasons["Figure 4"] == "a drawing that holds no data"
+
+
+def test_the_page_has_the_response_of_each_arrangement(study: Study) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    part = page[page.index("*A cache of disks.*") : page.index("*Table 4 by mode arithmetic.*")]
+    curve = experiments()[f"{PAPER}.mems-cache"](study).curve
+    shown = [f"{row['ours, ms']:.2f}" for row in curve]
+    assert all(f" {figure} |" in part for figure in shown), shown
+    # What the text says of reads and writes.
+    disk, cached, *_ = curve
+    assert f"{disk['writes, ms']:.1f} to {cached['writes, ms']:.1f} ms" in part
+    assert f"{disk['reads, ms']:.1f} to {cached['reads, ms']:.1f} ms" in part

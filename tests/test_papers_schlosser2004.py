@@ -1,9 +1,12 @@
 """The experiments and pictures of Schlosser and Ganger 2004."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import pytest
 
+from documented_claims import documented, found
 from sledsim.mechanisms.disk import DiskDrive
 from sledsim.mechanisms.mems import MemsStorage
 from sledsim.papers import Study, claims, experiments, pictures
@@ -11,17 +14,15 @@ from sledsim.papers.schlosser2004_array import DISK, FASTER, alone, moved, moved
 from sledsim.papers.schlosser2004_figures import SMALL
 from sledsim.tables import Table
 
-#: What docs/validation.md says of each claim that follows from the model, to the digits there.
-FOUND = {
-    "g2-capacity": "3.456",
-    "g2-access": "0.802",
-    "g2-streaming": "77.65",
-    "uberdisk-access": "0.884",
-    "seek-y-uncorrelated": "0.004",
-    "spring-position-effect": "0.015",
-    "turnaround-under-tenth-ms": "0.0987",
-    "device-scan": "50.2",
-}
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from documented_claims import Row
+
+PAPER = "schlosser2004"
+
+#: Claims that are not reproduced.
+VERDICTS = {"g2-access": "differs", "simpledisk-constant": "shape only"}
 
 
 @pytest.fixture(scope="module")
@@ -30,55 +31,42 @@ def study() -> Iterator[Study]:
         yield made
 
 
-def test_every_claim_has_an_experiment() -> None:
-    assert {name for name in experiments() if name.startswith("schlosser2004.")} == set(claims("schlosser2004"))
+def test_every_claim_has_an_experiment_and_a_row() -> None:
+    assert {name for name in experiments() if name.startswith(f"{PAPER}.")} == set(claims(PAPER))
+    assert {f"{PAPER}.{row.claim}" for row in documented(PAPER)} == set(claims(PAPER))
 
 
-@pytest.mark.parametrize("name", FOUND)
-def test_figures_and_verdicts_are_those_documented(study: Study, name: str) -> None:
-    claim = claims()[f"schlosser2004.{name}"]
-    found = experiments()[claim.name](study)
-    assert isinstance(found.ours, float)
-    assert f"{found.ours:.{found.decimals}f}" == FOUND[name]
-    assert claim.verdict(found) == ("differs" if name == "g2-access" else "reproduced")
-    for low, high in found.intervals:
-        assert low < found.ours < high
+@pytest.mark.parametrize("row", documented(PAPER), ids=lambda row: row.claim)
+def test_what_is_found_is_what_the_page_says(study: Study, row: Row) -> None:
+    finding = found(study, row, PAPER)
+    assert row.verdict == VERDICTS.get(row.claim, "reproduced")
+    for low, high in finding.intervals:
+        assert isinstance(finding.ours, float)
+        assert low < finding.ours < high
 
 
 def test_a_command_overhead_between_none_and_disksims_gives_the_access_time_printed(study: Study) -> None:
     claim = claims()["schlosser2004.g2-access"]
-    found = experiments()[claim.name](study)
-    verdicts = [claim.verdict(type(found)(probe.ours, "")) for probe in found.probes]
+    finding = experiments()[claim.name](study)
+    verdicts = [claim.verdict(type(finding)(probe.ours, "")) for probe in finding.probes]
     assert verdicts == ["differs", "reproduced"]
     # One request at a time never waits: the response is longer than the access by the overhead of 0.2 ms.
-    assert found.probes[0].ours == pytest.approx(float(str(found.ours)) + 0.2, abs=1e-9)
-
-
-@pytest.mark.parametrize("name", ["seek-y-correlated-without-settle", "sdf-order", "sdf-no-settle"])
-def test_trends_and_orders_are_the_papers(study: Study, name: str) -> None:
-    claim = claims()[f"schlosser2004.{name}"]
-    assert claim.verdict(experiments()[claim.name](study)) == "reproduced"
+    assert finding.probes[0].ours == pytest.approx(float(str(finding.ours)) + 0.2, abs=1e-9)
 
 
 def test_the_move_of_the_busiest_volume(study: Study) -> None:
-    ratio = experiments()["schlosser2004.array-all-disks"](study)
-    assert claims()["schlosser2004.array-all-disks"].verdict(ratio) == "reproduced"
-    found = moved(study, "g2")
+    means = moved(study, "g2")
     for before, after, stays, volume in zip(
-        found.before_ms, found.after_ms, found.stays_ms, found.volume_ms, strict=True
+        means.before_ms, means.after_ms, means.stays_ms, means.volume_ms, strict=True
     ):
         # The whole is the mean of both parts.
         assert volume < after < stays < before
-    specific = experiments()["schlosser2004.array-not-specific"](study)
-    assert claims()["schlosser2004.array-not-specific"].verdict(specific) == "reproduced"
 
 
 def test_constant_time_gains_nothing_and_the_overhead_is_why_g2_comes_last(study: Study) -> None:
     claim = claims()["schlosser2004.simpledisk-constant"]
-    found = experiments()[claim.name](study)
-    assert claim.verdict(found) == "shape only"
-    assert found.cause
-    assert claim.verdict(type(found)(found.probes[-1].ours, "")) == "reproduced"
+    finding = experiments()[claim.name](study)
+    assert claim.verdict(type(finding)(finding.probes[-1].ours, "")) == "reproduced"
     # It can't respond sooner than it accesses.
     assert min(moved(study, FASTER["simpledisk_constant"]).volume_ms) > 0.88
 
@@ -112,18 +100,18 @@ def test_the_small_device_lies_as_in_figure_5() -> None:
 
 
 def test_every_figure_and_table_is_listed() -> None:
-    listed = [each.where for each in pictures("schlosser2004")]
+    listed = [each.where for each in pictures(PAPER)]
     assert listed == [*(f"Figure {number}" for number in range(1, 9)), "Table 1", "Table 2"]
 
 
 @pytest.mark.parametrize("where", ["Figure 2", "Figure 3", "Figure 5", "Figure 7", "Table 1", "Table 2"])
 def test_pictures_say_what_they_show(study: Study, where: str) -> None:
-    drawn = next(each for each in pictures("schlosser2004") if each.where == where)
+    drawn = next(each for each in pictures(PAPER) if each.where == where)
     assert drawn.draw
-    found = drawn.draw(study)
-    assert found.how
-    assert found.stand_in == (where == "Figure 3")
-    if isinstance(found.shown, Table):
-        assert all(len(row) == len(found.shown.headers) for row in found.shown.rows)
+    picture = drawn.draw(study)
+    assert picture.how
+    assert picture.stand_in == (where == "Figure 3")
+    if isinstance(picture.shown, Table):
+        assert all(len(row) == len(picture.shown.headers) for row in picture.shown.rows)
     elif where != "Figure 5":
-        assert "time (ms)" in str(found.shown.to_dict())
+        assert "time (ms)" in str(picture.shown.to_dict())
