@@ -85,8 +85,7 @@ def _random_seeks_ms(device: MemsStorage) -> "NDArray[np.float64]":
     """Return the seeks of reads of a block anywhere, one at a time."""
     lbns = np.random.default_rng(1).integers(0, device.capacity_blocks, size=ACCESSES)
     # The first one starts the device.
-    seeks_ms: NDArray[np.float64] = device.serve(lbns)["seek_ns"][1:] / 1e6
-    return seeks_ms
+    return device.serve(lbns)["seek_ns"][1:].astype(np.float64) / 1e6
 
 
 @experiment("hong2006.avg-seek")
@@ -144,7 +143,7 @@ def loss_without_spares(study: Study) -> Finding:
 def preventive_gain(study: Study) -> Finding:
     """MTTF with spares under preventive repair over that without spares (Figure 4)."""
     del study
-    rows = tuple(
+    rows: tuple[dict[str, Any], ...] = tuple(
         {
             "strategy": strategy,
             "repair": time,
@@ -253,7 +252,7 @@ def _more_than_one_repair(strategy: str) -> Finding:
 def distributed_sparing(study: Study) -> Finding:
     """Largest difference that distributing the spares makes (section 3.2.3)."""
     del study
-    rows = []
+    rows: list[dict[str, Any]] = []
     for strategy in STRATEGIES:
         for time in REPAIR_TIMES[:-1]:
             for spares in SPARES:
