@@ -241,7 +241,8 @@ def test_names_select() -> None:
 
 
 ENDLESS = """
-import sys, time
+import sys
+from pathlib import Path
 from conftest import SCENARIO
 from sledsim.papers import reproduction
 from sledsim.papers.finding import Finding
@@ -250,6 +251,7 @@ def settled(study):
     return Finding(0.72, "formula")
 
 def endless(study):
+    Path(sys.argv[-1], "running").touch()
     scenario = {**SCENARIO, "run": {"requests": 4_000_000_000}}
     return Finding(study.run(scenario).summary["response"]["mean_ms"], "run")
 
@@ -268,8 +270,11 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ENDLESS, "reproduce", "griffin1999", "--report", str(tmp_path / "report")]
     folder = str(__file__).rpartition("/")[0]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder) as process:
-        time.sleep(4.0)
-        assert process.poll() is None
+        begun = time.monotonic()
+        while not (tmp_path / "report" / "running").exists():
+            assert time.monotonic() < begun + PATIENCE_S
+            time.sleep(0.1)
+        time.sleep(0.5)
         pressed = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
