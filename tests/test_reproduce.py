@@ -394,3 +394,18 @@ def test_progress_and_selection_from_python() -> None:
     assert seen == [(1, 1)]
     assert [answer.verdict for answer in found.answers] == ["reproduced"]
     assert found.complete
+
+
+def test_a_report_comes_with_the_command(
+    sledsim_cli: Callable[..., Outcome],
+    made_up_experiments: Callable[[dict[str, Experiment]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    made_up_experiments({"griffin1999.settle-time": settled})
+    monkeypatch.setattr(reproduction, "pictures", lambda _: [])
+    found = sledsim_cli("reproduce", "griffin1999", "--report", tmp_path / "new" / "report", "--json")
+    assert found.status == 0, found.err
+    written = json.loads((tmp_path / "new" / "report" / "verdicts.json").read_text(encoding="utf-8"))
+    assert written == json.loads(found.out)
+    assert "griffin1999.settle-time" in (tmp_path / "new" / "report" / "index.html").read_text(encoding="utf-8")
