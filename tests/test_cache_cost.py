@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -133,14 +134,13 @@ def test_a_trace_is_cached_too(sledsim_cli: Callable[..., Outcome], trace_file: 
     assert found["nvram"][0]["bytes"] == MIB // 2
 
 
-def test_the_example_has_a_crossover() -> None:
-    # Its first 40,000 requests suffice to fill the caches.
-    settings = {"run.requests": 40_000}
-    found = sledsim.cost_performance(
-        ROOT / "examples" / "database.toml", mems_bytes="128 MiB", segment_bytes="8 KiB", ratios=[1, 2], set=settings
-    )
-    assert found.crossover is not None
-    assert 1 < found.crossover < 2
+def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outcome]) -> None:
+    page = (ROOT / "docs" / "cost.md").read_text()
+    command = page.partition("```sh\n")[2].partition("\n```")[0]
+    arguments = shlex.split(command)[1:]
+    example = str(ROOT / "examples" / "database.toml")
+    found = sledsim_cli(*(example if each == "examples/database.toml" else each for each in arguments))
+    assert found.out.strip() == page.partition("```\n\n```\n")[2].partition("\n```")[0].strip()
 
 
 @pytest.mark.parametrize(
