@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::journal::Journal;
 use super::layout::{Layout, Level, Piece};
-use super::locks::Locks;
+use crate::hierarchy::locks::Locks;
 use super::members::Members;
 use super::rebuild::Rebuild;
 use super::row::{at_once, Operation, Task};
