@@ -22,13 +22,16 @@ if TYPE_CHECKING:
     from sledsim.comparison import Comparison, compare
     from sledsim.disksim import DiskSimImport, import_disksim
     from sledsim.explanation import Explanation, explain
+    from sledsim.fitted_disk import FittedDisk, matched_disk
     from sledsim.layouts import Relation
     from sledsim.mechanisms import Device, DiskDrive, MemsStorage, SimpleDevice
+    from sledsim.objective_tests import ObjectiveTest, merit, specificity
     from sledsim.power import PowerComparison, power_strategies, spin_down_policies
     from sledsim.registry import DeviceEntry, device, devices, schedulers
     from sledsim.relation_access import TableTimes, table_times
     from sledsim.replacement import HitRatios, cache_policies, hit_ratio
     from sledsim.result import Result
+    from sledsim.roles import Sampling
     from sledsim.scenario import Scenario
     from sledsim.stand_ins import WorkloadEntry, workloads
     from sledsim.trace import Trace, open_trace
@@ -44,12 +47,15 @@ __all__ = [
     "DiskSimImport",
     "DriveValidation",
     "Explanation",
+    "FittedDisk",
     "HitRatios",
     "MemsStorage",
+    "ObjectiveTest",
     "PowerComparison",
     "Relation",
     "Result",
     "RunError",
+    "Sampling",
     "Scenario",
     "ScenarioError",
     "SimpleDevice",
@@ -67,10 +73,13 @@ __all__ = [
     "explain",
     "hit_ratio",
     "import_disksim",
+    "matched_disk",
+    "merit",
     "open_trace",
     "power_strategies",
     "run",
     "schedulers",
+    "specificity",
     "spin_down_policies",
     "table_times",
     "validate_drive",
@@ -88,12 +97,15 @@ _HOMES = {
     "DiskSimImport": "sledsim.disksim",
     "DriveValidation": "sledsim.validation",
     "Explanation": "sledsim.explanation",
+    "FittedDisk": "sledsim.fitted_disk",
     "HitRatios": "sledsim.replacement",
     "MemsStorage": "sledsim.mechanisms",
+    "ObjectiveTest": "sledsim.objective_tests",
     "PowerComparison": "sledsim.power",
     "Relation": "sledsim.layouts",
     "Result": "sledsim.result",
     "RunError": "sledsim._core",
+    "Sampling": "sledsim.roles",
     "Scenario": "sledsim.scenario",
     "ScenarioError": "sledsim._core",
     "SimpleDevice": "sledsim.mechanisms",
@@ -111,10 +123,13 @@ _HOMES = {
     "explain": "sledsim.explanation",
     "hit_ratio": "sledsim.replacement",
     "import_disksim": "sledsim.disksim",
+    "matched_disk": "sledsim.fitted_disk",
+    "merit": "sledsim.objective_tests",
     "open_trace": "sledsim.trace",
     "power_strategies": "sledsim.power",
     "run": "sledsim._run",
     "schedulers": "sledsim.registry",
+    "specificity": "sledsim.objective_tests",
     "spin_down_policies": "sledsim.power",
     "table_times": "sledsim.relation_access",
     "validate_drive": "sledsim.validation",

@@ -14,7 +14,7 @@ from sledsim.scenario import Resolved, ScenarioLike, Sets, catalog_folders, reso
 from sledsim.timeline import Stretch, require_powers, stretch_of
 from sledsim.trace import is_parquet, parquet_to_csv, require_file
 
-__all__ = ["ProgressCallback", "run"]
+__all__ = ["ProgressCallback", "readable", "run", "run_resolved"]
 
 #: Called with the requests submitted, their number if known, the seconds simulated, and the last of them if known.
 ProgressCallback = Callable[[int, int | None, float, float | None], None]
@@ -88,7 +88,7 @@ def run_resolved(
         require_powers(resolved.values)
     bar = ProgressBar() if progress is True else nullcontext(progress or None)
     with ExitStack() as stack:
-        text = stack.enter_context(_readable(resolved))
+        text = stack.enter_context(readable(resolved))
         report = stack.enter_context(bar)
         output = _core.run(
             text, base_dir=resolved.base_dir, log=log, timeline=stretch, progress=report, catalog=catalog_folders()
@@ -99,8 +99,14 @@ def run_resolved(
 
 
 @contextmanager
-def _readable(resolved: Resolved) -> Iterator[str]:
-    """Give the core a scenario whose trace it can read: a Parquet trace becomes a temporary CSV."""
+def readable(resolved: Resolved) -> Iterator[str]:
+    """Give the core a scenario whose trace it can read: a Parquet trace becomes a temporary CSV.
+
+    Parameters
+    ----------
+    resolved
+        The scenario.
+    """
     workload: dict[str, Any] = resolved.values.get("workload", {})
     path = Path(workload.get("path", ""))
     if workload.get("kind") == "trace":

@@ -5,7 +5,7 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["ProgressBar"]
+__all__ = ["ProgressBar", "duration_in_words"]
 
 #: Runs shorter than this show nothing.
 QUIET_S = 2.0
@@ -59,20 +59,27 @@ class ProgressBar:
             Seconds of simulated time in all, where that ends the run.
         """
         elapsed_s = time.monotonic() - self._started
-        if elapsed_s < QUIET_S or not sys.stderr.isatty():
+        shares = [done / total for done, total in ((submitted, requests), (simulated_s, end_s)) if total]
+        share = max(shares, default=None)
+        rate = submitted / max(elapsed_s, QUIET_S)
+        left = "" if not share else f", {duration_in_words(elapsed_s * (1 - min(share, 1.0)) / share)} left"
+        self.show(share, f"{submitted:,} {self._what}, {rate:,.0f}/s{left}")
+
+    def show(self, share: float | None, state: str) -> None:
+        """Show a state in words.
+
+        Parameters
+        ----------
+        share
+            How much is done, from 0 to 1; ``None`` where nobody knows.
+        state
+            The words.
+        """
+        if time.monotonic() - self._started < QUIET_S or not sys.stderr.isatty():
             return
         if self._bar is None:
             self._start()
-        shares = [done / total for done, total in ((submitted, requests), (simulated_s, end_s)) if total]
-        share = max(shares, default=None)
-        rate = submitted / elapsed_s
-        left = "" if not share else f", {_duration(elapsed_s * (1 - min(share, 1.0)) / share)} left"
-        self._bar.update(
-            self._task,
-            completed=share or 0.0,
-            total=None if share is None else 1.0,
-            state=f"{submitted:,} {self._what}, {rate:,.0f}/s{left}",
-        )
+        self._bar.update(self._task, completed=share or 0.0, total=None if share is None else 1.0, state=state)
 
     def _start(self) -> None:
         from rich.console import Console
@@ -90,8 +97,14 @@ class ProgressBar:
         self._bar.start()
 
 
-def _duration(seconds: float) -> str:
-    """Write a time as people say it."""
+def duration_in_words(seconds: float) -> str:
+    """Write a time as people say it.
+
+    Parameters
+    ----------
+    seconds
+        The time.
+    """
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
-from sledsim.confidence import Interval, batched_interval
+from sledsim.confidence import batched_interval
 from sledsim.layouts import Layout, Relation, layout_named, layouts_of
 from sledsim.mechanisms import Device, SimpleDevice
 from sledsim.scenario import Sets
@@ -15,8 +15,10 @@ from sledsim.tables import Table, number
 
 if TYPE_CHECKING:
     import altair
+    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["Access", "TableTimes", "fetch_rows", "scan_relation", "table_times"]
+__all__ = ["Access", "TableTimes", "fetch_rows", "fetch_times_s", "scan_relation", "table_times"]
 
 #: Rows fetched where nobody says how many: their mean is then known to about 1 %.
 FETCHES = 2000
@@ -201,8 +203,35 @@ def scan_relation(layout: Layout, attribute: int | None = None) -> Access:
     return Access(layout.NAME, operation, end_ns * 1e-9, read, relation.records * wide)
 
 
-def fetch_rows(layout: Layout, count: int = FETCHES, seed: int = 1) -> Access:
+def fetch_times_s(layout: Layout, count: int = FETCHES, seed: int = 1) -> list[float]:
     """Fetch random rows, one at a time: all that holds a row is asked for at once.
+
+    Parameters
+    ----------
+    layout
+        How the relation lies on its device.
+    count
+        Rows.
+    seed
+        Of the choice of rows.
+
+    Returns
+    -------
+    list
+        The time of each fetch, s.
+    """
+    import numpy as np
+
+    pieces = layout.rows(_random_rows(layout, count, seed))
+    served = layout.device.serve_batches(pieces.lbns, pieces.blocks, pieces.sizes)
+    firsts = np.concatenate([[0], np.cumsum(pieces.sizes)[:-1]]).astype(np.int64)
+    ends = np.maximum.reduceat(served["end_ns"], firsts)
+    found: list[float] = ((ends - np.minimum.reduceat(served["start_ns"], firsts)) * 1e-9).tolist()
+    return found
+
+
+def fetch_rows(layout: Layout, count: int = FETCHES, seed: int = 1) -> Access:
+    """Fetch random rows and return their mean; see :func:`fetch_times_s`.
 
     Parameters
     ----------
@@ -213,19 +242,18 @@ def fetch_rows(layout: Layout, count: int = FETCHES, seed: int = 1) -> Access:
     seed
         Of the choice of rows.
     """
-    import numpy as np
-
     if count < 2:
         raise SledsimError(f"fetch = {count}: the mean needs at least 2 rows to have a confidence interval")
-    chosen = np.random.default_rng(seed).integers(0, layout.relation.records, count, dtype=np.uint64)
-    pieces = layout.rows(chosen)
-    served = layout.device.serve_batches(pieces.lbns, pieces.blocks, pieces.sizes)
-    firsts = np.concatenate([[0], np.cumsum(pieces.sizes)[:-1]]).astype(np.int64)
-    ends = np.maximum.reduceat(served["end_ns"], firsts)
-    times = (ends - np.minimum.reduceat(served["start_ns"], firsts)) * 1e-9
-    around: Interval = batched_interval(times.tolist())
-    read = int(pieces.blocks.sum()) * layout.device.block_bytes / count
+    around = batched_interval(fetch_times_s(layout, count, seed))
+    blocks = int(layout.rows(_random_rows(layout, count, seed)).blocks.sum())
+    read = blocks * layout.device.block_bytes / count
     return Access(layout.NAME, "fetch", around.mean, read, layout.relation.record_bytes, (around.low, around.high))
+
+
+def _random_rows(layout: Layout, count: int, seed: int) -> "NDArray[np.uint64]":
+    import numpy as np
+
+    return np.random.default_rng(seed).integers(0, layout.relation.records, count, dtype=np.uint64)
 
 
 def table_times(

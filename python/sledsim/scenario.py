@@ -20,7 +20,20 @@ from sledsim._scenario_models import ScenarioModel
 from sledsim._scenario_models import __all__ as _generated
 from sledsim.naming import nearest_file
 
-__all__ = ["Resolved", "Scenario", "ScenarioLike", "Sets", "catalog_folders", "from_argument", "resolve", *_generated]
+__all__ = [
+    "Resolved",
+    "Scenario",
+    "ScenarioLike",
+    "Sets",
+    "Written",
+    "catalog_folders",
+    "from_argument",
+    "plain_value",
+    "resolve",
+    "set_list",
+    "written",
+    *_generated,
+]
 
 FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
 
@@ -90,8 +103,20 @@ class Resolved:
 
 
 @dataclass(frozen=True)
-class _Text:
-    """A scenario as written: what it says, in which notation, where it came from."""
+class Written:
+    """A scenario as written.
+
+    Parameters
+    ----------
+    text
+        What it says.
+    format
+        In which notation: ``"toml"``, ``"yaml"`` or ``"json"``.
+    name
+        What messages call it.
+    base_dir
+        The folder from which its relative paths start.
+    """
 
     text: str
     format: str
@@ -114,16 +139,16 @@ def resolve(source: ScenarioLike, sets: Sets = ()) -> Resolved:
     ScenarioError
         Where the scenario is wrong.
     """
-    written = _read(source)
+    text = written(source)
     resolved = _core.resolve(
-        written.text,
-        format=written.format,
-        source=written.name,
-        sets=_set_list(sets),
+        text.text,
+        format=text.format,
+        source=text.name,
+        sets=set_list(sets),
         catalog=catalog_folders(),
-        base_dir=written.base_dir,
+        base_dir=text.base_dir,
     )
-    return Resolved(json.loads(resolved), written.base_dir)
+    return Resolved(json.loads(resolved), text.base_dir)
 
 
 def from_argument(name: str) -> "Path | str":
@@ -145,19 +170,30 @@ def _require_known(source: object) -> None:
         )
 
 
-def _read(source: ScenarioLike) -> _Text:
-    """Find the text of a scenario."""
+def written(source: ScenarioLike) -> Written:
+    """Find the text of a scenario.
+
+    Parameters
+    ----------
+    source
+        Anything :meth:`Scenario.load` takes.
+
+    Raises
+    ------
+    ScenarioError
+        Where there is no such file, or nothing in it.
+    """
     _require_known(source)
     if isinstance(source, ScenarioModel):
-        return _Text(source.to_json(), "json", "scenario", _here())
+        return Written(source.to_json(), "json", "scenario", _here())
     if isinstance(source, Mapping):
-        return _Text(_to_json(source), "json", "scenario", _here())
+        return Written(_to_json(source), "json", "scenario", _here())
     if isinstance(source, Path):
         return _read_file(source)
     if source == "-":
-        return _Text(*_detect(sys.stdin.read(), "standard input"), "standard input", _here())
+        return Written(*_detect(sys.stdin.read(), "standard input"), "standard input", _here())
     if "\n" in source or source.lstrip().startswith("{"):
-        return _Text(*_detect(source, "scenario"), "scenario", _here())
+        return Written(*_detect(source, "scenario"), "scenario", _here())
     return _read_file(Path(source))
 
 
@@ -167,13 +203,19 @@ def _here() -> str:
 
 def _to_json(values: Mapping[str, Any]) -> str:
     try:
-        return json.dumps(values, default=_plain)
+        return json.dumps(values, default=plain_value)
     except (TypeError, ValueError) as error:
         raise ScenarioError(f"scenario: {error}") from None
 
 
-def _plain(value: Any) -> Any:
-    """Turn what a notebook puts into a scenario into what JSON knows."""
+def plain_value(value: Any) -> Any:
+    """Turn what a notebook puts into a scenario into what JSON knows.
+
+    Parameters
+    ----------
+    value
+        A path, an array or a number of NumPy, or what has a ``to_dict``.
+    """
     if isinstance(value, Path):
         return str(value)
     if hasattr(value, "to_dict"):
@@ -183,7 +225,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} {value!r} has no place in a scenario")
 
 
-def _read_file(path: Path) -> _Text:
+def _read_file(path: Path) -> Written:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -198,7 +240,7 @@ def _read_file(path: Path) -> _Text:
     notation = FORMATS.get(path.suffix.lower())
     if notation is None or not text.strip():
         text, notation = _detect(text, str(path))
-    return _Text(text, notation, str(path), str(path.parent.resolve()))
+    return Written(text, notation, str(path), str(path.parent.resolve()))
 
 
 def _detect(text: str, name: str) -> tuple[str, str]:
@@ -214,8 +256,14 @@ def _detect(text: str, name: str) -> tuple[str, str]:
     return text, "toml"
 
 
-def _set_list(sets: Sets) -> list[str]:
-    """Bring replacements into the form ``path=value``, the value written as in TOML."""
+def set_list(sets: Sets) -> list[str]:
+    """Bring replacements into the form ``path=value``, the value written as in TOML.
+
+    Parameters
+    ----------
+    sets
+        Texts of that form, or values by path.
+    """
     if isinstance(sets, str):
         return [sets]
     if isinstance(sets, Mapping):
@@ -228,4 +276,4 @@ def _toml(value: Any) -> str:
         return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
-    return json.dumps(value, default=_plain, ensure_ascii=False)
+    return json.dumps(value, default=plain_value, ensure_ascii=False)

@@ -1,14 +1,32 @@
 """The system of a resolved scenario: a tree of components that ends in drives."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sledsim._core import ScenarioError
 
-__all__ = ["drive_of", "drives_in"]
+__all__ = ["components_in", "drive_of", "drives_in", "with_drives"]
 
 #: Keys that hold one component below another.
 CHILD_KEYS = ("child", "mems", "disk")
+
+
+def components_in(system: Mapping[str, Any], count: int = 1) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """Yield a component and all below it, those that are built alike once, with how many there are.
+
+    Parameters
+    ----------
+    system
+        A component of a resolved scenario.
+    count
+        How many of it there are.
+    """
+    yield system, count
+    for key in CHILD_KEYS:
+        if key in system:
+            yield from components_in(system[key], count)
+    for member in system.get("members", ()):
+        yield from components_in(member["system"], count * int(member["count"]))
 
 
 def drives_in(system: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -19,13 +37,30 @@ def drives_in(system: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     system
         A component of a resolved scenario.
     """
+    return (dict(component) for component, _ in components_in(system) if component["kind"] == "drive")
+
+
+def with_drives(system: Mapping[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """Return a system with each of its drives changed.
+
+    Parameters
+    ----------
+    system
+        A component of a resolved scenario.
+    change
+        Makes one drive into another.
+    """
     if system["kind"] == "drive":
-        yield dict(system)
+        return change(dict(system))
+    changed = dict(system)
     for key in CHILD_KEYS:
-        if key in system:
-            yield from drives_in(system[key])
-    for member in system.get("members", ()):
-        yield from drives_in(member["system"])
+        if key in changed:
+            changed[key] = with_drives(changed[key], change)
+    if "members" in changed:
+        changed["members"] = [
+            {**member, "system": with_drives(member["system"], change)} for member in changed["members"]
+        ]
+    return changed
 
 
 def drive_of(system: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,9 +39,12 @@ pub fn result_schema() -> String {
 }
 
 /// Completes and checks a scenario; returns it as JSON.
+///
+/// The GIL is released meanwhile.
 #[pyfunction]
 #[pyo3(signature = (text, *, format, source, sets, catalog, base_dir))]
 pub fn resolve(
+    python: Python<'_>,
     text: &str,
     format: &str,
     source: &str,
@@ -51,7 +54,8 @@ pub fn resolve(
 ) -> PyResult<String> {
     let notation = Notation::named(format).map_err(errors::scenario)?;
     let catalog = Catalog::new(catalog);
-    let resolved = errors::guarded(|| scenario::resolve(text, notation, source, &sets, &catalog, &base_dir))?
+    let resolved = python
+        .detach(|| errors::guarded(|| scenario::resolve(text, notation, source, &sets, &catalog, &base_dir)))?
         .map_err(errors::scenario)?;
     serde_json::to_string(&resolved).map_err(errors::scenario)
 }
@@ -79,10 +83,10 @@ pub fn run(
     catalog: Vec<PathBuf>,
 ) -> PyResult<RunOutput> {
     let scenario: Scenario = serde_json::from_str(scenario).map_err(errors::scenario)?;
-    let citations = citations(&scenario, &Catalog::new(catalog), &base_dir);
     let keep = Keep { log, timeline: timeline.map(stretch).transpose()? };
     let mut watch = Watch::new(&scenario, progress);
     let outcome = python.detach(|| {
+        let citations = citations(&scenario, &Catalog::new(catalog), &base_dir);
         errors::guarded(|| scenario::run_keeping(&scenario, citations, &keep, &mut |now| watch.keep_going(now)))
     })?;
     if let Some(error) = watch.error {
@@ -180,6 +184,32 @@ impl RunOutput {
     /// The summary as JSON.
     fn summary(&self) -> PyResult<String> {
         serde_json::to_string(&self.report).map_err(errors::run)
+    }
+
+    /// Every number of the summary by its path, such as `response.mean_ms`.
+    fn numbers<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let numbers = PyDict::new(python);
+        for (path, number) in self.report.numbers() {
+            numbers.set_item(path, number)?;
+        }
+        Ok(numbers)
+    }
+
+    /// The summary's histograms by quantity: both edges of every bin that is not empty, in ms, and its requests.
+    fn histograms<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let histograms = PyDict::new(python);
+        let of = &self.report.histogram;
+        for (quantity, histogram) in [("response", &of.response), ("wait", &of.wait), ("service", &of.service)] {
+            let edges = histogram.edges_ms.windows(2);
+            let bins = edges.zip(&histogram.counts).map(|(edges, &count)| (edges[0], edges[1], count));
+            histograms.set_item(quantity, bins.filter(|&(_, _, count)| count > 0).collect::<Vec<_>>())?;
+        }
+        Ok(histograms)
+    }
+
+    /// Keys of the works that the values of the devices and of the workload are taken from.
+    fn citations(&self) -> Vec<String> {
+        self.report.citations.clone()
     }
 
     /// Distribution of `response`, `wait` or `service` over `all`, `reads` or `writes`: edges in ms, and counts.

@@ -135,7 +135,7 @@ fn leaves() -> Vec<Leaf> {
         "system": {"kind": "drive", "device": "g2"},
     });
     let mut walk = Walk { definitions: schema["$defs"].clone(), leaves: Vec::new() };
-    walk.walk(&schema, &base, "", "");
+    walk.walk(schema, &base, "", "");
     walk.leaves
 }
 

@@ -7,7 +7,22 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from sledsim.cli import caches, catalog, cost, drives, imports, layouts, papers, power, reliability, runs, traces
+from sledsim.cli import (
+    caches,
+    catalog,
+    cost,
+    drives,
+    imports,
+    layouts,
+    objective,
+    optimise,
+    papers,
+    power,
+    reliability,
+    runs,
+    sweep,
+    traces,
+)
 from sledsim.cli.output import complain
 
 __all__ = ["app"]
@@ -51,13 +66,16 @@ Examples:
   sledsim replay trace.srt --device g2 --scheduler sptf
   sledsim run scenario.toml --set run.requests=10000 --json
   sledsim power scenario.toml --plot power.png
+  sledsim sweep run sweep.toml
   sledsim reliability enclosure.toml --plot survival.png
   sledsim devices g2
   sledsim seek g2 --out seek.png
   sledsim validate-drive atlas10k measured.trace
   sledsim table --device g2 --plot table.png
+  sledsim specificity sdf
   sledsim hit-ratio trace.srt --policy arc --pages 1000,2000
   sledsim cost --workload tpcc-like --mems-size "128 MiB"
+  sledsim optimise design.toml --plot front.html
   sledsim import disksim drive.parv -o drive.toml
   sledsim reproduce --report report
 
@@ -83,6 +101,7 @@ def _sledsim(
 
 
 runs.register(app)
+optimise.register(app)
 power.register(app)
 reliability.register(app)
 drives.register(app)
@@ -90,6 +109,8 @@ catalog.register(app)
 caches.register(app)
 cost.register(app)
 layouts.register(app)
+objective.register(app)
 papers.register(app)
+app.add_typer(sweep.app, name="sweep")
 app.add_typer(traces.app, name="trace")
 app.add_typer(imports.app, name="import")

@@ -119,7 +119,7 @@ def mttf_no_repair(study: Study) -> Finding:
 def loss_5_spares(study: Study) -> Finding:
     """Loss within three years with five spares."""
     del study
-    how = "the same chain"
+    how = "the chain of Figure 2 with both repair rates 0"
     return Finding(loss_probability(enclosure(5), "3 years"), how, decimals=4, scenarios=(enclosure(5),))
 
 
@@ -135,7 +135,7 @@ def loss_disk(study: Study) -> Finding:
 def loss_without_spares(study: Study) -> Finding:
     """Loss within a year once the spares have run out."""
     del study
-    how = "the same chain, from no spare left"
+    how = "the chain of Figure 2 with both repair rates 0, from no spare left"
     return Finding(loss_probability(enclosure(0), "1 year"), how, decimals=4, scenarios=(enclosure(0),))
 
 

@@ -29,6 +29,7 @@ __all__ = ["all_responses", "cost_curves"]
 
 #: Prices that the trace is tried at beyond those of the figure, to find where its curve crosses.
 WIDER_RATIOS = (*RATIOS, 12.0, 16.0, 24.0, 32.0)
+ALL_LOADS = "tpcd-like, tpcc-like, cello-like, and the week's disk 0 of hplajw"
 #: Prices that are enough to see where a curve crosses near that of the paper.
 NEAR_RATIOS = (1.0, 2.0, 2.5, 3.0, 4.0)
 SET_UP = "controller's write-back cache of 4 MiB, Atlas 10K at 50 MB/s, first tenth of the requests as warm-up"
@@ -59,7 +60,7 @@ def said(study: Study, load: str) -> str:
         return f"{chosen.label}: the week's disk 0 replayed; {SET_UP}"
     requests = study.requests(*chosen.requests)
     seeds = "seed 1" if study.quick else "seeds 1 to 5"
-    return f"stand-in {chosen.stand_in}, {requests:,} requests, {seeds}; {SET_UP}"
+    return f"{chosen.stand_in}, {requests:,} requests, {seeds}; {SET_UP}"
 
 
 def paired(figures: Sequence[Sequence[float]]) -> tuple[Interval, ...]:
@@ -268,7 +269,7 @@ def techniques_gain(study: Study) -> Finding:
     missing = responses(study, LOADS["hplajw"], small)
     return Finding(
         tuple(mean(each) for each in gains.values()),
-        f"TPC-D, TPC-C, cello, hplajw as for Figure 8; {SET_UP}",
+        f"{ALL_LOADS}; {SET_UP}",
         intervals=paired(list(gains.values())),
         scenarios=shown(study, "cello", "mcd_none", "mcd_all"),
         curve=tuple(row for name in LOADS for row in rows_of_means(found[name], workload=LOADS[name].label)),
@@ -308,7 +309,7 @@ def lru_lfuda(study: Study) -> Finding:
     walk = {"kind": "local-walk", "scale_bytes": 1e6}
     return Finding(
         tuple(mean(each) for each in figures),
-        f"MCD with all techniques under TPC-D, TPC-C, cello, hplajw; {SET_UP}",
+        f"MCD with all techniques; {ALL_LOADS}; {SET_UP}",
         intervals=paired(figures),
         scenarios=shown(study, "tpcc", "mcd_all"),
         curve=tuple(rows),
@@ -347,7 +348,7 @@ def ram_advantage(study: Study) -> Finding:
     figures = [saved(each["mcd_all"], each["disk_ram"]) for each in found.values()]
     return Finding(
         tuple(mean(each) for each in figures),
-        f"TPC-D, TPC-C, cello, hplajw as for Figure 8; {SET_UP}",
+        f"{ALL_LOADS}; {SET_UP}",
         intervals=paired(figures),
         scenarios=shown(study, "tpcc", "disk_ram", "mcd_all"),
         curve=tuple(row for name in LOADS for row in rows_of_means(found[name], workload=LOADS[name].label)),
@@ -374,7 +375,7 @@ def cost_performance(study: Study) -> Finding:
     return Finding(
         tuple(crossed.values()),
         "256 MiB of MEMS against as much NVRAM as the same money buys, at one to ten times the price per byte (under "
-        f"hplajw to 32 times); {SET_UP}",
+        f"hplajw to 32 times); tpcc-like, cello-like, and the week's disk 0 of hplajw; {SET_UP}",
         decimals=2,
         intervals=_crossing_intervals(wider),
         scenarios=shown(study, "tpcc", "mcd_all", "disk_ram"),

@@ -7,12 +7,13 @@ from sledsim.layouts import Relation, RowMajor, TipSubset
 from sledsim.papers.finding import Finding
 from sledsim.papers.registry import Drawn, experiment, picture
 from sledsim.papers.study import Study
-from sledsim.relation_access import TableTimes, table_times
+from sledsim.relation_access import Access, table_times
 
 __all__ = ["scans"]
 
 #: What the figure calls the layouts.
 NORMAL, MEMSTORE = RowMajor.NAME, TipSubset.NAME
+RELATION = Relation()
 BARS = {NORMAL: "normal", MEMSTORE: "MEMStore"}
 
 HOW = "g2, 10,000,000 records of 8, 32, 15 and 16 bytes, every scan from rest; without command overhead. "
@@ -20,18 +21,23 @@ HOW_NORMAL = HOW + "Pages of 8 KB hold 115 whole records, so that every scan rea
 HOW_MEMSTORE = HOW + "Of every 71 tracks (tip groups) an attribute has as many as it has bytes, and a scan reads those."
 
 
-def scans(study: Study) -> TableTimes:
-    """Return what scans of the paper's relation take under its two layouts; they are made once for a study.
+def scans(study: Study) -> Mapping[tuple[str, str], Access]:
+    """Return what scans of the paper's relation take, by layout and operation; they are made once for a study.
 
     Parameters
     ----------
     study
         The runs that experiments share.
     """
-    return study.once("schlosser2004 table scans", lambda: table_times("g2", layouts=[NORMAL, MEMSTORE], fetches=0))
+    return study.once("schlosser2004 table scans", _scans)
 
 
-def single_s(times: TableTimes, layout: str) -> list[float]:
+def _scans() -> dict[tuple[str, str], Access]:
+    accesses = table_times("g2", RELATION, layouts=[NORMAL, MEMSTORE], fetches=0).accesses
+    return {(each.layout, each.operation): each for each in accesses}
+
+
+def single_s(times: Mapping[tuple[str, str], Access], layout: str) -> list[float]:
     """Return the times of a scan of each attribute.
 
     Parameters
@@ -41,10 +47,10 @@ def single_s(times: TableTimes, layout: str) -> list[float]:
     layout
         Under which layout.
     """
-    return [times[layout, f"scan of a{number}"].time_s for number in range(1, len(times.relation.attributes) + 1)]
+    return [times[layout, f"scan of a{number}"].time_s for number in range(1, len(RELATION.attributes) + 1)]
 
 
-def scan_rows(times: TableTimes, layout: str) -> tuple[Mapping[str, Any], ...]:
+def scan_rows(times: Mapping[tuple[str, str], Access], layout: str) -> tuple[Mapping[str, Any], ...]:
     """Return the scans under a layout as rows of a table.
 
     Parameters
@@ -54,8 +60,11 @@ def scan_rows(times: TableTimes, layout: str) -> tuple[Mapping[str, Any], ...]:
     layout
         Under which layout.
     """
-    shown = [each for each in times.accesses if each.layout == layout]
-    return tuple({"scan": each.operation, "time_s": each.time_s, "read_mb": each.read_bytes / 1e6} for each in shown)
+    shown = [each for each in times.values() if each.layout == layout]
+    return tuple(
+        {"scan": each.operation, "time_s": round(each.time_s, 4), "read_mb": round(each.read_bytes / 1e6, 3)}
+        for each in shown
+    )
 
 
 @experiment("schlosser2004.table-normal-layout")
@@ -79,7 +88,7 @@ def attribute_proportional(study: Study) -> Finding:
     """Largest error of the times of scans over tips against the attributes' shares of a record."""
     times = scans(study)
     full_s = times[MEMSTORE, "scan"].time_s
-    shares = [size / times.relation.record_bytes for size in times.relation.attributes]
+    shares = [size / RELATION.record_bytes for size in RELATION.attributes]
     errors = [abs(one_s / full_s / share - 1) for one_s, share in zip(single_s(times, MEMSTORE), shares, strict=True)]
     return Finding(max(errors), HOW_MEMSTORE, curve=scan_rows(times, MEMSTORE))
 
@@ -90,7 +99,7 @@ def figure_6(study: Study) -> Drawn:
     from sledsim.plots.layouts import scan_bars
     from sledsim.plots.style import styled
 
-    relation = Relation()
-    subtitle = f"{relation.records:,} records on g2; left all attributes at once, right each by itself"
-    chart = styled(scan_bars(scans(study), BARS), "Database table scan with different number of attributes", subtitle)
+    subtitle = f"{RELATION.records:,} records on g2; left all attributes at once, right each by itself"
+    bars = scan_bars([*scans(study).values()], BARS)
+    chart = styled(bars, "Database table scan with different number of attributes", subtitle)
     return Drawn(chart, f"{HOW_NORMAL} MEMStore: of every 71 tracks an attribute has as many as it has bytes.")

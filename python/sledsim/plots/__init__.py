@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sledsim.cache_cost import CostPerformance
     from sledsim.comparison import Comparison
     from sledsim.mechanisms import Device
+    from sledsim.objective_tests import ObjectiveTest
     from sledsim.power import PowerComparison
     from sledsim.relation_access import TableTimes
     from sledsim.reliability.cost import CostCurve
@@ -33,6 +34,7 @@ __all__ = [
     "device_chart",
     "failure_chart",
     "maintenance_chart",
+    "objective_chart",
     "power_chart",
     "result_chart",
     "save",
@@ -226,3 +228,16 @@ def table_chart(times: "TableTimes") -> "altair.TopLevelMixin":
     from sledsim.plots.layouts import table_bars
 
     return table_bars(times)
+
+
+def objective_chart(found: "ObjectiveTest") -> "altair.TopLevelMixin":
+    """Draw the gains that an objective test found, against its rule.
+
+    Parameters
+    ----------
+    found
+        The test.
+    """
+    from sledsim.plots.gains import gain_chart
+
+    return gain_chart(found)

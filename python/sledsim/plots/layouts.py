@@ -1,6 +1,6 @@
 """Bars of scans and fetches under several layouts of a relation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim.plots.style import COLOURS, HEIGHT, altair_library, styled, values
@@ -17,23 +17,22 @@ BAR, LAYOUT_WIDTH = 26, 110
 ALL, SINGLE = "all", "single"
 
 
-def scan_bars(times: "TableTimes", names: Mapping[str, str] | None = None) -> Any:
+def scan_bars(accesses: "Sequence[Access]", names: Mapping[str, str]) -> Any:
     """Draw for each layout a scan of all attributes beside one scan of each, stacked.
 
     This is Figure 6 of Schlosser and Ganger 2004.
 
     Parameters
     ----------
-    times
-        What the scans took.
+    accesses
+        What operations took; those that are no scans are passed by.
     names
-        Layouts to draw, with what the axis calls them; all, by their own names, if not given.
+        Layouts to draw, with what the axis calls them.
     """
     alt = altair_library()
-    shown = dict(names) if names is not None else {name: name for name in times.layouts}
-    rows = [_scan_row(each, shown[each.layout]) for each in times.accesses if each.layout in shown and _is_scan(each)]
+    rows = [_scan_row(each, names[each.layout]) for each in accesses if each.layout in names and _is_scan(each)]
     parts = list(dict.fromkeys(row["part"] for row in rows))
-    layouts = list(shown.values())
+    layouts = list(names.values())
     # Attributes first, so that the scan of all has a colour of its own at the end.
     domain = [*(part for part in parts if part != ALL), ALL]
     colours = [*COLOURS, *("#999999" for _ in domain)]
@@ -65,7 +64,7 @@ def table_bars(times: "TableTimes") -> "altair.TopLevelMixin":
         f"{relation.records:,} records of {relation.record_bytes} bytes ({sizes}) on {times.device.label}",
         "Scans: all attributes at once on the left, each by itself on the right. Fetches: with 95 % intervals",
     ]
-    scans = scan_bars(times)
+    scans = scan_bars(times.accesses, {name: name for name in times.layouts})
     whole = alt.hconcat(scans, _fetch_bars(times, fetches), spacing=36) if fetches else scans
     return styled(whole, "A relation under several layouts", subtitle)
 
@@ -100,5 +99,5 @@ def _scan_row(access: "Access", layout: str) -> dict[str, Any]:
         "scan": ALL if part == ALL else SINGLE,
         "part": part,
         "order": order,
-        "time_s": access.time_s,
+        "time_s": float(f"{access.time_s:.5g}"),
     }

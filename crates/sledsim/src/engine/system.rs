@@ -10,10 +10,12 @@ use crate::power::{Meter, PeakOfSum, Timeline, TimelineSpec};
 use crate::request::Request;
 use crate::time::Time;
 
+/// What passes between components. Completions are much larger than the rest and have a queue of their own.
 #[derive(Debug)]
 enum Message {
     Submit(ComponentId, Request),
-    Complete(ComponentId, Completion),
+    /// The next completion comes from there.
+    Complete(ComponentId),
 }
 
 /// What a component may do while it handles something.
@@ -23,6 +25,7 @@ pub struct Context<'a> {
     is_root: bool,
     queue: &'a mut EventQueue,
     messages: &'a mut VecDeque<Message>,
+    completions: &'a mut VecDeque<Completion>,
     /// Completions of the root.
     done: &'a mut Vec<Completion>,
     /// The components added before this one, its children among them.
@@ -94,7 +97,8 @@ impl Context<'_> {
         if self.is_root {
             self.done.push(*completion);
         } else {
-            self.messages.push_back(Message::Complete(self.me, *completion));
+            self.messages.push_back(Message::Complete(self.me));
+            self.completions.push_back(*completion);
         }
     }
 
@@ -119,6 +123,7 @@ pub struct System {
     parents: Vec<Option<ComponentId>>,
     queue: EventQueue,
     messages: VecDeque<Message>,
+    completions: VecDeque<Completion>,
     /// Completions of the root that nobody has heard of yet.
     done: Vec<Completion>,
     /// Requests that the root has not completed yet.
@@ -202,6 +207,7 @@ impl System {
         self.in_flight = 0;
         self.queue = EventQueue::default();
         self.messages.clear();
+        self.completions.clear();
         self.components.iter_mut().for_each(|component| component.power_cut(now));
         if let Some(data) = &mut self.data {
             data.lose_power();
@@ -360,6 +366,7 @@ impl System {
             is_root,
             queue: &mut self.queue,
             messages: &mut self.messages,
+            completions: &mut self.completions,
             done: &mut self.done,
             below,
             data: self.data.as_deref_mut(),
@@ -375,9 +382,11 @@ impl System {
         while let Some(message) = self.messages.pop_front() {
             match message {
                 Message::Submit(child, request) => self.handle(child, |c, context| c.submit(request, context)),
-                Message::Complete(from, completion) => {
+                Message::Complete(from) => {
                     // Only components with a parent send these.
-                    if let Some(parent) = self.parents[from.0 as usize] {
+                    if let (Some(parent), Some(completion)) =
+                        (self.parents[from.0 as usize], self.completions.pop_front())
+                    {
                         self.handle(parent, |c, context| c.completed(from, &completion, context));
                     }
                 }

@@ -15,6 +15,7 @@ mod named_device;
 mod quantity;
 mod replacement;
 mod report;
+mod report_numbers;
 mod resolve;
 mod run;
 mod spec;

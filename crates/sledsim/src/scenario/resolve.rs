@@ -1,6 +1,7 @@
 //! From what a user wrote to a complete scenario: settings applied, names looked up, everything checked.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
@@ -17,11 +18,16 @@ use super::tree::{self, COMPONENTS};
 const DEFAULT_REQUESTS: u64 = 100_000;
 
 /// The schema of a resolved scenario: every key a document may have, with type, range, default and unit.
+///
+/// It is made once: that takes several times as long as completing a scenario by it.
 #[must_use]
-pub fn schema() -> Value {
-    let mut schema = serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default();
-    inline_kinds(&mut schema);
-    schema
+pub fn schema() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+        let mut schema = serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default();
+        inline_kinds(&mut schema);
+        schema
+    });
+    &SCHEMA
 }
 
 /// Merges the keys of each kind of component into its alternative: there they are one table, which has no others.
@@ -58,7 +64,7 @@ fn options_mut<'a>(schema: &'a mut Value, definition: &str) -> impl Iterator<Ite
 /// from the catalogue unless given, and kinds have defaults.
 #[must_use]
 pub fn user_schema() -> Value {
-    let mut schema = schema();
+    let mut schema = schema().clone();
     let mut relax = |definition: &str, keep: &[&str], or_name: bool| {
         let Some(options) = schema.pointer_mut(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array_mut)
         else {
@@ -134,17 +140,17 @@ pub fn resolve(
     let error = |message: String| ScenarioError::new(source, message);
     let mut document = notation.read(text, source)?;
     let schema = schema();
-    let top: Vec<&str> = keys_of(&schema).into_iter().chain([COMPONENTS]).collect();
+    let top: Vec<&str> = keys_of(schema).into_iter().chain([COMPONENTS]).collect();
     for setting in settings {
-        let below_system = keys_of_system(&document, &schema);
+        let below_system = keys_of_system(&document, schema);
         set(&mut document, setting, &top, &below_system)?;
     }
     name_alone(document.as_object_mut(), "workload");
     fill_kinds(&mut document);
-    fill_workload(&mut document, catalog, base, &schema).map_err(error)?;
-    let filed = tree::expand(&mut document, catalog, base, &schema).map_err(error)?;
+    fill_workload(&mut document, catalog, base, schema).map_err(error)?;
+    let filed = tree::expand(&mut document, catalog, base, schema).map_err(error)?;
     let error = |message: String| error(filed.iter().fold(message, |message, file| file.located(message)));
-    check(&mut document, &schema).map_err(error)?;
+    check(&mut document, schema).map_err(error)?;
     let mut scenario: Scenario = serde_json::from_value(document).map_err(|e| error(e.to_string()))?;
     complete(&mut scenario, base).map_err(error)?;
     Ok(scenario)

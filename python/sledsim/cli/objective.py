@@ -1,0 +1,169 @@
+"""The commands for the two objective tests of roles and policies."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sledsim.cli.options import AsJson, Sets, device_names, scheduler_names
+from sledsim.cli.output import check_picture, print_json, print_tables
+
+if TYPE_CHECKING:
+    from sledsim.objective_tests import ObjectiveTest
+    from sledsim.roles import Sampling
+    from sledsim.scenario import ScenarioLike
+
+__all__ = ["register"]
+
+SPECIFICITY_EXAMPLES = """\b
+Examples:
+  sledsim specificity sdf
+  sledsim specificity sdf --set device.settle_constants=0 --plot sdf.png
+  sledsim specificity augmented.toml --without disks.toml
+  sledsim specificity equivalent --json
+"""
+
+MERIT_EXAMPLES = """\b
+Examples:
+  sledsim merit sdf
+  sledsim merit sptf --without sstf_lbn --device g3 --replications 20
+  sledsim merit augmented.toml --without disks.toml
+  sledsim merit stopping.toml --without ready.toml --metric energy.total_j
+"""
+
+Role = Annotated[
+    str,
+    typer.Argument(
+        metavar="ROLE",
+        help="A scenario with MEMS storage in its system, a scheduler or a layout.",
+        autocompletion=scheduler_names,
+    ),
+]
+Without = Annotated[
+    str | None,
+    typer.Option(
+        "--without",
+        metavar="BASE",
+        help="What there is without it: a scenario, scheduler (clook) or layout (pages).",
+    ),
+]
+OfPolicy = Annotated[
+    str | None,
+    typer.Option(
+        "--device", "-d", metavar="NAME", help="For a policy: the MEMS device (g2).", autocompletion=device_names
+    ),
+]
+Rate = Annotated[
+    float | None,
+    typer.Option("--rate", metavar="PER_S", help="For a scheduler: arrivals in a second; else 95 % busy under fcfs."),
+]
+Replications = Annotated[int, typer.Option("--replications", metavar="N", help="Runs, each with a seed of its own.")]
+Requests = Annotated[
+    int | None, typer.Option("--requests", metavar="N", help="Requests of a run; else as the scenario has it.")
+]
+Metric = Annotated[
+    str,
+    typer.Option("--metric", metavar="PATH", help="What is measured: a figure of the result of which less is better."),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the first run.")]
+Picture = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the gains: .html, .png or .svg.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog=SPECIFICITY_EXAMPLES)(specificity)
+    app.command(epilog=MERIT_EXAMPLES)(merit)
+
+
+def specificity(
+    role: Role,
+    without: Without = None,
+    device: OfPolicy = None,
+    disk: Annotated[
+        str, typer.Option("--disk", metavar="NAME", help="The disk that is fitted.", autocompletion=device_names)
+    ] = "uberdisk",
+    fit_bytes: Annotated[
+        int, typer.Option("--fit-bytes", metavar="N", min=1, help="Size of the reads that the disk is fitted to.")
+    ] = 4096,
+    rate: Rate = None,
+    replications: Replications = 10,
+    requests: Requests = None,
+    seed: Seed = 1,
+    metric: Metric = "response.mean_ms",
+    sets: Sets = None,
+    as_json: AsJson = False,
+    plot: Picture = None,
+) -> None:
+    """Test whether a role or policy gains by what MEMS storage is, or only by its speed.
+
+    It is run on MEMS storage, and on a disk fitted to the same mean time of random reads. It is specific where it
+    gains more on MEMS storage by over 10 % (Schlosser and Ganger 2004).
+    """
+    from sledsim import objective_tests
+
+    check_picture(plot)
+    found = objective_tests.specificity(
+        _role(role),
+        without=_role(without) if without is not None else None,
+        device=device,
+        disk=disk,
+        fit_bytes=fit_bytes,
+        rate_per_s=rate,
+        sampling=_sampling(replications, requests, seed, metric),
+        set=sets or [],
+    )
+    _show(found, plot, as_json=as_json)
+
+
+def merit(
+    role: Role,
+    without: Without = None,
+    device: OfPolicy = None,
+    rate: Rate = None,
+    replications: Replications = 10,
+    requests: Requests = None,
+    seed: Seed = 1,
+    metric: Metric = "response.mean_ms",
+    sets: Sets = None,
+    as_json: AsJson = False,
+    plot: Picture = None,
+) -> None:
+    """Test whether a role or policy gains enough, over 10 %, to be worth an abstraction of its own.
+
+    It is run with and without, with the same random numbers (Schlosser and Ganger 2004).
+    """
+    from sledsim import objective_tests
+
+    check_picture(plot)
+    found = objective_tests.merit(
+        _role(role),
+        without=_role(without) if without is not None else None,
+        device=device,
+        rate_per_s=rate,
+        sampling=_sampling(replications, requests, seed, metric),
+        set=sets or [],
+    )
+    _show(found, plot, as_json=as_json)
+
+
+def _role(name: str) -> "ScenarioLike":
+    """Return a policy's name as it is, and what may be a file as one."""
+    return name if name == "-" or not Path(name).suffix else Path(name)
+
+
+def _sampling(replications: int, requests: int | None, seed: int, metric: str) -> "Sampling":
+    from sledsim.roles import Sampling
+
+    return Sampling(replications, requests, seed, metric, progress=True)
+
+
+def _show(found: "ObjectiveTest", plot: Path | None, *, as_json: bool) -> None:
+    """Print what was found, and draw it."""
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_tables(found.tables())
+    if found.verdict == "undecided":
+        typer.echo("note: the interval holds the 10 % of the rule; more --replications would tell", err=True)
+    if plot:
+        found.save_plot(plot)

@@ -1,0 +1,64 @@
+"""The command that searches for good designs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sledsim.cli.options import AsJson, Sets
+from sledsim.cli.output import check_picture, complain, not_drawn, print_json, print_tables
+
+__all__ = ["register"]
+
+INTERRUPTED = 130
+
+EXAMPLES = """\b
+Examples:
+  sledsim optimise design.toml
+  sledsim optimise design.toml --trials 500 --plot front.html
+  sledsim optimise design.toml --store designs.sweep --threads 4 --json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog=EXAMPLES)(optimise)
+
+
+def optimise(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Search (TOML or JSON): scenario, parameters, objectives.")
+    ],
+    sets: Sets = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where the runs go; NAME.sweep if not given. What is there is not run again."),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Designs to try, instead of the file's.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Runs at a time.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="local|ADDRESS", help="Run on a Dask cluster: local, or tcp://host:port.")
+    ] = None,
+    as_json: AsJson = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw the designs and the Pareto front: .html, .png, .svg."),
+    ] = None,
+) -> None:
+    """Search the parameters of a device or a policy for the best designs, by one or several objectives."""
+    from sledsim.sweep.optimisation import optimise as search
+
+    check_picture(plot)
+    found = search(file, store, set=sets or [], trials=trials, threads=threads, cluster=cluster, progress=True)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_tables([found.table()])
+    if not found.complete:
+        tried = f"{len(found.trials)} of {found.search.trials} designs"
+        complain(f"interrupted after {tried}; the same command goes on{not_drawn(plot)}")
+        raise typer.Exit(INTERRUPTED)
+    if plot:
+        found.save_plot(plot)

@@ -1,0 +1,253 @@
+"""Commands for sweeps: many runs of a scenario into a store."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sledsim.cli.options import AsJson, Sets
+from sledsim.cli.output import check_picture, check_target, complain, print_json, print_tables
+
+if TYPE_CHECKING:
+    from sledsim.sweep import SweepReport
+
+__all__ = ["app"]
+
+INTERRUPTED = 130
+
+RUN_EXAMPLES = """\b
+Examples:
+  sledsim sweep run rates.toml
+  sledsim sweep run rates.toml --store results --threads 2 --set run.requests=1000
+  sledsim sweep run rates.toml --cluster tcp://head:8786
+  sledsim sweep run rates.toml --retry-failed
+"""
+STATUS_EXAMPLES = """\b
+Examples:
+  sledsim sweep status rates.sweep
+  sledsim sweep status results --sweep rates --json
+"""
+TABLE_EXAMPLES = """\b
+Examples:
+  sledsim sweep table rates.sweep
+  sledsim sweep table rates.sweep --metric response.mean_ms --metric queue.max --json
+"""
+PLOT_EXAMPLES = """\b
+Examples:
+  sledsim sweep plot rates.sweep rates.png --log
+  sledsim sweep plot rates.sweep p99.html --metric response.p99_ms --x workload.arrival.rate_per_s --colour scheduler
+"""
+EXPORT_EXAMPLES = """\b
+Examples:
+  sledsim sweep export rates.sweep rates.csv
+  sledsim sweep export rates.sweep histograms.parquet --table histograms
+"""
+DIFF_EXAMPLES = """\b
+Examples:
+  sledsim sweep diff rates.sweep --axis scheduler=fcfs,sptf
+  sledsim sweep diff before.sweep after.sweep --metric response.mean_ms
+  sledsim sweep diff results --sweep rates --sweep rates-g3
+"""
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Run a scenario along axes into a store, and look at what came out.",
+)
+
+Folder = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of the store.")]
+SweepName = Annotated[
+    str | None,
+    typer.Option(
+        "--sweep",
+        metavar="NAME",
+        help="Which sweep of the store, where there are several; NAME@HASH for one that was changed since.",
+    ),
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric", "-m", metavar="KEY", help="A number of the summary, such as response.mean_ms. Repeatable."
+    ),
+]
+
+
+@app.command(epilog=RUN_EXAMPLES)
+def run(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Sweep (TOML, JSON): base scenario, axes, replications.")
+    ],
+    sets: Sets = None,
+    store: Annotated[
+        Path | None, typer.Option("--store", metavar="FOLDER", help="Where results go; else NAME.sweep.")
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option("--threads", metavar="N", min=1, help="Runs at a time; else as many as there are processors."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster", metavar="local|tcp://…", help="Run on a Dask cluster: processes here, or a scheduler."
+        ),
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try again what failed.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run what the store does not have yet of a sweep.
+
+    docs/sweeps.md describes sweep files. What was interrupted goes on with the same command.
+    """
+    from sledsim.sweep import run as run_sweep
+
+    report = run_sweep(
+        file, store, set=sets or [], threads=threads, cluster=cluster, retry_failed=retry_failed, progress=True
+    )
+    if as_json:
+        print_json({**report.__dict__, "store": str(report.store)})
+    else:
+        typer.echo(_said(report))
+    if report.failed:
+        typer.echo(f"note: {report.failed:,} runs failed: sledsim sweep status {report.store}", err=True)
+    if not report.complete:
+        complain(
+            f"interrupted: {report.over:,} of {report.runs:,} runs are in {report.store}; the same command goes on "
+            f"with the other {report.runs - report.over:,}"
+        )
+        raise typer.Exit(INTERRUPTED)
+
+
+def _said(report: "SweepReport") -> str:
+    """Say what became of a sweep."""
+    parts = [f"{report.done:,} runs done"]
+    if report.failed:
+        parts.append(f"{report.failed:,} failed")
+    if report.skipped:
+        parts.append(f"{report.skipped:,} were there already")
+    rate = (report.done + report.failed) / report.seconds if report.seconds else 0.0
+    return f"{report.sweep}: {', '.join(parts)}; {report.seconds:.1f} s, {rate:,.0f} runs/s; {report.store}"
+
+
+@app.command(epilog=STATUS_EXAMPLES)
+def status(store: Folder, sweep: SweepName = None, as_json: AsJson = False) -> None:
+    """Say how far the sweeps of a store are, and what failed why."""
+    from sledsim.sweep import Store
+    from sledsim.sweep.status import status_of, status_tables, status_to_json
+
+    place = Store(store)
+    found = status_of(place, sweep)
+    if as_json:
+        print_json(status_to_json(place, found))
+        return
+    print_tables(status_tables(place, found))
+    for each in found:
+        if each.latest and each.missing > 0:
+            typer.echo(
+                f"\n{each.missing:,} runs of {each.definition.sweep} are missing; to go on: {each.definition.command}"
+            )
+
+
+@app.command(epilog=TABLE_EXAMPLES)
+def table(store: Folder, metrics: Metrics = None, sweep: SweepName = None, as_json: AsJson = False) -> None:
+    """Print the points of a sweep: means over replications with 95 % confidence intervals."""
+    from sledsim.sweep import results
+
+    found = results(store, sweep)
+    if as_json:
+        print_json(found.to_json(metrics or []))
+    else:
+        print_tables([found.table(metrics or [])])
+
+
+@app.command(epilog=PLOT_EXAMPLES)
+def plot(
+    store: Folder,
+    picture: Annotated[Path, typer.Argument(metavar="FILE", help="Picture: .html, .png or .svg.")],
+    metric: Annotated[str, typer.Option("--metric", "-m", metavar="KEY", help="What is drawn.")] = "response.mean_ms",
+    x: Annotated[str | None, typer.Option("--x", metavar="AXIS", help="The axis to the right.")] = None,
+    colour: Annotated[str | None, typer.Option("--colour", metavar="AXIS", help="The axis that colours show.")] = None,
+    facet: Annotated[str | None, typer.Option("--facet", metavar="AXIS", help="The axis with a panel a value.")] = None,
+    log: Annotated[bool, typer.Option("--log", help="A logarithmic axis for the metric.")] = False,
+    sweep: SweepName = None,
+) -> None:
+    """Draw a metric along an axis, with bands of 95 % confidence."""
+    from sledsim.plots import save
+    from sledsim.sweep import results
+
+    check_picture(picture)
+    save(results(store, sweep).plot(metric, x=x, colour=colour, facet=facet, log=log), picture)
+
+
+@app.command(epilog=EXPORT_EXAMPLES)
+def export(
+    store: Folder,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File: .csv, .parquet or .json.")],
+    metrics: Metrics = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            metavar="NAME",
+            help="A table of the store as it is: runs, parameters, metrics, histograms, provenance. Else a row a run.",
+        ),
+    ] = None,
+    sweep: SweepName = None,
+) -> None:
+    """Write a sweep as a table with a row for each run, or a table of the store."""
+    from sledsim.frames import COPY_OPTIONS
+    from sledsim.sweep import Store, results
+    from sledsim.sweep.exporting import write_table
+
+    check_target(file, COPY_OPTIONS)
+    if table is None:
+        results(store, sweep).export(file, metrics or [])
+        return
+    if sweep is not None or metrics:
+        raise typer.BadParameter("is of the whole store; it has no use for --sweep and --metric", param_hint="--table")
+    write_table(Store(store), table, file)
+
+
+@app.command(epilog=DIFF_EXAMPLES)
+def diff(
+    stores: Annotated[list[Path], typer.Argument(metavar="STORE [STORE]", help="One store, or the two to compare.")],
+    axis: Annotated[
+        str | None, typer.Option("--axis", metavar="AXIS=A,B", help="Compare two values of an axis of one sweep.")
+    ] = None,
+    sweeps: Annotated[
+        list[str] | None,
+        typer.Option("--sweep", metavar="NAME", help="Which sweep; twice to compare two."),
+    ] = None,
+    metrics: Metrics = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two sides run by run, where they have the same random numbers, with 95 % confidence intervals."""
+    from sledsim.sweep import compare_axis, compare_sweeps, results
+
+    names = sweeps or []
+    if len(stores) > 2 or len(names) > 2:
+        raise typer.BadParameter("two sides are compared", param_hint="STORE")
+    if axis is not None:
+        if len(stores) > 1 or len(names) > 1:
+            raise typer.BadParameter("compares values of one sweep", param_hint="--axis")
+        name, first, second = _axis_values(axis)
+        found = compare_axis(results(stores[0], names[0] if names else None), name, first, second)
+    else:
+        if len(stores) == 1 and len(names) < 2:
+            raise typer.BadParameter("give two stores, two --sweep, or --axis AXIS=A,B", param_hint="STORE")
+        sides = zip((stores * 2)[:2], (names * 2)[:2] if names else [None, None], strict=True)
+        found = compare_sweeps(*(results(store, name) for store, name in sides))
+    if as_json:
+        print_json(found.to_json(metrics or []))
+    else:
+        print_tables([found.table(metrics or [])])
+
+
+def _axis_values(text: str) -> tuple[str, str, str]:
+    """Read ``AXIS=A,B``."""
+    name, _, values = text.partition("=")
+    first, comma, second = values.partition(",")
+    if not (name and comma and first.strip() and second.strip()):
+        raise typer.BadParameter(
+            f"{text!r}: expected an axis and two of its values: scheduler=fcfs,sptf", param_hint="--axis"
+        )
+    return name.strip(), first.strip(), second.strip()

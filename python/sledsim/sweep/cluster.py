@@ -1,0 +1,266 @@
+"""Runs of a sweep on the workers of a Dask cluster: scenarios go there as text, numbers come back."""
+
+import collections
+import logging
+import os
+import queue
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from sledsim import _core
+from sledsim._core import SledsimError
+from sledsim.frames import need
+from sledsim.sweep.description import Task
+from sledsim.sweep.execution import Outcome, Prepared, execute, not_run
+from sledsim.sweep.local import processors
+from sledsim.sweep.queueing import TICK_S, Finished, Queue
+
+__all__ = ["Cluster"]
+
+LOCAL = "local"
+
+#: How long to wait for an answer of a scheduler, and for its first worker, s.
+REACH_S, WORKER_S = 10.0, 30.0
+
+#: Ctrl-C goes to every process of a terminal; that of the sweep sees to the others.
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+
+#: How long to wait until everything is closed, s.
+CLOSE_S = 0.4
+
+#: How long a scheduler may be out of reach while a sweep runs, s.
+LOST_S = 30.0
+
+#: How long a package of runs should take, s: with what a worker holds back, results are in the store within a second.
+PACKAGE_S = 0.2
+
+#: Runs in a package at most, and packages that wait for each thread of a worker.
+MOST_RUNS, WAITING = 500, 3
+
+#: How often a run is tried again when Dask gives it up because several workers died of it in turn.
+MOST_ROUNDS = 2
+
+#: How often to look how many threads the workers have, s.
+RECOUNT_S = 1.0
+
+
+class ClusterError(SledsimError):
+    """A cluster cannot be reached, or was lost."""
+
+
+def execute_all(runs: Sequence[tuple[str, str]]) -> list[Outcome]:
+    """Run scenarios one after the other, on a worker.
+
+    Parameters
+    ----------
+    runs
+        Text and folder of each.
+    """
+    return [execute(text, base_dir) for text, base_dir in runs]
+
+
+@dataclass
+class Package:
+    """Runs that go to a worker together.
+
+    Parameters
+    ----------
+    runs
+        The runs.
+    rounds
+        How often they have been given up because several workers had died of them.
+    """
+
+    runs: list[tuple[Task, Prepared]]
+    rounds: int = 0
+
+
+class Cluster:
+    """The workers of a Dask cluster.
+
+    Parameters
+    ----------
+    address
+        ``"local"`` for processes on this machine, or the address of a scheduler.
+    workers
+        How many processes, where they are local; as many as there are processors otherwise.
+
+    Raises
+    ------
+    ClusterError
+        Where it can't be reached.
+    """
+
+    def __init__(self, address: str, workers: int | None = None) -> None:
+        self._distributed = need("distributed", "cluster")
+        self._address = address
+        self._size, self._counted_at = 1, 0.0
+        self._lost_at: float | None = None
+        self._local: Any = None
+        self._client: Any = None
+        self._answers: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
+        self._under_way: dict[Any, Package] = {}
+        self._again: collections.deque[Package] = collections.deque()
+        if address == LOCAL:
+            self._start(workers or processors())
+        else:
+            self._reach(address)
+
+    def _start(self, workers: int) -> None:
+        """Start processes on this machine."""
+        # That a worker died is not worth a warning: its runs are done by another one.
+        self._local = self._distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+            preload=[DEAF],
+        )
+        self._client = self._distributed.Client(self._local, set_as_default=False)
+
+    def _reach(self, address: str) -> None:
+        """Reach a scheduler, and wait for its first worker."""
+        try:
+            self._client = self._distributed.Client(address, timeout=REACH_S, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else "no answer"
+            raise ClusterError(
+                f"--cluster {address}: there is no Dask scheduler to reach ({reason}); start one with "
+                "`dask scheduler`, or run without --cluster"
+            ) from None
+        try:
+            self._client.wait_for_workers(1, timeout=WORKER_S)
+        except TimeoutError:
+            self._client.close()
+            raise ClusterError(
+                f"--cluster {address}: the scheduler has no workers; start some with `dask worker {address}`"
+            ) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for future in list(self._under_way):
+            future.cancel()
+        if self._local is not None:
+            # Asked to end, they would first finish what they are at; nobody needs that any more.
+            for nanny in self._local.workers.values():
+                nanny.auto_restart = False
+                with suppress(ProcessLookupError, TypeError):
+                    os.kill(nanny.pid, signal.SIGKILL)
+        for each in (self._client, self._local):
+            if each is not None:
+                with suppress(TimeoutError):
+                    each.close(timeout=CLOSE_S)
+
+    def work(self, tasks: Queue) -> Iterator[Finished | None]:
+        """Do runs until there are no more; yield each, and nothing about ten times a second.
+
+        Parameters
+        ----------
+        tasks
+            The runs.
+        """
+        seconds_a_run = PACKAGE_S
+        more = True
+        while more or self._under_way or self._again:
+            while self._again and self._has_room():
+                self._submit(self._again.popleft())
+            while more and self._has_room():
+                package, skipped = _package(tasks, max(1, min(MOST_RUNS, int(PACKAGE_S / seconds_a_run))))
+                more = bool(package.runs or skipped)
+                if package.runs:
+                    self._submit(package)
+                yield from skipped
+                yield None
+            try:
+                future, answer = self._answers.get(timeout=TICK_S)
+            except queue.Empty:
+                self._check_reach()
+                yield None
+                continue
+            # Only now is it over: until its answer has been seen, there is something to wait for.
+            package = self._under_way.pop(future)
+            if isinstance(answer, list):
+                took_s = sum(outcome.seconds for outcome in answer) / len(answer)
+                # A worker's word counts half: runs differ.
+                seconds_a_run = 0.5 * (seconds_a_run + took_s)
+                for (task, prepared), outcome in zip(package.runs, answer, strict=True):
+                    yield Finished(task, prepared, outcome)
+            else:
+                yield from self._not_done(package, answer)
+
+    def _has_room(self) -> bool:
+        """Tell whether the workers could take another package before the ones that they have are done."""
+        if time.monotonic() - self._counted_at > RECOUNT_S:
+            self._counted_at = time.monotonic()
+            self._size = sum(self._client.nthreads().values()) if self._client.status == "running" else self._size
+        return len(self._under_way) < WAITING * max(1, self._size)
+
+    def _submit(self, package: Package) -> None:
+        runs = [(prepared.text, prepared.base_dir) for _, prepared in package.runs]
+        future = self._client.submit(execute_all, runs, pure=False)
+        self._under_way[future] = package
+        future.add_done_callback(self._answered)
+
+    def _answered(self, future: Any) -> None:
+        """Take the answer of a worker; called in a thread of the client's."""
+        try:
+            answer = future.result() if future.status == "finished" else future.exception()
+        except Exception as error:
+            # Whatever it was, the waiting side has to know.
+            answer = error
+        self._answers.put((future, answer))
+
+    def _not_done(self, package: Package, error: BaseException | None) -> Iterator[Finished]:
+        """See to a package that no worker has done."""
+        if not isinstance(error, self._distributed.KilledWorker):
+            self._check_reach()
+            raise ClusterError(
+                f"--cluster {self._address}: a worker could not run anything ({type(error).__name__}: {error}); it "
+                f"needs Sledsim {_core.__version__}, and the same folders for traces"
+            )
+        if len(package.runs) > 1 or package.rounds < MOST_ROUNDS:
+            # Others may have died of one of them: each goes by itself.
+            self._again += [Package([each], package.rounds + 1) for each in package.runs]
+            return
+        for task, prepared in package.runs:
+            text = f"every worker that it was given to died, {package.rounds} times several: {error}"
+            yield Finished(task, prepared, not_run(text))
+
+    def _check_reach(self) -> None:
+        """Refuse to wait for a scheduler that has been out of reach for long."""
+        if self._client.status == "running":
+            self._lost_at = None
+            return
+        self._lost_at = self._lost_at or time.monotonic()
+        if self._client.status == "closed" or time.monotonic() - self._lost_at > LOST_S:
+            raise ClusterError(
+                f"--cluster {self._address}: the scheduler is gone; what was done is in the store: run the sweep again"
+            )
+
+
+def _package(tasks: Queue, size: int) -> tuple[Package, list[Finished]]:
+    """Take runs for a package; those that need no worker are finished at once."""
+    runs: list[tuple[Task, Prepared]] = []
+    finished: list[Finished] = []
+    while len(runs) < size and len(finished) < MOST_RUNS:
+        task = tasks.take()
+        if task is None:
+            break
+        prepared = tasks.prepare(task)
+        if not tasks.claim(prepared.key):
+            finished.append(Finished(task, prepared, None))
+        elif prepared.text is None:
+            finished.append(Finished(task, prepared, not_run(prepared.error or "")))
+        else:
+            runs.append((task, prepared))
+    return Package(runs), finished

@@ -1,0 +1,183 @@
+"""Points chosen one after another, as a search does: each is run into a store, or found there."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sledsim.frames import quoted
+from sledsim.scenario import ScenarioLike, Sets, Written
+from sledsim.sweep.axes import derived_seed
+from sledsim.sweep.description import Sweep, Task
+from sledsim.sweep.execution import canonical, prepare
+from sledsim.sweep.queueing import Finished, Queue, Workers
+from sledsim.sweep.recording import Recorder
+from sledsim.sweep.running import define, interruption, record, workers_for
+from sledsim.sweep.store import Store
+
+__all__ = ["Evaluated", "Evaluation"]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A run at a point.
+
+    Parameters
+    ----------
+    key
+        Its key in the store.
+    seed
+        Its seed.
+    error
+        Why it failed; ``None`` where it is done.
+    metrics
+        Every number of its summary by its path, such as ``response.mean_ms``; empty where it failed.
+    """
+
+    key: str
+    seed: int
+    error: str | None
+    metrics: dict[str, float]
+
+
+class Evaluation:
+    """Runs points that are not known beforehand, on threads or a cluster, into a store that has each of them once.
+
+    To be used in a ``with`` statement. Several may write to one store at a time.
+
+    Parameters
+    ----------
+    scenario
+        The base scenario.
+    store
+        The folder of the store, made where there is none.
+    name
+        What the store calls it.
+    replications
+        How often each point is run.
+    seed
+        What all seeds are derived from, the same for all points; that of the scenario where it is ``None``.
+    set
+        Values that replace those of the base scenario.
+    threads
+        How many runs at a time; as many as there are processors otherwise.
+    cluster
+        As for :func:`sledsim.sweep.run`.
+    retry_failed
+        Whether to try again what failed before.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> base = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 500.0}}, "system": {"device": "g2"}}
+    >>> with Evaluation(base, mkdtemp(), replications=2, set={"run.requests": 100}) as evaluation:
+    ...     runs = evaluation.evaluate([{"device.settle_constants": 0}, {"device.settle_constants": 2}])
+    >>> [len(of_point) for of_point in runs]
+    [2, 2]
+    >>> runs[0][0].metrics["response.mean_ms"] < runs[1][0].metrics["response.mean_ms"]
+    True
+    """
+
+    def __init__(
+        self,
+        scenario: ScenarioLike | Written,
+        store: str | Path,
+        *,
+        name: str = "evaluation",
+        replications: int = 1,
+        seed: int | None = None,
+        set: Sets = (),  # noqa: A002  as for a sweep
+        threads: int | None = None,
+        cluster: str | None = None,
+        retry_failed: bool = False,
+    ) -> None:
+        self._sweep = Sweep(scenario, replications=replications, seed=seed, set=set, name=name)
+        self._store = Store.create(store)
+        self._workers_for = (threads, cluster)
+        self._retry_failed = retry_failed
+        self._stack = ExitStack()
+        self._lock = threading.Lock()
+        self._found: dict[str, Evaluated] = {}
+
+    def __enter__(self) -> Self:
+        sweep = self._sweep
+        identity = [sweep.base.text, sweep.base.base_dir, sweep.set, sweep.seed]
+        self._definition = define(sweep, identity, 0, "sledsim.sweep.Evaluation(…) with the same scenario and store")
+        self._workers: Workers = self._stack.enter_context(workers_for(*self._workers_for))
+        self._store.remember(self._definition)
+        self._recorder = Recorder(self._store, self._definition)
+        self._known = self._store.keys(failed=not self._retry_failed)
+        self._numbers = {point for point, _, _ in self._store.members(self._definition.definition)}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stack.close()
+        if kind is None:
+            self._recorder.merge()
+
+    def evaluate(self, points: Sequence[Mapping[str, Any]]) -> list[list[Evaluated]]:
+        """Run points, those that the store does not have; all replications have the same seeds at every point.
+
+        Parameters
+        ----------
+        points
+            Values by parameter, a path as for ``--set``.
+
+        Returns
+        -------
+        list of list of Evaluated
+            The replications of each point. What was run is in the store.
+
+        Raises
+        ------
+        SledsimError
+            Where the store or the cluster fails. A run that fails does not: its ``error`` says why.
+        KeyboardInterrupt
+            After Ctrl-C, within about a second; what is done is in the store.
+        """
+        with self._lock, interruption() as interrupted:
+            numbers = [derived_seed(0, "point", canonical(dict(point))) for point in points]
+            tasks = [
+                Task(number, replication, dict(point), self._sweep.seed_of(dict(point), replication))
+                for number, point in zip(numbers, points, strict=True)
+                for replication in range(self._sweep.replications)
+            ]
+            places: dict[tuple[int, int], str] = {}
+
+            def note(finished: Finished) -> None:
+                key, outcome = finished.prepared.key, finished.outcome
+                places[finished.task.point, finished.task.replication] = key
+                if outcome is not None:
+                    self._found[key] = Evaluated(key, finished.prepared.seed, outcome.error, outcome.metrics or {})
+
+            queue = Queue(tasks, lambda task: prepare(self._sweep.base, self._sweep.settings(task)), self._known)
+            if not record(self._workers, queue, self._recorder, lambda _: None, interrupted, note):
+                raise KeyboardInterrupt
+            self._remember(numbers, points)
+            self._look_up([key for key in places.values() if key not in self._found])
+            of_point = [[places[number, i] for i in range(self._sweep.replications)] for number in numbers]
+            return [[self._found[key] for key in keys] for keys in of_point]
+
+    def _remember(self, numbers: Sequence[int], points: Sequence[Mapping[str, Any]]) -> None:
+        """Tell the store how many points there are, and what varies in them."""
+        self._numbers.update(numbers)
+        names = dict.fromkeys([*self._definition.parameters, *(name for point in points for name in point)])
+        if len(self._numbers) != self._definition.points or list(names) != self._definition.parameters:
+            self._definition = replace(self._definition, points=len(self._numbers), parameters=list(names))
+            self._store.remember(self._definition)
+
+    def _look_up(self, keys: Sequence[str]) -> None:
+        """Read from the store what was found of runs that were there."""
+        wanted = ", ".join(quoted(key) for key in keys)
+        if not wanted:
+            return
+        metrics: dict[str, dict[str, float]] = {key: {} for key in keys}
+        for key, metric, value in self._store.rows(f"SELECT key, metric, value FROM metrics WHERE key IN ({wanted})"):
+            metrics[key][metric] = value
+        for key, seed, error in self._store.rows(f"SELECT key, seed, error FROM runs WHERE key IN ({wanted})"):
+            self._found[key] = Evaluated(key, seed, error, metrics[key])

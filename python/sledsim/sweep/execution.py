@@ -1,0 +1,328 @@
+"""One run of a sweep: from its text to its summary, in a thread here or on another machine."""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sledsim import _core
+from sledsim._core import ScenarioError, SledsimError
+from sledsim._run import readable
+from sledsim.scenario import Resolved, Written, catalog_folders
+
+__all__ = [
+    "Outcome",
+    "Prepared",
+    "Stopped",
+    "canonical",
+    "checked_text",
+    "contents_of",
+    "execute",
+    "not_run",
+    "prepare",
+]
+
+#: Hexadecimal digits of a key: 128 bits, so that no two runs of anybody's share one.
+KEY_DIGITS = 32
+
+DONE, FAILED = "done", "failed"
+
+#: Names of devices, schedulers and stand-ins in the text of a scenario, and what runs with such names cite.
+NAME = re.compile(r'"name":"([^"]*)"')
+_cited: dict[tuple[str, ...], str] = {}
+
+
+class Stopped(Exception):  # noqa: N818  nothing went wrong: somebody asked for it
+    """The sweep ends before this run is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run ready to go anywhere.
+
+    Parameters
+    ----------
+    key
+        Hash of the scenario, with its seed and the content of its trace, and of Sledsim's version.
+    text
+        The scenario with every key, as JSON; ``None`` where there is none, for
+    error
+        what is wrong with it.
+    base_dir
+        The folder from which its relative paths started.
+    seed
+        The scenario's.
+    """
+
+    key: str
+    text: str | None
+    error: str | None
+    base_dir: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run was done.
+
+    Parameters
+    ----------
+    host
+        Name of the machine.
+    process
+        Number of the process.
+    version
+        Version of Sledsim there.
+    python
+        Version of Python there.
+    platform
+        Operating system and processor.
+    """
+
+    host: str
+    process: int
+    version: str
+    python: str
+    platform: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a run.
+
+    Parameters
+    ----------
+    metrics
+        Every number of its summary by its path; ``None`` where it failed, for
+    error
+        the reason.
+    histograms
+        By quantity, both edges of each bin in ms and the requests in it.
+    citations
+        Works that the values of its devices are from.
+    started_s
+        When it began, in seconds since 1970.
+    seconds
+        How long it took.
+    place
+        Where it was run.
+    """
+
+    metrics: dict[str, float] | None
+    error: str | None
+    histograms: dict[str, list[tuple[float, float, int]]]
+    citations: str
+    started_s: float
+    seconds: float
+    place: Place
+
+
+def canonical(values: Any) -> str:
+    """Write values as the one JSON text that all equal values have."""
+    return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+@cache
+def _catalog() -> list[str]:
+    return catalog_folders()
+
+
+def resolved_text(base: Written, sets: Sequence[str]) -> str:
+    """Have the core complete a scenario, and return it as JSON."""
+    return _core.resolve(
+        base.text, format=base.format, source=base.name, sets=list(sets), catalog=_catalog(), base_dir=base.base_dir
+    )
+
+
+def checked_text(base: Written, sets: Sequence[str], parameters: Sequence[str]) -> str:
+    """Resolve a point; where an axis names no parameter, say which is nearest.
+
+    Parameters
+    ----------
+    base
+        The base scenario.
+    sets
+        What replaces its values.
+    parameters
+        Those that are varied.
+    """
+    try:
+        return resolved_text(base, sets)
+    except ScenarioError as error:
+        unknown = re.search(r'unknown key "?([\w.]+)', str(error))
+        if unknown is None:
+            raise
+        named = unknown.group(1).removeprefix("system.")
+        guilty = next((path for path in parameters if _may_be(path.strip().removeprefix("system."), named)), None)
+        if guilty is None:
+            raise
+        near = _nearest(base, [text for text in sets if text.partition("=")[0] not in parameters], guilty)
+        meant = f"; did you mean {near!r}?" if near else ""
+        raise ScenarioError(f"axis {guilty!r} names no parameter{meant} ({error})") from None
+
+
+def _may_be(path: str, named: str) -> bool:
+    """Tell whether a key that is not known stands on a path: all of it, or where it begins."""
+    return path == named or path.startswith(f"{named}.")
+
+
+def _nearest(base: Written, sets: Sequence[str], path: str) -> str | None:
+    """Return the parameter whose name is most like a path's."""
+    try:
+        values = json.loads(resolved_text(base, sets))
+    except SledsimError:
+        return None
+    known = [each.removeprefix("system.") for each in _leaf_paths(values)]
+    # A part of a name is nearer to the whole than another name that happens to be as short.
+    last = path.rpartition(".")[2]
+    longer = [each for each in known if last in each.rpartition(".")[2]]
+    near = get_close_matches(path.removeprefix("system."), longer or known, n=1, cutoff=0.0)
+    return near[0] if near else None
+
+
+def _leaf_paths(values: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    for key, value in values.items():
+        yield f"{before}{key}"
+        if isinstance(value, Mapping):
+            yield from _leaf_paths(value, f"{before}{key}.")
+
+
+def prepare(base: Written, sets: Sequence[str]) -> Prepared:
+    """Resolve a run and give it its key; where it can't be resolved, say why in its place.
+
+    Parameters
+    ----------
+    base
+        The base scenario.
+    sets
+        What replaces its values.
+    """
+    try:
+        values = json.loads(resolved_text(base, sets))
+        identity = canonical(_with_content(values))
+    except SledsimError as error:
+        identity = canonical([base.text, list(sets), str(error)])
+        return Prepared(_key(identity), None, str(error), base.base_dir, 0)
+    return Prepared(_key(identity), canonical(values), None, base.base_dir, int(values["seed"]))
+
+
+def _key(identity: str) -> str:
+    return hashlib.sha256(f"{_core.__version__}\n{identity}".encode()).hexdigest()[:KEY_DIGITS]
+
+
+def _with_content(values: dict[str, Any]) -> dict[str, Any]:
+    """Put the content of a trace in the place of its folder: a trace that changed is another, one that moved is not."""
+    workload = values.get("workload", {})
+    if workload.get("kind") != "trace":
+        return values
+    path = Path(workload["path"])
+    try:
+        stat = path.stat()
+        digest = content_digest(str(path), stat.st_size, stat.st_mtime_ns)
+    except OSError as error:
+        raise ScenarioError(f"{path}: {error.strerror}") from None
+    return {**values, "workload": {**workload, "path": [path.name, digest]}}
+
+
+def contents_of(texts: Iterable[str], base_dir: str) -> dict[str, str]:
+    """Return the digests of the files that texts name.
+
+    Parameters
+    ----------
+    texts
+        Texts that may be names of files, or JSON with such in it.
+    base_dir
+        The folder from which relative names start.
+    """
+    found = {}
+    for name in {name for text in texts for name in re.findall(r'[^"=\s]+\.\w+', text)}:
+        path = Path(base_dir) / name
+        try:
+            stat = path.stat()
+            if path.is_file():
+                found[name] = content_digest(str(path), stat.st_size, stat.st_mtime_ns)
+        except OSError:
+            # It only looked like the name of a file.
+            continue
+    return found
+
+
+@cache
+def content_digest(path: str, size: int, modified_ns: int) -> str:
+    """Return the SHA-256 of a file; it is read once as long as its size and time stay.
+
+    Parameters
+    ----------
+    path
+        The file.
+    size
+        Its bytes.
+    modified_ns
+        When it was last written.
+    """
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def execute(text: str, base_dir: str, keep_going: Callable[[], bool] | None = None) -> Outcome:
+    """Run a resolved scenario; where it fails, the outcome says why.
+
+    Parameters
+    ----------
+    text
+        The scenario, as JSON.
+    base_dir
+        The folder from which its relative paths started.
+    keep_going
+        Asked about ten times a second.
+
+    Raises
+    ------
+    Stopped
+        Where the run was asked to end before it was over.
+    """
+
+    def watch(*_: object) -> None:
+        if keep_going is not None and not keep_going():
+            raise Stopped
+
+    started_s, clock = time.time(), time.perf_counter()
+    try:
+        with ExitStack() as stack:
+            # What is cited depends on the names in a scenario alone: the catalogue is read once for the same names.
+            names = tuple(NAME.findall(text))
+            catalog = [] if names in _cited else _catalog()
+            if '"kind":"trace"' in text:
+                text = stack.enter_context(readable(Resolved(json.loads(text), base_dir)))
+            output = _core.run(text, base_dir=base_dir, progress=watch if keep_going else None, catalog=catalog)
+        cited = _cited.setdefault(names, "; ".join(output.citations()))
+        numbers, histograms = output.numbers(), output.histograms()
+    except SledsimError as error:
+        return Outcome(None, str(error), {}, "", started_s, time.perf_counter() - clock, _here())
+    return Outcome(numbers, None, histograms, cited, started_s, time.perf_counter() - clock, _here())
+
+
+def not_run(error: str) -> Outcome:
+    """Return the outcome of a run that could not even begin.
+
+    Parameters
+    ----------
+    error
+        Why.
+    """
+    return Outcome(None, error, {}, "", time.time(), 0.0, _here())
+
+
+@cache
+def _here() -> Place:
+    kind = f"{platform.system()} {platform.machine()}"
+    return Place(platform.node(), os.getpid(), _core.__version__, platform.python_version(), kind)

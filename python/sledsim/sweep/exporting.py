@@ -1,0 +1,92 @@
+"""Results of sweeps as files of other programs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sledsim._core import SledsimError
+from sledsim.frames import COPY_OPTIONS, quoted
+from sledsim.sweep.store import Store, StoreError
+from sledsim.sweep.tables import COLUMNS
+
+if TYPE_CHECKING:
+    from sledsim.sweep.results import Results
+
+__all__ = ["write_runs", "write_table"]
+
+
+def write_table(store: Store, table: str, path: Path) -> None:
+    """Write a table of a store as it is, every run once.
+
+    Parameters
+    ----------
+    store
+        The store.
+    table
+        Its name.
+    path
+        Ends in ``.parquet``, ``.csv`` or ``.json``.
+    """
+    order = ", ".join(COLUMNS[table]) if table in COLUMNS else ""
+    store.relation(table)
+    _copy(store, f"SELECT * FROM {table} ORDER BY {order}", path)
+
+
+def write_runs(results: "Results", path: Path, metrics: Sequence[str] = ()) -> None:
+    """Write a row for each run of a sweep: its place, what the axes say, and its metrics.
+
+    Parameters
+    ----------
+    results
+        The sweep.
+    path
+        Ends in ``.parquet``, ``.csv`` or ``.json``.
+    metrics
+        Their paths in the summary; all otherwise.
+    """
+    known = results.metrics()
+    for metric in metrics:
+        if metric not in known:
+            # It names the ones that are near.
+            results.values(metric)
+    definition = quoted(results.definition.definition)
+    axes = [
+        f"any_value({_kind(results, name)}) FILTER (parameter = {quoted(name)}) AS {_column(name)}"
+        for name in results.parameters
+    ]
+    of_run = (
+        f"SELECT {', '.join(['point', 'replication', 'key', *axes])} FROM parameters "
+        f"WHERE definition = {definition} AND replication < {results.definition.replications} GROUP BY ALL"
+    )
+    wanted = ", ".join(quoted(name) for name in (metrics or known))
+    of_metrics = (
+        f"PIVOT metrics ON metric IN ({wanted}) USING any_value(value) GROUP BY key"
+        if wanted
+        else "SELECT key FROM runs"
+    )
+    select = (
+        "SELECT p.point, p.replication, r.seed, r.status, p.* EXCLUDE (point, replication, key), m.* EXCLUDE (key), p.key "
+        f"FROM ({of_run}) p JOIN runs r USING (key) LEFT JOIN ({of_metrics}) m USING (key) "
+        "ORDER BY p.point, p.replication"
+    )
+    _copy(results.store, select, path)
+
+
+def _kind(results: "Results", parameter: str) -> str:
+    return "number" if results.is_numeric(parameter) else "value"
+
+
+def _column(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _copy(store: Store, select: str, path: Path) -> None:
+    options = COPY_OPTIONS.get(path.suffix.lower())
+    if options is None:
+        raise SledsimError(f"{path}: unknown kind of file {path.suffix!r}; expected {', '.join(COPY_OPTIONS)}")
+    if not path.parent.is_dir():
+        raise SledsimError(f"{path}: no folder {path.parent}")
+    try:
+        store.rows(f"COPY ({select}) TO {quoted(str(path))} ({options})")
+    except StoreError as error:
+        raise StoreError(f"{path}: cannot be written: {error}") from None

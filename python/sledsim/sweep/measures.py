@@ -1,0 +1,152 @@
+"""Quantities that a search for good designs can weigh: what a run found, what a design holds, what it costs."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from sledsim import _core
+from sledsim._core import ScenarioError
+from sledsim.mechanisms.device import Device
+from sledsim.mechanisms.disk import DiskDrive
+from sledsim.mechanisms.mems import MemsStorage
+from sledsim.naming import did_you_mean
+from sledsim.system_tree import components_in
+
+__all__ = ["NAMED", "PRICES", "Prices", "measured", "with_unit"]
+
+#: Prices, and what they are of; all are 0 where nothing else is said.
+PRICES = {
+    "mems_per_gb": "a GB of MEMS storage",
+    "mems_per_sled": "a sled",
+    "mems_per_tip": "a tip",
+    "disk_per_gb": "a GB of disk",
+    "disk_per_drive": "a disk drive",
+    "ram_per_gb": "a GB of a RAM cache",
+}
+
+#: Prices by name, in any one currency.
+Prices = Mapping[str, float]
+
+#: Quantities with a name of their own: where a summary has them, or how they follow from the design; their units.
+NAMED: dict[str, tuple[str, str]] = {
+    "response": ("response.mean_ms", "ms"),
+    "bandwidth": ("bandwidth.mb_per_s", "MB/s"),
+    "energy": ("energy.per_request_mj", "mJ per request"),
+    "power": ("energy.mean_power_w", "W"),
+    "capacity": ("design.capacity_gb", "GB"),
+    "streaming_bandwidth": ("design.streaming_mb_s", "MB/s"),
+    "cost": ("design.cost", ""),
+    "cost_per_gb": ("design.cost_per_gb", "per GB"),
+}
+
+#: Names of metrics that a message lists at most, beside those of this module.
+MOST_SUGGESTED = 12
+
+GB = 1e9
+
+
+def measured(metrics: Mapping[str, float], scenario: Mapping[str, Any], prices: Prices) -> Callable[[str], float]:
+    """Return what gives a quantity of a run by its name.
+
+    Parameters
+    ----------
+    metrics
+        Numbers of the run's summary by path.
+    scenario
+        Its scenario with every key.
+    prices
+        What things cost.
+    """
+
+    def quantity(name: str) -> float:
+        path = NAMED.get(name, (name, ""))[0]
+        design = _DESIGN.get(path)
+        if design is not None:
+            return design(scenario, prices)
+        if path not in metrics:
+            raise ScenarioError(_unknown(name, path, metrics))
+        return metrics[path]
+
+    return quantity
+
+
+def with_unit(name: str) -> str:
+    """Return a quantity's name as headings have it, with its unit where it has a name of its own.
+
+    Parameters
+    ----------
+    name
+        The name, or the path in a summary, which ends in the unit.
+    """
+    unit = NAMED.get(name, (name, ""))[1]
+    return f"{name} ({unit})" if unit else name
+
+
+def _unknown(name: str, path: str, metrics: Mapping[str, float]) -> str:
+    if path.startswith("energy."):
+        return f"metric {name!r}: the powers of the devices are not known, so there is no {path}"
+    last = path.rpartition(".")[2]
+    near = [each for each in metrics if last in each.rpartition(".")[2]][:MOST_SUGGESTED]
+    return f"metric {name!r} is not among what runs report{did_you_mean(path, [*NAMED, *near])}"
+
+
+def _capacity_gb(scenario: Mapping[str, Any], _: Prices) -> float:
+    """Room for data of the whole system."""
+    tree = json.loads(_core.explain(json.dumps(scenario)))
+    return float(tree["capacity_blocks"] * tree["block_bytes"] / GB)
+
+
+def _streaming_mb_s(scenario: Mapping[str, Any], _: Prices) -> float:
+    """Bandwidth of a scan of the whole device; of all members together where the system has several."""
+    return sum(_streaming(device, count) for device, count in _devices(scenario["system"]))
+
+
+def _streaming(device: Device, count: int) -> float:
+    if not isinstance(device, MemsStorage | DiskDrive):
+        raise ScenarioError(f"streaming_bandwidth: {device.label} is {device.KIND}, of which none is known")
+    return device.streaming_bandwidth_mb_s * count
+
+
+def _cost(scenario: Mapping[str, Any], prices: Prices) -> float:
+    """Price of all devices and caches."""
+    total = 0.0
+    for device, count in _devices(scenario["system"]):
+        total += count * _device_cost(device, prices)
+    cache_bytes = _cache_bytes(scenario["system"])
+    return total + prices.get("ram_per_gb", 0.0) * cache_bytes / GB
+
+
+def _device_cost(device: Device, prices: Prices) -> float:
+    capacity_gb = device.capacity_bytes / GB
+    if isinstance(device, MemsStorage):
+        sleds = int(device.parameters.get("sleds", 1))
+        per_sled = prices.get("mems_per_sled", 0.0) + prices.get("mems_per_tip", 0.0) * float(device.parameters["tips"])
+        return sleds * per_sled + prices.get("mems_per_gb", 0.0) * capacity_gb
+    if isinstance(device, DiskDrive):
+        return prices.get("disk_per_drive", 0.0) + prices.get("disk_per_gb", 0.0) * capacity_gb
+    raise ScenarioError(f"cost: {device.label} is {device.KIND}, which has no price")
+
+
+def _cost_per_gb(scenario: Mapping[str, Any], prices: Prices) -> float:
+    return _cost(scenario, prices) / _capacity_gb(scenario, prices)
+
+
+def _devices(system: Mapping[str, Any]) -> Iterator[tuple[Device, int]]:
+    """Yield the devices of a system, those that are built alike once with their number."""
+    for component, count in components_in(system):
+        if component["kind"] == "drive":
+            yield Device(component["device"]), count
+
+
+def _cache_bytes(system: Mapping[str, Any]) -> int:
+    """Return the bytes of all RAM caches of a system."""
+    caches = (each for each in components_in(system) if each[0]["kind"] == "ram-cache")
+    return sum(int(cache["bytes"]) * count for cache, count in caches)
+
+
+_DESIGN: dict[str, Callable[[Mapping[str, Any], Prices], float]] = {
+    "design.capacity_gb": _capacity_gb,
+    "design.streaming_mb_s": _streaming_mb_s,
+    "design.cost": _cost,
+    "design.cost_per_gb": _cost_per_gb,
+}

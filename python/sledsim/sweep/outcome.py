@@ -1,0 +1,189 @@
+"""What a search for good designs found."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from sledsim.sweep.axes import Assignment
+from sledsim.sweep.measures import with_unit
+from sledsim.sweep.search import Objective, Search
+from sledsim.sweep.tables import label
+from sledsim.tables import Table, number
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["SearchOutcome", "Trial"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A design that was tried.
+
+    Parameters
+    ----------
+    number
+        Which, from 0.
+    values
+        Its parameters.
+    samples
+        For each objective what every replication reached.
+    held
+        For each constraint the mean of its quantity.
+    excess
+        For each constraint by how much it is broken; 0 or less where it is kept.
+    error
+        Why the design could not be run, if it could not.
+    """
+
+    number: int
+    values: Assignment
+    samples: tuple[tuple[float, ...], ...] = ()
+    held: tuple[float, ...] = ()
+    excess: tuple[float, ...] = ()
+    error: str | None = None
+
+    @property
+    def objectives(self) -> tuple[float, ...]:
+        """For each objective the mean of what its replications reached."""
+        return tuple(fmean(each) for each in self.samples)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the design can be run and keeps every constraint."""
+        return self.error is None and all(each <= 0 for each in self.excess)
+
+
+@dataclass(frozen=True)
+class SearchOutcome:
+    """The designs that were tried, and the best of them.
+
+    Parameters
+    ----------
+    search
+        What was asked.
+    trials
+        The designs in the order in which they were tried.
+    store
+        Where the runs are.
+    complete
+        Whether the search came to its end; false when it was interrupted.
+    """
+
+    search: Search
+    trials: Sequence[Trial]
+    store: Path
+    complete: bool
+
+    @property
+    def front(self) -> list[Trial]:
+        """The designs that keep all constraints and of which no other is better in one objective and as good in all.
+
+        With one objective, the best. By rising first objective (falling, where more is better).
+        """
+        feasible = [each for each in self.trials if each.feasible]
+        signed = {each.number: self._signed(each) for each in feasible}
+        best = [
+            each for each in feasible if not any(_dominates(other, signed[each.number]) for other in signed.values())
+        ]
+        # Designs that reach the same stand there once.
+        first = {signed[each.number]: each for each in reversed(best)}
+        return [first[reached] for reached in sorted(first)]
+
+    def _signed(self, trial: Trial) -> tuple[float, ...]:
+        """Return what a trial reached, less being better."""
+        signs = (-1.0 if each.goal == "maximise" else 1.0 for each in self.search.objectives)
+        return tuple(sign * value for sign, value in zip(signs, trial.objectives, strict=True))
+
+    def table(self) -> Table:
+        """Return the best designs as a table."""
+        search = self.search
+        headers = ["trial", *(_header(each) for each in search.objectives), *(str(each) for each in search.constraints)]
+        rows = [
+            [
+                str(each.number),
+                *(number(value, 5) for value in each.objectives),
+                *(number(value, 5) for value in each.held),
+                *(_parameter(value) for value in each.values.values()),
+            ]
+            for each in self.front
+        ]
+        return Table([*headers, *search.parameters], rows, title=self._title())
+
+    def _title(self) -> str:
+        tried, failed = len(self.trials), sum(each.error is not None for each in self.trials)
+        broken = sum(each.error is None and not each.feasible for each in self.trials)
+        what = "the best design" if len(self.search.objectives) == 1 else "designs that none other beats in everything"
+        out = [f"{broken} break a constraint"] if broken else []
+        out += [f"{failed} could not be run"] if failed else []
+        return f"{self.search.name}: {what}, of {tried} tried" + (f" ({', '.join(out)})" if out else "")
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def to_json(self) -> str:
+        """Return all trials as JSON, those of the front marked."""
+        best = {each.number for each in self.front}
+        return json.dumps(
+            {
+                "search": self.search.name,
+                "objectives": [each.__dict__ for each in self.search.objectives],
+                "constraints": [each.__dict__ for each in self.search.constraints],
+                "complete": self.complete,
+                "store": str(self.store),
+                "trials": [self._trial_tables(each, each.number in best) for each in self.trials],
+            },
+            indent=2,
+            ensure_ascii=False,
+        )
+
+    def _trial_tables(self, trial: Trial, best: bool) -> dict[str, Any]:
+        metrics = [each.metric for each in self.search.objectives]
+        bounds = [each.metric for each in self.search.constraints]
+        return {
+            "trial": trial.number,
+            "parameters": trial.values,
+            "objectives": dict(zip(metrics, trial.objectives, strict=False)),
+            "replications": dict(zip(metrics, trial.samples, strict=False)),
+            "constraints": dict(zip(bounds, trial.held, strict=False)),
+            "feasible": trial.feasible,
+            "front": best,
+            "error": trial.error,
+        }
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw what was tried and the front; with one objective, the best so far by trial."""
+        from sledsim.plots.pareto import search_plot
+
+        return search_plot(self)
+
+    def save_plot(self, path: str | Path) -> None:
+        """Write the plot to a file.
+
+        Parameters
+        ----------
+        path
+            Ends in ``.html``, ``.png``, ``.svg`` or ``.json``.
+        """
+        from sledsim.plots.save import save
+
+        save(self.plot(), path)
+
+
+def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Tell whether one is as good in everything and better in something; less is better."""
+    return one != other and all(mine <= theirs for mine, theirs in zip(one, other, strict=True))
+
+
+def _header(objective: Objective) -> str:
+    return f"{with_unit(objective.metric)} {'↑' if objective.goal == 'maximise' else '↓'}"
+
+
+def _parameter(value: Any) -> str:
+    return number(value, 5) if isinstance(value, float) else label(value)

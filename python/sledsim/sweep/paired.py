@@ -1,0 +1,281 @@
+"""Two sides of an experiment compared run by run: with common random numbers, most of what is chance cancels."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sledsim.naming import did_you_mean
+from sledsim.sweep.results import Estimate, Results, common_values, estimate, metric_label, require_axis
+from sledsim.sweep.store import StoreError
+from sledsim.tables import Table, number
+
+__all__ = ["Difference", "PairedComparison", "Side", "compare_axis", "compare_sweeps"]
+
+#: What stands for all points together.
+ALL_POINTS = "all points"
+
+#: Differences are tables of their own: fewer metrics than a table of one sweep has.
+DEFAULT_METRICS = ("response.mean_ms", "response.p99_ms", "energy.per_request_mj")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much a metric differs between both sides at a point.
+
+    Parameters
+    ----------
+    values
+        What the axes say that both sides share; ``None`` for all points together.
+    metric
+        Its path in the summary.
+    a
+        Mean of the first side over the pairs.
+    b
+        Mean of the second.
+    difference
+        Of the pairs, second less first, with its 95 % confidence interval by Student's t.
+    """
+
+    values: dict[str, str] | None
+    metric: str
+    a: float
+    b: float
+    difference: Estimate
+
+    @property
+    def verdict(self) -> str:
+        """What the interval says: the second side is lower, higher, the same, or nobody can tell."""
+        low, high = self.difference.low, self.difference.high
+        if low is None or high is None:
+            return "one pair: no interval"
+        if low == high == 0:
+            return "the same"
+        return "B is lower" if high < 0 else "B is higher" if low > 0 else "may be chance"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as plain values."""
+        return {
+            "values": self.values,
+            "metric": self.metric,
+            "pairs": self.difference.count,
+            "a": self.a,
+            "b": self.b,
+            "difference": self.difference.mean,
+            "ci95_low": self.difference.low,
+            "ci95_high": self.difference.high,
+            "verdict": self.verdict,
+        }
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: the runs of a sweep, or those at one value of an axis.
+
+    Parameters
+    ----------
+    results
+        The sweep.
+    name
+        What tables call it.
+    chosen
+        What axes have to say for a run to be of this side.
+    """
+
+    results: Results
+    name: str
+    chosen: Mapping[str, str]
+
+    def places(self, shared: Sequence[str]) -> dict[tuple[tuple[str, ...], int], tuple[int, int]]:
+        """Return point and replication of each run by what the shared axes say and the run's seed.
+
+        Parameters
+        ----------
+        shared
+            The axes.
+        """
+        seeds = dict(self.results.store.rows("SELECT key, seed FROM runs"))
+        found: dict[tuple[tuple[str, ...], int], tuple[int, int]] = {}
+        for place, key in self.results.keys.items():
+            values = self.results.points[place[0]]
+            if any(values.get(name) != value for name, value in self.chosen.items()):
+                continue
+            identity = (common_values(values, shared), seeds[key])
+            if identity in found:
+                own = [name for name in self.results.parameters if name not in shared and name not in self.chosen]
+                raise StoreError(
+                    f"{self.name}: several runs fit the same one of the other side, as only this side varies "
+                    f"{', '.join(own)}"
+                )
+            found[identity] = place
+        return found
+
+
+class PairedComparison:
+    """Two sides of an experiment, compared run by run.
+
+    Runs make a pair where the axes that both sides have say the same and the seeds are the same.
+
+    Parameters
+    ----------
+    a
+        The first side.
+    b
+        The second; differences are this one less the first.
+
+    Raises
+    ------
+    StoreError
+        Where no two runs make a pair.
+    """
+
+    def __init__(self, a: Side, b: Side) -> None:
+        self.a, self.b = a, b
+        others = set(b.results.parameters) - set(b.chosen)
+        self.shared = [name for name in a.results.parameters if name in others and name not in a.chosen]
+        first, second = a.places(self.shared), b.places(self.shared)
+        #: Places of both runs of each pair, by what the shared axes say.
+        self.pairs: dict[tuple[str, ...], list[tuple[tuple[int, int], tuple[int, int]]]] = {}
+        for identity in sorted(first.keys() & second.keys(), key=lambda identity: first[identity]):
+            self.pairs.setdefault(identity[0], []).append((first[identity], second[identity]))
+        if not self.pairs:
+            self._explain_no_pairs(first, second)
+        self.unpaired = len(first.keys() ^ second.keys())
+
+    def _explain_no_pairs(self, first: Mapping[Any, Any], second: Mapping[Any, Any]) -> None:
+        for side, found in ((self.a, first), (self.b, second)):
+            if not found:
+                raise StoreError(f"{side.name}: no runs to compare")
+        if {values for values, _ in first} & {values for values, _ in second}:
+            raise StoreError(
+                f"{self.a.name} and {self.b.name} have no seeds in common, so no two runs make a pair: run both with "
+                'random_numbers = "common" and the same seed'
+            )
+        raise StoreError(f"{self.a.name} and {self.b.name} have no points in common")
+
+    def differences(self, metrics: Sequence[str] = ()) -> list[Difference]:
+        """Return how much metrics differ at each point, and over all points together.
+
+        Parameters
+        ----------
+        metrics
+            Their paths in the summary; some of general interest otherwise.
+        """
+        found = []
+        for metric in metrics or self._known():
+            first, second = self.a.results.values(metric), self.b.results.values(metric)
+            by_point: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+            for values, pairs in self.pairs.items():
+                measured = [(first[one], second[other]) for one, other in pairs if one in first and other in second]
+                if measured:
+                    by_point[values] = measured
+                    named = dict(zip(self.shared, values, strict=True))
+                    found.append(_difference(named, metric, measured))
+            whole = self._over_all(by_point)
+            if whole:
+                found.append(_difference(None, metric, whole))
+        return found
+
+    def _known(self) -> list[str]:
+        known = set(self.a.results.metrics()) & set(self.b.results.metrics())
+        return [metric for metric in DEFAULT_METRICS if metric in known]
+
+    def _over_all(self, by_point: Mapping[tuple[str, ...], list[tuple[float, float]]]) -> list[tuple[float, float]]:
+        """Return the means over all points of each replication: these are independent, whatever the points share."""
+        counts = {len(pairs) for pairs in by_point.values()}
+        if len(by_point) < 2 or len(counts) > 1:
+            return []
+        rows = zip(*by_point.values(), strict=True)
+        return [(sum(a for a, _ in row) / len(row), sum(b for _, b in row) / len(row)) for row in rows]
+
+    def table(self, metrics: Sequence[str] = ()) -> Table:
+        """Return the differences as a table.
+
+        Parameters
+        ----------
+        metrics
+            Their paths in the summary; some of general interest otherwise.
+        """
+        rows = []
+        for each in self.differences(metrics):
+            points = list(each.values.values()) if each.values is not None else [ALL_POINTS, *[""] * len(self.shared)]
+            ratio = f"×{each.b / each.a:.3f}" if each.a else "–"
+            figures = [number(float(value)) for value in (each.a, each.b, each.difference.mean)]
+            half = number(each.difference.half_width, 2)
+            cells = points[: len(self.shared)] or [ALL_POINTS]
+            rows.append(
+                [*cells, metric_label(each.metric), str(each.difference.count), *figures, half, ratio, each.verdict]
+            )
+        headers = [*(self.shared or [""]), "metric", "pairs", "A", "B", "B − A", "95 % ±", "ratio", "verdict"]
+        title = f"A: {self.a.name}\nB: {self.b.name}"
+        if self.unpaired:
+            title += f"\n{self.unpaired:,} runs have no partner and are left out"
+        return Table(headers, rows, title=title, left=frozenset({len(headers) - 8, len(headers) - 1}))
+
+    def to_json(self, metrics: Sequence[str] = (), *, indent: int | None = 2) -> str:
+        """Return the differences as JSON.
+
+        Parameters
+        ----------
+        metrics
+            Their paths in the summary; some of general interest otherwise.
+        indent
+            Spaces per level; ``None`` for a single line.
+        """
+        document = {
+            "a": self.a.name,
+            "b": self.b.name,
+            "unpaired": self.unpaired,
+            "differences": [each.to_dict() for each in self.differences(metrics)],
+        }
+        return json.dumps(document, indent=indent, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def _difference(values: dict[str, str] | None, metric: str, pairs: Sequence[tuple[float, float]]) -> Difference:
+    count = len(pairs)
+    a, b = (sum(side) / count for side in zip(*pairs, strict=True))
+    return Difference(values, metric, a, b, estimate([second - first for first, second in pairs]))
+
+
+def compare_axis(results: Results, axis: str, first: str, second: str) -> PairedComparison:
+    """Compare two values of an axis.
+
+    Parameters
+    ----------
+    results
+        The sweep.
+    axis
+        The axis.
+    first
+        The value of the first side, as tables show it.
+    second
+        That of the second.
+    """
+    require_axis(results.parameters, axis, "--axis")
+    known = list(dict.fromkeys(values[axis] for values in results.points.values() if axis in values))
+    sides = []
+    for value in (first, second):
+        if value not in known:
+            raise StoreError(f"--axis {axis}: no runs with {value!r}{did_you_mean(value, known)}")
+        sides.append(Side(results, f"{axis} = {value}", {axis: value}))
+    return PairedComparison(*sides)
+
+
+def compare_sweeps(first: Results, second: Results) -> PairedComparison:
+    """Compare two sweeps, at the points that they share.
+
+    Parameters
+    ----------
+    first
+        The first side.
+    second
+        The second.
+    """
+    names = [f"{each.definition.sweep} in {each.store.path}" for each in (first, second)]
+    return PairedComparison(Side(first, names[0], {}), Side(second, names[1], {}))

@@ -1,0 +1,104 @@
+"""From finished runs to the store: what is done is written down at least once a second."""
+
+import time
+from dataclasses import dataclass, replace
+
+from sledsim._core import SledsimError, __version__
+from sledsim.sweep.queueing import Finished
+from sledsim.sweep.store import Definition, Store
+from sledsim.sweep.tables import Membership
+
+__all__ = ["Progress", "Recorder"]
+
+#: How often what is done is written down, s. With the time that writing takes it stays below a second.
+FLUSH_S = 0.5
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is.
+
+    Parameters
+    ----------
+    runs
+        Runs in all.
+    done
+        Runs done now.
+    failed
+        Runs that failed now.
+    skipped
+        Runs that were in the store already.
+    """
+
+    runs: int = 0
+    done: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    @property
+    def over(self) -> int:
+        """Runs that need no more work."""
+        return self.done + self.failed + self.skipped
+
+
+class Recorder:
+    """Takes the finished runs of a sweep and writes them into its store.
+
+    Parameters
+    ----------
+    store
+        The store.
+    definition
+        The sweep.
+    """
+
+    def __init__(self, store: Store, definition: Definition) -> None:
+        self._definition = definition
+        self._writer = store.writer()
+        self._members = store.members(definition.definition)
+        self._written_at = time.monotonic()
+        self.progress = Progress(definition.runs)
+
+    def take(self, finished: Finished) -> None:
+        """Take a run.
+
+        Parameters
+        ----------
+        finished
+            The run.
+        """
+        task, key, outcome = finished.task, finished.prepared.key, finished.outcome
+        place = (task.point, task.replication, key)
+        if place not in self._members:
+            self._members.add(place)
+            names = (self._definition.sweep, self._definition.definition)
+            self._writer.batch.add_membership(key, Membership(*names, task.point, task.replication, task.values))
+        if outcome is None:
+            self.progress = replace(self.progress, skipped=self.progress.skipped + 1)
+            return
+        there = outcome.place
+        if there.version != __version__:
+            raise SledsimError(
+                f"{there.host} runs Sledsim {there.version}, this is {__version__}: install the same on every worker"
+            )
+        self._writer.batch.add_run(finished.prepared, outcome)
+        if outcome.error is None:
+            self.progress = replace(self.progress, done=self.progress.done + 1)
+        else:
+            self.progress = replace(self.progress, failed=self.progress.failed + 1)
+
+    def flush_when_due(self) -> bool:
+        """Write what has been taken, if that is due, and tell whether it was."""
+        if time.monotonic() - self._written_at < FLUSH_S:
+            return False
+        self.flush()
+        return True
+
+    def flush(self) -> None:
+        """Write what has been taken."""
+        self._writer.flush()
+        self._written_at = time.monotonic()
+
+    def merge(self) -> None:
+        """Merge the small parts of the store."""
+        self._writer.merge()

@@ -1,0 +1,357 @@
+"""What a sweep found: its points with means and confidence intervals over replications."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim.confidence import mean_interval
+from sledsim.naming import did_you_mean
+from sledsim.summary_tables import METRICS
+from sledsim.sweep.store import Definition, Store, StoreError
+from sledsim.tables import Table, number
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["DEFAULT_METRICS", "Estimate", "Results", "estimate", "metric_label", "results"]
+
+#: What tables show unless something else is asked for, as far as it was measured.
+DEFAULT_METRICS = ("response.mean_ms", "response.p99_ms", "throughput.requests_per_s", "energy.per_request_mj")
+
+LABELS = {key: label for label, key in METRICS}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over replications.
+
+    Parameters
+    ----------
+    mean
+        The mean.
+    low
+        Lower end of its 95 % confidence interval; ``None`` with fewer than two replications.
+    high
+        Upper end.
+    count
+        How many replications.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    count: int
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the interval."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Return the mean of independent values and its 95 % confidence interval by Student's t.
+
+    Parameters
+    ----------
+    values
+        At least one.
+    """
+    count = len(values)
+    if count < 2:
+        return Estimate(float(values[0]), None, None, count)
+    around = mean_interval(values)
+    return Estimate(around.mean, around.low, around.high, count)
+
+
+def metric_label(metric: str) -> str:
+    """Return what tables and charts call a metric.
+
+    Parameters
+    ----------
+    metric
+        Its path in the summary.
+    """
+    return LABELS.get(metric, metric)
+
+
+class Results:
+    """The results of one sweep in a store.
+
+    Parameters
+    ----------
+    store
+        The store.
+    definition
+        The sweep.
+    """
+
+    def __init__(self, store: Store, definition: Definition) -> None:
+        self.store = store
+        self.definition = definition
+        self._points: dict[int, dict[str, str]] = {}
+        self._numbers: dict[tuple[str, str], float] = {}
+        #: Key of each run that is there, by point and replication.
+        self.keys: dict[tuple[int, int], str] = {}
+        rows = store.rows(
+            "SELECT point, replication, key, parameter, value, number FROM parameters "
+            "WHERE definition = ? AND replication < ? ORDER BY ALL",
+            [definition.definition, definition.replications],
+        )
+        for point, replication, key, parameter, value, value_number in rows:
+            self.keys[point, replication] = key
+            values = self._points.setdefault(point, {})
+            if parameter is not None:
+                values[parameter] = value
+            if value_number is not None:
+                self._numbers[parameter, value] = value_number
+
+    @property
+    def parameters(self) -> list[str]:
+        """What was varied, in the order of the sweep."""
+        return self.definition.parameters
+
+    @property
+    def points(self) -> dict[int, dict[str, str]]:
+        """The points of which runs are there: what the axes say at each."""
+        return self._points
+
+    def number(self, parameter: str, value: str) -> float | None:
+        """Return an axis's value as a number; ``None`` where it is none.
+
+        Parameters
+        ----------
+        parameter
+            The axis.
+        value
+            As tables show it.
+        """
+        return self._numbers.get((parameter, value))
+
+    def metrics(self) -> list[str]:
+        """Return the metrics that were measured, by name."""
+        rows = self.store.rows(
+            "SELECT DISTINCT metric FROM metrics SEMI JOIN (SELECT key FROM parameters WHERE definition = ?) "
+            "USING (key) ORDER BY metric",
+            [self.definition.definition],
+        )
+        return [metric for (metric,) in rows]
+
+    def values(self, metric: str) -> dict[tuple[int, int], float]:
+        """Return a metric of every run by point and replication; those that have none are left out.
+
+        Parameters
+        ----------
+        metric
+            Its path in the summary, such as ``response.mean_ms``.
+        """
+        found = dict(self.store.rows("SELECT key, value FROM metrics WHERE metric = ?", [metric]))
+        values = {place: found[key] for place, key in self.keys.items() if key in found}
+        if not values and self.keys:
+            known = self.metrics()
+            if known and metric not in known:
+                raise StoreError(f"{self.store.path}: no metric {metric!r}{_nearest_metrics(metric, known)}")
+        return values
+
+    def estimates(self, metric: str) -> dict[int, Estimate]:
+        """Return a metric's mean over the replications of each point, with its confidence interval.
+
+        Parameters
+        ----------
+        metric
+            Its path in the summary.
+        """
+        by_point: dict[int, list[float]] = {}
+        for (point, _), value in sorted(self.values(metric).items()):
+            by_point.setdefault(point, []).append(value)
+        return {point: estimate(values) for point, values in by_point.items()}
+
+    def rows(self, metrics: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Return a row for each point: what the axes say, and every metric's mean and interval.
+
+        Parameters
+        ----------
+        metrics
+            Their paths in the summary; some of general interest otherwise.
+        """
+        wanted = {metric: self.estimates(metric) for metric in self._wanted(metrics)}
+        return [
+            {
+                "point": point,
+                "values": values,
+                "replications": sum(place[0] == point for place in self.keys),
+                "metrics": {
+                    metric: found[point].__dict__ if point in found else None for metric, found in wanted.items()
+                },
+            }
+            for point, values in sorted(self._points.items())
+        ]
+
+    def _wanted(self, metrics: Sequence[str]) -> list[str]:
+        if metrics:
+            return list(metrics)
+        known = set(self.metrics())
+        return [metric for metric in DEFAULT_METRICS if metric in known]
+
+    def table(self, metrics: Sequence[str] = ()) -> Table:
+        """Return the points as a table; ± is half a 95 % confidence interval over replications.
+
+        Parameters
+        ----------
+        metrics
+            Their paths in the summary; some of general interest otherwise.
+        """
+        wanted = self._wanted(metrics)
+        with_interval = self.definition.replications > 1
+        headers = [*(self.parameters or ["point"]), "runs"]
+        for metric in wanted:
+            headers += [metric_label(metric), "95 % ±"] if with_interval else [metric_label(metric)]
+        rows = []
+        for row in self.rows(wanted):
+            cells = [row["values"].get(parameter, "") for parameter in self.parameters] or [str(row["point"])]
+            cells.append(str(row["replications"]))
+            for metric in wanted:
+                found = row["metrics"][metric]
+                mean = found and Estimate(**found)
+                cells.append(number(float(mean.mean)) if mean else "–")
+                if with_interval:
+                    cells.append(number(mean.half_width, 2) if mean else "–")
+            rows.append(cells)
+        left = frozenset(i for i, parameter in enumerate(self.parameters) if not self.is_numeric(parameter))
+        return Table(headers, rows, title=self._heading(), left=left)
+
+    def _heading(self) -> str:
+        missing = self.definition.runs - len(self.keys)
+        text = f"{self.definition.sweep}: {len(self.keys):,} of {self.definition.runs:,} runs"
+        return f"INCOMPLETE ({missing:,} runs are missing)\n{text}" if missing else text
+
+    def is_numeric(self, parameter: str) -> bool:
+        """Tell whether all values of an axis are numbers.
+
+        Parameters
+        ----------
+        parameter
+            The axis.
+        """
+        values = {point[parameter] for point in self._points.values() if parameter in point}
+        return all((parameter, value) in self._numbers for value in values)
+
+    def to_json(self, metrics: Sequence[str] = (), *, indent: int | None = 2) -> str:
+        """Return the points as JSON.
+
+        Parameters
+        ----------
+        metrics
+            Their paths in the summary; some of general interest otherwise.
+        indent
+            Spaces per level; ``None`` for a single line.
+        """
+        document = {
+            "sweep": self.definition.sweep,
+            "definition": self.definition.definition,
+            "parameters": self.parameters,
+            "runs": self.definition.runs,
+            "there": len(self.keys),
+            "points": self.rows(metrics),
+        }
+        return json.dumps(document, indent=indent, ensure_ascii=False)
+
+    def export(self, path: str | Path, metrics: Sequence[str] = ()) -> None:
+        """Write a row for each run: point, replication, seed, what the axes say, and its metrics.
+
+        Parameters
+        ----------
+        path
+            Ends in ``.parquet``, ``.csv`` or ``.json``.
+        metrics
+            Their paths in the summary; all otherwise.
+        """
+        from sledsim.sweep.exporting import write_runs
+
+        write_runs(self, Path(path), metrics)
+
+    def plot(
+        self,
+        metric: str = DEFAULT_METRICS[0],
+        *,
+        x: str | None = None,
+        colour: str | None = None,
+        facet: str | None = None,
+        log: bool = False,
+    ) -> "altair.TopLevelMixin":
+        """Draw a metric along an axis; the band is its 95 % confidence interval over replications.
+
+        Parameters
+        ----------
+        metric
+            Its path in the summary.
+        x
+            The axis to the right; the first one with numbers otherwise.
+        colour
+            The axis that colours tell apart.
+        facet
+            The axis with a panel for each value.
+        log
+            Whether the metric's axis is logarithmic.
+        """
+        from sledsim.plots.sweep import sweep_chart
+
+        return sweep_chart(self, metric, x=x, colour=colour, facet=facet, log=log)
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def results(store: str | Path | Store, sweep: str | None = None) -> Results:
+    """Read what a sweep found.
+
+    Parameters
+    ----------
+    store
+        The store, or its folder.
+    sweep
+        The sweep's name; may be left out where the store has one alone.
+    """
+    place = store if isinstance(store, Store) else Store(store)
+    return Results(place, place.definition(sweep))
+
+
+def require_axis(known: Sequence[str], given: str, what: str) -> None:
+    """Refuse the name of an axis that the sweep does not have.
+
+    Parameters
+    ----------
+    known
+        Those that it has.
+    given
+        The name.
+    what
+        What messages call the option.
+    """
+    if given not in known:
+        raise StoreError(f"{what} {given!r} is no axis of the sweep{did_you_mean(given, known)}")
+
+
+def _nearest_metrics(metric: str, known: Sequence[str]) -> str:
+    """Suggest the metric that was perhaps meant; all of them would fill the screen."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(metric, known, n=5, cutoff=0.3)
+    return f"; did you mean {near[0]}? (near: {', '.join(near)})" if near else f" (known are {len(known)})"
+
+
+def common_values(values: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return what some axes say at a point.
+
+    Parameters
+    ----------
+    values
+        What all say.
+    names
+        Which axes.
+    """
+    return tuple(values.get(name, "") for name in names)

@@ -1,0 +1,278 @@
+"""Running a sweep: into a store, skipping what is there, until it is done or somebody stops it."""
+
+import hashlib
+import json
+import shlex
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sledsim._core import SledsimError, __version__
+from sledsim.progress import ProgressBar, duration_in_words
+from sledsim.scenario import Sets, set_list
+from sledsim.sweep.description import Sweep, SweepLike
+from sledsim.sweep.execution import canonical, contents_of, prepare
+from sledsim.sweep.local import Threads, processors
+from sledsim.sweep.queueing import Finished, Queue, Workers
+from sledsim.sweep.recording import Progress, Recorder
+from sledsim.sweep.store import Definition, Store
+
+__all__ = ["ProgressCallback", "SweepReport", "define", "interruption", "record", "run", "workers_for"]
+
+#: Hexadecimal digits of a definition: enough to tell apart what one person writes.
+DEFINITION_DIGITS = 12
+
+
+#: Called about twice a second while a sweep runs.
+ProgressCallback = Callable[[Progress], object]
+
+
+@dataclass(frozen=True)
+class SweepReport(Progress):
+    """What became of a sweep.
+
+    Parameters
+    ----------
+    sweep
+        Its name in the store.
+    definition
+        Hash of what it says.
+    store
+        Where its results are.
+    seconds
+        How long it took.
+    complete
+        Whether it came to its end; false when it was interrupted.
+    """
+
+    sweep: str = ""
+    definition: str = ""
+    store: Path = Path()
+    seconds: float = 0.0
+    complete: bool = True
+
+
+def run(
+    sweep: SweepLike,
+    store: str | Path | None = None,
+    *,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+    threads: int | None = None,
+    cluster: str | None = None,
+    retry_failed: bool = False,
+    progress: ProgressCallback | bool | None = None,
+) -> SweepReport:
+    """Run what a store does not have yet of a sweep.
+
+    Interrupting it (Ctrl-C, or the notebook's stop button) ends it within about a second: what is done is in the
+    store, the report's ``complete`` is false, and running it again goes on.
+
+    Parameters
+    ----------
+    sweep
+        A file (TOML or JSON), a dictionary with the keys of one, or a :class:`Sweep`.
+    store
+        The folder that the results go to, made where there is none; ``NAME.sweep`` otherwise.
+    set
+        Values that replace those of the base scenario.
+    threads
+        How many runs at a time; as many as there are processors otherwise.
+    cluster
+        Where to run instead: ``"local"``, processes on this machine, or the address of a Dask scheduler,
+        ``"tcp://host:8786"``. Needs the extra ``cluster``.
+    retry_failed
+        Whether to try again what failed.
+    progress
+        A function called about twice a second, or true for a progress bar on a terminal.
+
+    Raises
+    ------
+    SledsimError
+        Where the sweep, the store or the cluster is wrong, or the store can't be written any more; what was done
+        until then is in the store.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> base = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 500.0}}, "system": {"device": "g2"}}
+    >>> sweep = Sweep(base, {"scheduler": ["fcfs", "sptf"]}, set={"run.requests": 100})
+    >>> folder = mkdtemp()
+    >>> run(sweep, folder).done
+    2
+    >>> run(sweep, folder).skipped
+    2
+    """
+    clock = time.perf_counter()
+    whole = Sweep.load(sweep, set=set)
+    text = whole.check()
+    folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
+    named = contents_of([text, *whole.set, canonical(whole.groups)], whole.base.base_dir)
+    identity = [json.loads(text), whole.groups, whole.base_seed, whole.random_numbers, named]
+    definition = define(whole, identity, len(whole), _command(sweep, folder, set, cluster))
+    if folder.exists():
+        # What is wrong with it is worth knowing before a cluster is waited for.
+        Store.create(folder)
+    with interruption() as interrupted, workers_for(threads, cluster) as workers, _shown(progress) as show:
+        place = Store.create(folder)
+        place.remember(definition)
+        recorder = Recorder(place, definition)
+        tasks = Queue(
+            whole.tasks(), lambda task: prepare(whole.base, whole.settings(task)), place.keys(failed=not retry_failed)
+        )
+        complete = record(workers, tasks, recorder, show, interrupted)
+    if complete:
+        recorder.merge()
+    return SweepReport(
+        **recorder.progress.__dict__,
+        sweep=whole.name,
+        definition=definition.definition,
+        store=place.path,
+        seconds=time.perf_counter() - clock,
+        complete=complete,
+    )
+
+
+def record(
+    workers: Workers,
+    tasks: Queue,
+    recorder: Recorder,
+    show: ProgressCallback,
+    interrupted: threading.Event,
+    note: Callable[[Finished], object] | None = None,
+) -> bool:
+    """Have runs done and write them down.
+
+    Parameters
+    ----------
+    workers
+        Those who do the runs.
+    tasks
+        The runs.
+    recorder
+        Takes them.
+    show
+        Told how far they are.
+    interrupted
+        Set when they are to end.
+    note
+        Told each that is over.
+
+    Returns
+    -------
+    bool
+        Whether all were done.
+    """
+    try:
+        for finished in workers.work(tasks):
+            if finished is not None:
+                recorder.take(finished)
+                if note:
+                    note(finished)
+            if interrupted.is_set():
+                return False
+            if recorder.flush_when_due():
+                show(recorder.progress)
+    finally:
+        recorder.flush()
+    show(recorder.progress)
+    return True
+
+
+def define(sweep: Sweep, identity: list[Any], points: int, command: str) -> Definition:
+    """Give a sweep the hash of what it says.
+
+    Parameters
+    ----------
+    sweep
+        The sweep.
+    identity
+        What makes it this one and no other, replications aside: more of them are more of the same.
+    points
+        How many points it has.
+    command
+        How to go on with it.
+    """
+    text = canonical([__version__, identity])
+    return Definition(
+        sweep=sweep.name,
+        definition=hashlib.sha256(text.encode()).hexdigest()[:DEFINITION_DIGITS],
+        points=points,
+        replications=sweep.replications,
+        parameters=sweep.parameters,
+        seed=sweep.base_seed,
+        random_numbers=sweep.random_numbers,
+        started=time.time(),
+        command=command,
+    )
+
+
+def _command(sweep: SweepLike, store: Path, sets: Sets, cluster: str | None) -> str:
+    """Return the command that goes on with a sweep."""
+    if not isinstance(sweep, str | Path):
+        return "sledsim.sweep.run(…) with the same sweep and store"
+    words = ["sledsim", "sweep", "run", str(sweep), "--store", str(store)]
+    words += [word for each in set_list(sets) for word in ("--set", each)]
+    return shlex.join(words + (["--cluster", cluster] if cluster else []))
+
+
+def workers_for(threads: int | None, cluster: str | None) -> Workers:
+    """Return those who are to do the runs.
+
+    Parameters
+    ----------
+    threads
+        How many runs at a time; as many as there are processors otherwise.
+    cluster
+        The address of a scheduler, or ``"local"``; ``None`` for threads of this process.
+    """
+    if threads is not None and threads < 1:
+        raise SledsimError(f"threads = {threads}: expected at least 1")
+    if cluster is None:
+        return Threads(threads or processors())
+    from sledsim.sweep.cluster import Cluster
+
+    return Cluster(cluster, threads)
+
+
+@contextmanager
+def interruption() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C into an event, so that it never hits a file half written; the second one is as usual."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+
+    def pressed(*_: object) -> None:
+        event.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, pressed)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _shown(progress: ProgressCallback | bool | None) -> Iterator[ProgressCallback]:
+    """Show how far a sweep is: on a terminal, to a function, or not at all."""
+    if progress is not True:
+        yield progress or (lambda _: None)
+        return
+    started = time.monotonic()
+    with ProgressBar("sweeping", "runs") as bar:
+
+        def show(now: Progress) -> None:
+            seconds = time.monotonic() - started
+            fresh = now.done + now.failed
+            rate = fresh / seconds if seconds else 0.0
+            left = f", {duration_in_words((now.runs - now.over) / rate)} left" if rate else ""
+            failed = f", {now.failed:,} failed" if now.failed else ""
+            bar.show(now.over / now.runs, f"{now.over:,} of {now.runs:,} runs done{failed}, {rate:,.0f}/s{left}")
+
+        yield show

@@ -1,0 +1,393 @@
+"""The store of sweeps: a folder of Parquet parts, written whole, that DuckDB reads as tables."""
+
+import json
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import SledsimError
+from sledsim.frames import arrow_table, pandas_frame, polars_frame, quoted
+from sledsim.naming import did_you_mean, nearest_file
+from sledsim.sweep.execution import FAILED
+from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, UNFINISHED, Batch, copy_whole, flush_to_disk
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["Definition", "Store", "StoreError"]
+
+#: Names the folder as a store, and says by which schema.
+MARK = "store.json"
+SWEEPS = "sweeps"
+
+#: Parts of a table smaller than this are merged at the end of a sweep, if there are so many.
+SMALL_BYTES, MANY_PARTS = 16_000_000, 8
+
+#: An unfinished file of this age belongs to nobody who is still writing, s.
+STALE_S = 3600.0
+
+#: How often a reader looks anew for the parts where others were merging them meanwhile.
+ATTEMPTS = 5
+
+
+class StoreError(SledsimError):
+    """A store cannot be read or written."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a store knows of a sweep.
+
+    Parameters
+    ----------
+    sweep
+        Its name.
+    definition
+        Hash of what it says: points, seeds, version.
+    points
+        How many points it has.
+    replications
+        How often each is run.
+    parameters
+        What is varied, in the order of the sweep.
+    seed
+        What the seeds are derived from.
+    random_numbers
+        ``"common"`` or ``"independent"``.
+    started
+        When it was last run, in seconds since 1970.
+    command
+        How to go on with it.
+    """
+
+    sweep: str
+    definition: str
+    points: int
+    replications: int
+    parameters: list[str]
+    seed: int
+    random_numbers: str
+    started: float
+    command: str
+
+    @property
+    def runs(self) -> int:
+        """How many runs it is made of."""
+        return self.points * self.replications
+
+
+class Store:
+    """A store of sweeps, to be read.
+
+    Parameters
+    ----------
+    path
+        The folder.
+
+    Raises
+    ------
+    StoreError
+        Where there is no store, or one by another schema.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        _check_mark(self.path)
+
+    @classmethod
+    def create(cls, path: str | Path) -> "Store":
+        """Open a store, and make it first where there is none.
+
+        Parameters
+        ----------
+        path
+            The folder; a new one, an empty one, or a store.
+        """
+        folder = Path(path)
+        try:
+            if not (folder / MARK).exists():
+                if folder.is_dir() and any(folder.iterdir()) and not _is_half_made(folder):
+                    raise StoreError(f"{folder}: is a folder of something else; give a store or a new folder")
+                for name in (*COLUMNS, SWEEPS):
+                    (folder / name).mkdir(parents=True, exist_ok=True)
+                mark = {"format": "sledsim sweep store", "schema": SCHEMA_VERSION}
+                _write_whole(folder / MARK, json.dumps(mark, indent=2) + "\n")
+            store = cls(folder)
+            store._remove_stale()
+        except OSError as error:
+            raise StoreError(f"{folder}: cannot be written: {error.strerror}") from None
+        return store
+
+    def _remove_stale(self) -> None:
+        """Remove what writers that were killed left unfinished."""
+        for path in self.path.glob(f"*/*{UNFINISHED}"):
+            if time.time() - path.stat().st_mtime > STALE_S:
+                path.unlink(missing_ok=True)
+
+    def parts(self, table: str) -> list[Path]:
+        """Return the parts of a table.
+
+        Parameters
+        ----------
+        table
+            Its name.
+        """
+        return sorted((self.path / table).glob("*.parquet"))
+
+    def connect(self) -> "duckdb.DuckDBPyConnection":
+        """Return a DuckDB connection with a view for each table: ``runs``, ``parameters``, ``metrics`` and the others.
+
+        A run that two sweeps did at the same time stands there once. What a writer has not finished is not there.
+        """
+        import duckdb
+
+        connection = duckdb.connect()
+        connection.execute("SET enable_progress_bar = false")
+        for table, columns in COLUMNS.items():
+            parts = [quoted(str(part)) for part in self.parts(table)]
+            kinds = ", ".join(f"NULL::{kind} AS {name}" for name, kind in columns.items())
+            source = f"read_parquet([{', '.join(parts)}])" if parts else f"(SELECT {kinds} WHERE false)"
+            connection.execute(f"CREATE VIEW all_{table} AS SELECT {', '.join(columns)} FROM {source}")
+        # A run that failed and was done later is done.
+        connection.execute("CREATE VIEW runs AS SELECT DISTINCT ON (key) * FROM all_runs ORDER BY key, status, error")
+        for table in ("metrics", "histograms"):
+            connection.execute(
+                f"CREATE VIEW {table} AS SELECT DISTINCT * FROM all_{table} SEMI JOIN all_runs USING (key)"
+            )
+        for table in ("parameters", "provenance"):
+            connection.execute(
+                f"CREATE VIEW {table} AS SELECT DISTINCT * FROM all_{table} SEMI JOIN all_runs USING (key)"
+            )
+        return connection
+
+    def relation(self, table: str) -> "duckdb.DuckDBPyRelation":
+        """Return a table as a DuckDB relation, to be queried in SQL.
+
+        Parameters
+        ----------
+        table
+            ``"runs"``, ``"parameters"``, ``"metrics"``, ``"histograms"`` or ``"provenance"``.
+        """
+        if table not in COLUMNS:
+            raise StoreError(f"no table {table!r}{did_you_mean(table, COLUMNS)}")
+        return self.query(f"FROM {table}")
+
+    def query(self, sql: str) -> "duckdb.DuckDBPyRelation":
+        """Ask the tables in SQL.
+
+        Parameters
+        ----------
+        sql
+            A query of ``runs``, ``parameters``, ``metrics``, ``histograms``, ``provenance``.
+        """
+        import duckdb
+
+        try:
+            return self.connect().sql(sql)
+        except duckdb.Error as error:
+            raise StoreError(f"{self.path}: {error}") from None
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Ask the tables in SQL and return the answer's rows.
+
+        Parameters
+        ----------
+        sql
+            The query.
+        values
+            What stands for its question marks.
+        """
+        import duckdb
+
+        for attempt in range(ATTEMPTS):
+            try:
+                with self.connect() as connection:
+                    return connection.execute(sql, list(values)).fetchall()
+            except duckdb.IOException as error:
+                # Another writer has just merged parts that were listed: the merged one has their rows.
+                if attempt == ATTEMPTS - 1:
+                    raise StoreError(f"{self.path}: cannot be read: {str(error).splitlines()[0]}") from None
+            except duckdb.Error as error:
+                raise StoreError(f"{self.path}: {str(error).splitlines()[0]}") from None
+        raise AssertionError("the last attempt returns or raises")
+
+    def pandas(self, table: str) -> "pd.DataFrame":
+        """Return a table as a pandas frame."""
+        return pandas_frame(self.relation(table))
+
+    def polars(self, table: str) -> "pl.DataFrame":
+        """Return a table as a polars frame."""
+        return polars_frame(self.relation(table))
+
+    def arrow(self, table: str) -> "pa.Table":
+        """Return a table as an Arrow table."""
+        return arrow_table(self.relation(table))
+
+    def keys(self, *, failed: bool = True) -> set[str]:
+        """Return the keys of the runs that are there.
+
+        Parameters
+        ----------
+        failed
+            Those that failed too.
+        """
+        return {key for key, status in self.rows("SELECT key, status FROM runs") if failed or status != FAILED}
+
+    def members(self, definition: str) -> set[tuple[int, int, str]]:
+        """Return which runs are there of a sweep: point, replication and key.
+
+        Parameters
+        ----------
+        definition
+            The sweep's.
+        """
+        sql = "SELECT DISTINCT point, replication, key FROM all_parameters WHERE definition = ?"
+        return {(point, replication, key) for point, replication, key in self.rows(sql, [definition])}
+
+    def definitions(self) -> list[Definition]:
+        """Return the sweeps, those that were run last at the end."""
+        found = []
+        for path in sorted((self.path / SWEEPS).glob("*.json")):
+            try:
+                found.append(Definition(**json.loads(path.read_text(encoding="utf-8"))))
+            except (OSError, ValueError, TypeError) as error:
+                raise StoreError(f"{path}: cannot be read: {error}") from None
+        return sorted(found, key=lambda each: each.started)
+
+    def definition(self, sweep: str | None = None) -> Definition:
+        """Return a sweep of the store.
+
+        Parameters
+        ----------
+        sweep
+            Its name, or ``name@definition`` for one that was run before it was changed; may be left out where the
+            store has sweeps of one name alone.
+        """
+        found = self.definitions()
+        if not found:
+            raise StoreError(f"{self.path}: no sweep has been run into this store")
+        names = sorted({each.sweep for each in found})
+        if sweep is None:
+            if len(names) > 1:
+                raise StoreError(f"{self.path}: holds several sweeps; choose one with --sweep: {', '.join(names)}")
+            return found[-1]
+        name, _, definition = sweep.partition("@")
+        fitting = [each for each in found if each.sweep == name and each.definition.startswith(definition)]
+        if not fitting:
+            known = names if name not in names else [f"{e.sweep}@{e.definition}" for e in found if e.sweep == name]
+            raise StoreError(f"{self.path}: no sweep {sweep!r}{did_you_mean(sweep, known)}")
+        return fitting[-1]
+
+    def remember(self, definition: Definition) -> None:
+        """Write down what a sweep says.
+
+        Parameters
+        ----------
+        definition
+            The sweep.
+        """
+        path = self.path / SWEEPS / f"{definition.sweep}@{definition.definition}.json"
+        try:
+            _write_whole(path, json.dumps(definition.__dict__, indent=2, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be written: {error.strerror}") from None
+
+    def writer(self) -> "Writer":
+        """Return what writes into the store."""
+        return Writer(self)
+
+
+class Writer:
+    """Writes runs into a store, each table a part at a time.
+
+    Parameters
+    ----------
+    store
+        The store.
+    """
+
+    def __init__(self, store: Store) -> None:
+        import duckdb
+
+        self._store = store
+        self._connection = duckdb.connect()
+        # The processors are for the runs.
+        self._connection.execute("SET threads = 1")
+        self.batch = Batch()
+
+    def flush(self) -> None:
+        """Write what has been added since the last time; it is on the disk when this returns."""
+        if self.batch:
+            batch, self.batch = self.batch, Batch()
+            batch.write(self._connection, self._store.path)
+
+    def merge(self) -> None:
+        """Merge small parts, where there are many.
+
+        A part is removed only after one that holds all its rows is on the disk, so that nothing is lost whoever merges
+        at the same time and whenever they are killed; what is there twice meanwhile is read once.
+        """
+        import duckdb
+
+        for table in COLUMNS:
+            small = [part for part in self._store.parts(table) if _size(part) < SMALL_BYTES]
+            if len(small) < MANY_PARTS:
+                continue
+            sources = ", ".join(quoted(str(part)) for part in small)
+            select = f"SELECT DISTINCT * FROM read_parquet([{sources}]) ORDER BY ALL"
+            try:
+                self._connection.execute(f"SELECT count(*) FROM read_parquet([{sources}])")
+                copy_whole(self._connection, select, self._store.path / table / f"{uuid.uuid4().hex}.parquet")
+            except (duckdb.Error, SledsimError):
+                # Somebody else merges them just now, or the disk has no room for both: they stay as they are.
+                continue
+            for part in small:
+                part.unlink(missing_ok=True)
+
+
+def _size(part: Path) -> int:
+    try:
+        return part.stat().st_size
+    except FileNotFoundError:
+        return SMALL_BYTES
+
+
+def _check_mark(folder: Path) -> None:
+    """Refuse a folder that is no store, and a store by another schema."""
+    try:
+        mark = json.loads((folder / MARK).read_text(encoding="utf-8"))
+        schema = mark["schema"]
+    except FileNotFoundError:
+        if not folder.exists():
+            raise StoreError(f"{folder}: no such store{nearest_file(folder)}") from None
+        raise StoreError(f"{folder}: is not a store of sweeps: it has no {MARK}") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{folder / MARK}: cannot be read: {error}") from None
+    if schema != SCHEMA_VERSION:
+        raise StoreError(
+            f"{folder}: written by schema {schema} of the tables; this version of Sledsim reads and writes schema "
+            f"{SCHEMA_VERSION}: use the version that wrote it, or another store"
+        )
+
+
+def _is_half_made(folder: Path) -> bool:
+    """Tell whether a folder is a store whose maker was killed before it was done."""
+    return all(entry.name in (*COLUMNS, SWEEPS) or entry.name.startswith(MARK) for entry in folder.iterdir())
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file that is there whole or not at all."""
+    unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}{UNFINISHED}")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        flush_to_disk(unfinished)
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise

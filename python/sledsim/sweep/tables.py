@@ -1,0 +1,255 @@
+"""The tables of a store: their columns, and how rows of them come from runs."""
+
+import json
+import math
+import os
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import SledsimError
+from sledsim.frames import COPY_OPTIONS, quoted
+from sledsim.sweep.execution import DONE, FAILED, Outcome, Prepared
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["COLUMNS", "SCHEMA_VERSION", "UNFINISHED", "Batch", "Membership", "copy_whole", "flush_to_disk", "label"]
+
+#: Raised whenever a reader of the older tables would misread the newer.
+SCHEMA_VERSION = 1
+
+#: Every table by name: its columns with their types. `runs` is written last: what stands there is whole.
+COLUMNS: dict[str, dict[str, str]] = {
+    "parameters": {
+        "sweep": "VARCHAR",
+        "definition": "VARCHAR",
+        "point": "BIGINT",
+        "replication": "INTEGER",
+        "key": "VARCHAR",
+        "parameter": "VARCHAR",
+        "value": "VARCHAR",
+        "number": "DOUBLE",
+    },
+    "metrics": {"key": "VARCHAR", "metric": "VARCHAR", "value": "DOUBLE"},
+    "histograms": {
+        "key": "VARCHAR",
+        "quantity": "VARCHAR",
+        "low_ms": "DOUBLE",
+        "high_ms": "DOUBLE",
+        "count": "UBIGINT",
+    },
+    "provenance": {
+        "key": "VARCHAR",
+        "started": "TIMESTAMP",
+        "seconds": "DOUBLE",
+        "host": "VARCHAR",
+        "process": "BIGINT",
+        "python": "VARCHAR",
+        "platform": "VARCHAR",
+        "citations": "VARCHAR",
+    },
+    "runs": {
+        "key": "VARCHAR",
+        "status": "VARCHAR",
+        "error": "VARCHAR",
+        "version": "VARCHAR",
+        "seed": "UBIGINT",
+        "scenario": "VARCHAR",
+    },
+}
+
+#: Ending of a file that is still being written; what ends so belongs to no table.
+UNFINISHED = ".unfinished"
+
+# How rows in Python become columns: those that are not named here become objects.
+_NUMPY_TYPES = {"INTEGER": "int32", "BIGINT": "int64", "UBIGINT": "uint64", "DOUBLE": "float64", "TIMESTAMP": "int64"}
+_CASTS = {"DOUBLE": "CASE WHEN isnan({0}) THEN NULL ELSE {0} END", "TIMESTAMP": "make_timestamp({0})"}
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A run's place in a sweep.
+
+    Parameters
+    ----------
+    sweep
+        Name of the sweep.
+    definition
+        Hash of what the sweep says.
+    point
+        Which point.
+    replication
+        Which replication of it.
+    values
+        What the axes say there.
+    """
+
+    sweep: str
+    definition: str
+    point: int
+    replication: int
+    values: Mapping[str, Any]
+
+
+def label(value: Any) -> str:
+    """Write a parameter's value as tables show it.
+
+    Parameters
+    ----------
+    value
+        A text as it is; anything else as JSON.
+    """
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+class Batch:
+    """Rows that wait to be written, by table."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS if table != "metrics"}
+        # Metrics are most of a store: their names and keys are written down once, and joined when they are written.
+        self._keys: list[str] = []
+        self._names: dict[str, int] = {}
+        self._metrics: tuple[list[int], list[int], list[float]] = ([], [], [])
+
+    def __bool__(self) -> bool:
+        return bool(self._rows["runs"] or self._rows["parameters"])
+
+    def add_run(self, prepared: Prepared, outcome: Outcome) -> None:
+        """Add what became of a run.
+
+        Parameters
+        ----------
+        prepared
+            The run.
+        outcome
+            What became of it.
+        """
+        status = FAILED if outcome.metrics is None else DONE
+        run = (prepared.key, status, outcome.error, outcome.place.version, prepared.seed, prepared.text)
+        self._rows["runs"].append(run)
+        when = (int(outcome.started_s * 1e6), outcome.seconds)
+        place = outcome.place
+        where = (place.host, place.process, place.python, place.platform)
+        self._rows["provenance"].append((prepared.key, *when, *where, outcome.citations))
+        for quantity, bins in outcome.histograms.items():
+            self._rows["histograms"] += [(prepared.key, quantity, *each) for each in bins]
+        if outcome.metrics is not None:
+            runs, names, values = self._metrics
+            known = self._names
+            runs += [len(self._keys)] * len(outcome.metrics)
+            names += [known.setdefault(name, len(known)) for name in outcome.metrics]
+            values += outcome.metrics.values()
+            self._keys.append(prepared.key)
+
+    def add_membership(self, key: str, membership: Membership) -> None:
+        """Add that a run belongs to a sweep.
+
+        Parameters
+        ----------
+        key
+            The run's.
+        membership
+            Its place there.
+        """
+        place = (membership.sweep, membership.definition, membership.point, membership.replication, key)
+        rows = self._rows["parameters"]
+        # Without axes, the run has to stand there all the same.
+        for parameter, value in membership.values.items() or [(None, None)]:
+            number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+            rows.append((*place, parameter, None if parameter is None else label(value), number))
+
+    def write(self, connection: "duckdb.DuckDBPyConnection", folder: Path) -> None:
+        """Write the rows as a part of each table, `runs` last.
+
+        Parameters
+        ----------
+        connection
+            Of DuckDB.
+        folder
+            The store.
+        """
+        name = f"{uuid.uuid4().hex}.parquet"
+        for table, columns in COLUMNS.items():
+            source = self._joined_metrics(connection) if table == "metrics" else self._source(connection, table)
+            if source:
+                casts = ", ".join(
+                    f"{_CASTS.get(kind, '{0}::' + kind).format(column)} AS {column}" for column, kind in columns.items()
+                )
+                copy_whole(connection, f"SELECT {casts} FROM {source}", folder / table / name)
+
+    def _source(self, connection: "duckdb.DuckDBPyConnection", table: str) -> str | None:
+        """Show DuckDB the rows of a table."""
+        import numpy as np
+
+        rows = self._rows[table]
+        if not rows:
+            return None
+        columns = zip(COLUMNS[table].items(), zip(*rows, strict=True), strict=True)
+        arrays = {name: np.array(values, dtype=_NUMPY_TYPES.get(kind, object)) for (name, kind), values in columns}
+        connection.register(f"new_{table}", arrays)
+        return f"new_{table}"
+
+    def _joined_metrics(self, connection: "duckdb.DuckDBPyConnection") -> str | None:
+        """Show DuckDB the metrics: numbers of runs and of names, to be looked up."""
+        import numpy as np
+
+        if not self._keys:
+            return None
+        runs, names, values = self._metrics
+        connection.register(
+            "new_values",
+            {"run": np.array(runs, np.int32), "name": np.array(names, np.int32), "value": np.array(values, np.float64)},
+        )
+        for what, texts in (("keys", self._keys), ("names", list(self._names))):
+            numbers = np.arange(len(texts), dtype=np.int32)
+            connection.register(f"new_{what}", {"number": numbers, "text": np.array(texts, dtype=object)})
+        return (
+            "(SELECT k.text AS key, n.text AS metric, v.value FROM new_values v "
+            "JOIN new_keys k ON v.run = k.number JOIN new_names n ON v.name = n.number)"
+        )
+
+
+def copy_whole(connection: "duckdb.DuckDBPyConnection", select: str, target: Path) -> None:
+    """Write the rows of a query to a Parquet file that is there whole or not at all.
+
+    Parameters
+    ----------
+    connection
+        Of DuckDB.
+    select
+        The query.
+    target
+        The file.
+    """
+    import duckdb
+
+    unfinished = target.with_suffix(UNFINISHED)
+    options = f"{COPY_OPTIONS['.parquet']}, KV_METADATA {{sledsim_sweep_schema: '{SCHEMA_VERSION}'}}"
+    try:
+        connection.execute(f"COPY ({select}) TO {quoted(str(unfinished))} ({options})")
+        flush_to_disk(unfinished)
+        unfinished.rename(target)
+        flush_to_disk(target.parent)
+    except (duckdb.Error, OSError) as error:
+        unfinished.unlink(missing_ok=True)
+        reason = error.strerror if isinstance(error, OSError) else str(error).splitlines()[0]
+        raise SledsimError(f"{target.parent}: cannot be written: {reason}") from None
+
+
+def flush_to_disk(path: Path) -> None:
+    """Wait until the content of a file, or the names in a folder, have reached the disk.
+
+    Parameters
+    ----------
+    path
+        The file or folder.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
