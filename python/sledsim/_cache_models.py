@@ -232,6 +232,9 @@ class McdFlush(Model):
     idle_ms
         Time without requests from above after which it begins: never for that reason if not given (ms; at least
         0, at most 1e+09).
+    period_s
+        All that is changed, so long after something has changed: never for that reason if not given (s; at least
+        1e-06, at most 1e+09).
     high_water
         Share of changed segments from which on it goes on beside requests (at least 0, at most 1; default 0.75).
     low_water
@@ -239,5 +242,6 @@ class McdFlush(Model):
     """
 
     idle_ms: float | str | None = None
+    period_s: float | str | None = None
     high_water: float | str | None = None
     low_water: float | str | None = None
