@@ -18,6 +18,7 @@ __all__ = [
     "LineCacheReadAhead",
     "LruReplacement",
     "McdFlush",
+    "McdUnits",
     "MwbClean",
     "NoneCacheReadAhead",
     "Replacement",
@@ -245,3 +246,22 @@ class McdFlush(Model):
     period_s: float | str | None = None
     high_water: float | str | None = None
     low_water: float | str | None = None
+
+
+class McdUnits(Model):
+    """Units in which segments come from the disk.
+
+    Each region of the disk has a size of its own, from the least one by powers of two to that of the segment,
+    that follows what requests use of what comes.
+
+    Attributes
+    ----------
+    least_bytes
+        Size of the least unit: a half, a quarter and so on to a 64th of `segment_bytes` (B; at least 512, at most
+        3.35544e+07; default 8192).
+    region_bytes
+        Size of a region: a multiple of `segment_bytes` (B; at least 512; default 16777216).
+    """
+
+    least_bytes: int | str | None = None
+    region_bytes: int | str | None = None

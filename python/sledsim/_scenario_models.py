@@ -15,6 +15,7 @@ from sledsim._cache_models import (
     LineCacheReadAhead,
     LruReplacement,
     McdFlush,
+    McdUnits,
     MwbClean,
     NoneCacheReadAhead,
     Replacement,

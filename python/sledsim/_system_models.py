@@ -7,7 +7,7 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 from typing import Literal
 
 from sledsim._array_models import Journal, MemberFault, Rebuild
-from sledsim._cache_models import CacheReadAhead, Flush, McdFlush, MwbClean, Replacement
+from sledsim._cache_models import CacheReadAhead, Flush, McdFlush, McdUnits, MwbClean, Replacement
 from sledsim._drive_models import DriveSystem
 from sledsim._model import Model
 
