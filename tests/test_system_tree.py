@@ -86,6 +86,7 @@ def test_an_explanation_draws_the_tree(sledsim_command: Callable[..., Outcome], 
     assert "1 GiB" in drawn
     assert "system.members[2].child" in drawn
     assert found.tree["children"][0]["count"] == 2
+    assert "writes wait for the medium here" in drawn
     file = tmp_path / "shelf.json"
     file.write_text(json.dumps(SCENARIO))
     printed = sledsim_command("explain", file)
@@ -106,6 +107,8 @@ def test_a_run_reports_each_component() -> None:
         "system.members[2].child",
     ]
     assert sum(path["requests"] for path in result.components[0]["paths"]) == 300
+    assert result.components[0]["requests"] == 300
+    assert result.requests.lost == 0
     text = str(result)
     for line in ("system: volumes shelf", "member 0", "members[0]: drive g2", "child: drive g3", "split requests"):
         assert line in text
