@@ -112,7 +112,7 @@ def looped_scenario() -> dict[str, Any]:
 def mcd_scenario(mems_bytes: int) -> dict[str, Any]:
     """Describe two hours of CloudPhysics, over and over, on a disk that MEMS caches in segments of 64 KiB.
 
-    2.5 GB of MEMS hold all that is used: the first round brings it, and 0.99 of all pieces are found after four. A tenth
+    2.5 GB of MEMS hold all that is used: the first round brings it, and 0.99 of all pieces are found after 4. A tenth
     of that does not, and there the speed is that of the disk's simulation, too.
     """
     fcfs = {"scheduler": "fcfs"}

@@ -295,7 +295,10 @@ fn an_explanation_says_where_writes_wait_and_what_power_cuts_and_failures_cost()
     let buffer = notes(json!("atlas10k"));
     assert_eq!(
         buffer,
-        format!("writes are acknowledged from a volatile buffer: a power cut takes up to {} of them", shown_bytes(bytes))
+        format!(
+            "writes are acknowledged from a volatile buffer: a power cut takes up to {} of them",
+            shown_bytes(bytes)
+        )
     );
     assert!(cache(json!({})).contains("volatile memory: a power cut takes up to 3 MiB of them"));
     assert!(cache(json!({"volatile": false})).contains("acknowledged from non-volatile memory"));
@@ -382,7 +385,10 @@ fn kinds_refuse_what_does_not_fit_them() {
             json!({"kind": "ram-cache", "child": "g2", "bytes": "1 MiB", "policy": "lrru"}),
             "system.policy.name = \"lrru\" is not known",
         ),
-        (json!({"kind": "mwb", "mems": "g2", "disk": "g2"}), "system.mems_bytes = 3456000000 B, system.disk has 3456000000 B"),
+        (
+            json!({"kind": "mwb", "mems": "g2", "disk": "g2"}),
+            "system.mems_bytes = 3456000000 B, system.disk has 3456000000 B",
+        ),
         (
             json!({"kind": "mwb", "mems": "g2", "disk": "atlas10k", "mems_bytes": "10 GB"}),
             "system.mems_bytes = 10000000000 B exceeds",
@@ -427,10 +433,7 @@ fn kinds_refuse_what_does_not_fit_them() {
             json!({"kind": "mwb", "mems": "g2", "disk": coarse}),
             "system.mems has blocks of 512 B, system.disk of 4096 B",
         ),
-        (
-            json!({"kind": "raid5", "spares": 2, "members": [{"count": 2, "device": "g2"}]}),
-            "raid5 needs at least 3",
-        ),
+        (json!({"kind": "raid5", "spares": 2, "members": [{"count": 2, "device": "g2"}]}), "raid5 needs at least 3"),
         (
             json!({"kind": "mcd", "mems": "g2", "disk": "g2", "mems_bytes": "10 GB"}),
             "system.mems_bytes = 10000000000 B exceeds",

@@ -100,7 +100,10 @@ fn a_move_with_nothing_else_to_do_takes_as_long_as_chunks_and_their_rate_say() {
         let took = ended.expect("it ended") - began.expect("it began");
         assert_eq!(began, Some(0.002));
         // To a nanosecond a chunk: the time of its bytes is rounded up.
-        assert!((took * 1e9 - expected as f64).abs() <= (whole + 1) as f64, "{chunk} blocks: {took} s, not {expected} ns");
+        assert!(
+            (took * 1e9 - expected as f64).abs() <= (whole + 1) as f64,
+            "{chunk} blocks: {took} s, not {expected} ns"
+        );
         assert_eq!((count(&ground, "moves"), count(&ground, "moved_bytes")), (1, bytes(50) as u64));
         assert_eq!((count(&ground, "requests_during_moves"), count(&ground, "failed_moves")), (0, 0));
     }

@@ -93,8 +93,7 @@ impl Faulty {
         };
         for &UnreadableSpec { lbn, blocks } in &spec.unreadable {
             let end = lbn.checked_add(blocks).filter(|&end| blocks > 0 && end <= capacity_blocks);
-            let end =
-                end.ok_or(format!("{capacity_blocks} blocks, no {blocks} from {lbn} on"))?;
+            let end = end.ok_or(format!("{capacity_blocks} blocks, no {blocks} from {lbn} on"))?;
             faulty.unreadable.insert(lbn, end);
         }
         // Errors at exponential distances.

@@ -161,7 +161,6 @@ impl Ground {
         self.system.component(self.system.root()).capacity_blocks()
     }
 
-
     /// Submits a request at `at`, which is not before now.
     pub fn submit(&mut self, at: Time, op: Op, lbn: u64, blocks: u32, flags: Flags) {
         let id = self.next_id;

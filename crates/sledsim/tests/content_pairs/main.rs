@@ -81,7 +81,11 @@ fn writes_that_drives_lose_are_found() {
     systems().par_iter().for_each(|(name, document)| {
         let mut ground = ground(document, &mut |system, id, _| {
             let is_drive = system.children(id).next().is_none();
-            if is_drive { Planted::over(system, id, Bug::LoseWrites { every: 100 }) } else { id }
+            if is_drive {
+                Planted::over(system, id, Bug::LoseWrites { every: 100 })
+            } else {
+                id
+            }
         });
         operate(&mut ground, 20_000);
         assert!(!ground.wrong.is_empty(), "{name}: nothing was found wrong");

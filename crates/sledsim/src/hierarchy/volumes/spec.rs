@@ -309,9 +309,15 @@ mod tests {
             let (volume, mb_per_s) = (volume.to_owned(), None);
             vec![MoveSpec { volume, to, at_s: 0.0, chunk_bytes, mb_per_s }]
         };
-        refused(&|spec| spec.moves = step("x", 1, 512), "moves[0].volume = \"x\": there is no such volume (known: a, b, c)");
+        refused(
+            &|spec| spec.moves = step("x", 1, 512),
+            "moves[0].volume = \"x\": there is no such volume (known: a, b, c)",
+        );
         refused(&|spec| spec.moves = step("a", 2, 512), "moves[0].to = 2: members has 2 in all");
-        refused(&|spec| spec.moves = step("a", 1, 700), "moves[0].chunk_bytes = 700 is no multiple of the 512 B blocks");
+        refused(
+            &|spec| spec.moves = step("a", 1, 700),
+            "moves[0].chunk_bytes = 700 is no multiple of the 512 B blocks",
+        );
         refused(
             &|spec| spec.moves = step("b", 1, 512),
             "moves[0].to = 1: the volume has 30 KiB, members[1] at most 25 KiB free in one piece",

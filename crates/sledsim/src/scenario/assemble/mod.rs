@@ -290,8 +290,14 @@ mod tests {
     #[test]
     fn both_sides_of_what_does_not_fit_have_their_paths() {
         for (error, expected) in [
-            ("bytes = 5 B from first_block = 9 on is too much", "s.c.bytes = 5 B from s.c.first_block = 9 on is too much"),
-            ("mems_bytes = 9 B, disk has 8 B: less than its disk", "s.c.mems_bytes = 9 B, s.c.disk has 8 B: less than its disk"),
+            (
+                "bytes = 5 B from first_block = 9 on is too much",
+                "s.c.bytes = 5 B from s.c.first_block = 9 on is too much",
+            ),
+            (
+                "mems_bytes = 9 B, disk has 8 B: less than its disk",
+                "s.c.mems_bytes = 9 B, s.c.disk has 8 B: less than its disk",
+            ),
             ("members[1] has 2, members[0], 3", "s.c.members[1] has 2, s.c.members[0], 3"),
             ("line_bytes = 7 B: the blocks of child", "s.c.line_bytes = 7 B: the blocks of s.c.child"),
         ] {
