@@ -22,6 +22,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ LOOPS = 200
 # Many times the pending requests, so that filling the queue does not count.
 DISPATCHES = {1_000: 2_000_000, 10_000: 1_000_000}
 DISK_DISPATCHES = {1_000: 500_000, 10_000: 300_000}
+# The sweeps: so many runs of so many requests each, and runs so small that nothing but the sweep counts.
+SWEEP_RUNS, SWEEP_REQUESTS = 1_000, 10_000
+SMALL_RUNS, SMALL_REQUESTS = 5_000, 20
 # Memory must not grow from the one to the other.
 FEW_DISK_REQUESTS, MANY_DISK_REQUESTS = 1_000_000, 20_000_000
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
@@ -249,6 +253,44 @@ def simulate_rare_loss(_: str) -> dict[str, float]:
     return {"seconds": time.perf_counter() - start, "lifetimes": found["lifetimes"]}
 
 
+def described_sweep(runs: int, requests: int) -> Any:
+    """Describe a sweep of random 4 KB reads, FCFS, at ten rates."""
+    from sledsim.sweep import Range, Sweep
+
+    scenario = random_scenario() | {"run": {"requests": requests}}
+    rates = {"workload.arrival.rate_per_s": Range(100, 1000, count=10)}
+    return Sweep(scenario, rates, replications=runs // 10)
+
+
+def run_sweep(case: str) -> dict[str, float]:
+    """Run a sweep into a new store on as many threads as the case's name ends in."""
+    from sledsim.sweep import run
+
+    with TemporaryDirectory() as folder:
+        report = run(described_sweep(SWEEP_RUNS, SWEEP_REQUESTS), folder, threads=int(case[-1]))
+    assert report.done == SWEEP_RUNS
+    return {"seconds": report.seconds, "per_s": report.runs / report.seconds}
+
+
+def sweep_overhead(_: str) -> dict[str, float]:
+    """Take the time of a sweep of small runs on one thread, less that of the same runs by themselves."""
+    from sledsim import _core
+    from sledsim.sweep import run
+    from sledsim.sweep.execution import prepare
+
+    sweep = described_sweep(SMALL_RUNS, SMALL_REQUESTS)
+    texts = [prepare(sweep.base, sweep.settings(task)).text for task in sweep.tasks()]
+    start = time.perf_counter()
+    for text in texts:
+        assert text is not None
+        _core.run(text, base_dir=".")
+    alone_s = time.perf_counter() - start
+    with TemporaryDirectory() as folder:
+        report = run(sweep, folder, threads=1)
+    assert report.done == SMALL_RUNS
+    return {"overhead_ms": 1e3 * (report.seconds - alone_s) / SMALL_RUNS, "alone_ms": 1e3 * alone_s / SMALL_RUNS}
+
+
 # What is measured besides scenarios, in a process of its own.
 OTHERS: dict[str, Callable[[str], dict[str, float]]] = {
     "import": import_package,
@@ -256,6 +298,9 @@ OTHERS: dict[str, Callable[[str], dict[str, float]]] = {
     CACHE: count_hits,
     "lifetimes": simulate_lifetimes,
     "rare_loss": simulate_rare_loss,
+    "sweep_threads_1": run_sweep,
+    "sweep_threads_2": run_sweep,
+    "sweep_overhead": sweep_overhead,
 }
 
 
@@ -305,6 +350,8 @@ def rows(results: dict[str, list[dict[str, float]]]) -> list[Row]:
     def pending_ratio(name: str) -> float:
         return median(f"{name}_1000", "per_s") / median(f"{name}_10000", "per_s")
 
+    sweep_ratio = median_ratio("sweep_threads_2", "sweep_threads_1")
+    sweep = f"sweep, {SWEEP_RUNS:,} runs of {SWEEP_REQUESTS:,} requests"
     disk_growth_mb = median("disk", "peak_mb") - median("disk_few", "peak_mb")
     disk = f"8 KB, FCFS on atlas10k, no buffer, {MANY_DISK_REQUESTS / 1e6:g} million"
     million = f"{RANDOM_REQUESTS / 1e6:g} million"
@@ -329,6 +376,9 @@ def rows(results: dict[str, list[dict[str, float]]]) -> list[Row]:
         Row("hong2006's Figure 4 whole, 60 enclosures", median("figure_4", "seconds"), "s", 1, False),
         Row("a million enclosures to their loss, two threads", median("lifetimes", "seconds"), "s", 2, False),
         Row("a loss of 1.4e-9 to 10 %, 95 % sure, two threads", median("rare_loss", "seconds"), "s", 10, False),
+        Row(f"{sweep}, two threads", median("sweep_threads_2", "seconds"), "s", 10, False),
+        Row("the same: two threads over one", sweep_ratio, "times", 1.8, True),
+        Row("a sweep's time over that of its runs, each", median("sweep_overhead", "overhead_ms"), "ms", 1, False),
         Row("sledsim --help", median("help", "seconds"), "s", 0.4, False),
     ]
 

@@ -4,7 +4,16 @@ Written by tools/generate_scenario.py from the core's schema: change the definit
 Ranges and defaults stand in the docstrings; the core checks the values.
 """
 
-from sledsim._array_models import Journal, JournalHolds, MemberFault, Rebuild, Unreadable
+from sledsim._array_models import (
+    Journal,
+    JournalHolds,
+    MemberFault,
+    ReadChoice,
+    Rebuild,
+    RebuildSparing,
+    Unreadable,
+    WriteMethod,
+)
 from sledsim._cache_models import (
     ArcReplacement,
     CacheReadAhead,
@@ -101,15 +110,12 @@ from sledsim._system_models import (
     Raid5System,
     Raid6System,
     RamCacheSystem,
-    ReadChoice,
-    RebuildSparing,
     StripeSystem,
     System,
-    Volume,
     VolumesSystem,
-    WriteMethod,
     WritePolicy,
 )
+from sledsim._volume_models import Move, Volume
 from sledsim._workload_models import (
     Arrival,
     ClosedArrival,
@@ -198,6 +204,7 @@ __all__ = [
     "Metadata",
     "MirrorSystem",
     "MixWorkload",
+    "Move",
     "MwbClean",
     "MwbSystem",
     "NeverSpinDown",

@@ -6,10 +6,11 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 
 from typing import Literal
 
-from sledsim._array_models import Journal, MemberFault, Rebuild
+from sledsim._array_models import Journal, MemberFault, ReadChoice, Rebuild, RebuildSparing, WriteMethod
 from sledsim._cache_models import CacheReadAhead, Flush, McdFlush, McdUnits, MwbClean, Replacement
 from sledsim._drive_models import DriveSystem
 from sledsim._model import Model
+from sledsim._volume_models import Move, Volume
 
 __all__ = [
     "ConcatSystem",
@@ -22,13 +23,9 @@ __all__ = [
     "Raid5System",
     "Raid6System",
     "RamCacheSystem",
-    "ReadChoice",
-    "RebuildSparing",
     "StripeSystem",
     "System",
-    "Volume",
     "VolumesSystem",
-    "WriteMethod",
     "WritePolicy",
 ]
 
@@ -72,31 +69,6 @@ class Member(Model):
     system: "System"
 
 
-class Volume(Model):
-    """A logical volume.
-
-    Attributes
-    ----------
-    name
-        Its name.
-    bytes
-        Its size; a multiple of the block size (B; at least 1).
-    member
-        Number of the member that it is on, from 0 (at least 0; default 0).
-    first_block
-        Block of the member with which it begins; the one after the volume before it there when absent (at least
-        0).
-    origin
-        Origin of its requests; its number, from 0, when absent. Only with `by_origin` (at least 0).
-    """
-
-    name: str
-    bytes: int | str
-    member: int | None = None
-    first_block: int | None = None
-    origin: int | None = None
-
-
 class VolumesSystem(Model):
     """Logical volumes, each a range of blocks on one of several components.
 
@@ -114,6 +86,8 @@ class VolumesSystem(Model):
     moved
         Volumes that have been moved before the run: the number of the member that each is on, by its name. It
         takes the first free range there, and leaves its own free (default {}).
+    moves
+        Volumes that are moved during the run, one after the other in this order (default []).
     """
 
     kind: Literal["volumes"] = "volumes"
@@ -122,6 +96,7 @@ class VolumesSystem(Model):
     volumes: list[Volume] | None = None
     by_origin: bool | None = None
     moved: dict[str, int] | None = None
+    moves: list[Move] | None = None
 
 
 class ConcatSystem(Model):
@@ -159,10 +134,6 @@ class StripeSystem(Model):
     unit_bytes: int | str | None = None
 
 
-# Which copy of a mirror serves a read.
-ReadChoice = Literal["round-robin", "shortest-queue", "nearest"]
-
-
 class MirrorSystem(Model):
     """Copies of the same on every member.
 
@@ -193,13 +164,6 @@ class MirrorSystem(Model):
     rebuild: Rebuild | None = None
     journal: Journal | None = None
     faults: list[MemberFault] | None = None
-
-
-# How parity is brought up to date by a write that covers a part of a row.
-WriteMethod = Literal["cost", "rmw", "reconstruct"]
-
-# Where the contents of a failed member are rebuilt.
-RebuildSparing = Literal["dedicated", "distributed"]
 
 
 class Raid4System(Model):

@@ -1,11 +1,12 @@
 """Pictures of sweeps."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.plots.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
-from sledsim.sweep.results import Results, metric_label, require_axis
+from sledsim.sweep.results import Results, common_values, metric_label, require_axis
 
 if TYPE_CHECKING:
     import altair
@@ -54,6 +55,8 @@ def sweep_chart(
         raise SledsimError(f"{results.store.path}: no run of {results.definition.sweep} has {metric}")
     alt = altair_library()
     numeric = x is not None and results.is_numeric(x)
+    # Where each place on the axis is another point in every respect, as in a sample, nothing lies between two of them.
+    joined = numeric and not any(_follows(results, name, [x]) for name in _varied(results) if x not in (None, name))
     encoded = {"x": _x_axis(alt, results, x, rows, numeric=numeric), "y": _y_axis(alt, metric, rows, log=log)}
     if colour is not None:
         order = list(dict.fromkeys(row["colour"] for row in rows))
@@ -63,10 +66,10 @@ def sweep_chart(
         )
     base = alt.Chart(values(rows)).encode(**encoded)
     layers = [base.mark_point(filled=True, size=40, opacity=1).encode(tooltip=_tooltip(alt, metric, x, colour))]
-    if numeric:
+    if joined:
         layers.insert(0, base.mark_line(strokeWidth=1.5))
     if any(row["low"] is not None for row in rows):
-        band = base.mark_area(opacity=0.2) if numeric else base.mark_rule(strokeWidth=1.5)
+        band = base.mark_area(opacity=0.2) if joined else base.mark_rule(strokeWidth=1.5)
         layers.insert(0, band.encode(y=alt.Y("low:Q", title=metric_label(metric)), y2="high:Q"))
     share = 1.0 if facet is None else PANEL_SHARE
     chart = alt.layer(*layers).properties(width=share * WIDTH, height=share * HEIGHT)
@@ -83,13 +86,15 @@ def _roles(
     for name, given in (("--x", x), ("--colour", colour), ("--facet", facet)):
         if given is not None:
             require_axis(results.parameters, given, name)
-    varied = [name for name in results.parameters if len({values[name] for values in results.points.values()}) > 1]
-    free = [name for name in varied if name not in (x, colour, facet)]
+    free = [name for name in _varied(results) if name not in (x, colour, facet)]
     if x is None and (free or results.parameters):
         x = next((name for name in free if results.is_numeric(name)), (free or results.parameters)[0])
         free = [name for name in free if name != x]
+    # What goes together with an axis that is drawn needs no place of its own.
+    free = [name for name in free if not _follows(results, name, [x, colour, facet])]
     if colour is None and free:
         colour = free.pop(0)
+        free = [name for name in free if not _follows(results, name, [x, colour, facet])]
     if facet is None and free:
         facet = free.pop(0)
     if free:
@@ -98,6 +103,19 @@ def _roles(
             "choose a sweep with fewer, or export it"
         )
     return x, colour, facet
+
+
+def _varied(results: Results) -> list[str]:
+    """Return the axes that have more than one value."""
+    return [name for name in results.parameters if len({values.get(name) for values in results.points.values()}) > 1]
+
+
+def _follows(results: Results, name: str, others: Sequence[str | None]) -> bool:
+    """Tell whether other axes leave an axis no choice."""
+    drawn = [other for other in others if other is not None]
+    seen: dict[tuple[str, ...], str] = {}
+    places = ((common_values(values, drawn), values.get(name, "")) for values in results.points.values())
+    return all(seen.setdefault(place, value) == value for place, value in places)
 
 
 def _rows(results: Results, metric: str, x: str | None, colour: str | None, facet: str | None) -> list[dict[str, Any]]:

@@ -81,6 +81,7 @@ class Sweep:
 
     Examples
     --------
+    >>> from sledsim.sweep import Range
     >>> base = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 500.0}}, "system": {"device": "g2"}}
     >>> sweep = Sweep(base, {"scheduler": ["fcfs", "sptf"], "workload.arrival.rate_per_s": Range(200, 1000, count=5)})
     >>> len(sweep)
@@ -166,6 +167,10 @@ class Sweep:
         seed = self.base_seed if self.samples else 0
         drawn = [sample.assignments(seed, f"{self.name}: sample[{i}]") for i, sample in enumerate(self.samples)]
         return self._fixed_groups + drawn
+
+    def read_axes(self) -> None:
+        """Raise what is wrong with the axes, which otherwise shows when the first point is asked for."""
+        len(self.groups)
 
     @property
     def parameters(self) -> list[str]:
@@ -329,7 +334,7 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
     if not isinstance(given, str):
         raise ScenarioError(f"{place}: name = {given!r}: expected a text")
     try:
-        return Sweep(
+        sweep = Sweep(
             scenario_of(tables["scenario"], place, folder),
             axes_of(_table(tables, "axes", place), f"{place}: axes"),
             zipped=[axes_of(group, f"{place}: zip[{i}]") for i, group in enumerate(_tables(tables, "zip", place))],
@@ -338,9 +343,11 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
             name=given,
             **own,
         )
+        sweep.read_axes()
     except ScenarioError as error:
         text = str(error)
         raise ScenarioError(text if text.startswith(place) else f"{place}: {text}") from None
+    return sweep
 
 
 def scenario_of(scenario: Any, place: str, folder: Path) -> Path | Written:

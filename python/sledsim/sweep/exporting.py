@@ -65,7 +65,8 @@ def write_runs(results: "Results", path: Path, metrics: Sequence[str] = ()) -> N
         else "SELECT key FROM runs"
     )
     select = (
-        "SELECT p.point, p.replication, r.seed, r.status, p.* EXCLUDE (point, replication, key), m.* EXCLUDE (key), p.key "
+        "SELECT p.point, p.replication, r.seed, r.status, p.* EXCLUDE (point, replication, key), m.* EXCLUDE (key), "
+        "p.key "
         f"FROM ({of_run}) p JOIN runs r USING (key) LEFT JOIN ({of_metrics}) m USING (key) "
         "ORDER BY p.point, p.replication"
     )

@@ -48,7 +48,7 @@ pub fn over(kind: &str, blocks: u64, below: &dyn Fn(u64) -> Value) -> Value {
             })
         }
         "ram-cache" => json!({
-            "child": below(blocks), "bytes": bytes(blocks / 4 / 3 * 3), "line_bytes": bytes(3),
+            "child": below(blocks), "bytes": bytes((blocks / 4).max(6) / 3 * 3), "line_bytes": bytes(3),
             "flush": {"idle_ms": 0.5, "high_water": 0.75, "low_water": 0.5, "outstanding": 2, "most_write_bytes": bytes(8)},
         }),
         "mwb" => json!({

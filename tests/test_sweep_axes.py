@@ -1,0 +1,253 @@
+"""Axes of sweeps, and what a sweep file may say."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import TOML
+from sledsim import ScenarioError, SledsimError
+from sledsim.sweep import Range, Sample, Sweep
+from sledsim.sweep.axes import axis_values
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BASE: dict[str, Any] = {
+    "seed": 3,
+    "workload": {"arrival": {"kind": "poisson", "rate_per_s": 600.0}},
+    "system": {"device": "g2", "scheduler": "sptf"},
+    "run": {"requests": 50},
+}
+RATE = "workload.arrival.rate_per_s"
+
+
+def points(sweep: Sweep) -> list[dict[str, Any]]:
+    return [sweep.point(i) for i in range(len(sweep))]
+
+
+def test_ranges() -> None:
+    assert Range(1, 9, step=4).values() == [1, 5, 9]
+    assert Range(9, 1, step=-4).values() == [9, 5, 1]
+    assert Range(0, 1, step=0.1).values() == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
+    assert Range(0, 10, step=4).values() == [0, 4, 8]
+    assert Range(0.5, 2.5, count=5).values() == [0.5, 1.0, 1.5, 2.0, 2.5]
+    assert Range(1, 1000, count=4, scale="log").values() == [1, 10, 100, 1000]
+    assert Range(1, 10, count=6, scale="log", integer=True).values() == [1, 2, 3, 4, 6, 10]
+    assert Range(1, 3, count=9, integer=True).values() == [1, 2, 3]
+    assert [type(value) for value in Range(1, 3, count=3).values()] == [int, int, int]
+
+
+@given(
+    start=st.floats(1e-6, 1e6),
+    ratio=st.floats(1.001, 1e6),
+    count=st.integers(2, 50),
+    scale=st.sampled_from(["linear", "log"]),
+)
+def test_a_range_with_a_count_rises_evenly_from_end_to_end(start: float, ratio: float, count: int, scale: str) -> None:
+    values = Range(start, start * ratio, count=count, scale=scale).values()
+    assert len(values) == count
+    assert (values[0], values[-1]) == (start, start * ratio)
+    steps = np.diff(np.log(values) if scale == "log" else values)
+    # Computed values keep 12 digits.
+    size = np.abs(np.log(values)).max() + 1 if scale == "log" else max(values)
+    assert np.allclose(steps, steps.mean(), rtol=0, atol=1e-11 * size)
+
+
+def test_values_of_notebooks_become_plain() -> None:
+    assert axis_values(np.array([1, 2]), "x") == [1, 2]
+    assert [type(value) for value in axis_values([np.float64(1.5), np.int64(2)], "x")] == [float, int]
+
+
+def test_axes_are_crossed_and_the_last_goes_fastest() -> None:
+    sweep = Sweep(BASE, {"scheduler": ["fcfs", "sptf"], RATE: [100, 200]})
+    expected = [("fcfs", 100), ("fcfs", 200), ("sptf", 100), ("sptf", 200)]
+    assert [tuple(point.values()) for point in points(sweep)] == expected
+
+
+def test_zipped_axes_go_together() -> None:
+    sweep = Sweep(BASE, {"scheduler": ["fcfs", "sptf"]}, zipped=[{"device": ["g1", "g3"], RATE: [100, 900]}])
+    assert [tuple(point.values()) for point in points(sweep)] == [
+        ("fcfs", "g1", 100),
+        ("fcfs", "g3", 900),
+        ("sptf", "g1", 100),
+        ("sptf", "g3", 900),
+    ]
+
+
+def test_a_sample_is_the_same_for_the_same_seed() -> None:
+    axes = {"device.settle_constants": Range(0, 2), "scheduler": ["fcfs", "sptf"]}
+    first, again, other = (points(Sweep(BASE, samples=[Sample(axes, 20)], seed=seed)) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert {point["scheduler"] for point in first} == {"fcfs", "sptf"}
+    assert all(0 <= point["device.settle_constants"] <= 2 for point in first)
+
+
+def test_another_axis_leaves_the_sample_of_the_others() -> None:
+    one = Sample({"device.settle_constants": Range(0, 2)}, 10)
+    two = Sample({RATE: Range(100, 900), **one.axes}, 10)
+    values = [
+        [point["device.settle_constants"] for point in points(Sweep(BASE, samples=[each]))] for each in (one, two)
+    ]
+    assert values[0] == values[1]
+
+
+@given(count=st.integers(1, 60), seed=st.integers(0, 1000))
+def test_a_latin_hypercube_hits_every_slice_of_every_axis_once(count: int, seed: int) -> None:
+    axes = {"a": Range(0.0, 1.0), "b": Range(1.0, 100.0, scale="log")}
+    drawn = Sample(axes, count, "latin-hypercube").assignments(seed)
+    linear = [point["a"] for point in drawn]
+    ratios = [np.log(point["b"]) / np.log(100.0) for point in drawn]
+    for shares in (linear, ratios):
+        # A value is rounded to 12 digits, which may lift it over the edge of its slice.
+        slices = sorted(int(share * count + (1e-9 if share * count % 1 > 1 - 1e-9 else 0)) for share in shares)
+        assert slices == list(range(count))
+
+
+def test_replications_have_common_seeds_or_independent_ones() -> None:
+    axes = {"scheduler": ["fcfs", "sptf"]}
+    common = [task.seed for task in Sweep(BASE, axes, replications=3).tasks()]
+    assert common[0] == common[1] == 3
+    assert len(set(common)) == 3
+    assert common[::2] == common[1::2]
+    other = [task.seed for task in Sweep(BASE, axes, replications=3, random_numbers="independent").tasks()]
+    assert len(set(other)) == 6
+    more = [task.seed for task in Sweep(BASE, {"scheduler": ["look"]}, replications=5).tasks()]
+    assert more[:3] == common[::2]
+
+
+def test_derived_seeds_are_as_documented() -> None:
+    import hashlib
+
+    seeds = [task.seed for task in Sweep(BASE, replications=2, seed=7).tasks()]
+    assert seeds == [7, int.from_bytes(hashlib.sha256(b"7/1").digest()[:8], "big") >> 11]
+
+
+def test_without_replications_the_seed_is_that_of_the_scenario() -> None:
+    assert [task.seed for task in Sweep(BASE, {RATE: [1, 2]}).tasks()] == [None, None]
+
+
+def test_whole_tables_stand_before_the_keys_in_them() -> None:
+    sweep = Sweep(BASE, {"device.settle_constants": [0, 1], "device": ["g2", "g3"]}, set=["device.startup_ms=3"])
+    settings = sweep.settings(list(sweep.tasks())[-1])
+    assert settings[0] == 'device="g3"'
+    assert set(settings[1:]) == {"device.startup_ms=3", "device.settle_constants=1"}
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_a_file_says_the_same_as_python(tmp_path: Path) -> None:
+    write(tmp_path / "base.toml", TOML)
+    file = write(
+        tmp_path / "rates.toml",
+        """
+        scenario = "base.toml"
+        seed = 5
+        replications = 2
+        set = { "run.requests" = 100 }
+        [axes]
+        scheduler = ["fcfs", "sptf"]
+        workload.arrival.rate_per_s = { from = 100, to = 300, count = 3 }
+        [[zip]]
+        "device.settle_constants" = [0, 1]
+        "device.startup_ms" = { from = 1, to = 2, step = 1 }
+        [[sample]]
+        count = 4
+        method = "latin-hypercube"
+        axes = { "workload.read_fraction" = { from = 0.0, to = 1.0 } }
+        """,
+    )
+    sweep = Sweep.load(file)
+    same = Sweep(
+        tmp_path / "base.toml",
+        {"scheduler": ["fcfs", "sptf"], RATE: Range(100, 300, count=3)},
+        zipped=[{"device.settle_constants": [0, 1], "device.startup_ms": [1, 2]}],
+        samples=[Sample({"workload.read_fraction": Range(0.0, 1.0)}, 4, "latin-hypercube")],
+        seed=5,
+        replications=2,
+    )
+    assert sweep.name == "rates"
+    assert points(sweep) == points(same)
+    assert sweep.runs == 2 * 3 * 2 * 4 * 2
+    assert "run.requests=100" in sweep.settings(next(sweep.tasks()))
+    assert json.loads(sweep.check())["run"]["requests"] == 100
+
+
+def test_a_scenario_may_stand_in_the_sweep(tmp_path: Path) -> None:
+    write(tmp_path / "trace.csv", "t_ns,device,offset_bytes,bytes,op\n0,0,0,4096,R\n")
+    tables = {
+        "scenario": {"workload": {"path": "trace.csv"}, "system": BASE["system"]},
+        "axes": {"scheduler": ["fcfs"]},
+    }
+    file = write(tmp_path / "inline.json", json.dumps(tables))
+    assert json.loads(Sweep.load(file).check())["workload"]["path"] == str(tmp_path / "trace.csv")
+
+
+@pytest.mark.parametrize(
+    ("axis", "meant"),
+    [
+        ("workload.arrival.rate", "workload.arrival.rate_per_s"),
+        ("device.settle", "device.settle_constants"),
+        ("device.setle_constants", "device.settle_constants"),
+        ("system.device.bit_mn", "device.bit_nm"),
+        ("schedulr", "scheduler"),
+        ("run.request", "run.requests"),
+    ],
+)
+def test_an_axis_that_names_no_parameter(axis: str, meant: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Sweep(BASE, {"seed": [1, 2], axis: [1, 2]}).check()
+    assert f"axis {axis!r} names no parameter; did you mean {meant!r}?" in str(caught.value)
+
+
+def test_a_value_that_is_not_allowed_is_refused_before_anything_runs() -> None:
+    with pytest.raises(ScenarioError, match='"sptff" is not known'):
+        Sweep(BASE, {"scheduler": ["fcfs", "sptf", "sptff"]}).check()
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({}, "names no base scenario"),
+    ({"scenario": "b.toml", "axis": {}}, "unknown key 'axis' of a sweep; did you mean axes?"),
+    ({"workload": {}, "system": {}}, "this is a scenario"),
+    ({"scenario": 3}, "expected the path of a file"),
+    ({"scenario": BASE, "replications": 0}, "replications = 0: expected a whole number"),
+    ({"scenario": BASE, "seed": -1}, "seed = -1"),
+    ({"scenario": BASE, "random_numbers": "comon"}, "did you mean common?"),
+    ({"scenario": BASE, "name": "a/b"}, "expected letters"),
+    ({"scenario": BASE, "axes": {RATE: []}}, "has no values"),
+    ({"scenario": BASE, "axes": {RATE: 5}}, "expected a list of values, or a range"),
+    ({"scenario": BASE, "axes": {RATE: [1, 2, 1]}}, r"\[2\] = 1: stands there twice"),
+    ({"scenario": BASE, "axes": {RATE: [1, None]}}, r"\[1\]: has no value"),
+    ({"scenario": BASE, "axes": {RATE: [1, float("nan")]}}, "nan"),
+    ({"scenario": BASE, "axes": {RATE: {"from": 1, "to": 5}}}, "expected either step or count"),
+    ({"scenario": BASE, "axes": {RATE: {"from": 1, "to": 5, "count": 1}}}, "at least 2"),
+    ({"scenario": BASE, "axes": {RATE: {"from": 1, "to": 5, "step": -1}}}, "does not lead from 1 to 5"),
+    ({"scenario": BASE, "axes": {RATE: {"from": 0, "to": 5, "count": 3, "scale": "log"}}}, "have to be above 0"),
+    ({"scenario": BASE, "axes": {RATE: {"from": 1, "to": 5, "cont": 3}}}, "did you mean count?"),
+    ({"scenario": BASE, "axes": {RATE: {"from": 1, "count": 3}}}, "a range needs to"),
+    ({"scenario": BASE, "axes": {RATE: {"from": 0, "to": 1e9, "step": 1e-3}}}, "values; an axis may have"),
+    ({"scenario": BASE, "axes": {RATE: [1], "seed": [1]}, "replications": 2}, "leaves no seeds to derive"),
+    ({"scenario": BASE, "zip": [{RATE: [1, 2], "seed": [1]}]}, "need as many values each"),
+    ({"scenario": BASE, "axes": {"device": ["g2"]}, "zip": {"system.device": ["g1"]}}, "stands there twice"),
+    ({"scenario": BASE, "sample": {"axes": {RATE: [1, 2]}}}, "needs a count"),
+    ({"scenario": BASE, "sample": {"count": 2, "axes": {RATE: [1]}, "method": "sobol"}}, "is not known"),
+    (
+        {"scenario": BASE, "sample": {"count": 2, "axes": {RATE: {"from": 1, "to": 2, "count": 3}}}},
+        "neither step nor count",
+    ),
+]
+
+
+@pytest.mark.parametrize(("tables", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_what_is_wrong_is_said(tables: dict[str, Any], message: str) -> None:
+    with pytest.raises(SledsimError, match=message):
+        Sweep.load(tables).check()

@@ -1,0 +1,258 @@
+"""The commands for sweeps: run, status, table, plot, export, diff."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from statistics import mean, stdev
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+from scipy import stats
+
+from conftest import ROOT, TOML
+from sledsim import SledsimError
+from sledsim.sweep import Results, Sweep, compare_axis, compare_sweeps, results, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+RATE = "workload.arrival.rate_per_s"
+SWEEP = """
+scenario = "base.toml"
+replications = 6
+set = { "run.requests" = 400 }
+[axes]
+scheduler = ["fcfs", "sptf"]
+workload.arrival.rate_per_s = { from = 400, to = 1200, step = 400 }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a sweep that has been run."""
+    path = tmp_path_factory.mktemp("sweep")
+    (path / "base.toml").write_text(TOML)
+    (path / "rates.toml").write_text(SWEEP)
+    run(path / "rates.toml", path / "s")
+    return path
+
+
+@pytest.fixture
+def found(folder: Path) -> Results:
+    return results(folder / "s")
+
+
+def test_run_says_what_it_did(tmp_path: Path, folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    told = sledsim_cli("sweep", "run", folder / "rates.toml", "--store", tmp_path / "s", "--threads", 1)
+    assert told.status == 0
+    assert told.out.startswith("rates: 36 runs done; ")
+    again = sledsim_cli("sweep", "run", folder / "rates.toml", "--store", tmp_path / "s", "--json")
+    report = json.loads(again.out)
+    assert (report["runs"], report["done"], report["skipped"], report["complete"]) == (36, 0, 36, True)
+    told = sledsim_cli("sweep", "run", folder / "rates.toml", "--store", tmp_path / "s", "--set", "run.requests=10")
+    assert told.out.startswith("rates: 36 runs done; ")
+
+
+def test_the_store_is_named_after_the_sweep(
+    tmp_path: Path, folder: Path, sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert sledsim_cli("sweep", "run", folder / "rates.toml").status == 0
+    assert sledsim_cli("sweep", "table", "rates.sweep").out.startswith("rates: 36 of 36 runs")
+
+
+def test_status_counts_and_says_how_to_go_on(folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    assert "rates       6             6    36       0        0" in sledsim_cli("sweep", "status", folder / "s").out
+    more = folder / "more.toml"
+    more.write_text(SWEEP.replace("replications = 6", "replications = 8"))
+    interrupted = run(Sweep.load(more), tmp_path / "s", progress=None)
+    assert interrupted.done == 48
+    (tmp_path / "s" / "runs").rename(tmp_path / "gone")
+    (tmp_path / "s" / "runs").mkdir()
+    assert "48 runs of more are missing; to go on:" in sledsim_cli("sweep", "status", tmp_path / "s").out
+
+
+def test_a_table_has_means_and_intervals_as_scipy_computes_them(found: Results) -> None:
+    values = found.values("response.p99_ms")
+    for point, estimate in found.estimates("response.p99_ms").items():
+        of_point = [value for (number, _), value in values.items() if number == point]
+        low, high = stats.t.interval(0.95, 5, mean(of_point), stdev(of_point) / math.sqrt(6))
+        # The quantile is found by bisection to about 1e-15; sums differ in their last bits.
+        assert estimate.mean == pytest.approx(mean(of_point), rel=1e-12)
+        assert (estimate.low, estimate.high) == pytest.approx((low, high), rel=1e-9)
+
+
+def test_table(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    lines = sledsim_cli("sweep", "table", folder / "s", "-m", "response.mean_ms", "-m", "queue.max").out.splitlines()
+    assert lines[1].split() == ["scheduler", RATE, "runs", "response,", "mean", "(ms)", "95", "%", "±", "queue,", "max",
+                                "(requests)", "95", "%", "±"]  # fmt: skip
+    assert [line.split()[:3] for line in lines[3:5]] == [["fcfs", "400", "6"], ["fcfs", "800", "6"]]
+    document = json.loads(sledsim_cli("sweep", "table", folder / "s", "--json").out)
+    assert document["parameters"] == ["scheduler", RATE]
+    assert document["points"][0]["metrics"]["response.mean_ms"]["count"] == 6
+
+
+def test_a_metric_that_is_not_there(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    told = sledsim_cli("sweep", "table", folder / "s", "-m", "response.mean")
+    assert told.status == 2
+    assert "no metric 'response.mean'; did you mean response.mean_ms?" in told.err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])
+def test_export_has_a_row_for_each_run(
+    folder: Path, found: Results, tmp_path: Path, sledsim_cli: Callable[..., Outcome], suffix: str
+) -> None:
+    path = tmp_path / f"rates{suffix}"
+    assert sledsim_cli("sweep", "export", folder / "s", path).status == 0
+    with duckdb.connect() as connection:
+        rows = connection.execute(f"SELECT point, replication, \"response.mean_ms\" FROM '{path}'").fetchall()
+    assert {(point, replication): value for point, replication, value in rows} == found.values("response.mean_ms")
+
+
+def test_export_of_some_metrics_and_of_tables(
+    folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    sledsim_cli("sweep", "export", folder / "s", tmp_path / "some.csv", "-m", "queue.max")
+    with (tmp_path / "some.csv").open() as file:
+        header = next(csv.reader(file))
+    assert header == ["point", "replication", "seed", "status", "scheduler", RATE, "queue.max", "key"]
+    assert sledsim_cli("sweep", "export", folder / "s", tmp_path / "h.csv", "--table", "histograms").status == 0
+    assert (tmp_path / "h.csv").read_text().startswith("key,quantity,low_ms,high_ms,count\n")
+    assert (
+        "did you mean runs?" in sledsim_cli("sweep", "export", folder / "s", tmp_path / "x.csv", "--table", "run").err
+    )
+    assert "unknown kind of file" in sledsim_cli("sweep", "export", folder / "s", tmp_path / "x.xls").err
+
+
+def test_common_random_numbers_pair_and_narrow_the_interval(found: Results) -> None:
+    comparison = compare_axis(found, "scheduler", "fcfs", "sptf")
+    values = found.values("response.mean_ms")
+    by_point = {found.points[point][RATE]: {} for point in found.points}  # type: ignore[var-annotated]
+    for (point, replication), value in values.items():
+        by_point[found.points[point][RATE]].setdefault(found.points[point]["scheduler"], {})[replication] = value
+    for each in comparison.differences(["response.mean_ms"])[:-1]:
+        assert each.values is not None
+        sides = by_point[each.values[RATE]]
+        first, second = ([sides[name][i] for i in range(6)] for name in ("fcfs", "sptf"))
+        test = stats.ttest_rel(second, first)
+        assert each.difference.mean == pytest.approx(mean(second) - mean(first))
+        interval = test.confidence_interval(0.95)
+        assert (each.difference.low, each.difference.high) == pytest.approx((interval.low, interval.high), rel=1e-6)
+        assert (each.verdict == "may be chance") == (test.pvalue > 0.05)
+        unpaired = stats.ttest_ind(second, first, equal_var=False).confidence_interval(0.95)
+        half_width = each.difference.half_width
+        assert half_width is not None
+        assert half_width < (unpaired.high - unpaired.low) / 2
+    whole = comparison.differences(["response.mean_ms"])[-1]
+    over_points = [mean(by_point[rate]["sptf"][i] - by_point[rate]["fcfs"][i] for rate in by_point) for i in range(6)]
+    interval = stats.ttest_1samp(over_points, 0).confidence_interval(0.95)
+    assert (whole.difference.low, whole.difference.high) == pytest.approx((interval.low, interval.high), rel=1e-6)
+
+
+def test_diff_of_an_axis(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    told = sledsim_cli("sweep", "diff", folder / "s", "--axis", "scheduler=fcfs,sptf", "-m", "response.mean_ms")
+    assert told.out.splitlines()[:2] == ["A: scheduler = fcfs", "B: scheduler = sptf"]
+    assert "all points" in told.out
+    assert "B is lower" in told.out
+    document = json.loads(
+        sledsim_cli(
+            "sweep", "diff", folder / "s", "--axis", "scheduler=fcfs,sptf", "--json", "-m", "energy.total_j"
+        ).out
+    )
+    assert [each["pairs"] for each in document["differences"]] == [6, 6, 6, 6]
+
+
+def test_diff_of_two_stores_and_of_two_sweeps_of_one(
+    folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    other = Sweep.load(folder / "rates.toml", set=["device=g3"])
+    run(other, tmp_path / "s")
+    told = sledsim_cli("sweep", "diff", folder / "s", tmp_path / "s", "-m", "response.mean_ms")
+    assert told.out.count("B is lower") == 7
+    second = Sweep(other.scenario, other.axes, replications=6, set=other.set, name="g3")
+    run(second, tmp_path / "s")
+    told = sledsim_cli("sweep", "diff", tmp_path / "s", "--sweep", "rates", "--sweep", "g3", "-m", "response.mean_ms")
+    assert told.out.count("the same") == 7
+
+
+def test_runs_without_seeds_in_common_make_no_pairs(folder: Path, tmp_path: Path) -> None:
+    base = Sweep.load(folder / "rates.toml")
+    independent = Sweep(
+        base.scenario, base.axes, replications=6, random_numbers="independent", set=base.set, name="independent"
+    )
+    run(independent, tmp_path / "s")
+    found = results(tmp_path / "s")
+    with pytest.raises(SledsimError, match="have no seeds in common"):
+        compare_axis(found, "scheduler", "fcfs", "sptf")
+    with pytest.raises(SledsimError, match="have no seeds in common"):
+        compare_sweeps(results(folder / "s"), found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give two stores, two --sweep, or --axis"),
+        (["--axis", "scheduler"], "expected an axis and two of its values"),
+        (["--axis", "schedulr=fcfs,sptf"], "did you mean scheduler?"),
+        (["--axis", "scheduler=fcfs,spft"], "did you mean sptf?"),
+        (["--sweep", "rates", "--sweep", "nosuch"], "no sweep 'nosuch'"),
+    ],
+)
+def test_a_diff_of_nothing(
+    folder: Path, sledsim_cli: Callable[..., Outcome], arguments: list[str], message: str
+) -> None:
+    told = sledsim_cli("sweep", "diff", folder / "s", *arguments)
+    assert told.status == 2
+    assert message in told.err
+
+
+def test_plot_draws_every_point_and_its_interval(found: Results) -> None:
+    chart: dict[str, Any] = found.plot("response.mean_ms").to_dict()
+    area, line, points = chart["layer"]
+    assert [layer["mark"]["type"] for layer in (area, line, points)] == ["area", "line", "point"]
+    assert points["encoding"]["x"]["title"] == RATE
+    assert points["encoding"]["color"]["title"] == "scheduler"
+    (rows,) = chart["datasets"].values()
+    assert len(rows) == 6
+    assert all(row["low"] < row["mean"] < row["high"] for row in rows)
+    assert {(row["x"], row["colour"]) for row in rows} == {
+        (x, c) for x in (400.0, 800.0, 1200.0) for c in ("fcfs", "sptf")
+    }
+
+
+def test_plot_by_name_and_with_panels(found: Results) -> None:
+    chart: dict[str, Any] = found.plot("response.mean_ms", x="scheduler", facet=RATE, log=True).to_dict()
+    assert chart["facet"]["title"] == RATE
+    marks = [layer["mark"]["type"] for layer in chart["spec"]["layer"]]
+    assert marks == ["rule", "point"]
+    assert chart["spec"]["layer"][0]["encoding"]["y"]["field"] == "low"
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".html"])
+def test_pictures(folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome], suffix: str) -> None:
+    path = tmp_path / f"rates{suffix}"
+    assert sledsim_cli("sweep", "plot", folder / "s", path, "--log").status == 0
+    assert path.stat().st_size > 5000
+
+
+def test_a_chart_without_an_axis_like_that(folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    told = sledsim_cli("sweep", "plot", folder / "s", tmp_path / "x.png", "--x", "device")
+    assert told.status == 2
+    assert "--x 'device' is no axis of the sweep" in told.err
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples" / "sweeps").glob("*.toml")), ids=lambda path: path.stem)
+def test_examples_run(path: Path, tmp_path: Path) -> None:
+    sweep = Sweep.load(path, set=["run.requests=50", "run.warmup_requests=0"])
+    short = Sweep(
+        sweep.scenario, sweep.axes, zipped=sweep.zipped, samples=sweep.samples, set=sweep.set, name=sweep.name
+    )
+    report = run(short, tmp_path / "s")
+    assert (report.done, report.failed) == (len(short), 0)
+    results(tmp_path / "s").plot()

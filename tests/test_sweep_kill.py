@@ -1,0 +1,221 @@
+"""Sweeps that are killed, interrupted or lose their workers end with the table of one that was left alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conftest import ROOT
+from sledsim import SledsimError
+from sledsim.sweep import Store, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+COMMAND = [sys.executable, "-c", "from sledsim.cli import main; main()", "sweep", "run"]
+KILLS, WORKER_KILLS = 10, 5
+
+#: Seconds that a sweep may take to end after Ctrl-C, and what a busy machine may add.
+PROMPT_S, SLACK_S = 1.0, 1.5
+
+
+def sweep_file(folder: Path, requests: int, replications: int) -> Path:
+    """Write a sweep of ten points."""
+    path = folder / "small.json"
+    scenario = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 500}}, "system": {"device": "g2"}}
+    tables: dict[str, Any] = {
+        "scenario": scenario | {"run": {"requests": requests}},
+        "replications": replications,
+        "axes": {
+            "scheduler": ["fcfs", "sptf"],
+            "workload.arrival.rate_per_s": {"from": 200, "to": 1000, "count": 5},
+        },
+    }
+    path.write_text(json.dumps(tables))
+    return path
+
+
+def table_of(store: Path, folder: Path) -> dict[str, bytes]:
+    """Return the tables of a store as sorted text, but who did the runs and when."""
+    found = {}
+    for table in ("runs", "parameters", "metrics", "histograms"):
+        path = folder / f"{table}.csv"
+        Store(store).rows(f"COPY (FROM {table} ORDER BY ALL) TO '{path}' (FORMAT csv)")
+        found[table] = path.read_bytes()
+    return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """Return the file of a sweep of 10,000 runs, and its tables."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    file = sweep_file(folder, requests=20, replications=1000)
+    assert run(file, folder / "s").done == 10_000
+    return file, table_of(folder / "s", folder)
+
+
+def state_of(store: Path, pattern: str) -> set[tuple[str, int]]:
+    return {(path.name, path.stat().st_mtime_ns) for path in store.glob(pattern)}
+
+
+def test_a_sweep_killed_ten_times_ends_with_the_same_table(
+    undisturbed: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    file, expected = undisturbed
+    store, moments = tmp_path / "s", random.Random(1)
+    killed = 0
+    for turn in range(KILLS):
+        # From the moment that it begins with its runs, or that it has written some of them down.
+        begun = "sweeps/*.json" if turn % 2 else "runs/*.parquet"
+        before = state_of(store, begun)
+        with subprocess.Popen([*COMMAND, str(file), "--store", str(store), "--threads", "1"]) as process:
+            while state_of(store, begun) == before and process.poll() is None:
+                time.sleep(0.01)
+            time.sleep(moments.uniform(0.0, 0.5 if turn % 2 else 0.15))
+            killed += process.poll() is None
+            process.kill()
+    # A fast machine may be done before the last one.
+    assert killed >= KILLS / 2
+    there = len(Store(store).rows("FROM runs"))
+    assert 0 < there < 10_000 or killed < KILLS
+    report = run(file, store)
+    assert (report.skipped, report.done) == (there, 10_000 - there)
+    assert table_of(store, tmp_path) == expected
+
+
+def kill_a_worker(store: Path) -> bool:
+    """Kill the process that did the last runs of the store; tell whether it was still there."""
+    rows = Store(store).rows("SELECT process FROM provenance ORDER BY started DESC LIMIT 1")
+    try:
+        os.kill(rows[0][0], signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_cluster_whose_workers_are_killed_ends_with_the_same_table(
+    undisturbed: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    file, expected = undisturbed
+    store, moments = tmp_path / "s", random.Random(2)
+    killed = 0
+    command = [*COMMAND, str(file), "--store", str(store), "--cluster", "local", "--threads", "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not list(store.glob("runs/*.parquet")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        while process.poll() is None and killed < WORKER_KILLS:
+            time.sleep(moments.uniform(0.0, 0.6))
+            killed += kill_a_worker(store)
+        out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert killed >= 3
+    assert "10,000 runs done" in out
+    assert err == ""
+    assert table_of(store, tmp_path) == expected
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+    file = sweep_file(tmp_path, requests=20_000, replications=1000)
+    command = [*COMMAND, str(file), "--store", str(tmp_path / "s")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while len(list(tmp_path.glob("s/runs/*.parquet"))) < 2:
+            assert process.poll() is None
+            time.sleep(0.05)
+        pressed = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert time.monotonic() - pressed < PROMPT_S + SLACK_S
+    assert "Traceback" not in err
+    done = len(Store(tmp_path / "s").rows("FROM runs"))
+    assert f"interrupted: {done:,} of 10,000 runs are in {tmp_path / 's'}; the same command goes on" in err
+    assert f"{done:,} runs done" in out
+
+
+def test_ctrl_c_ends_a_single_long_run(tmp_path: Path) -> None:
+    file = sweep_file(tmp_path, requests=4_000_000_000, replications=1)
+    with subprocess.Popen([*COMMAND, str(file), "--store", str(tmp_path / "s")], stderr=subprocess.PIPE) as process:
+        while not list(tmp_path.glob("s/sweeps/*.json")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.5)
+        pressed = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+    assert time.monotonic() - pressed < PROMPT_S + SLACK_S
+    assert Store(tmp_path / "s").rows("FROM runs") == []
+
+
+def test_a_long_sweep_shows_its_progress_on_a_terminal(tmp_path: Path) -> None:
+    file = sweep_file(tmp_path, requests=20_000, replications=1000)
+    terminal, other_end = pty.openpty()
+    command = [*COMMAND, str(file), "--store", str(tmp_path / "s")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=other_end) as process:
+        time.sleep(6.0)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    os.close(other_end)
+    shown = os.read(terminal, 1_000_000).decode()
+    os.close(terminal)
+    assert "sweeping" in shown
+    assert "of 10,000 runs done, 0 failed, " in shown
+    assert "/s, " in shown
+    assert "left" in shown
+
+
+def test_a_cluster_that_cannot_be_reached(tmp_path: Path, sledsim_command: Callable[..., Outcome]) -> None:
+    file = sweep_file(tmp_path, requests=20, replications=1)
+    told = sledsim_command("sweep", "run", file, "--store", tmp_path / "s", "--cluster", "tcp://127.0.0.1:9")
+    assert told.status == 2
+    assert told.err.startswith("error: --cluster tcp://127.0.0.1:9: there is no Dask scheduler to reach")
+    assert not (tmp_path / "s").exists()
+    told = sledsim_command("sweep", "run", file, "--store", tmp_path / "s", "--cluster", "nonsense")
+    assert told.status == 2
+    assert "expected local or the address of a Dask scheduler" in told.err
+
+
+def test_a_scheduler_by_its_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = sweep_file(tmp_path, requests=20, replications=5)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "python"))
+    address = tmp_path / "scheduler.json"
+    start = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_scheduler",
+        "--port",
+        "0",
+        "--no-dashboard",
+        "--host",
+        "127.0.0.1",
+    ]
+    with subprocess.Popen([*start, "--scheduler-file", str(address)], stderr=subprocess.DEVNULL) as scheduler:
+        while not address.exists() or not address.read_text():
+            assert scheduler.poll() is None
+            time.sleep(0.1)
+        where = json.loads(address.read_text())["address"]
+        work = [sys.executable, "-m", "distributed.cli.dask_worker", where, "--nthreads", "2", "--no-dashboard"]
+        with subprocess.Popen([*work, "--no-nanny"], stderr=subprocess.DEVNULL) as worker:
+            try:
+                assert run(file, tmp_path / "s", cluster=where).done == 50
+                scheduler.kill()
+                with pytest.raises(SledsimError, match="cluster"):
+                    run(sweep_file(tmp_path, requests=20, replications=6), tmp_path / "s", cluster=where)
+            finally:
+                worker.kill()
+                scheduler.kill()
+    assert len(Store(tmp_path / "s").rows("FROM runs")) == 50
+    run(sweep_file(tmp_path, requests=20, replications=5), tmp_path / "here")
+    assert table_of(tmp_path / "s", tmp_path) == table_of(tmp_path / "here", tmp_path)

@@ -1,0 +1,316 @@
+"""Stores of sweeps: what is written, skipped, tried again, merged and refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+
+import sledsim
+from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, results, run
+from sledsim.sweep.store import MANY_PARTS
+from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+BASE: dict[str, Any] = {
+    "seed": 3,
+    "workload": {"arrival": {"kind": "poisson", "rate_per_s": 600.0}},
+    "system": {"device": "g2", "scheduler": "sptf"},
+    "run": {"requests": 50},
+}
+RATE = "workload.arrival.rate_per_s"
+SWEEP = Sweep(BASE, {"scheduler": ["fcfs", "sptf"], RATE: [300, 900]}, replications=3, name="rates")
+
+
+def everything(store: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Return all tables of a store but who wrote them when."""
+    place = Store(store)
+    return {table: sorted(place.rows(f"FROM {table}"), key=str) for table in COLUMNS if table != "provenance"}
+
+
+def test_a_store_has_what_single_runs_find(tmp_path: Path) -> None:
+    report = run(SWEEP, tmp_path / "s")
+    assert (report.runs, report.done, report.failed, report.skipped, report.complete) == (12, 12, 0, 0, True)
+    store = Store(tmp_path / "s")
+    place = store.rows(
+        "SELECT key FROM parameters WHERE replication = 1 GROUP BY key "
+        "HAVING bool_or(value = 'fcfs') AND bool_or(number = 900)"
+    )
+    ((key,),) = place
+    seed = [task.seed for task in SWEEP.tasks()][4]
+    single = sledsim.run(BASE, set={"scheduler": "fcfs", RATE: 900, "seed": seed})
+    metrics = dict(store.rows("SELECT metric, value FROM metrics WHERE key = ?", [key]))
+    assert metrics["response.mean_ms"] == single.response.mean_ms
+    assert metrics["energy.states.seek.energy_j"] == next(
+        state["energy_j"] for state in single["energy"]["states"] if state["state"] == "seek"
+    )
+    assert metrics["requests.completed"] == 50
+    bins = store.rows("SELECT low_ms, count FROM histograms WHERE key = ? AND quantity = 'wait' ORDER BY 1", [key])
+    wait = single["histogram"]["wait"]
+    filled = zip(wait["edges_ms"], wait["counts"], strict=False)
+    assert bins == [(low, count) for low, count in filled if count]
+    ((status, error, version, its_seed, scenario),) = store.rows("SELECT * EXCLUDE key FROM runs WHERE key = ?", [key])
+    assert (status, error, version, its_seed) == ("done", None, sledsim.__version__, seed)
+    assert json.loads(scenario) == single.summary["scenario"]
+    ((citations, seconds),) = store.rows("SELECT citations, seconds FROM provenance WHERE key = ?", [key])
+    assert citations == "; ".join(single["citations"])
+    assert seconds > 0
+
+
+def test_tables_are_as_documented(tmp_path: Path) -> None:
+    run(SWEEP, tmp_path / "s")
+    store = Store(tmp_path / "s")
+    for table, columns in COLUMNS.items():
+        relation = store.relation(table)
+        assert dict(zip(relation.columns, map(str, relation.types), strict=True)) == columns
+        # Other programs read the parts as they are.
+        with duckdb.connect() as connection:
+            parts = f"'{tmp_path}/s/{table}/*.parquet'"
+            direct = connection.execute(f"SELECT count(*) FROM {parts}").fetchall()
+        assert direct == relation.count("*").fetchall()
+    (part,) = store.parts("runs")
+    with duckdb.connect() as connection:
+        marks = connection.execute(f"SELECT decode(key), decode(value) FROM parquet_kv_metadata('{part}')").fetchall()
+    assert ("sledsim_sweep_schema", str(SCHEMA_VERSION)) in marks
+
+
+def test_a_rerun_skips_what_is_there(tmp_path: Path) -> None:
+    run(SWEEP, tmp_path / "s")
+    before = everything(tmp_path / "s")
+    again = run(SWEEP, tmp_path / "s")
+    assert (again.done, again.skipped) == (0, 12)
+    assert everything(tmp_path / "s") == before
+    longer = Sweep(BASE, SWEEP.axes, replications=5, name="rates")
+    assert (run(longer, tmp_path / "s").done, len(results(tmp_path / "s").keys)) == (8, 20)
+
+
+def test_another_seed_scenario_or_version_is_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(SWEEP, tmp_path / "s")
+    assert run(Sweep(BASE, SWEEP.axes, replications=3, seed=4), tmp_path / "s").skipped == 0
+    assert run(Sweep(BASE, SWEEP.axes, replications=3, set=["run.requests=51"]), tmp_path / "s").skipped == 0
+    monkeypatch.setattr("sledsim._core.__version__", "99.0")
+    monkeypatch.setattr("sledsim.sweep.recording.__version__", "99.0")
+    monkeypatch.setattr("sledsim.sweep.running.__version__", "99.0")
+    sledsim.sweep.execution._here.cache_clear()
+    assert run(SWEEP, tmp_path / "s").skipped == 0
+    sledsim.sweep.execution._here.cache_clear()
+
+
+def test_several_sweeps_share_runs(tmp_path: Path) -> None:
+    run(SWEEP, tmp_path / "s")
+    other = Sweep(BASE, {"scheduler": ["sptf"], RATE: [300, 500]}, replications=3, name="other")
+    report = run(other, tmp_path / "s")
+    assert (report.skipped, report.done) == (3, 3)
+    assert len(results(tmp_path / "s", "rates").keys) == 12
+    assert len(results(tmp_path / "s", "other").keys) == 6
+    with pytest.raises(StoreError, match="holds several sweeps; choose one with --sweep: other, rates"):
+        results(tmp_path / "s")
+
+
+def test_a_changed_sweep_shows_its_own_points(tmp_path: Path) -> None:
+    first = run(SWEEP, tmp_path / "s")
+    changed = Sweep(BASE, {"scheduler": ["fcfs"], RATE: [300, 600]}, replications=3, name="rates")
+    assert run(changed, tmp_path / "s").skipped == 3
+    assert [point[RATE] for point in results(tmp_path / "s").points.values()] == ["300", "600"]
+    assert len(results(tmp_path / "s", f"rates@{first.definition}").keys) == 12
+
+
+def test_a_trace_that_changed_is_run_again_and_one_that_moved_is_not(tmp_path: Path, trace_file: Path) -> None:
+    def sweep(path: Path) -> Sweep:
+        return Sweep({"workload": {"path": str(path)}, "system": {"device": "g2"}}, {"scheduler": ["fcfs", "sptf"]})
+
+    assert run(sweep(trace_file), tmp_path / "s").done == 2
+    (tmp_path / "elsewhere").mkdir()
+    moved = Path(shutil.copy(trace_file, tmp_path / "elsewhere" / trace_file.name))
+    assert run(sweep(moved), tmp_path / "s").skipped == 2
+    with trace_file.open("a") as file:
+        file.write("60000000,0,0,4096,R\n")
+    changed = run(sweep(trace_file), tmp_path / "s")
+    assert (changed.done, len(results(tmp_path / "s").keys)) == (2, 2)
+
+
+def test_a_run_that_fails_is_recorded_and_tried_again_when_asked(
+    tmp_path: Path, trace_file: Path, sledsim_cli: Callable[..., Outcome]
+) -> None:
+    trace_file.write_text(trace_file.read_text() + "90000000,0,5000000000000,4096,R\n")
+    base = {"workload": {"path": str(trace_file)}, "system": {"device": "g2"}}
+    sweep = Sweep(base, {"workload.fit": ["error", "wrap"], "scheduler": ["fcfs", "sptf"]}, name="beyond")
+    store = tmp_path / "s"
+    report = run(sweep, store)
+    assert (report.done, report.failed) == (2, 2)
+    ((errors, distinct),) = Store(store).rows("SELECT count(error), min(error) FROM runs WHERE status = 'failed'")
+    assert errors == 2
+    assert "beyond" in distinct or "capacity" in distinct
+    assert run(sweep, store).skipped == 4
+    told = sledsim_cli("sweep", "status", store)
+    assert told.out.count(distinct) == 2
+    assert "workload.fit = error, scheduler = sptf" in told.out
+    again = run(sweep, store, retry_failed=True)
+    assert (again.failed, again.skipped) == (2, 2)
+    assert len(everything(store)["runs"]) == 4
+    status = json.loads(sledsim_cli("sweep", "status", store, "--json").out)["sweeps"][0]
+    assert (status["done"], status["failed"], status["missing"], len(status["failures"])) == (2, 2, 0, 2)
+
+
+def test_a_failed_run_that_is_done_later_is_done(tmp_path: Path) -> None:
+    # The trace is not there at first, so nothing can be run; its key cannot be known either.
+    trace = tmp_path / "late.csv"
+    base = {"workload": {"path": str(trace)}, "system": {"device": "g2"}}
+    sweep = Sweep(BASE, zipped=[{"scheduler": ["fcfs", "look"]}], name="late")
+    run(sweep, tmp_path / "s")
+    with Evaluation(base, tmp_path / "s", name="late-trace") as evaluation:
+        assert evaluation.evaluate([{"scheduler": "fcfs"}])[0][0].error == f"{trace}: No such file or directory"
+    trace.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,0,4096,R\n")
+    with Evaluation(base, tmp_path / "s", name="late-trace") as evaluation:
+        assert evaluation.evaluate([{"scheduler": "fcfs"}])[0][0].error is None
+
+
+def test_evaluations_come_from_the_store_where_they_can(tmp_path: Path) -> None:
+    points = [{"scheduler": "fcfs"}, {"scheduler": "sptf"}, {"scheduler": "fcfs"}]
+    found = []
+    for _ in range(2):
+        with Evaluation(BASE, tmp_path / "s", replications=2) as evaluation:
+            found.append(evaluation.evaluate(points))
+    assert found[0] == found[1]
+    assert found[0][0] == found[0][2]
+    assert [run_.seed for run_ in found[0][0]] == [run_.seed for run_ in found[0][1]]
+    assert len(everything(tmp_path / "s")["runs"]) == 4
+    assert found[0][0][0].metrics["response.mean_ms"] > 0
+
+
+def test_a_store_by_another_schema_is_refused(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    run(SWEEP, tmp_path / "s")
+    mark = tmp_path / "s" / "store.json"
+    mark.write_text(json.dumps({"format": "sledsim sweep store", "schema": SCHEMA_VERSION + 1}))
+    parts = sorted((tmp_path / "s").rglob("*"))
+    for attempt in (lambda: Store(tmp_path / "s"), lambda: run(SWEEP, tmp_path / "s")):
+        with pytest.raises(StoreError, match=rf"written by schema {SCHEMA_VERSION + 1} .* reads and writes schema"):
+            attempt()
+    assert sledsim_cli("sweep", "table", tmp_path / "s").status == 2
+    assert sorted((tmp_path / "s").rglob("*")) == parts
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(StoreError, match="is a folder of something else"):
+        run(SWEEP, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_what_a_killed_maker_left_is_made_whole(tmp_path: Path) -> None:
+    (tmp_path / "s" / "runs").mkdir(parents=True)
+    assert run(SWEEP, tmp_path / "s").done == 12
+
+
+def test_many_small_parts_are_merged_and_nothing_else_changes(tmp_path: Path) -> None:
+    for number in range(MANY_PARTS + 2):
+        run(Sweep(BASE, {RATE: [100 + number]}, name=f"n{number}"), tmp_path / "s")
+    store = Store(tmp_path / "s")
+    assert len(store.parts("metrics")) < MANY_PARTS
+    assert len(everything(tmp_path / "s")["runs"]) == MANY_PARTS + 2
+    before = everything(tmp_path / "s")
+    # A merger that is killed before it removes what it merged leaves rows twice.
+    shutil.copy(store.parts("metrics")[0], tmp_path / "s" / "metrics" / "again.parquet")
+    assert everything(tmp_path / "s") == before
+
+
+def test_what_is_not_in_runs_is_in_no_table(tmp_path: Path) -> None:
+    run(SWEEP, tmp_path / "s")
+    (part,) = Store(tmp_path / "s").parts("runs")
+    part.unlink()
+    assert all(not rows for rows in everything(tmp_path / "s").values())
+    assert run(SWEEP, tmp_path / "s").done == 12
+    run(SWEEP, tmp_path / "other")
+    assert everything(tmp_path / "s") == everything(tmp_path / "other")
+
+
+def test_several_write_into_one_store_while_others_read(tmp_path: Path) -> None:
+    Store.create(tmp_path / "s")
+    sweeps = [
+        Sweep(BASE, {"scheduler": ["fcfs", "sptf"], RATE: [300, 900]}, replications=40, name=f"n{number}")
+        for number in range(3)
+    ]
+    errors: list[BaseException] = []
+
+    def work(sweep: Sweep) -> None:
+        try:
+            run(sweep, tmp_path / "s", threads=1)
+        except BaseException as error:
+            errors.append(error)
+
+    writers = [threading.Thread(target=work, args=(sweep,)) for sweep in sweeps]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        rows = Store(tmp_path / "s").rows("SELECT key, count(*) FROM runs GROUP BY key HAVING count(*) > 1")
+        assert rows == []
+        # A run is there with all that belongs to it, or not at all.
+        assert Store(tmp_path / "s").rows("SELECT key FROM runs ANTI JOIN metrics USING (key)") == []
+        assert Store(tmp_path / "s").rows("SELECT key FROM runs ANTI JOIN parameters USING (key)") == []
+    assert not errors
+    run(Sweep(BASE, sweeps[0].axes, replications=40, name="n0"), tmp_path / "alone")
+    assert everything(tmp_path / "s")["metrics"] == everything(tmp_path / "alone")["metrics"]
+    for number in range(3):
+        assert len(results(tmp_path / "s", f"n{number}").keys) == 160
+
+
+FULL = """
+import resource, sys
+from sledsim.cli import main
+# A file that may not grow fails as one on a full disk does.
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)),) * 2)
+main()
+"""
+
+
+def test_a_full_disk(tmp_path: Path, sledsim_command: Callable[..., Outcome]) -> None:
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
+    file = tmp_path / "rates.json"
+    tables = {"scenario": BASE, "axes": {"scheduler": ["fcfs", "sptf"], RATE: [300, 900]}, "replications": 3}
+    file.write_text(json.dumps(tables))
+    run(Sweep.load(file), tmp_path / "s")
+    before = everything(tmp_path / "s")
+    tables["replications"] = 60
+    file.write_text(json.dumps(tables))
+    command = [sys.executable, "-c", FULL, "4000", "sweep", "run", str(file), "--store", str(tmp_path / "s")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "cannot be written" in done.stderr
+    assert "File too large" in done.stderr
+    assert not list((tmp_path / "s").rglob("*.unfinished"))
+    assert set(before["runs"]) <= set(everything(tmp_path / "s")["runs"])
+    assert sledsim_command("sweep", "run", file, "--store", tmp_path / "s").status == 0
+    run(Sweep.load(file), tmp_path / "other")
+    assert everything(tmp_path / "s") == everything(tmp_path / "other")
+
+
+def test_results_land_at_least_once_a_second(tmp_path: Path) -> None:
+    sweep = Sweep(BASE, {RATE: [500]}, replications=40, set=["run.requests=60000"])
+    lags = []
+
+    def look(progress: Progress) -> None:
+        # What was reported is on the disk by now.
+        lags.append(len(Store(tmp_path / "s").rows("FROM runs")) - progress.over)
+
+    started = time.monotonic()
+    report = run(sweep, tmp_path / "s", threads=1, progress=look)
+    assert report.done == 40
+    assert all(lag == 0 for lag in lags)
+    # Writing takes a part of the second; a busy machine may take as much again.
+    assert len(lags) >= (time.monotonic() - started) / 2
+    assert os.getpid() in {process for (process,) in Store(tmp_path / "s").rows("SELECT process FROM provenance")}
