@@ -204,7 +204,7 @@ fn room(spec: &McdSpec, block_bytes: u32) -> Result<(u32, u32), String> {
 fn slots(spec: &McdSpec, mems_bytes: u64, block_bytes: u32) -> Result<(u32, u32), String> {
     let segment_bytes = spec.segment_bytes;
     let segment_blocks = segment_bytes / u64::from(block_bytes);
-    if segment_blocks == 0 || segment_bytes % u64::from(block_bytes) != 0 {
+    if segment_blocks == 0 || !segment_bytes.is_multiple_of(u64::from(block_bytes)) {
         return Err(format!("segment_bytes = {segment_bytes} B is no multiple of the {block_bytes} B blocks of disk"));
     }
     if segment_blocks > header::most_blocks(block_bytes) {

@@ -222,7 +222,9 @@ impl<const N: usize> Entries<N> {
     #[inline]
     pub fn admit(&mut self, list: usize, key: u64, victim: Option<Slot>) -> Admission {
         if let Some(slot) = victim {
-            self.move_front(list, slot);
+            // Even if it is there already: whoever was refused in this slot, the new key was not.
+            self.unlink(slot);
+            self.push_front(list, slot);
             return Admission { slot, evicted: Some(self.slots.replace(slot, key)) };
         }
         let slot = self.slots.insert(key, UNLINKED);
