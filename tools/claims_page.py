@@ -70,8 +70,11 @@ def row(answer: Answer) -> list[str]:
     """Return the row of a claim."""
     claim, finding = answer.claim, answer.finding
     ours = ours_text(finding.ours, finding) if finding else "–"
-    how = sentences([*(["**Stand-in**"] if claim.stand_in else []), *reasons(answer)])
-    return [claim.id, sentences([f"{claim.what} ({claim.where})"]), published_text(claim), ours, answer.verdict, how]
+    how = sentences(reasons(answer))
+    if claim.stand_in and not how.startswith("Stand-in"):
+        how = f"Stand-in. {how}"
+    what = f"{claim.what[:1].upper()}{claim.what[1:].rstrip('.')} ({claim.where})."
+    return [claim.id, what, published_text(claim), ours, answer.verdict, how]
 
 
 def claims_table(found: Reproduction, paper: str) -> str:

@@ -40,8 +40,9 @@ MODULES = {
     "seek": ("SeekCurve",),
     "disk": ("DeviceSpec:disk",),
     "drive": ("SystemSpec:drive",),
-    "cache": ("ReplacementSpec", "ReadAheadSpec", "FlushSpec", "MwbCleanSpec", "McdFlushSpec"),
-    "array": ("RebuildSpec", "JournalSpec", "MemberFaultSpec"),
+    "cache": ("ReplacementSpec", "ReadAheadSpec", "FlushSpec", "MwbCleanSpec", "McdFlushSpec", "McdUnitsSpec"),
+    "array": ("RebuildSpec", "JournalSpec", "MemberFaultSpec", "ReadChoice", "WriteMethod", "Sparing2"),
+    "volume": ("VolumeSpec", "MoveSpec"),
     "system": ("SystemSpec",),
 }
 ROOT = "scenario"

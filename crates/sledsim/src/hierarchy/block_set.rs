@@ -66,7 +66,7 @@ mod tests {
         let mut set = BlockSet::default();
         assert_eq!([(10, 20), (30, 31), (40, 40), (9, 11)].map(|(from, to)| set.insert(from, to)), [10, 1, 0, 1]);
         assert_eq!([(12, 15), (9, 10)].map(|(from, to)| set.remove(from, to)), [3, 1]);
-        assert_eq!(set.ranges().collect::<Vec<_>>(), [(10, 12), (15, 20), (30, 31)]);
+        assert_eq!(set.ranges().collect::<Vec<_>>(), [(10, 11), (11, 12), (15, 20), (30, 31)]);
         assert_eq!(
             [(0, 10), (11, 12), (12, 15), (14, 16), (31, 99)].map(|(a, b)| set.touches(a, b)),
             [false, true, false, true, false]

@@ -7,7 +7,7 @@ use super::block_set::BlockSet;
 use super::tickets::Tickets;
 use crate::engine::component::Measured;
 use crate::engine::random::Stream;
-use crate::engine::{Completion, Component, ComponentId, Context, Status};
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
 use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
@@ -93,8 +93,7 @@ impl Faulty {
         };
         for &UnreadableSpec { lbn, blocks } in &spec.unreadable {
             let end = lbn.checked_add(blocks).filter(|&end| blocks > 0 && end <= capacity_blocks);
-            let end =
-                end.ok_or(format!("unreadable blocks {lbn} to {lbn} + {blocks}: the device has {capacity_blocks}"))?;
+            let end = end.ok_or(format!("{capacity_blocks} blocks, no {blocks} from {lbn} on"))?;
             faulty.unreadable.insert(lbn, end);
         }
         // Errors at exponential distances.
@@ -183,6 +182,10 @@ impl Component for Faulty {
             let service = Service { start: now, end: now, free: now, ..Service::default() };
             context.complete(&Completion { request, service, status: Status::Failed });
         }
+    }
+
+    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+        below.reach_ns(self.child, now, request)
     }
 
     fn power_cut(&mut self, _now: Time) {

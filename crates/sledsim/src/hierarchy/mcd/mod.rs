@@ -200,6 +200,27 @@ fn room(spec: &McdSpec, block_bytes: u32) -> Result<(u32, u32), String> {
     Ok((segments.min(1 << 20) as u32, headers.min(1 << 20) as u32))
 }
 
+/// Blocks of a segment, and how many segments fit on MEMS.
+fn slots(spec: &McdSpec, mems_bytes: u64, block_bytes: u32) -> Result<(u32, u32), String> {
+    let segment_bytes = spec.segment_bytes;
+    let segment_blocks = segment_bytes / u64::from(block_bytes);
+    if segment_blocks == 0 || segment_bytes % u64::from(block_bytes) != 0 {
+        return Err(format!("segment_bytes = {segment_bytes} B is no multiple of the {block_bytes} B blocks of disk"));
+    }
+    if segment_blocks > header::most_blocks(block_bytes) {
+        let most = header::most_blocks(block_bytes) * u64::from(block_bytes);
+        return Err(format!("segment_bytes = {segment_bytes} B exceeds {most} B: its header must fit a block"));
+    }
+    let slots = mems_bytes / u64::from(block_bytes) / (segment_blocks + 1);
+    if !(2..=u64::from(MAX_SLOTS)).contains(&slots) {
+        return Err(format!(
+            "mems_bytes = {mems_bytes} B holds {slots} segments of segment_bytes = {segment_bytes} B and a header, but \
+             must hold from 2 to {MAX_SLOTS}"
+        ));
+    }
+    Ok((segment_blocks as u32, slots as u32))
+}
+
 impl Mcd {
     /// A disk cached by MEMS.
     ///
@@ -224,39 +245,22 @@ impl Mcd {
                 disk.bytes()
             ));
         }
-        let segment_blocks = segment_bytes / u64::from(block_bytes);
-        if segment_blocks == 0 || segment_bytes % u64::from(block_bytes) != 0 {
-            return Err(format!(
-                "segment_bytes = {segment_bytes} B is no multiple of the {block_bytes} B blocks of disk"
-            ));
-        }
-        if segment_blocks > header::most_blocks(block_bytes) {
-            let most = header::most_blocks(block_bytes) * u64::from(block_bytes);
-            return Err(format!("segment_bytes = {segment_bytes} B exceeds {most} B: its header must fit a block"));
-        }
+        let (segment_blocks, slots) = slots(spec, mems_bytes, block_bytes)?;
         let (segments, headers) = room(spec, block_bytes)?;
-        let slots = mems_bytes / u64::from(block_bytes) / (segment_blocks + 1);
-        if !(2..=u64::from(MAX_SLOTS)).contains(&slots) {
-            return Err(format!(
-                "mems_bytes = {mems_bytes} B holds {slots} segments of segment_bytes = {segment_bytes} B and a header, but \
-                 must hold from 2 to {MAX_SLOTS}"
-            ));
-        }
         spec.policy.validate().map_err(|error| format!("policy: {error}"))?;
-        let flush = Flush::new(spec.flush.as_ref(), slots as u32)?;
+        let flush = Flush::new(spec.flush.as_ref(), slots)?;
         if spec.units.is_some() && !spec.partial_write {
             return Err(String::from("units needs partial_write = true: segments are there in parts then"));
         }
-        let sizes = (slots as u32, disk.bytes());
+        let sizes = (slots, disk.bytes());
         let units = spec.units.map(|units| Units::new(&units, block_bytes, segment_bytes, sizes)).transpose()?;
-        let segment_blocks = segment_blocks as u32;
         Ok(Self {
             spec: spec.clone(),
             mems: mems.id,
             disk: disk.id,
             layout: Layout { block_bytes, capacity_blocks: disk.capacity_blocks, segment_blocks },
-            policy: build(&spec.policy, slots as u32),
-            table: Table::new(slots as u32, segment_blocks, spec.partial_write),
+            policy: build(&spec.policy, slots),
+            table: Table::new(slots, segment_blocks, spec.partial_write),
             journal: Journal::new(headers),
             buffer: Buffer::new(segments),
             wholes: Tickets::default(),

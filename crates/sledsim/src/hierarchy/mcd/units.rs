@@ -65,15 +65,15 @@ impl Units {
         (slots, capacity_bytes): (u32, u64),
     ) -> Result<Self, String> {
         let McdUnitsSpec { least_bytes, region_bytes } = *spec;
-        let count = segment_bytes / least_bytes;
-        let fits = least_bytes % u64::from(block_bytes) == 0 && count * least_bytes == segment_bytes;
+        let count = segment_bytes.checked_div(least_bytes).unwrap_or(0);
+        let fits = least_bytes.is_multiple_of(u64::from(block_bytes)) && count * least_bytes == segment_bytes;
         if !fits || !count.is_power_of_two() || !(2..=MOST_UNITS).contains(&count) {
             return Err(format!(
                 "units.least_bytes = {least_bytes} B must be a half, a quarter and so on to a {MOST_UNITS}th of \
                  segment_bytes = {segment_bytes} B, in whole blocks of {block_bytes} B"
             ));
         }
-        if region_bytes % segment_bytes != 0 {
+        if region_bytes == 0 || !region_bytes.is_multiple_of(segment_bytes) {
             return Err(format!(
                 "units.region_bytes = {region_bytes} B must be a multiple of segment_bytes = {segment_bytes} B"
             ));
@@ -241,10 +241,11 @@ mod tests {
             Units::new(&spec, 512, 65_536, (4, 1 << 30)).err()
         };
         assert_eq!(new(4096, 1 << 24), None);
-        for least_bytes in [65_536, 512, 24_576, 1000, 1 << 20] {
+        for least_bytes in [0, 65_536, 512, 24_576, 1000, 1 << 20] {
             let error = new(least_bytes, 1 << 24).expect("it does not fit");
             assert!(error.contains("units.least_bytes") && error.contains("65536"), "{error}");
         }
+        assert!(new(4096, 0).is_some());
         assert!(new(4096, 100_000).is_some_and(|error| error.contains("units.region_bytes = 100000 B")));
     }
 }

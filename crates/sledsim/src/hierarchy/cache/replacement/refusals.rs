@@ -143,7 +143,8 @@ mod tests {
     fn who_leaves_is_the_same_whether_releases_are_told_or_not() {
         for policy in POLICIES {
             for seed in 0..10 {
-                let [mut told, mut walked] = [64; 2].map(|slots| build(&policy.default, slots));
+                // Few enough that sometimes none may leave.
+                let [mut told, mut walked] = [24; 2].map(|slots| build(&policy.default, slots));
                 let (told, walked) = (victims(told.as_mut(), true, seed), victims(walked.as_mut(), false, seed));
                 assert!(told.iter().filter(|victim| victim.is_none()).count() > 10, "{}", policy.name);
                 assert_eq!(told, walked, "{}", policy.name);
