@@ -16,7 +16,9 @@ import pytest
 
 from conftest import ROOT
 from sledsim import SledsimError
-from sledsim.sweep import Store, run
+from sledsim.sweep import Store, Sweep, run
+from sledsim.sweep.cluster import execute_some
+from sledsim.sweep.execution import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,3 +221,14 @@ def test_a_scheduler_by_its_address(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(Store(tmp_path / "s").rows("FROM runs")) == 50
     run(sweep_file(tmp_path, requests=20, replications=5), tmp_path / "here")
     assert table_of(tmp_path / "s", tmp_path) == table_of(tmp_path / "here", tmp_path)
+
+
+def test_a_package_of_long_runs_comes_back_in_parts(tmp_path: Path) -> None:
+    prepared = [
+        prepare(sweep.base, sweep.settings(task))
+        for sweep in [Sweep.load(sweep_file(tmp_path, requests=100_000, replications=1))]
+        for task in sweep.tasks()
+    ]
+    runs = [(each.text or "", each.base_dir) for each in prepared]
+    assert len(execute_some(runs, 0.0)) == 1
+    assert len(execute_some(runs[:3], 600.0)) == 3

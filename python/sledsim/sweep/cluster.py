@@ -59,15 +59,23 @@ class ClusterError(SledsimError):
     """A cluster cannot be reached, or was lost."""
 
 
-def execute_all(runs: Sequence[tuple[str, str]]) -> list[Outcome]:
-    """Run scenarios one after the other, on a worker.
+def execute_some(runs: Sequence[tuple[str, str]], limit_s: float) -> list[Outcome]:
+    """Run scenarios one after the other, on a worker, until all are done or the time is up; the first is always done.
 
     Parameters
     ----------
     runs
         Text and folder of each.
+    limit_s
+        The time.
     """
-    return [execute(text, base_dir) for text, base_dir in runs]
+    until = time.monotonic() + limit_s
+    outcomes: list[Outcome] = []
+    for text, base_dir in runs:
+        if outcomes and time.monotonic() > until:
+            break
+        outcomes.append(execute(text, base_dir))
+    return outcomes
 
 
 @dataclass
@@ -207,7 +215,9 @@ class Cluster:
                 took_s = sum(outcome.seconds for outcome in answer) / len(answer)
                 # A worker's word counts half: runs differ.
                 seconds_a_run = 0.5 * (seconds_a_run + took_s)
-                for (task, prepared), outcome in zip(package.runs, answer, strict=True):
+                if len(answer) < len(package.runs):
+                    self._again.append(Package(package.runs[len(answer) :], package.rounds))
+                for (task, prepared), outcome in zip(package.runs, answer, strict=False):
                     yield Finished(task, prepared, outcome)
             else:
                 yield from self._not_done(package, answer)
@@ -231,7 +241,7 @@ class Cluster:
 
     def _submit(self, package: Package) -> None:
         runs = [(prepared.text, prepared.base_dir) for _, prepared in package.runs]
-        future = self._client.submit(execute_all, runs, pure=False)
+        future = self._client.submit(execute_some, runs, 2 * PACKAGE_S, pure=False)
         self._under_way[future] = package
         future.add_done_callback(self._answered)
 

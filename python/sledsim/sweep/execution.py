@@ -208,11 +208,13 @@ def prepare(base: Written, sets: Sequence[str]) -> Prepared:
     """
     try:
         values = json.loads(resolved_text(base, sets))
-        identity = canonical(_with_content(values))
+        text = canonical(values)
+        identified = _with_content(values)
+        identity = text if identified is values else canonical(identified)
     except SledsimError as error:
         identity = canonical([base.text, list(sets), str(error)])
         return Prepared(_key(identity), None, str(error), base.base_dir, 0)
-    return Prepared(_key(identity), canonical(values), None, base.base_dir, int(values["seed"]))
+    return Prepared(_key(identity), text, None, base.base_dir, int(values["seed"]))
 
 
 def _key(identity: str) -> str:
