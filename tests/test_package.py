@@ -61,6 +61,10 @@ DOCUMENTED = [
     "sledsim.reliability.reading",
     "sledsim.reliability.reporting",
     "sledsim.scenario",
+    "sledsim.sweep.axes",
+    "sledsim.sweep.description",
+    "sledsim.sweep.evaluation",
+    "sledsim.sweep.running",
 ]
 
 

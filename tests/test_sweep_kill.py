@@ -171,7 +171,7 @@ def test_a_long_sweep_shows_its_progress_on_a_terminal(tmp_path: Path) -> None:
     shown = os.read(terminal, 1_000_000).decode()
     os.close(terminal)
     assert "sweeping" in shown
-    assert "of 10,000 runs done" in shown
+    assert "of 10,000 runs done, 0 failed, " in shown
     assert "/s, " in shown
     assert "left" in shown
 

@@ -40,7 +40,7 @@ MODULES = {
     "seek": ("SeekCurve",),
     "disk": ("DeviceSpec:disk",),
     "drive": ("SystemSpec:drive",),
-    "cache": ("ReplacementSpec", "ReadAheadSpec", "FlushSpec", "MwbCleanSpec", "McdFlushSpec"),
+    "cache": ("ReplacementSpec", "ReadAheadSpec", "FlushSpec", "MwbCleanSpec", "McdFlushSpec", "McdUnitsSpec"),
     "array": ("RebuildSpec", "JournalSpec", "MemberFaultSpec"),
     "system": ("SystemSpec",),
 }

@@ -18,6 +18,7 @@ __all__ = [
     "LineCacheReadAhead",
     "LruReplacement",
     "McdFlush",
+    "McdUnits",
     "MwbClean",
     "NoneCacheReadAhead",
     "Replacement",
@@ -232,6 +233,9 @@ class McdFlush(Model):
     idle_ms
         Time without requests from above after which it begins: never for that reason if not given (ms; at least
         0, at most 1e+09).
+    period_s
+        All that is changed, so long after something has changed: never for that reason if not given (s; at least
+        1e-06, at most 1e+09).
     high_water
         Share of changed segments from which on it goes on beside requests (at least 0, at most 1; default 0.75).
     low_water
@@ -239,5 +243,25 @@ class McdFlush(Model):
     """
 
     idle_ms: float | str | None = None
+    period_s: float | str | None = None
     high_water: float | str | None = None
     low_water: float | str | None = None
+
+
+class McdUnits(Model):
+    """Units in which segments come from the disk.
+
+    Each region of the disk has a size of its own, from the least one by powers of two to that of the segment,
+    that follows what requests use of what comes.
+
+    Attributes
+    ----------
+    least_bytes
+        Size of the least unit: a half, a quarter and so on to a 64th of `segment_bytes` (B; at least 512, at most
+        3.35544e+07; default 8192).
+    region_bytes
+        Size of a region: a multiple of `segment_bytes` (B; at least 512; default 16777216).
+    """
+
+    least_bytes: int | str | None = None
+    region_bytes: int | str | None = None

@@ -7,15 +7,17 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 from typing import Literal
 
 from sledsim._array_models import Journal, MemberFault, Rebuild
-from sledsim._cache_models import CacheReadAhead, Flush, McdFlush, MwbClean, Replacement
+from sledsim._cache_models import CacheReadAhead, Flush, McdFlush, McdUnits, MwbClean, Replacement
 from sledsim._drive_models import DriveSystem
 from sledsim._model import Model
 
 __all__ = [
     "ConcatSystem",
     "McdSystem",
+    "McdUnits",
     "Member",
     "MirrorSystem",
+    "Move",
     "MwbSystem",
     "PartitionSystem",
     "Raid4System",
@@ -97,6 +99,35 @@ class Volume(Model):
     origin: int | None = None
 
 
+class Move(Model):
+    """A volume that is moved to another place while requests go on.
+
+    It is copied in chunks; until all of it is there, reads are served from its old place, and writes of what has
+    been copied are made at both.
+
+    Attributes
+    ----------
+    volume
+        Its name.
+    to
+        Number of the member that it moves to, from 0: it takes the first free range there (at least 0).
+    at_s
+        When it begins, unless the move before it is still under way (s; at least 0, at most 1e+09; default 0.0).
+    chunk_bytes
+        What is copied at once; a multiple of the block size. Writes of it wait meanwhile (B; at least 1, at most
+        1.07374e+09; default 1048576).
+    mb_per_s
+        Most bytes copied in a second: no chunk is over sooner than that gives it. No limit when absent (MB/s; at
+        least 1e-06, at most 1,000,000).
+    """
+
+    volume: str
+    to: int
+    at_s: float | str | None = None
+    chunk_bytes: int | str | None = None
+    mb_per_s: float | str | None = None
+
+
 class VolumesSystem(Model):
     """Logical volumes, each a range of blocks on one of several components.
 
@@ -114,6 +145,8 @@ class VolumesSystem(Model):
     moved
         Volumes that have been moved before the run: the number of the member that each is on, by its name. It
         takes the first free range there, and leaves its own free (default {}).
+    moves
+        Volumes that are moved during the run, one after the other in this order (default []).
     """
 
     kind: Literal["volumes"] = "volumes"
@@ -122,6 +155,7 @@ class VolumesSystem(Model):
     volumes: list[Volume] | None = None
     by_origin: bool | None = None
     moved: dict[str, int] | None = None
+    moves: list[Move] | None = None
 
 
 class ConcatSystem(Model):
@@ -410,6 +444,25 @@ class MwbSystem(Model):
     clean: MwbClean | None = None
 
 
+class McdUnits(Model):
+    """Units in which segments come from the disk.
+
+    Each region of the disk has a size of its own, from the least one by powers of two to that of the segment,
+    that follows what requests use of what comes.
+
+    Attributes
+    ----------
+    least_bytes
+        Size of the least unit: a half, a quarter and so on to a 64th of `segment_bytes` (B; at least 512, at most
+        3.35544e+07; default 8192).
+    region_bytes
+        Size of a region: a multiple of `segment_bytes` (B; at least 512; default 16777216).
+    """
+
+    least_bytes: int | str | None = None
+    region_bytes: int | str | None = None
+
+
 class McdSystem(Model):
     """A MEMS device as a fully associative write-back cache of a disk (hong2006, section 4.1.2).
 
@@ -440,6 +493,13 @@ class McdSystem(Model):
         Whether parts of segments are written without reading the rest from the disk first (default true).
     flush
         When changed segments are written to the disk though they stay: never if not given.
+    bypass_bytes
+        Length of a sequential stream from which on what continues it goes to the disk directly, as far as neither
+        MEMS nor the buffer has anything of its segments; never if not given. Sixteen streams are told apart, of
+        reads or of writes (B; at least 1).
+    units
+        How much of a segment comes from the disk at once, by region of the disk: always all of it if not given.
+        Needs `partial_write`.
     """
 
     kind: Literal["mcd"] = "mcd"
@@ -454,6 +514,8 @@ class McdSystem(Model):
     immediate_report: bool | None = None
     partial_write: bool | None = None
     flush: McdFlush | None = None
+    bypass_bytes: int | str | None = None
+    units: McdUnits | None = None
 
 
 # The system under test: a component, and those that it is made of. A device's name alone is a drive, and a name of

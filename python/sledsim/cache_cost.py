@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -278,7 +279,9 @@ def _mems_bytes(
     """Return the size of the MEMS cache: what was given, in bytes, or what the budget buys."""
     if budget is not None:
         return _whole_lines(_positive(budget, "budget") / price * GB, "MEMS")
-    system = resolve({**values, "system": CacheDesign("g2", design.mems).mems_system(given)}).values["system"]
+    # The core reads quantities; what stands for the disk here does not matter.
+    with _saying("MEMS"):
+        system = resolve({**values, "system": CacheDesign("g2", design.mems).mems_system(given)}).values["system"]
     return int(system["child"]["mems_bytes"])
 
 
@@ -293,9 +296,16 @@ def _whole_lines(size: float, what: str) -> int:
 
 
 def _require_sound(values: Mapping[str, Any], system: Mapping[str, Any], what: str) -> None:
-    """Refuse a system that can't be put together, such as a cache larger than its disk, and say which it is."""
-    try:
+    """Refuse a system that can't be put together, such as a cache larger than its disk."""
+    with _saying(what):
         explain({**values, "system": system})
+
+
+@contextmanager
+def _saying(what: str) -> Iterator[None]:
+    """Have errors in a scenario say which cache it is about."""
+    try:
+        yield
     except ScenarioError as error:
         raise ScenarioError(f"disk with a cache of {what}: {str(error).removeprefix('scenario: ')}") from None
 

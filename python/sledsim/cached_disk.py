@@ -162,9 +162,10 @@ def mean_response(results: Sequence[Result]) -> tuple[tuple[float, ...], Interva
     SledsimError
         Where a run has no response times.
     """
-    means = tuple(result.response["mean_ms"] for result in results)
-    if any(mean is None for mean in means):
-        raise SledsimError("no request was measured: run.requests must exceed run.warmup_requests")
+    if any(result.response is None for result in results):
+        where = "run.warmup_s, run.warmup_requests"
+        raise SledsimError(f"no request was measured: the warm-up ({where}) must end before the run")
+    means = tuple(float(result.response["mean_ms"]) for result in results)
     if len(means) > 1:
         return means, mean_interval(means)
     low, high = results[0].response["ci95_low_ms"], results[0].response["ci95_high_ms"]

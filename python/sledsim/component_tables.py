@@ -26,7 +26,7 @@ def component_tables(components: Sequence[Mapping[str, Any]]) -> list[Table]:
         figures = ["", "", ""]
         if use:
             figures = [number(100 * use["utilisation"]), number(use["queue_mean"]), number(use["energy_j"])]
-        responses.append([label, "", "", "", *figures])
+        responses.append([label, number(component["requests"]), "", "", *figures])
         for path in component["paths"]:
             times = (number(path["requests"]), number(path["mean_ms"]), number(path["max_ms"]))
             responses.append([f"{indent}  {path['name']}", *times, "", "", ""])

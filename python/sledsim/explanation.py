@@ -21,7 +21,8 @@ class Explanation:
     ----------
     tree
         The system: ``role`` (the key that holds it), ``path``, ``count``, ``kind``, ``name``, ``capacity_blocks``,
-        ``block_bytes``, ``parameters`` and ``children``, which are the same again.
+        ``block_bytes``, ``parameters``, ``notes`` (where writes wait, what a power cut takes, how many failures it bears)
+        and ``children``, which are the same again.
     """
 
     def __init__(self, tree: Mapping[str, Any]) -> None:
@@ -34,9 +35,10 @@ class Explanation:
     def table(self) -> Table:
         """Return the tree as a table, a line for each component."""
         rows = [
-            [branch + _title(node), _size(node), node["path"], _parameters(node)] for branch, node in _walk(self.tree)
+            [branch + _title(node), _size(node), node["path"], _parameters(node), "; ".join(node["notes"])]
+            for branch, node in _walk(self.tree)
         ]
-        return Table(["component", "size", "path", "parameters"], rows, left=frozenset({2, 3}))
+        return Table(["component", "size", "path", "parameters", "notes"], rows, left=frozenset({2, 3, 4}))
 
     def __str__(self) -> str:
         return str(self.table())

@@ -2,7 +2,7 @@
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use sledsim::engine::random::Stream;
-use sledsim::hierarchy::cache::replacement::{with_policy, PolicyUser, Replacement, POLICIES};
+use sledsim::hierarchy::cache::replacement::{build, with_policy, PolicyUser, Replacement, POLICIES};
 
 const REFERENCES: usize = 1_000_000;
 const PAGES: u64 = 1_000_000;
@@ -41,5 +41,45 @@ fn replacement(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, replacement);
+/// Misses in a full cache whose oldest entries, nine in ten, may not be evicted; now and then one of them may. Whether the policy
+/// is told that makes the difference between a search and a walk.
+fn pinned(criterion: &mut Criterion) {
+    const SLOTS: u32 = 100_000;
+    const MISSES: u64 = 1000;
+    let mut group = criterion.benchmark_group("pinned");
+    group.throughput(Throughput::Elements(MISSES)).sample_size(10);
+    for policy in POLICIES {
+        for is_told in [false, true] {
+            let mut cache = build(&policy.default, SLOTS);
+            if is_told {
+                cache.expect_releases();
+            }
+            (0..u64::from(SLOTS)).for_each(|key| assert!(!cache.reference(key)));
+            let mut is_pinned: Vec<bool> = (0..SLOTS).map(|slot| slot < SLOTS / 10 * 9).collect();
+            let (mut next, mut random) = (u64::from(SLOTS), Stream::new(1, "pins"));
+            let name = BenchmarkId::new(policy.name, if is_told { "told" } else { "walk" });
+            group.bench_function(name, |bencher| {
+                bencher.iter(|| {
+                    for _ in 0..MISSES {
+                        if random.chance(0.1) {
+                            let slot = random.below(u64::from(SLOTS)) as u32;
+                            if !std::mem::replace(&mut is_pinned[slot as usize], false) {
+                                continue;
+                            }
+                            cache.released(slot);
+                        }
+                        next += 1;
+                        let admission = cache.admit(next, &mut |slot| !is_pinned[slot as usize]);
+                        // What comes in where another was pinned before is pinned, too.
+                        let slot = admission.expect("a tenth may leave").slot;
+                        is_pinned[slot as usize] = slot < SLOTS / 10 * 9;
+                    }
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, replacement, pinned);
 criterion_main!(benches);

@@ -16,6 +16,12 @@ pub fn ns_to_ms(ns: f64) -> f64 {
     ns / NS_PER_MS
 }
 
+/// A number of things for people: `1 member`, `2 members`.
+#[must_use]
+pub fn plural(count: u64, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A number of bytes for people: whole MiB or GiB as such, anything else in decimal units, to a thousandth.
 #[must_use]
 pub fn shown_bytes(bytes: u64) -> String {

@@ -17,8 +17,9 @@ use scenarios::{catalog, poisson, resolve, resolved};
 use serde_json::{json, Value};
 use sledsim::engine::System;
 use sledsim::hierarchy::{Child, Drive, Partition, PartitionSpec, VolumeSpec, Volumes, VolumesSpec};
-use sledsim::scenario::{self, explain, Notation};
+use sledsim::scenario::{self, explain, DeviceSpec, Notation};
 use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::units::shown_bytes;
 
 fn document(system: Value) -> Value {
     json!({"workload": poisson(300.0), "system": system, "run": {"requests": 600}})
@@ -109,7 +110,7 @@ fn what_does_not_fit_together_is_refused_with_both_sides() {
         deep = partition(deep);
     }
     for (system, problem) in [
-        (json!({"kind": "partition", "child": "g2", "bytes": "10 GB"}), "system.bytes = 10 GB from first_block = 0 on reaches beyond the 3.456 GB of child"),
+        (json!({"kind": "partition", "child": "g2", "bytes": "10 GB"}), "system.bytes = 10 GB from system.first_block = 0 on reaches beyond the 3.456 GB of system.child"),
         (json!({"kind": "partition", "child": "g2"}), "system.bytes is missing: Its size"),
         (json!({"kind": "partition", "bytes": 512}), "system.child is missing"),
         (json!({"child": "g2", "bytes": 512}), "system.kind is missing: one of drive, partition, volumes, "),
@@ -216,6 +217,9 @@ fn components_report_what_they_did() {
     assert_eq!((root.path.as_str(), root.parent.as_deref(), root.kind.as_str()), ("system", None, "volumes"));
     assert_eq!((first.path.as_str(), first.parent.as_deref()), ("system.members[0]", Some("system")));
     assert_eq!((first.name.as_deref(), second.name.as_deref()), (Some("first"), Some("g2")));
+    // Nothing of it is cut: each goes to the member that its volume is on.
+    let sent = [root, first, second].map(|component| component.requests);
+    assert_eq!((sent[0], sent[1] + sent[2]), (600, 600 + root.counts[0].value as u64));
     // Every request is in the path of its volume, in proportion to its size: 100, 200, 300 of 600 within 5 standard deviations.
     let names: Vec<&str> = root.paths.iter().map(|path| path.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "c"]);
@@ -269,6 +273,61 @@ fn a_tree_is_explained_with_members_built_alike_together() {
     assert_eq!(partition.children[0].path, "system.members[3].child");
     assert_eq!(tree.capacity_blocks, 3 * 6_750_000 + 2048);
     assert_eq!((&drives.parameters["device"], &partition.parameters["bytes"]), (&json!("g2"), &json!(1_048_576)));
+}
+
+#[test]
+fn an_explanation_says_where_writes_wait_and_what_power_cuts_and_failures_cost() {
+    let notes = |system: Value| explain(&resolved(&document(system)).system).expect("a tree").notes.join("; ");
+    let cache = |keys: Value| {
+        let mut system = json!({"kind": "ram-cache", "child": "g2", "bytes": "3 MiB", "line_bytes": "64 KiB"});
+        system.as_object_mut().expect("a table").extend(keys.as_object().expect("a table").clone());
+        notes(system)
+    };
+    let array = |kind: &str, count: u32, keys: Value| {
+        let mut system = json!({"kind": kind, "members": [{"count": count, "device": "g2"}]});
+        system.as_object_mut().expect("a table").extend(keys.as_object().expect("a table").clone());
+        notes(system)
+    };
+    assert_eq!(notes(json!("g2")), "writes wait for the medium here");
+    // All of its segments may hold writes.
+    let DeviceSpec::Disk(disk) = scenarios::device_spec("atlas10k") else { panic!("a disk") };
+    let bytes = u64::from(disk.buffer_segments) * u64::from(disk.segment_blocks) * u64::from(disk.block_bytes);
+    let buffer = notes(json!("atlas10k"));
+    assert_eq!(
+        buffer,
+        format!(
+            "writes are acknowledged from a volatile buffer: a power cut takes up to {} of them",
+            shown_bytes(bytes)
+        )
+    );
+    assert!(cache(json!({})).contains("volatile memory: a power cut takes up to 3 MiB of them"));
+    assert!(cache(json!({"volatile": false})).contains("acknowledged from non-volatile memory"));
+    assert_eq!(cache(json!({"write": "through"})), "writes wait for what is below");
+    let mirror = array("mirror", 3, json!({"spares": 2, "rebuild": {"mb_per_s": 5}}));
+    for text in ["wait for 3 members", "bears the failure of 2 members", "rebuilds on 2 spares at 5 MB/s at most"] {
+        assert!(mirror.contains(text), "{mirror}");
+    }
+    assert!(mirror.contains("without a journal a power cut may leave copies that differ"), "{mirror}");
+    let raid = array("raid6", 5, json!({"journal": {"size_bytes": "2 MiB"}}));
+    for text in ["and 2 of parity", "bears the failure of 2 members", "2 MiB of non-volatile journal"] {
+        assert!(raid.contains(text), "{raid}");
+    }
+    assert!(array("raid5", 3, json!({})).contains("bears the failure of 1 member;"));
+    assert!(array("stripe", 3, json!({})).contains("fails takes a part of everything"));
+    let mcd = |shortcut: bool| notes(json!({"kind": "mcd", "mems": "g2", "disk": "atlas10k", "shortcut": shortcut}));
+    assert!(mcd(true).contains("mems or 2 MiB of non-volatile buffer have them") && !mcd(false).contains("buffer"));
+}
+
+/// The one that would be there first, though it may fail one day.
+#[test]
+fn a_mirror_asks_members_that_may_fail_how_near_they_are() {
+    let run = |faults: Value| {
+        let system = json!({
+            "kind": "mirror", "read": "nearest", "faults": faults, "members": [{"count": 2, "device": "g2"}],
+        });
+        scenarios::run(&resolved(&document(system))).report.response.expect("requests").mean_ms
+    };
+    assert_eq!(run(json!([])), run(json!([{"member": 0, "fails_at_s": 1e6}, {"member": 1, "fails_at_s": 1e6}])));
 }
 
 /// A system of every kind that does more than pass requests on.
@@ -326,7 +385,10 @@ fn kinds_refuse_what_does_not_fit_them() {
             json!({"kind": "ram-cache", "child": "g2", "bytes": "1 MiB", "policy": "lrru"}),
             "system.policy.name = \"lrru\" is not known",
         ),
-        (json!({"kind": "mwb", "mems": "g2", "disk": "g2"}), "system.mems_bytes = 3456000000 B, disk has 3456000000 B"),
+        (
+            json!({"kind": "mwb", "mems": "g2", "disk": "g2"}),
+            "system.mems_bytes = 3456000000 B, system.disk has 3456000000 B",
+        ),
         (
             json!({"kind": "mwb", "mems": "g2", "disk": "atlas10k", "mems_bytes": "10 GB"}),
             "system.mems_bytes = 10000000000 B exceeds",
@@ -349,8 +411,29 @@ fn kinds_refuse_what_does_not_fit_them() {
         ),
         (
             json!({"kind": "raid5", "members": [{"count": 3, "device": "g2"}], "faults": [{"member": 0, "unreadable": [{"lbn": 99_999_999}]}]}),
-            "system.faults[0]: unreadable blocks 99999999",
+            "system.faults[0].unreadable: system.members[0] has 6750000 blocks, no 1 from 99999999 on",
         ),
+        (
+            json!({"kind": "volumes", "members": ["g2"], "moves": [{"volume": "member 0", "to": 0}]}),
+            "system.moves[0].to = 0: the volume has 3.456 GB, system.members[0] at most 0 B free in one piece",
+        ),
+        (
+            json!({"kind": "partition", "bytes": 512, "child": {"kind": "mirror", "members": ["g2", coarse]}}),
+            "system.child.members[1] has blocks of 4096 B, system.child.members[0] of 512 B",
+        ),
+        (
+            json!({"kind": "concat", "members": ["g2", {"kind": "ram-cache", "child": "g2", "bytes": "10 GB"}]}),
+            "system.members[1].bytes = 10000000000 B: larger than the 3456000000 B of system.members[1].child",
+        ),
+        (
+            json!({"kind": "concat", "members": ["g2", {"device": {"name": "atlas10k", "rotation_rpm": -5}}]}),
+            "system.members[1].system.device.rotation_rpm = -5",
+        ),
+        (
+            json!({"kind": "mwb", "mems": "g2", "disk": coarse}),
+            "system.mems has blocks of 512 B, system.disk of 4096 B",
+        ),
+        (json!({"kind": "raid5", "spares": 2, "members": [{"count": 2, "device": "g2"}]}), "raid5 needs at least 3"),
         (
             json!({"kind": "mcd", "mems": "g2", "disk": "g2", "mems_bytes": "10 GB"}),
             "system.mems_bytes = 10000000000 B exceeds",

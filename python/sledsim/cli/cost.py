@@ -21,6 +21,28 @@ Examples:
   sledsim cost --trace hplajw.srt --mems-size "32 MiB" --set workload.devices=[0] --json
 """
 
+File = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[SCENARIO|-]", help="Scenario (TOML, YAML, JSON) whose system is cached; - for standard input."
+    ),
+]
+Workload = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="In place of a scenario: a stand-in.", autocompletion=workload_names),
+]
+Trace = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="In place of a scenario: a block trace, compressed or not.")
+]
+Disk = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The disk of a stand-in or a trace, atlas10k-50mb by default.",
+        autocompletion=device_names,
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -28,27 +50,10 @@ def register(app: typer.Typer) -> None:
 
 
 def cost(
-    file: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[SCENARIO|-]", help="Scenario (TOML, YAML, JSON) whose system is cached; - for standard input."
-        ),
-    ] = None,
-    workload: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="In place of a scenario: a stand-in.", autocompletion=workload_names),
-    ] = None,
-    trace: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="In place of a scenario: a block trace, compressed or not.")
-    ] = None,
-    disk: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The disk of a stand-in or a trace, atlas10k-50mb by default.",
-            autocompletion=device_names,
-        ),
-    ] = None,
+    file: File = None,
+    workload: Workload = None,
+    trace: Trace = None,
+    disk: Disk = None,
     mems: Annotated[
         str, typer.Option(metavar="NAME", help="The MEMS device.", autocompletion=device_names)
     ] = "hong2006",

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from sledsim.mechanisms.mems import MemsStorage
 from sledsim.papers import griffin1999_scheduling, griffin1999_sensitivity, griffin1999_traces
 from sledsim.papers.finding import Finding, Probe
-from sledsim.papers.griffin1999_workload import DEVICE, between, poisson, random
-from sledsim.papers.intervals import batched
+from sledsim.papers.griffin1999_workload import DEVICE, poisson, random
+from sledsim.papers.intervals import batched, of_mean
 from sledsim.papers.registry import experiment
 from sledsim.papers.study import Study
 from sledsim.validation import DriveValidation, validate_drive
@@ -75,7 +75,9 @@ def seek_mean(study: Study) -> Finding:
 @experiment("griffin1999.seek-std")
 def seek_std(study: Study) -> Finding:
     """Spread of the same."""
-    return Finding(table_2(study)["seek"]["std_ms"], f"{RUN}; the same seeks.", scenarios=(TABLE_2,))
+    interval = batched(_column_ms(study, "seek_ns"), lambda sample: float(sample.std()))
+    how = f"{RUN}; the same seeks."
+    return Finding(table_2(study)["seek"]["std_ms"], how, intervals=(interval,), scenarios=(TABLE_2,))
 
 
 @experiment("griffin1999.seek-max")
@@ -134,7 +136,7 @@ def service_mean(study: Study) -> Finding:
     return Finding(
         ours_ms,
         f"{RUN}; services.",
-        intervals=between(run, "service"),
+        intervals=of_mean(run["service"]),
         scenarios=(TABLE_2,),
         cause="A service is a seek and a transfer, and the transfer differs (see transfer-mean); the seek does not.",
         probes=(

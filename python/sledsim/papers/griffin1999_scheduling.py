@@ -108,7 +108,10 @@ def _fairness(study: Study, device: str, rates: Sequence[float]) -> Finding:
     greedy = min(scv["sstf_lbn"], scv["sptf"])
     said = ", ".join(f"{NAMES[name]} {value:.3f}" for name, value in scv.items())
     how = f"Squared coefficient of variation of responses on `{device}` at {rates[-1]:.0f} requests/s: {said}."
-    return Finding(order({"clook": scv["clook"], "sstf_lbn+sptf": greedy}), how, curve=response_rows(runs))
+    count = study.requests(200_000, 50_000)
+    scenarios = tuple(random(poisson(rates[-1]), count, name, device=device) for name in scv)
+    ours = order({"clook": scv["clook"], "sstf_lbn+sptf": greedy})
+    return Finding(ours, how, curve=response_rows(runs), scenarios=scenarios)
 
 
 @experiment("griffin1999.mems-fairness")
@@ -125,10 +128,16 @@ def disk_fairness(study: Study) -> Finding:
 
 def _saturated(study: Study, device: str, **changes: Any) -> "dict[str, Result]":
     """Return runs with a hundred requests outstanding: what a scheduler gets through at most."""
-    count = study.requests(200_000, 50_000)
-    names = ("fcfs", "sstf_lbn")
-    runs = study.runs([(random(closed(100), count, name, device=device, **changes), ()) for name in names])
-    return dict(zip(names, runs, strict=True))
+    runs = study.runs([(_saturating(study, name, device, **changes), ()) for name in LEAST_AND_MOST])
+    return dict(zip(LEAST_AND_MOST, runs, strict=True))
+
+
+#: Which throughputs section 5.2 compares.
+LEAST_AND_MOST = ("fcfs", "sstf_lbn")
+
+
+def _saturating(study: Study, scheduler: str, device: str, **changes: Any) -> dict[str, Any]:
+    return random(closed(100), study.requests(200_000, 50_000), scheduler, device=device, **changes)
 
 
 def _gain(runs: "Mapping[str, Result]") -> float:
@@ -170,6 +179,7 @@ def fcfs_gap(study: Study) -> Finding:
         f"Throughput of SSTF_LBN over that of FCFS with 100 requests outstanding: {_gain(mems):.2f} on the device, "
         f"{_gain(disk):.2f} on `{DISK}`.",
         curve=rows,
+        scenarios=tuple(_saturating(study, name, device) for device in (DEVICE, DISK) for name in LEAST_AND_MOST),
         cause="Seeks are the larger share of a service on the device, as the paper argues. But the order of requests "
         f"shortens them less: from {seek_ms[DEVICE, 'fcfs']:.2f} to {seek_ms[DEVICE, 'sstf_lbn']:.2f} ms, as settling "
         f"({sorted_run['settle']['mean_ms']:.2f} ms) and the seek along Y ({sorted_run['seek_y']['mean_ms']:.2f} ms), "
@@ -220,7 +230,13 @@ def clook_gap(study: Study) -> Finding:
     rows = tuple(
         {"device": name, "requests/s": rates[name], "C-LOOK over SSTF_LBN, less 1": gaps[name]} for name in gaps
     )
-    return Finding(order({"mems": gaps[DEVICE], "disk": gaps[DISK]}), how, curve=rows)
+    count = study.requests(400_000, 100_000)
+    scenarios = tuple(
+        random(poisson(rate), count, name, device=device)
+        for device, rate in rates.items()
+        for name in ("clook", "sstf_lbn")
+    )
+    return Finding(order({"mems": gaps[DEVICE], "disk": gaps[DISK]}), how, curve=rows, scenarios=scenarios)
 
 
 def _held(study: Study, settle_constants: float, scheduler: str, seed: int) -> tuple[float, float]:

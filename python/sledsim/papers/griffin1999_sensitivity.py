@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim.papers.finding import Finding, Probe, trend
 from sledsim.papers.griffin1999_workload import (
     acceleration,
+    access,
     access_ms,
     closed,
     mean_ms,
@@ -33,9 +34,11 @@ __all__ = [
     "by_width",
 ]
 
-DEFAULT_M_S2, DEFAULT_MM_S, DEFAULT_NM = 114.8, 20.0, 50.0
+DEFAULT_M_S2, FAST_M_S2, DEFAULT_MM_S = 114.8, 400.0, 20.0
 ACCELERATIONS_M_S2 = (50.0, 100.0, 200.0, 400.0, 800.0)
 SPEEDS_MM_S = tuple(float(mm_s) for mm_s in range(1, 151))
+#: Of these, those that a table has.
+SHOWN_MM_S = (1.0, 2.0, 5.0, 8.0, 10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0)
 WIDTHS_NM = (30.0, 40.0, 50.0, 60.0, 80.0, 100.0)
 RESONANCES_HZ = (100.0, 150.0, 220.0, 400.0, 800.0)
 CONSTANTS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
@@ -87,7 +90,8 @@ def acceleration_trend(study: Study) -> Finding:
     """Figure 6."""
     times_ms = by_acceleration(study)
     rows = curve("acceleration, m/s²", ACCELERATIONS_M_S2, times_ms)
-    return Finding(trend(times_ms), f"50 to 800 m/s² along both axes, {HOW}.", curve=rows)
+    ends = tuple(access(study, acceleration(value)) for value in _ends(ACCELERATIONS_M_S2))
+    return Finding(trend(times_ms), f"50 to 800 m/s² along both axes, {HOW}.", curve=rows, scenarios=ends)
 
 
 @experiment("griffin1999.velocity-optimum")
@@ -95,11 +99,13 @@ def velocity_optimum(study: Study) -> Finding:
     """Figure 7: where the curve is least."""
     times_ms = by_speed(study, DEFAULT_M_S2)
     best_mm_s, least_ms = _least(SPEEDS_MM_S, times_ms)
+    whole = curve("access velocity, mm/s", SPEEDS_MM_S, times_ms)
     return Finding(
         best_mm_s,
         f"1 to 150 mm/s in steps of 1 at 114.8 m/s², {HOW}.",
         decimals=0,
-        curve=curve("access velocity, mm/s", SPEEDS_MM_S, times_ms),
+        curve=tuple(row for row in whole if row["access velocity, mm/s"] in {*SHOWN_MM_S, best_mm_s}),
+        scenarios=tuple(access(study, _sled(DEFAULT_M_S2, mm_s)) for mm_s in (DEFAULT_MM_S, best_mm_s)),
         cause=f"The curve is flat: {times_ms[SPEEDS_MM_S.index(DEFAULT_MM_S)]:.2f} ms at 20 mm/s, {least_ms:.2f} ms "
         "at the optimum. Seeks along X hide most reversals, so faster access goes on paying; for an optimum below 30 "
         "mm/s reversals would have to add to the response in full, or transfers to take no time.",
@@ -128,11 +134,13 @@ def _optimum_probes(study: Study) -> tuple[Probe, ...]:
 @experiment("griffin1999.velocity-needs-acceleration")
 def velocity_needs_acceleration(study: Study) -> Finding:
     """Figure 7: the optimum at two accelerations."""
-    optima = [_least(SPEEDS_MM_S, by_speed(study, value))[0] for value in (DEFAULT_M_S2, 400.0)]
+    both = (DEFAULT_M_S2, FAST_M_S2)
+    optima = [_least(SPEEDS_MM_S, by_speed(study, value))[0] for value in both]
     how = (
         f"1 to 150 mm/s in steps of 1, {HOW}: optimum {optima[0]:.0f} mm/s at 114.8 m/s², {optima[1]:.0f} at 400 m/s²."
     )
-    return Finding(trend(optima), how)
+    scenarios = tuple(access(study, _sled(*each)) for each in zip(both, optima, strict=True))
+    return Finding(trend(optima), how, scenarios=scenarios)
 
 
 @experiment("griffin1999.bit-width")
@@ -147,14 +155,17 @@ def bit_width(study: Study) -> Finding:
         "30 to 100 nm over a fixed tip region with the bit rate held, so that the sled moves faster over wider bits, "
         f"{HOW}. With the access speed held, so that transfers get longer, the trend is {trend(other_ms)}."
     )
-    return Finding(trend(times_ms), how, curve=rows)
+    ends = tuple(access(study, {"bit_nm": nm}) for nm in _ends(WIDTHS_NM))
+    return Finding(trend(times_ms), how, curve=rows, scenarios=ends)
 
 
 @experiment("griffin1999.resonant-frequency")
 def resonant_frequency(study: Study) -> Finding:
     """Figure 9."""
     times_ms = by_resonance(study)
-    return Finding(trend(times_ms), f"100 to 800 Hz, {HOW}.", curve=curve("resonance, Hz", RESONANCES_HZ, times_ms))
+    rows = curve("resonance, Hz", RESONANCES_HZ, times_ms)
+    ends = tuple(access(study, {"resonance_hz": hz}) for hz in _ends(RESONANCES_HZ))
+    return Finding(trend(times_ms), f"100 to 800 Hz, {HOW}.", curve=rows, scenarios=ends)
 
 
 @experiment("griffin1999.time-constants")
@@ -165,7 +176,12 @@ def time_constants(study: Study) -> Finding:
     times_ms = by_constants(study)
     r = float(np.corrcoef(CONSTANTS, times_ms)[0, 1])
     rows = curve("settling time constants", CONSTANTS, times_ms)
-    return Finding(r * r, f"0.5 to 4 constants in steps of 0.5, {HOW}.", decimals=4, curve=rows)
+    ends = tuple(access(study, {"settle_constants": value}) for value in _ends(CONSTANTS))
+    return Finding(r * r, f"0.5 to 4 constants in steps of 0.5, {HOW}.", decimals=4, curve=rows, scenarios=ends)
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    return values[0], values[-1]
 
 
 def _least(arguments: Sequence[float], quantity: Sequence[float]) -> tuple[float, float]:

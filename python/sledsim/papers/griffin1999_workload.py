@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sledsim.papers.finding import Interval
 from sledsim.papers.study import Study
 from sledsim.result import Result
 
@@ -13,8 +12,8 @@ __all__ = [
     "NAMES",
     "SCHEDULERS",
     "acceleration",
+    "access",
     "access_ms",
-    "between",
     "closed",
     "mean_ms",
     "poisson",
@@ -81,10 +80,17 @@ def mean_ms(result: Result) -> float:
     return float(result["response"]["mean_ms"])
 
 
-def between(result: Result, quantity: str = "response") -> tuple[Interval, ...]:
-    """Return where the mean of a run lies, ms; nothing where the run is too short to tell."""
-    low, high = result[quantity]["ci95_low_ms"], result[quantity]["ci95_high_ms"]
-    return () if low is None else ((low, high),)
+def access(study: Study, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scenario of a changed device that serves one request at a time.
+
+    Parameters
+    ----------
+    study
+        Quick or full.
+    changes
+        Values that replace those of the default device.
+    """
+    return random(closed(), study.requests(100_000, 20_000), **changes)
 
 
 def access_ms(study: Study, changes: Sequence[Mapping[str, Any]]) -> list[float]:
@@ -97,5 +103,4 @@ def access_ms(study: Study, changes: Sequence[Mapping[str, Any]]) -> list[float]
     changes
         For each device the values that replace those of the default.
     """
-    requests = study.requests(100_000, 20_000)
-    return [mean_ms(run) for run in study.runs([(random(closed(), requests, **each), ()) for each in changes])]
+    return [mean_ms(run) for run in study.runs([(access(study, each), ()) for each in changes])]

@@ -85,8 +85,7 @@ def _random_seeks_ms(device: MemsStorage) -> "NDArray[np.float64]":
     """Return the seeks of reads of a block anywhere, one at a time."""
     lbns = np.random.default_rng(1).integers(0, device.capacity_blocks, size=ACCESSES)
     # The first one starts the device.
-    seeks_ms: NDArray[np.float64] = device.serve(lbns)["seek_ns"][1:] / 1e6
-    return seeks_ms
+    return device.serve(lbns)["seek_ns"][1:].astype(np.float64) / 1e6
 
 
 @experiment("hong2006.avg-seek")
@@ -120,7 +119,7 @@ def mttf_no_repair(study: Study) -> Finding:
 def loss_5_spares(study: Study) -> Finding:
     """Loss within three years with five spares."""
     del study
-    how = "the same chain"
+    how = "the chain of Figure 2 with both repair rates 0"
     return Finding(loss_probability(enclosure(5), "3 years"), how, decimals=4, scenarios=(enclosure(5),))
 
 
@@ -136,7 +135,7 @@ def loss_disk(study: Study) -> Finding:
 def loss_without_spares(study: Study) -> Finding:
     """Loss within a year once the spares have run out."""
     del study
-    how = "the same chain, from no spare left"
+    how = "the chain of Figure 2 with both repair rates 0, from no spare left"
     return Finding(loss_probability(enclosure(0), "1 year"), how, decimals=4, scenarios=(enclosure(0),))
 
 
@@ -144,7 +143,7 @@ def loss_without_spares(study: Study) -> Finding:
 def preventive_gain(study: Study) -> Finding:
     """MTTF with spares under preventive repair over that without spares (Figure 4)."""
     del study
-    rows = tuple(
+    rows: tuple[dict[str, Any], ...] = tuple(
         {
             "strategy": strategy,
             "repair": time,
@@ -253,7 +252,7 @@ def _more_than_one_repair(strategy: str) -> Finding:
 def distributed_sparing(study: Study) -> Finding:
     """Largest difference that distributing the spares makes (section 3.2.3)."""
     del study
-    rows = []
+    rows: list[dict[str, Any]] = []
     for strategy in STRATEGIES:
         for time in REPAIR_TIMES[:-1]:
             for spares in SPARES:

@@ -25,6 +25,8 @@ __all__: list[str] = []
 PAPER = "hong2006"
 #: A mean above this is that of a queue which grows as long as the run lasts; its bar is cut.
 SATURATED_MS = 1000.0
+#: How far up the axis such a bar goes.
+CUT_AT = 0.92
 #: Size of a panel with one bar for each architecture.
 BARS_WIDTH, BARS_HEIGHT = 230, 240
 
@@ -79,8 +81,8 @@ def figure_5(study: Study) -> Drawn:
 def _bars(study: Study, load: str) -> Drawn:
     """Draw the mean response of every architecture under a workload."""
     found = all_responses(study, load)
-    shown = {name: each.mean_ms for name, each in found.items() if each.mean_ms < SATURATED_MS}
-    top = 1.25 * max(shown.values())
+    shown = {name: _top(each) for name, each in found.items() if each.mean_ms < SATURATED_MS}
+    top = 1.15 * max(shown.values())
     rows = [_bar(name, each, top) for name, each in found.items()]
     alt = altair_library()
     x = alt.X("architecture:N", title=None, sort=None, axis=alt.Axis(labelAngle=-40))
@@ -88,7 +90,7 @@ def _bars(study: Study, load: str) -> Drawn:
     base = alt.Chart(values(rows)).encode(x=x)
     bars = base.mark_bar(size=24, color=COLOURS[0]).encode(y=y, tooltip=["architecture:N", "label:N"])
     errors = base.mark_rule(strokeWidth=1.5).encode(y="low:Q", y2="high:Q")
-    texts = base.mark_text(dy=-12, fontSize=11).encode(y=y, text="label:N")
+    texts = base.mark_text(dy=-9, fontSize=11).encode(y="text:Q", text="label:N")
     chart = alt.layer(bars, errors, texts).properties(width=2 * BARS_WIDTH, height=BARS_HEIGHT)
     cut = " The bar that is cut is that of a queue that grows for as long as the run lasts." if len(shown) < 6 else ""
     title = f"Mean response times under {LOADS[load].label}"
@@ -103,16 +105,22 @@ def _bars(study: Study, load: str) -> Drawn:
     )
 
 
+def _top(found: Response) -> float:
+    """Return where a bar with its interval ends."""
+    return max(found.mean_ms, found.interval.high) if found.interval else found.mean_ms
+
+
 def _bar(name: str, found: Response, top: float) -> dict[str, Any]:
     """Return a bar: as high as the axis where it is beyond."""
     high = found.mean_ms >= SATURATED_MS
-    between = found.interval
+    between = None if high else found.interval
     return {
         "architecture": LABELS[name],
-        "shown": _short(0.93 * top if high else found.mean_ms),
+        "shown": _short(CUT_AT * top if high else found.mean_ms),
+        "text": _short(CUT_AT * top if high else _top(found)),
         "label": f"{number(found.mean_ms / 1e3, 2)} s, cut" if high else number(found.mean_ms, 3),
-        "low": _short(between.low) if between and not high else None,
-        "high": _short(between.high) if between and not high else None,
+        "low": _short(between.low) if between else None,
+        "high": _short(between.high) if between else None,
     }
 
 

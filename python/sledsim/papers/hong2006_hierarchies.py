@@ -1,6 +1,6 @@
 """Experiments for the claims of hong2006 on MEMS in the storage hierarchy (section 4)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sledsim.cache_cost import RATIOS, CostPerformance
@@ -11,6 +11,8 @@ from sledsim.papers.hong2006_systems import (
     LABELS,
     LOADS,
     MIB,
+    PROBED,
+    Load,
     Response,
     controlled,
     cost_curve,
@@ -21,11 +23,15 @@ from sledsim.papers.hong2006_systems import (
 )
 from sledsim.papers.registry import experiment
 from sledsim.papers.study import Study
+from sledsim.stand_ins import workload_entry
 
 __all__ = ["all_responses", "cost_curves"]
 
 #: Prices that the trace is tried at beyond those of the figure, to find where its curve crosses.
 WIDER_RATIOS = (*RATIOS, 12.0, 16.0, 24.0, 32.0)
+ALL_LOADS = "tpcd-like, tpcc-like, cello-like, and the week's disk 0 of hplajw"
+#: Prices that are enough to see where a curve crosses near that of the paper.
+NEAR_RATIOS = (1.0, 2.0, 2.5, 3.0, 4.0)
 SET_UP = "controller's write-back cache of 4 MiB, Atlas 10K at 50 MB/s, first tenth of the requests as warm-up"
 
 
@@ -54,7 +60,7 @@ def said(study: Study, load: str) -> str:
         return f"{chosen.label}: the week's disk 0 replayed; {SET_UP}"
     requests = study.requests(*chosen.requests)
     seeds = "seed 1" if study.quick else "seeds 1 to 5"
-    return f"stand-in {chosen.stand_in}, {requests:,} requests, {seeds}; {SET_UP}"
+    return f"{chosen.stand_in}, {requests:,} requests, {seeds}; {SET_UP}"
 
 
 def paired(figures: Sequence[Sequence[float]]) -> tuple[Interval, ...]:
@@ -99,9 +105,13 @@ def shown(study: Study, load: str, *names: str) -> tuple[dict[str, Any], ...]:
 
 
 def ratio_of(study: Study, load: str, above: str, below: str, **workload: Any) -> float:
-    """Return the mean response of one architecture over another's, with keys of the workload changed."""
-    chosen = {name: systems(LOADS[load])[name] for name in (above, below)}
-    found = responses(study, LOADS[load], chosen, **workload)
+    """Return the mean response of one architecture over another's, with keys of the workload changed; for a probe."""
+    chosen = {name: systems(PROBED[load])[name] for name in (above, below)}
+    return compared(responses(study, PROBED[load], chosen, **workload), above, below)
+
+
+def compared(found: Mapping[str, Response], above: str, below: str) -> float:
+    """Return one mean response over another."""
     return found[above].mean_ms / found[below].mean_ms
 
 
@@ -130,8 +140,8 @@ def tpcd_mcd(study: Study) -> Finding:
         scans = {"kind": "sequential", "run_requests": 200 * 768 * KIB / size}
         return ratio_of(study, "tpcd", "mcd_all", "disk", size_bytes={"kind": "fixed", "value": size}, location=scans)
 
-    longer = {"mcd": controlled(mcd(512 * KIB, buffer_bytes=8 * MIB)), "disk": systems(LOADS["tpcd"])["disk"]}
-    segments = responses(study, LOADS["tpcd"], longer)
+    longer = {"mcd": controlled(mcd(512 * KIB, buffer_bytes=8 * MIB)), "disk": systems(PROBED["tpcd"])["disk"]}
+    segments = responses(study, PROBED["tpcd"], longer)
     return Finding(
         mean(ratios),
         said(study, "tpcd"),
@@ -144,7 +154,7 @@ def tpcd_mcd(study: Study) -> Finding:
         probes=(
             Probe("requests of 256 KB", with_requests(256 * KIB)),
             Probe("requests of 512 KB", with_requests(512 * KIB)),
-            Probe("segments of 512 KB, buffer of 8 MB", segments["mcd"].mean_ms / segments["disk"].mean_ms),
+            Probe("segments of 512 KB, buffer of 8 MB", compared(segments, "mcd", "disk")),
         ),
         shape="a caching disk is slower than the plain disk under a stream",
         shape_holds=all(ratio > 1 for ratio in ratios),
@@ -168,8 +178,8 @@ def cello_mwb(study: Study) -> Finding:
     """Compare the plain disk with the write buffer (Figure 8(c))."""
     found = all_responses(study, "cello")
     gains = found["disk"].over(found["mwb"])
-    through = systems(LOADS["cello"], write="through")
-    exposed = responses(study, LOADS["cello"], {name: through[name] for name in ("disk", "mwb")})
+    through = systems(PROBED["cello"], write="through")
+    exposed = responses(study, PROBED["cello"], {name: through[name] for name in ("disk", "mwb")})
     return Finding(
         mean(gains),
         said(study, "cello"),
@@ -182,9 +192,9 @@ def cello_mwb(study: Study) -> Finding:
         "gains as much as published, and more where one disk can't keep up. The load of the paper's trace is not "
         "at hand.",
         probes=(
-            Probe("controller that writes through", exposed["disk"].mean_ms / exposed["mwb"].mean_ms),
-            Probe("20 times faster", ratio_of(study, "cello", "disk", "mwb", time_scale=0.05)),
-            Probe("25 times faster", ratio_of(study, "cello", "disk", "mwb", time_scale=0.04)),
+            Probe("controller that writes through", compared(exposed, "disk", "mwb")),
+            Probe("requests come 20 times faster", ratio_of(study, "cello", "disk", "mwb", time_scale=0.05)),
+            Probe("requests come 25 times faster", ratio_of(study, "cello", "disk", "mwb", time_scale=0.04)),
         ),
         shape="the write buffer is faster than the plain disk",
         shape_holds=all(gain > 1 for gain in gains),
@@ -259,18 +269,19 @@ def techniques_gain(study: Study) -> Finding:
     missing = responses(study, LOADS["hplajw"], small)
     return Finding(
         tuple(mean(each) for each in gains.values()),
-        f"TPC-D, TPC-C, cello, hplajw as for Figure 8; {SET_UP}",
+        f"{ALL_LOADS}; {SET_UP}",
         intervals=paired(list(gains.values())),
         scenarios=shown(study, "cello", "mcd_none", "mcd_all"),
         curve=tuple(row for name in LOADS for row in rows_of_means(found[name], workload=LOADS[name].label)),
-        cause="The techniques shorten misses, so that what they save hangs on how many requests miss, and what "
-        "else these wait for. Of the trace's week hardly any miss in 256 MB; those of the stand-in for TPC-D "
-        "wait for the disk to read 512 KB and 1 MB; the one for cello queues at the disk. None of this is "
-        "published of the paper's traces.",
+        cause="The techniques shorten misses, so that what they save hangs on how many requests miss, and on how far "
+        "that shortens the queue for the disk. Of the trace's week hardly any miss in 256 MB; those of the stand-in "
+        "for TPC-D wait for 512 KB and 1 MB from the disk; those for TPC-C and cello keep the disk busy. None of this "
+        "is published of the paper's traces.",
         probes=(
             Probe("TPC-D, requests of 256 KB", 1 - ratio_of(study, "tpcd", "mcd_all", "mcd_none", **pieces)),
+            Probe("TPC-C, a fifth slower", 1 - ratio_of(study, "tpcc", "mcd_all", "mcd_none", time_scale=1.25)),
             Probe("cello, half as fast", 1 - ratio_of(study, "cello", "mcd_all", "mcd_none", time_scale=2.0)),
-            Probe("hplajw, 64 MiB of MEMS", mean(saved(missing["mcd_none"], missing["mcd_all"]))),
+            Probe("hplajw, 64 MiB of MEMS", 1 - compared(missing, "mcd_all", "mcd_none")),
         ),
         shape="under each of the workloads the techniques together make the caching disk faster",
         shape_holds=all(gain > 0 for each in gains.values() for gain in each),
@@ -284,20 +295,50 @@ def saved(slow: Response, fast: Response) -> tuple[float, ...]:
 
 @experiment("hong2006.lru-lfuda")
 def lru_lfuda(study: Study) -> Finding:
-    """LFUDA over LRU in the caching disk (section 4.2.2)."""
+    """Compare LFUDA with LRU in the caching disk (section 4.2.2)."""
     figures, rows = [], []
     for load in LOADS.values():
-        aged = mcd(load.segment_bytes, policy={"name": "lfuda"})
-        found = responses(study, load, {"lru": systems(load)["mcd_all"], "lfuda": controlled(aged)})
+        found = responses(study, load, policies(load))
         figures.append(found["lfuda"].over(found["lru"]))
         rows += [{"workload": load.label, "policy": name, "response_ms": each.mean_ms} for name, each in found.items()]
+
+    def cello_at(location: Mapping[str, Any]) -> float:
+        moved = responses(study, PROBED["cello"], policies(PROBED["cello"]), streams=cello_streams(location))
+        return compared(moved, "lfuda", "lru")
+
+    walk = {"kind": "local-walk", "scale_bytes": 1e6}
     return Finding(
         tuple(mean(each) for each in figures),
-        f"MCD with all techniques under TPC-D, TPC-C, cello, hplajw; {SET_UP}",
+        f"MCD with all techniques; {ALL_LOADS}; {SET_UP}",
         intervals=paired(figures),
         scenarios=shown(study, "tpcc", "mcd_all"),
         curve=tuple(rows),
+        cause="A stand-in draws each place anew from popularities that never change: to count references is then the "
+        "best that can be done, and what came last tells nothing. LFUDA has its way under such a workload; it has no "
+        "advantage where places are as popular as each other, or where requests stay near those before them.",
+        probes=(
+            Probe("cello, all places as likely", cello_at({"kind": "uniform", "align_bytes": 8 * KIB})),
+            Probe(
+                "cello, each stream a random walk in steps of 1 MB",
+                cello_at(walk),
+            ),
+        ),
+        shape="LRU is as fast as LFUDA or faster",
+        shape_holds=all(ratio >= 1 for each in figures for ratio in each),
     )
+
+
+def policies(load: Load) -> dict[str, dict[str, Any]]:
+    """Return the caching disk under a controller with each of the two policies."""
+    aged = mcd(load.segment_bytes, policy={"name": "lfuda"})
+    return {"lru": systems(load)["mcd_all"], "lfuda": controlled(aged)}
+
+
+def cello_streams(location: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the streams of the stand-in for cello, with their places drawn in another way."""
+    return [
+        {**stream, "location": dict(location)} for stream in workload_entry("cello-like").values["streams"]["value"]
+    ]
 
 
 @experiment("hong2006.ram-advantage")
@@ -307,7 +348,7 @@ def ram_advantage(study: Study) -> Finding:
     figures = [saved(each["mcd_all"], each["disk_ram"]) for each in found.values()]
     return Finding(
         tuple(mean(each) for each in figures),
-        f"TPC-D, TPC-C, cello, hplajw as for Figure 8; {SET_UP}",
+        f"{ALL_LOADS}; {SET_UP}",
         intervals=paired(figures),
         scenarios=shown(study, "tpcc", "disk_ram", "mcd_all"),
         curve=tuple(row for name in LOADS for row in rows_of_means(found[name], workload=LOADS[name].label)),
@@ -322,23 +363,32 @@ def cost_performance(study: Study) -> Finding:
     wider = found | {"hplajw": cost_curve(study, hplajw, ratios=WIDER_RATIOS)}
     crossed = {name: crossing(wider[name]) for name in ("tpcc", "cello", "hplajw")}
 
-    def smaller(size: int) -> Callable[[], float]:
-        return lambda: crossing(cost_curve(study, hplajw, size * MIB, WIDER_RATIOS))
+    def smaller(size: int) -> float:
+        return crossing(cost_curve(study, hplajw, size * MIB, WIDER_RATIOS))
 
+    def cello_with(**workload: Any) -> float:
+        return crossing(cost_curve(study, PROBED["cello"], ratios=NEAR_RATIOS, **workload))
+
+    skewed = {"kind": "zipf", "exponent": 1.2, "regions": 6076, "shuffle": True, "align_bytes": 8 * KIB}
     rows = [{"workload": LOADS[name].label, **row} for name, each in found.items() for row in each.rows()]
     keys = ("workload", "ratio", "bytes", "mean_ms", "over_mems")
     return Finding(
         tuple(crossed.values()),
         "256 MiB of MEMS against as much NVRAM as the same money buys, at one to ten times the price per byte (under "
-        f"hplajw to 32 times); {SET_UP}",
+        f"hplajw to 32 times); tpcc-like, cello-like, and the week's disk 0 of hplajw; {SET_UP}",
         decimals=2,
         intervals=_crossing_intervals(wider),
         scenarios=shown(study, "tpcc", "mcd_all", "disk_ram"),
         curve=tuple({key: row[key] for key in keys} for row in rows),
-        cause="What the user of hplajw works with in a week fits 25 MB of NVRAM, which is what the money buys at "
-        "ten times the price: more MEMS holds nothing more. Caches that are small beside what is asked for cross "
-        "earlier. The paper does not say how much of its trace it replays.",
-        probes=tuple(Probe(f"hplajw, {size} MiB of MEMS", smaller(size)()) for size in (64, 32)),
+        cause="What the user of hplajw works with in a week fits 25 MB of NVRAM, which is what the money buys at ten "
+        "times the price: more MEMS holds nothing more. Caches that are small beside what is asked for cross earlier; "
+        "the paper does not say how much of its trace it replays. Of the stand-in for cello a cache of a third of the "
+        "size still holds most: it crosses earlier where popularity is less even, or where the disk is busier.",
+        probes=(
+            *(Probe(f"hplajw, {size} MiB of MEMS", smaller(size)) for size in (64, 32)),
+            Probe("cello, popularity by Zipf's law with exponent 1.2", cello_with(streams=cello_streams(skewed))),
+            Probe("cello, twice as fast", cello_with(time_scale=0.5)),
+        ),
         shape="under TPC-C, cello and hplajw MEMS is faster from some ratio up to ten on, under TPC-D at none",
         shape_holds=all((each.crossover is not None) == (name != "tpcd") for name, each in found.items()),
     )

@@ -48,6 +48,12 @@ MOST_ROUNDS = 2
 #: How often to look how many threads the workers have, s.
 RECOUNT_S = 1.0
 
+#: How long a local worker that died may take to come back before another one is started: a busy machine takes its time.
+RETURN_S = 60
+
+#: How long a cluster may be without any worker, s: a batch system may have a queue.
+WORKERLESS_S = 1800.0
+
 
 class ClusterError(SledsimError):
     """A cluster cannot be reached, or was lost."""
@@ -99,7 +105,8 @@ class Cluster:
     def __init__(self, address: str, workers: int | None = None) -> None:
         self._distributed = need("distributed", "cluster")
         self._address = address
-        self._size, self._counted_at = 1, 0.0
+        self._size, self._counted_at, self._seen_at = 1, 0.0, time.monotonic()
+        self._workers = 0
         self._lost_at: float | None = None
         self._local: Any = None
         self._client: Any = None
@@ -118,6 +125,8 @@ class Cluster:
     def _start(self, workers: int) -> None:
         """Start processes on this machine."""
         # That a worker died is not worth a warning: its runs are done by another one.
+        self._workers = workers
+        need("dask.config", "cluster").set({"distributed.deploy.lost-worker-timeout": f"{RETURN_S}s"})
         self._local = self._distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
@@ -188,6 +197,7 @@ class Cluster:
             try:
                 future, answer = self._answers.get(timeout=TICK_S)
             except queue.Empty:
+                self._has_room()
                 self._check_reach()
                 yield None
                 continue
@@ -204,10 +214,20 @@ class Cluster:
 
     def _has_room(self) -> bool:
         """Tell whether the workers could take another package before the ones that they have are done."""
-        if time.monotonic() - self._counted_at > RECOUNT_S:
-            self._counted_at = time.monotonic()
-            self._size = sum(self._client.nthreads().values()) if self._client.status == "running" else self._size
+        if time.monotonic() - self._counted_at > RECOUNT_S and self._client.status == "running":
+            self._recount()
         return len(self._under_way) < WAITING * max(1, self._size)
+
+    def _recount(self) -> None:
+        """Look how many threads the workers have; where local ones are missing for good, start others."""
+        self._counted_at = time.monotonic()
+        with suppress(OSError, TimeoutError):
+            # Where it cannot be asked, its status soon says so.
+            self._size = sum(self._client.nthreads().values())
+        if self._size:
+            self._seen_at = self._counted_at
+        if self._local is not None and self._size < self._workers:
+            self._local.scale(self._workers)
 
     def _submit(self, package: Package) -> None:
         runs = [(prepared.text, prepared.base_dir) for _, prepared in package.runs]
@@ -245,6 +265,11 @@ class Cluster:
         """Refuse to wait for a scheduler that has been out of reach for long."""
         if self._client.status == "running":
             self._lost_at = None
+            if time.monotonic() - self._seen_at > WORKERLESS_S:
+                raise ClusterError(
+                    f"--cluster {self._address}: the scheduler has had no workers for {WORKERLESS_S / 60:.0f} minutes; "
+                    "what was done is in the store: start workers and run the sweep again"
+                )
             return
         self._lost_at = self._lost_at or time.monotonic()
         if self._client.status == "closed" or time.monotonic() - self._lost_at > LOST_S:

@@ -81,6 +81,7 @@ class Sweep:
 
     Examples
     --------
+    >>> from sledsim.sweep import Range
     >>> base = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 500.0}}, "system": {"device": "g2"}}
     >>> sweep = Sweep(base, {"scheduler": ["fcfs", "sptf"], "workload.arrival.rate_per_s": Range(200, 1000, count=5)})
     >>> len(sweep)

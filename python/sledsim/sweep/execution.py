@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -233,27 +233,34 @@ def _with_content(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "workload": {**workload, "path": [path.name, digest]}}
 
 
-def contents_of(texts: Iterable[str], base_dir: str) -> dict[str, str]:
-    """Return the digests of the files that texts name.
+def contents_of(values: Any, base_dir: str) -> dict[str, str]:
+    """Return the digests of the files that texts among values name.
 
     Parameters
     ----------
-    texts
-        Texts that may be names of files, or JSON with such in it.
+    values
+        Tables, lists, texts.
     base_dir
         The folder from which relative names start.
     """
     found = {}
-    for name in {name for text in texts for name in re.findall(r'[^"=\s]+\.\w+', text)}:
+    for name in _texts(values):
         path = Path(base_dir) / name
         try:
-            stat = path.stat()
             if path.is_file():
+                stat = path.stat()
                 found[name] = content_digest(str(path), stat.st_size, stat.st_mtime_ns)
-        except OSError:
-            # It only looked like the name of a file.
+        except (OSError, ValueError):
+            # It could not be the name of a file.
             continue
     return found
+
+
+def _texts(values: Any) -> set[str]:
+    if isinstance(values, str):
+        return {values}
+    items = values.values() if isinstance(values, Mapping) else values if isinstance(values, list | tuple) else ()
+    return {text for item in items for text in _texts(item)}
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim.confidence import mean_interval
 from sledsim.naming import did_you_mean
 from sledsim.summary_tables import METRICS
+from sledsim.sweep.execution import FAILED
 from sledsim.sweep.store import Definition, Store, StoreError
 from sledsim.tables import Table, number
 
@@ -94,18 +95,23 @@ class Results:
         self._numbers: dict[tuple[str, str], float] = {}
         #: Key of each run that is there, by point and replication.
         self.keys: dict[tuple[int, int], str] = {}
+        failed: set[str] = set()
         rows = store.rows(
-            "SELECT point, replication, key, parameter, value, number FROM parameters "
+            "SELECT point, replication, key, parameter, value, number, status FROM parameters JOIN runs USING (key) "
             "WHERE definition = ? AND replication < ? ORDER BY ALL",
             [definition.definition, definition.replications],
         )
-        for point, replication, key, parameter, value, value_number in rows:
+        for point, replication, key, parameter, value, value_number, status in rows:
+            if status == FAILED:
+                failed.add(key)
             self.keys[point, replication] = key
             values = self._points.setdefault(point, {})
             if parameter is not None:
                 values[parameter] = value
             if value_number is not None:
                 self._numbers[parameter, value] = value_number
+        #: How many of them failed.
+        self.failed = sum(key in failed for key in self.keys.values())
 
     @property
     def parameters(self) -> list[str]:
@@ -224,6 +230,7 @@ class Results:
     def _heading(self) -> str:
         missing = self.definition.runs - len(self.keys)
         text = f"{self.definition.sweep}: {len(self.keys):,} of {self.definition.runs:,} runs"
+        text += f", {self.failed:,} failed" if self.failed else ""
         return f"INCOMPLETE ({missing:,} runs are missing)\n{text}" if missing else text
 
     def is_numeric(self, parameter: str) -> bool:

@@ -111,8 +111,9 @@ def run(
     whole = Sweep.load(sweep, set=set)
     text = whole.check()
     folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
-    named = contents_of([text, *whole.set, canonical(whole.groups)], whole.base.base_dir)
-    identity = [json.loads(text), whole.groups, whole.base_seed, whole.random_numbers, named]
+    first = json.loads(text)
+    named = contents_of([first, whole.groups], whole.base.base_dir)
+    identity = [first, whole.groups, whole.base_seed, whole.random_numbers, named]
     definition = define(whole, identity, len(whole), _command(sweep, folder, set, cluster))
     if folder.exists():
         # What is wrong with it is worth knowing before a cluster is waited for.
@@ -272,7 +273,7 @@ def _shown(progress: ProgressCallback | bool | None) -> Iterator[ProgressCallbac
             fresh = now.done + now.failed
             rate = fresh / seconds if seconds else 0.0
             left = f", {duration_in_words((now.runs - now.over) / rate)} left" if rate else ""
-            failed = f", {now.failed:,} failed" if now.failed else ""
-            bar.show(now.over / now.runs, f"{now.over:,} of {now.runs:,} runs done{failed}, {rate:,.0f}/s{left}")
+            counts = f"{now.done + now.skipped:,} of {now.runs:,} runs done, {now.failed:,} failed"
+            bar.show(now.over / now.runs, f"{counts}, {rate:,.0f}/s{left}")
 
         yield show

@@ -87,6 +87,7 @@ def status_of(store: Store, sweep: str | None = None) -> list[SweepStatus]:
     sweep
         Only the one of this name.
     """
+    ordered = {each.definition: each.parameters for each in store.definitions()}
     definitions = [store.definition(sweep)] if sweep is not None else store.definitions()
     latest = {each.sweep: each.definition for each in store.definitions()}
     counts = dict(
@@ -103,7 +104,8 @@ def status_of(store: Store, sweep: str | None = None) -> list[SweepStatus]:
         [FAILED],
     ):
         of_sweep = failures.setdefault(definition, {})
-        failure = of_sweep.setdefault((point, replication), Failure(key, {}, replication, error))
+        blank = dict.fromkeys(ordered.get(definition, []), "")
+        failure = of_sweep.setdefault((point, replication), Failure(key, blank, replication, error))
         if parameter is not None:
             failure.values[parameter] = value
     return [

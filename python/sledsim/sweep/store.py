@@ -149,7 +149,8 @@ class Store:
 
         connection = duckdb.connect()
         connection.execute("SET enable_progress_bar = false")
-        for table, columns in COLUMNS.items():
+        # What stands in `runs` has been written to the other tables before: so these are listed after it.
+        for table, columns in reversed(COLUMNS.items()):
             parts = [quoted(str(part)) for part in self.parts(table)]
             kinds = ", ".join(f"NULL::{kind} AS {name}" for name, kind in columns.items())
             source = f"read_parquet([{', '.join(parts)}])" if parts else f"(SELECT {kinds} WHERE false)"

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -236,8 +237,15 @@ def copy_whole(connection: "duckdb.DuckDBPyConnection", select: str, target: Pat
         flush_to_disk(target.parent)
     except (duckdb.Error, OSError) as error:
         unfinished.unlink(missing_ok=True)
-        reason = error.strerror if isinstance(error, OSError) else str(error).splitlines()[0]
-        raise SledsimError(f"{target.parent}: cannot be written: {reason}") from None
+        # DuckDB wraps what the system said.
+        said = re.search(r'([^":]+)","errno"', str(error))
+        reason = (
+            error.strerror if isinstance(error, OSError) else said[1].strip() if said else str(error).splitlines()[0]
+        )
+        raise SledsimError(
+            f"{target.parent}: cannot be written: {reason}; what was written before is whole, and once there is "
+            "room, the same command goes on"
+        ) from None
 
 
 def flush_to_disk(path: Path) -> None:

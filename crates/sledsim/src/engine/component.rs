@@ -2,7 +2,7 @@
 //! timers fire; nothing else passes between them.
 
 use crate::engine::details::Details;
-use crate::engine::system::Context;
+use crate::engine::system::{Below, Context};
 use crate::power::Meter;
 use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
@@ -93,9 +93,10 @@ pub trait Component: Send {
     }
 
     /// Time until the first block of `request` could be reached if nothing else waited for the mechanism, from when it has
-    /// done what it is doing; `None` where that can't be told. A parent may ask it to choose between children.
-    fn reach_ns(&self, now: Time, request: &Request) -> Option<u64> {
-        let _ = (now, request);
+    /// done what it is doing; `None` where that can't be told. A parent may ask it to choose between children; one that passes
+    /// requests on asks the child that would get this one.
+    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+        let _ = (now, request, below);
         None
     }
 

@@ -6,6 +6,8 @@
 //! any prefix of its blocks has been made, in any order among writes.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::engine::component::{Completion, ComponentId};
@@ -70,28 +72,37 @@ impl Payload {
     }
 }
 
+/// Blocks that are kept together in a memory.
+const PAGE_BLOCKS: u64 = 64;
+
 /// Bytes by block, of a medium or of a component's own memory. Blocks never written are zeroes.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    blocks: HashMap<u64, Box<[u8]>>,
+    /// By page; one that was never written is not there.
+    pages: BTreeMap<u64, Box<[u8]>>,
 }
 
 impl Memory {
     /// Stores the blocks of a payload from `lbn` on.
     pub fn write(&mut self, lbn: u64, payload: &Payload, block_bytes: u32) {
         let Some(bytes) = payload.bytes() else { return };
-        for (lbn, block) in (lbn..).zip(bytes.chunks_exact(block_bytes as usize)) {
-            self.blocks.insert(lbn, block.into());
+        let size = block_bytes as usize;
+        for (page, from, part) in parts(lbn, (bytes.len() / size) as u64) {
+            let whole = self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BLOCKS as usize * size].into());
+            let (first, blocks) = (part.start as usize, (part.end - part.start) as usize);
+            whole[from as usize * size..][..blocks * size].copy_from_slice(&bytes[first * size..][..blocks * size]);
         }
     }
 
     /// The blocks from `lbn` on.
     #[must_use]
     pub fn read(&self, lbn: u64, blocks: u64, block_bytes: u32) -> Payload {
-        let mut bytes = vec![0; blocks as usize * block_bytes as usize];
-        for (lbn, out) in (lbn..).zip(bytes.chunks_exact_mut(block_bytes as usize)) {
-            if let Some(block) = self.blocks.get(&lbn) {
-                out.copy_from_slice(block);
+        let size = block_bytes as usize;
+        let mut bytes = vec![0; blocks as usize * size];
+        for (page, from, part) in parts(lbn, blocks) {
+            if let Some(whole) = self.pages.get(&page) {
+                let (first, blocks) = (part.start as usize, (part.end - part.start) as usize);
+                bytes[first * size..][..blocks * size].copy_from_slice(&whole[from as usize * size..][..blocks * size]);
             }
         }
         Payload(Some(bytes.into()))
@@ -99,10 +110,24 @@ impl Memory {
 
     /// Forgets blocks, which are zeroes then.
     pub fn erase(&mut self, lbn: u64, blocks: u64) {
-        (lbn..lbn + blocks).for_each(|lbn| {
-            self.blocks.remove(&lbn);
-        });
+        for (page, from, part) in parts(lbn, blocks) {
+            if let Some(whole) = self.pages.get_mut(&page) {
+                let (size, blocks) = (whole.len() / PAGE_BLOCKS as usize, (part.end - part.start) as usize);
+                whole[from as usize * size..][..blocks * size].fill(0);
+            }
+        }
     }
+}
+
+/// Blocks cut at the borders of pages: the page, the first block in it, and which of the blocks they are.
+fn parts(lbn: u64, blocks: u64) -> impl Iterator<Item = (u64, u64, Range<u64>)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let (page, from) = ((lbn + done) / PAGE_BLOCKS, (lbn + done) % PAGE_BLOCKS);
+        let part = done..blocks.min(done + PAGE_BLOCKS - from);
+        done = part.end;
+        (!part.is_empty()).then_some((page, from, part))
+    })
 }
 
 /// What a component without children stores its blocks on.
@@ -151,13 +176,36 @@ impl Medium {
     }
 }
 
+/// Hashes numbers that nobody chooses to make them collide: runs that check data look up one for each message.
+#[derive(Clone, Copy, Debug, Default)]
+struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // The fractional part of the golden ratio spreads numbers that follow each other over the upper bits.
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(20);
+    }
+}
+
 /// Media, and payloads on their way.
 #[derive(Debug)]
 pub(super) struct DataPlane {
     /// By component; none where it has children.
     media: Vec<Option<Medium>>,
     /// Payloads on the way down to a component or up from it, by request: ids are unique within its parent.
-    carried: HashMap<(ComponentId, u64), Payload>,
+    carried: HashMap<(ComponentId, u64), Payload, BuildHasherDefault<IdHasher>>,
     /// Calls of components until power is cut.
     fuse: Option<u64>,
     cut: bool,
@@ -176,7 +224,7 @@ impl DataPlane {
         };
         Self {
             media: leaves.map(|leaf| leaf.map(medium)).collect(),
-            carried: HashMap::new(),
+            carried: HashMap::default(),
             fuse: None,
             cut: false,
             stream,

@@ -14,5 +14,5 @@ pub use data::{Memory, Payload};
 pub use details::{Count, Details, Path};
 pub use queue::EventQueue;
 pub use run::{run, End, Limits, Observer, Outcome, Progress};
-pub use system::{Context, System};
+pub use system::{Below, Context, System};
 pub use workload::{Next, Workload, WorkloadError};

@@ -10,10 +10,24 @@ use crate::power::{Meter, PeakOfSum, Timeline, TimelineSpec};
 use crate::request::Request;
 use crate::time::Time;
 
+/// What passes between components. Completions are much larger than the rest and have a queue of their own.
 #[derive(Debug)]
 enum Message {
     Submit(ComponentId, Request),
-    Complete(ComponentId, Completion),
+    /// The next completion comes from there.
+    Complete(ComponentId),
+}
+
+/// The components added before one, its children among them.
+#[derive(Clone, Copy)]
+pub struct Below<'a>(&'a [Box<dyn Component>]);
+
+impl Below<'_> {
+    /// See [`Component::reach_ns`] of a child.
+    #[must_use]
+    pub fn reach_ns(&self, child: ComponentId, now: Time, request: &Request) -> Option<u64> {
+        self.0[child.0 as usize].reach_ns(now, request, self)
+    }
 }
 
 /// What a component may do while it handles something.
@@ -23,10 +37,10 @@ pub struct Context<'a> {
     is_root: bool,
     queue: &'a mut EventQueue,
     messages: &'a mut VecDeque<Message>,
+    completions: &'a mut VecDeque<Completion>,
     /// Completions of the root.
     done: &'a mut Vec<Completion>,
-    /// The components added before this one, its children among them.
-    below: &'a [Box<dyn Component>],
+    below: Below<'a>,
     data: Option<&'a mut DataPlane>,
 }
 
@@ -76,7 +90,7 @@ impl Context<'_> {
     /// See [`Component::reach_ns`] of a child.
     #[must_use]
     pub fn reach_ns(&self, child: ComponentId, request: &Request) -> Option<u64> {
-        self.below[child.0 as usize].reach_ns(self.now, request)
+        self.below.reach_ns(child, self.now, request)
     }
 
     /// Sends a completion up to the parent.
@@ -94,7 +108,8 @@ impl Context<'_> {
         if self.is_root {
             self.done.push(*completion);
         } else {
-            self.messages.push_back(Message::Complete(self.me, *completion));
+            self.messages.push_back(Message::Complete(self.me));
+            self.completions.push_back(*completion);
         }
     }
 
@@ -119,10 +134,13 @@ pub struct System {
     parents: Vec<Option<ComponentId>>,
     queue: EventQueue,
     messages: VecDeque<Message>,
+    completions: VecDeque<Completion>,
     /// Completions of the root that nobody has heard of yet.
     done: Vec<Completion>,
     /// Requests that the root has not completed yet.
     in_flight: u64,
+    /// Requests that each component has been sent since the start of the measurement window.
+    sent: Vec<u64>,
     now: Time,
     /// The power of several mechanisms together, from the start of the measurement window; of one its own meter is enough.
     power: Option<PeakOfSum>,
@@ -143,6 +161,7 @@ impl System {
         }
         self.components.push(component);
         self.parents.push(None);
+        self.sent.push(0);
         id
     }
 
@@ -202,6 +221,7 @@ impl System {
         self.in_flight = 0;
         self.queue = EventQueue::default();
         self.messages.clear();
+        self.completions.clear();
         self.components.iter_mut().for_each(|component| component.power_cut(now));
         if let Some(data) = &mut self.data {
             data.lose_power();
@@ -273,6 +293,7 @@ impl System {
         self.advance(request.arrival);
         self.in_flight += 1;
         let root = self.root();
+        self.sent[root.0 as usize] += 1;
         if let Some(data) = &mut self.data {
             data.submitted(root, &request, payload);
         }
@@ -290,9 +311,17 @@ impl System {
         }
     }
 
+    /// Requests that a component was sent in the measurement window, by events: one that serves arrivals in their order is sent
+    /// none.
+    #[must_use]
+    pub fn sent(&self, id: ComponentId) -> u64 {
+        self.sent[id.0 as usize]
+    }
+
     /// Opens the measurement window of every component.
     pub fn start_measuring(&mut self) {
         let now = self.now;
+        self.sent.fill(0);
         let metered = self.components.iter().filter(|component| component.meter(now).is_some()).count();
         self.power = (metered > 1).then(|| PeakOfSum::new(metered));
         for component in &mut self.components {
@@ -360,8 +389,9 @@ impl System {
             is_root,
             queue: &mut self.queue,
             messages: &mut self.messages,
+            completions: &mut self.completions,
             done: &mut self.done,
-            below,
+            below: Below(below),
             data: self.data.as_deref_mut(),
         };
         act(rest[0].as_mut(), &mut context);
@@ -374,10 +404,15 @@ impl System {
     fn deliver(&mut self, completed: &mut impl FnMut(&Completion)) {
         while let Some(message) = self.messages.pop_front() {
             match message {
-                Message::Submit(child, request) => self.handle(child, |c, context| c.submit(request, context)),
-                Message::Complete(from, completion) => {
+                Message::Submit(child, request) => {
+                    self.sent[child.0 as usize] += 1;
+                    self.handle(child, |c, context| c.submit(request, context));
+                }
+                Message::Complete(from) => {
                     // Only components with a parent send these.
-                    if let Some(parent) = self.parents[from.0 as usize] {
+                    if let (Some(parent), Some(completion)) =
+                        (self.parents[from.0 as usize], self.completions.pop_front())
+                    {
                         self.handle(parent, |c, context| c.completed(from, &completion, context));
                     }
                 }

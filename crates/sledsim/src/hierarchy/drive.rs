@@ -6,7 +6,7 @@ use super::company::{Company, Rule};
 use super::merge::MergeSpec;
 use crate::devices::Device;
 use crate::engine::component::Measured;
-use crate::engine::{Completion, Component, ComponentId, Context};
+use crate::engine::{Below, Completion, Component, ComponentId, Context};
 use crate::hierarchy::delayed_startup::{Delay, DelayedStartupSpec};
 use crate::hierarchy::in_order::Ahead;
 use crate::power::Meter;
@@ -400,7 +400,7 @@ impl Component for Drive {
         self.dispatch(context);
     }
 
-    fn reach_ns(&self, now: Time, request: &Request) -> Option<u64> {
+    fn reach_ns(&self, now: Time, request: &Request, _below: &Below<'_>) -> Option<u64> {
         let at = self.window.busy_until.map_or(now, |free| free.max(now));
         self.fits(request).then(|| self.device.positioning_ns(at, self.device.locate(request)))
     }

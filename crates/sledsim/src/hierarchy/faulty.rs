@@ -1,14 +1,13 @@
 //! Failures of what stands below: a device that fails, and blocks that can't be read.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::block_set::BlockSet;
 use super::tickets::Tickets;
 use crate::engine::component::Measured;
 use crate::engine::random::Stream;
-use crate::engine::{Completion, Component, ComponentId, Context, Status};
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
 use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
@@ -62,8 +61,8 @@ pub struct Faulty {
     detect_ns: u64,
     failed: bool,
     alarmed: bool,
-    /// The block after the last that can't be read, by the first.
-    unreadable: BTreeMap<u64, u64>,
+    /// Blocks that can't be read.
+    unreadable: BlockSet,
     under_way: Tickets<Request>,
     /// Requests that are about to come back failed.
     failing: Tickets<Request>,
@@ -88,49 +87,27 @@ impl Faulty {
             detect_ns: s_to_ns(spec.detect_ms * 1e-3),
             failed: false,
             alarmed: false,
-            unreadable: BTreeMap::new(),
+            unreadable: BlockSet::default(),
             under_way: Tickets::default(),
             failing: Tickets::default(),
         };
         for &UnreadableSpec { lbn, blocks } in &spec.unreadable {
             let end = lbn.checked_add(blocks).filter(|&end| blocks > 0 && end <= capacity_blocks);
-            let end =
-                end.ok_or(format!("unreadable blocks {lbn} to {lbn} + {blocks}: the device has {capacity_blocks}"))?;
-            faulty.spoil(lbn, end);
+            let end = end.ok_or(format!("{capacity_blocks} blocks, no {blocks} from {lbn} on"))?;
+            faulty.unreadable.insert(lbn, end);
         }
         // Errors at exponential distances.
         let mean_blocks = 1e9 / (spec.latent_per_gb * f64::from(block_bytes));
         let mut at = stream.exponential() * mean_blocks;
         while at < capacity_blocks as f64 {
-            faulty.spoil(at as u64, at as u64 + 1);
+            faulty.unreadable.insert(at as u64, at as u64 + 1);
             at += stream.exponential() * mean_blocks;
         }
         Ok(faulty)
     }
 
-    /// Blocks can't be read from now on.
-    fn spoil(&mut self, from: u64, to: u64) {
-        self.mend(from, to);
-        self.unreadable.insert(from, to);
-    }
-
-    /// Blocks can be read again.
-    fn mend(&mut self, from: u64, to: u64) {
-        let touched: Vec<(u64, u64)> =
-            self.unreadable.range(..to).rev().map(|(&f, &t)| (f, t)).take_while(|&(_, end)| end > from).collect();
-        for (begin, end) in touched {
-            self.unreadable.remove(&begin);
-            if begin < from {
-                self.unreadable.insert(begin, from);
-            }
-            if end > to {
-                self.unreadable.insert(to, end);
-            }
-        }
-    }
-
     fn is_unreadable(&self, request: &Request) -> bool {
-        self.unreadable.range(..request.end_lbn()).next_back().is_some_and(|(_, &end)| end > request.lbn)
+        self.unreadable.touches(request.lbn, request.end_lbn())
     }
 
     /// Sees to it that it fails in time.
@@ -189,7 +166,9 @@ impl Component for Faulty {
             match request.op {
                 Op::Read if self.is_unreadable(&request) => status = Status::Unreadable,
                 Op::Read => {}
-                Op::Write => self.mend(request.lbn, request.end_lbn()),
+                Op::Write => {
+                    self.unreadable.remove(request.lbn, request.end_lbn());
+                }
             }
         }
         context.complete_with(&Completion { request, status, ..*completion }, answer);
@@ -203,6 +182,10 @@ impl Component for Faulty {
             let service = Service { start: now, end: now, free: now, ..Service::default() };
             context.complete(&Completion { request, service, status: Status::Failed });
         }
+    }
+
+    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+        below.reach_ns(self.child, now, request)
     }
 
     fn power_cut(&mut self, _now: Time) {
@@ -227,21 +210,6 @@ const fn one() -> u64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn writes_mend_what_they_cover() {
-        let unreadable = vec![UnreadableSpec { lbn: 10, blocks: 10 }, UnreadableSpec { lbn: 30, blocks: 1 }];
-        let spec = FaultSpec { unreadable, ..FaultSpec::default() };
-        let mut stream = Stream::new(1, "faults");
-        let mut faulty = Faulty::new(ComponentId(0), (100, 512), &spec, &mut stream).expect("they fit");
-        faulty.mend(12, 15);
-        assert_eq!(faulty.unreadable, BTreeMap::from([(10, 12), (15, 20), (30, 31)]));
-        faulty.mend(0, 16);
-        faulty.mend(19, 40);
-        assert_eq!(faulty.unreadable, BTreeMap::from([(16, 19)]));
-        faulty.spoil(18, 25);
-        assert_eq!(faulty.unreadable, BTreeMap::from([(16, 18), (18, 25)]));
-    }
-
     /// A Poisson process: the number has a standard deviation of its root.
     #[test]
     fn latent_errors_are_as_many_as_asked_for() {
@@ -249,6 +217,6 @@ mod tests {
         let mut stream = Stream::new(1, "faults");
         let faulty = Faulty::new(ComponentId(0), (20_000_000, 512), &spec, &mut stream).expect("it fits");
         let expected = 1000.0 * 20e6 * 512e-9;
-        assert!((faulty.unreadable.len() as f64 - expected).abs() < 4.0 * f64::sqrt(expected));
+        assert!((faulty.unreadable.ranges().count() as f64 - expected).abs() < 4.0 * f64::sqrt(expected));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::engine::{Completion, Payload, Status};
 use crate::request::{Op, Request};
-use crate::service::{Phases, Service};
+use crate::service::Service;
 use crate::time::Time;
 
 /// A request under way in parts, and what has come of them so far.
@@ -29,6 +29,11 @@ impl Gather {
     /// So many parts more are under way.
     pub fn expect(&mut self, parts: u32) {
         self.left += parts;
+    }
+
+    /// One of the parts under way, and not the last, was joined to another.
+    pub fn expect_less(&mut self) {
+        self.left -= 1;
     }
 
     /// Hears of a part; says whether it was the last of those under way.
@@ -61,21 +66,27 @@ impl Gather {
 
     /// The completion at `now`, no earlier than the end of any part, and what was read.
     #[must_use]
-    pub fn finish(self, now: Time) -> (Completion, Payload) {
-        let mut service = self.service;
-        service.start = service.start.min(now);
-        (service.end, service.free) = (now, now);
-        service.phases = cover(&service);
+    pub fn finish(&self, now: Time) -> (Completion, Payload) {
         let payload =
             if self.whole.op == Op::Read && !self.bytes.is_empty() { Payload::of(&self.bytes) } else { Payload::NONE };
-        (Completion { request: self.whole, service, status: self.status }, payload)
+        (Completion { request: self.whole, service: until(self.service, now), status: self.status }, payload)
     }
 }
 
-/// The phases of a service with what they leave of its time booked as waiting for something in the background, so that they
-/// add up.
-fn cover(service: &Service) -> Phases {
-    let mut phases = service.phases;
-    phases.background_ns += (service.end - service.start).saturating_sub(phases.service_ns());
-    phases
+/// The completion at `now` of a request that was served by another one, alone.
+#[inline]
+#[must_use]
+pub fn passed_on(whole: Request, part: &Completion, now: Time) -> Completion {
+    Completion { request: whole, service: until(part.service, now), status: part.status }
+}
+
+/// A service that ends at `now`, with what its phases leave of its time booked as waiting for something in the background, so
+/// that they add up.
+#[inline]
+fn until(mut service: Service, now: Time) -> Service {
+    service.start = service.start.min(now);
+    (service.end, service.free) = (now, now);
+    let phases_ns = service.phases.service_ns();
+    service.phases.background_ns += (now - service.start).saturating_sub(phases_ns);
+    service
 }

@@ -1,6 +1,7 @@
 //! Components made of components, and the leaf they all end in: a drive.
 
 pub mod array;
+mod block_set;
 pub mod cache;
 pub mod child;
 mod company;
@@ -9,6 +10,7 @@ pub mod drive;
 pub mod faulty;
 mod gather;
 mod in_order;
+mod locks;
 pub mod mcd;
 pub mod merge;
 pub mod mwb;
@@ -25,9 +27,9 @@ pub use child::Child;
 pub use delayed_startup::DelayedStartupSpec;
 pub use drive::Drive;
 pub use faulty::{FaultSpec, Faulty};
-pub use mcd::{Mcd, McdFlushSpec, McdSpec};
+pub use mcd::{Mcd, McdFlushSpec, McdSpec, McdUnitsSpec};
 pub use merge::MergeSpec;
 pub use mwb::{Mwb, MwbCleanSpec, MwbSpec};
 pub use partition::{Partition, PartitionSpec};
 pub use spread::{Spread, SpreadLayout};
-pub use volumes::{VolumeSpec, Volumes, VolumesSpec};
+pub use volumes::{MoveSpec, VolumeSpec, Volumes, VolumesSpec};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::child::Child;
 use crate::engine::component::Measured;
-use crate::engine::{Completion, Component, ComponentId, Context};
+use crate::engine::{Below, Completion, Component, ComponentId, Context};
 use crate::request::Request;
 use crate::time::Time;
 use crate::units::shown_bytes;
@@ -86,6 +86,11 @@ impl Component for Partition {
         let answer = context.answer(child, completion);
         let request = Request { lbn: completion.request.lbn - self.first_block, ..completion.request };
         context.complete_with(&Completion { request, ..*completion }, answer);
+    }
+
+    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+        let lbn = request.lbn.checked_add(self.first_block)?;
+        below.reach_ns(self.child, now, &Request { lbn, ..*request })
     }
 
     fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {

@@ -46,6 +46,17 @@ impl<T> Tickets<T> {
         })
     }
 
+    /// Settles an id where nobody needs what it was issued for.
+    pub fn forget(&mut self, id: u64) {
+        let slot = (id & ((1 << SLOT_BITS) - 1)) as u32;
+        if let Some(place) =
+            self.slots.get_mut(slot as usize).filter(|place| place.as_ref().is_some_and(|it| it.0 == id))
+        {
+            *place = None;
+            self.free.push(slot);
+        }
+    }
+
     /// What an id was issued for.
     pub fn get_mut(&mut self, id: u64) -> Option<&mut T> {
         let slot = (id & ((1 << SLOT_BITS) - 1)) as usize;

@@ -24,6 +24,8 @@ pub struct ComponentReport {
     pub capacity_blocks: u64,
     /// Size of a block, bytes.
     pub block_bytes: u32,
+    /// Requests that it was sent, those of components above it on their own account included.
+    pub requests: u64,
     /// What it counted.
     pub counts: Vec<CountReport>,
     /// The ways that the requests it completed took through it, warm-up included where they came during it.
@@ -91,6 +93,7 @@ impl ComponentReport {
             name: node.spec.name().or(device).map(str::to_owned),
             capacity_blocks: component.capacity_blocks(),
             block_bytes: component.block_bytes(),
+            requests: assembly.system.sent(node.id()),
             counts: details.counts.iter().map(CountReport::of).collect(),
             paths: details.paths.iter().zip(names).map(|(path, name)| PathReport::of(path, name)).collect(),
             mechanisms: node.spec.drive().map(|drive| {

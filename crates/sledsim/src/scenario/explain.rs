@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::assemble;
+use super::notes::notes;
 use super::system_spec::{Children, SystemSpec};
 
 /// A component of a scenario, and what is below it.
@@ -25,6 +26,8 @@ pub struct Explained {
     pub block_bytes: u32,
     /// Its keys with their values; of a drive's device its name.
     pub parameters: Value,
+    /// What matters of it: where writes wait, what a power cut takes, how many failures it bears.
+    pub notes: Vec<String>,
     /// What is below it, in the order of the scenario.
     pub children: Vec<Explained>,
 }
@@ -79,6 +82,7 @@ fn of(spec: &SystemSpec, role: &str, path: String, count: u32, sizes: &[(&str, u
         capacity_blocks: size.map_or(0, |&(_, blocks, _)| blocks),
         block_bytes: size.map_or(0, |&(.., bytes)| bytes),
         parameters: spec.own_keys(),
+        notes: notes(spec),
         children,
         path,
     }

@@ -12,6 +12,7 @@ mod error;
 mod explain;
 mod idle_modes;
 mod named_device;
+mod notes;
 mod quantity;
 mod replacement;
 mod report;
@@ -24,7 +25,7 @@ mod system_spec;
 mod tree;
 
 pub use array_spec::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
-pub use assemble::{device, device_with, trace_options};
+pub use assemble::{assemble, device, device_with, trace_options, Between};
 pub use catalog::{Catalog, Entry};
 pub use component_report::{ComponentReport, CountReport, PathReport};
 pub use document::Notation;

@@ -128,6 +128,8 @@ pub struct Requests {
     pub completed: u64,
     /// Refused by the system, or for data that it has lost.
     pub failed: u64,
+    /// Those of the failed ones that would have fitted: what they asked for is lost, or can't be read.
+    pub lost: u64,
     /// Submitted and neither completed nor refused when the run ended.
     pub in_flight: u64,
     /// Submitted during the warm-up.
@@ -318,6 +320,7 @@ impl Requests {
             submitted: outcome.submitted,
             completed: outcome.completed,
             failed: outcome.failed,
+            lost: outcome.lost,
             in_flight: outcome.submitted - outcome.completed - outcome.failed,
             warmup: outcome.warmup,
             measured: recorded,

@@ -1,7 +1,7 @@
 //! A test ground: a system that holds real bytes, random reads and writes, power cuts, and an oracle that knows what each block
 //! may hold.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Completion, Payload, Status, System};
@@ -19,6 +19,19 @@ struct Write {
     acknowledged: Option<u64>,
     /// When it was promised to outlive a power cut.
     promised: Option<u64>,
+}
+
+impl Write {
+    /// Whether it was acknowledged before a tick.
+    fn is_before(&self, tick: u64) -> bool {
+        self.acknowledged.is_some_and(|at| at < tick)
+    }
+}
+
+/// When the latest of those writes was submitted for which something was done before a tick; 0 if it was for none.
+fn latest(writes: &[Write], done: impl Fn(&Write) -> Option<u64>, before: u64) -> u64 {
+    let over = writes.iter().filter(|write| done(write).is_some_and(|at| at < before));
+    over.map(|write| write.submitted).max().unwrap_or(0)
 }
 
 /// What each block may hold: a read that begins at a tick and ends at another may find a write that was submitted before its
@@ -44,26 +57,17 @@ impl Oracle {
     }
 
     /// Which writes a read of a block that began at `began` may find.
-    fn allowed(&mut self, lbn: u64, began: u64) -> Vec<u64> {
-        let writes = self.writes(lbn).clone();
-        let outdated = |write: &Write| {
-            writes.iter().any(|later| {
-                write.acknowledged.is_some_and(|at| at < later.submitted)
-                    && later.acknowledged.is_some_and(|at| at < began)
-            })
-        };
-        writes.iter().filter(|write| !outdated(write)).map(|write| write.id).collect()
+    fn allowed(&mut self, lbn: u64, began: u64) -> impl Iterator<Item = u64> + '_ {
+        let writes = self.writes(lbn);
+        let latest = latest(writes, |write| write.acknowledged, began);
+        writes.iter().filter(move |write| !write.is_before(latest)).map(|write| write.id)
     }
 
     /// Power was cut: what was not promised may be gone, and what was under way may be there.
     fn cut(&mut self) {
         for writes in self.blocks.values_mut() {
-            let all = writes.clone();
-            let outdated = |write: &Write| {
-                all.iter()
-                    .any(|later| later.promised.is_some() && write.acknowledged.is_some_and(|at| at < later.submitted))
-            };
-            writes.retain(|write| !outdated(write));
+            let latest = latest(writes, |write| write.promised, u64::MAX);
+            writes.retain(|write| !write.is_before(latest));
             // All that is left may be found, until it has been looked at.
             writes.iter_mut().for_each(|write| write.acknowledged = None);
         }
@@ -80,14 +84,21 @@ impl Oracle {
     /// Forgets what no read can find any more: those under way began at `since` or later.
     fn prune(&mut self, lbn: u64, since: u64, volatile: bool) {
         let writes = self.writes(lbn);
-        let all = writes.clone();
-        writes.retain(|write| {
-            !all.iter().any(|later| {
-                let done = if volatile { later.promised } else { later.acknowledged };
-                write.acknowledged.is_some_and(|at| at < later.submitted) && done.is_some_and(|at| at < since)
-            })
-        });
+        let latest = latest(writes, |write| if volatile { write.promised } else { write.acknowledged }, since);
+        writes.retain(|write| !write.is_before(latest));
     }
+}
+
+/// What a write puts into a block, over and over; zeroes where nobody has written.
+fn stamp(lbn: u64, id: u64) -> [u8; 16] {
+    let words = if id == BLANK { 0 } else { u128::from(id) << 64 | u128::from(lbn) };
+    words.to_le_bytes()
+}
+
+/// Whether a block holds a write.
+fn holds(block: &[u8], lbn: u64, id: u64) -> bool {
+    let stamp = stamp(lbn, id);
+    block.chunks(stamp.len()).all(|chunk| *chunk == stamp[..chunk.len()])
 }
 
 /// What the random operations are like.
@@ -112,8 +123,8 @@ pub struct Ground {
     oracle: Oracle,
     block_bytes: u32,
     next_id: u64,
-    /// Requests under way, and when they began, in ticks.
-    under_way: HashMap<u64, (Request, u64)>,
+    /// Requests under way in their order, and when they began, in ticks.
+    under_way: Vec<(Request, u64)>,
     stream: Stream,
     /// Whether acknowledged writes that are not durable may be lost.
     pub volatile: bool,
@@ -136,7 +147,7 @@ impl Ground {
             oracle: Oracle::default(),
             block_bytes,
             next_id: 1,
-            under_way: HashMap::new(),
+            under_way: Vec::new(),
             stream: Stream::new(seed, "ground"),
             volatile: false,
             lost: BTreeMap::new(),
@@ -148,14 +159,6 @@ impl Ground {
     /// Blocks of the system.
     pub fn capacity_blocks(&self) -> u64 {
         self.system.component(self.system.root()).capacity_blocks()
-    }
-
-    fn stamp(&self, lbn: u64, id: u64) -> Vec<u8> {
-        if id == BLANK {
-            return vec![0; self.block_bytes as usize];
-        }
-        let word = [lbn.to_le_bytes(), id.to_le_bytes()].concat();
-        word.iter().copied().cycle().take(self.block_bytes as usize).collect()
     }
 
     /// Submits a request at `at`, which is not before now.
@@ -170,10 +173,14 @@ impl Ground {
                 let write = Write { id, submitted: tick, acknowledged: None, promised: None };
                 self.oracle.writes(lbn).push(write);
             }
-            let bytes: Vec<u8> = (lbn..request.end_lbn()).flat_map(|lbn| self.stamp(lbn, id)).collect();
+            let mut bytes = vec![0; blocks as usize * self.block_bytes as usize];
+            for (lbn, block) in (lbn..).zip(bytes.chunks_mut(self.block_bytes as usize)) {
+                let stamp = stamp(lbn, id);
+                block.chunks_mut(stamp.len()).for_each(|chunk| chunk.copy_from_slice(&stamp[..chunk.len()]));
+            }
             payload = Payload::of(&bytes);
         }
-        self.under_way.insert(id, (request, tick));
+        self.under_way.push((request, tick));
         let mut done = Vec::new();
         self.system.submit_with(request, payload, &mut |completion| done.push(*completion));
         self.hear(&done);
@@ -193,10 +200,11 @@ impl Ground {
     fn hear(&mut self, done: &[Completion]) {
         for completion in done {
             let id = completion.request.id;
-            let Some((request, began)) = self.under_way.remove(&id) else {
+            let Some(place) = self.under_way.iter().position(|(request, _)| request.id == id) else {
                 self.wrong.push(format!("{completion:?} completes without being under way"));
                 continue;
             };
+            let (request, began) = self.under_way.remove(place);
             let answer = self.system.take_answer(id);
             let tick = self.oracle.tick();
             if !completion.served() {
@@ -210,7 +218,7 @@ impl Ground {
             } else {
                 self.check(&request, began, &answer);
             }
-            let since = self.under_way.values().map(|&(_, began)| began).min().unwrap_or(tick + 1);
+            let since = self.under_way.first().map_or(tick + 1, |&(_, began)| began);
             for lbn in request.lbn..request.end_lbn() {
                 self.oracle.prune(lbn, since, self.volatile);
             }
@@ -224,15 +232,15 @@ impl Ground {
             return;
         };
         for (lbn, block) in (request.lbn..request.end_lbn()).zip(bytes.chunks(self.block_bytes as usize)) {
-            let allowed = self.oracle.allowed(lbn, began);
-            match allowed.iter().find(|&&id| self.stamp(lbn, id) == block) {
-                Some(_) => self.checked += 1,
-                None => {
-                    let word = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().expect("8 bytes"));
-                    let found = (word(0), word(8));
-                    self.wrong.push(format!("block {lbn} holds {found:?}, not one of the writes {allowed:?}"));
-                }
+            let found = self.oracle.allowed(lbn, began).any(|id| holds(block, lbn, id));
+            if found {
+                self.checked += 1;
+                continue;
             }
+            let allowed: Vec<u64> = self.oracle.allowed(lbn, began).collect();
+            let word = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().expect("8 bytes"));
+            let found = (word(0), word(8));
+            self.wrong.push(format!("block {lbn} holds {found:?}, not one of the writes {allowed:?}"));
         }
     }
 
@@ -245,9 +253,18 @@ impl Ground {
             if self.under_way.is_empty() || self.system.is_cut() {
                 return;
             }
-            assert!(self.step() || self.system.is_cut(), "{:?} never complete", self.under_way.values().next());
+            assert!(self.step() || self.system.is_cut(), "{:?} never complete", self.under_way.first());
         }
         panic!("{} requests are stuck", self.under_way.len());
+    }
+
+    /// Lets so much time pass, and what happens in it.
+    pub fn idle(&mut self, time_ns: u64) {
+        let until = self.system.now() + time_ns;
+        while self.system.next_time().is_some_and(|next| next <= until) && self.step() {}
+        if !self.system.is_cut() {
+            self.system.advance(until);
+        }
     }
 
     /// So many random operations, as long as there is power.
@@ -261,7 +278,7 @@ impl Ground {
             while !self.system.is_cut()
                 && (self.under_way.len() >= load.outstanding || self.system.next_time().is_some_and(|next| next <= at))
             {
-                assert!(self.step() || self.system.is_cut(), "{:?} never complete", self.under_way.values().next());
+                assert!(self.step() || self.system.is_cut(), "{:?} never complete", self.under_way.first());
                 steps += 1;
                 assert!(steps < MOST_STEPS, "stuck");
             }
@@ -329,8 +346,8 @@ impl Ground {
             let answer = self.system.take_answer(id);
             self.check(&request, tick, &answer);
             if self.wrong.len() == wrong {
-                let allowed = self.oracle.allowed(lbn, tick);
-                let found = allowed.into_iter().find(|&id| Some(self.stamp(lbn, id).as_slice()) == answer.bytes());
+                let block = answer.bytes().expect("it was found right");
+                let found = self.oracle.allowed(lbn, tick).find(|&id| holds(block, lbn, id));
                 self.oracle.settle(lbn, found.expect("it was found right"));
             }
         }

@@ -14,6 +14,8 @@ use sledsim::time::Time;
 pub enum Bug {
     /// Of the blocks written that begin with `magic`, every so manieth is blank on the medium.
     DropHeaders { magic: &'static [u8], every: u64 },
+    /// Every so manieth write is completed and never made.
+    LoseWrites { every: u64 },
     /// Writes are completed as soon as they come, and made afterwards.
     EarlyAcknowledge,
     /// Of two writes the first is completed as soon as it comes, and made after the second.
@@ -26,8 +28,8 @@ pub struct Planted {
     capacity_blocks: u64,
     block_bytes: u32,
     bug: Bug,
-    /// Blocks written so far that begin with the magic.
-    headers: u64,
+    /// Writes so far that could be lost; blocks written that begin with the magic.
+    counted: u64,
     next_id: u64,
     /// What is under way at the child, by its id there; none where it has been completed already.
     under_way: BTreeMap<u64, Option<Request>>,
@@ -47,7 +49,7 @@ impl Planted {
             capacity_blocks,
             block_bytes,
             bug,
-            headers: 0,
+            counted: 0,
             next_id: 0,
             under_way: BTreeMap::new(),
             held: VecDeque::new(),
@@ -74,8 +76,8 @@ impl Planted {
         let mut bytes = bytes.to_vec();
         for block in bytes.chunks_exact_mut(self.block_bytes as usize) {
             if block.starts_with(magic) {
-                self.headers += 1;
-                if self.headers.is_multiple_of(every) {
+                self.counted += 1;
+                if self.counted.is_multiple_of(every) {
                     block.fill(0);
                 }
             }
@@ -109,6 +111,13 @@ impl Component for Planted {
             (Op::Write, Bug::DropHeaders { magic, every }) => {
                 let payload = self.without_headers(&payload, magic, every);
                 self.pass(request, payload, Some(request), context);
+            }
+            (Op::Write, Bug::LoseWrites { every }) => {
+                self.counted += 1;
+                match self.counted.is_multiple_of(every) {
+                    true => context.complete(&at_once(request, context.now())),
+                    false => self.pass(request, payload, Some(request), context),
+                }
             }
             (Op::Write, Bug::EarlyAcknowledge) => {
                 context.complete(&at_once(request, context.now()));

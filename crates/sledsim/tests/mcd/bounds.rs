@@ -30,7 +30,7 @@ fn the_configuration_of_hong_et_al_has_the_slots_and_the_room_that_follow_from_i
 #[test]
 fn what_does_not_fit_is_refused_with_what_would() {
     let fits = McdSpec { mems_bytes: Some(256 * MIB), ..McdSpec::default() };
-    let flush = Some(McdFlushSpec { idle_ms: None, high_water: 0.2, low_water: 0.5 });
+    let flush = Some(McdFlushSpec { idle_ms: None, period_s: None, high_water: 0.2, low_water: 0.5 });
     let cases = [
         (
             McdSpec { mems_bytes: Some(4000 * MIB), ..fits.clone() },
@@ -75,8 +75,8 @@ fn a_segment_takes_as_much_memory_as_is_stated() {
         let mcd = build(&spec).expect("it fits");
         mcd.memory_bytes() as f64 / f64::from(mcd.slots())
     };
-    assert_eq!((per_segment(8 * 1024, true), per_segment(64 * 1024, true)), (32.0, 40.0));
-    assert_eq!((per_segment(8 * 1024, false), per_segment(256 * 1024, false)), (24.0, 24.0));
+    assert_eq!((per_segment(8 * 1024, true), per_segment(64 * 1024, true)), (40.0, 48.0));
+    assert_eq!((per_segment(8 * 1024, false), per_segment(256 * 1024, false)), (32.0, 32.0));
 }
 
 #[test]

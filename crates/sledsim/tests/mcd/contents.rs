@@ -6,7 +6,7 @@ use sledsim::schedulers::SchedulerSpec;
 
 use crate::ground::{Ground, Load};
 use crate::{
-    add_constant, add_drive, add_mcd, constant, count, details, policies, techniques, DISK_NS, MEMS_NS, SEGMENT,
+    add_constant, add_drive, add_mcd, constant, count, details, policies, techniques, units, DISK_NS, MEMS_NS, SEGMENT,
 };
 
 const LOAD: Load = Load { span_blocks: 300, most_blocks: 20, writes: 0.5, gap_ns: 150_000, outstanding: 12 };
@@ -36,6 +36,11 @@ fn what_is_read_is_what_was_written_in_every_combination() {
         let load = Load { most_blocks: 6, gap_ns: 500_000, ..LOAD };
         let more = check(constant(&spec, 30, 38), 2, 10_000, &load, &format!("{spec:?}"));
         assert!(count(&more, "hit_ratio") > 0.6, "{spec:?}: {:?}", details(&more));
+        if spec.partial_write {
+            let spec = units(&spec);
+            let parts = check(constant(&spec, 10, 38), 7, 10_000, &load, &format!("{spec:?}"));
+            assert!(count(&parts, "unit_changes") > 5.0 && count(&parts, "fills") > 500.0, "{:?}", details(&parts));
+        }
     }
 }
 

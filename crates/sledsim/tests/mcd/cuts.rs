@@ -10,7 +10,7 @@ use sledsim::time::Time;
 
 use crate::ground::{Ground, Load};
 use crate::planted::{Bug, Planted};
-use crate::{add_constant, add_drive, add_mcd, constant, count, techniques, DISK_NS, MEMS_NS, SEGMENT};
+use crate::{add_constant, add_drive, add_mcd, constant, count, techniques, units, DISK_NS, MEMS_NS, SEGMENT};
 
 const LOAD: Load = Load { span_blocks: 90, most_blocks: 12, writes: 0.7, gap_ns: 150_000, outstanding: 6 };
 
@@ -41,6 +41,17 @@ fn combination(combination: u32) {
     // More slots than the journal has room for, and one that is rarely full.
     let spec = McdSpec { buffer_bytes: 32 * 1024, ..spec };
     loses_nothing(Ground::new(constant(&spec, 9, 12), 8), 5000, &Load { writes: 0.5, ..LOAD }, &spec);
+    // With streams that do not go through MEMS: every sixth request or so continues another.
+    let spec = McdSpec { bypass_bytes: Some(512), ..spec };
+    let ground = loses_nothing(Ground::new(constant(&spec, 5, 12), 13), 5000, &LOAD, &spec);
+    assert!(count(&ground.system, "bypasses") > 100.0);
+    // With segments that come in parts.
+    if spec.partial_write {
+        let spec = units(&spec);
+        let ground =
+            loses_nothing(Ground::new(constant(&spec, 5, 12), 14), 5000, &Load { most_blocks: 5, ..LOAD }, &spec);
+        assert!(count(&ground.system, "unit_changes") > 5.0);
+    }
 }
 
 macro_rules! ten_thousand_cuts_lose_nothing {
@@ -67,7 +78,7 @@ ten_thousand_cuts_lose_nothing! {
 #[test]
 fn cuts_lose_nothing_while_changed_segments_are_flushed() {
     for combination in [0, 7] {
-        let flush = Some(McdFlushSpec { idle_ms: Some(0.2), high_water: 0.3, low_water: 0.1 });
+        let flush = Some(McdFlushSpec { idle_ms: Some(0.2), period_s: None, high_water: 0.3, low_water: 0.1 });
         let spec = McdSpec { flush, ..techniques(combination) };
         let ground = loses_nothing(Ground::new(constant(&spec, 9, 12), 9), 1000, &LOAD, &spec);
         assert!(count(&ground.system, "flushes") > 1000.0);

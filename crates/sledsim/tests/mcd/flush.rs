@@ -7,7 +7,7 @@ use crate::ground::{Ground, Load};
 use crate::{constant, count, techniques, DISK_NS, MEMS_NS, SEGMENT};
 
 fn flushing(idle_ms: Option<f64>, high_water: f64, low_water: f64) -> McdSpec {
-    McdSpec { flush: Some(McdFlushSpec { idle_ms, high_water, low_water }), ..techniques(7) }
+    McdSpec { flush: Some(McdFlushSpec { idle_ms, period_s: None, high_water, low_water }), ..techniques(7) }
 }
 
 fn write(ground: &mut Ground, segment: u64) {
@@ -61,4 +61,19 @@ fn what_is_read_is_what_was_written_while_it_is_flushed() {
         assert_eq!(ground.wrong, [] as [String; 0]);
         assert!(count(&ground.system, "flushes") > 1000.0);
     }
+}
+
+#[test]
+fn periodically_all_that_has_changed_goes_to_the_disk() {
+    let flush = Some(McdFlushSpec { idle_ms: None, period_s: Some(0.05), high_water: 1.0, low_water: 1.0 });
+    let mut ground = Ground::new(constant(&McdSpec { flush, ..techniques(7) }, 10, 20), 1);
+    let begin = ground.system.now();
+    for segment in 0..4 {
+        write(&mut ground, segment);
+    }
+    assert_eq!(count(&ground.system, "flushes"), 0.0);
+    while ground.step() {}
+    assert_eq!((count(&ground.system, "flushes"), count(&ground.system, "dirty_share")), (4.0, 0.0));
+    // So long after MEMS had the first of them, one after the other; and then no timer is left.
+    assert_eq!(ground.system.now() - begin, MEMS_NS + 50_000_000 + 4 * (MEMS_NS + DISK_NS));
 }

@@ -12,15 +12,18 @@ mod planted;
 mod scenarios;
 
 mod bounds;
+mod bypass;
 mod closed_forms;
 mod contents;
 mod cuts;
+mod failures;
 mod flush;
+mod units;
 
 use sledsim::devices::simple::ConstantParameters;
 use sledsim::engine::{ComponentId, Details, System};
 use sledsim::hierarchy::cache::replacement::ReplacementSpec;
-use sledsim::hierarchy::{Child, Drive, Mcd, McdSpec};
+use sledsim::hierarchy::{Child, Drive, Mcd, McdSpec, McdUnitsSpec};
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::schedulers::{build, SchedulerSpec};
 
@@ -42,6 +45,12 @@ pub fn techniques(combination: u32) -> McdSpec {
         partial_write: has(2),
         ..McdSpec::default()
     }
+}
+
+/// The same with segments that come in units of a block and up, in regions of four segments.
+pub fn units(spec: &McdSpec) -> McdSpec {
+    let units = Some(McdUnitsSpec { least_bytes: 512, region_bytes: 4 * SEGMENT * 512 });
+    McdSpec { units, ..spec.clone() }
 }
 
 /// A device whose every access takes as long.

@@ -5,7 +5,6 @@ mod check;
 mod galois;
 mod journal;
 pub mod layout;
-mod locks;
 mod members;
 mod operation;
 pub mod plan;

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use super::journal::Journal;
 use super::layout::{Layout, Level, Piece};
-use super::locks::Locks;
 use super::members::Members;
 use super::rebuild::Rebuild;
 use super::row::{at_once, Operation, Task};
@@ -14,6 +13,7 @@ use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{Completion, Component, ComponentId, Context, Payload, Status};
 use crate::hierarchy::gather::Gather;
+use crate::hierarchy::locks::Locks;
 use crate::hierarchy::tickets::Tickets;
 use crate::request::{Flags, Op, Request, Spare};
 use crate::time::Time;

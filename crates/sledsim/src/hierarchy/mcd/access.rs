@@ -6,7 +6,7 @@ use super::table::{Slot, AT_REST};
 use super::transit::{Phase, Transit};
 use super::{Job, Mcd};
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::gather::Gather;
+use crate::hierarchy::gather::{passed_on, Gather};
 use crate::request::{Flags, Op, Request, Spare};
 use crate::service::Service;
 
@@ -29,16 +29,46 @@ pub(super) struct Piece {
     pub offset: u32,
     pub blocks: u32,
     pub op: Op,
-    flags: Flags,
-    origin: u32,
-    spare: Spare,
+    pub flags: Flags,
+    pub origin: u32,
+    pub spare: Spare,
     /// Whether the replacement policy has heard of it.
-    noted: bool,
+    pub noted: bool,
     /// What is written.
     pub data: Payload,
 }
 
+impl Whole {
+    pub fn new(gather: Gather) -> Self {
+        let path = if gather.whole.op == Op::Read { READ_HIT } else { WRITE_HIT };
+        Self { gather, path }
+    }
+}
+
 impl Piece {
+    /// Blocks `from` to `to` of a request, in a segment that begins at block `start` of the disk; without what they write.
+    pub fn of(whole: u64, segment: u64, request: &Request, (from, to): (u64, u64), start: u64) -> Self {
+        let is_all = from == request.lbn && to == request.end_lbn();
+        Self {
+            whole,
+            segment,
+            first: (from - request.lbn) as u32,
+            offset: (from - start) as u32,
+            blocks: (to - from) as u32,
+            op: request.op,
+            flags: request.flags,
+            origin: request.origin,
+            spare: if is_all { request.spare } else { Spare::NONE },
+            noted: false,
+            data: Payload::NONE,
+        }
+    }
+
+    /// Whether it asks for nothing but blocks of its segment from one to before another.
+    pub const fn is_within(&self, (from, to): (u32, u32)) -> bool {
+        from <= self.offset && self.offset + self.blocks <= to
+    }
+
     /// `blocks` of it from block `from` on.
     pub fn part(&self, from: u32, blocks: u32) -> Self {
         Self { first: self.first + from, offset: self.offset + from, blocks, spare: Spare::NONE, ..self.clone() }
@@ -46,52 +76,127 @@ impl Piece {
 }
 
 impl Mcd {
-    /// Cuts a request at the borders of segments and sends its pieces on their ways.
+    /// Sends a request from above on its way.
     pub(super) fn accept(&mut self, request: Request, payload: &Payload, context: &mut Context<'_>) {
-        let (size, block_bytes) = (u64::from(self.layout.segment_blocks), self.layout.block_bytes);
-        let (segment, last) = (request.lbn / size, (request.end_lbn() - 1) / size);
-        let is_one = segment == last;
-        let mut gather = Gather::new(request);
-        gather.expect((last - segment) as u32 + 1);
-        let path = if request.op == Op::Read { READ_HIT } else { WRITE_HIT };
-        let whole = self.wholes.issue(Whole { gather, path });
-        let mut lbn = request.lbn;
-        for segment in segment..=last {
-            let end = request.end_lbn().min((segment + 1) * size);
-            let (first, blocks) = (lbn - request.lbn, (end - lbn) as u32);
-            let data = if is_one { payload.clone() } else { payload.slice(first, u64::from(blocks), block_bytes) };
-            let piece = Piece {
-                whole,
-                segment,
-                first: first as u32,
-                offset: (lbn - segment * size) as u32,
-                blocks,
-                op: request.op,
-                flags: request.flags,
-                origin: request.origin,
-                spare: if is_one { request.spare } else { Spare::NONE },
-                noted: false,
-                data,
-            };
-            lbn = end;
-            if let Err(piece) = self.route(piece, context) {
-                self.statistics.slot_stalls += 1;
-                self.stalled.push_back(piece);
-            }
+        let size = u64::from(self.layout.segment_blocks);
+        let (first, last) = (request.lbn / size, (request.end_lbn() - 1) / size);
+        let bypasses = self.streams.as_mut().is_some_and(|streams| streams.follow(&request));
+        if first < last || !self.hit_whole(&request, first, payload, context) {
+            self.cut(&request, payload, bypasses, context);
         }
         self.busy(context);
         self.write_headers(context);
         self.write_deferred(context);
     }
 
+    /// Cuts a request at the borders of segments and sends its pieces on their ways. Those that go to the disk directly stay
+    /// together.
+    fn cut(&mut self, request: &Request, payload: &Payload, bypasses: bool, context: &mut Context<'_>) {
+        let (size, block_bytes) = (u64::from(self.layout.segment_blocks), self.layout.block_bytes);
+        let (segment, last) = (request.lbn / size, (request.end_lbn() - 1) / size);
+        let mut gather = Gather::new(*request);
+        gather.expect((last - segment) as u32 + 1);
+        let whole = self.wholes.issue(Whole::new(gather));
+        let mut together: Option<Piece> = None;
+        for segment in segment..=last {
+            let (from, to) = (request.lbn.max(segment * size), request.end_lbn().min((segment + 1) * size));
+            let mut piece = Piece::of(whole, segment, request, (from, to), segment * size);
+            if (bypasses || self.mems_failed) && self.is_absent(segment) {
+                match &mut together {
+                    Some(open) => {
+                        open.blocks += piece.blocks;
+                        self.wholes.get_mut(whole).into_iter().for_each(|whole| whole.gather.expect_less());
+                    }
+                    None => together = Some(piece),
+                }
+                continue;
+            }
+            if let Some(open) = together.take() {
+                self.pass_by(open, payload, bypasses, context);
+            }
+            piece.data = payload.slice(u64::from(piece.first), u64::from(piece.blocks), block_bytes);
+            if let Err(piece) = self.route(piece, context) {
+                self.statistics.slot_stalls += 1;
+                self.stalled.push_back(piece);
+            }
+        }
+        if let Some(open) = together {
+            self.pass_by(open, payload, bypasses, context);
+        }
+    }
+
+    /// Sends a piece of a request that writes `payload` to the disk directly.
+    fn pass_by(&mut self, mut piece: Piece, payload: &Payload, bypasses: bool, context: &mut Context<'_>) {
+        piece.data = payload.slice(u64::from(piece.first), u64::from(piece.blocks), self.layout.block_bytes);
+        if bypasses {
+            self.bypass(piece, context);
+        } else {
+            self.note_miss(&mut piece);
+            self.detour(piece, context);
+        }
+    }
+
+    /// Sends a request for blocks of one segment to MEMS if they are all there and nothing is going on with it; says whether
+    /// it did. This is what [`Mcd::route`] does with its only piece.
+    #[inline]
+    fn hit_whole(&mut self, request: &Request, segment: u64, payload: &Payload, context: &mut Context<'_>) -> bool {
+        let Some(slot) = self.policy.find(segment) else { return false };
+        let offset = (request.lbn - self.layout.disk_lbn(segment)) as u32;
+        if self.table.slot(slot).transit != AT_REST || !self.table.holds(slot, offset, request.blocks) {
+            return false;
+        }
+        self.policy.hit(slot);
+        if let Some(units) = &mut self.units {
+            units.ask(slot, offset, request.blocks);
+        }
+        self.table.begin(slot, request.op);
+        let flags = if request.op == Op::Read {
+            self.statistics.read_hits += 1;
+            request.flags
+        } else {
+            self.statistics.write_hits += 1;
+            request.flags.with(Flags::DURABLE)
+        };
+        let id = self.jobs.issue(Job::Hit { request: *request, slot, data: payload.clone() });
+        let lbn = self.layout.header_lbn(self.table.slot(slot).frame) + 1 + u64::from(offset);
+        let request = Request { id, arrival: context.now(), lbn, flags, ..*request };
+        context.submit_with(self.mems, request, payload.clone());
+        true
+    }
+
+    /// MEMS is done with the only piece of a request, which was in a slot and wrote data.
+    pub(super) fn hit_done(
+        &mut self,
+        request: Request,
+        (slot, data): (u32, Payload),
+        completion: &Completion,
+        answer: Payload,
+        context: &mut Context<'_>,
+    ) {
+        if !self.mems_failed {
+            self.table.end(slot, request.op);
+        }
+        // What was written to a MEMS device that has failed is not there.
+        if completion.served() && !(self.mems_failed && request.op == Op::Write) {
+            let now = context.now();
+            let path = if request.op == Op::Read { READ_HIT } else { WRITE_HIT };
+            self.statistics.paths[usize::from(path)].record(now - request.arrival);
+            context.complete_with(&passed_on(request, completion, now), answer);
+        } else {
+            self.rescue_whole(request, slot, data, completion, context);
+        }
+        if !self.mems_failed {
+            self.drained(slot, context);
+            if request.op == Op::Write {
+                self.flush_on(context);
+            }
+        }
+    }
+
     /// Sends a piece on its way; gives it back if there is no room for its segment.
     pub(super) fn route(&mut self, mut piece: Piece, context: &mut Context<'_>) -> Result<(), Piece> {
         let Some(slot) = self.policy.find(piece.segment) else {
-            if let Some(&(_, destage)) = self.leaving.iter().find(|(segment, _)| *segment == piece.segment) {
-                self.join_leaving(destage, piece, context);
-                return Ok(());
-            }
-            return self.miss(piece, context);
+            return self.route_absent(piece, context);
         };
         if !piece.noted {
             piece.noted = true;
@@ -100,6 +205,9 @@ impl Mcd {
                 Op::Read => self.statistics.read_hits += 1,
                 Op::Write => self.statistics.write_hits += 1,
             }
+        }
+        if let Some(units) = &mut self.units {
+            units.ask(slot, piece.offset, piece.blocks);
         }
         let transit = self.table.slot(slot).transit;
         match (piece.op, transit) {
@@ -113,6 +221,23 @@ impl Mcd {
                 self.join(transit, piece, context);
                 Ok(())
             }
+        }
+    }
+
+    /// Sends a piece of a segment without a slot on its way.
+    fn route_absent(&mut self, mut piece: Piece, context: &mut Context<'_>) -> Result<(), Piece> {
+        if let Some(&destage) = self.leaving.get(&piece.segment) {
+            self.join_leaving(destage, piece, context);
+            return Ok(());
+        }
+        if self.must_go_direct(piece.segment) {
+            self.note_miss(&mut piece);
+            self.detour(piece, context);
+            return Ok(());
+        }
+        match self.join_writing(piece) {
+            Ok(()) => Ok(()),
+            Err(piece) => self.miss(piece, context),
         }
     }
 
@@ -131,14 +256,13 @@ impl Mcd {
     /// Makes sure of an entry in the journal for a slot that has this header now; false if there is no room.
     pub(super) fn claim(&mut self, slot: u32, header: Option<Header>) -> bool {
         let (entry, frame) = (self.table.slot(slot).entry, self.table.slot(slot).frame);
-        if let Some(entry) = self.journal.entry_mut(entry) {
-            entry.claims += 1;
+        if self.journal.claim(entry) {
             return true;
         }
         if self.journal.is_full() {
             return false;
         }
-        self.table.slot_mut(slot).entry = self.journal.enter(frame, slot, header);
+        self.table.set_entry(slot, self.journal.enter(frame, slot, header));
         true
     }
 
@@ -185,7 +309,7 @@ impl Mcd {
             transit.waiters.push(piece);
             return;
         }
-        let (held, fresh) = (transit.held, transit.fresh);
+        let (held, fresh, window) = (transit.held, transit.fresh, transit.window);
         let mut at = 0;
         let mut parts = Vec::new();
         while at < piece.blocks {
@@ -202,7 +326,7 @@ impl Mcd {
         for (valid, part) in parts {
             match (valid, held) {
                 (true, _) => self.access(slot, part, false, context),
-                (false, Some(held)) if in_buffer => self.answer(held, &part, None, context),
+                (false, Some(held)) if in_buffer && part.is_within(window) => self.answer(held, &part, None, context),
                 (false, _) => {
                     if let Some(transit) = self.transits.get_mut(id) {
                         transit.waiters.push(part);
@@ -215,42 +339,53 @@ impl Mcd {
     /// A MEMS access of a piece; a write may make its blocks valid, and has a claim on the journal then.
     pub(super) fn access(&mut self, slot: u32, piece: Piece, validates: bool, context: &mut Context<'_>) {
         let write = piece.op == Op::Write;
-        let state = self.table.slot_mut(slot);
-        let lbn = self.layout.header_lbn(state.frame) + 1 + u64::from(piece.offset);
+        let lbn = self.layout.header_lbn(self.table.slot(slot).frame) + 1 + u64::from(piece.offset);
         let flags = if write { piece.flags.with(Flags::DURABLE) } else { piece.flags };
-        if write {
-            state.writes += 1;
-            self.table.set_dirty(slot, true);
-        } else {
-            state.reads += 1;
-        }
-        let Piece { whole, first, offset, blocks, op, origin, spare, data, .. } = piece;
-        let id = self.jobs.issue(Job::Access { whole, first, slot, offset, blocks, write, validates });
+        self.table.begin(slot, piece.op);
+        let Piece { blocks, op, origin, spare, .. } = piece;
+        let data = piece.data.clone();
+        let id = self.jobs.issue(Job::Access { piece, slot, validates });
         let request = Request { id, arrival: context.now(), lbn, blocks, op, flags, origin, spare };
         context.submit_with(self.mems, request, data);
     }
 
-    /// A MEMS access of a piece is done.
-    pub(super) fn accessed(&mut self, job: Job, completion: &Completion, answer: &Payload, context: &mut Context<'_>) {
-        let Job::Access { whole, first, slot, offset, blocks, write, validates } = job else { return };
-        let state = self.table.slot_mut(slot);
-        if write {
-            state.writes -= 1;
-        } else {
-            state.reads -= 1;
-        }
-        if validates {
-            if completion.served() {
-                self.table.fill(slot, offset, blocks);
-                self.journalise(slot, context);
+    /// A MEMS access of a piece in a slot is done; a write may have made its blocks valid.
+    pub(super) fn accessed(
+        &mut self,
+        piece: Piece,
+        (slot, validates): (u32, bool),
+        completion: &Completion,
+        answer: &Payload,
+        context: &mut Context<'_>,
+    ) {
+        let Piece { whole, first, offset, blocks, op, .. } = piece;
+        let mut left = Some(piece);
+        if self.mems_failed {
+            if op == Op::Write || !completion.served() {
+                self.reroute(left.take().into_iter().collect(), context);
             }
-            self.unclaim(slot);
+        } else {
+            self.table.end(slot, op);
+            if validates {
+                if completion.served() {
+                    self.table.fill(slot, offset, blocks);
+                    self.journalise(slot, context);
+                }
+                self.unclaim(slot);
+            }
+            if !completion.served() {
+                left = left.and_then(|piece| self.rescue(piece, slot, completion.status, context).err());
+            }
         }
-        self.bring(whole, first, answer);
-        self.part(whole, completion, context);
-        self.drained(slot, context);
-        if write {
-            self.flush_on(context);
+        if left.is_some() {
+            self.bring(whole, first, answer);
+            self.part(whole, completion, context);
+        }
+        if !self.mems_failed {
+            self.drained(slot, context);
+            if op == Op::Write {
+                self.flush_on(context);
+            }
         }
     }
 
@@ -262,9 +397,7 @@ impl Mcd {
 
     /// Gives up a claim on the journal.
     pub(super) fn unclaim(&mut self, slot: u32) {
-        if let Some(entry) = self.journal.entry_mut(self.table.slot(slot).entry) {
-            entry.claims -= 1;
-        }
+        self.journal.unclaim(self.table.slot(slot).entry);
     }
 
     /// Goes on with a transition that waited for writes of MEMS, if there are none any more.
@@ -318,7 +451,7 @@ impl Mcd {
         }
     }
 
-    fn bring(&mut self, whole: u64, first: u32, data: &Payload) {
+    pub(super) fn bring(&mut self, whole: u64, first: u32, data: &Payload) {
         if let (true, Some(whole)) = (data.is_some(), self.wholes.get_mut(whole)) {
             whole.gather.bring(u64::from(first), data, self.layout.block_bytes);
         }
@@ -330,11 +463,10 @@ impl Mcd {
         if !whole.gather.part(completion) {
             return;
         }
-        if let Some(Whole { gather, path }) = self.wholes.settle(id) {
-            let now = context.now();
-            self.statistics.paths[usize::from(path)].record(now - gather.whole.arrival);
-            let (completion, payload) = gather.finish(now);
-            context.complete_with(&completion, payload);
-        }
+        let now = context.now();
+        self.statistics.paths[usize::from(whole.path)].record(now - whole.gather.whole.arrival);
+        let (completion, payload) = whole.gather.finish(now);
+        context.complete_with(&completion, payload);
+        self.wholes.forget(id);
     }
 }

@@ -19,6 +19,7 @@ impl Mcd {
             return;
         };
         transit.held = Some(held);
+        self.set_window(id);
         let (first, blocks) = self.lacking(id).map_or((0, self.layout.blocks(segment)), |runs| span(&runs));
         self.statistics.fills += 1;
         self.statistics.filled_blocks += u64::from(blocks);
@@ -27,10 +28,26 @@ impl Mcd {
         self.send(self.disk, Job::Fill { transit: id }, Op::Read, (lbn, blocks), Payload::NONE, context);
     }
 
-    /// The runs of blocks that a segment in its slot lacks; `None` where it lacks all.
+    /// Which blocks come: those that are waited for, with what comes with them.
+    fn set_window(&mut self, id: u64) {
+        let Some(transit) = self.transits.get_mut(id) else { return };
+        let (segment, blocks) = (transit.segment, self.layout.blocks(transit.segment));
+        if let (Some(units), false) = (&mut self.units, transit.fresh) {
+            let reads = || transit.waiters.iter().filter(|piece| piece.op == Op::Read);
+            let from = reads().map(|piece| piece.offset).min().unwrap_or(0);
+            let to = reads().map(|piece| piece.offset + piece.blocks).max().unwrap_or(blocks);
+            let (from, to) = units.window(segment, (from, to));
+            transit.window = (from, to.min(blocks));
+        }
+        if let Some(units) = &mut self.units {
+            units.bring(transit.slot, segment, transit.window);
+        }
+    }
+
+    /// The runs of blocks to come that a segment in its slot lacks; `None` where it lacks all.
     fn lacking(&mut self, id: u64) -> Option<Vec<(u32, u32)>> {
         let transit = self.transits.get_mut(id).filter(|transit| !transit.fresh)?;
-        Some(self.table.runs(transit.slot, self.layout.blocks(transit.segment), false))
+        Some(self.table.runs_within(transit.slot, transit.window, false))
     }
 
     /// The buffer has what the disk had of a segment.
@@ -87,13 +104,13 @@ impl Mcd {
         // The disk's work is booked to the first.
         let mut first = Some(*completion);
         for piece in waiters {
+            let Some(transit) = self.transits.get_mut(id) else { return };
+            // MEMS may have what a write to an old segment overwrites.
+            if !piece.is_within(transit.window) || (piece.op == Op::Write && !transit.fresh) {
+                transit.waiters.push(piece);
+                continue;
+            }
             if piece.op == Op::Write {
-                let Some(transit) = self.transits.get_mut(id) else { return };
-                if !transit.fresh {
-                    // MEMS may have what it overwrites.
-                    transit.waiters.push(piece);
-                    continue;
-                }
                 let size = self.layout.block_bytes as usize;
                 let into = self.buffer.held_mut(held);
                 into.runs.push((piece.offset, piece.blocks));

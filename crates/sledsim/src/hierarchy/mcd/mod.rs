@@ -22,11 +22,14 @@
 //! 4. The buffer forgets a segment when the disk has it on its medium: such writes are durable.
 //! 5. A cut during recovery begins it again: it changes nothing before it has read every header.
 //!
-//! Of the host's memory a segment takes 24 bytes, 8 more for each 64 blocks with partial write, and what the replacement policy
-//! needs.
+//! Of the host's memory a segment takes 32 bytes, 8 more for each 64 blocks with partial write, 16 with units, and what the
+//! replacement policy needs.
 
 mod access;
+mod bypass;
 mod destage;
+mod direct;
+mod failure;
 mod fill;
 mod header;
 mod nonvolatile;
@@ -35,25 +38,30 @@ mod spec;
 mod statistics;
 mod table;
 mod transit;
+mod units;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 pub use header::MAGIC;
-pub use spec::{McdFlushSpec, McdSpec};
+pub use spec::{McdFlushSpec, McdSpec, McdUnitsSpec};
 
 use access::{Piece, Whole};
+use bypass::Streams;
 use destage::{Destage, Flush};
+use direct::Writing;
 use nonvolatile::{Buffer, Journal};
 use recover::Recovery;
 use statistics::Statistics;
 use table::Table;
 use transit::Transit;
+use units::Units;
 
+use super::block_set::BlockSet;
 use super::cache::replacement::{build, Replacement, MAX_SLOTS};
 use super::tickets::Tickets;
 use super::Child;
 use crate::engine::component::Measured;
-use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload};
+use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload, Status};
 use crate::request::{Flags, Op, Request, Spare};
 use crate::time::Time;
 
@@ -65,10 +73,14 @@ const ENTRY_BYTES: u64 = 16;
 const LEAST_ENTRIES: u64 = 4;
 
 /// What a request of its own to a child is for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 enum Job {
-    /// MEMS access of a piece: of which request, from which of its blocks on, where in which slot; whether blocks become valid.
-    Access { whole: u64, first: u32, slot: u32, offset: u32, blocks: u32, write: bool, validates: bool },
+    /// MEMS access of a request from above whose blocks are all there, in one slot; what it writes.
+    Hit { request: Request, slot: u32, data: Payload },
+    /// MEMS access of a piece in a slot; whether its blocks become valid.
+    Access { piece: Piece, slot: u32, validates: bool },
+    /// Disk access for a request from above, from which of its blocks on.
+    Direct { whole: u64, first: u32 },
     /// Disk read of a segment.
     Fill { transit: u64 },
     /// MEMS write of a segment, or of parts of it.
@@ -107,6 +119,12 @@ impl Layout {
         u64::from(frame) * (u64::from(self.segment_blocks) + 1)
     }
 
+    /// The segments that have blocks `from` to `to` of the disk.
+    fn segments(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
+        let size = u64::from(self.segment_blocks);
+        from / size..to.div_ceil(size)
+    }
+
     /// First block of a segment on the disk.
     #[inline]
     fn disk_lbn(&self, segment: u64) -> u64 {
@@ -129,7 +147,7 @@ pub struct Mcd {
     transits: Tickets<Transit>,
     destages: Tickets<Destage>,
     /// Segments that have no slot any more, or never got one, and that the disk does not have yet, with their destages.
-    leaving: Vec<(u64, u64)>,
+    leaving: BTreeMap<u64, u64>,
     /// Pieces that wait for a slot or for room in the journal.
     stalled: VecDeque<Piece>,
     /// What waits for room in the buffer.
@@ -141,6 +159,14 @@ pub struct Mcd {
     header_writes: u32,
     flush: Flush,
     recovery: Option<Recovery>,
+    streams: Option<Streams>,
+    units: Option<Units>,
+    /// Disk writes that do not go through MEMS, by segment.
+    writing: BTreeMap<u64, Writing>,
+    /// Whether MEMS has failed. The controller does not forget that.
+    mems_failed: bool,
+    /// Blocks of the disk whose newest content is lost. The controller does not forget that either.
+    lost: BlockSet,
     statistics: Statistics,
 }
 
@@ -174,6 +200,27 @@ fn room(spec: &McdSpec, block_bytes: u32) -> Result<(u32, u32), String> {
     Ok((segments.min(1 << 20) as u32, headers.min(1 << 20) as u32))
 }
 
+/// Blocks of a segment, and how many segments fit on MEMS.
+fn slots(spec: &McdSpec, mems_bytes: u64, block_bytes: u32) -> Result<(u32, u32), String> {
+    let segment_bytes = spec.segment_bytes;
+    let segment_blocks = segment_bytes / u64::from(block_bytes);
+    if segment_blocks == 0 || segment_bytes % u64::from(block_bytes) != 0 {
+        return Err(format!("segment_bytes = {segment_bytes} B is no multiple of the {block_bytes} B blocks of disk"));
+    }
+    if segment_blocks > header::most_blocks(block_bytes) {
+        let most = header::most_blocks(block_bytes) * u64::from(block_bytes);
+        return Err(format!("segment_bytes = {segment_bytes} B exceeds {most} B: its header must fit a block"));
+    }
+    let slots = mems_bytes / u64::from(block_bytes) / (segment_blocks + 1);
+    if !(2..=u64::from(MAX_SLOTS)).contains(&slots) {
+        return Err(format!(
+            "mems_bytes = {mems_bytes} B holds {slots} segments of segment_bytes = {segment_bytes} B and a header, but \
+             must hold from 2 to {MAX_SLOTS}"
+        ));
+    }
+    Ok((segment_blocks as u32, slots as u32))
+}
+
 impl Mcd {
     /// A disk cached by MEMS.
     ///
@@ -198,41 +245,29 @@ impl Mcd {
                 disk.bytes()
             ));
         }
-        let segment_blocks = segment_bytes / u64::from(block_bytes);
-        if segment_blocks == 0 || segment_bytes % u64::from(block_bytes) != 0 {
-            return Err(format!(
-                "segment_bytes = {segment_bytes} B is no multiple of the {block_bytes} B blocks of disk"
-            ));
-        }
-        if segment_blocks > header::most_blocks(block_bytes) {
-            let most = header::most_blocks(block_bytes) * u64::from(block_bytes);
-            return Err(format!("segment_bytes = {segment_bytes} B exceeds {most} B: its header must fit a block"));
-        }
+        let (segment_blocks, slots) = slots(spec, mems_bytes, block_bytes)?;
         let (segments, headers) = room(spec, block_bytes)?;
-        let slots = mems_bytes / u64::from(block_bytes) / (segment_blocks + 1);
-        if !(2..=u64::from(MAX_SLOTS)).contains(&slots) {
-            return Err(format!(
-                "mems_bytes = {mems_bytes} B holds {slots} segments of segment_bytes = {segment_bytes} B and a header, but \
-                 must hold from 2 to {MAX_SLOTS}"
-            ));
-        }
         spec.policy.validate().map_err(|error| format!("policy: {error}"))?;
-        let flush = Flush::new(spec.flush.as_ref(), slots as u32)?;
-        let segment_blocks = segment_blocks as u32;
+        let flush = Flush::new(spec.flush.as_ref(), slots)?;
+        if spec.units.is_some() && !spec.partial_write {
+            return Err(String::from("units needs partial_write = true: segments are there in parts then"));
+        }
+        let sizes = (slots, disk.bytes());
+        let units = spec.units.map(|units| Units::new(&units, block_bytes, segment_bytes, sizes)).transpose()?;
         Ok(Self {
             spec: spec.clone(),
             mems: mems.id,
             disk: disk.id,
             layout: Layout { block_bytes, capacity_blocks: disk.capacity_blocks, segment_blocks },
-            policy: build(&spec.policy, slots as u32),
-            table: Table::new(slots as u32, segment_blocks, spec.partial_write),
+            policy: build(&spec.policy, slots),
+            table: Table::new(slots, segment_blocks, spec.partial_write),
             journal: Journal::new(headers),
             buffer: Buffer::new(segments),
             wholes: Tickets::default(),
             jobs: Tickets::default(),
             transits: Tickets::default(),
             destages: Tickets::default(),
-            leaving: Vec::new(),
+            leaving: BTreeMap::new(),
             stalled: VecDeque::new(),
             awaiting: VecDeque::new(),
             deferred: VecDeque::new(),
@@ -241,6 +276,11 @@ impl Mcd {
             header_writes: 0,
             flush,
             recovery: None,
+            streams: spec.bypass_bytes.map(|bytes| Streams::new(bytes.div_ceil(u64::from(block_bytes)))),
+            units,
+            writing: BTreeMap::new(),
+            mems_failed: false,
+            lost: BlockSet::default(),
             statistics: Statistics::default(),
         })
     }
@@ -260,7 +300,8 @@ impl Mcd {
     /// Bytes that its tables have allocated.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.policy.memory_bytes() + self.table.memory_bytes()
+        let units = self.units.as_ref().map_or(0, Units::memory_bytes);
+        self.policy.memory_bytes() + self.table.memory_bytes() + units
     }
 
     /// Sends a request of its own to a child.
@@ -319,8 +360,15 @@ impl Component for Mcd {
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let answer = context.answer(child, completion);
         let Some(job) = self.jobs.settle(completion.request.id) else { return };
+        if child == self.mems && completion.status == Status::Failed && !self.mems_failed {
+            self.give_up_mems(context);
+        }
         match job {
-            Job::Access { .. } => self.accessed(job, completion, &answer, context),
+            Job::Hit { request, slot, data } => self.hit_done(request, (slot, data), completion, answer, context),
+            Job::Access { piece, slot, validates } => {
+                self.accessed(piece, (slot, validates), completion, &answer, context);
+            }
+            Job::Direct { whole, first } => self.direct_done(whole, first, completion, &answer, context),
             Job::Fill { transit } => self.filled(transit, completion, &answer, context),
             Job::Place { transit } => self.placed(transit, completion, context),
             Job::Fetch { destage } => self.fetched(destage, completion, &answer, context),
@@ -331,8 +379,8 @@ impl Component for Mcd {
         self.go_on(context);
     }
 
-    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
-        self.idle_timer(context);
+    fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
+        self.flush_timer(tag, context);
     }
 
     fn power_cut(&mut self, _now: Time) {
@@ -347,6 +395,9 @@ impl Component for Mcd {
         self.stalled.clear();
         self.awaiting.clear();
         self.deferred.clear();
+        self.writing.clear();
+        self.streams.iter_mut().for_each(Streams::forget);
+        self.units.iter_mut().for_each(Units::forget);
         (self.disk_reads, self.disk_writes, self.header_writes) = (0, 0, 0);
         self.flush.forget();
         self.recovery = None;
@@ -361,12 +412,13 @@ impl Component for Mcd {
     }
 
     fn details(&self, _now: Time) -> Option<Details> {
-        let dirty_share = f64::from(self.table.dirty) / f64::from(self.table.len());
-        Some(self.statistics.details(dirty_share))
+        let dirty_share = f64::from(self.table.dirty()) / f64::from(self.table.len());
+        Some(self.statistics.details(dirty_share, self.units.as_ref().map_or(0, |units| units.changes)))
     }
 
     fn start_measuring(&mut self, _now: Time) {
         self.statistics = Statistics::default();
+        self.units.iter_mut().for_each(|units| units.changes = 0);
     }
 
     fn measured(&self, _now: Time) -> Measured {

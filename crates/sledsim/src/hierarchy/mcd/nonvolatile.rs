@@ -70,6 +70,11 @@ impl Buffer {
         self.free.push(index);
     }
 
+    /// Its segments.
+    pub fn in_use(&self) -> impl Iterator<Item = &Held> {
+        self.held.iter().filter(|held| held.in_use)
+    }
+
     /// Segments that the disk must get after a power cut; room that was taken for others is free again.
     pub fn after_cut(&mut self) -> Vec<u32> {
         let taken = |(_, held): &(u32, &Held)| held.in_use;
@@ -90,7 +95,7 @@ pub(super) struct Entry {
     /// The header; none where nothing is there. Kept in runs that check data.
     pub header: Option<Header>,
     /// What is under way that will change it, and needs it until then.
-    pub claims: u32,
+    claims: u32,
     /// Whether it has changed since it was last sent to MEMS.
     changed: bool,
 }
@@ -102,13 +107,15 @@ pub(super) struct Journal {
     free: Vec<u32>,
     capacity: u32,
     /// Where the search for entries to write to MEMS goes on.
-    hand: usize,
+    hand: u32,
+    /// Bits of the entries without claims.
+    unclaimed: Vec<u64>,
 }
 
 impl Journal {
     /// Room for `capacity` headers.
     pub fn new(capacity: u32) -> Self {
-        Self { entries: Vec::new(), free: Vec::new(), capacity, hand: 0 }
+        Self { entries: Vec::new(), free: Vec::new(), capacity, hand: 0, unclaimed: Vec::new() }
     }
 
     pub const fn capacity(&self) -> u32 {
@@ -136,11 +143,30 @@ impl Journal {
             return index;
         }
         self.entries.push(entry);
+        self.unclaimed.resize(self.entries.len().div_ceil(64), 0);
         self.entries.len() as u32 - 1
     }
 
+    #[inline]
     pub fn entry_mut(&mut self, index: u32) -> Option<&mut Entry> {
         self.entries.get_mut(index as usize)?.as_mut()
+    }
+
+    /// A claim more on an entry; false if there is none.
+    pub fn claim(&mut self, index: u32) -> bool {
+        let Some(entry) = self.entry_mut(index) else { return false };
+        entry.claims += 1;
+        self.unclaimed[index as usize / 64] &= !(1 << (index % 64));
+        true
+    }
+
+    /// A claim less on an entry, if there is one.
+    pub fn unclaim(&mut self, index: u32) {
+        let Some(entry) = self.entry_mut(index) else { return };
+        entry.claims -= 1;
+        if entry.claims == 0 {
+            self.unclaimed[index as usize / 64] |= 1 << (index % 64);
+        }
     }
 
     /// Another header counts from now on.
@@ -153,20 +179,34 @@ impl Journal {
     /// Forgets an entry: MEMS has that header, or a newer one.
     pub fn drop(&mut self, index: u32) {
         if self.entries[index as usize].take().is_some() {
+            self.unclaimed[index as usize / 64] &= !(1 << (index % 64));
             self.free.push(index);
         }
     }
 
-    /// The next entry that `may_go` to MEMS, from where the last search ended.
+    /// The next entry without claims that `may_go` to MEMS, from where the last search ended.
     pub fn next(&mut self, may_go: impl Fn(&Entry) -> bool) -> Option<u32> {
-        let count = self.entries.len();
-        let at = (0..count).map(|step| (self.hand + step) % count);
-        let found = at.into_iter().find(|&at| self.entries[at].as_ref().is_some_and(&may_go))?;
+        let may_go = |at: &u32| self.entries[*at as usize].as_ref().is_some_and(&may_go);
+        let found = self.unclaimed_in(self.hand, u32::MAX).find(may_go);
+        let found = found.or_else(|| self.unclaimed_in(0, self.hand).find(may_go))?;
         self.hand = found + 1;
-        if let Some(entry) = &mut self.entries[found] {
+        if let Some(entry) = self.entry_mut(found) {
             entry.changed = false;
         }
-        Some(found as u32)
+        Some(found)
+    }
+
+    /// Entries without claims, from one to before another.
+    fn unclaimed_in(&self, from: u32, to: u32) -> impl Iterator<Item = u32> + '_ {
+        let words = self.unclaimed.iter().enumerate().skip(from as usize / 64);
+        let all = words.flat_map(|(index, &word)| {
+            let bits = std::iter::successors((word != 0).then_some(word), |&rest| {
+                let rest = rest & (rest - 1);
+                (rest != 0).then_some(rest)
+            });
+            bits.map(move |rest| index as u32 * 64 + rest.trailing_zeros())
+        });
+        all.skip_while(move |&at| at < from).take_while(move |&at| at < to)
     }
 
     /// Whether MEMS has an entry, once what was sent there has arrived, and nobody needs it.
@@ -176,10 +216,11 @@ impl Journal {
 
     /// Its entries after a power cut, when nothing is under way, with their indices.
     pub fn after_cut(&mut self) -> impl Iterator<Item = (u32, &mut Entry)> {
-        let entries = (0..).zip(&mut self.entries);
+        let (entries, unclaimed) = ((0..).zip(&mut self.entries), &mut self.unclaimed);
         entries.filter_map(|(index, entry)| {
             let entry = entry.as_mut()?;
             (entry.claims, entry.changed) = (0, true);
+            unclaimed[index as usize / 64] |= 1 << (index % 64);
             Some((index, entry))
         })
     }

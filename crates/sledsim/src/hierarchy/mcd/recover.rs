@@ -25,6 +25,8 @@ pub(super) struct Recovery {
     next: u32,
     /// Reads under way.
     left: u32,
+    /// Places whose headers can't be read.
+    unreadable: Vec<u32>,
     began: Time,
     /// Requests from above, with what they write.
     pub waiting: VecDeque<(Request, Payload)>,
@@ -34,7 +36,17 @@ impl Mcd {
     /// Begins to read the headers.
     pub(super) fn recover(&mut self, context: &mut Context<'_>) {
         let headers = vec![None; self.table.len() as usize];
-        self.recovery = Some(Recovery { headers, next: 0, left: 0, began: context.now(), waiting: VecDeque::new() });
+        self.recovery = Some(Recovery {
+            headers,
+            next: 0,
+            left: 0,
+            unreadable: Vec::new(),
+            began: context.now(),
+            waiting: VecDeque::new(),
+        });
+        if self.mems_failed {
+            self.recovered(context);
+        }
         for _ in 0..OUTSTANDING {
             self.read_headers(context);
         }
@@ -78,10 +90,23 @@ impl Mcd {
         let words = self.layout.segment_blocks.div_ceil(64) as usize;
         let Some(recovery) = &mut self.recovery else { return };
         recovery.left -= 1;
+        let (first, blocks) = ((lbn / stride) as u32, u64::from(completion.request.blocks));
+        if !completion.served() && blocks > 1 {
+            // One header after the other.
+            let places = first..first + blocks.div_ceil(stride) as u32;
+            recovery.left += places.len() as u32;
+            for place in places {
+                let lbn = self.layout.header_lbn(place);
+                self.send(self.mems, Job::Recover { lbn }, Op::Read, (lbn, 1), Payload::NONE, context);
+            }
+            return;
+        }
+        if !completion.served() {
+            recovery.unreadable.push(first);
+        }
         if let (true, Some(bytes)) = (completion.served(), answer.bytes()) {
-            let first = (lbn / stride) as usize;
             for (place, slot) in bytes.chunks(stride as usize * size).enumerate() {
-                recovery.headers[first + place] = header::parse(&slot[..size], words);
+                recovery.headers[first as usize + place] = header::parse(&slot[..size], words);
             }
         }
         self.read_headers(context);
@@ -91,14 +116,21 @@ impl Mcd {
     }
 
     /// Every header has been read: the table is what they say.
-    fn recovered(&mut self, context: &mut Context<'_>) {
-        let Some(Recovery { mut headers, began, waiting, .. }) = self.recovery.take() else { return };
+    pub(super) fn recovered(&mut self, context: &mut Context<'_>) {
+        let Some(Recovery { mut headers, mut unreadable, began, waiting, .. }) = self.recovery.take() else { return };
         for (_, entry) in self.journal.after_cut() {
             headers[entry.frame as usize].clone_from(&entry.header);
+            unreadable.retain(|&frame| frame != entry.frame);
+        }
+        if !unreadable.is_empty() {
+            // Any segment may have been there but those that are found.
+            self.lose_all();
         }
         let mut places = Vec::new();
         for (frame, header) in (0..).zip(headers) {
             let Some(header) = header.filter(|header| header.valid.iter().any(|&word| word != 0)) else { continue };
+            let from = self.layout.disk_lbn(header.segment);
+            self.lost.remove(from, from + u64::from(self.layout.blocks(header.segment)));
             if let Some(admission) = self.policy.admit(header.segment, &mut |_| false) {
                 places.push((admission.slot, frame));
                 self.table.set_valid(admission.slot, &header.valid);
@@ -109,7 +141,7 @@ impl Mcd {
         let slots = self.table.slots_of_frames();
         for (index, entry) in self.journal.after_cut() {
             entry.slot = slots[entry.frame as usize];
-            self.table.slot_mut(entry.slot).entry = index;
+            self.table.set_entry(entry.slot, index);
         }
         for held in self.buffer.after_cut() {
             let segment = self.buffer.held(held).segment;

@@ -37,6 +37,15 @@ pub struct McdSpec {
     /// When changed segments are written to the disk though they stay: never if not given.
     #[serde(default)]
     pub flush: Option<McdFlushSpec>,
+    /// Length of a sequential stream from which on what continues it goes to the disk directly, as far as neither MEMS nor the
+    /// buffer has anything of its segments; never if not given. Sixteen streams are told apart, of reads or of writes.
+    #[serde(default)]
+    #[schemars(range(min = 1), extend("x-unit" = "B"))]
+    pub bypass_bytes: Option<u64>,
+    /// How much of a segment comes from the disk at once, by region of the disk: always all of it if not given. Needs
+    /// `partial_write`.
+    #[serde(default)]
+    pub units: Option<McdUnitsSpec>,
 }
 
 /// When a caching disk writes changed segments to the disk before they have to leave. They are written one after the other,
@@ -48,6 +57,10 @@ pub struct McdFlushSpec {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "ms"))]
     pub idle_ms: Option<f64>,
+    /// All that is changed, so long after something has changed: never for that reason if not given.
+    #[serde(default)]
+    #[schemars(range(min = 0.000001, max = 1e9), extend("x-unit" = "s"))]
+    pub period_s: Option<f64>,
     /// Share of changed segments from which on it goes on beside requests.
     #[serde(default = "default_high_water")]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -56,6 +69,29 @@ pub struct McdFlushSpec {
     #[serde(default = "default_low_water")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub low_water: f64,
+}
+
+/// Units in which segments come from the disk. Each region of the disk has a size of its own, from the least one by powers of two
+/// to that of the segment, that follows what requests use of what comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct McdUnitsSpec {
+    /// Size of the least unit: a half, a quarter and so on to a 64th of `segment_bytes`.
+    #[serde(default = "default_least_bytes")]
+    #[schemars(range(min = 512, max = 33554432), extend("x-unit" = "B"))]
+    pub least_bytes: u64,
+    /// Size of a region: a multiple of `segment_bytes`.
+    #[serde(default = "default_region_bytes")]
+    #[schemars(range(min = 512), extend("x-unit" = "B"))]
+    pub region_bytes: u64,
+}
+
+const fn default_least_bytes() -> u64 {
+    8 * 1024
+}
+
+const fn default_region_bytes() -> u64 {
+    16 * 1024 * 1024
 }
 
 const fn default_segment_bytes() -> u64 {
@@ -93,12 +129,14 @@ impl Default for McdSpec {
             immediate_report: true,
             partial_write: true,
             flush: None,
+            bypass_bytes: None,
+            units: None,
         }
     }
 }
 
 impl Default for McdFlushSpec {
     fn default() -> Self {
-        Self { idle_ms: None, high_water: default_high_water(), low_water: default_low_water() }
+        Self { idle_ms: None, period_s: None, high_water: default_high_water(), low_water: default_low_water() }
     }
 }

@@ -5,10 +5,15 @@ use crate::engine::{Count, Details, Path};
 /// The way of a request: the longest that one of its pieces took.
 pub(super) const READ_HIT: u8 = 0;
 pub(super) const READ_BUFFER: u8 = 1;
-pub(super) const READ_MISS: u8 = 2;
-pub(super) const WRITE_HIT: u8 = 3;
-pub(super) const WRITE_PARTIAL: u8 = 4;
-pub(super) const WRITE_MISS: u8 = 5;
+pub(super) const READ_BYPASS: u8 = 2;
+pub(super) const READ_MISS: u8 = 3;
+pub(super) const WRITE_HIT: u8 = 4;
+pub(super) const WRITE_PARTIAL: u8 = 5;
+pub(super) const WRITE_BYPASS: u8 = 6;
+pub(super) const WRITE_MISS: u8 = 7;
+/// Their names.
+const PATHS: [&str; 8] =
+    ["read-hit", "read-buffer", "read-bypass", "read-miss", "write-hit", "write-partial", "write-bypass", "write-miss"];
 
 /// Sums over the measurement window. Hits and misses are those of pieces of requests, one for each segment.
 #[derive(Clone, Debug)]
@@ -24,6 +29,11 @@ pub(super) struct Statistics {
     pub destage_writes: u64,
     pub destaged_blocks: u64,
     pub lost_blocks: u64,
+    /// Accesses of the disk for sequential streams, and their blocks.
+    pub bypasses: u64,
+    pub bypassed_blocks: u64,
+    /// Accesses of the disk for what MEMS could not serve.
+    pub detours: u64,
     pub fills: u64,
     pub filled_blocks: u64,
     /// Pieces that were served from the buffer.
@@ -34,12 +44,11 @@ pub(super) struct Statistics {
     pub buffer_stalls: u64,
     pub slot_stalls: u64,
     pub recovery_ns: u64,
-    pub paths: [Path; 6],
+    pub paths: [Path; PATHS.len()],
 }
 
 impl Default for Statistics {
     fn default() -> Self {
-        let names = ["read-hit", "read-buffer", "read-miss", "write-hit", "write-partial", "write-miss"];
         Self {
             read_hits: 0,
             read_misses: 0,
@@ -51,6 +60,9 @@ impl Default for Statistics {
             destage_writes: 0,
             destaged_blocks: 0,
             lost_blocks: 0,
+            bypasses: 0,
+            bypassed_blocks: 0,
+            detours: 0,
             fills: 0,
             filled_blocks: 0,
             shortcut_answers: 0,
@@ -60,14 +72,14 @@ impl Default for Statistics {
             buffer_stalls: 0,
             slot_stalls: 0,
             recovery_ns: 0,
-            paths: names.map(Path::new),
+            paths: PATHS.map(Path::new),
         }
     }
 }
 
 impl Statistics {
-    /// What it counted; `dirty_share` of the slots hold changed segments now.
-    pub fn details(&self, dirty_share: f64) -> Details {
+    /// What it counted; `dirty_share` of the slots hold changed segments now, and regions changed their units so often.
+    pub fn details(&self, dirty_share: f64, unit_changes: u64) -> Details {
         let hits = self.read_hits + self.write_hits;
         let all = hits + self.read_misses + self.write_misses;
         let counts = vec![
@@ -82,8 +94,12 @@ impl Statistics {
             Count::of("destage_writes", self.destage_writes),
             Count::of("destaged_blocks", self.destaged_blocks),
             Count::of("lost_blocks", self.lost_blocks),
+            Count::of("bypasses", self.bypasses),
+            Count::of("bypassed_blocks", self.bypassed_blocks),
+            Count::of("detours", self.detours),
             Count::of("fills", self.fills),
             Count::of("filled_blocks", self.filled_blocks),
+            Count::of("unit_changes", unit_changes),
             Count::of("shortcut_answers", self.shortcut_answers),
             Count::of("immediate_frees", self.immediate_frees),
             Count::of("partial_writes", self.partial_writes),

@@ -1,5 +1,7 @@
 //! The slots of the cache: what is in each, and what is under way there.
 
+use crate::request::Op;
+
 /// No journal entry.
 pub(super) const NO_ENTRY: u32 = u32::MAX;
 /// No transition.
@@ -15,11 +17,33 @@ pub(super) struct Slot {
     /// Its entry in the journal of headers.
     pub entry: u32,
     /// Reads of MEMS under way, and a flush.
-    pub reads: u16,
+    pub reads: u32,
     /// Writes of MEMS under way.
-    pub writes: u16,
+    pub writes: u32,
     /// Whether the disk may not have all that is valid here.
     pub dirty: bool,
+    /// Whether it could not be flushed as a whole, so that it stays dirty, and was not written since.
+    pub damaged: bool,
+}
+
+impl Slot {
+    /// Whether nothing is under way, so that its segment may leave.
+    #[inline]
+    const fn is_quiet(&self) -> bool {
+        self.reads == 0 && self.writes == 0 && self.transit == AT_REST
+    }
+
+    /// Whether its segment is to be flushed.
+    #[inline]
+    const fn owes(&self) -> bool {
+        self.dirty && !self.damaged
+    }
+
+    /// Whether its segment may be flushed now.
+    #[inline]
+    pub const fn may_flush(&self) -> bool {
+        self.owes() && self.is_quiet()
+    }
 }
 
 /// Every slot.
@@ -30,15 +54,33 @@ pub(super) struct Table {
     /// Words of bits for each slot.
     words: usize,
     /// How many slots are dirty.
-    pub dirty: u32,
+    dirty: u32,
+    /// How many slots are to be flushed, and how many may be now.
+    owing: u32,
+    flushable: u32,
 }
 
 impl Table {
     /// `slots` empty slots for segments of `blocks`.
     pub fn new(slots: u32, blocks: u32, partial: bool) -> Self {
         let words = if partial { blocks.div_ceil(64) as usize } else { 0 };
-        let slot = |frame| Slot { transit: AT_REST, frame, entry: NO_ENTRY, reads: 0, writes: 0, dirty: false };
-        Self { slots: (0..slots).map(slot).collect(), valid: vec![0; words * slots as usize], words, dirty: 0 }
+        let slot = |frame| Slot {
+            transit: AT_REST,
+            frame,
+            entry: NO_ENTRY,
+            reads: 0,
+            writes: 0,
+            dirty: false,
+            damaged: false,
+        };
+        Self {
+            slots: (0..slots).map(slot).collect(),
+            valid: vec![0; words * slots as usize],
+            words,
+            dirty: 0,
+            owing: 0,
+            flushable: 0,
+        }
     }
 
     pub fn len(&self) -> u32 {
@@ -54,27 +96,83 @@ impl Table {
         &self.slots[slot as usize]
     }
 
+    /// How many slots are dirty.
     #[inline]
-    pub fn slot_mut(&mut self, slot: u32) -> &mut Slot {
-        &mut self.slots[slot as usize]
+    pub const fn dirty(&self) -> u32 {
+        self.dirty
+    }
+
+    /// How many slots are to be flushed.
+    #[inline]
+    pub const fn owing(&self) -> u32 {
+        self.owing
+    }
+
+    /// How many slots may be flushed now.
+    #[inline]
+    pub const fn flushable(&self) -> u32 {
+        self.flushable
     }
 
     /// Whether nothing is under way in a slot, so that its segment may leave.
     #[inline]
     pub fn is_quiet(&self, slot: u32) -> bool {
-        let slot = self.slot(slot);
-        slot.reads == 0 && slot.writes == 0 && slot.transit == AT_REST
+        self.slot(slot).is_quiet()
     }
 
+    /// Changes what is true of a slot.
+    #[inline]
+    fn change(&mut self, slot: u32, change: impl FnOnce(&mut Slot)) {
+        let slot = &mut self.slots[slot as usize];
+        let (was_dirty, was_owing, was_flushable) = (slot.dirty, slot.owes(), slot.may_flush());
+        change(slot);
+        self.owing = self.owing + u32::from(slot.owes()) - u32::from(was_owing);
+        self.dirty = self.dirty + u32::from(slot.dirty) - u32::from(was_dirty);
+        self.flushable = self.flushable + u32::from(slot.may_flush()) - u32::from(was_flushable);
+    }
+
+    /// An access of MEMS begins in a slot; writes make it dirty.
+    #[inline]
+    pub fn begin(&mut self, slot: u32, op: Op) {
+        self.change(slot, |slot| match op {
+            Op::Read => slot.reads += 1,
+            Op::Write => (slot.writes, slot.dirty, slot.damaged) = (slot.writes + 1, true, false),
+        });
+    }
+
+    /// An access of MEMS is over.
+    #[inline]
+    pub fn end(&mut self, slot: u32, op: Op) {
+        self.change(slot, |slot| match op {
+            Op::Read => slot.reads -= 1,
+            Op::Write => slot.writes -= 1,
+        });
+    }
+
+    /// A header is being written in a slot, or is there.
+    pub fn write_header(&mut self, slot: u32, is_over: bool) {
+        self.change(slot, |slot| if is_over { slot.writes -= 1 } else { slot.writes += 1 });
+    }
+
+    /// The segment of a slot is in a transition, or [`AT_REST`].
+    pub fn set_transit(&mut self, slot: u32, transit: u64) {
+        self.change(slot, |slot| slot.transit = transit);
+    }
+
+    /// Whether the disk may not have all that is valid in a slot.
     #[inline]
     pub fn set_dirty(&mut self, slot: u32, dirty: bool) {
-        let slot = &mut self.slots[slot as usize];
-        match (slot.dirty, dirty) {
-            (false, true) => self.dirty += 1,
-            (true, false) => self.dirty -= 1,
-            _ => {}
-        }
-        slot.dirty = dirty;
+        self.change(slot, |slot| (slot.dirty, slot.damaged) = (dirty, false));
+    }
+
+    /// A slot could not be flushed as a whole.
+    pub fn set_damaged(&mut self, slot: u32) {
+        self.change(slot, |slot| (slot.dirty, slot.damaged) = (true, true));
+    }
+
+    /// A slot has another journal entry, or [`NO_ENTRY`]; returns the one that it had.
+    pub fn set_entry(&mut self, slot: u32, entry: u32) -> u32 {
+        std::mem::replace(&mut self.slots[slot as usize].entry, entry)
     }
 
     fn bits(&self, slot: u32) -> &[u64] {
@@ -129,9 +227,14 @@ impl Table {
 
     /// The runs of blocks below `blocks` that are valid, or those that are not.
     pub fn runs(&self, slot: u32, blocks: u32, valid: bool) -> Vec<(u32, u32)> {
-        let (mut runs, mut at) = (Vec::new(), 0);
-        while at < blocks {
-            let (alike, length) = self.run(slot, at, blocks);
+        self.runs_within(slot, (0, blocks), valid)
+    }
+
+    /// The runs of blocks from one to before another that are valid, or those that are not.
+    pub fn runs_within(&self, slot: u32, (from, to): (u32, u32), valid: bool) -> Vec<(u32, u32)> {
+        let (mut runs, mut at) = (Vec::new(), from);
+        while at < to {
+            let (alike, length) = self.run(slot, at, to);
             if alike == valid {
                 runs.push((at, length));
             }

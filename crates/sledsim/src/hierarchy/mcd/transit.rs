@@ -1,7 +1,6 @@
 //! Transitions: a slot gets another segment, or a segment the blocks that it lacks.
 
 use super::access::Piece;
-use super::destage::Destage;
 use super::header;
 use super::nonvolatile::Entry;
 use super::table::{AT_REST, NO_ENTRY};
@@ -33,6 +32,8 @@ pub(super) struct Transit {
     /// Whether the segment is new in the slot.
     pub fresh: bool,
     pub phase: Phase,
+    /// The blocks that it brings, from one to before another.
+    pub window: (u32, u32),
     /// Its place in the buffer.
     pub held: Option<u32>,
     /// Writes of MEMS under way.
@@ -53,13 +54,14 @@ impl Mcd {
             segment,
             fresh,
             phase: Phase::Draining,
+            window: (0, self.layout.blocks(segment)),
             held: None,
             left: 0,
             failed: None,
             writer: None,
             waiters: Vec::new(),
         });
-        self.table.slot_mut(slot).transit = id;
+        self.table.set_transit(slot, id);
         id
     }
 
@@ -75,6 +77,12 @@ impl Mcd {
         };
         self.note_miss(&mut piece);
         let (slot, segment) = (admission.slot, piece.segment);
+        if let Some(units) = &mut self.units {
+            if let Some(old) = admission.evicted {
+                units.leave(slot, old);
+            }
+            units.ask(slot, piece.offset, piece.blocks);
+        }
         let header = admission.evicted.and_then(|old| self.header(slot, old, context));
         self.claim(slot, header);
         let id = self.begin_transit(slot, segment, true);
@@ -87,9 +95,7 @@ impl Mcd {
             Some(old) if dirty => {
                 self.statistics.dirty_evictions += 1;
                 self.set_phase(id, Phase::Evicting);
-                let destage = self.destages.issue(Destage::of(old, slot, Some(id)));
-                self.leaving.push((old, destage));
-                self.fetch(destage, context);
+                self.evict(old, slot, id, context);
             }
             // The header of a free slot may be on its way to MEMS.
             _ if self.table.slot(slot).writes == 0 => self.vacated(id, context),
@@ -115,11 +121,19 @@ impl Mcd {
         let first = transit.waiters.first();
         match first.map(|piece| (piece.op, piece.blocks == blocks)) {
             Some((Op::Write, true)) => self.place_written(id, context),
-            Some((Op::Write, false)) if self.spec.partial_write => {
+            Some((op, false)) if self.comes_in_parts(op, segment) => {
                 self.unclaim(slot);
                 self.end_transit(id, context);
             }
             _ => self.fill(id, context),
+        }
+    }
+
+    /// Whether a slot is taken for a segment before anything of it is there.
+    fn comes_in_parts(&self, op: Op, segment: u64) -> bool {
+        match op {
+            Op::Write => self.spec.partial_write,
+            Op::Read => self.units.as_ref().is_some_and(|units| units.is_part(segment)),
         }
     }
 
@@ -146,13 +160,12 @@ impl Mcd {
             self.not_placed(id, status, completion, context);
             return;
         }
-        let (slot, segment, fresh) = (transit.slot, transit.segment, transit.fresh);
+        let (slot, fresh, (from, to)) = (transit.slot, transit.fresh, transit.window);
         let (held, writer) = (transit.held.take(), transit.writer.take());
-        self.table.fill(slot, 0, self.layout.blocks(segment));
+        self.table.fill(slot, from, to - from);
         if fresh {
             // MEMS has the header now.
-            let entry = std::mem::replace(&mut self.table.slot_mut(slot).entry, NO_ENTRY);
-            self.journal.drop(entry);
+            self.journal.drop(self.table.set_entry(slot, NO_ENTRY));
         } else {
             self.journalise(slot, context);
             self.unclaim(slot);
@@ -188,19 +201,25 @@ impl Mcd {
         self.give_up(id, status, context);
     }
 
-    /// A transition fails: pieces that wait for it, too, and a new segment gives its slot back.
+    /// A transition fails: pieces that wait for it do, too, or go to the disk one by one where it is just some block that can't
+    /// be read; and a new segment gives its slot back.
     pub(super) fn give_up(&mut self, id: u64, status: Status, context: &mut Context<'_>) {
         let Some(transit) = self.transits.settle(id) else { return };
-        self.table.slot_mut(transit.slot).transit = AT_REST;
+        self.table.set_transit(transit.slot, AT_REST);
         self.unclaim(transit.slot);
         if transit.fresh {
             self.policy.remove(transit.segment);
         }
-        // Writes can do without what an old segment still lacks.
-        let (hopeful, failed): (Vec<Piece>, Vec<Piece>) =
-            transit.waiters.into_iter().partition(|piece| piece.op == Op::Write && !transit.fresh);
-        for piece in failed {
-            self.finish_part(&piece, status, context);
+        let mut hopeful = Vec::new();
+        for piece in transit.waiters {
+            match (piece.op, status) {
+                // Writes can do without what an old segment still lacks.
+                (Op::Write, _) if !transit.fresh => hopeful.push(piece),
+                // Each of them may be for blocks that can be read.
+                (_, Status::Unreadable) if self.leaving.contains_key(&piece.segment) => hopeful.push(piece),
+                (_, Status::Unreadable) => self.detour(piece, context),
+                _ => self.finish_part(&piece, status, context),
+            }
         }
         self.reroute(hopeful, context);
     }
@@ -208,7 +227,7 @@ impl Mcd {
     /// A transition is over: pieces that waited for it go on.
     pub(super) fn end_transit(&mut self, id: u64, context: &mut Context<'_>) {
         let Some(transit) = self.transits.settle(id) else { return };
-        self.table.slot_mut(transit.slot).transit = AT_REST;
+        self.table.set_transit(transit.slot, AT_REST);
         self.reroute(transit.waiters, context);
     }
 
@@ -227,7 +246,7 @@ impl Mcd {
             let table = &self.table;
             let may_go = |entry: &Entry| {
                 let slot = table.slot(entry.slot);
-                entry.claims == 0 && slot.writes == 0 && slot.transit == AT_REST
+                slot.writes == 0 && slot.transit == AT_REST
             };
             let Some(index) = self.journal.next(may_go) else { return };
             let Some(entry) = self.journal.entry_mut(index) else { return };
@@ -236,7 +255,7 @@ impl Mcd {
                 true => header::block(entry.header.as_ref(), self.layout.block_bytes),
                 false => Payload::NONE,
             };
-            self.table.slot_mut(slot).writes += 1;
+            self.table.write_header(slot, false);
             self.header_writes += 1;
             self.statistics.header_writes += 1;
             self.send(self.mems, Job::Header { slot }, Op::Write, (lbn, 1), data, context);
@@ -246,11 +265,12 @@ impl Mcd {
     /// MEMS has a header.
     pub(super) fn header_written(&mut self, slot: u32, context: &mut Context<'_>) {
         self.header_writes -= 1;
-        let state = self.table.slot_mut(slot);
-        state.writes -= 1;
-        if self.journal.is_settled(state.entry) {
-            let entry = std::mem::replace(&mut state.entry, NO_ENTRY);
-            self.journal.drop(entry);
+        if self.mems_failed {
+            return;
+        }
+        self.table.write_header(slot, true);
+        if self.journal.is_settled(self.table.slot(slot).entry) {
+            self.journal.drop(self.table.set_entry(slot, NO_ENTRY));
         }
         self.drained(slot, context);
     }

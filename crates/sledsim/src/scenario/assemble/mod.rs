@@ -8,7 +8,7 @@ pub use workload::trace_options;
 pub(super) use workload::{limits, workload};
 
 use super::array_spec::MemberFaultSpec;
-use super::system_spec::{Children, MemberSpec, SystemSpec};
+use super::system_spec::{Children, MemberSpec, SystemSpec, CHILD_KEYS};
 use crate::engine::random::Stream;
 use crate::engine::{Completion, Component, ComponentId, System};
 use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
@@ -51,7 +51,11 @@ impl Node<'_> {
 /// # Errors
 /// What does not fit together: names both sides.
 pub(super) fn system(spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, String> {
-    let mut builder = Builder { seed, system: System::default(), nodes: Vec::new(), overhead_ns: 0 };
+    build(spec, seed, &mut |_, id, _| id)
+}
+
+fn build<'a>(spec: &'a SystemSpec, seed: u64, between: Between<'_>) -> Result<Assembly<'a>, String> {
+    let mut builder = Builder { seed, between, system: System::default(), nodes: Vec::new(), overhead_ns: 0 };
     builder.add(spec, "system", "system", None)?;
     let Builder { system, nodes, overhead_ns, .. } = builder;
     let root = system.component(system.root());
@@ -59,6 +63,18 @@ pub(super) fn system(spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, Strin
     // Command processing that requests overlap in is known only where a drive alone has all of them.
     let overhead_ns = if nodes.len() == 1 { overhead_ns } else { 0 };
     Ok(Assembly { system, nodes, overhead_ns, capacity_blocks, block_bytes })
+}
+
+/// Hears of each component and its path before the one above it is added, and says which one that gets: this one, or one that
+/// it has put over it.
+pub type Between<'b> = &'b mut dyn FnMut(&mut System, ComponentId, &str) -> ComponentId;
+
+/// The components of a system, put together without a workload; `seed` gives the faults of its members.
+///
+/// # Errors
+/// What does not fit together: names both sides.
+pub fn assemble(spec: &SystemSpec, seed: u64, between: Between<'_>) -> Result<System, String> {
+    build(spec, seed, between).map(|assembly| assembly.system)
 }
 
 /// Checks what takes more than one key of a system to see.
@@ -97,14 +113,15 @@ struct Below {
     path: String,
 }
 
-struct Builder<'a> {
+struct Builder<'a, 'b> {
     seed: u64,
+    between: Between<'b>,
     system: System,
     nodes: Vec<Node<'a>>,
     overhead_ns: u64,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> Builder<'a, '_> {
     /// Adds a component and all below it; `written` is where the scenario has it, `path` where it is with members counted one
     /// by one.
     fn add(&mut self, spec: &'a SystemSpec, written: &str, path: &str, parent: Option<usize>) -> Result<Below, String> {
@@ -124,6 +141,7 @@ impl<'a> Builder<'a> {
         }
         let id = ids[ids.len() - 1];
         self.nodes[place].ids = ids;
+        let id = (self.between)(&mut self.system, id, path);
         Ok(Below { child: Child::of(&self.system, id), path: path.to_owned() })
     }
 
@@ -165,7 +183,7 @@ impl<'a> Builder<'a> {
             // A stream for each: what befalls one member leaves the others as they were.
             let mut stream = Stream::new(self.seed, &format!("faults of {}", below.path));
             let faulty = Faulty::new(id, (capacity_blocks, block_bytes), fault, &mut stream);
-            let faulty = faulty.map_err(|error| format!("{key}: {error}"))?;
+            let faulty = faulty.map_err(|error| format!("{key}.unreadable: {} has {error}", below.path))?;
             let id = self.system.add(Box::new(faulty), &[id]);
             below.child = Child::of(&self.system, id);
         }
@@ -212,7 +230,25 @@ fn over(spec: &SystemSpec, path: &str, children: &[Below]) -> Result<Box<dyn Com
         SystemSpec::Mwb(node) => Mwb::new(&node.spec, children[0].child, children[1].child).map(boxed),
         SystemSpec::Mcd(node) => Mcd::new(&node.spec, children[0].child, children[1].child).map(boxed),
     };
-    made.map_err(|error| format!("{path}.{error}"))
+    made.map_err(|error| placed(path, &error))
+}
+
+/// What a component at `path` says of its keys and of what is below it, which it names as if nothing were above it: with the
+/// paths of all of them.
+fn placed(path: &str, error: &str) -> String {
+    let words: Vec<&str> = error.split(' ').collect();
+    let is_named = |place: usize| {
+        let plain = words[place].trim_end_matches([',', ':', ';']);
+        let is_numbered = plain.contains('[') && plain.starts_with(|first: char| first.is_ascii_lowercase());
+        let is_key = words.get(place + 1) == Some(&"=");
+        let is_common = place > 0 && ["a", "its", "the"].contains(&words[place - 1]);
+        place == 0 || is_numbered || is_key || (CHILD_KEYS.contains(&plain) && !is_common)
+    };
+    let named = words.iter().enumerate().map(|(place, word)| match is_named(place) {
+        true => format!("{path}.{word}"),
+        false => (*word).to_owned(),
+    });
+    named.collect::<Vec<_>>().join(" ")
 }
 
 fn array(level: Level, spec: &ArraySpec, children: &[Below]) -> Result<Box<dyn Component>, String> {
@@ -246,3 +282,26 @@ fn alike(path: &str, children: &[Below]) -> Result<Vec<Child>, String> {
 
 /// A completion is as large as it looks: it is copied on its way up.
 const _: () = assert!(std::mem::size_of::<Completion>() <= 256);
+
+#[cfg(test)]
+mod tests {
+    use super::placed;
+
+    #[test]
+    fn both_sides_of_what_does_not_fit_have_their_paths() {
+        for (error, expected) in [
+            (
+                "bytes = 5 B from first_block = 9 on is too much",
+                "s.c.bytes = 5 B from s.c.first_block = 9 on is too much",
+            ),
+            (
+                "mems_bytes = 9 B, disk has 8 B: less than its disk",
+                "s.c.mems_bytes = 9 B, s.c.disk has 8 B: less than its disk",
+            ),
+            ("members[1] has 2, members[0], 3", "s.c.members[1] has 2, s.c.members[0], 3"),
+            ("line_bytes = 7 B: the blocks of child", "s.c.line_bytes = 7 B: the blocks of s.c.child"),
+        ] {
+            assert_eq!(placed("s.c", error), expected);
+        }
+    }
+}

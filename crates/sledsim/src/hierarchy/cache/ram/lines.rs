@@ -62,9 +62,11 @@ pub(super) struct Lines {
 impl Lines {
     /// `slots` empty lines.
     pub fn new(spec: ReplacementSpec, slots: u32, line_blocks: u64, block_bytes: u32) -> Self {
+        let mut policy = build(&spec, slots);
+        policy.expect_releases();
         Self {
             spec,
-            policy: build(&spec, slots),
+            policy,
             cells: Cells::new(line_blocks),
             pins: Vec::new(),
             pinned: 0,
@@ -144,7 +146,10 @@ impl Lines {
     pub fn unpin(&mut self, slot: Slot) {
         let pins = &mut self.pins[slot as usize];
         *pins -= 1;
-        self.pinned -= u32::from(*pins == 0);
+        if *pins == 0 {
+            self.pinned -= 1;
+            self.policy.released(slot);
+        }
     }
 
     /// How many blocks of a piece have a property.
@@ -326,6 +331,7 @@ impl Lines {
         self.dirty.clear();
         self.pins.fill(0);
         self.pinned = 0;
+        self.policy.expect_releases();
         for (slot, line) in held {
             let mut dirty = 0;
             self.cells.change(slot, 0, self.line_blocks, |cell, _| {

@@ -7,7 +7,7 @@
 //! | `target` | p, a real number |
 //! | capacity | c |
 
-use super::entries::{keeps_entries, Entries};
+use super::entries::{keeps_entries, remembers_refusals, Entries};
 use super::ghosts::Ghosts;
 use super::{Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 
@@ -51,8 +51,8 @@ impl Arc {
     }
 
     /// Whom `REPLACE` takes.
-    fn victim(&self, target: f64, ghost: Option<usize>, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let entries = &self.entries;
+    fn victim(&mut self, target: f64, ghost: Option<usize>, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+        let entries = &mut self.entries;
         let recent = f64::from(entries.len_of(RECENT));
         let takes_recent = recent > target || (ghost == Some(FREQUENT) && recent == target);
         let [first, second] = if takes_recent { [RECENT, FREQUENT] } else { [FREQUENT, RECENT] };
@@ -78,6 +78,7 @@ impl Arc {
 
 impl Replacement for Arc {
     keeps_entries!();
+    remembers_refusals!();
 
     #[inline]
     fn hit(&mut self, slot: Slot) {

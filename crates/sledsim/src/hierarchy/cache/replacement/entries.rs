@@ -1,6 +1,7 @@
 //! The keys of a cache, in doubly linked lists whose links are numbers of slots.
 
 use super::index::NIL;
+use super::refusals::Refusals;
 use super::slots::{resize_within, Slots};
 use super::{Admission, Slot};
 
@@ -27,13 +28,17 @@ pub(super) struct Entries<const N: usize> {
     /// The list that a slot is in; empty where there is only one.
     list: Vec<u8>,
     ends: [Ends; N],
+    /// Whether who may not leave is remembered: it is told when such a slot may again.
+    expects_releases: bool,
+    /// What was refused, once anything was.
+    refusals: Option<Box<Refusals<N>>>,
 }
 
 impl<const N: usize> Entries<N> {
     /// `capacity` empty slots.
     pub fn new(capacity: u32) -> Self {
         let ends = [Ends { front: NIL, back: NIL, len: 0 }; N];
-        Self { slots: Slots::new(capacity), list: Vec::new(), ends }
+        Self { slots: Slots::new(capacity), list: Vec::new(), ends, expects_releases: false, refusals: None }
     }
 
     /// Number of slots.
@@ -53,7 +58,8 @@ impl<const N: usize> Entries<N> {
 
     /// Bytes allocated.
     pub fn memory_bytes(&self) -> usize {
-        self.slots.memory_bytes() + self.list.capacity()
+        let refusals = self.refusals.as_ref().map_or(0, |refusals| refusals.memory_bytes());
+        self.slots.memory_bytes() + self.list.capacity() + refusals
     }
 
     /// The slot of `key`.
@@ -103,17 +109,61 @@ impl<const N: usize> Entries<N> {
         std::iter::successors(self.back(list), |&slot| self.ahead(slot))
     }
 
-    /// The slot nearest to the back of a list that `may_evict` lets go.
+    /// From now on slots that are refused are not asked for again until they are [`Entries::released`]. Forgets who was.
+    pub fn expect_releases(&mut self) {
+        (self.expects_releases, self.refusals) = (true, None);
+    }
+
+    /// A slot may be evicted again.
     #[inline]
-    pub fn victim(&self, list: usize, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let mut at = self.back(list);
+    pub fn released(&mut self, slot: Slot) {
+        let list = self.list_of(slot);
+        if let Some(refusals) = &mut self.refusals {
+            refusals.release(list, slot, self.ends[list].len);
+        }
+    }
+
+    /// The slot nearest to the back of a list that `may_evict` lets go, which is then given to another key.
+    #[inline]
+    pub fn victim(&mut self, list: usize, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+        let back = self.back(list)?;
+        if self.refusals.is_none() {
+            if may_evict(back) {
+                return Some(back);
+            }
+            if !self.expects_releases {
+                return self.back_to_front(list).skip(1).find(|&slot| may_evict(slot));
+            }
+            self.remember();
+        }
+        let refusals = self.refusals.as_mut()?;
+        while let Some(slot) = refusals.next_released(list) {
+            if may_evict(slot) {
+                return Some(slot);
+            }
+        }
+        let passed = refusals.passed(list);
+        let mut at = passed.map_or(Some(back), |slot| self.ahead(slot));
         while let Some(slot) = at {
             if may_evict(slot) {
                 return Some(slot);
             }
+            if let Some(refusals) = &mut self.refusals {
+                refusals.pass(list, slot);
+            }
             at = self.ahead(slot);
         }
         None
+    }
+
+    /// Begins to remember who was refused.
+    #[cold]
+    fn remember(&mut self) {
+        let mut refusals = Refusals::new();
+        for list in 0..N {
+            self.back_to_front(list).for_each(|slot| refusals.listed(slot, self.slots.capacity()));
+        }
+        self.refusals = Some(Box::new(refusals));
     }
 
     /// Moves `slot` to the front of a list.
@@ -141,6 +191,9 @@ impl<const N: usize> Entries<N> {
         }
         ends.front = slot;
         ends.len += 1;
+        if let Some(refusals) = &mut self.refusals {
+            refusals.listed(slot, self.slots.capacity());
+        }
     }
 
     /// Takes `slot` out of the list that it is in.
@@ -160,6 +213,9 @@ impl<const N: usize> Entries<N> {
             self.slots.kept_mut(behind).ahead = ahead;
         }
         ends.len -= 1;
+        if let Some(refusals) = &mut self.refusals {
+            refusals.unlisted(list, slot, behind);
+        }
     }
 
     /// Puts `key`, which is in no slot, at the front of a list: into an empty slot, or into that of `victim`.
@@ -210,3 +266,18 @@ macro_rules! keeps_entries {
     };
 }
 pub(super) use keeps_entries;
+
+/// What every such policy does alike that takes all of its victims from [`Entries::victim`].
+macro_rules! remembers_refusals {
+    () => {
+        fn expect_releases(&mut self) {
+            self.entries.expect_releases();
+        }
+
+        #[inline]
+        fn released(&mut self, slot: Slot) {
+            self.entries.released(slot);
+        }
+    };
+}
+pub(super) use remembers_refusals;

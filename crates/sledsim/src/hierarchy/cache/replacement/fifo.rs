@@ -1,6 +1,6 @@
 //! FIFO: the entry that came in longest ago leaves, however often it was referenced.
 
-use super::entries::{keeps_entries, Entries};
+use super::entries::{keeps_entries, remembers_refusals, Entries};
 use super::{Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 
 /// FIFO in the registry.
@@ -31,6 +31,7 @@ impl Fifo {
 
 impl Replacement for Fifo {
     keeps_entries!();
+    remembers_refusals!();
 
     #[inline]
     fn hit(&mut self, _slot: Slot) {}

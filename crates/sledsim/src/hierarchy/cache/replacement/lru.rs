@@ -1,6 +1,6 @@
 //! LRU: the entry that was referenced longest ago leaves.
 
-use super::entries::{keeps_entries, Entries};
+use super::entries::{keeps_entries, remembers_refusals, Entries};
 use super::{Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 
 /// LRU in the registry.
@@ -31,6 +31,7 @@ impl Lru {
 
 impl Replacement for Lru {
     keeps_entries!();
+    remembers_refusals!();
 
     #[inline]
     fn hit(&mut self, slot: Slot) {

@@ -5,7 +5,7 @@
 //! | [`PROBATIONARY`] | probationary segment |
 //! | [`PROTECTED`], `protected_slots` | protected segment and its size |
 
-use super::entries::{keeps_entries, Entries};
+use super::entries::{keeps_entries, remembers_refusals, Entries};
 use super::{share_of, Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 
 /// SLRU in the registry.
@@ -44,6 +44,7 @@ impl Slru {
 
 impl Replacement for Slru {
     keeps_entries!();
+    remembers_refusals!();
 
     #[inline]
     fn hit(&mut self, slot: Slot) {
@@ -62,8 +63,8 @@ impl Replacement for Slru {
 
     #[inline]
     fn admit(&mut self, key: u64, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Admission> {
-        let entries = &self.entries;
-        let victim = if self.entries.is_full() {
+        let entries = &mut self.entries;
+        let victim = if entries.is_full() {
             Some(entries.victim(PROBATIONARY, may_evict).or_else(|| entries.victim(PROTECTED, may_evict))?)
         } else {
             None

@@ -8,7 +8,7 @@
 //!
 //! The figure does not say when a page that comes back leaves A1out. Here it does so before another enters.
 
-use super::entries::{keeps_entries, Entries};
+use super::entries::{keeps_entries, remembers_refusals, Entries};
 use super::ghosts::Ghosts;
 use super::{share_of, Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 
@@ -66,15 +66,16 @@ impl TwoQ {
     }
 
     /// Whom `reclaimfor` pages out.
-    fn victim(&self, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
-        let entries = &self.entries;
-        let [first, second] = self.order(entries.len_of(IN));
+    fn victim(&mut self, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+        let [first, second] = self.order(self.entries.len_of(IN));
+        let entries = &mut self.entries;
         entries.victim(first, may_evict).or_else(|| entries.victim(second, may_evict))
     }
 }
 
 impl Replacement for TwoQ {
     keeps_entries!();
+    remembers_refusals!();
 
     #[inline]
     fn hit(&mut self, slot: Slot) {

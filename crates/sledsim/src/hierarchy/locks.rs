@@ -1,4 +1,4 @@
-//! Who may work on which LBNs of the members at once.
+//! Who may work on which LBNs at once.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,7 +22,7 @@ impl Claim {
 
 /// Locks on ranges of LBNs, given in the order of operations among those that exclude each other.
 #[derive(Debug, Default)]
-pub(super) struct Locks {
+pub struct Locks {
     /// By where they begin, and operation.
     claims: BTreeMap<(u64, u64), Claim>,
     /// Length of the longest claim there has been.
@@ -36,7 +36,7 @@ impl Locks {
     }
 
     /// Locks a range; `false` if the operation, the latest so far, has to wait until [`Locks::release`] names it.
-    pub(super) fn claim(&mut self, operation: u64, range @ (from, to): (u64, u64), exclusive: bool) -> bool {
+    pub fn claim(&mut self, operation: u64, range @ (from, to): (u64, u64), exclusive: bool) -> bool {
         let mut claim = Claim { operation, from, to, exclusive, held: false };
         claim.held = !self.near(range).any(|other| other.delays(&claim));
         self.longest_blocks = self.longest_blocks.max(to - from);
@@ -45,7 +45,7 @@ impl Locks {
     }
 
     /// Gives up the lock of an operation on a range; adds to `granted` who has got one by it.
-    pub(super) fn release(&mut self, operation: u64, range: (u64, u64), granted: &mut VecDeque<u64>) {
+    pub fn release(&mut self, operation: u64, range: (u64, u64), granted: &mut VecDeque<u64>) {
         self.claims.remove(&(range.0, operation));
         let waiting = self.near(range).filter(|claim| !claim.held && claim.from < range.1 && range.0 < claim.to);
         let mut waiting: Vec<Claim> = waiting.copied().collect();
@@ -59,7 +59,7 @@ impl Locks {
     }
 
     /// Nobody has or wants a lock any more.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.claims.clear();
     }
 }

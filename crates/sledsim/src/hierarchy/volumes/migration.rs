@@ -1,0 +1,401 @@
+//! Moving a volume while requests go on.
+//!
+//! A chunk at a time is read from the old place and written to the new one. Until the whole volume is there the old place has
+//! all that is newest, and serves reads; a write that touches what has been copied is made at both places, durably at the new
+//! one, and completes when both have it. Writes that overlap follow each other, and wait for a chunk that is being copied.
+//! Between two writes the volume then changes its place. So a move that fails costs nothing but time, and one that a power
+//! cut interrupts begins anew; which volumes have been moved outlives it.
+
+use std::collections::VecDeque;
+
+use super::spec::{first_free, MoveSpec};
+use super::{Part, Volumes};
+use crate::engine::details::Count;
+use crate::engine::{Completion, ComponentId, Context, Payload};
+use crate::hierarchy::locks::Locks;
+use crate::hierarchy::tickets::Tickets;
+use crate::request::{Flags, Op, Request, Spare};
+use crate::time::{ns_to_s, s_to_ns, Time};
+
+/// Blocks of the space of all volumes: from, to.
+pub(super) type Range = (u64, u64);
+
+/// Moves that are still to come, and the one under way.
+#[derive(Debug)]
+pub(super) struct Migration {
+    moves: VecDeque<Move>,
+    course: Option<Course>,
+    /// By where blocks lie in the space of all volumes.
+    locks: Locks,
+    /// Who has a lock, or waits for one.
+    pub(super) holders: Tickets<Holder>,
+    granted: VecDeque<u64>,
+    /// When the timer fires that has been set, if one has.
+    alarm: Option<Time>,
+    /// Whether it has looked what to do since power came.
+    awake: bool,
+    tally: Tally,
+}
+
+/// A move to be made.
+#[derive(Debug)]
+struct Move {
+    volume: usize,
+    to: usize,
+    at: Time,
+    chunk_blocks: u64,
+    ns_per_block: f64,
+}
+
+/// A move under way.
+#[derive(Debug)]
+struct Course {
+    what: Move,
+    /// Where the volume will begin.
+    first_block: u64,
+    /// So many blocks have been copied.
+    copied: u64,
+    phase: Phase,
+    /// Neither the next chunk nor the change comes before.
+    next_at: Time,
+    /// Accesses under way that are part of the move.
+    accesses: u64,
+    /// Reads of the place that was left.
+    lingering: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The next chunk may begin in time.
+    Pacing,
+    /// Whoever works on a chunk, or on the volume, has to end first.
+    Locking(u64, Range),
+    /// A chunk is being copied.
+    Copying(u64, Range),
+    /// Something is under way still at the place that is free from now on.
+    Emptying,
+}
+
+/// Who may have a lock.
+#[derive(Debug)]
+pub(super) enum Holder {
+    /// A write that waits, with the volume in which it begins and where in it.
+    Write(Request, Payload, usize, u64),
+    /// A chunk.
+    Chunk,
+    /// The change from one place to the other.
+    Change,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    done: u64,
+    failed: u64,
+    copied_blocks: u64,
+    requests: u64,
+    doubled: u64,
+    waits: u64,
+    began: Option<Time>,
+    ended: Option<Time>,
+}
+
+impl Migration {
+    /// The moves of `volumes`; none without any.
+    pub(super) fn new(moves: &[MoveSpec], volumes: &[usize], block_bytes: u32) -> Option<Self> {
+        let each = |(spec, &volume): (&MoveSpec, &usize)| Move {
+            volume,
+            to: spec.to as usize,
+            at: Time::from_ns(s_to_ns(spec.at_s)),
+            chunk_blocks: spec.chunk_bytes / u64::from(block_bytes),
+            ns_per_block: spec.mb_per_s.map_or(0.0, |mb_per_s| f64::from(block_bytes) * 1e3 / mb_per_s),
+        };
+        (!moves.is_empty()).then(|| Self {
+            moves: moves.iter().zip(volumes).map(each).collect(),
+            course: None,
+            locks: Locks::default(),
+            holders: Tickets::default(),
+            granted: VecDeque::new(),
+            alarm: None,
+            awake: false,
+            tally: Tally::default(),
+        })
+    }
+
+    /// Asks for a lock, which is given when [`Volumes::grant`] comes to it.
+    pub(super) fn claim(&mut self, holder: Holder, range: Range) -> u64 {
+        // As long as nothing moves, writes may overlap.
+        let exclusive = self.course.is_some() || !matches!(holder, Holder::Write(..));
+        let is_write = matches!(holder, Holder::Write(..));
+        let id = self.holders.issue(holder);
+        if self.locks.claim(id, range, exclusive) {
+            self.granted.push_back(id);
+        } else {
+            self.tally.waits += u64::from(is_write);
+        }
+        id
+    }
+
+    /// Gives a lock up.
+    pub(super) fn release(&mut self, holder: u64, range: Range) {
+        self.locks.release(holder, range, &mut self.granted);
+    }
+
+    /// Whether writes need locks: until the last move is over.
+    pub(super) fn is_pending(&self) -> bool {
+        self.course.is_some() || !self.moves.is_empty()
+    }
+
+    /// Hears of a request from above.
+    pub(super) fn note_request(&mut self) {
+        self.tally.requests += u64::from(self.course.is_some());
+    }
+
+    /// Where else a write of a volume that begins with block `inside` has to be made, for what it touches has been copied: member
+    /// and block.
+    pub(super) fn double(&mut self, volume: usize, inside: u64) -> Option<(usize, u64)> {
+        let course = self.course.as_mut().filter(|course| course.phase != Phase::Emptying)?;
+        if course.what.volume != volume || inside >= course.copied {
+            return None;
+        }
+        course.accesses += 1;
+        self.tally.doubled += 1;
+        Some((course.what.to, course.first_block + inside))
+    }
+
+    pub(super) fn start_measuring(&mut self) {
+        let Tally { began, ended, .. } = self.tally;
+        self.tally = Tally { began, ended, ..Tally::default() };
+    }
+
+    /// What it counted; when the latest move began and ended.
+    pub(super) fn counts(&self, block_bytes: u32) -> Vec<Count> {
+        let tally = &self.tally;
+        let bytes = tally.copied_blocks as f64 * f64::from(block_bytes);
+        let mut counts = vec![
+            Count::of("moves", tally.done),
+            Count::of("failed_moves", tally.failed),
+            Count { name: "moved_bytes", unit: "B", value: bytes },
+            Count::of("requests_during_moves", tally.requests),
+            Count::of("doubled_writes", tally.doubled),
+            Count::of("write_waits", tally.waits),
+        ];
+        let times = [("move_began", tally.began), ("move_ended", tally.ended)];
+        let known = times.into_iter().filter_map(|(name, at)| Some((name, at?)));
+        counts.extend(known.map(|(name, at)| Count { name, unit: "s", value: ns_to_s(at.ns()) }));
+        counts
+    }
+
+    /// Power is gone: what has been copied of a volume counts for nothing, unless all of it had been.
+    pub(super) fn power_cut(&mut self) {
+        self.locks.clear();
+        self.holders.clear();
+        self.granted.clear();
+        (self.alarm, self.awake) = (None, false);
+        if let Some(course) = &mut self.course {
+            (course.accesses, course.lingering, course.next_at) = (0, 0, Time::ZERO);
+            if course.phase != Phase::Emptying {
+                (course.phase, course.copied) = (Phase::Pacing, 0);
+            }
+        }
+    }
+}
+
+impl Volumes {
+    /// Sees to the moves when something happens for the first time.
+    pub(super) fn wake(&mut self, context: &mut Context<'_>) {
+        let Some(migration) = &mut self.migration else { return };
+        if !std::mem::replace(&mut migration.awake, true) {
+            self.move_on(context);
+        }
+    }
+
+    /// Those who have been given a lock go on.
+    pub(super) fn grant(&mut self, context: &mut Context<'_>) {
+        while let Some(migration) = &mut self.migration {
+            let Some(id) = migration.granted.pop_front() else { return };
+            match migration.holders.settle(id) {
+                Some(Holder::Write(request, payload, volume, inside)) => {
+                    self.begin(request, &payload, (volume, inside), Some(id), context);
+                }
+                Some(Holder::Chunk) => self.read_chunk(context),
+                Some(Holder::Change) => self.change_place(),
+                // It has given up.
+                None => {}
+            }
+        }
+    }
+
+    /// Does whatever can be done for the moves now.
+    pub(super) fn move_on(&mut self, context: &mut Context<'_>) {
+        loop {
+            self.grant(context);
+            let now = context.now();
+            let starts = &self.starts;
+            let Some(migration) = &mut self.migration else { return };
+            let Some(course) = &mut migration.course else {
+                match migration.moves.front() {
+                    None => return,
+                    Some(next) if next.at > now => {
+                        let at = next.at;
+                        self.alarm(at, context);
+                        return;
+                    }
+                    Some(_) => self.set_out(now),
+                }
+                continue;
+            };
+            match course.phase {
+                Phase::Emptying if course.accesses + course.lingering == 0 => {
+                    migration.course = None;
+                    migration.tally.ended = Some(now);
+                }
+                Phase::Pacing if now < course.next_at => {
+                    let at = course.next_at;
+                    self.alarm(at, context);
+                    return;
+                }
+                Phase::Pacing => {
+                    let (volume, start) = (course.what.volume, starts[course.what.volume]);
+                    let blocks = self.extents[volume].blocks;
+                    let (from, to) = (course.copied, blocks.min(course.copied + course.what.chunk_blocks));
+                    let (holder, range) = match from < blocks {
+                        true => (Holder::Chunk, (start + from, start + to)),
+                        false => (Holder::Change, (start, start + blocks)),
+                    };
+                    let id = migration.claim(holder, range);
+                    if let Some(course) = &mut migration.course {
+                        course.phase = Phase::Locking(id, range);
+                    }
+                    if migration.granted.is_empty() {
+                        return;
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Looks again at a time.
+    fn alarm(&mut self, at: Time, context: &mut Context<'_>) {
+        let Some(migration) = &mut self.migration else { return };
+        if migration.alarm.is_none_or(|alarm| alarm <= context.now() || alarm > at) {
+            migration.alarm = Some(at);
+            context.timer(at, 0);
+        }
+    }
+
+    /// The next move begins, if there is room for it.
+    fn set_out(&mut self, now: Time) {
+        let Some(migration) = &mut self.migration else { return };
+        let Some(what) = migration.moves.pop_front() else { return };
+        let blocks = self.extents[what.volume].blocks;
+        // Moves that failed may have left no room.
+        let Ok(first_block) = first_free(&self.extents, None, what.to, self.capacities[what.to], blocks) else {
+            migration.tally.failed += 1;
+            return;
+        };
+        (migration.tally.began, migration.tally.ended) = (Some(now), None);
+        let (phase, next_at) = (Phase::Pacing, now);
+        migration.course = Some(Course { what, first_block, copied: 0, phase, next_at, accesses: 0, lingering: 0 });
+    }
+
+    fn read_chunk(&mut self, context: &mut Context<'_>) {
+        let now = context.now();
+        let Some(course) = self.migration.as_mut().and_then(|migration| migration.course.as_mut()) else { return };
+        let Phase::Locking(id, range) = course.phase else { return };
+        let blocks = range.1 - range.0;
+        course.phase = Phase::Copying(id, range);
+        course.next_at = now + (blocks as f64 * course.what.ns_per_block).ceil() as u64;
+        let extent = &self.extents[course.what.volume];
+        let (member, lbn) = (self.members[extent.member], extent.first_block + course.copied);
+        self.copy(member, (lbn, blocks), Op::Read, Flags::BACKGROUND, Payload::NONE, context);
+    }
+
+    fn copy(
+        &mut self,
+        member: ComponentId,
+        (lbn, blocks): (u64, u64),
+        op: Op,
+        flags: Flags,
+        payload: Payload,
+        context: &mut Context<'_>,
+    ) {
+        if let Some(course) = self.migration.as_mut().and_then(|migration| migration.course.as_mut()) {
+            course.accesses += 1;
+        }
+        let (id, arrival) = (self.parts.issue(Part::Chunk), context.now());
+        let request = Request { id, arrival, lbn, blocks: blocks as u32, op, flags, origin: 0, spare: Spare::NONE };
+        context.submit_with(member, request, payload);
+    }
+
+    /// An access of the move itself is over.
+    pub(super) fn chunk_over(&mut self, completion: &Completion, answer: Payload, context: &mut Context<'_>) {
+        self.access_over();
+        let Some(migration) = &mut self.migration else { return };
+        let Some(course) = &mut migration.course else { return };
+        let Phase::Copying(id, range) = course.phase else { return };
+        let (member, lbn) = (self.members[course.what.to], course.first_block + course.copied);
+        let blocks = range.1 - range.0;
+        if !completion.served() {
+            self.give_up();
+        } else if completion.request.op == Op::Read {
+            let flags = Flags::BACKGROUND.with(Flags::DURABLE);
+            self.copy(member, (lbn, blocks), Op::Write, flags, answer, context);
+        } else {
+            course.copied += blocks;
+            course.phase = Phase::Pacing;
+            migration.tally.copied_blocks += blocks;
+            migration.release(id, range);
+        }
+    }
+
+    /// An access that was part of the move is over.
+    fn access_over(&mut self) {
+        if let Some(course) = self.migration.as_mut().and_then(|migration| migration.course.as_mut()) {
+            course.accesses -= 1;
+        }
+    }
+
+    /// The second of two writes of the same is over.
+    pub(super) fn doubled(&mut self, completion: &Completion) {
+        self.access_over();
+        if !completion.served() {
+            self.give_up();
+        }
+    }
+
+    /// The move can't be made: the volume stays where it is.
+    fn give_up(&mut self) {
+        let Some(migration) = &mut self.migration else { return };
+        let Some(course) = &mut migration.course else { return };
+        let phase = std::mem::replace(&mut course.phase, Phase::Emptying);
+        if let Phase::Locking(id, range) | Phase::Copying(id, range) = phase {
+            migration.holders.settle(id);
+            migration.release(id, range);
+        }
+        migration.tally.failed += u64::from(phase != Phase::Emptying);
+    }
+
+    /// Everything is at the new place, and nobody is writing.
+    fn change_place(&mut self) {
+        let Some(migration) = &mut self.migration else { return };
+        let Some(course) = &mut migration.course else { return };
+        let Phase::Locking(id, range) = course.phase else { return };
+        let volume = course.what.volume;
+        (self.extents[volume].member, self.extents[volume].first_block) = (course.what.to, course.first_block);
+        self.places[volume] += 1;
+        course.lingering = std::mem::take(&mut self.reads[volume]);
+        course.phase = Phase::Emptying;
+        migration.tally.done += 1;
+        migration.release(id, range);
+    }
+
+    /// A read of a volume is over, of the place that it had then.
+    pub(super) fn read_over(&mut self, volume: usize, place: u32) {
+        if self.places[volume] == place {
+            self.reads[volume] -= 1;
+        } else if let Some(course) = self.migration.as_mut().and_then(|migration| migration.course.as_mut()) {
+            course.lingering -= 1;
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Logical volumes, each a range of blocks somewhere on one of several components (schlosser2004, section 5.3).
+
+mod migration;
+mod spec;
+
+pub use spec::{MoveSpec, VolumeSpec, VolumesSpec};
+
+use migration::{Holder, Migration, Range};
+use spec::Extent;
+
+use super::child::Child;
+use super::gather::Gather;
+use super::tickets::Tickets;
+use crate::engine::component::Measured;
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload, Status};
+use crate::request::{Flags, Op, Request};
+use crate::time::Time;
+
+/// What an access to a member is.
+enum Part {
+    /// A part of a write: of which one.
+    Write { whole: u64 },
+    /// A part of a read: of which one, with which block of it it begins, from which volume, and which of the places that it
+    /// has had.
+    Read { whole: u64, first: u64, volume: usize, place: u32 },
+    /// A write that is made where the volume moves to.
+    Double { whole: u64 },
+    /// An access of a move.
+    Chunk,
+}
+
+/// A request under way, and the volume in which it begins.
+struct Pending {
+    gather: Gather,
+    volume: usize,
+    /// Its lock, and on what.
+    lock: Option<(u64, Range)>,
+}
+
+/// Serves each volume by the member that it is on.
+pub struct Volumes {
+    members: Vec<ComponentId>,
+    /// Blocks of each member.
+    capacities: Vec<u64>,
+    extents: Vec<Extent>,
+    /// With which block of the one space each volume begins.
+    starts: Vec<u64>,
+    /// Origins in order, with the volume of each; `None` where volumes follow each other.
+    origins: Option<Vec<(u32, usize)>>,
+    capacity_blocks: u64,
+    block_bytes: u32,
+    requests: Tickets<Pending>,
+    parts: Tickets<Part>,
+    paths: Vec<Path>,
+    split: u64,
+    /// Moves during the run, if there are any.
+    migration: Option<Migration>,
+    /// How often each volume has changed its place, and the reads under way at its present one.
+    places: Vec<u32>,
+    reads: Vec<u64>,
+}
+
+impl Volumes {
+    /// Volumes on `members`, which have blocks of one size.
+    ///
+    /// # Errors
+    /// Volumes that do not fit their members, or contradict each other: names both.
+    pub fn new(spec: &VolumesSpec, members: &[Child]) -> Result<Self, String> {
+        let block_bytes = members.first().ok_or("members is empty: it needs at least one entry")?.block_bytes;
+        let capacities: Vec<u64> = members.iter().map(|member| member.capacity_blocks).collect();
+        let extents = spec.place(&capacities, block_bytes)?;
+        let moves = spec.check_moves(&extents, &capacities, block_bytes)?;
+        let mut starts = Vec::with_capacity(extents.len());
+        let mut total: u64 = 0;
+        for extent in &extents {
+            starts.push(total);
+            total = total.checked_add(extent.blocks).ok_or("volumes: more blocks than can be counted")?;
+        }
+        let origins = spec.by_origin.then(|| origins(&extents)).transpose()?;
+        let largest = extents.iter().map(|extent| extent.blocks).max().unwrap_or(0);
+        Ok(Self {
+            members: members.iter().map(|member| member.id).collect(),
+            capacities,
+            starts,
+            capacity_blocks: if origins.is_some() { largest } else { total },
+            origins,
+            block_bytes,
+            requests: Tickets::default(),
+            parts: Tickets::default(),
+            paths: vec![Path::new("volume"); extents.len()],
+            split: 0,
+            migration: Migration::new(&spec.moves, &moves, block_bytes),
+            places: vec![0; extents.len()],
+            reads: vec![0; extents.len()],
+            extents,
+        })
+    }
+
+    /// The volume in which a request begins, and where in it; `None` where it has no place.
+    fn find(&self, request: &Request) -> Option<(usize, u64)> {
+        let end = request.lbn.checked_add(u64::from(request.blocks)).filter(|_| request.blocks > 0)?;
+        match &self.origins {
+            Some(origins) => {
+                let found = origins.binary_search_by_key(&request.origin, |&(origin, _)| origin).ok()?;
+                let volume = origins[found].1;
+                (end <= self.extents[volume].blocks).then_some((volume, request.lbn))
+            }
+            None if end > self.capacity_blocks => None,
+            None => {
+                let volume = self.starts.partition_point(|&start| start <= request.lbn) - 1;
+                Some((volume, request.lbn - self.starts[volume]))
+            }
+        }
+    }
+
+    /// Sends a request to the members that have its blocks.
+    fn begin(
+        &mut self,
+        request: Request,
+        payload: &Payload,
+        (volume, mut inside): (usize, u64),
+        lock: Option<u64>,
+        context: &mut Context<'_>,
+    ) {
+        let from = self.starts[volume] + inside;
+        let lock = lock.map(|lock| (lock, (from, from + u64::from(request.blocks))));
+        let whole = self.requests.issue(Pending { gather: Gather::new(request), volume, lock });
+        let block_bytes = u64::from(self.block_bytes);
+        let needed = request.needed(self.block_bytes);
+        let needed_from = (needed.lbn - request.lbn) * block_bytes + u64::from(needed.front_bytes);
+        let needed_to = needed_from + needed.bytes(self.block_bytes);
+        let (mut first, mut parts) = (0, 0);
+        for volume in volume..self.extents.len() {
+            let extent = &self.extents[volume];
+            let blocks = (extent.blocks - inside).min(u64::from(request.blocks) - first);
+            let (from, to) = (first * block_bytes, (first + blocks) * block_bytes);
+            let part_from = needed_from.max(from);
+            let part_bytes = needed_to.min(to).saturating_sub(part_from);
+            let first_needed = if part_bytes == 0 { 0 } else { part_from - from };
+            let (member, lbn) = (self.members[extent.member], extent.first_block + inside);
+            let part = Request { lbn, blocks: blocks as u32, arrival: context.now(), ..request };
+            let part = part.needing(first_needed, part_bytes, self.block_bytes);
+            if request.op == Op::Read {
+                self.reads[volume] += 1;
+                let place = self.places[volume];
+                let id = self.parts.issue(Part::Read { whole, first, volume, place });
+                context.submit(member, Request { id, ..part });
+            } else {
+                let data = payload.slice(first, blocks, self.block_bytes);
+                let id = self.parts.issue(Part::Write { whole });
+                context.submit_with(member, Request { id, ..part }, data.clone());
+                if let Some((to, lbn)) = self.migration.as_mut().and_then(|it| it.double(volume, inside)) {
+                    let id = self.parts.issue(Part::Double { whole });
+                    let flags = request.flags.with(Flags::DURABLE);
+                    context.submit_with(self.members[to], Request { id, lbn, flags, ..part }, data);
+                    parts += 1;
+                }
+            }
+            (first, inside, parts) = (first + blocks, 0, parts + 1);
+            if first == u64::from(request.blocks) {
+                self.split += u64::from(blocks < u64::from(request.blocks));
+                break;
+            }
+        }
+        if let Some(pending) = self.requests.get_mut(whole) {
+            pending.gather.expect(parts);
+        }
+    }
+
+    /// A part of a request is over; the last one completes it.
+    fn part(&mut self, whole: u64, completion: &Completion, context: &mut Context<'_>) {
+        let Some(pending) = self.requests.get_mut(whole) else { return };
+        if !pending.gather.part(completion) {
+            return;
+        }
+        let Some(Pending { gather, volume, lock }) = self.requests.settle(whole) else { return };
+        let now = context.now();
+        self.paths[volume].record(now - gather.whole.arrival);
+        let (completion, payload) = gather.finish(now);
+        context.complete_with(&completion, payload);
+        if let (Some((lock, range)), Some(migration)) = (lock, &mut self.migration) {
+            migration.release(lock, range);
+        }
+    }
+}
+
+/// Origins in order, with the volume of each.
+fn origins(extents: &[Extent]) -> Result<Vec<(u32, usize)>, String> {
+    let mut origins: Vec<(u32, usize)> = extents.iter().map(|extent| extent.origin).zip(0..).collect();
+    origins.sort_unstable();
+    match origins.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        Some(pair) => {
+            Err(format!("volumes[{}] and volumes[{}] have the same origin, {}", pair[0].1, pair[1].1, pair[0].0))
+        }
+        None => Ok(origins),
+    }
+}
+
+impl Component for Volumes {
+    fn capacity_blocks(&self) -> u64 {
+        self.capacity_blocks
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.block_bytes
+    }
+
+    fn submit(&mut self, request: Request, context: &mut Context<'_>) {
+        let payload = context.payload(&request);
+        let Some((volume, inside)) = self.find(&request) else {
+            context.complete(&Completion::refused(&request, context.now()));
+            return;
+        };
+        self.wake(context);
+        match &mut self.migration {
+            Some(migration) if migration.is_pending() => {
+                migration.note_request();
+                if request.op == Op::Write {
+                    let from = self.starts[volume] + inside;
+                    let range = (from, from + u64::from(request.blocks));
+                    migration.claim(Holder::Write(request, payload, volume, inside), range);
+                    self.grant(context);
+                    return;
+                }
+            }
+            _ => {}
+        }
+        self.begin(request, &payload, (volume, inside), None, context);
+    }
+
+    fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
+        let answer = context.answer(child, completion);
+        match self.parts.settle(completion.request.id) {
+            Some(Part::Write { whole }) => self.part(whole, completion, context),
+            Some(Part::Read { whole, first, volume, place }) => {
+                self.read_over(volume, place);
+                if let Some(pending) = self.requests.get_mut(whole) {
+                    pending.gather.bring(first, &answer, self.block_bytes);
+                }
+                self.part(whole, completion, context);
+            }
+            Some(Part::Double { whole }) => {
+                self.doubled(completion);
+                // The old place decides what came of it.
+                self.part(whole, &Completion { status: Status::Served, ..*completion }, context);
+            }
+            Some(Part::Chunk) => self.chunk_over(completion, answer, context),
+            None => {}
+        }
+        self.move_on(context);
+    }
+
+    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+        let (volume, inside) = self.find(request)?;
+        let extent = &self.extents[volume];
+        let request = Request { lbn: extent.first_block + inside, ..*request };
+        below.reach_ns(self.members[extent.member], now, &request)
+    }
+
+    fn power_cut(&mut self, _now: Time) {
+        self.requests.clear();
+        self.parts.clear();
+        self.reads.fill(0);
+        self.migration.iter_mut().for_each(Migration::power_cut);
+    }
+
+    fn restart(&mut self, context: &mut Context<'_>) {
+        self.wake(context);
+    }
+
+    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
+        self.move_on(context);
+    }
+
+    /// A path for each volume, in their order.
+    fn details(&self, _now: Time) -> Option<Details> {
+        let moves = self.migration.as_ref().map(|migration| migration.counts(self.block_bytes));
+        let counts = [Count::of("split_requests", self.split)].into_iter().chain(moves.into_iter().flatten()).collect();
+        Some(Details { kind: "volumes", counts, paths: self.paths.clone() })
+    }
+
+    fn start_measuring(&mut self, _now: Time) {
+        self.split = 0;
+        self.paths.fill(Path::new("volume"));
+        self.migration.iter_mut().for_each(Migration::start_measuring);
+    }
+
+    fn measured(&self, _now: Time) -> Measured {
+        // Its members report for themselves.
+        Measured::default()
+    }
+}

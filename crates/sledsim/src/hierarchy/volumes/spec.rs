@@ -1,0 +1,330 @@
+//! What a scenario says of volumes, and where that puts them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::hierarchy::partition::whole_blocks;
+use crate::units::shown_bytes;
+
+/// Logical volumes on several components.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VolumesSpec {
+    /// The volumes in the order of their addresses; each whole member is one where there are none.
+    #[serde(default)]
+    pub volumes: Vec<VolumeSpec>,
+    /// Whether a request addresses the volume of its origin (a trace's device number), from block 0 of it; otherwise volumes
+    /// follow each other in one space of blocks.
+    #[serde(default)]
+    pub by_origin: bool,
+    /// Volumes that have been moved before the run: the number of the member that each is on, by its name. It takes the first
+    /// free range there, and leaves its own free.
+    #[serde(default)]
+    pub moved: BTreeMap<String, u32>,
+    /// Volumes that are moved during the run, one after the other in this order.
+    #[serde(default)]
+    pub moves: Vec<MoveSpec>,
+}
+
+/// A logical volume.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VolumeSpec {
+    /// Its name.
+    pub name: String,
+    /// Its size; a multiple of the block size.
+    #[schemars(range(min = 1), extend("x-unit" = "B"))]
+    pub bytes: u64,
+    /// Number of the member that it is on, from 0.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub member: u32,
+    /// Block of the member with which it begins; the one after the volume before it there when absent.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub first_block: Option<u64>,
+    /// Origin of its requests; its number, from 0, when absent. Only with `by_origin`.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub origin: Option<u32>,
+}
+
+/// A volume that is moved to another place while requests go on. It is copied in chunks; until all of it is there, reads are
+/// served from its old place, and writes of what has been copied are made at both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MoveSpec {
+    /// Its name.
+    pub volume: String,
+    /// Number of the member that it moves to, from 0: it takes the first free range there.
+    #[schemars(range(min = 0))]
+    pub to: u32,
+    /// When it begins, unless the move before it is still under way.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
+    pub at_s: f64,
+    /// What is copied at once; a multiple of the block size. Writes of it wait meanwhile.
+    #[serde(default = "mebibyte")]
+    #[schemars(range(min = 1, max = 1073741824), extend("x-unit" = "B"))]
+    pub chunk_bytes: u64,
+    /// Most bytes copied in a second: no chunk is over sooner than that gives it. No limit when absent.
+    #[serde(default)]
+    #[schemars(range(min = 0.000001, max = 1000000.0), extend("x-unit" = "MB/s"))]
+    pub mb_per_s: Option<f64>,
+}
+
+const fn mebibyte() -> u64 {
+    1 << 20
+}
+
+/// Where a volume lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) member: usize,
+    pub(super) first_block: u64,
+    pub(super) blocks: u64,
+    pub(super) origin: u32,
+}
+
+impl Extent {
+    fn end(&self) -> u64 {
+        self.first_block + self.blocks
+    }
+}
+
+/// First block of the first range of so many blocks on a member of `capacity` that no extent takes but `leaving`; the longest
+/// free one where all are shorter.
+pub(super) fn first_free(
+    extents: &[Extent],
+    leaving: Option<usize>,
+    member: usize,
+    capacity: u64,
+    blocks: u64,
+) -> Result<u64, u64> {
+    let others =
+        extents.iter().enumerate().filter(|&(other, extent)| Some(other) != leaving && extent.member == member);
+    let mut taken: Vec<(u64, u64)> = others.map(|(_, other)| (other.first_block, other.end())).collect();
+    taken.push((capacity, capacity));
+    taken.sort_unstable();
+    let (mut free_from, mut longest) = (0, 0);
+    for (first, end) in taken {
+        let free = first.saturating_sub(free_from);
+        if free >= blocks {
+            return Ok(free_from);
+        }
+        longest = longest.max(free);
+        free_from = free_from.max(end);
+    }
+    Err(longest)
+}
+
+impl VolumesSpec {
+    /// Names of the volumes on so many members.
+    #[must_use]
+    pub fn names(&self, members: usize) -> Vec<String> {
+        match self.volumes.as_slice() {
+            [] => (0..members).map(|member| format!("member {member}")).collect(),
+            volumes => volumes.iter().map(|volume| volume.name.clone()).collect(),
+        }
+    }
+
+    /// Where each volume lies on members of these capacities.
+    pub(super) fn place(&self, capacities: &[u64], block_bytes: u32) -> Result<Vec<Extent>, String> {
+        self.check_names()?;
+        let mut extents: Vec<Extent> = Vec::new();
+        if self.volumes.is_empty() {
+            let whole =
+                |(member, &blocks): (usize, &u64)| Extent { member, first_block: 0, blocks, origin: member as u32 };
+            return Ok(capacities.iter().enumerate().map(whole).collect());
+        }
+        for (number, volume) in self.volumes.iter().enumerate() {
+            let (key, member) = (format!("volumes[{number}]"), volume.member as usize);
+            let capacity = capacity_of(&format!("{key}.member"), member, capacities)?;
+            let blocks = whole_blocks(&format!("{key}.bytes"), volume.bytes, block_bytes)?;
+            let placed = extents.iter().filter(|other| other.member == member);
+            let next = placed.clone().map(Extent::end).max().unwrap_or(0);
+            let first_block = volume.first_block.unwrap_or(next);
+            let end = first_block.checked_add(blocks).filter(|&end| end <= capacity).ok_or_else(|| {
+                let left = capacity.saturating_sub(first_block) * u64::from(block_bytes);
+                format!(
+                    "{key}.bytes = {}: members[{member}] has {} from block {first_block} on",
+                    shown_bytes(volume.bytes),
+                    shown_bytes(left)
+                )
+            })?;
+            if let Some(other) = extents
+                .iter()
+                .position(|other| other.member == member && other.first_block < end && first_block < other.end())
+            {
+                return Err(format!("{key} and volumes[{other}] overlap on members[{member}]"));
+            }
+            extents.push(Extent { member, first_block, blocks, origin: volume.origin.unwrap_or(number as u32) });
+        }
+        for (number, volume) in self.volumes.iter().enumerate() {
+            if let Some(&member) = self.moved.get(&volume.name) {
+                let key = format!("moved.{} = {member}", volume.name);
+                let leaving = Some(number);
+                relocate(&mut extents, number, leaving, member as usize, capacities, block_bytes, &key)?;
+            }
+        }
+        Ok(extents)
+    }
+
+    /// Which volume each move is about, checked to find a place if none of them fails.
+    pub(super) fn check_moves(
+        &self,
+        extents: &[Extent],
+        capacities: &[u64],
+        block_bytes: u32,
+    ) -> Result<Vec<usize>, String> {
+        let names = self.names(capacities.len());
+        let mut extents = extents.to_vec();
+        let mut volumes = Vec::new();
+        for (entry, MoveSpec { volume, to, chunk_bytes, .. }) in self.moves.iter().enumerate() {
+            let key = format!("moves[{entry}]");
+            let number = names.iter().position(|name| name == volume).ok_or_else(|| {
+                format!("{key}.volume = {volume:?}: there is no such volume (known: {})", names.join(", "))
+            })?;
+            whole_blocks(&format!("{key}.chunk_bytes"), *chunk_bytes, block_bytes)?;
+            // What it leaves is free only when it has left.
+            relocate(&mut extents, number, None, *to as usize, capacities, block_bytes, &format!("{key}.to = {to}"))?;
+            volumes.push(number);
+        }
+        Ok(volumes)
+    }
+
+    fn check_names(&self) -> Result<(), String> {
+        for (number, volume) in self.volumes.iter().enumerate() {
+            if let Some(other) = self.volumes[..number].iter().position(|other| other.name == volume.name) {
+                return Err(format!("volumes[{number}].name = {:?} is the name of volumes[{other}] too", volume.name));
+            }
+            if let (Some(origin), false) = (volume.origin, self.by_origin) {
+                return Err(format!("volumes[{number}].origin = {origin} says nothing without by_origin = true"));
+            }
+        }
+        let known: Vec<&str> = self.volumes.iter().map(|volume| volume.name.as_str()).collect();
+        match self.moved.keys().find(|name| !known.contains(&name.as_str())) {
+            Some(name) => {
+                Err(format!("moved.{name}: there is no such volume in volumes (known: {})", known.join(", ")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn capacity_of(key: &str, member: usize, capacities: &[u64]) -> Result<u64, String> {
+    let found = capacities.get(member).copied();
+    found.ok_or_else(|| format!("{key} = {member}: members has {} in all, from 0 on", capacities.len()))
+}
+
+/// Puts a volume into the first free range of another member, where `key` wants it.
+fn relocate(
+    extents: &mut [Extent],
+    volume: usize,
+    leaving: Option<usize>,
+    member: usize,
+    capacities: &[u64],
+    block_bytes: u32,
+    key: &str,
+) -> Result<(), String> {
+    let name = key.split(" = ").next().unwrap_or(key);
+    let capacity = capacity_of(name, member, capacities)?;
+    let blocks = extents[volume].blocks;
+    let first_block = first_free(extents, leaving, member, capacity, blocks).map_err(|longest| {
+        format!(
+            "{key}: the volume has {}, members[{member}] at most {} free in one piece",
+            shown_bytes(blocks * u64::from(block_bytes)),
+            shown_bytes(longest * u64::from(block_bytes))
+        )
+    })?;
+    (extents[volume].member, extents[volume].first_block) = (member, first_block);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::ComponentId;
+    use crate::hierarchy::{Child, Volumes};
+
+    fn volume(name: &str, blocks: u64, member: u32) -> VolumeSpec {
+        VolumeSpec { name: name.into(), bytes: blocks * 512, member, first_block: None, origin: None }
+    }
+
+    fn spec() -> VolumesSpec {
+        let volumes = vec![volume("a", 40, 0), volume("b", 60, 0), volume("c", 30, 1)];
+        VolumesSpec { volumes, ..VolumesSpec::default() }
+    }
+
+    fn extent(member: usize, first_block: u64, blocks: u64, origin: u32) -> Extent {
+        Extent { member, first_block, blocks, origin }
+    }
+
+    #[test]
+    fn volumes_follow_each_other_on_their_members_unless_moved() {
+        let placed = spec().place(&[100, 80], 512);
+        assert_eq!(placed, Ok(vec![extent(0, 0, 40, 0), extent(0, 40, 60, 1), extent(1, 0, 30, 2)]));
+        // c takes the room that a leaves, if a leaves first.
+        let mut moved = spec();
+        moved.moved = [("a".to_owned(), 1), ("c".to_owned(), 0)].into();
+        assert_eq!(
+            moved.place(&[100, 80], 512),
+            Ok(vec![extent(1, 30, 40, 0), extent(0, 40, 60, 1), extent(0, 0, 30, 2)])
+        );
+        let whole = VolumesSpec::default().place(&[5, 6], 512);
+        assert_eq!(whole, Ok(vec![extent(0, 0, 5, 0), extent(1, 0, 6, 1)]));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_both_sides() {
+        let refused = |change: &dyn Fn(&mut VolumesSpec), problem: &str| {
+            let mut spec = spec();
+            change(&mut spec);
+            let member = |id, capacity_blocks| Child { id: ComponentId(id), capacity_blocks, block_bytes: 512 };
+            let made = Volumes::new(&spec, &[member(0, 100), member(1, 80)]);
+            let error = made.map(|_| ()).expect_err(problem);
+            assert!(error.contains(problem), "{error}");
+        };
+        refused(
+            &|spec| spec.volumes[1].bytes += 512,
+            "volumes[1].bytes = 31232 B: members[0] has 30 KiB from block 40 on",
+        );
+        refused(&|spec| spec.volumes[1].first_block = Some(39), "volumes[1] and volumes[0] overlap on members[0]");
+        refused(&|spec| spec.volumes[2].member = 2, "volumes[2].member = 2: members has 2 in all");
+        refused(&|spec| spec.volumes[2].bytes = 700, "volumes[2].bytes = 700 is no multiple of the 512 B blocks");
+        refused(&|spec| spec.volumes[2].name = "a".into(), "volumes[2].name = \"a\" is the name of volumes[0] too");
+        refused(&|spec| spec.volumes[2].origin = Some(4), "volumes[2].origin = 4 says nothing without by_origin");
+        refused(
+            &|spec| spec.moved = [("x".into(), 1)].into(),
+            "moved.x: there is no such volume in volumes (known: a, b, c)",
+        );
+        refused(&|spec| spec.moved = [("a".into(), 9)].into(), "moved.a = 9: members has 2 in all");
+        refused(
+            &|spec| spec.moved = [("b".into(), 1)].into(),
+            "moved.b = 1: the volume has 30 KiB, members[1] at most 25 KiB free in one piece",
+        );
+        let step = |volume: &str, to, chunk_bytes| {
+            let (volume, mb_per_s) = (volume.to_owned(), None);
+            vec![MoveSpec { volume, to, at_s: 0.0, chunk_bytes, mb_per_s }]
+        };
+        refused(
+            &|spec| spec.moves = step("x", 1, 512),
+            "moves[0].volume = \"x\": there is no such volume (known: a, b, c)",
+        );
+        refused(&|spec| spec.moves = step("a", 2, 512), "moves[0].to = 2: members has 2 in all");
+        refused(
+            &|spec| spec.moves = step("a", 1, 700),
+            "moves[0].chunk_bytes = 700 is no multiple of the 512 B blocks",
+        );
+        refused(
+            &|spec| spec.moves = step("b", 1, 512),
+            "moves[0].to = 1: the volume has 30 KiB, members[1] at most 25 KiB free in one piece",
+        );
+        // Its own place is free only when it has left that.
+        refused(&|spec| spec.moves = step("b", 0, 512), "members[0] at most 0 B free in one piece");
+        let same = |spec: &mut VolumesSpec| (spec.by_origin, spec.volumes[2].origin) = (true, Some(1));
+        refused(&same, "volumes[1] and volumes[2] have the same origin, 1");
+    }
+}
