@@ -116,8 +116,8 @@ def looped_scenario() -> dict[str, Any]:
 def mcd_scenario(mems_bytes: int) -> dict[str, Any]:
     """Describe two hours of CloudPhysics, over and over, on a disk that MEMS caches in segments of 64 KiB.
 
-    2.5 GB of MEMS hold all that is used: the first round brings it (hit ratio 0.97 after 4 rounds, 0.998 after 40). 256 MB do
-    not (0.96 after 4 rounds), and there the speed is that of the disk's simulation, too.
+    2.5 GB of MEMS hold all that is used: the first round brings it (hit ratio 0.97 after 4 rounds, 0.998 after 40).
+    256 MB do not (0.96 after 4 rounds), and there the speed is that of the disk's simulation, too.
     """
     fcfs = {"scheduler": "fcfs"}
     return {

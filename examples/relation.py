@@ -19,7 +19,7 @@ def main() -> None:
         scans = {name: times[name, "scan of a1"].time_s for name in times.layouts}
         quick = [name for name in times.layouts if fetches[name] < 1.5 * min(fetches.values())]
         both = [name for name in quick if scans[name] < 0.5 * max(scans.values())]
-        print(f"{device}: rows are fetched quickly and attributes scanned quickly by {', '.join(both) or 'no layout'}\n")
+        print(f"{device}: rows are fetched and attributes scanned quickly by {', '.join(both) or 'no layout'}\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What docs/validation.md says of the papers' claims, beside what is found."""
+"""What docs/claims.md says of the papers' claims, beside what is found."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from conftest import ROOT, reference
 from sledsim.papers.ledger import claims
 from sledsim.papers.registry import experiments, pictures
-from sledsim.papers.wording import TRENDS, ours_text, published_text
+from sledsim.papers.wording import ours_text, published_text
 
 if TYPE_CHECKING:
     from sledsim.papers.finding import Finding
     from sledsim.papers.study import Study
 
-PAGE = ROOT / "docs" / "validation.md"
+PAGE = ROOT / "docs" / "claims.md"
 
 
 class Row(NamedTuple):
-    """A row of the page's table of a paper: the claim's id, and the cells after it."""
+    """A row of the page's table of a paper: the cells."""
 
     claim: str
+    what: str
     published: str
     ours: str
     verdict: str
@@ -27,15 +28,11 @@ class Row(NamedTuple):
 
 
 def documented(paper: str) -> list[Row]:
-    """Return the rows of a paper's table."""
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
-    [start] = [place for place, line in enumerate(lines) if line.startswith(f"| {paper} |")]
-    rows = []
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            break
-        rows.append(Row(*(cell.strip() for cell in line.strip("|").split("|"))))
-    return rows
+    """Return the rows of a paper's table, without those of claims that are not done."""
+    table = PAGE.read_text(encoding="utf-8").partition(f"<!-- generated: {paper} -->")[2].partition("<!-- end -->")[0]
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    rows = [Row(*(cell.strip() for cell in line.strip("|").split("|"))) for line in lines[2:]]
+    return [row for row in rows if row.verdict != "not done"]
 
 
 def found(study: Study, row: Row, paper: str) -> Finding:
@@ -45,9 +42,8 @@ def found(study: Study, row: Row, paper: str) -> Finding:
     if claim.data.startswith("trace:"):
         reference("traces")
     finding = experiments()[name](study)
-    # A trend is a sign there, a word here.
-    assert TRENDS.get(row.ours, row.ours) == ours_text(finding.ours, finding, intervals=False)
-    assert TRENDS.get(row.published, row.published) == published_text(claim)
+    assert row.ours == ours_text(finding.ours, finding)
+    assert row.published == published_text(claim)
     verdict = claim.verdict(finding)
     assert row.verdict == verdict
     assert not claim.stand_in or "stand-in" in row.how.lower()

@@ -12,7 +12,7 @@ from sledsim.tables import Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What docs/validation.md has, with the digits that it has.
+# What docs/claims.md has, with the digits that it has.
 FIGURES = {"table-normal-layout": 4.000, "table-mems-layout": 1.008, "table-attribute-proportional": 0.021}
 
 

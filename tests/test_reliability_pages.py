@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import ROOT
+from documented_claims import documented
 from sledsim import reliability
 
 if TYPE_CHECKING:
@@ -82,12 +83,8 @@ def test_what_the_page_says_of_costs(sledsim_cli: Callable[..., Outcome]) -> Non
     assert gains == pytest.approx([78, 5.7], rel=0.01)
 
 
-def test_the_validation_page_has_the_figures_of_the_paper_and_ours() -> None:
-    page = (ROOT / "docs" / "validation.md").read_text()
-    table = page.partition("| hong2006 |")[2].partition("\n\n")[0]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
-    said = {name: ours for name, _, ours, *_ in rows}
-    assert [name for name, _, _, verdict, _ in rows if verdict != "reproduced"] == ["preventive-gain"]
+def test_the_page_of_claims_has_the_figures_of_enclosures() -> None:
+    said = {row.claim: row.ours for row in documented("hong2006")}
 
     base = reliability.load(HONG)
     spares = {k: base.replace(enclosure={"spares": k}) for k in range(6)}
@@ -119,7 +116,7 @@ def test_the_validation_page_has_the_figures_of_the_paper_and_ours() -> None:
         "loss-5-spares-3-years": f"{reliability.loss_probability(spares[5], '3 years'):.4f}",
         "loss-disk-3-years": f"{1 - disk[1]:.4f}",
         "loss-without-spares-1-year": f"{reliability.loss_probability(spares[0], '1 year'):.4f}",
-        "preventive-gain": f"{min(gains):.1f} to {max(gains):.0f}",
+        "preventive-gain": f"{min(gains):.1f}, {max(gains):.1f}",
         "preventive-beats-mandatory": "preventive, mandatory",
         "thousand-years": f"{mttf['preventive', 5, '1 week']:.0f}",
         "disk-survival": ", ".join(f"{each:.4f}" for each in disk),
@@ -129,7 +126,7 @@ def test_the_validation_page_has_the_figures_of_the_paper_and_ours() -> None:
         "repairs-mandatory": f"{need(3, 'more than one, mandatory', 5):.4f}",
         "distributed-sparing": f"{max(apart):.3f}",
     }
-    assert said == ours
+    assert said.items() >= ours.items()
     for strategy, k, time in mttf:
         if strategy == "mandatory" and k:
             assert mttf["preventive", k, time] > mttf["mandatory", k, time]

@@ -241,7 +241,8 @@ def test_names_select() -> None:
 
 
 ENDLESS = """
-import sys, time
+import sys
+from pathlib import Path
 from conftest import SCENARIO
 from sledsim.papers import reproduction
 from sledsim.papers.finding import Finding
@@ -250,6 +251,7 @@ def settled(study):
     return Finding(0.72, "formula")
 
 def endless(study):
+    Path(sys.argv[-1], "running").touch()
     scenario = {**SCENARIO, "run": {"requests": 4_000_000_000}}
     return Finding(study.run(scenario).summary["response"]["mean_ms"], "run")
 
@@ -268,8 +270,11 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ENDLESS, "reproduce", "griffin1999", "--report", str(tmp_path / "report")]
     folder = str(__file__).rpartition("/")[0]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder) as process:
-        time.sleep(4.0)
-        assert process.poll() is None
+        begun = time.monotonic()
+        while not (tmp_path / "report" / "running").exists():
+            assert time.monotonic() < begun + PATIENCE_S
+            time.sleep(0.1)
+        time.sleep(0.5)
         pressed = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
@@ -389,3 +394,18 @@ def test_progress_and_selection_from_python() -> None:
     assert seen == [(1, 1)]
     assert [answer.verdict for answer in found.answers] == ["reproduced"]
     assert found.complete
+
+
+def test_a_report_comes_with_the_command(
+    sledsim_cli: Callable[..., Outcome],
+    made_up_experiments: Callable[[dict[str, Experiment]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    made_up_experiments({"griffin1999.settle-time": settled})
+    monkeypatch.setattr(reproduction, "pictures", lambda _: [])
+    found = sledsim_cli("reproduce", "griffin1999", "--report", tmp_path / "new" / "report", "--json")
+    assert found.status == 0, found.err
+    written = json.loads((tmp_path / "new" / "report" / "verdicts.json").read_text(encoding="utf-8"))
+    assert written == json.loads(found.out)
+    assert "griffin1999.settle-time" in (tmp_path / "new" / "report" / "index.html").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """Write the tables of docs/claims.md: what papers claim, and what a quick run finds.
 
-The page keeps its prose; what stands between ``<!-- generated: NAME -->`` and ``<!-- end -->`` is replaced.
+The page keeps its prose; what stands between ``<!-- computed: NAME -->`` and ``<!-- end -->`` is replaced.
 
     python tools/claims_page.py            run every claim, write the page; minutes
     python tools/claims_page.py --check    exit with 1 where the page is out of date
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
-BLOCK = re.compile(r"(?P<open><!-- generated: (?P<name>\w+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(?P<open><!-- computed: (?P<name>\w+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -70,8 +70,11 @@ def row(answer: Answer) -> list[str]:
     """Return the row of a claim."""
     claim, finding = answer.claim, answer.finding
     ours = ours_text(finding.ours, finding) if finding else "–"
-    how = sentences([*(["**Stand-in**"] if claim.stand_in else []), *reasons(answer)])
-    return [claim.id, sentences([f"{claim.what} ({claim.where})"]), published_text(claim), ours, answer.verdict, how]
+    how = sentences(reasons(answer))
+    if claim.stand_in and not how.startswith("Stand-in"):
+        how = f"Stand-in. {how}"
+    what = f"{claim.what[:1].upper()}{claim.what[1:].rstrip('.')} ({claim.where})."
+    return [claim.id, what, published_text(claim), ours, answer.verdict, how]
 
 
 def claims_table(found: Reproduction, paper: str) -> str:

@@ -41,7 +41,8 @@ MODULES = {
     "disk": ("DeviceSpec:disk",),
     "drive": ("SystemSpec:drive",),
     "cache": ("ReplacementSpec", "ReadAheadSpec", "FlushSpec", "MwbCleanSpec", "McdFlushSpec", "McdUnitsSpec"),
-    "array": ("RebuildSpec", "JournalSpec", "MemberFaultSpec"),
+    "array": ("RebuildSpec", "JournalSpec", "MemberFaultSpec", "ReadChoice", "WriteMethod", "Sparing2"),
+    "volume": ("VolumeSpec", "MoveSpec"),
     "system": ("SystemSpec",),
 }
 ROOT = "scenario"

@@ -12,8 +12,11 @@ __all__ = [
     "Journal",
     "JournalHolds",
     "MemberFault",
+    "ReadChoice",
     "Rebuild",
+    "RebuildSparing",
     "Unreadable",
+    "WriteMethod",
 ]
 
 
@@ -99,3 +102,13 @@ class MemberFault(Model):
     detect_ms: float | str | None = None
     unreadable: list[Unreadable] | None = None
     latent_per_gb: float | str | None = None
+
+
+# Which copy of a mirror serves a read.
+ReadChoice = Literal["round-robin", "shortest-queue", "nearest"]
+
+# How parity is brought up to date by a write that covers a part of a row.
+WriteMethod = Literal["cost", "rmw", "reconstruct"]
+
+# Where the contents of a failed member are rebuilt.
+RebuildSparing = Literal["dedicated", "distributed"]

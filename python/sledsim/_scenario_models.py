@@ -4,7 +4,16 @@ Written by tools/generate_scenario.py from the core's schema: change the definit
 Ranges and defaults stand in the docstrings; the core checks the values.
 """
 
-from sledsim._array_models import Journal, JournalHolds, MemberFault, Rebuild, Unreadable
+from sledsim._array_models import (
+    Journal,
+    JournalHolds,
+    MemberFault,
+    ReadChoice,
+    Rebuild,
+    RebuildSparing,
+    Unreadable,
+    WriteMethod,
+)
 from sledsim._cache_models import (
     ArcReplacement,
     CacheReadAhead,
@@ -93,25 +102,20 @@ from sledsim._seek_models import (
 from sledsim._system_models import (
     ConcatSystem,
     McdSystem,
-    McdUnits,
     Member,
     MirrorSystem,
-    Move,
     MwbSystem,
     PartitionSystem,
     Raid4System,
     Raid5System,
     Raid6System,
     RamCacheSystem,
-    ReadChoice,
-    RebuildSparing,
     StripeSystem,
     System,
-    Volume,
     VolumesSystem,
-    WriteMethod,
     WritePolicy,
 )
+from sledsim._volume_models import Move, Volume
 from sledsim._workload_models import (
     Arrival,
     ClosedArrival,

@@ -6,31 +6,26 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 
 from typing import Literal
 
-from sledsim._array_models import Journal, MemberFault, Rebuild
+from sledsim._array_models import Journal, MemberFault, ReadChoice, Rebuild, RebuildSparing, WriteMethod
 from sledsim._cache_models import CacheReadAhead, Flush, McdFlush, McdUnits, MwbClean, Replacement
 from sledsim._drive_models import DriveSystem
 from sledsim._model import Model
+from sledsim._volume_models import Move, Volume
 
 __all__ = [
     "ConcatSystem",
     "McdSystem",
-    "McdUnits",
     "Member",
     "MirrorSystem",
-    "Move",
     "MwbSystem",
     "PartitionSystem",
     "Raid4System",
     "Raid5System",
     "Raid6System",
     "RamCacheSystem",
-    "ReadChoice",
-    "RebuildSparing",
     "StripeSystem",
     "System",
-    "Volume",
     "VolumesSystem",
-    "WriteMethod",
     "WritePolicy",
 ]
 
@@ -72,60 +67,6 @@ class Member(Model):
 
     count: int | None = None
     system: "System"
-
-
-class Volume(Model):
-    """A logical volume.
-
-    Attributes
-    ----------
-    name
-        Its name.
-    bytes
-        Its size; a multiple of the block size (B; at least 1).
-    member
-        Number of the member that it is on, from 0 (at least 0; default 0).
-    first_block
-        Block of the member with which it begins; the one after the volume before it there when absent (at least
-        0).
-    origin
-        Origin of its requests; its number, from 0, when absent. Only with `by_origin` (at least 0).
-    """
-
-    name: str
-    bytes: int | str
-    member: int | None = None
-    first_block: int | None = None
-    origin: int | None = None
-
-
-class Move(Model):
-    """A volume that is moved to another place while requests go on.
-
-    It is copied in chunks; until all of it is there, reads are served from its old place, and writes of what has
-    been copied are made at both.
-
-    Attributes
-    ----------
-    volume
-        Its name.
-    to
-        Number of the member that it moves to, from 0: it takes the first free range there (at least 0).
-    at_s
-        When it begins, unless the move before it is still under way (s; at least 0, at most 1e+09; default 0.0).
-    chunk_bytes
-        What is copied at once; a multiple of the block size. Writes of it wait meanwhile (B; at least 1, at most
-        1.07374e+09; default 1048576).
-    mb_per_s
-        Most bytes copied in a second: no chunk is over sooner than that gives it. No limit when absent (MB/s; at
-        least 1e-06, at most 1,000,000).
-    """
-
-    volume: str
-    to: int
-    at_s: float | str | None = None
-    chunk_bytes: int | str | None = None
-    mb_per_s: float | str | None = None
 
 
 class VolumesSystem(Model):
@@ -193,10 +134,6 @@ class StripeSystem(Model):
     unit_bytes: int | str | None = None
 
 
-# Which copy of a mirror serves a read.
-ReadChoice = Literal["round-robin", "shortest-queue", "nearest"]
-
-
 class MirrorSystem(Model):
     """Copies of the same on every member.
 
@@ -227,13 +164,6 @@ class MirrorSystem(Model):
     rebuild: Rebuild | None = None
     journal: Journal | None = None
     faults: list[MemberFault] | None = None
-
-
-# How parity is brought up to date by a write that covers a part of a row.
-WriteMethod = Literal["cost", "rmw", "reconstruct"]
-
-# Where the contents of a failed member are rebuilt.
-RebuildSparing = Literal["dedicated", "distributed"]
 
 
 class Raid4System(Model):
@@ -442,25 +372,6 @@ class MwbSystem(Model):
     log_bytes: int | str | None = None
     buffer_bytes: int | str | None = None
     clean: MwbClean | None = None
-
-
-class McdUnits(Model):
-    """Units in which segments come from the disk.
-
-    Each region of the disk has a size of its own, from the least one by powers of two to that of the segment,
-    that follows what requests use of what comes.
-
-    Attributes
-    ----------
-    least_bytes
-        Size of the least unit: a half, a quarter and so on to a 64th of `segment_bytes` (B; at least 512, at most
-        3.35544e+07; default 8192).
-    region_bytes
-        Size of a region: a multiple of `segment_bytes` (B; at least 512; default 16777216).
-    """
-
-    least_bytes: int | str | None = None
-    region_bytes: int | str | None = None
 
 
 class McdSystem(Model):

@@ -21,8 +21,8 @@ class Explanation:
     ----------
     tree
         The system: ``role`` (the key that holds it), ``path``, ``count``, ``kind``, ``name``, ``capacity_blocks``,
-        ``block_bytes``, ``parameters``, ``notes`` (where writes wait, what a power cut takes, how many failures it bears)
-        and ``children``, which are the same again.
+        ``block_bytes``, ``parameters``, ``notes`` (where writes wait, what a power cut takes, how many failures it
+        bears) and ``children``, which are the same again.
     """
 
     def __init__(self, tree: Mapping[str, Any]) -> None:

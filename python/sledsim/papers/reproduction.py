@@ -185,14 +185,23 @@ def _all(
     progress: Callable[[int, int], object] | None,
 ) -> dict[int, Answer | Redrawn]:
     """Do the jobs in threads; return the outcomes, those so far after Ctrl-C, by the places of the jobs."""
-    done = {}
+    done: dict[int, Answer | Redrawn] = {}
+
+    def work(numbered: tuple[int, Callable[[], Answer | Redrawn]]) -> None:
+        # Here, so that Ctrl-C loses nothing that is finished.
+        index, job = numbered
+        done[index] = job()
+
     try:
-        for index, outcome in in_threads(lambda job: job(), jobs, THREADS):
-            done[index] = outcome.result()
+        for _, outcome in in_threads(work, enumerate(jobs), THREADS):
+            outcome.result()
             if progress:
                 progress(len(done), len(jobs))
     except KeyboardInterrupt:
+        # Now, as those who wait for runs are about to hear that there are none.
+        finished = dict(done)
         study.stop()
+        return finished
     return done
 
 

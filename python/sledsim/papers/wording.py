@@ -62,7 +62,7 @@ def ours_text(ours: Ours, finding: Finding, *, intervals: bool = True) -> str:
 
 def _plain(figure: float) -> str:
     """Write a published figure as it is printed, large ones as powers of ten."""
-    return f"{figure:.15g}" if abs(figure) < 1e6 else f"{figure:.3g}"
+    return f"{figure:.15g}" if abs(figure) < 1e6 else f"{figure:.3g}".replace("e+0", "e")
 
 
 def _several(names: object) -> str:

@@ -51,6 +51,8 @@ class Pages:
         for package in ("altair", "vl_convert", "jinja2"):
             need(package, "plots")
         self.folder = folder
+        # Now, as after Ctrl-C there is a second for the page.
+        self._page = _environment().get_template("page.html.jinja")
         self._lock = threading.Lock()
         try:
             for name in ("charts", "scenarios"):
@@ -86,8 +88,7 @@ class Pages:
         (self.folder / "verdicts.json").write_text(_json(verdicts(found)) + "\n", encoding="utf-8")
         papers = [self._paper(found, paper) for paper in found.papers()]
         charts = any(figure["definition"] for paper in papers for figure in paper["figures"])
-        page = _environment().get_template("page.html.jinja")
-        text = page.render(
+        text = self._page.render(
             version=__version__,
             quick=found.quick,
             complete=found.complete,
