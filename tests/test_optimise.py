@@ -178,7 +178,7 @@ def test_cost_is_the_sum_of_what_is_bought() -> None:
 def test_a_constraint_says_by_how_much_it_is_broken() -> None:
     both = Constraint("capacity", at_most=4.0, at_least=2.0)
     assert [both.excess(value) for value in (1.5, 3.0, 5.0)] == [0.5, -1.0, 1.0]
-    assert str(both) == "2 ≤ capacity ≤ 4"
+    assert str(both) == "2 ≤ capacity (GB) ≤ 4"
     assert [Objective(each).goal for each in ("capacity", "response")] == ["maximise", "minimise"]
 
 

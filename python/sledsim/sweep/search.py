@@ -11,7 +11,7 @@ from sledsim.naming import did_you_mean
 from sledsim.scenario import ScenarioLike, Sets, Written, set_list, written
 from sledsim.sweep.axes import Assignment, Range, axis_values, range_of
 from sledsim.sweep.description import Sweep, axes_of, errors_of, leaves_of, read_tables, scenario_of, table_of
-from sledsim.sweep.measures import PRICES
+from sledsim.sweep.measures import PRICES, with_unit
 
 __all__ = ["Constraint", "Objective", "Search", "SearchLike"]
 
@@ -89,7 +89,7 @@ class Constraint:
 
     def __str__(self) -> str:
         low = f"{self.at_least:g} ≤ " if self.at_least is not None else ""
-        return f"{low}{self.metric}" + (f" ≤ {self.at_most:g}" if self.at_most is not None else "")
+        return f"{low}{with_unit(self.metric)}" + (f" ≤ {self.at_most:g}" if self.at_most is not None else "")
 
 
 @dataclass(frozen=True, eq=False)
