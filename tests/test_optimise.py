@@ -178,7 +178,7 @@ def test_cost_is_the_sum_of_what_is_bought() -> None:
 def test_a_constraint_says_by_how_much_it_is_broken() -> None:
     both = Constraint("capacity", at_most=4.0, at_least=2.0)
     assert [both.excess(value) for value in (1.5, 3.0, 5.0)] == [0.5, -1.0, 1.0]
-    assert str(both) == "2 ≤ capacity ≤ 4"
+    assert str(both) == "2 ≤ capacity (GB) ≤ 4"
     assert [Objective(each).goal for each in ("capacity", "response")] == ["maximise", "minimise"]
 
 
@@ -262,3 +262,24 @@ def test_plots_show_one_two_and_three_objectives(tmp_path: Path, found: SearchOu
         spec = json.dumps(other.plot().to_dict())
         assert all(metric in spec for metric in metrics)
     assert "best" in json.dumps(found.plot().to_dict())
+
+
+def test_where_no_design_is_within_the_constraints_that_is_said(tmp_path: Path) -> None:
+    search = {**TWO_OBJECTIVES, "trials": 2, "constraints": [{"metric": "response", "at_most": 1e-6}]}
+    found = optimise(search, tmp_path / "store")
+    assert not found.front
+    assert "no design that runs within all constraints, of 2 tried (2 break a constraint)" in str(found)
+
+
+@pytest.mark.parametrize("key", ["prices", "set", "parameters"])
+def test_what_is_no_table_is_refused_by_its_key(key: str) -> None:
+    with pytest.raises(sledsim.SledsimError, match=f"{key} = 3: expected a table"):
+        optimise({**TWO_OBJECTIVES, key: 3})
+
+
+def test_a_parameter_that_is_unknown_is_looked_for_in_the_file_of_the_search(tmp_path: Path) -> None:
+    file = tmp_path / "design.json"
+    file.write_text(json.dumps({**TWO_OBJECTIVES, "parameters": {"device.bit_mm": [30]}}))
+    with pytest.raises(sledsim.SledsimError, match=r"names no parameter; did you mean 'device\.bit_nm'") as caught:
+        optimise(file, tmp_path / "store")
+    assert str(caught.value).startswith(f"{file}: ")

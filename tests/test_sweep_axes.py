@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conftest import TOML
 from sledsim import ScenarioError, SledsimError
-from sledsim.sweep import Range, Sample, Sweep
+from sledsim.sweep import Range, Sample, Sweep, run
 from sledsim.sweep.axes import axis_values
 
 if TYPE_CHECKING:
@@ -251,3 +251,21 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 def test_what_is_wrong_is_said(tables: dict[str, Any], message: str) -> None:
     with pytest.raises(SledsimError, match=message):
         Sweep.load(tables).check()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('axes."run.requests" = [20, 2.5]', "axis 'run.requests' = 2.5: "),
+        ('axes.scheduler = ["fcfs", "sptff"]', "axis 'scheduler' = \"sptff\": "),
+        ("axes.schedulr = [1]", "axis 'schedulr' names no parameter; did you mean 'scheduler'?"),
+        ("replications = 0", "replications = 0: expected a whole number"),
+    ],
+)
+def test_what_is_wrong_in_a_sweep_file_is_said_of_that_file(tmp_path: Path, line: str, message: str) -> None:
+    write(tmp_path / "base.toml", TOML)
+    file = write(tmp_path / "rates.toml", f'scenario = "base.toml"\n{line}\n')
+    with pytest.raises(ScenarioError) as caught:
+        run(file, tmp_path / "store")
+    assert str(caught.value).startswith(f"{file}: {message}")
+    assert not (tmp_path / "store").exists()

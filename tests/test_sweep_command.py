@@ -15,6 +15,8 @@ from scipy import stats
 from conftest import ROOT, TOML
 from sledsim import SledsimError
 from sledsim.sweep import Results, Sweep, compare_axis, compare_sweeps, results, run
+from sledsim.sweep.paired import Difference
+from sledsim.sweep.results import estimate as confidence_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -256,3 +258,10 @@ def test_examples_run(path: Path, tmp_path: Path) -> None:
     report = run(short, tmp_path / "s")
     assert (report.done, report.failed) == (len(short), 0)
     results(tmp_path / "s").plot()
+
+
+@pytest.mark.parametrize(("second", "verdict"), [(0.6298 + 1e-16, "the same"), (0.6299, "B is higher")])
+def test_what_differs_by_rounding_alone_is_the_same(second: float, verdict: str) -> None:
+    apart = second - 0.6298
+    difference = Difference(None, "energy.per_request_mj", 0.6298, second, confidence_of([apart, 0.9 * apart, apart]))
+    assert difference.verdict == verdict

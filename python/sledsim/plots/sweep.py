@@ -156,7 +156,7 @@ def _y_axis(alt: Any, metric: str, rows: list[dict[str, Any]], *, log: bool) -> 
     for row in rows:
         # An interval that reaches below 0 goes on below the axis.
         row["low"] = row["low"] and max(row["low"], least / 10)
-    return alt.Y("mean:Q", title=metric_label(metric), scale=alt.Scale(type="log"))
+    return alt.Y("mean:Q", title=metric_label(metric), scale=alt.Scale(type="log", nice=False, padding=12))
 
 
 def _tooltip(alt: Any, metric: str, x: str | None, colour: str | None) -> list[Any]:

@@ -3,6 +3,7 @@
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -15,7 +16,7 @@ from sledsim.scenario import ScenarioLike, Sets, Written, plain_value, set_list,
 from sledsim.sweep.axes import RANGE_KEYS, Assignment, Sample, crossed, derived_seed, zipped
 from sledsim.sweep.execution import checked_text
 
-__all__ = ["Sweep", "SweepLike", "Task", "axes_of", "leaves_of", "read_tables", "scenario_of"]
+__all__ = ["Sweep", "SweepLike", "Task", "axes_of", "errors_of", "leaves_of", "read_tables", "scenario_of", "table_of"]
 
 #: How the random numbers of points are related.
 RANDOM_NUMBERS = ("common", "independent")
@@ -255,11 +256,21 @@ class Sweep:
             Where an axis names no parameter, or a value is not allowed.
         """
         first = self.point(0)
-        text = checked_text(self.base, self._ordered(first), self.parameters)
+        text = self._checked(first, first)
         for group in self.groups:
             for i in range(1, len(group), max(1, len(group) // MOST_CHECKED)):
-                checked_text(self.base, self._ordered(first | group[i]), self.parameters)
+                self._checked(first | group[i], group[i])
         return text
+
+    def _checked(self, values: Assignment, suspected: Assignment) -> str:
+        """Resolve a point; where that fails for what an axis says, name the axis, as the scenario's file is right."""
+        try:
+            return checked_text(self.base, self._ordered(values), self.parameters)
+        except ScenarioError as error:
+            guilty = [path for path in suspected if _own_path(path) in str(error)]
+            if not guilty or str(error).startswith("axis"):
+                raise
+            raise ScenarioError(f"axis {guilty[0]!r} = {json.dumps(values[guilty[0]])}: {error}") from None
 
 
 #: What can be swept: a file, the tables of one, or a sweep.
@@ -333,21 +344,38 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
     given = tables.get("name", name)
     if not isinstance(given, str):
         raise ScenarioError(f"{place}: name = {given!r}: expected a text")
-    try:
+    with errors_of(place, given):
         sweep = Sweep(
             scenario_of(tables["scenario"], place, folder),
-            axes_of(_table(tables, "axes", place), f"{place}: axes"),
+            axes_of(table_of(tables, "axes", place), f"{place}: axes"),
             zipped=[axes_of(group, f"{place}: zip[{i}]") for i, group in enumerate(_tables(tables, "zip", place))],
             samples=[_sample(each, f"{place}: sample[{i}]") for i, each in enumerate(_tables(tables, "sample", place))],
-            set=(*set_list(leaves_of(_table(tables, "set", place))), *sets),
+            set=(*set_list(leaves_of(table_of(tables, "set", place))), *sets),
             name=given,
             **own,
         )
         sweep.read_axes()
+    return sweep
+
+
+@contextmanager
+def errors_of(source: object, name: str) -> Iterator[None]:
+    """Let messages begin with the file that is wrong, not with the name that it gave.
+
+    Parameters
+    ----------
+    source
+        The file; anything else leaves messages as they are.
+    name
+        What it describes is called.
+    """
+    try:
+        yield
     except ScenarioError as error:
         text = str(error)
-        raise ScenarioError(text if text.startswith(place) else f"{place}: {text}") from None
-    return sweep
+        if not isinstance(source, str | Path) or text.startswith(str(source)):
+            raise
+        raise ScenarioError(f"{source}: {text.removeprefix(f'{name}: ')}") from None
 
 
 def scenario_of(scenario: Any, place: str, folder: Path) -> Path | Written:
@@ -359,7 +387,18 @@ def scenario_of(scenario: Any, place: str, folder: Path) -> Path | Written:
     return Written(json.dumps(scenario, default=plain_value), "json", f"{place}: scenario", str(folder))
 
 
-def _table(tables: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
+def table_of(tables: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
+    """Return the table of a key; an empty one where the key is not there.
+
+    Parameters
+    ----------
+    tables
+        The tables of a file.
+    key
+        The key.
+    place
+        What messages call the file.
+    """
     table = tables.get(key, {})
     if not isinstance(table, Mapping):
         raise ScenarioError(f"{place}: {key} = {table!r}: expected a table")
@@ -381,7 +420,7 @@ def _sample(table: Mapping[str, Any], place: str) -> Sample:
             raise ScenarioError(f"{place}: unknown key {key!r}{did_you_mean(str(key), ('axes', 'count', 'method'))}")
     if "count" not in table:
         raise ScenarioError(f"{place}: needs a count of points")
-    axes = axes_of(_table(table, "axes", place), f"{place}.axes")
+    axes = axes_of(table_of(table, "axes", place), f"{place}.axes")
     return Sample(axes, table["count"], str(table.get("method", "random")))
 
 

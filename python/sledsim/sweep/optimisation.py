@@ -13,7 +13,7 @@ from sledsim.frames import need
 from sledsim.progress import ProgressBar
 from sledsim.scenario import Sets
 from sledsim.sweep.axes import Assignment, Range
-from sledsim.sweep.description import Task
+from sledsim.sweep.description import Task, errors_of
 from sledsim.sweep.evaluation import Evaluated, Evaluation
 from sledsim.sweep.execution import prepare
 from sledsim.sweep.measures import measured
@@ -65,7 +65,8 @@ def optimise(
     whole = Search.load(search, set=set)
     if trials is not None:
         whole = whole.trying(trials)
-    whole.check()
+    with errors_of(search, whole.name):
+        whole.check()
     guide = _Guide(whole)
     folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
     evaluation = Evaluation(

@@ -117,6 +117,8 @@ class SearchOutcome:
         tried, failed = len(self.trials), sum(each.error is not None for each in self.trials)
         broken = sum(each.error is None and not each.feasible for each in self.trials)
         what = "the best design" if len(self.search.objectives) == 1 else "designs that none other beats in everything"
+        if not self.front:
+            what = "no design that runs within all constraints"
         out = [f"{broken} break a constraint"] if broken else []
         out += [f"{failed} could not be run"] if failed else []
         return f"{self.search.name}: {what}, of {tried} tried" + (f" ({', '.join(out)})" if out else "")

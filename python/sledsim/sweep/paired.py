@@ -18,6 +18,9 @@ ALL_POINTS = "all points"
 #: Differences are tables of their own: fewer metrics than a table of one sweep has.
 DEFAULT_METRICS = ("response.mean_ms", "response.p99_ms", "energy.per_request_mj")
 
+#: What sums that are taken in another order may differ by, as a share of them: some thousand roundings of a double.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -49,7 +52,7 @@ class Difference:
         low, high = self.difference.low, self.difference.high
         if low is None or high is None:
             return "one pair: no interval"
-        if low == high == 0:
+        if max(abs(low), abs(high)) <= ROUNDING * max(abs(self.a), abs(self.b)):
             return "the same"
         return "B is lower" if high < 0 else "B is higher" if low > 0 else "may be chance"
 
@@ -174,6 +177,11 @@ class PairedComparison:
             whole = self._over_all(by_point)
             if whole:
                 found.append(_difference(None, metric, whole))
+        if not found:
+            raise StoreError(
+                f"{self.a.name} and {self.b.name}: no two runs that make a pair have both been done; "
+                "`sledsim sweep status` says what failed"
+            )
         return found
 
     def _known(self) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 from sledsim._core import SledsimError, __version__
 from sledsim.progress import ProgressBar, duration_in_words
 from sledsim.scenario import Sets, set_list
-from sledsim.sweep.description import Sweep, SweepLike
+from sledsim.sweep.description import Sweep, SweepLike, errors_of
 from sledsim.sweep.execution import canonical, contents_of, prepare
 from sledsim.sweep.local import Threads, processors
 from sledsim.sweep.queueing import Finished, Queue, Workers
@@ -109,7 +109,8 @@ def run(
     """
     clock = time.perf_counter()
     whole = Sweep.load(sweep, set=set)
-    text = whole.check()
+    with errors_of(sweep, whole.name):
+        text = whole.check()
     folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
     first = json.loads(text)
     named = contents_of([first, whole.groups], whole.base.base_dir)

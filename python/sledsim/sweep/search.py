@@ -10,8 +10,8 @@ from sledsim._core import ScenarioError
 from sledsim.naming import did_you_mean
 from sledsim.scenario import ScenarioLike, Sets, Written, set_list, written
 from sledsim.sweep.axes import Assignment, Range, axis_values, range_of
-from sledsim.sweep.description import Sweep, axes_of, leaves_of, read_tables, scenario_of
-from sledsim.sweep.measures import PRICES
+from sledsim.sweep.description import Sweep, axes_of, errors_of, leaves_of, read_tables, scenario_of, table_of
+from sledsim.sweep.measures import PRICES, with_unit
 
 __all__ = ["Constraint", "Objective", "Search", "SearchLike"]
 
@@ -89,7 +89,7 @@ class Constraint:
 
     def __str__(self) -> str:
         low = f"{self.at_least:g} ≤ " if self.at_least is not None else ""
-        return f"{low}{self.metric}" + (f" ≤ {self.at_most:g}" if self.at_most is not None else "")
+        return f"{low}{with_unit(self.metric)}" + (f" ≤ {self.at_most:g}" if self.at_most is not None else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,25 +276,21 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
     for key in ("scenario", "parameters", "objectives"):
         if key not in tables:
             raise ScenarioError(f"{place}: {key} is missing")
-    own = {
-        key: tables[key] for key in ("trials", "batch", "sampler", "replications", "seed", "prices") if key in tables
-    }
-    try:
+    own = {key: tables[key] for key in ("trials", "batch", "sampler", "replications", "seed") if key in tables}
+    with errors_of(place, str(tables.get("name", name))):
         return Search(
             scenario_of(tables["scenario"], place, folder),
-            axes_of(tables["parameters"], f"{place}: parameters"),
+            axes_of(table_of(tables, "parameters", place), f"{place}: parameters"),
             [_made(Objective, each, "objectives", i) for i, each in enumerate(_listed(tables["objectives"]))],
             [
                 _made(Constraint, each, "constraints", i)
                 for i, each in enumerate(_listed(tables.get("constraints", [])))
             ],
-            set=(*set_list(leaves_of(tables.get("set", {}))), *sets),
+            set=(*set_list(leaves_of(table_of(tables, "set", place))), *sets),
             name=str(tables.get("name", name)),
+            prices=table_of(tables, "prices", place),
             **own,
         )
-    except ScenarioError as error:
-        text = str(error)
-        raise ScenarioError(text if text.startswith(place) else f"{place}: {text}") from None
 
 
 def _listed(tables: Any) -> list[Any]:
