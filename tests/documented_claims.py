@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 def documented(paper: str) -> list[Row]:
     """Return the rows of a paper's table, without those of claims that are not done."""
-    table = PAGE.read_text(encoding="utf-8").partition(f"<!-- generated: {paper} -->")[2].partition("<!-- end -->")[0]
+    table = PAGE.read_text(encoding="utf-8").partition(f"<!-- computed: {paper} -->")[2].partition("<!-- end -->")[0]
     lines = [line for line in table.splitlines() if line.startswith("|")]
     rows = [Row(*(cell.strip() for cell in line.strip("|").split("|"))) for line in lines[2:]]
     return [row for row in rows if row.verdict != "not done"]
