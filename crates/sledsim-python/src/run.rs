@@ -188,8 +188,10 @@ impl RunOutput {
 
     /// Every number of the summary by its path, such as `response.mean_ms`.
     fn numbers<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        // Finding them takes longer than handing them over; other threads run meanwhile.
+        let found = python.detach(|| self.report.numbers());
         let numbers = PyDict::new(python);
-        for (path, number) in self.report.numbers() {
+        for (path, number) in found {
             numbers.set_item(path, number)?;
         }
         Ok(numbers)
