@@ -197,14 +197,19 @@ impl RunOutput {
         Ok(numbers)
     }
 
-    /// The summary's histograms by quantity: both edges of every bin that is not empty, in ms, and its requests.
+    /// The summary's histograms by quantity: lower edges of the bins that are not empty, upper ones, in ms, and requests.
     fn histograms<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        python.import("numpy")?;
         let histograms = PyDict::new(python);
         let of = &self.report.histogram;
         for (quantity, histogram) in [("response", &of.response), ("wait", &of.wait), ("service", &of.service)] {
             let edges = histogram.edges_ms.windows(2);
-            let bins = edges.zip(&histogram.counts).map(|(edges, &count)| (edges[0], edges[1], count));
-            histograms.set_item(quantity, bins.filter(|&(_, _, count)| count > 0).collect::<Vec<_>>())?;
+            let bins = edges.zip(&histogram.counts).filter(|&(_, &count)| count > 0);
+            let (edges_ms, counts): (Vec<(f64, f64)>, Vec<u64>) =
+                bins.map(|(edges, &count)| ((edges[0], edges[1]), count)).unzip();
+            let (low_ms, high_ms): (Vec<f64>, Vec<f64>) = edges_ms.into_iter().unzip();
+            let arrays = (low_ms.into_pyarray(python), high_ms.into_pyarray(python), counts.into_pyarray(python));
+            histograms.set_item(quantity, arrays)?;
         }
         Ok(histograms)
     }

@@ -12,14 +12,19 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
 from sledsim._core import ScenarioError, SledsimError
 from sledsim._run import readable
 from sledsim.scenario import Resolved, Written, catalog_folders
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = [
+    "Bins",
     "Outcome",
     "Prepared",
     "Stopped",
@@ -95,6 +100,10 @@ class Place:
     platform: str
 
 
+#: Lower and upper edges of bins, ms, and the requests in them.
+Bins = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.uint64]"]
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of a run.
@@ -106,7 +115,7 @@ class Outcome:
     error
         the reason.
     histograms
-        By quantity, both edges of each bin in ms and the requests in it.
+        By quantity, the lower and the upper edges of its bins in ms and the requests in them.
     citations
         Works that the values of its devices are from.
     started_s
@@ -119,7 +128,7 @@ class Outcome:
 
     metrics: dict[str, float] | None
     error: str | None
-    histograms: dict[str, list[tuple[float, float, int]]]
+    histograms: dict[str, Bins]
     citations: str
     started_s: float
     seconds: float

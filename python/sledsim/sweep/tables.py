@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.frames import COPY_OPTIONS, quoted
-from sledsim.sweep.execution import DONE, FAILED, Outcome, Prepared
+from sledsim.sweep.execution import DONE, FAILED, Bins, Outcome, Prepared
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["COLUMNS", "SCHEMA_VERSION", "UNFINISHED", "Batch", "Membership", "copy_whole", "flush_to_disk", "label"]
 
@@ -61,6 +63,9 @@ COLUMNS: dict[str, dict[str, str]] = {
         "scenario": "VARCHAR",
     },
 }
+
+#: Tables of numbers: for each, what the numbers are told apart by besides their run.
+_NUMBERED = {"metrics": "metric", "histograms": "quantity"}
 
 #: Ending of a file that is still being written; what ends so belongs to no table.
 UNFINISHED = ".unfinished"
@@ -110,11 +115,13 @@ class Batch:
     """Rows that wait to be written, by table."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS if table != "metrics"}
-        # Metrics are most of a store: their names and keys are written down once, and joined when they are written.
+        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS if table not in _NUMBERED}
+        # Metrics and histograms are most of a store: their names and keys are written down once, and joined when they
+        # are written.
         self._keys: list[str] = []
         self._names: dict[str, int] = {}
         self._metrics: tuple[list[int], list[int], list[float]] = ([], [], [])
+        self._bins: list[tuple[int, int, Bins]] = []
 
     def __bool__(self) -> bool:
         return bool(self._rows["runs"] or self._rows["parameters"])
@@ -136,14 +143,14 @@ class Batch:
         place = outcome.place
         where = (place.host, place.process, place.python, place.platform)
         self._rows["provenance"].append((prepared.key, *when, *where, outcome.citations))
-        for quantity, bins in outcome.histograms.items():
-            self._rows["histograms"] += [(prepared.key, quantity, *each) for each in bins]
         if outcome.metrics is not None:
             runs, names, values = self._metrics
             known = self._names
             runs += [len(self._keys)] * len(outcome.metrics)
             names += [known.setdefault(name, len(known)) for name in outcome.metrics]
             values += outcome.metrics.values()
+            for quantity, bins in outcome.histograms.items():
+                self._bins.append((len(self._keys), known.setdefault(quantity, len(known)), bins))
             self._keys.append(prepared.key)
 
     def add_membership(self, key: str, membership: Membership) -> None:
@@ -175,7 +182,7 @@ class Batch:
         """
         name = f"{uuid.uuid4().hex}.parquet"
         for table, columns in COLUMNS.items():
-            source = self._joined_metrics(connection) if table == "metrics" else self._source(connection, table)
+            source = self._joined(connection, table) if table in _NUMBERED else self._source(connection, table)
             if source:
                 casts = ", ".join(
                     f"{_CASTS.get(kind, '{0}::' + kind).format(column)} AS {column}" for column, kind in columns.items()
@@ -194,24 +201,47 @@ class Batch:
         connection.register(f"new_{table}", arrays)
         return f"new_{table}"
 
-    def _joined_metrics(self, connection: "duckdb.DuckDBPyConnection") -> str | None:
-        """Show DuckDB the metrics: numbers of runs and of names, to be looked up."""
+    def _joined(self, connection: "duckdb.DuckDBPyConnection", table: str) -> str | None:
+        """Show DuckDB the metrics or histograms: numbers of runs and of names, to be looked up."""
         import numpy as np
 
         if not self._keys:
             return None
-        runs, names, values = self._metrics
-        connection.register(
-            "new_values",
-            {"run": np.array(runs, np.int32), "name": np.array(names, np.int32), "value": np.array(values, np.float64)},
-        )
         for what, texts in (("keys", self._keys), ("names", list(self._names))):
             numbers = np.arange(len(texts), dtype=np.int32)
             connection.register(f"new_{what}", {"number": numbers, "text": np.array(texts, dtype=object)})
+        connection.register("new_values", self._values() if table == "metrics" else self._all_bins())
+        named = _NUMBERED[table]
+        rest = ", ".join(f"v.{column}" for column in COLUMNS[table] if column not in ("key", named))
         return (
-            "(SELECT k.text AS key, n.text AS metric, v.value FROM new_values v "
+            f"(SELECT k.text AS key, n.text AS {named}, {rest} FROM new_values v "
             "JOIN new_keys k ON v.run = k.number JOIN new_names n ON v.name = n.number)"
         )
+
+    def _values(self) -> "dict[str, NDArray[np.generic]]":
+        """Return the metrics of all runs as columns."""
+        import numpy as np
+
+        runs, names, values = self._metrics
+        return {
+            "run": np.array(runs, np.int32),
+            "name": np.array(names, np.int32),
+            "value": np.array(values, np.float64),
+        }
+
+    def _all_bins(self) -> "dict[str, NDArray[np.generic]]":
+        """Return the bins of all runs as columns."""
+        import numpy as np
+
+        sizes = [len(counts) for _, _, (_, _, counts) in self._bins]
+        low, high, counts = (np.concatenate([bins[i] for _, _, bins in self._bins]) for i in range(3))
+        return {
+            "run": np.repeat(np.array([run for run, _, _ in self._bins], np.int32), sizes),
+            "name": np.repeat(np.array([name for _, name, _ in self._bins], np.int32), sizes),
+            "low_ms": low,
+            "high_ms": high,
+            "count": counts,
+        }
 
 
 def copy_whole(connection: "duckdb.DuckDBPyConnection", select: str, target: Path) -> None:
