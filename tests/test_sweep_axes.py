@@ -269,3 +269,18 @@ def test_what_is_wrong_in_a_sweep_file_is_said_of_that_file(tmp_path: Path, line
         run(file, tmp_path / "store")
     assert str(caught.value).startswith(f"{file}: {message}")
     assert not (tmp_path / "store").exists()
+
+
+def test_values_that_are_allowed_only_beside_larger_ones_are_taken(tmp_path: Path) -> None:
+    # 500 requests can't be left out of 100, but of 1000.
+    sweep = Sweep(BASE, {"run.requests": [100, 1000], "run.warmup_requests": [0, 500]})
+    report = run(sweep, tmp_path / "store")
+    assert (report.done, report.failed) == (3, 1)
+    with pytest.raises(ScenarioError, match="warmup_requests"):
+        Sweep(BASE, {"run.requests": [100, 1000], "run.warmup_requests": [0, 5000]}).check()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_values_that_are_no_numbers_are_refused(value: float) -> None:
+    with pytest.raises(ScenarioError, match="expected a finite number"):
+        points(Sweep(BASE, {RATE: [1.0, value]}))

@@ -318,7 +318,9 @@ def _plain(value: Any, place: str) -> Any:
     """Return a value as it would come out of a scenario's file."""
     try:
         plain = json.loads(json.dumps(value, default=plain_value, allow_nan=False))
-    except (TypeError, ValueError) as error:
+    except ValueError:
+        raise ScenarioError(f"{place} = {value!r}: expected a finite number") from None
+    except TypeError as error:
         raise ScenarioError(f"{place} = {value!r}: {error}") from None
     if plain is None:
         raise ScenarioError(f"{place}: has no value")

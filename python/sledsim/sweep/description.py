@@ -241,9 +241,10 @@ class Sweep:
         return sorted(sets, key=lambda text: _own_path(text.partition("=")[0]).count("."))
 
     def check(self) -> str:
-        """Resolve the first point, and every value of every axis with the others as they are there.
+        """Resolve the first point, and every value of every axis with the first values of the others.
 
-        Of a long axis, a share of its values is looked at.
+        A value that is not allowed there may go with their last ones: an axis of requests beside one of those left
+        out at the beginning, say. Of a long axis, a share of its values is looked at.
 
         Returns
         -------
@@ -255,11 +256,17 @@ class Sweep:
         ScenarioError
             Where an axis names no parameter, or a value is not allowed.
         """
-        first = self.point(0)
+        first, last = self.point(0), self.point(len(self) - 1)
         text = self._checked(first, first)
         for group in self.groups:
             for i in range(1, len(group), max(1, len(group) // MOST_CHECKED)):
-                self._checked(first | group[i], group[i])
+                try:
+                    self._checked(first | group[i], group[i])
+                except ScenarioError as error:
+                    try:
+                        self._checked(last | group[i], group[i])
+                    except ScenarioError:
+                        raise error from None
         return text
 
     def _checked(self, values: Assignment, suspected: Assignment) -> str:
