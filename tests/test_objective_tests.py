@@ -214,6 +214,7 @@ def test_shares_are_written_with_digits_that_say_something() -> None:
     ("arguments", "words"),
     [
         (["sdff"], ["no role 'sdff'", "did you mean sdf?", "equivalent"]),
+        (["tip-subset", "--device", "atlas10k"], ["can't have the layout tip-subset", "row-major, column-major"]),
         (["missing.toml"], ["missing.toml", "no such file"]),
         (["sdf", "--without", "cloock"], ["'cloock'", "did you mean clook?"]),
         (["sdf", "--device", "uberdisk"], ["role sdf", "no MEMS storage but uberdisk"]),

@@ -291,7 +291,11 @@ def role_named(
     if rate_per_s is not None:
         raise SledsimError(f"rate_per_s = {rate_per_s:g}: only schedulers are compared at a rate of their own")
     if isinstance(role, str) and role in known:
-        return LayoutRole(role, Device(device or "g2", set=sets), None if without is None else str(without))
+        chosen = Device(device or "g2", set=sets)
+        if role not in layouts_of(chosen):
+            has = ", ".join(layouts_of(chosen))
+            raise SledsimError(f"device {chosen.name}: can't have the layout {role}; it has {has}")
+        return LayoutRole(role, chosen, None if without is None else str(without))
     if device is not None:
         raise SledsimError(f"device {device}: a scenario has devices of its own; replace them with --set system.…")
     if isinstance(role, str) and "\n" not in role and role != "-" and not Path(role).suffix and not Path(role).exists():
