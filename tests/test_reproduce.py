@@ -280,8 +280,8 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
         out, err = process.communicate(timeout=30)
         took_s = time.monotonic() - pressed
     assert process.returncode == 130
-    # A second, and another for a busy machine.
-    assert took_s < 2.0
+    # A second on an idle machine, most of it for the report; the runs by themselves would never end.
+    assert took_s < 10.0
     assert "Traceback" not in err
     assert "interrupted" in err
     assert "INCOMPLETE: interrupted" in out
