@@ -161,7 +161,10 @@ class Evaluation:
             self._remember(numbers, points)
             self._look_up([key for key in places.values() if key not in self._found])
             of_point = [[places[number, i] for i in range(self._sweep.replications)] for number in numbers]
-            return [[self._found[key] for key in keys] for keys in of_point]
+        if interrupted.is_set():
+            # Pressed when the last run was over: whoever chooses points would go on otherwise.
+            raise KeyboardInterrupt
+        return [[self._found[key] for key in keys] for keys in of_point]
 
     def _remember(self, numbers: Sequence[int], points: Sequence[Mapping[str, Any]]) -> None:
         """Tell the store how many points there are, and what varies in them."""
