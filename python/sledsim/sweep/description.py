@@ -16,7 +16,17 @@ from sledsim.scenario import ScenarioLike, Sets, Written, plain_value, set_list,
 from sledsim.sweep.axes import RANGE_KEYS, Assignment, Sample, crossed, derived_seed, zipped
 from sledsim.sweep.execution import checked_text
 
-__all__ = ["Sweep", "SweepLike", "Task", "axes_of", "errors_of", "leaves_of", "read_tables", "scenario_of", "table_of"]
+__all__ = [
+    "Sweep",
+    "SweepLike",
+    "Task",
+    "axes_of",
+    "errors_of",
+    "leaves_of",
+    "scenario_of",
+    "source_tables",
+    "table_of",
+]
 
 #: How the random numbers of points are related.
 RANDOM_NUMBERS = ("common", "independent")
@@ -134,10 +144,8 @@ class Sweep:
         more = set_list(set)
         if isinstance(source, Sweep):
             return source if not more else source.replacing(more)
-        if isinstance(source, Mapping):
-            return _of_tables(source, "sweep", Path.cwd(), more)
-        path = Path(source)
-        return _of_tables(read_tables(path, "sweep"), str(path), path.parent.resolve(), more, path.stem)
+        tables, place, folder, name = source_tables(source, "sweep")
+        return _of_tables(tables, place, folder, more, name)
 
     def replacing(self, sets: Sequence[str]) -> "Sweep":
         """Return the sweep with more values of its base scenario replaced."""
@@ -307,7 +315,23 @@ def _once(sweep: Sweep) -> None:
         )
 
 
-def read_tables(path: Path, what: str) -> dict[str, Any]:
+def source_tables(source: Mapping[str, Any] | Path | str, what: str) -> tuple[Mapping[str, Any], str, Path, str]:
+    """Return the tables of a description, what messages call it, where its paths start from, and its name.
+
+    Parameters
+    ----------
+    source
+        A file, or the tables themselves.
+    what
+        What it is to hold: the name where there is no file.
+    """
+    if isinstance(source, Mapping):
+        return source, what, Path.cwd(), what
+    path = Path(source)
+    return _read_tables(path, what), str(path), path.parent.resolve(), path.stem
+
+
+def _read_tables(path: Path, what: str) -> dict[str, Any]:
     """Read a file in TOML or JSON.
 
     Parameters

@@ -10,7 +10,7 @@ from sledsim._core import ScenarioError
 from sledsim.naming import did_you_mean
 from sledsim.scenario import ScenarioLike, Sets, Written, set_list, written
 from sledsim.sweep.axes import Assignment, Range, axis_values, range_of
-from sledsim.sweep.description import Sweep, axes_of, errors_of, leaves_of, read_tables, scenario_of, table_of
+from sledsim.sweep.description import Sweep, axes_of, errors_of, leaves_of, scenario_of, source_tables, table_of
 from sledsim.sweep.measures import PRICES, with_unit
 
 __all__ = ["Constraint", "Objective", "Search", "SearchLike"]
@@ -181,10 +181,8 @@ class Search:
         more = set_list(set)
         if isinstance(source, Search):
             return replace(source, set=(*set_list(source.set), *more)) if more else source
-        if isinstance(source, Mapping):
-            return _of_tables(source, "search", Path.cwd(), more, "search")
-        path = Path(source)
-        return _of_tables(read_tables(path, "search"), str(path), path.parent.resolve(), more, path.stem)
+        tables, place, folder, name = source_tables(source, "search")
+        return _of_tables(tables, place, folder, more, name)
 
     def trying(self, trials: int) -> "Search":
         """Return the search with another number of trials."""
