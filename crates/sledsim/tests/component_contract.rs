@@ -12,7 +12,7 @@ use sledsim::devices::mems::{MemsDevice, MemsParameters, Timeout};
 use sledsim::devices::Device;
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
-use sledsim::engine::{run, Component, ComponentId, End, Limits, Next, Observer, System, Workload, WorkloadError};
+use sledsim::engine::{run, Component, ComponentId, End, Limits, Next, Observer, System, Workload, Fault};
 use sledsim::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use sledsim::hierarchy::{
     Child, DelayedStartupSpec, Drive, Mcd, McdSpec, MergeSpec, Mwb, MwbSpec, Partition, PartitionSpec, RamCache,
@@ -48,7 +48,7 @@ struct Listed {
 }
 
 impl Workload for Listed {
-    fn peek(&mut self) -> Result<Next, WorkloadError> {
+    fn peek(&mut self) -> Result<Next, Fault> {
         Ok(self.requests.front().map_or(Next::Ended, |request| Next::At(request.arrival)))
     }
 

@@ -15,4 +15,4 @@ pub use details::{Count, Details, Path};
 pub use queue::EventQueue;
 pub use run::{run, End, Limits, Observer, Outcome, Progress};
 pub use system::{Below, Context, System};
-pub use workload::{Next, Workload, WorkloadError};
+pub use workload::{Next, Workload};

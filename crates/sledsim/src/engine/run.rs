@@ -2,7 +2,8 @@
 
 use crate::engine::component::{Completion, Status};
 use crate::engine::system::System;
-use crate::engine::workload::{Next, Workload, WorkloadError};
+use crate::engine::workload::{Next, Workload};
+use crate::fault::Fault;
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -112,7 +113,7 @@ pub fn run(
     limits: &Limits,
     observer: &mut impl Observer,
     keep_going: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Outcome, WorkloadError> {
+) -> Result<Outcome, Fault> {
     Run {
         system,
         workload,
@@ -148,7 +149,7 @@ struct Run<'a, O> {
 }
 
 impl<O: Observer> Run<'_, O> {
-    fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, WorkloadError> {
+    fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
         let whole = Limits { requests: self.limits.requests, ..Limits::default() };
         if *self.limits == whole && self.workload.is_open() && self.system.in_order_root().is_some() {
             return self.go_in_order(keep_going);
@@ -200,7 +201,7 @@ impl<O: Observer> Run<'_, O> {
 
     /// The plain case: open arrivals, served in their order, measured from start to end. Nothing has to wait in an event
     /// queue then; results are the same.
-    fn go_in_order(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, WorkloadError> {
+    fn go_in_order(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
         let last = self.limits.requests.unwrap_or(u64::MAX);
         self.start_measuring();
         let mut finished = Time::ZERO;

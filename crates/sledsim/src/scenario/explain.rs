@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::assemble;
 use super::notes::notes;
 use super::system_spec::{Children, SystemSpec};
+use crate::fault::Fault;
 
 /// A component of a scenario, and what is below it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,7 +37,7 @@ pub struct Explained {
 ///
 /// # Errors
 /// What does not fit together: names both sides.
-pub fn explain(system: &SystemSpec) -> Result<Explained, String> {
+pub fn explain(system: &SystemSpec) -> Result<Explained, Fault> {
     let assembly = assemble::system(system, 0)?;
     let sizes: Vec<(&str, u64, u32)> = assembly
         .nodes

@@ -3,7 +3,8 @@
 use super::assemble;
 use super::report::Report;
 use super::spec::{Scenario, WorkloadSpec};
-use crate::engine::{self, Progress, WorkloadError};
+use crate::engine::{self, Progress};
+use crate::fault::Fault;
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
 
@@ -11,11 +12,11 @@ use crate::power::{Activity, Timeline, TimelineSpec};
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The system or the generator can't be built.
-    #[error("{0}")]
-    Scenario(String),
+    #[error(transparent)]
+    Scenario(Fault),
     /// The trace can't be read or does not fit.
-    #[error("{0}")]
-    Trace(String),
+    #[error(transparent)]
+    Trace(Fault),
 }
 
 /// A finished run.
@@ -64,8 +65,14 @@ pub fn run_keeping(
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<RunOutput, RunError> {
     let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
-    let bad_workload =
-        |error: WorkloadError| if is_trace { RunError::Trace(error.0) } else { RunError::Scenario(error.0) };
+    let bad_workload = |fault: Fault| {
+        let fault = fault.within("workload");
+        if is_trace {
+            RunError::Trace(fault)
+        } else {
+            RunError::Scenario(fault)
+        }
+    };
     let mut assembly = assemble::system(&scenario.system, scenario.seed).map_err(RunError::Scenario)?;
     let mut workload = assemble::workload(scenario, &assembly).map_err(bad_workload)?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use sledsim::devices::{Device, EnergyLedger, Location, Platter, Service, Stance, Trial};
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
-use sledsim::engine::{run, ComponentId, Limits, Next, Observer, System, Workload, WorkloadError};
+use sledsim::engine::{run, ComponentId, Limits, Next, Observer, System, Workload, Fault};
 use sledsim::hierarchy::{Drive, MergeSpec};
 use sledsim::power::Meter;
 use sledsim::request::{Flags, Op, Request, Spare};
@@ -19,7 +19,7 @@ use sledsim::time::Time;
 pub struct Listed(pub VecDeque<Request>);
 
 impl Workload for Listed {
-    fn peek(&mut self) -> Result<Next, WorkloadError> {
+    fn peek(&mut self) -> Result<Next, Fault> {
         Ok(self.0.front().map_or(Next::Ended, |request| Next::At(request.arrival)))
     }
 

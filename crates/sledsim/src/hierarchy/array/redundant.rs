@@ -12,6 +12,7 @@ use super::tally::Tally;
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{Completion, Component, ComponentId, Context, Payload, Status};
+use crate::fault::Fault;
 use crate::hierarchy::gather::Gather;
 use crate::hierarchy::locks::Locks;
 use crate::hierarchy::tickets::Tickets;
@@ -95,7 +96,7 @@ impl RedundantArray {
         children: Vec<ComponentId>,
         sizes: &[(u64, u32)],
         spec: &ArraySpec,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Fault> {
         let unit_blocks = super::check::unit_blocks(level, sizes, spec)?;
         let block_bytes = sizes[0].1;
         let member_blocks = sizes.iter().map(|&(blocks, _)| blocks).min().unwrap_or(0);

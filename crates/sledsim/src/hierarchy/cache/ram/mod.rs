@@ -30,6 +30,7 @@ pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
 
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload};
+use crate::fault::Fault;
 use crate::hierarchy::cache::replacement::Slot;
 use crate::hierarchy::gather::Gather;
 use crate::hierarchy::tickets::Tickets;
@@ -117,7 +118,7 @@ impl RamCache {
         child: ComponentId,
         capacity_blocks: u64,
         block_bytes: u32,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Fault> {
         spec.validate(capacity_blocks, block_bytes)?;
         let line_blocks = spec.line_bytes / u64::from(block_bytes);
         // Validated: at most 2^31 - 1.
