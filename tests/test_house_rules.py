@@ -30,12 +30,13 @@ FILE_LINES = 500
 FUNCTION_LINES = 70
 
 # What every room of the core may name.
-SPOKEN = {"time", "request", "service", "units"}
+SPOKEN = {"time", "request", "service", "units", "fault"}
 
 # The rooms that each room of the core may name besides itself: the arrows of ARCHITECTURE.md.
 CORE_ARROWS = {
     "time": set(),
     "units": set(),
+    "fault": set(),
     "request": {"time", "units"},
     "service": {"time", "units", "request"},
     "power": SPOKEN,
@@ -45,7 +46,7 @@ CORE_ARROWS = {
     "traces": SPOKEN,
     "workloads": SPOKEN | {"engine", "traces"},
     "metrics": SPOKEN | {"engine"},
-    "reliability": {"engine"},
+    "reliability": {"engine", "fault"},
     "hierarchy": SPOKEN | {"engine", "power", "devices", "schedulers", "workloads", "traces", "metrics"},
     "scenario": SPOKEN | {"engine", "power", "devices", "schedulers", "workloads", "traces", "metrics", "hierarchy"},
     "lib": set(),

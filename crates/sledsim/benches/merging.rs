@@ -6,7 +6,8 @@ mod scenarios;
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use sledsim::engine::random::Stream;
-use sledsim::engine::{run, Limits, Next, Observer, System, Workload, Fault};
+use sledsim::engine::{run, Limits, Next, Observer, System, Workload};
+use sledsim::fault::Fault;
 use sledsim::hierarchy::{Drive, MergeSpec};
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario;

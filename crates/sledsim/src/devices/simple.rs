@@ -102,7 +102,9 @@ impl SimpleDevice {
     pub fn linear(parameters: &LinearParameters) -> Result<Self, Fault> {
         let LinearParameters { block_bytes, capacity_blocks, nearest_ms, farthest_ms, .. } = *parameters;
         if farthest_ms < nearest_ms {
-            return Err(Fault::conflict("farthest_ms", farthest_ms).says(" is below ").key_is("nearest_ms", nearest_ms));
+            return Err(Fault::conflict("farthest_ms", farthest_ms)
+                .says(" is below ")
+                .key_is("nearest_ms", nearest_ms));
         }
         Self::new(block_bytes, capacity_blocks, nearest_ms, farthest_ms)?.powered(parameters.power.as_ref())
     }

@@ -117,6 +117,8 @@ pub enum Word {
 /// What a [`Fault`] holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
+    /// What it is about besides, from the outermost on: an axis of a sweep, a cache that is tried.
+    pub about: Vec<String>,
     /// In what way it is wrong.
     pub kind: Kind,
     /// The key that is wrong; empty where no key of a document is.
@@ -169,6 +171,7 @@ impl Fault {
     #[must_use]
     pub fn new(kind: Kind) -> Self {
         Self(Box::new(Facts {
+            about: Vec::new(),
             kind,
             path: Path::default(),
             field: None,
@@ -385,9 +388,16 @@ impl IntoIterator for Faults {
     }
 }
 
-impl From<Fault> for Faults {
-    fn from(fault: Fault) -> Self {
-        Self(vec![fault])
+impl<F: Into<Fault>> From<F> for Faults {
+    fn from(fault: F) -> Self {
+        Self(vec![fault.into()])
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    /// A document that does not hold what it should.
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(Kind::WrongType).says(error.to_string())
     }
 }
 

@@ -52,11 +52,12 @@ impl Fault {
 
     /// Where it is, up to the colon before the sentence.
     fn place(&self, vocabulary: &dyn Vocabulary) -> String {
-        let setting = self.setting.as_ref().map(|setting| vocabulary.setting(&"set".into(), Some(&setting.as_str().into())));
+        let setting =
+            self.setting.as_ref().map(|setting| vocabulary.setting(&"set".into(), Some(&setting.as_str().into())));
         let line = self.line.filter(|_| self.kind != Kind::Notation).map(|line| format!("line {line}"));
         let byte = self.byte.map(|byte| format!("byte {byte}"));
         let places = [setting.or_else(|| self.used_by.clone()).or_else(|| self.file.clone()), line, byte];
-        places.into_iter().flatten().map(|place| place + ": ").collect()
+        self.about.iter().cloned().chain(places.into_iter().flatten()).map(|place| place + ": ").collect()
     }
 
     /// What the kind of fault says by itself.
@@ -81,7 +82,13 @@ impl Fault {
             Kind::OutOfRange if !expected.is_empty() => format!("{valued} is out of range: expected {expected}"),
             Kind::WrongType => format!("{valued} is of the wrong type: expected {expected}"),
             Kind::Record => format!("{subject}: expected {expected}, found {}", self.found()),
-            Kind::OutOfRange | Kind::Conflict | Kind::Misfit | Kind::Notation | Kind::Syntax | Kind::Unreadable | Kind::Unsupported => valued,
+            Kind::OutOfRange
+            | Kind::Conflict
+            | Kind::Misfit
+            | Kind::Notation
+            | Kind::Syntax
+            | Kind::Unreadable
+            | Kind::Unsupported => valued,
         }
     }
 

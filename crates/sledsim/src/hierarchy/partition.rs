@@ -59,9 +59,7 @@ pub(super) fn whole_blocks(key: impl Into<Path>, bytes: u64, block_bytes: u32) -
     let block_bytes = u64::from(block_bytes);
     match bytes / block_bytes {
         blocks @ 1.. if bytes.is_multiple_of(block_bytes) => Ok(blocks),
-        _ => {
-            Err(Fault::misfit(key, bytes).says(format!(" is no multiple of the {block_bytes} B blocks below it")))
-        },
+        _ => Err(Fault::misfit(key, bytes).says(format!(" is no multiple of the {block_bytes} B blocks below it"))),
     }
 }
 
@@ -117,11 +115,11 @@ mod tests {
         let made = |first_block, bytes| Partition::new(&PartitionSpec { first_block, bytes }, child);
         assert_eq!(made(90, 5120).map(|partition| partition.blocks), Ok(10));
         for (first_block, bytes, problem) in [
-            (91, 5120, "bytes = 5 KiB from first_block = 91 on reaches beyond the 50 KiB of child"),
+            (91, 5120, "bytes = 5120 (5 KiB) from first_block = 91 on reaches beyond the 50 KiB of child"),
             (0, 1000, "bytes = 1000 is no multiple of the 512 B blocks"),
             (u64::MAX, 512, "reaches beyond"),
         ] {
-            let error = made(first_block, bytes).map(|_| ()).expect_err(problem);
+            let error = made(first_block, bytes).map(|_| ()).expect_err(problem).to_string();
             assert!(error.contains(problem), "{error}");
         }
     }

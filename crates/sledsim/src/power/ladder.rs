@@ -51,7 +51,7 @@ impl Ladder {
     /// # Errors
     /// As for [`Ladder::new`], powers apart.
     pub fn of_any_power(modes: Vec<Mode>) -> Result<Self, Fault> {
-        let Some(ready) = modes.first() else { 
+        let Some(ready) = modes.first() else {
             return Err(Fault::at(Kind::Conflict, "idle_modes").says(": a device has at least one idle mode"));
         };
         if modes.len() > MODES {
@@ -59,7 +59,8 @@ impl Ladder {
             return Err(Fault::at(Kind::Conflict, "idle_modes").says(says));
         }
         if ready.wake_ns > 0 || ready.after_ns != Some(0) {
-            let says = format!(": {:?}, the first idle mode, must be entered at once and take no time to leave", ready.name);
+            let says =
+                format!(": {:?}, the first idle mode, must be entered at once and take no time to leave", ready.name);
             return Err(Fault::at(Kind::Conflict, "idle_modes").says(says));
         }
         for pair in modes.windows(2) {

@@ -42,9 +42,8 @@ impl Notation {
     pub fn read(self, text: &str, source: &str) -> Result<Value, Fault> {
         let document = match self {
             Self::Toml => read_toml(text),
-            Self::Yaml => serde_yaml_ng::from_str(text).map_err(|error| {
-                unread(error.to_string(), error.location().map(|location| location.line() as u64))
-            }),
+            Self::Yaml => serde_yaml_ng::from_str(text)
+                .map_err(|error| unread(error.to_string(), error.location().map(|location| location.line() as u64))),
             Self::Json => {
                 serde_json::from_str(text).map_err(|error| unread(error.to_string(), Some(error.line() as u64)))
             }

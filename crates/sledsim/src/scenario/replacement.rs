@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::check::check;
-use crate::fault::{Fault, Faults, Kind};
+use crate::fault::Faults;
 use crate::hierarchy::cache::replacement::ReplacementSpec;
 
 /// The schema of a replacement policy: every key it may have, with type, range and default.
@@ -19,7 +19,7 @@ pub fn replacement_schema() -> Value {
 pub fn replacement(document: Value) -> Result<ReplacementSpec, Faults> {
     let mut document = if document.is_string() { serde_json::json!({ "name": document }) } else { document };
     check(&mut document, &replacement_schema())?;
-    serde_json::from_value(document).map_err(|error| Fault::new(Kind::WrongType).says(error.to_string()).into())
+    Ok(serde_json::from_value(document)?)
 }
 
 #[cfg(test)]

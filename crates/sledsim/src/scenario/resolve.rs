@@ -12,7 +12,7 @@ use super::document::{overlay, set, Notation};
 use super::named_device::{name_alone, of_entry, wrong_unit};
 use super::spec::{Scenario, WorkloadSpec};
 use super::tree::{self, COMPONENTS};
-use crate::fault::{self, Fault, Faults, Kind};
+use crate::fault::{self, Fault, Faults};
 
 /// Requests of a generator when the run names no limit.
 const DEFAULT_REQUESTS: u64 = 100_000;
@@ -175,8 +175,7 @@ fn completed(document: &mut Value, settings: &[String], catalog: &Catalog, base:
         Faults::none_of(faults)
     };
     located(found)?;
-    let mut scenario: Scenario = serde_json::from_value(document.take())
-        .map_err(|error| Fault::new(Kind::WrongType).says(error.to_string()))?;
+    let mut scenario: Scenario = serde_json::from_value(document.take())?;
     located(complete(&mut scenario, base))?;
     Ok(scenario)
 }
@@ -304,9 +303,8 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
             let options = trace_options(trace).err();
             trace.path = anchored(&trace.path, base);
             let end_s = trace.end_s.filter(|end_s| *end_s <= trace.start_s);
-            let ends = end_s.map(|end_s| {
-                Fault::conflict("end_s", end_s).says(" is not after ").key_is("start_s", trace.start_s)
-            });
+            let ends = end_s
+                .map(|end_s| Fault::conflict("end_s", end_s).says(" is not after ").key_is("start_s", trace.start_s));
             found.extend(options.map(|fault| fault.within("workload")));
             ends
         }

@@ -7,8 +7,8 @@ use serde_json::{json, Map, Value};
 
 use super::catalog::Catalog;
 use super::named_device::{check_timeout, fill_device, name_alone, Filed};
-use crate::fault::{self, Fault, Kind};
 use super::system_spec::CHILD_KEYS;
+use crate::fault::{self, Fault, Kind};
 
 /// The key of a scenario that has components by name.
 pub(super) const COMPONENTS: &str = "components";
@@ -22,12 +22,7 @@ const DEEPEST: usize = 16;
 /// Writes out the system of a document: named components where they are named, drives given by their device alone, entries of
 /// `members` that are components, and devices from the catalogue. Says what device files gave, and what is wrong: a name that
 /// is not known, a component that is used twice, not at all or within itself, or a tree that is too deep.
-pub(super) fn expand(
-    document: &mut Value,
-    catalog: &Catalog,
-    base: &Path,
-    schema: &Value,
-) -> Expanded {
+pub(super) fn expand(document: &mut Value, catalog: &Catalog, base: &Path, schema: &Value) -> Expanded {
     let components = match document.as_object_mut().and_then(|document| document.remove(COMPONENTS)) {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(components)) => components,
@@ -157,7 +152,8 @@ impl Expansion<'_> {
         *place = component.clone();
         if let Some(outer) = self.open.iter().position(|open| *open == name) {
             let chain: Vec<&str> = self.open[outer..].iter().map(String::as_str).chain([name.as_str()]).collect();
-            let says = format!(" below it, which it is itself a part of ({}): leave one of them out", chain.join(" -> "));
+            let says =
+                format!(" below it, which it is itself a part of ({}): leave one of them out", chain.join(" -> "));
             let components = fault::Path::from(COMPONENTS);
             let fault = Fault::at(Kind::Conflict, components.step(chain[chain.len() - 2]))
                 .says(" has ")

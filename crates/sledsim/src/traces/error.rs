@@ -104,9 +104,10 @@ impl TraceError {
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            Self::Io { file, place, action, source } => {
-                Fault::new(Kind::Unreadable).in_file(file.as_str()).says(format!("cannot {action}: {source}")).located(*place)
-            }
+            Self::Io { file, place, action, source } => Fault::new(Kind::Unreadable)
+                .in_file(file.as_str())
+                .says(format!("cannot {action}: {source}"))
+                .located(*place),
             Self::UnknownContent { file, place, found } => {
                 let names: Vec<&str> = format::names().collect();
                 let mut fault = Fault::new(Kind::UnknownName).in_file(file.as_str()).located(*place);

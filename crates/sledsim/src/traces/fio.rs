@@ -6,7 +6,7 @@
 //! logs that count microseconds, as those do which fio itself records, are read with
 //! [`super::TraceOptions::fio_time_unit`]. A file's device is its number in the order of first appearance.
 
-use super::error::{BadRecord, Failure, FieldFault, Parsed, Place, Remedy, TraceError, excerpt};
+use super::error::{excerpt, BadRecord, Failure, FieldFault, Parsed, Place, Remedy, TraceError};
 use super::format::{Built, Entry, CERTAIN};
 use super::intern::Names;
 use super::source::Input;

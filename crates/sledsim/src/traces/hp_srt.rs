@@ -24,7 +24,7 @@
 //! 1.x stands in the header as `sectorsize`; without one it is 256 bytes, as on the HP-IB disks of that trace.
 //! The device of a 1.7 record is its whole device number, since no part of it is known to be unique.
 
-use super::error::{BadRecord, Failure, FieldFault, Parsed, Place, Remedy, TraceError, excerpt};
+use super::error::{excerpt, BadRecord, Failure, FieldFault, Parsed, Place, Remedy, TraceError};
 use super::format::{Built, Entry, CERTAIN};
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::{digits, sectors_to_bytes};

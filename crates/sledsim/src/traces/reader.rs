@@ -305,11 +305,8 @@ impl TraceReader {
             return Ok(());
         }
         self.done = true;
-        let remedy = if self.skipped == 0 {
-            Remedy::RepairRecord
-        } else {
-            Remedy::SkipMore { tolerated: self.skip_bad }
-        };
+        let remedy =
+            if self.skipped == 0 { Remedy::RepairRecord } else { Remedy::SkipMore { tolerated: self.skip_bad } };
         Err(self.bad(place, fault, remedy))
     }
 

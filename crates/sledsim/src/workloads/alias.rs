@@ -25,7 +25,8 @@ impl AliasTable {
     /// # Errors
     /// When a weight is negative or not finite, none is positive, or there are more than 2^32 - 1.
     pub(super) fn new(weights: &[f64]) -> Result<Self, Fault> {
-        let n = u32::try_from(weights.len()).map_err(|_| Fault::new(Kind::Misfit).says("more than 2^32 - 1 weights"))?;
+        let n =
+            u32::try_from(weights.len()).map_err(|_| Fault::new(Kind::Misfit).says("more than 2^32 - 1 weights"))?;
         if let Some(entry) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
             let key = format!("{entry}.weight");
             return Err(Fault::out_of_range(key, weights[entry], Range::at_least(0.0)));

@@ -109,7 +109,7 @@ impl LocationSpec {
             | Self::Zipf { align_bytes: Some(0), .. }
             | Self::HotSpots { align_bytes: Some(0), .. } => {
                 Err(Fault::out_of_range("align_bytes", 0, Range::at_least(1.0)))
-            },
+            }
             Self::Uniform { .. } | Self::Sequential { run_requests: None } => Ok(()),
             Self::Sequential { run_requests: Some(mean) } => within("run_requests", mean, 1.0, 1e12),
             Self::LocalWalk { scale_bytes } => within("scale_bytes", scale_bytes, 0.0, 1e15),
@@ -132,7 +132,8 @@ impl LocationSpec {
                 if sum <= 1.0 + 1e-9 {
                     return Ok(());
                 }
-                Err(Fault::at(Kind::Conflict, "spots").says(format!(": the sum of the probabilities is {sum}, above 1")))
+                Err(Fault::at(Kind::Conflict, "spots")
+                    .says(format!(": the sum of the probabilities is {sum}, above 1")))
             }
         }
     }

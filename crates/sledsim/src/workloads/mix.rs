@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::distribution::{above, within};
+use super::distribution::above;
 use super::synthetic::one;
 use super::{Next, Synthetic, SyntheticSpec, Workload};
 use crate::fault::{Fault, Kind, Path};

@@ -10,7 +10,7 @@ use super::location::{Extent, Locations};
 use super::needs::{LastBlock, MetadataSpec, Needs};
 use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, Workload};
 use crate::engine::random::{Indexed, Stream};
-use crate::fault::{Fault, Kind, Range};
+use crate::fault::{Fault, Kind};
 use crate::request::{Flags, Request, Spare};
 use crate::service::Service;
 
@@ -121,13 +121,11 @@ impl SyntheticSpec {
         above("range.end_fraction", self.range.end_fraction, self.range.start_fraction, 1.0)?;
         above("time_scale", self.time_scale, 0.0, 1e9)?;
         within("read_fraction", self.read_fraction, 0.0, 1.0)?;
-        self.continuation
-            .map_or(Ok(()), |shares| shares.validate().map_err(|fault| fault.within("continuation")))?;
+        self.continuation.map_or(Ok(()), |shares| shares.validate().map_err(|fault| fault.within("continuation")))?;
         within("synchronous_fraction", self.synchronous_fraction, 0.0, 1.0)?;
         match self.metadata {
-            Some(MetadataSpec { share: None, .. }) => Err(Fault::missing("metadata.share").says(
-                ": no trace says which requests are metadata, so give the share of them, from 0 to 1",
-            )),
+            Some(MetadataSpec { share: None, .. }) => Err(Fault::missing("metadata.share")
+                .says(": no trace says which requests are metadata, so give the share of them, from 0 to 1")),
             Some(spec) => spec.validate(),
             None => Ok(()),
         }
@@ -312,6 +310,7 @@ fn whole_blocks(bytes: f64, block_bytes: u32, max_blocks: u32) -> Size {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::Range;
 
     #[test]
     fn sizes_round_up_to_whole_blocks() {

@@ -291,9 +291,9 @@ fn check_cylinders(p: &DiskParameters, zone: &Zone, before: Option<u32>) -> Resu
         return Err(Fault::misfit("last_cylinder", zone.last_cylinder).says(says));
     }
     match before {
-        Some(last) if zone.first_cylinder <= last => Err(Fault::conflict("first_cylinder", zone.first_cylinder).says(format!(
-            ": the zone before ends at cylinder {last}; zones may not overlap, and go from the outermost in"
-        ))),
+        Some(last) if zone.first_cylinder <= last => Err(Fault::conflict("first_cylinder", zone.first_cylinder).says(
+            format!(": the zone before ends at cylinder {last}; zones may not overlap, and go from the outermost in"),
+        )),
         _ => Ok(()),
     }
 }

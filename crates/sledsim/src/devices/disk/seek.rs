@@ -131,7 +131,9 @@ fn points_formula(points: &[[f64; 2]]) -> Result<Formula, Fault> {
     let is_point = |point: &[f64; 2]| point[0] >= 0.0 && point[0].is_finite() && point[1].is_finite();
     if let Some(entry) = points.iter().position(|point| !is_point(point)) {
         let value = points[entry].to_vec();
-        return Err(Fault::of(Kind::OutOfRange, format!("seek.points.{entry}"), value).says(" is no distance with a time"));
+        return Err(
+            Fault::of(Kind::OutOfRange, format!("seek.points.{entry}"), value).says(" is no distance with a time")
+        );
     }
     if let Some(entry) = points.windows(2).position(|pair| pair[0][0] >= pair[1][0]) {
         let (distance, before) = (points[entry + 1][0], points[entry][0]);

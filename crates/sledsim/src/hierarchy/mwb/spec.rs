@@ -1,8 +1,8 @@
 //! What a scenario says of a write buffer.
 
+use crate::fault::{Fault, Range};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use crate::fault::{Fault, Range};
 
 /// Fewest logs that a ring works with.
 const LEAST_LOGS: u64 = 4;

@@ -157,6 +157,6 @@ mod tests {
         (0..4096).for_each(|at| assert_eq!(table.put(u64::from(at) * 8, at), None));
         (0..4096).for_each(|at| assert_eq!(table.find(u64::from(at) * 8), Some(at)));
         assert_eq!(table.find(1), None);
-        assert!(Table::new(1 << 32).unwrap_err().contains("4294967296 blocks"));
+        assert!(Table::new(1 << 32).unwrap_err().to_string().contains("4294967296 blocks"));
     }
 }

@@ -75,9 +75,9 @@ impl Volumes {
         let mut total: u64 = 0;
         for extent in &extents {
             starts.push(total);
-            total = total.checked_add(extent.blocks).ok_or_else(|| {
-                Fault::at(Kind::OutOfRange, "volumes").says(": more blocks than can be counted")
-            })?;
+            total = total
+                .checked_add(extent.blocks)
+                .ok_or_else(|| Fault::at(Kind::OutOfRange, "volumes").says(": more blocks than can be counted"))?;
         }
         let origins = spec.by_origin.then(|| origins(&extents)).transpose()?;
         let largest = extents.iter().map(|extent| extent.blocks).max().unwrap_or(0);

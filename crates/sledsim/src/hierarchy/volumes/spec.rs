@@ -188,9 +188,10 @@ impl VolumesSpec {
         let mut volumes = Vec::new();
         for (entry, MoveSpec { volume, to, chunk_bytes, .. }) in self.moves.iter().enumerate() {
             let key = Path::from("moves").step(entry);
-            let number = names.iter().position(|name| name == volume).ok_or_else(|| {
-                Fault::unknown_name(key.step("volume"), volume, names.iter().map(String::as_str))
-            })?;
+            let number = names
+                .iter()
+                .position(|name| name == volume)
+                .ok_or_else(|| Fault::unknown_name(key.step("volume"), volume, names.iter().map(String::as_str)))?;
             whole_blocks(key.step("chunk_bytes"), *chunk_bytes, block_bytes)?;
             // What it leaves is free only when it has left.
             relocate(&mut extents, number, None, *to as usize, capacities, block_bytes, &key.step("to"))?;
@@ -298,7 +299,7 @@ mod tests {
             change(&mut spec);
             let member = |id, capacity_blocks| Child { id: ComponentId(id), capacity_blocks, block_bytes: 512 };
             let made = Volumes::new(&spec, &[member(0, 100), member(1, 80)]);
-            let error = made.map(|_| ()).expect_err(problem);
+            let error = made.map(|_| ()).expect_err(problem).to_string();
             assert!(error.contains(problem), "{error}");
         };
         refused(

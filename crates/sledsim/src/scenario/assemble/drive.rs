@@ -52,10 +52,17 @@ pub(super) fn add(system: &mut System, drive: &DriveSpec) -> Result<Built, Fault
 
 /// What is wrong with more than one key of the drive at `path`.
 pub(super) fn faults(drive: &DriveSpec, path: &Path) -> Vec<Fault> {
-    let scheduler = drive.scheduler.validate().map_err(|error| {
-        Fault::bounded(error.parameter, error.value, error.allowed).within("scheduler")
-    });
-    let found = [check_device(drive), check_policy(&drive.device, drive.spin_down.as_ref()), check_delay(drive), check_merge(drive), scheduler];
+    let scheduler = drive
+        .scheduler
+        .validate()
+        .map_err(|error| Fault::bounded(error.parameter, error.value, error.allowed).within("scheduler"));
+    let found = [
+        check_device(drive),
+        check_policy(&drive.device, drive.spin_down.as_ref()),
+        check_delay(drive),
+        check_merge(drive),
+        scheduler,
+    ];
     found.into_iter().filter_map(Result::err).map(|fault| fault.within(path)).collect()
 }
 
@@ -65,7 +72,9 @@ fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
     if let DeviceSpec::Mems(parameters) = &drive.device {
         let (unit, sled) = (parameters.stripe_blocks, device.capacity_blocks());
         if parameters.sleds > 1 && parameters.sled_layout == SledLayout::Striped && u64::from(unit) > sled {
-            return Err(Fault::misfit("device.stripe_blocks", unit).says(format!(" exceeds the {sled} blocks of a sled")));
+            return Err(
+                Fault::misfit("device.stripe_blocks", unit).says(format!(" exceeds the {sled} blocks of a sled"))
+            );
         }
     }
     Ok(())
@@ -160,10 +169,8 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn 
 /// It can't.
 fn set_access(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), Fault> {
     if drive.subsector && !device.access_subsectors() {
-        let says = format!(
-            ": {} can't access less than a block: leave it out, or take a MEMS device",
-            drive.device.name()
-        );
+        let says =
+            format!(": {} can't access less than a block: leave it out, or take a MEMS device", drive.device.name());
         return Err(Fault::conflict("subsector", true).says(says));
     }
     Ok(())

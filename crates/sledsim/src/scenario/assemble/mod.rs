@@ -132,7 +132,7 @@ impl<'a> Builder<'a, '_> {
             composite => {
                 let made = over(composite, &children).map_err(|fault| fault.within(written))?;
                 vec![self.system.add(made, &ids_of(&children))]
-            },
+            }
         };
         if self.system.root().0 as usize >= MOST_COMPONENTS {
             let says = format!(": with it, the system has more than {MOST_COMPONENTS} components");

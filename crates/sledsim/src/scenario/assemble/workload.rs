@@ -76,10 +76,7 @@ impl Workload for AnyWorkload {
 }
 
 /// Builds the workload of a scenario for a system of that size.
-pub(in crate::scenario) fn workload(
-    scenario: &Scenario,
-    assembly: &Assembly<'_>,
-) -> Result<AnyWorkload, Fault> {
+pub(in crate::scenario) fn workload(scenario: &Scenario, assembly: &Assembly<'_>) -> Result<AnyWorkload, Fault> {
     let (capacity, block_bytes) = (assembly.capacity_blocks, assembly.block_bytes);
     match &scenario.workload {
         WorkloadSpec::Synthetic(spec) => {

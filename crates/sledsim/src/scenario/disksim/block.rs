@@ -106,8 +106,11 @@ pub(super) fn faults(block: &Block) -> Vec<Fault> {
         }
     }
     for missing in known.parameters.iter().filter(|known| known.required && block.get(known.name).is_none()) {
-        let mut what = fault::Fault::new(Kind::Missing)
-            .says(format!(" in the {} block: expected {}", block.kind, allowed(missing.takes)));
+        let mut what = fault::Fault::new(Kind::Missing).says(format!(
+            " in the {} block: expected {}",
+            block.kind,
+            allowed(missing.takes)
+        ));
         what.field = Some(missing.name.to_owned());
         found.push(Fault::of(block.place, what));
     }

@@ -13,8 +13,8 @@ use super::sources::Sources;
 use super::syntax::{self, Block, Document};
 use super::system::Way;
 use super::workload;
-use crate::fault::{self, Faults, Kind};
 use crate::devices::disk::Layout;
+use crate::fault::{self, Faults};
 use crate::scenario::assemble;
 use crate::scenario::catalog::Catalog;
 use crate::scenario::check::check;
@@ -239,10 +239,8 @@ fn specified(mechanism: &str, way: &Way, drafts: &Drafts) -> Result<DeviceSpec, 
     values.insert("mechanism".into(), mechanism.into());
     let mut document = Json::Object(values);
     let refusal = |fault: fault::Fault| refused(&drafts.values, fault, way.device.place);
-    check(&mut document, &device_schema())
-        .map_err(|faults| Refusal(faults.into_iter().map(refusal).collect()))?;
-    let wrong = |error: serde_json::Error| refusal(fault::Fault::new(Kind::WrongType).says(error.to_string()));
-    Ok(serde_json::from_value(document).map_err(wrong)?)
+    check(&mut document, &device_schema()).map_err(|faults| Refusal(faults.into_iter().map(refusal).collect()))?;
+    Ok(serde_json::from_value(document).map_err(|error| refusal(error.into()))?)
 }
 
 fn device_schema() -> Json {

@@ -113,12 +113,7 @@ impl RamCache {
     ///
     /// # Errors
     /// The first two values that do not fit each other, see [`RamCacheSpec::validate`].
-    pub fn new(
-        spec: &RamCacheSpec,
-        child: ComponentId,
-        capacity_blocks: u64,
-        block_bytes: u32,
-    ) -> Result<Self, Fault> {
+    pub fn new(spec: &RamCacheSpec, child: ComponentId, capacity_blocks: u64, block_bytes: u32) -> Result<Self, Fault> {
         spec.validate(capacity_blocks, block_bytes)?;
         let line_blocks = spec.line_bytes / u64::from(block_bytes);
         // Validated: at most 2^31 - 1.
