@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import claims_page
-from sledsim.scenario.reading import resolve
+from sledsim.scenario import resolve
 from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import pictures
 

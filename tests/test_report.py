@@ -13,7 +13,7 @@ import pytest
 
 from conftest import SCENARIO
 from sledsim import SledsimError
-from sledsim.scenario.reading import resolve
+from sledsim.scenario import resolve
 from sledsim.show.style import altair_library, styled, values
 from sledsim.show.tables import Table
 from sledsim_papers.harness import reproduction

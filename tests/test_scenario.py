@@ -17,7 +17,7 @@ import yaml
 import sledsim
 from conftest import ROOT, SCENARIO, TOML
 from sledsim import Scenario, ScenarioError, _core
-from sledsim.scenario.reading import (
+from sledsim.scenario import (
     DriveSystem,
     MemsDevice,
     PoissonArrival,
@@ -28,7 +28,7 @@ from sledsim.scenario.reading import (
 )
 
 if TYPE_CHECKING:
-    from sledsim.scenario.reading import ScenarioLike
+    from sledsim.scenario import ScenarioLike
 
 
 def test_the_classes_are_what_the_schema_gives() -> None:

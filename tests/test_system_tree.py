@@ -10,7 +10,7 @@ import pytest
 
 import sledsim
 from sledsim import RunError, ScenarioError, _core
-from sledsim.scenario.reading import DriveSystem, Member, PartitionSystem, Scenario, VolumesSystem, resolve
+from sledsim.scenario import DriveSystem, Member, PartitionSystem, Scenario, VolumesSystem, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable

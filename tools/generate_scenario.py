@@ -327,7 +327,7 @@ def generate() -> dict[Path, str]:
     from sledsim import _core
 
     sources = Generator(json.loads(_core.schema())).sources()
-    paths = {module: MODELS / f"{'__init__' if module == ROOT else module}.py" for module in sources}
+    paths = {module: MODELS / f"{module}.py" for module in sources}
     return {paths[module]: formatted(source, paths[module]) for module, source in sources.items()}
 
 

@@ -6,8 +6,8 @@ its schema, and the core alone judges values.
 
 from sledsim.scenario.disksim import DiskSimImport, import_disksim
 from sledsim.scenario.explanation import Explanation, explain
-from sledsim.scenario.models import *  # noqa: F403  the generated classes are this room's public names
-from sledsim.scenario.models import __all__ as _generated
+from sledsim.scenario.models.scenario import *  # noqa: F403  the generated classes are this room's public names
+from sledsim.scenario.models.scenario import __all__ as _generated
 from sledsim.scenario.reading import Resolved, Scenario, ScenarioLike, Sets, Written, catalog_folders, resolve
 
 __all__ = [

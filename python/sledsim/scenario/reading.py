@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from sledsim import _core
 from sledsim._core import ScenarioError
-from sledsim.scenario.models import ScenarioModel
+from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.show.naming import nearest_file
 
 __all__ = [
