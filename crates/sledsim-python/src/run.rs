@@ -72,7 +72,8 @@ pub fn explain(scenario: &str) -> PyResult<String> {
 ///
 /// The GIL is released while it runs. Ctrl-C ends the run with the results so far.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, base_dir, log = false, timeline = None, progress = None, catalog = Vec::new()))]
+#[pyo3(signature = (scenario, *, base_dir, log = false, timeline = None, progress = None, catalog = Vec::new(), check = false))]
+#[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn run(
     python: Python<'_>,
     scenario: &str,
@@ -81,9 +82,10 @@ pub fn run(
     timeline: Option<(f64, f64)>,
     progress: Option<Py<PyAny>>,
     catalog: Vec<PathBuf>,
+    check: bool,
 ) -> PyResult<RunOutput> {
     let scenario: Scenario = serde_json::from_str(scenario).map_err(errors::scenario)?;
-    let keep = Keep { log, timeline: timeline.map(stretch).transpose()? };
+    let keep = Keep { log, timeline: timeline.map(stretch).transpose()?, check };
     let mut watch = Watch::new(&scenario, progress);
     let outcome = python.detach(|| {
         let citations = citations(&scenario, &Catalog::new(catalog), &base_dir);
@@ -93,7 +95,7 @@ pub fn run(
         return Err(error);
     }
     let output = outcome.map_err(|error| match error {
-        scenario::RunError::Scenario(message) => errors::run(message),
+        scenario::RunError::Scenario(message) | scenario::RunError::Rule(message) => errors::run(message),
         scenario::RunError::Trace(message) => errors::trace(message),
     })?;
     let (timeline, activities) = (output.timeline.unwrap_or_default(), output.activities);

@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::block_set::BlockSet;
-use super::tickets::Tickets;
+use super::parts::{BlockSet, Tickets};
 use crate::engine::component::Measured;
 use crate::engine::random::Stream;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};

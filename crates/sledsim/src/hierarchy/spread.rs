@@ -1,8 +1,7 @@
 //! Several mechanisms that serve one LBN space side by side: the sleds of one device, and arrays without redundancy.
 
 use super::array;
-use super::gather::Gather;
-use super::tickets::Tickets;
+use super::parts::{Gather, Tickets};
 use crate::engine::component::Measured;
 use crate::engine::details::{Details, Path};
 use crate::engine::{Completion, Component, ComponentId, Context, Payload};
@@ -199,11 +198,6 @@ impl Component for Spread {
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        if request.blocks == 0 || end.is_none_or(|end| end > self.capacity_blocks()) {
-            context.complete(&Completion::refused(&request, now));
-            return;
-        }
         let (parts, payload) = (self.split(&request), context.payload(&request));
         let mut gather = Gather::new(request);
         gather.expect(parts.len() as u32);

@@ -12,9 +12,7 @@ use super::tally::Tally;
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{Completion, Component, ComponentId, Context, Payload, Status};
-use crate::hierarchy::gather::Gather;
-use crate::hierarchy::locks::Locks;
-use crate::hierarchy::tickets::Tickets;
+use crate::hierarchy::parts::{Gather, Locks, Tickets};
 use crate::request::{Flags, Op, Request, Spare};
 use crate::time::Time;
 
@@ -292,10 +290,7 @@ impl Component for RedundantArray {
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let payload = context.payload(&request);
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        if request.blocks == 0 || end.is_none_or(|end| end > self.capacity_blocks()) {
-            context.complete(&Completion::refused(&request, context.now()));
-        } else if self.is_recovering() {
+        if self.is_recovering() {
             self.held.push((request, payload));
         } else {
             self.begin(request, &payload, context);

@@ -31,8 +31,7 @@ pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload};
 use crate::hierarchy::cache::replacement::Slot;
-use crate::hierarchy::gather::Gather;
-use crate::hierarchy::tickets::Tickets;
+use crate::hierarchy::parts::{Gather, Tickets};
 use crate::request::{Flags, Op, Request};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
@@ -353,11 +352,6 @@ impl Component for RamCache {
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
         let payload = context.payload(&request);
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        if request.blocks == 0 || end.is_none_or(|end| end > self.capacity_blocks) {
-            context.complete(&Completion::refused(&request, now));
-            return;
-        }
         self.flush.disturb(now);
         let way = self.way_of(&request);
         let gather = Gather::new(request);
