@@ -3,7 +3,7 @@
 use crate::engine::component::{Completion, Status};
 use crate::engine::system::System;
 use crate::engine::workload::{Next, Workload};
-use crate::fault::Fault;
+use crate::fault::{Fault, Kind};
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -106,7 +106,7 @@ impl Work {
 /// Runs `workload` on `system` until a limit is reached, the workload ends or `keep_going` answers false.
 ///
 /// # Errors
-/// What the workload reports; everything completed until then has been given to `observer`.
+/// What the workload reports; everything completed until then has been given to `observer`. A broken rule.
 pub fn run(
     system: &mut System,
     workload: &mut dyn Workload,
@@ -164,7 +164,7 @@ impl<O: Observer> Run<'_, O> {
                 if !keep_going(self.progress()) {
                     break End::Interrupted;
                 }
-                self.settle_power();
+                self.look_up()?;
             }
             let exhausted = self.counts.submitted >= last;
             let (arrival, ended) = match if exhausted { Next::Ended } else { self.workload.peek()? } {
@@ -196,7 +196,7 @@ impl<O: Observer> Run<'_, O> {
                 self.fire();
             }
         };
-        Ok(self.outcome(end))
+        self.outcome(end)
     }
 
     /// The plain case: open arrivals, served in their order, measured from start to end. Nothing has to wait in an event
@@ -207,7 +207,7 @@ impl<O: Observer> Run<'_, O> {
         let mut finished = Time::ZERO;
         let Self { system, workload, observer, counts, work, .. } = &mut self;
         let mut end = End::Requests;
-        if let Some(root) = system.in_order_root() {
+        if let Some(mut root) = system.in_order_root() {
             while counts.submitted < last {
                 if work.is_due() {
                     let fraction_taken = workload.fraction_taken();
@@ -227,18 +227,18 @@ impl<O: Observer> Run<'_, O> {
                 let request = workload.take();
                 work.charge(&request);
                 counts.submitted += 1;
-                root.serve_in_order(Some(&request), &mut |completion| {
+                root.serve(Some(&request), &mut |completion| {
                     finished = finished.max(completion.service.end);
                     settle(completion, &mut **workload, *observer, counts);
                 });
             }
-            root.serve_in_order(None, &mut |completion| {
+            root.serve(None, &mut |completion| {
                 finished = finished.max(completion.service.end);
                 settle(completion, &mut **workload, *observer, counts);
             });
         }
         system.advance(finished);
-        Ok(self.outcome(end))
+        self.outcome(end)
     }
 
     fn progress(&self) -> Progress {
@@ -246,11 +246,20 @@ impl<O: Observer> Run<'_, O> {
         Progress { submitted: self.counts.submitted, now: self.system.now(), fraction_taken }
     }
 
-    fn settle_power(&mut self) {
+    /// What is done now and then.
+    fn look_up(&mut self) -> Result<(), Fault> {
         self.looks += 1;
         if self.looks.is_multiple_of(SETTLE_EVERY) {
             self.system.settle_power();
+            self.check()?;
         }
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<(), Fault> {
+        self.system.broken_rule().map_or(Ok(()), |rule| {
+            Err(Fault::new(Kind::Rule).says(format!("a rule of the simulator is broken: {rule}")))
+        })
     }
 
     fn start_measuring(&mut self) {
@@ -291,13 +300,14 @@ impl<O: Observer> Run<'_, O> {
         system.step(&mut |completion| settle(completion, &mut **workload, *observer, counts));
     }
 
-    fn outcome(mut self, end: End) -> Outcome {
+    fn outcome(mut self, end: End) -> Result<Outcome, Fault> {
+        self.check()?;
         if self.measured_from.is_none() {
             // The warm-up never ended: the window is empty.
             self.start_measuring();
         }
         let finished = self.system.now();
-        Outcome {
+        Ok(Outcome {
             end,
             finished,
             measured_from: self.measured_from.unwrap_or(finished),
@@ -306,7 +316,7 @@ impl<O: Observer> Run<'_, O> {
             failed: self.counts.failed,
             lost: self.counts.lost,
             warmup: self.counts.warmup,
-        }
+        })
     }
 }
 

@@ -42,6 +42,8 @@ pub enum Kind {
     Unreadable,
     /// Something that is understood and can't be done.
     Unsupported,
+    /// A rule of the simulator's own that does not hold, in a run that checks them.
+    Rule,
 }
 
 /// What would have been right.

@@ -88,7 +88,8 @@ impl Fault {
             | Kind::Notation
             | Kind::Syntax
             | Kind::Unreadable
-            | Kind::Unsupported => valued,
+            | Kind::Unsupported
+            | Kind::Rule => valued,
         }
     }
 

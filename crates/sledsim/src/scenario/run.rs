@@ -3,8 +3,8 @@
 use super::assemble;
 use super::report::Report;
 use super::spec::{Scenario, WorkloadSpec};
-use crate::engine::{self, Progress};
-use crate::fault::Fault;
+use crate::engine::{self, Progress, System};
+use crate::fault::{Fault, Kind};
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
 
@@ -17,6 +17,9 @@ pub enum RunError {
     /// The trace can't be read or does not fit.
     #[error(transparent)]
     Trace(Fault),
+    /// The simulator broke a rule of its own, which is found where the run checks them.
+    #[error(transparent)]
+    Rule(Fault),
 }
 
 /// A finished run.
@@ -32,13 +35,15 @@ pub struct RunOutput {
     pub activities: Vec<(String, Activity)>,
 }
 
-/// What a run keeps besides its report.
+/// What a run keeps besides its report, and whether it is watched.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Keep {
     /// The log of requests.
     pub log: bool,
     /// What the mechanisms did, in so far.
     pub timeline: Option<TimelineSpec>,
+    /// Whether the rules between components and the books of each are checked on the way: that takes time and changes nothing.
+    pub check: bool,
 }
 
 /// Runs a resolved scenario; keeps a log of requests if asked. `keep_going` is asked every few thousand events.
@@ -51,7 +56,7 @@ pub fn run(
     log: bool,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<RunOutput, RunError> {
-    run_keeping(scenario, citations, &Keep { log, timeline: None }, keep_going)
+    run_keeping(scenario, citations, &Keep { log, ..Keep::default() }, keep_going)
 }
 
 /// The same, with all that a run can keep.
@@ -67,13 +72,17 @@ pub fn run_keeping(
     let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
     let bad_workload = |fault: Fault| {
         let fault = fault.within("workload");
-        if is_trace {
-            RunError::Trace(fault)
-        } else {
-            RunError::Scenario(fault)
+        match fault.kind {
+            Kind::Rule => RunError::Rule(fault),
+            _ if is_trace => RunError::Trace(fault),
+            _ => RunError::Scenario(fault),
         }
     };
-    let mut assembly = assemble::system(&scenario.system, scenario.seed).map_err(RunError::Scenario)?;
+    let mut empty = System::default();
+    if keep.check {
+        empty.check_rules();
+    }
+    let mut assembly = assemble::system(empty, &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
     let mut workload = assemble::workload(scenario, &assembly).map_err(bad_workload)?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
     if let Some(timeline) = keep.timeline {

@@ -47,16 +47,16 @@ impl Node<'_> {
     }
 }
 
-/// Builds the system of a scenario, with the faults that its seed gives.
+/// Builds the system of a scenario in an empty one, with the faults that its seed gives.
 ///
 /// # Errors
 /// What does not fit together: names both sides.
-pub(super) fn system(spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, Fault> {
-    build(spec, seed, &mut |_, id, _| id)
+pub(super) fn system(empty: System, spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, Fault> {
+    build(empty, spec, seed, &mut |_, id, _| id)
 }
 
-fn build<'a>(spec: &'a SystemSpec, seed: u64, between: Between<'_>) -> Result<Assembly<'a>, Fault> {
-    let mut builder = Builder { seed, between, system: System::default(), nodes: Vec::new(), overhead_ns: 0 };
+fn build<'a>(empty: System, spec: &'a SystemSpec, seed: u64, between: Between<'_>) -> Result<Assembly<'a>, Fault> {
+    let mut builder = Builder { seed, between, system: empty, nodes: Vec::new(), overhead_ns: 0 };
     builder.add(spec, &"system".into(), "system", None)?;
     let Builder { system, nodes, overhead_ns, .. } = builder;
     let root = system.component(system.root());
@@ -75,7 +75,7 @@ pub type Between<'b> = &'b mut dyn FnMut(&mut System, ComponentId, &str) -> Comp
 /// # Errors
 /// What does not fit together: names both sides.
 pub fn assemble(spec: &SystemSpec, seed: u64, between: Between<'_>) -> Result<System, Fault> {
-    build(spec, seed, between).map(|assembly| assembly.system)
+    build(System::default(), spec, seed, between).map(|assembly| assembly.system)
 }
 
 /// What is wrong with more than one key of a system: with each of its drives, or with what they stand in.
@@ -83,7 +83,7 @@ pub(super) fn faults(spec: &SystemSpec, seed: u64) -> Vec<Fault> {
     let mut found = Vec::new();
     collect_of_drives(spec, &"system".into(), &mut found);
     if found.is_empty() && !matches!(spec, SystemSpec::Drive(_)) {
-        found.extend(system(spec, seed).err());
+        found.extend(system(System::default(), spec, seed).err());
     }
     found
 }

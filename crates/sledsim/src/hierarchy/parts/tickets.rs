@@ -1,0 +1,146 @@
+//! Requests under way at children, found again by their id without a search.
+
+use std::ops::{Index, IndexMut};
+
+/// Bits of an id that say in which slot its ticket is: so many can be under way at once.
+const SLOT_BITS: u32 = 24;
+
+/// What a component has under way, each item with an id for its request.
+///
+/// Ids rise from one to the next, as schedulers want them, and are never used again.
+#[derive(Debug)]
+pub struct Tickets<T> {
+    slots: Vec<Option<(u64, T)>>,
+    free: Vec<u32>,
+    sequence: u64,
+}
+
+impl<T> Default for Tickets<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), sequence: 0 }
+    }
+}
+
+impl<T> Tickets<T> {
+    /// A new id, for `what`.
+    ///
+    /// # Panics
+    /// With 2^24 under way, which no memory would hold the rest of, or after 2^40.
+    pub fn issue(&mut self, what: T) -> u64 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            (self.slots.len() - 1) as u32
+        });
+        assert!(slot >> SLOT_BITS == 0 && self.sequence >> (64 - SLOT_BITS) == 0, "ids have run out");
+        let id = self.sequence << SLOT_BITS | u64::from(slot);
+        self.sequence += 1;
+        self.slots[slot as usize] = Some((id, what));
+        id
+    }
+
+    /// Takes what an id was issued for, which is settled by that.
+    ///
+    /// # Panics
+    /// If it was settled before, or issued by another.
+    #[track_caller]
+    pub fn take(&mut self, id: u64) -> T {
+        self.settle(id).unwrap_or_else(|| panic!("{}", unknown(id)))
+    }
+
+    /// Takes what an id was issued for; `None` if it was settled before, or issued by another.
+    pub fn settle(&mut self, id: u64) -> Option<T> {
+        let slot = (id & ((1 << SLOT_BITS) - 1)) as u32;
+        let held = self.slots.get_mut(slot as usize)?.take_if(|(held, _)| *held == id);
+        held.map(|(_, what)| {
+            self.free.push(slot);
+            what
+        })
+    }
+
+    /// Settles an id where nobody needs what it was issued for.
+    pub fn forget(&mut self, id: u64) {
+        let slot = (id & ((1 << SLOT_BITS) - 1)) as u32;
+        if let Some(place) =
+            self.slots.get_mut(slot as usize).filter(|place| place.as_ref().is_some_and(|it| it.0 == id))
+        {
+            *place = None;
+            self.free.push(slot);
+        }
+    }
+
+    /// What an id was issued for.
+    fn get(&self, id: u64) -> Option<&T> {
+        let slot = (id & ((1 << SLOT_BITS) - 1)) as usize;
+        self.slots.get(slot)?.as_ref().filter(|(held, _)| *held == id).map(|(_, what)| what)
+    }
+
+    /// What an id was issued for.
+    pub fn get_mut(&mut self, id: u64) -> Option<&mut T> {
+        let slot = (id & ((1 << SLOT_BITS) - 1)) as usize;
+        self.slots.get_mut(slot)?.as_mut().filter(|(held, _)| *held == id).map(|(_, what)| what)
+    }
+
+    /// How many are under way.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes all that are under way, in the order in which they were issued.
+    pub fn drain(&mut self) -> Vec<T> {
+        let mut held: Vec<(u64, T)> = self.slots.drain(..).flatten().collect();
+        self.free.clear();
+        held.sort_unstable_by_key(|&(id, _)| id);
+        held.into_iter().map(|(_, what)| what).collect()
+    }
+
+    /// Forgets all that are under way; their ids stay used.
+    pub fn clear(&mut self) {
+        self.slots.clear();
+        self.free.clear();
+    }
+}
+
+/// What an id was issued for and has not been settled.
+impl<T> Index<u64> for Tickets<T> {
+    type Output = T;
+
+    #[track_caller]
+    fn index(&self, id: u64) -> &T {
+        self.get(id).unwrap_or_else(|| panic!("{}", unknown(id)))
+    }
+}
+
+impl<T> IndexMut<u64> for Tickets<T> {
+    #[track_caller]
+    fn index_mut(&mut self, id: u64) -> &mut T {
+        self.get_mut(id).unwrap_or_else(|| panic!("{}", unknown(id)))
+    }
+}
+
+fn unknown(id: u64) -> String {
+    format!("nothing is under way as {} in slot {}", id >> SLOT_BITS, id & ((1 << SLOT_BITS) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_rise_and_are_settled_once() {
+        let mut tickets = Tickets::default();
+        let ids: Vec<u64> = (0..5).map(|item| tickets.issue(item)).collect();
+        assert_eq!((tickets.settle(ids[2]), tickets.settle(ids[2]), tickets.len()), (Some(2), None, 4));
+        let again = tickets.issue(9);
+        assert!(ids.iter().all(|&id| id < again), "a slot used again has a new id");
+        assert_eq!((tickets.get_mut(again).copied(), tickets.get_mut(ids[2]).copied()), (Some(9), None));
+        tickets.clear();
+        assert!(tickets.is_empty() && tickets.settle(again).is_none() && tickets.issue(1) > again);
+    }
+}

@@ -1,0 +1,7 @@
+//! Scenarios: how they are written, completed and refused.
+
+mod bad_input;
+mod bounds;
+mod documents;
+mod faults;
+mod tree;

@@ -1,0 +1,107 @@
+"""Which phases of a service and which states of a mechanism there are to show for a run."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sledsim import _core
+from sledsim.scenario.system_tree import drives_in
+
+__all__ = ["PHASES", "STATES", "Part", "mechanisms_of", "phases_of", "states_of"]
+
+
+class Part(NamedTuple):
+    """A phase or a state.
+
+    Parameters
+    ----------
+    key
+        Its key in the summary.
+    label
+        What people read.
+    depth
+        0, or how deep it lies within the phases above it.
+    mechanisms
+        Those that always show it; all where empty. Others show it where it occurs, unless it is a part.
+    """
+
+    key: str
+    label: str
+    depth: int = 0
+    mechanisms: tuple[str, ...] = ()
+
+
+MEMS, DISK = ("mems",), ("disk",)
+
+# What a phase is called at a mechanism.
+LABELS = {
+    (mechanism, key): label for key, _, _, mechanisms in _core.phases() for mechanism, label in mechanisms.items()
+}
+
+
+def _phases(within: str = "", depth: int = 0) -> list[Part]:
+    """List the phases that are parts of another, each with its own parts behind it."""
+    parts: list[Part] = []
+    for key, label, whole, mechanisms in _core.phases():
+        if whole == within:
+            parts += [Part(key, label, depth, tuple(mechanisms)), *_phases(key, depth + 1)]
+    return parts
+
+
+PHASES = (Part("overhead", "overhead", mechanisms=MEMS), *_phases())
+
+STATES = (
+    Part("startup", "start-up", mechanisms=MEMS),
+    Part("inactive", "inactive", mechanisms=MEMS),
+    Part("seek", "seek", mechanisms=MEMS + DISK),
+    Part("rotation", "rotation", mechanisms=DISK),
+    Part("servo", "servo", mechanisms=MEMS),
+    Part("data", "data"),
+    Part("idle", "idle"),
+)
+
+
+def mechanisms_of(summary: Mapping[str, Any]) -> list[str]:
+    """List the kinds of devices that a run had.
+
+    Parameters
+    ----------
+    summary
+        What the run found.
+    """
+    return list(dict.fromkeys(drive["device"]["mechanism"] for drive in drives_in(summary["scenario"]["system"])))
+
+
+def phases_of(summary: Mapping[str, Any]) -> list[Part]:
+    """List the phases to show for a run: those of its mechanisms, and whatever else occurred.
+
+    Parameters
+    ----------
+    summary
+        What the run found.
+    """
+    mechanisms = mechanisms_of(summary)
+    # Where there are several, the general word.
+    only = mechanisms[0] if len(mechanisms) == 1 else ""
+    return [
+        part._replace(label=LABELS.get((only, part.key), part.label))
+        for part in PHASES
+        if _is_shown(part, mechanisms, summary[part.key]["mean_ms"])
+    ]
+
+
+def states_of(summary: Mapping[str, Any]) -> list[Part]:
+    """List the states to show for a run: those of its mechanisms, and whatever else occurred.
+
+    Parameters
+    ----------
+    summary
+        What the run found.
+    """
+    mechanisms, time = mechanisms_of(summary), summary["state_time"]
+    return [part for part in STATES if _is_shown(part, mechanisms, time[f"{part.key}_s"])]
+
+
+def _is_shown(part: Part, mechanisms: list[str], amount: float) -> bool:
+    # Of a phase with parts only some mechanisms have more to say than the whole.
+    its_own = any(mechanism in part.mechanisms for mechanism in mechanisms)
+    return not part.mechanisms or its_own or (amount > 0 and not part.depth)
