@@ -174,6 +174,12 @@ impl Fault {
         self.0.setting.as_deref()
     }
 
+    /// Every key that the sentence names, the wrong one first.
+    #[getter]
+    fn keys<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(python, self.0.keys().map(ToString::to_string))
+    }
+
     /// The same fault, of what `about` names.
     fn about(&self, about: &str) -> Self {
         let mut fault = self.0.clone();
@@ -243,6 +249,13 @@ pub fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
 fn describe(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+/// So many words of `known`, those most like `given` first.
+#[pyfunction]
+pub fn most_like(given: &str, known: Vec<String>, count: usize) -> Vec<String> {
+    let words = fault::most_like(given, known.iter().map(String::as_str));
+    words.into_iter().take(count).map(str::to_owned).collect()
 }
 
 /// The word of `known` that was perhaps meant by `given`.

@@ -28,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<errors::Fault>()?;
     module.add_function(wrap_pyfunction!(errors::error_of, module)?)?;
     module.add_function(wrap_pyfunction!(errors::nearest, module)?)?;
+    module.add_function(wrap_pyfunction!(errors::most_like, module)?)?;
     module.add_class::<run::RunOutput>()?;
     module.add_class::<device::Device>()?;
     module.add_class::<disk::Disk>()?;

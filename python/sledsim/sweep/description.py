@@ -12,6 +12,7 @@ from typing import Any
 
 from sledsim._core import ScenarioError
 from sledsim.scenario.reading import ScenarioLike, Sets, Written, plain_value, set_list, written
+from sledsim.show.faults import about
 from sledsim.show.naming import did_you_mean, nearest_file
 from sledsim.sweep.axes import RANGE_KEYS, Assignment, Sample, crossed, derived_seed, zipped
 from sledsim.sweep.execution import checked_text
@@ -282,10 +283,11 @@ class Sweep:
         try:
             return checked_text(self.base, self._ordered(values), self.parameters)
         except ScenarioError as error:
-            guilty = [path for path in suspected if _own_path(path) in str(error)]
-            if not guilty or str(error).startswith("axis"):
+            named = {_own_path(key) for fault in error.faults if fault.kind != "unknown-key" for key in fault.keys}
+            guilty = [path for path in suspected if any(_meet(_own_path(path), key) for key in named)]
+            if not guilty:
                 raise
-            raise ScenarioError(f"axis {guilty[0]!r} = {json.dumps(values[guilty[0]])}: {error}") from None
+            raise about(error, f"axis {guilty[0]!r} = {json.dumps(values[guilty[0]])}") from None
 
 
 #: What can be swept: a file, the tables of one, or a sweep.
@@ -294,6 +296,11 @@ SweepLike = Sweep | Mapping[str, Any] | Path | str
 
 def _paths(sweep: Sweep) -> list[str]:
     return [*sweep.axes, *(path for group in (*sweep.zipped, *(s.axes for s in sweep.samples)) for path in group)]
+
+
+def _meet(path: str, key: str) -> bool:
+    """Tell whether one of two paths leads to the other."""
+    return f"{path}.".startswith(f"{key}.") or f"{key}.".startswith(f"{path}.")
 
 
 def _own_path(path: str) -> str:

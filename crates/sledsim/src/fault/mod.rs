@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use nearest::nearest;
+pub use nearest::{most_like, nearest};
 pub use path::Path;
 pub use text::{shown, Keys, Vocabulary};
 
@@ -22,6 +22,8 @@ pub enum Kind {
     UnknownKey,
     /// A word that is none of those a key takes.
     UnknownName,
+    /// A trace that begins as no known format does.
+    UnknownFormat,
     /// A key that has to be given.
     Missing,
     /// A number beyond its bounds.
@@ -303,6 +305,15 @@ impl Fault {
     pub fn set(mut self, path: impl Into<Path>, value: impl Into<Value>) -> Self {
         self.words.push(Word::Setting(path.into(), Some(value.into())));
         self
+    }
+
+    /// Every key that the sentence names, the wrong one first.
+    pub fn keys(&self) -> impl Iterator<Item = &Path> {
+        let others = self.words.iter().filter_map(|word| match word {
+            Word::Text(_) => None,
+            Word::Key(path, _) | Word::Setting(path, _) => Some(path),
+        });
+        std::iter::once(&self.path).chain(others).filter(|path| !path.is_empty())
     }
 
     /// The same in a table that stands at `prefix`: all of its keys go on from there.

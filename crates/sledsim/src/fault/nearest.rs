@@ -3,10 +3,21 @@
 /// The word of `known` that a reader may have meant by `given`, if one is near: upper and lower case alike.
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = given.to_lowercase();
-    let distance = |name: &str| strsim::osa_distance(&lower, &name.to_lowercase());
-    let (found, name) = known.into_iter().map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance)?;
-    (found <= 1 + given.len() / 3).then_some(name)
+    let name = most_like(given, known).into_iter().next()?;
+    (distance(given, name) <= 1 + given.len() / 3).then_some(name)
+}
+
+/// The words of `known`, those most like `given` first.
+#[must_use]
+pub fn most_like<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut words: Vec<&str> = known.into_iter().collect();
+    words.sort_by_cached_key(|name| distance(given, name));
+    words
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours between two words.
+fn distance(one: &str, other: &str) -> usize {
+    strsim::osa_distance(&one.to_lowercase(), &other.to_lowercase())
 }
 
 #[cfg(test)]

@@ -75,21 +75,15 @@ impl Fault {
             None => subject.clone(),
         };
         match self.kind {
+            Kind::Missing if expected.is_empty() => format!("{subject} is missing"),
+            _ if expected.is_empty() => valued,
             Kind::UnknownKey => format!("unknown key {subject}: {expected}"),
             Kind::UnknownName => format!("{valued} is not known: {expected}"),
-            Kind::Missing if expected.is_empty() => format!("{subject} is missing"),
             Kind::Missing => format!("{subject} is missing: {expected}"),
-            Kind::OutOfRange if !expected.is_empty() => format!("{valued} is out of range: expected {expected}"),
+            Kind::OutOfRange => format!("{valued} is out of range: expected {expected}"),
             Kind::WrongType => format!("{valued} is of the wrong type: expected {expected}"),
             Kind::Record => format!("{subject}: expected {expected}, found {}", self.found()),
-            Kind::OutOfRange
-            | Kind::Conflict
-            | Kind::Misfit
-            | Kind::Notation
-            | Kind::Syntax
-            | Kind::Unreadable
-            | Kind::Unsupported
-            | Kind::Rule => valued,
+            _ => valued,
         }
     }
 

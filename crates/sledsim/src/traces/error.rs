@@ -110,7 +110,7 @@ impl TraceError {
                 .located(*place),
             Self::UnknownContent { file, place, found } => {
                 let names: Vec<&str> = format::names().collect();
-                let mut fault = Fault::new(Kind::UnknownName).in_file(file.as_str()).located(*place);
+                let mut fault = Fault::new(Kind::UnknownFormat).in_file(file.as_str()).located(*place);
                 fault.allowed = Some(Allowed::Names(names.iter().map(|&name| name.into()).collect()));
                 fault
                     .says(format!("no known trace format begins with {found}; name the format with "))
