@@ -382,38 +382,32 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
     given = tables.get("name", name)
     if not isinstance(given, str):
         raise ScenarioError(f"{place}: name = {given!r}: expected a text")
-    with errors_of(place, given):
-        sweep = Sweep(
-            scenario_of(tables["scenario"], place, folder),
-            axes_of(table_of(tables, "axes", place), f"{place}: axes"),
-            zipped=[axes_of(group, f"{place}: zip[{i}]") for i, group in enumerate(_tables(tables, "zip", place))],
-            samples=[_sample(each, f"{place}: sample[{i}]") for i, each in enumerate(_tables(tables, "sample", place))],
-            set=(*set_list(leaves_of(table_of(tables, "set", place))), *sets),
-            name=given,
-            **own,
-        )
+    base = scenario_of(tables["scenario"], place, folder)
+    axes = axes_of(table_of(tables, "axes", place), f"{place}: axes")
+    together = [axes_of(group, f"{place}: zip.{i}") for i, group in enumerate(_tables(tables, "zip", place))]
+    samples = [_sample(each, f"{place}: sample.{i}") for i, each in enumerate(_tables(tables, "sample", place))]
+    replaced = (*set_list(leaves_of(table_of(tables, "set", place))), *sets)
+    with errors_of(place):
+        sweep = Sweep(base, axes, zipped=together, samples=samples, set=replaced, name=given, **own)
         sweep.read_axes()
     return sweep
 
 
 @contextmanager
-def errors_of(source: object, name: str) -> Iterator[None]:
-    """Let messages begin with the file that is wrong, not with the name that it gave.
+def errors_of(source: object) -> Iterator[None]:
+    """Let messages begin with the file that is wrong.
 
     Parameters
     ----------
     source
         The file; anything else leaves messages as they are.
-    name
-        What it describes is called.
     """
     try:
         yield
     except ScenarioError as error:
-        text = str(error)
-        if not isinstance(source, str | Path) or text.startswith(str(source)):
+        if not isinstance(source, str | Path):
             raise
-        raise ScenarioError(f"{source}: {text.removeprefix(f'{name}: ')}") from None
+        raise about(error, str(source)) from None
 
 
 def scenario_of(scenario: Any, place: str, folder: Path) -> Path | Written:

@@ -161,17 +161,14 @@ fn values_that_do_not_fit_each_other_are_named() {
         &device(json!({"tip_sector_bytes": 7})),
         &["block_bytes = 512 is not a multiple of system.device.tip_sector_bytes = 7"],
     );
-    assert_parts(
-        &device(json!({"y_range_um": 1})),
-        &["y_range_um = 1", "raise system.device.y_range_um or lower system.device.bit_nm"],
-    );
+    assert_parts(&device(json!({"y_range_um": 1})), &["y_range_um = 1", "raise it or lower system.device.bit_nm"]);
     assert_parts(
         &device(json!({"x_range_um": 1, "bit_nm": 2000, "y_range_um": 10_000})),
         &["x_range_um = 1 is less than one bit"],
     );
     assert_parts(
         &device(json!({"spring_factor": 0.99, "bit_rate_kbit_s": 1e6})),
-        &["spring_factor = 0.99", "lower system.device.spring_factor"],
+        &["spring_factor = 0.99", "lower it or system.device.bit_rate_kbit_s"],
     );
     let stripes = json!({"sleds": 2, "sled_layout": "striped", "stripe_blocks": 7_000_000});
     assert_parts(&device(stripes), &["system.device.stripe_blocks = 7000000 exceeds the 6750000 blocks of a sled"]);

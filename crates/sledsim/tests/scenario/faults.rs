@@ -47,12 +47,11 @@ fn names(words: &[&str]) -> Option<Allowed> {
 /// A document, with the kind, path, value and nearest name that its fault has.
 type Case = (&'static str, Value, Kind, &'static str, Option<Value>, Option<&'static str>);
 
-#[test]
-fn each_kind_of_fault_is_told_as_data() {
+fn cases() -> Vec<Case> {
     let least_one = json!({"kind": "partition", "child": "g2", "bytes": 1000});
     let stripe =
         json!({"kind": "stripe", "unit_bytes": 4096, "members": ["g2", {"device": {"name": "g3", "tips": "many"}}]});
-    let cases: Vec<Case> = vec![
+    vec![
         ("/sead", json!(1), Kind::UnknownKey, "sead", None, Some("seed")),
         ("/run/reqests", json!(1), Kind::UnknownKey, "run.reqests", None, Some("requests")),
         (
@@ -109,8 +108,12 @@ fn each_kind_of_fault_is_told_as_data() {
             Some(json!("./no/such.toml")),
             None,
         ),
-    ];
-    for (pointer, value, kind, path, found, suggestion) in cases {
+    ]
+}
+
+#[test]
+fn each_kind_of_fault_is_told_as_data() {
+    for (pointer, value, kind, path, found, suggestion) in cases() {
         let mut whole = document();
         whole["run"] = json!({});
         let (parent, key) = pointer.rsplit_once('/').expect("a pointer");

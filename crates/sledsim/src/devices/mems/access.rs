@@ -107,9 +107,9 @@ impl MemsDevice {
         if !positioning.starts() {
             let speed_m_s = positioning.speed_m_s();
             return Err(Fault::conflict("spring_factor", p.spring_factor)
-                .says(format!(": such springs keep a sled at rest from reaching the access speed of {speed_m_s} m/s everywhere: lower "))
-                .option("spring_factor")
-                .says(" or ")
+                .says(format!(
+                    ": a sled at rest does not reach the access speed of {speed_m_s} m/s everywhere: lower it or "
+                ))
                 .option("bit_rate_kbit_s")
                 .says(", or raise ")
                 .option("acceleration_y_m_s2"));

@@ -89,9 +89,9 @@ impl Geometry {
             return Err(Fault::conflict("y_range_um", p.y_range_um)
                 .says(format!(": a tip region holds {} bits of ", bits(p.y_range_um)))
                 .key_is("bit_nm", p.bit_nm)
-                .says(format!(", fewer than one tip sector between two servo bursts ({least} bits): raise "))
-                .option("y_range_um")
-                .says(" or lower ")
+                .says(format!(
+                    ", fewer than one tip sector between two servo bursts ({least} bits): raise it or lower "
+                ))
                 .option("bit_nm"));
         }
         let cylinders = bits(p.x_range_um);
