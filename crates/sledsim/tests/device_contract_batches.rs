@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mems_designs::mems_design;
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters};
-use sledsim::devices::{Device, Service, State, STATES};
+use sledsim::devices::{Device, Planner, Service, State, STATES};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::time::Time;
