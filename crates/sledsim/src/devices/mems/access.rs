@@ -247,12 +247,14 @@ impl MemsDevice {
     /// What is accessed for `request`.
     #[inline]
     pub(super) fn extent(&self, request: &Request) -> Extent {
+        debug_assert!(request.blocks > 0 && request.end_lbn() <= self.geometry.capacity_blocks(), "{request:?}");
         Extent::new(&self.geometry, request, self.subsector)
     }
 
     /// Wakes the device at `now` for a service.
     #[inline]
     pub(super) fn begin(&mut self, now: Time) -> Passes {
+        debug_assert!(self.untouched() || self.last.end <= now, "the sled serves until {:?}", self.last.end);
         let startup_ns = self.end_idle(now);
         let startups = u64::from(matches!(self.sled.y, YState::Rest));
         let books = Books { startup_ns, startups, ..Books::default() };
@@ -319,6 +321,7 @@ impl MemsDevice {
         if self.idle_tip_w > 0.0 {
             self.spin_down.set_ready_w(self.sled_w + f64::from(run.tips) * self.idle_tip_w);
         }
+        debug_assert_eq!(run.phases.service_ns(), run.at + bus_ns - run.start, "each nanosecond is of one phase");
         let energy = run.books.service_energy(&self.power);
         Service { start: run.start, end: run.at + bus_ns, free: run.at, phases: run.phases, energy }
     }
