@@ -31,11 +31,6 @@ impl Direct {
         Self { layout, writing: BTreeMap::new() }
     }
 
-    /// Nothing is under way any more.
-    pub fn forget(&mut self) {
-        self.writing.clear();
-    }
-
     /// A piece, perhaps of several segments, goes to the disk.
     pub fn send(&mut self, piece: Piece, children: &mut Children, context: &mut Context<'_>) {
         let request = piece.request(self.layout.disk_lbn(piece.segment) + u64::from(piece.offset), context);

@@ -71,7 +71,7 @@ impl Mcd {
             recovery.forget();
         }
         // What is being flushed is left to the disk, once it has it.
-        if let Some((_, destage)) = self.flush.under_way() {
+        if let Some((_, destage)) = self.flush.under_way {
             self.destager.leave(destage);
         }
         // One that is just being written for the first time counts as changed. What was in the slot of a new segment has its
@@ -123,7 +123,7 @@ impl Mcd {
             self.reroute(vec![piece], context);
             return Ok(());
         }
-        let is_flushed = self.flush.under_way().is_some_and(|(flushed, _)| flushed == slot);
+        let is_flushed = self.flush.under_way.is_some_and(|(flushed, _)| flushed == slot);
         let disk_has_it = !self.table.slot(slot).dirty && !is_flushed;
         if piece.op == Op::Read && status == Status::Unreadable && disk_has_it {
             self.detour(piece, context);

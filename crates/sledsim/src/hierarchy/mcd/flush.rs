@@ -1,7 +1,7 @@
 //! When changed segments are written to the disk before they have to leave.
 
 use super::spec::McdFlushSpec;
-use super::table::Table;
+use super::table::{Counts, Table};
 use crate::engine::Context;
 use crate::time::Time;
 
@@ -31,7 +31,7 @@ pub(super) struct Flush {
     /// Whether there were more changed slots than `high`, and are still more than `low`.
     is_above: bool,
     /// The slot that is being flushed, and its destage.
-    under_way: Option<(u32, u64)>,
+    pub under_way: Option<(u32, u64)>,
     /// Slots that may be next, the first one last.
     candidates: Vec<u32>,
 }
@@ -65,22 +65,6 @@ impl Flush {
         *self = Self { is_on, idle_ns, period_ns, high, low, last, ..Self::default() };
     }
 
-    /// The slot that is being flushed, and its destage.
-    pub const fn under_way(&self) -> Option<(u32, u64)> {
-        self.under_way
-    }
-
-    /// A slot that was due is being flushed.
-    pub fn began(&mut self, slot: u32, destage: u64) {
-        debug_assert!(self.under_way.is_none(), "one slot is flushed at a time");
-        self.under_way = Some((slot, destage));
-    }
-
-    /// It has been.
-    pub fn ended(&mut self) {
-        self.under_way = None;
-    }
-
     /// A request has come from above; says whether it may be time for a flush.
     #[inline]
     pub fn hear(&mut self, now: Time) -> bool {
@@ -95,7 +79,7 @@ impl Flush {
 
     /// The slot to flush now, if a flush is due; sees to it that it will be looked at again when one may be.
     pub fn due(&mut self, table: &Table, context: &mut Context<'_>) -> Option<u32> {
-        let (dirty, owing, now) = (table.dirty(), table.owing(), context.now());
+        let (Counts { dirty, owing, .. }, now) = (table.counts(), context.now());
         if !self.is_on {
             return None;
         }
@@ -123,7 +107,7 @@ impl Flush {
     /// The slot with a changed segment that would leave first, if one may be flushed.
     fn pick(&mut self, table: &Table) -> Option<u32> {
         // All that there are, or enough for a while.
-        let wanted = LOOK_AHEAD.min(table.flushable() as usize);
+        let wanted = LOOK_AHEAD.min(table.counts().flushable as usize);
         if wanted == 0 {
             return None;
         }
@@ -141,7 +125,7 @@ impl Flush {
     pub fn timer(&mut self, tag: u64, table: &Table) {
         if tag == PERIOD {
             self.has_period = false;
-            self.pass = table.owing();
+            self.pass = table.counts().owing;
         } else {
             self.has_timer = false;
         }

@@ -290,7 +290,7 @@ impl Mcd {
 
     /// Whether each of its parts is in order, and they agree.
     fn is_sound(&self) -> bool {
-        let staying = usize::from(self.flush.under_way().is_some());
+        let staying = usize::from(self.flush.under_way.is_some());
         let holding = self.transits.len() + self.destager.len();
         self.table.is_sound(self.transits.len())
             && self.journal.is_sound(&self.table)
@@ -370,7 +370,7 @@ impl Component for Mcd {
         self.transits.forget();
         self.destager.forget();
         self.flush.forget();
-        self.direct.forget();
+        self.direct = Direct::new(self.layout);
         self.recovery = None;
         self.stalled.clear();
     }

@@ -54,7 +54,7 @@ impl Mcd {
     pub(super) fn counted(&self) -> Details {
         let (own, met, sent) = (&self.statistics, &self.requests.met, &self.children.sent);
         let hits = met.hits.iter().sum();
-        let dirty_share = f64::from(self.table.dirty()) / f64::from(self.table.len());
+        let dirty_share = f64::from(self.table.counts().dirty) / f64::from(self.table.len());
         let counts = vec![
             Count::of("read_hits", met.hits[0]),
             Count::of("read_misses", met.misses[0]),

@@ -123,6 +123,10 @@ impl Mcd {
 
     /// A slot is free for its new segment.
     pub(super) fn vacated(&mut self, id: u64, context: &mut Context<'_>) {
+        if self.losses.mems_failed {
+            // All transitions ended then; it was the destage of the old segment that went on.
+            return;
+        }
         let transit = self.transits.at(id);
         let (slot, segment, blocks) = (transit.slot, transit.segment, self.layout.blocks(transit.segment));
         let first = transit.waiters.first().expect("a segment gets a slot for the sake of a piece");
@@ -265,16 +269,9 @@ impl Mcd {
             Step::GoesOn => {}
             Step::Vacates(transit) => {
                 self.statistics.immediate_frees += 1;
-                self.vacated_by_destage(transit, context);
+                self.vacated(transit, context);
             }
             Step::Ends => self.end_destage(id, context),
-        }
-    }
-
-    /// A slot is free for its new segment, unless MEMS has failed, which ended all transitions.
-    fn vacated_by_destage(&mut self, transit: u64, context: &mut Context<'_>) {
-        if !self.losses.mems_failed {
-            self.vacated(transit, context);
         }
     }
 
@@ -286,7 +283,7 @@ impl Mcd {
             if !lost.is_empty() {
                 self.table.set_damaged(slot);
             }
-            self.flush.ended();
+            self.flush.under_way = None;
             self.flush_on(context);
             return;
         }
@@ -294,7 +291,7 @@ impl Mcd {
             self.lose(segment, first, blocks);
         }
         if let Some(transit) = transit {
-            self.vacated_by_destage(transit, context);
+            self.vacated(transit, context);
         }
         self.reroute(waiters, context);
     }
@@ -306,7 +303,7 @@ impl Mcd {
             self.table.set_dirty(slot, false);
             self.table.begin(slot, Op::Read);
             let destage = self.destager.begin(self.table.segment(slot), slot, None, &self.table);
-            self.flush.began(slot, destage);
+            self.flush.under_way = Some((slot, destage));
             self.fetch(destage, context);
         }
     }

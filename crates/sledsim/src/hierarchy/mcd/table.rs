@@ -58,6 +58,14 @@ impl Slot {
     }
 }
 
+/// How many slots are dirty, are to be flushed, and may be flushed now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub dirty: u32,
+    pub owing: u32,
+    pub flushable: u32,
+}
+
 /// Every slot.
 pub(super) struct Table {
     layout: Layout,
@@ -67,11 +75,7 @@ pub(super) struct Table {
     valid: Valid,
     /// How much of a segment comes at once; all of it if none are given.
     units: Option<Units>,
-    /// How many slots are dirty.
-    dirty: u32,
-    /// How many slots are to be flushed, and how many may be now.
-    owing: u32,
-    flushable: u32,
+    counts: Counts,
 }
 
 impl Table {
@@ -84,9 +88,7 @@ impl Table {
             slots: (0..slots).map(Slot::empty).collect(),
             valid: Valid::new(slots, layout.segment_blocks, partial),
             units,
-            dirty: 0,
-            owing: 0,
-            flushable: 0,
+            counts: Counts::default(),
         }
     }
 
@@ -96,7 +98,7 @@ impl Table {
         (0..).zip(&mut self.slots).for_each(|(frame, slot)| *slot = Slot::empty(frame));
         self.valid.forget();
         self.units.iter_mut().for_each(Units::forget);
-        (self.dirty, self.owing, self.flushable) = (0, 0, 0);
+        self.counts = Counts::default();
     }
 
     pub fn len(&self) -> u32 {
@@ -178,22 +180,9 @@ impl Table {
         self.header_lbn(slot) + 1 + u64::from(offset)
     }
 
-    /// How many slots are dirty.
     #[inline]
-    pub const fn dirty(&self) -> u32 {
-        self.dirty
-    }
-
-    /// How many slots are to be flushed.
-    #[inline]
-    pub const fn owing(&self) -> u32 {
-        self.owing
-    }
-
-    /// How many slots may be flushed now.
-    #[inline]
-    pub const fn flushable(&self) -> u32 {
-        self.flushable
+    pub const fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// Shows slots that may be flushed, in the order in which their segments would leave, up to so many.
@@ -223,12 +212,12 @@ impl Table {
     /// Changes what is true of a slot.
     #[inline]
     fn change(&mut self, slot: u32, change: impl FnOnce(&mut Slot)) {
-        let slot = &mut self.slots[slot as usize];
+        let (slot, counts) = (&mut self.slots[slot as usize], &mut self.counts);
         let (was_dirty, was_owing, was_flushable) = (slot.dirty, slot.owes(), slot.may_flush());
         change(slot);
-        self.owing = self.owing + u32::from(slot.owes()) - u32::from(was_owing);
-        self.dirty = self.dirty + u32::from(slot.dirty) - u32::from(was_dirty);
-        self.flushable = self.flushable + u32::from(slot.may_flush()) - u32::from(was_flushable);
+        counts.dirty = counts.dirty + u32::from(slot.dirty) - u32::from(was_dirty);
+        counts.owing = counts.owing + u32::from(slot.owes()) - u32::from(was_owing);
+        counts.flushable = counts.flushable + u32::from(slot.may_flush()) - u32::from(was_flushable);
     }
 
     /// An access of MEMS begins in a slot; writes make it dirty.
@@ -372,9 +361,8 @@ impl Table {
 
     /// Whether it counts right, with so many transitions; every segment has one slot, and every slot one place.
     pub fn is_sound(&self, transits: usize) -> bool {
-        let count = |is: fn(&Slot) -> bool| self.slots.iter().filter(|slot| is(slot)).count();
-        let counted = [self.dirty, self.owing, self.flushable].map(|counted| counted as usize);
-        let right = counted == [count(|slot| slot.dirty), count(Slot::owes), count(Slot::may_flush)];
+        let count = |is: fn(&Slot) -> bool| self.slots.iter().filter(|slot| is(slot)).count() as u32;
+        let [dirty, owing, flushable] = [count(|slot| slot.dirty), count(Slot::owes), count(Slot::may_flush)];
         let mut used = 0;
         let mut mapped = true;
         self.policy.in_eviction_order(&mut |slot| {
@@ -384,7 +372,8 @@ impl Table {
         });
         let slots = self.slots_of_frames();
         let placed = (0..).zip(&self.slots).all(|(index, slot)| slots[slot.frame as usize] == index);
-        let owned = used == self.policy.len() && self.dirty <= used && used <= self.len();
-        right && mapped && placed && owned && transits == count(|slot| slot.transit != AT_REST)
+        let owned = used == self.policy.len() && dirty <= used && used <= self.len();
+        let counted = self.counts == Counts { dirty, owing, flushable };
+        counted && mapped && placed && owned && transits == count(|slot| slot.transit != AT_REST) as usize
     }
 }

@@ -114,7 +114,8 @@ impl Mwb {
             }
             None => self.cleaner.host_read_done(context.now()),
         }
-        let Read { gather, way } = self.reads.get_mut(read).expect("a read is under way as long as one of its parts is");
+        let Read { gather, way } =
+            self.reads.get_mut(read).expect("a read is under way as long as one of its parts is");
         for &(first, from, blocks) in pieces {
             gather.bring(first, &answer.slice(from, blocks, block_bytes), block_bytes);
         }
