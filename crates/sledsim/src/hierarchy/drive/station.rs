@@ -53,13 +53,6 @@ impl Station {
         }
     }
 
-    /// Whether a request has blocks and they lie inside the device.
-    #[inline]
-    fn fits(&self, request: &Request) -> bool {
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        request.blocks > 0 && end.is_some_and(|end| end <= self.device.capacity_blocks())
-    }
-
     /// Moves what has passed command processing into the scheduler.
     #[inline]
     fn take_ready(&mut self, now: Time) {
@@ -174,7 +167,7 @@ impl Station {
     /// What a drive owes its device, and a device whoever it serves.
     #[inline]
     fn check(&self, now: Time, request: &Request, service: &Service) {
-        debug_assert!(self.fits(request), "{request:?} reaches beyond {} blocks", self.device.capacity_blocks());
+        debug_assert!(request.fits(self.device.capacity_blocks()), "{request:?} reaches beyond {} blocks", self.device.capacity_blocks());
         debug_assert!(now <= service.start && service.start <= service.end.min(service.free), "{service:?} at {now:?}");
         debug_assert_eq!(service.phases.service_ns(), service.end - service.start, "{service:?}");
     }
