@@ -153,6 +153,10 @@ class Maker:
         if kind == "stand-in":
             # Others have more regions than a small system has blocks.
             return self.random.choice(STAND_INS if roomy else SMALL_STAND_INS)
+        if kind == "synthetic":
+            return {"kind": "synthetic"} | self.synthetic()
+        if kind == "mix":
+            return {"kind": "mix", "streams": [self.synthetic() for _ in range(self.random.randint(2, 4))]}
         keys = self.maybe(0.4, rebase=False, first_record=self.random.randint(1, 20), end_s=self.scale(0.3, 3))
         if self.chance(0.4):
             keys = {"mode": "outstanding", "outstanding": self.random.randint(1, 16)}
