@@ -33,7 +33,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from cases import MEASURES, needed_trace
+from measures import MEASURES, needed_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from source_text import ROOT
+import random_scenarios as maker
+from compare_builds import RANDOM_SCENARIOS, differences
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture
-def tool(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(ROOT / "tools")
-    return importlib.import_module("compare_builds")
 
 
 def written(folder: Path, **files: str) -> Path:
@@ -39,27 +33,26 @@ def written(folder: Path, **files: str) -> Path:
         ("one\ntwo\n", "one\nthree\n", ["1.out: line 2"]),
     ],
 )
-def test_what_was_printed(tool: Any, tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
+def test_what_was_printed(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
     sides = [written(tmp_path / "old", **{"1_out": old}), written(tmp_path / "new", **{"1_out": new})]
-    assert [found.place for found in tool.differences(*sides)] == expected
+    assert [found.place for found in differences(*sides)] == expected
 
 
-def test_logs_are_compared_value_by_value(tool: Any, tmp_path: Path) -> None:
+def test_logs_are_compared_value_by_value(tmp_path: Path) -> None:
     old = written(tmp_path / "old", log_csv="id,end_ns\n0,10\n1,20\n")
     new = written(tmp_path / "new", log_csv="id,end_ns\n0,10\n1,21\n2,30\n")
-    places = [found.place for found in tool.differences(old, new)]
+    places = [found.place for found in differences(old, new)]
     assert places == ["log.csv: row 2, end_ns", "log.csv: row 3"]
 
 
-def test_what_failed_in_both_is_not_the_same(tool: Any, tmp_path: Path) -> None:
+def test_what_failed_in_both_is_not_the_same(tmp_path: Path) -> None:
     sides = [written(tmp_path / side, failed="status 2") for side in ("old", "new")]
-    assert [found.place for found in tool.differences(*sides)] == ["status"]
+    assert [found.place for found in differences(*sides)] == ["status"]
 
 
-def test_random_scenarios_are_the_same_everywhere_and_use_everything(tool: Any) -> None:
-    maker = importlib.import_module("random_scenarios")
+def test_random_scenarios_are_the_same_everywhere_and_use_everything() -> None:
     assert maker.scenario(7) == maker.scenario(7) != maker.scenario(8)
-    texts = json.dumps([maker.scenario(number) for number in range(tool.RANDOM_SCENARIOS)])
+    texts = json.dumps([maker.scenario(number) for number in range(RANDOM_SCENARIOS)])
     names = [*maker.MEMS, *maker.DISKS, *maker.SIMPLE, *maker.SCHEDULERS, *maker.REPLACEMENTS, *maker.STAND_INS]
     keys = ["merge", "spin_down", "delayed_startup", "subsector", "faults", "moves", "journal", "bypass_bytes", "sleds"]
     missing = [word for word in (*names, *maker.SYSTEMS, *maker.DISTRIBUTIONS, *keys) if f'"{word}"' not in texts]
