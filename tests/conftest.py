@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sledsim.papers.reproduction import Reproduction
+    from sledsim_papers.harness.reproduction import Reproduction
 
 ROOT = Path(__file__).parent.parent
 #: The folder of reference data, which is not part of this repository.
@@ -173,9 +173,9 @@ def trace_file(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
     """Return what a quick run of all papers finds, and the folder with its report. It takes minutes, once."""
-    from sledsim.papers.reproduction import reproduce
-    from sledsim.papers.study import Study
-    from sledsim.report import Pages
+    from sledsim_papers.harness.pages import Pages
+    from sledsim_papers.harness.reproduction import reproduce
+    from sledsim_papers.harness.study import Study
 
     reference("claims")
     folder = tmp_path_factory.mktemp("report")

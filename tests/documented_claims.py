@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from conftest import ROOT
-from sledsim.papers.registry import pictures
+from sledsim_papers.harness.registry import pictures
 
 PAGE = ROOT / "docs" / "claims.md"
 

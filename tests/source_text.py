@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "crates" / "sledsim" / "src"
 PACKAGE = ROOT / "python" / "sledsim"
+PAPERS = ROOT / "python" / "sledsim_papers"
 
 # What commands make; the rest of the tree is committed.
 _MADE = {".git", ".venv", "target", "out", "dist", "__pycache__", ".hypothesis"}

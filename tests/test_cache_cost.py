@@ -10,8 +10,8 @@ import pytest
 
 import sledsim
 from conftest import ROOT
-from sledsim.cache_cost import CostPerformance
-from sledsim.cached_disk import CachedDisk, CacheDesign
+from sledsim.studies.cost.cached_disk import CachedDisk, CacheDesign
+from sledsim.studies.cost.performance import CostPerformance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -201,21 +201,21 @@ def test_schema_prints_both_schemas(sledsim_cli: Callable[..., Outcome]) -> None
 
 def test_devices_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> None:
     listing = sledsim_cli("devices").out
-    for name in sledsim.devices():
+    for name in sledsim.devices.catalog():
         assert f"\n{name} " in listing
     shown = sledsim_cli("devices", "g2").out
     for words in ("resonance_hz", "739.0", "Hz", "published", "schlosser2000", "capacity", "3.456"):
         assert words in shown
     values: Any = json.loads(sledsim_cli("devices", "g2", "--json").out)["values"]
     assert values["bit_nm"] == {**values["bit_nm"], "value": 40.0, "unit": "nm", "kind": "published"}
-    assert set(json.loads(sledsim_cli("devices", "--json").out)) == set(sledsim.devices())
+    assert set(json.loads(sledsim_cli("devices", "--json").out)) == set(sledsim.devices.catalog())
 
 
 def test_schedulers_are_listed(sledsim_cli: Callable[..., Outcome]) -> None:
     listing = sledsim_cli("schedulers").out
-    for each in sledsim.schedulers():
+    for each in sledsim.schedulers.catalog():
         assert f"\n{each['name']} " in listing
-    assert json.loads(sledsim_cli("schedulers", "--json").out) == sledsim.schedulers()
+    assert json.loads(sledsim_cli("schedulers", "--json").out) == sledsim.schedulers.catalog()
 
 
 def test_seek_prints_draws_and_writes(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:

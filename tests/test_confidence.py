@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sledsim import SledsimError
-from sledsim.confidence import batched_interval, jackknife_interval, mean_interval
+from sledsim.runs.confidence import batched_interval, jackknife_interval, mean_interval
 
 # Half-widths come from the same quantile, found by bisection to the last digits; sums differ in rounding.
 CLOSE = 1e-9

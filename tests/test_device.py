@@ -9,7 +9,7 @@ import pytest
 
 import sledsim
 from sledsim import ScenarioError
-from sledsim.registry import device_entry
+from sledsim.devices.entries import device_entry
 
 
 def test_geometry_of_g2() -> None:
@@ -82,7 +82,7 @@ def test_the_seek_surface_is_symmetric() -> None:
 
 
 def test_every_entry_of_the_catalogue_can_be_made_and_shown() -> None:
-    entries = sledsim.devices()
+    entries = sledsim.devices.catalog()
     assert {"g1", "g2", "g3", "g1-paper", "g2-paper", "g3-paper", "griffin1999", "hong2006"} <= set(entries)
     for name, entry in entries.items():
         assert sledsim.Device(name).capacity_bytes > 0
@@ -102,9 +102,9 @@ def test_an_unknown_device_names_the_nearest(make: object) -> None:
 
 
 def test_schedulers_are_listed_with_their_sources() -> None:
-    names = [each["name"] for each in sledsim.schedulers()]
+    names = [each["name"] for each in sledsim.schedulers.catalog()]
     assert {"fcfs", "look", "sptf"} <= set(names)
-    for each in sledsim.schedulers():
+    for each in sledsim.schedulers.catalog():
         assert each["title"]
         assert each["description"]
         assert each["source"]

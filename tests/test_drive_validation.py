@@ -10,7 +10,7 @@ import pytest
 
 import sledsim
 from sledsim import SledsimError
-from sledsim.validation import demerit_ms
+from sledsim.studies.validation.drive import demerit_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from typing import TYPE_CHECKING
 
 import pytest
 
+import sledsim
 from source_text import (
     CORE,
     PACKAGE,
+    PAPERS,
     ROOT,
     Function,
     committed_files,
@@ -51,9 +54,17 @@ CORE_ARROWS = {
     "lib": set(),
 }
 
-# Rooms of the Python package above the modules that run and show one simulation; a module names none above its own.
-PACKAGE_LEVELS = {"_core": 0, "reliability": 2, "sweep": 2, "papers": 3, "plots": 3, "report": 3, "cli": 4}
-PLAIN_LEVEL = 1
+# The rooms of the Python package: each may name itself and those of the levels before its own.
+PACKAGE_LEVELS = (
+    {"_core", "_loading"},
+    {"show"},
+    {"scenario"},
+    {"traces", "workloads", "devices", "schedulers"},
+    {"runs"},
+    {"sweep", "reliability", "studies"},
+    {"report"},
+    {"cli"},
+)
 
 
 def core_room(path: Path) -> str:
@@ -111,33 +122,61 @@ def test_the_core_prints_nothing_and_knows_no_python() -> None:
     assert "pyo3" not in (ROOT / "crates" / "sledsim" / "Cargo.toml").read_text()
 
 
-def imports_at_load(tree: ast.Module) -> Iterator[str]:
-    """Yield what a module imports when it is loaded; what it imports only on use or for types does not count."""
-    pending: list[ast.stmt] = list(tree.body)
-    while pending:
-        node = pending.pop()
+def imported_names(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the modules that a file imports anywhere, for types too, each with a name taken from it, if one is."""
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
-            module = node.module or ""
-            yield from ([f"sledsim.{alias.name}" for alias in node.names] if module == "sledsim" else [module])
-        elif isinstance(node, ast.If):
-            if "TYPE_CHECKING" not in ast.unparse(node.test):
-                pending += node.body
-            pending += node.orelse
-        elif isinstance(node, ast.Try):
-            pending += [*node.body, *node.orelse, *node.finalbody]
+            yield from ((node.module or "", alias.name) for alias in node.names)
 
 
-@pytest.mark.parametrize("path", [path for path in sources(".py") if PACKAGE in path.parents], ids=place)
+def modules_of(package: Path) -> list[Path]:
+    return [path for path in sources(".py") if package in path.parents]
+
+
+@pytest.mark.parametrize("path", modules_of(PACKAGE), ids=place)
 def test_arrows_between_rooms_of_the_package_point_down(path: Path) -> None:
     room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    level = PACKAGE_LEVELS.get(room, PLAIN_LEVEL)
-    for name in imports_at_load(ast.parse(path.read_text())):
-        parts = name.split(".")
-        if parts[0] == "sledsim" and len(parts) > 1:
-            assert PACKAGE_LEVELS.get(parts[1], PLAIN_LEVEL) <= level, f"{room} may not import {name}"
+    names = {name if module == "sledsim" else module for module, name in imported_names(path)}
+    assert not any(name.startswith("sledsim_papers") for name in names), "the package does not know its clients"
+    if room == "__init__":
+        return
+    level = next(place for place, rooms in enumerate(PACKAGE_LEVELS) if room in rooms)
+    allowed = set().union(*PACKAGE_LEVELS[:level], {room})
+    for module, name in imported_names(path):
+        if module == "sledsim":
+            home = sledsim_homes().get(name, name)
+            assert home.partition(".")[0] in allowed, f"{room} may not import {name} of {home}"
+        elif module.startswith("sledsim."):
+            assert module.split(".")[1] in allowed, f"{room} may not import {module}"
+
+
+def sledsim_homes() -> dict[str, str]:
+    """Return the modules in which the public names of the package live."""
+    homes: dict[str, str] = vars(sledsim)["_HOMES"]
+    return homes
+
+
+def is_public_face(module: str) -> bool:
+    """Tell whether a module is the package itself, or what one of its rooms shows to others."""
+    room = module.split(".")
+    return len(room) <= 2 or (room[1] == "studies" and len(room) == 3)
+
+
+@pytest.mark.parametrize("path", modules_of(PAPERS), ids=place)
+def test_the_papers_are_a_client_of_public_names(path: Path) -> None:
+    for module, name in imported_names(path):
+        if module.partition(".")[0] == "sledsim":
+            assert is_public_face(module), f"{module} is inside a room"
+            assert name in importlib.import_module(module).__all__, f"{module} does not offer {name}"
+
+
+@pytest.mark.parametrize("path", modules_of(PAPERS / "harness"), ids=place)
+def test_what_runs_papers_knows_none_of_them(path: Path) -> None:
+    for module, _ in imported_names(path):
+        assert not module.startswith("sledsim_papers.") or module.startswith("sledsim_papers.harness")
 
 
 @pytest.mark.parametrize("suffix", [".rs", ".py", ".pyi"])

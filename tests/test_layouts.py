@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import sledsim
 from conftest import ROOT
 from sledsim import Relation, SledsimError
-from sledsim.equivalent_blocks import EquivalentBlocks, best_share
-from sledsim.layouts import Layout, Runs, layout_named, layouts_of
-from sledsim.relation_access import fetch_rows, scan_relation
+from sledsim.studies.relation.access import fetch_rows, scan_relation
+from sledsim.studies.relation.equivalent_blocks import EquivalentBlocks, best_share
+from sledsim.studies.relation.layouts import Layout, Runs, layout_named, layouts_of
 from test_bad_input import assert_refused
 
 if TYPE_CHECKING:

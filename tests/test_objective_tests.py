@@ -11,11 +11,11 @@ import pytest
 import sledsim
 from conftest import ROOT
 from sledsim import Sampling, SledsimError
-from sledsim.confidence import Interval
-from sledsim.fitted_disk import mean_access_ms
-from sledsim.objective_tests import RULE, VERDICTS, ObjectiveTest, percent
-from sledsim.roles import role_named
-from sledsim.system_tree import drives_in
+from sledsim.runs.confidence import Interval
+from sledsim.scenario.system_tree import drives_in
+from sledsim.studies.calibration.fitted_disk import mean_access_ms
+from sledsim.studies.objective.objective_tests import RULE, VERDICTS, ObjectiveTest, percent
+from sledsim.studies.objective.roles import role_named
 from test_bad_input import assert_refused
 
 if TYPE_CHECKING:

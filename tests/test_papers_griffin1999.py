@@ -8,12 +8,12 @@ import pytest
 
 from conftest import REFERENCE
 from documented_claims import documented, wheres
-from sledsim.papers.griffin1999_traces import cello_schedulers
-from sledsim.papers.intervals import batched, over_seeds
-from sledsim.papers.ledger import claims
-from sledsim.papers.registry import experiments, pictures
-from sledsim.papers.study import Study
-from sledsim.tables import Table
+from sledsim.show.tables import Table
+from sledsim_papers.griffin1999.traces import cello_schedulers
+from sledsim_papers.harness.intervals import batched, over_seeds
+from sledsim_papers.harness.ledger import claims
+from sledsim_papers.harness.registry import experiments, pictures
+from sledsim_papers.harness.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,10 +10,11 @@ import pytest
 
 import sledsim
 from conftest import reference
-from sledsim.papers import Study, claims, experiments, pictures
-from sledsim.papers.hong2006 import REPAIR_TIMES, SPARES, enclosure, mttf_years
-from sledsim.papers.hong2006_hierarchies import crossing
-from sledsim.papers.hong2006_systems import (
+from sledsim.reliability.duration import YEAR_H
+from sledsim_papers.harness import Study, claims, experiments, pictures
+from sledsim_papers.hong2006.experiments import REPAIR_TIMES, SPARES, enclosure, mttf_years
+from sledsim_papers.hong2006.hierarchies import crossing
+from sledsim_papers.hong2006.systems import (
     ARCHITECTURES,
     CACHE_BYTES,
     LABELS,
@@ -25,7 +26,6 @@ from sledsim.papers.hong2006_systems import (
     scenario,
     systems,
 )
-from sledsim.reliability.duration import YEAR_H
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,16 +8,16 @@ import pytest
 
 from conftest import REFERENCE, reference
 from documented_claims import documented, wheres
-from sledsim.papers.ledger import claims
-from sledsim.papers.lin2002_workload import saved
-from sledsim.papers.registry import experiments, pictures
-from sledsim.papers.study import Study
-from sledsim.tables import Table
+from sledsim.show.tables import Table
+from sledsim_papers.harness.ledger import claims
+from sledsim_papers.harness.registry import experiments, pictures
+from sledsim_papers.harness.study import Study
+from sledsim_papers.lin2002.workload import saved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sledsim.papers.registry import Picture
+    from sledsim_papers.harness.registry import Picture
 
 PAPER = "lin2002"
 

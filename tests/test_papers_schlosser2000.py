@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from documented_claims import PAGE, documented
-from sledsim.mechanisms.device import Device
-from sledsim.mechanisms.disk import DiskDrive
-from sledsim.papers import Study, claims, experiments, pictures
-from sledsim.papers.schlosser2000_cache import ARRANGEMENTS, LARGE_G2, arrangement
-from sledsim.papers.schlosser2000_energy import APPLICATIONS, spent
-from sledsim.tables import Table
+from sledsim.devices.device import Device
+from sledsim.devices.disk import DiskDrive
+from sledsim.show.tables import Table
+from sledsim_papers.harness import Study, claims, experiments, pictures
+from sledsim_papers.schlosser2000.cache import ARRANGEMENTS, LARGE_G2, arrangement
+from sledsim_papers.schlosser2000.energy import APPLICATIONS, spent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from documented_claims import documented
-from sledsim.mechanisms.disk import DiskDrive
-from sledsim.mechanisms.mems import MemsStorage
-from sledsim.papers import Study, claims, experiments, pictures
-from sledsim.papers.schlosser2004_array import DISK, FASTER, alone, moved, moved_to
-from sledsim.papers.schlosser2004_figures import SMALL
-from sledsim.tables import Table
+from sledsim.devices.disk import DiskDrive
+from sledsim.devices.mems import MemsStorage
+from sledsim.show.tables import Table
+from sledsim_papers.harness import Study, claims, experiments, pictures
+from sledsim_papers.schlosser2004.array import DISK, FASTER, alone, moved, moved_to
+from sledsim_papers.schlosser2004.figures import SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sledsim.papers import Study, claims, experiments, pictures
-from sledsim.tables import Table
+from sledsim.show.tables import Table
+from sledsim_papers.harness import Study, claims, experiments, pictures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 import claims_page
-from sledsim.papers.ledger import claims
-from sledsim.papers.registry import pictures
 from sledsim.scenario import resolve
+from sledsim_papers.harness.ledger import claims
+from sledsim_papers.harness.registry import pictures
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sledsim.papers.reproduction import Reproduction
+    from sledsim_papers.harness.reproduction import Reproduction
 
 #: What these claims speak of is not modelled: applications with their computation between requests.
 NOT_DONE = {

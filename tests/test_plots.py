@@ -11,7 +11,7 @@ import pytest
 import sledsim
 from conftest import SCENARIO
 from sledsim import SledsimError
-from sledsim.plots.distribution import share_up_to
+from sledsim.runs.distribution_chart import share_up_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ def test_charts_are_small_and_labelled(charts: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("suffix", SIGNATURES)
 def test_one_definition_makes_every_kind_of_file(charts: dict[str, Any], tmp_path: Path, suffix: str) -> None:
-    from sledsim.plots import save
+    from sledsim.show.saving import save
 
     for name in ("response", "curve", "comparison", "power strategies", "break-even"):
         path = tmp_path / f"{name}.{suffix}"

@@ -10,7 +10,7 @@ import pytest
 import sledsim
 from conftest import SCENARIO
 from sledsim import SledsimError
-from sledsim._run import run_resolved
+from sledsim.runs.running import run_resolved
 from test_bad_input import assert_refused
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def test_what_was_interrupted_is_marked_and_ends_the_comparison(monkeypatch: pyt
         result.summary["run"]["complete"] = len(ran) < 2
         return result
 
-    monkeypatch.setattr("sledsim.power.run_resolved", second_is_interrupted)
+    monkeypatch.setattr("sledsim.studies.power.strategies.run_resolved", second_is_interrupted)
     found = sledsim.power_strategies(SCENARIO, set=["run.requests=100"])
     assert list(found.results) == STRATEGIES[:2]
     assert not found.complete
@@ -260,7 +260,7 @@ def test_what_was_interrupted_is_not_drawn(
         result.summary["run"]["complete"] = False
         return result
 
-    for module in ("sledsim.power", "sledsim._run"):
+    for module in ("sledsim.studies.power.strategies", "sledsim.runs.running"):
         monkeypatch.setattr(f"{module}.run_resolved", is_interrupted)
     picture, table = tmp_path / "picture.svg", tmp_path / "timeline.csv"
     for command in (["power"], ["power", "--policies"], ["compare"], ["run", "--timeline", table]):

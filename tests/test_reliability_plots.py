@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sledsim import reliability
-from sledsim.plots.reliability import shades
+from sledsim.reliability.charts import shades
 from test_plots import SMALL, parts
 
 if TYPE_CHECKING:

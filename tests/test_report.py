@@ -13,20 +13,20 @@ import pytest
 
 from conftest import SCENARIO
 from sledsim import SledsimError
-from sledsim.papers import reproduction
-from sledsim.papers.finding import Finding, Probe
-from sledsim.papers.registry import Drawn, Picture
-from sledsim.papers.reproduction import reproduce
-from sledsim.plots.style import altair_library, styled, values
-from sledsim.report import Pages
 from sledsim.scenario import resolve
-from sledsim.tables import Table
+from sledsim.show.style import altair_library, styled, values
+from sledsim.show.tables import Table
+from sledsim_papers.harness import reproduction
+from sledsim_papers.harness.finding import Finding, Probe
+from sledsim_papers.harness.pages import Pages
+from sledsim_papers.harness.registry import Drawn, Picture
+from sledsim_papers.harness.reproduction import reproduce
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sledsim.papers.reproduction import Reproduction
-    from sledsim.papers.study import Study
+    from sledsim_papers.harness.reproduction import Reproduction
+    from sledsim_papers.harness.study import Study
 
 #: Elements that have no end.
 VOID = {"meta", "link", "img", "br", "input", "hr"}

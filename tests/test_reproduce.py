@@ -15,20 +15,20 @@ import pytest
 
 from conftest import SCENARIO
 from sledsim import SledsimError, __version__
-from sledsim.papers import reproduction
-from sledsim.papers.finding import Finding, Ours, Probe, order, trend
-from sledsim.papers.ledger import Claim, claims
-from sledsim.papers.registry import select
-from sledsim.papers.reproduction import reproduce
-from sledsim.papers.study import Study
-from sledsim.papers.wording import ours_text, published_text
+from sledsim_papers.harness import reproduction
+from sledsim_papers.harness.finding import Finding, Ours, Probe, order, trend
+from sledsim_papers.harness.ledger import Claim, claims
+from sledsim_papers.harness.registry import select
+from sledsim_papers.harness.reproduction import reproduce
+from sledsim_papers.harness.study import Study
+from sledsim_papers.harness.wording import ours_text, published_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from conftest import Outcome
-    from sledsim.papers.registry import Experiment
+    from sledsim_papers.harness.registry import Experiment
 
 #: Seconds after which threads that wait for each other would be found out.
 PATIENCE_S = 60.0
@@ -244,8 +244,8 @@ ENDLESS = """
 import sys
 from pathlib import Path
 from conftest import SCENARIO
-from sledsim.papers import reproduction
-from sledsim.papers.finding import Finding
+from sledsim_papers.harness import reproduction
+from sledsim_papers.harness.finding import Finding
 
 def settled(study):
     return Finding(0.72, "formula")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sledsim.tables import Table, number
+from sledsim.show.tables import Table, number
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_every_stand_in_runs_under_its_name(name: str) -> None:
 
 
 def test_workloads_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> None:
-    assert set(sledsim.workloads()) == set(FILES)
+    assert set(sledsim.workloads.catalog()) == set(FILES)
     listing = sledsim_cli("workloads").out
     assert all(name in listing for name in FILES)
     assert set(json.loads(sledsim_cli("workloads", "--json").out)) == set(FILES)

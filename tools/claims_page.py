@@ -16,10 +16,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sledsim.papers.ledger import title
-from sledsim.papers.reproduction import VERDICTS, Answer, Reproduction, reproduce
-from sledsim.papers.wording import ours_text, published_text
-from sledsim.progress import ProgressBar
+from sledsim.show.progress import ProgressBar
+from sledsim_papers.harness.ledger import title
+from sledsim_papers.harness.reproduction import VERDICTS, Answer, Reproduction, reproduce
+from sledsim_papers.harness.wording import ours_text, published_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

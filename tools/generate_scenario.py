@@ -1,6 +1,6 @@
 """Write the typed classes of a scenario from the schema that the core gives.
 
-Run without arguments to bring ``python/sledsim/_*_models.py`` up to date, with ``--check`` to learn whether they are.
+Run without arguments to bring ``python/sledsim/scenario/models`` up to date, with ``--check`` to learn whether it is.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-PACKAGE = Path(__file__).parent.parent / "python" / "sledsim"
+MODELS = Path(__file__).parent.parent / "python" / "sledsim" / "scenario" / "models"
 WIDTH = 118
 Schema = dict[str, Any]
 
@@ -29,7 +29,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from sledsim._model import Model
+from sledsim.scenario.models.model import Model
 '''
 
 # Definitions that get a module of their own, with what they are made of; everything else goes with the scenario itself.
@@ -106,7 +106,7 @@ class Generator:
             # The scenario's own module has all of them.
             used = [name for name in names if module == ROOT or re.search(rf"\b{name}\b", text)]
             if used:
-                imports += f"from sledsim._{other}_models import {', '.join(used)}\n"
+                imports += f"from sledsim.scenario.models.{other} import {', '.join(used)}\n"
         listed = sorted(self.homes) if module == ROOT else sorted(mine)
         listing = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in listed) + "]\n"
         return "\n".join([HEADER.format(module=module) + imports, listing, text])
@@ -327,7 +327,7 @@ def generate() -> dict[Path, str]:
     from sledsim import _core
 
     sources = Generator(json.loads(_core.schema())).sources()
-    paths = {module: PACKAGE / f"_{module}_models.py" for module in sources}
+    paths = {module: MODELS / f"{module}.py" for module in sources}
     return {paths[module]: formatted(source, paths[module]) for module, source in sources.items()}
 
 
@@ -343,7 +343,7 @@ def main() -> int:
     ]
     for path, text in outdated:
         if check:
-            print(f"{path.name} is out of date: run python tools/generate_scenario.py", file=sys.stderr)
+            print(f"{path} is out of date: run python tools/generate_scenario.py", file=sys.stderr)
         else:
             path.write_text(text, encoding="utf-8")
     return 1 if check and outdated else 0

@@ -12,30 +12,48 @@
 Everything is loaded on first use, so that importing the package stays quick.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sledsim._loading import on_first_use
 
 if TYPE_CHECKING:
+    from sledsim import (
+        devices,
+        reliability,
+        report,
+        runs,
+        scenario,
+        schedulers,
+        show,
+        studies,
+        sweep,
+        traces,
+        workloads,
+    )
     from sledsim._core import RunError, ScenarioError, SledsimError, TraceError, __version__
-    from sledsim._run import run
-    from sledsim.break_even import BreakEven
-    from sledsim.cache_cost import CostPerformance, cost_performance
-    from sledsim.comparison import Comparison, compare
-    from sledsim.disksim import DiskSimImport, import_disksim
-    from sledsim.explanation import Explanation, explain
-    from sledsim.fitted_disk import FittedDisk, matched_disk
-    from sledsim.layouts import Relation
-    from sledsim.mechanisms import Device, DiskDrive, MemsStorage, SimpleDevice
-    from sledsim.objective_tests import ObjectiveTest, merit, specificity
-    from sledsim.power import PowerComparison, power_strategies, spin_down_policies
-    from sledsim.registry import DeviceEntry, device, devices, schedulers
-    from sledsim.relation_access import TableTimes, table_times
-    from sledsim.replacement import HitRatios, cache_policies, hit_ratio
-    from sledsim.result import Result
-    from sledsim.roles import Sampling
-    from sledsim.scenario import Scenario
-    from sledsim.stand_ins import WorkloadEntry, workloads
-    from sledsim.trace import Trace, open_trace
-    from sledsim.validation import DriveValidation, validate_drive
+    from sledsim.devices.break_even import BreakEven
+    from sledsim.devices.device import Device
+    from sledsim.devices.disk import DiskDrive
+    from sledsim.devices.entries import DeviceEntry, device
+    from sledsim.devices.mems import MemsStorage
+    from sledsim.devices.simple import SimpleDevice
+    from sledsim.runs.comparison import Comparison, compare
+    from sledsim.runs.result import Result
+    from sledsim.runs.running import run
+    from sledsim.scenario.disksim import DiskSimImport, import_disksim
+    from sledsim.scenario.explanation import Explanation, explain
+    from sledsim.scenario.reading import Scenario
+    from sledsim.studies.calibration.fitted_disk import FittedDisk, matched_disk
+    from sledsim.studies.cost.performance import CostPerformance, cost_performance
+    from sledsim.studies.hit_ratio.ratios import HitRatios, cache_policies, hit_ratio
+    from sledsim.studies.objective.objective_tests import ObjectiveTest, merit, specificity
+    from sledsim.studies.objective.roles import Sampling
+    from sledsim.studies.power.strategies import PowerComparison, power_strategies, spin_down_policies
+    from sledsim.studies.relation.access import TableTimes, table_times
+    from sledsim.studies.relation.layouts import Relation
+    from sledsim.studies.validation.drive import DriveValidation, validate_drive
+    from sledsim.traces.trace import Trace, open_trace
+    from sledsim.workloads.entries import WorkloadEntry
 
 __all__ = [
     "BreakEven",
@@ -77,78 +95,81 @@ __all__ = [
     "merit",
     "open_trace",
     "power_strategies",
+    "reliability",
+    "report",
     "run",
+    "runs",
+    "scenario",
     "schedulers",
+    "show",
     "specificity",
     "spin_down_policies",
+    "studies",
+    "sweep",
     "table_times",
+    "traces",
     "validate_drive",
     "workloads",
 ]
 
-# Where each public name lives (PEP 562).
+# Where each public name lives.
 _HOMES = {
-    "BreakEven": "sledsim.break_even",
-    "Comparison": "sledsim.comparison",
-    "CostPerformance": "sledsim.cache_cost",
-    "Device": "sledsim.mechanisms",
-    "DeviceEntry": "sledsim.registry",
-    "DiskDrive": "sledsim.mechanisms",
-    "DiskSimImport": "sledsim.disksim",
-    "DriveValidation": "sledsim.validation",
-    "Explanation": "sledsim.explanation",
-    "FittedDisk": "sledsim.fitted_disk",
-    "HitRatios": "sledsim.replacement",
-    "MemsStorage": "sledsim.mechanisms",
-    "ObjectiveTest": "sledsim.objective_tests",
-    "PowerComparison": "sledsim.power",
-    "Relation": "sledsim.layouts",
-    "Result": "sledsim.result",
-    "RunError": "sledsim._core",
-    "Sampling": "sledsim.roles",
-    "Scenario": "sledsim.scenario",
-    "ScenarioError": "sledsim._core",
-    "SimpleDevice": "sledsim.mechanisms",
-    "SledsimError": "sledsim._core",
-    "TableTimes": "sledsim.relation_access",
-    "Trace": "sledsim.trace",
-    "TraceError": "sledsim._core",
-    "WorkloadEntry": "sledsim.stand_ins",
-    "__version__": "sledsim._core",
-    "cache_policies": "sledsim.replacement",
-    "compare": "sledsim.comparison",
-    "cost_performance": "sledsim.cache_cost",
-    "device": "sledsim.registry",
-    "devices": "sledsim.registry",
-    "explain": "sledsim.explanation",
-    "hit_ratio": "sledsim.replacement",
-    "import_disksim": "sledsim.disksim",
-    "matched_disk": "sledsim.fitted_disk",
-    "merit": "sledsim.objective_tests",
-    "open_trace": "sledsim.trace",
-    "power_strategies": "sledsim.power",
-    "run": "sledsim._run",
-    "schedulers": "sledsim.registry",
-    "specificity": "sledsim.objective_tests",
-    "spin_down_policies": "sledsim.power",
-    "table_times": "sledsim.relation_access",
-    "validate_drive": "sledsim.validation",
-    "workloads": "sledsim.stand_ins",
+    "BreakEven": "devices.break_even",
+    "Comparison": "runs.comparison",
+    "CostPerformance": "studies.cost.performance",
+    "Device": "devices.device",
+    "DeviceEntry": "devices.entries",
+    "DiskDrive": "devices.disk",
+    "DiskSimImport": "scenario.disksim",
+    "DriveValidation": "studies.validation.drive",
+    "Explanation": "scenario.explanation",
+    "FittedDisk": "studies.calibration.fitted_disk",
+    "HitRatios": "studies.hit_ratio.ratios",
+    "MemsStorage": "devices.mems",
+    "ObjectiveTest": "studies.objective.objective_tests",
+    "PowerComparison": "studies.power.strategies",
+    "Relation": "studies.relation.layouts",
+    "Result": "runs.result",
+    "RunError": "_core",
+    "Sampling": "studies.objective.roles",
+    "Scenario": "scenario.reading",
+    "ScenarioError": "_core",
+    "SimpleDevice": "devices.simple",
+    "SledsimError": "_core",
+    "TableTimes": "studies.relation.access",
+    "Trace": "traces.trace",
+    "TraceError": "_core",
+    "WorkloadEntry": "workloads.entries",
+    "__version__": "_core",
+    "cache_policies": "studies.hit_ratio.ratios",
+    "compare": "runs.comparison",
+    "cost_performance": "studies.cost.performance",
+    "device": "devices.entries",
+    "explain": "scenario.explanation",
+    "hit_ratio": "studies.hit_ratio.ratios",
+    "import_disksim": "scenario.disksim",
+    "matched_disk": "studies.calibration.fitted_disk",
+    "merit": "studies.objective.objective_tests",
+    "open_trace": "traces.trace",
+    "power_strategies": "studies.power.strategies",
+    "run": "runs.running",
+    "specificity": "studies.objective.objective_tests",
+    "spin_down_policies": "studies.power.strategies",
+    "table_times": "studies.relation.access",
+    "validate_drive": "studies.validation.drive",
 }
+_ROOMS = (
+    "devices",
+    "reliability",
+    "report",
+    "runs",
+    "scenario",
+    "schedulers",
+    "show",
+    "studies",
+    "sweep",
+    "traces",
+    "workloads",
+)
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first asked for."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'sledsim' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = on_first_use(__name__, _HOMES, _ROOMS)

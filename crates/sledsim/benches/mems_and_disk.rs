@@ -1,9 +1,5 @@
 //! What a request costs where a MEMS device works for a disk: as its cache, or as its write buffer.
 
-#[allow(dead_code, reason = "the tests use the rest")]
-#[path = "../tests/common/scenarios.rs"]
-mod scenarios;
-
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Component, ComponentId, System};
@@ -12,6 +8,7 @@ use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario;
 use sledsim::schedulers::{build, SchedulerSpec};
 use sledsim::time::Time;
+use sledsim_testing::scenarios;
 
 const REQUESTS: u64 = 20_000;
 const MEMS_BYTES: u64 = 256_000_000;

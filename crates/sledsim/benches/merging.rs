@@ -1,9 +1,5 @@
 //! What a request costs a drive that merges, by queue length: all of it, service included.
 
-#[allow(dead_code, reason = "the tests use the rest")]
-#[path = "../tests/common/scenarios.rs"]
-mod scenarios;
-
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use sledsim::engine::random::Stream;
 use sledsim::engine::{run, Limits, Next, Observer, System, Workload, WorkloadError};
@@ -13,6 +9,7 @@ use sledsim::scenario;
 use sledsim::schedulers::{build, SchedulerSpec};
 use sledsim::service::Service;
 use sledsim::time::Time;
+use sledsim_testing::scenarios;
 
 const REQUESTS: u64 = 20_000;
 

@@ -1,18 +1,13 @@
 //! What a dispatch costs, by policy and queue length: one push and one pop with the queue kept at its length.
 
-#[allow(dead_code, reason = "the tests use the rest")]
-#[path = "../tests/common/scenarios.rs"]
-mod scenarios;
-#[path = "../tests/common/sled.rs"]
-mod sled;
-
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use serde_json::json;
-use sled::{read, Sled};
 use sledsim::devices::Device;
 use sledsim::scenario::{self, SystemSpec};
 use sledsim::schedulers::{build, Scheduler, SchedulerSpec};
 use sledsim::time::Time;
+use sledsim_testing::scenarios;
+use sledsim_testing::sled::{read, Sled};
 
 /// A saturated drive: whenever a request is done, the next one arrives.
 struct Saturated {

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,6 @@ from sledsim.cli import (
     layouts,
     objective,
     optimise,
-    papers,
     power,
     reliability,
     runs,
@@ -110,7 +110,8 @@ caches.register(app)
 cost.register(app)
 layouts.register(app)
 objective.register(app)
-papers.register(app)
+for _command in entry_points(group="sledsim.commands"):
+    _command.load()(app)
 app.add_typer(sweep.app, name="sweep")
 app.add_typer(traces.app, name="trace")
 app.add_typer(imports.app, name="import")

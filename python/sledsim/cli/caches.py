@@ -5,15 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sledsim.cli.options import (
-    AsJson,
-    Columns,
-    Format,
-    SectorBytes,
-    SkipBad,
-    mapping_of,
-    policy_names,
-)
+from sledsim.cli.options import AsJson, Columns, Format, SectorBytes, SkipBad, mapping_of, policy_names
 from sledsim.cli.output import print_json, print_tables
 
 __all__ = ["register"]
@@ -73,7 +65,7 @@ def hit_ratio(
 
     Every request references the pages that it touches. Reads and writes count alike, and what is missed is brought in.
     """
-    from sledsim.replacement import hit_ratio as found_by
+    from sledsim.studies.hit_ratio.ratios import hit_ratio as found_by
 
     found = found_by(
         trace,
@@ -94,8 +86,8 @@ def hit_ratio(
 
 def cache_policies(as_json: AsJson = False) -> None:
     """List the replacement policies of caches."""
-    from sledsim.replacement import cache_policies as every_policy
-    from sledsim.replacement import cache_policies_table
+    from sledsim.studies.hit_ratio.ratios import cache_policies as every_policy
+    from sledsim.studies.hit_ratio.ratios import cache_policies_table
 
     if as_json:
         print_json(every_policy())

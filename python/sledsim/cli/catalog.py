@@ -66,8 +66,8 @@ def devices(
     """List the devices, or all values of one with their sources."""
     from dataclasses import asdict
 
-    from sledsim.registry import catalog_tables, device_entry, device_tables
-    from sledsim.registry import devices as all_devices
+    from sledsim.devices import catalog
+    from sledsim.devices.entries import catalog_tables, device_entry, device_tables
 
     if name is not None:
         entry = device_entry(name)
@@ -76,18 +76,18 @@ def devices(
         else:
             print_tables(device_tables(entry))
     elif as_json:
-        print_json({key: asdict(entry) for key, entry in all_devices().items()})
+        print_json({key: asdict(entry) for key, entry in catalog().items()})
     else:
         print_tables(catalog_tables())
 
 
 def schedulers(as_json: AsJson = False) -> None:
     """List the schedulers and their parameters."""
-    from sledsim.registry import schedulers as all_schedulers
-    from sledsim.registry import schedulers_table
+    from sledsim.schedulers import catalog
+    from sledsim.schedulers.entries import schedulers_table
 
     if as_json:
-        print_json(all_schedulers())
+        print_json(catalog())
     else:
         print_tables([schedulers_table()])
 
@@ -106,8 +106,8 @@ def workloads(
     """List the workloads of the catalogue, or what one was matched to."""
     from dataclasses import asdict
 
-    from sledsim.stand_ins import workload_entry, workload_tables, workloads_table
-    from sledsim.stand_ins import workloads as all_workloads
+    from sledsim.workloads import catalog
+    from sledsim.workloads.entries import workload_entry, workload_tables, workloads_table
 
     if name is not None:
         entry = workload_entry(name)
@@ -116,7 +116,7 @@ def workloads(
         else:
             print_tables(workload_tables(entry))
     elif as_json:
-        print_json({key: asdict(entry) for key, entry in all_workloads().items()})
+        print_json({key: asdict(entry) for key, entry in catalog().items()})
     else:
         print_tables([workloads_table()])
 
@@ -134,8 +134,8 @@ def seek(
     as_json: AsJson = False,
 ) -> None:
     """Show how long a device's seeks take, against distance or over the plane."""
-    from sledsim.frames import COPY_OPTIONS, write_columns
-    from sledsim.mechanisms import Device
+    from sledsim.devices.device import Device
+    from sledsim.show.frames import COPY_OPTIONS, write_columns
 
     check_picture(out)
     check_target(data, COPY_OPTIONS)
@@ -159,8 +159,8 @@ def zones(
     as_json: AsJson = False,
 ) -> None:
     """Show the zones of a disk drive: cylinders, sectors per track, LBNs and media rates."""
-    from sledsim.frames import COPY_OPTIONS, write_columns
-    from sledsim.mechanisms import Device
+    from sledsim.devices.device import Device
+    from sledsim.show.frames import COPY_OPTIONS, write_columns
 
     check_picture(out)
     check_target(data, COPY_OPTIONS)

@@ -9,7 +9,7 @@ from sledsim.cli.options import AsJson, Sets, device_names, workload_names
 from sledsim.cli.output import check_picture, print_json, print_tables
 
 if TYPE_CHECKING:
-    from sledsim.scenario import ScenarioLike
+    from sledsim.scenario.reading import ScenarioLike
 
 __all__ = ["register"]
 
@@ -86,7 +86,7 @@ def cost(
     For each price of NVRAM the disk is run with as much of it as the money of the MEMS cache buys; printed are the
     response times, and the ratio of prices above which MEMS is faster.
     """
-    from sledsim.cache_cost import cost_performance
+    from sledsim.studies.cost.performance import cost_performance
 
     check_picture(plot)
     if mems_size is not None and budget is not None:
@@ -115,7 +115,7 @@ def cost(
 
 def _scenario(file: str | None, workload: str | None, trace: Path | None, disk: str | None) -> "ScenarioLike":
     """Return the scenario that was named, or make it of a stand-in or a trace and a disk."""
-    from sledsim.scenario import from_argument
+    from sledsim.scenario.reading import from_argument
 
     if sum(each is not None for each in (file, workload, trace)) != 1:
         raise typer.BadParameter("give one of a scenario, --workload and --trace", param_hint="SCENARIO")

@@ -48,8 +48,8 @@ def validate_drive(
     The trace is replayed closed: each request the recorded gap after the completion of the one before. The demerit is
     the root mean square horizontal distance between the cumulative distributions (Ruemmler and Wilkes 1994).
     """
-    from sledsim.frames import COPY_OPTIONS
-    from sledsim.validation import validate_drive as validated
+    from sledsim.show.frames import COPY_OPTIONS
+    from sledsim.studies.validation.drive import validate_drive as validated
 
     check_picture(plot)
     check_target(data, COPY_OPTIONS)

@@ -50,7 +50,7 @@ def disksim(
 
     Every value comes with its file and line. What cannot be carried over is listed on standard error and in the file.
     """
-    from sledsim.disksim import import_disksim
+    from sledsim.scenario.disksim import import_disksim
 
     check_target(out, (".toml",))
     found = import_disksim(file, device=device, scenario=scenario)

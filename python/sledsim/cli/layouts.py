@@ -57,8 +57,8 @@ def table(
     The relation is that of Schlosser and Ganger 2004, section 6.1.1, unless other sizes are given. Rows are fetched one
     at a time; their mean has a 95 % confidence interval.
     """
-    from sledsim.layouts import Relation
-    from sledsim.relation_access import table_times
+    from sledsim.studies.relation.access import table_times
+    from sledsim.studies.relation.layouts import Relation
 
     check_picture(plot)
     relation = Relation(records, _sizes(attributes), page_bytes)

@@ -9,9 +9,9 @@ from sledsim.cli.options import AsJson, Sets, device_names, scheduler_names
 from sledsim.cli.output import check_picture, print_json, print_tables
 
 if TYPE_CHECKING:
-    from sledsim.objective_tests import ObjectiveTest
-    from sledsim.roles import Sampling
-    from sledsim.scenario import ScenarioLike
+    from sledsim.scenario.reading import ScenarioLike
+    from sledsim.studies.objective.objective_tests import ObjectiveTest
+    from sledsim.studies.objective.roles import Sampling
 
 __all__ = ["register"]
 
@@ -99,7 +99,7 @@ def specificity(
     It is run on MEMS storage, and on a disk fitted to the same mean time of random reads. It is specific where it
     gains more on MEMS storage by over 10 % (Schlosser and Ganger 2004).
     """
-    from sledsim import objective_tests
+    from sledsim.studies.objective import objective_tests
 
     check_picture(plot)
     found = objective_tests.specificity(
@@ -132,7 +132,7 @@ def merit(
 
     It is run with and without, with the same random numbers (Schlosser and Ganger 2004).
     """
-    from sledsim import objective_tests
+    from sledsim.studies.objective import objective_tests
 
     check_picture(plot)
     found = objective_tests.merit(
@@ -152,7 +152,7 @@ def _role(name: str) -> "ScenarioLike":
 
 
 def _sampling(replications: int, requests: int | None, seed: int, metric: str) -> "Sampling":
-    from sledsim.roles import Sampling
+    from sledsim.studies.objective.roles import Sampling
 
     return Sampling(replications, requests, seed, metric, progress=True)
 

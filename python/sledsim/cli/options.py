@@ -16,7 +16,6 @@ __all__ = [
     "Sets",
     "SkipBad",
     "Timeline",
-    "claim_names",
     "device_names",
     "mapping_of",
     "policy_names",
@@ -27,37 +26,30 @@ __all__ = [
 
 def device_names(incomplete: str) -> list[str]:
     """Complete the name of a device."""
-    from sledsim.registry import devices
+    from sledsim import devices
 
-    return [name for name in devices() if name.startswith(incomplete)]
+    return [name for name in devices.catalog() if name.startswith(incomplete)]
 
 
 def scheduler_names(incomplete: str) -> list[str]:
     """Complete the name of a scheduler."""
-    from sledsim.registry import schedulers
+    from sledsim import schedulers
 
-    return [each["name"] for each in schedulers() if each["name"].startswith(incomplete)]
+    return [each["name"] for each in schedulers.catalog() if each["name"].startswith(incomplete)]
 
 
 def policy_names(incomplete: str) -> list[str]:
     """Complete the name of a replacement policy."""
-    from sledsim.replacement import cache_policies
+    from sledsim.studies.hit_ratio.ratios import cache_policies
 
     return [each["name"] for each in cache_policies() if each["name"].startswith(incomplete)]
 
 
-def claim_names(incomplete: str) -> list[str]:
-    """Complete the name of a paper, or of one of its claims."""
-    from sledsim.papers.ledger import PAPERS, claims
-
-    return [name for name in (*PAPERS, *claims()) if name.startswith(incomplete)]
-
-
 def workload_names(incomplete: str) -> list[str]:
     """Complete the name of a workload of the catalogue."""
-    from sledsim.stand_ins import workloads
+    from sledsim import workloads
 
-    return [name for name in workloads() if name.startswith(incomplete)]
+    return [name for name in workloads.catalog() if name.startswith(incomplete)]
 
 
 def mapping_of(columns: list[str] | None) -> dict[str, str] | None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from sledsim.result import Result
-    from sledsim.tables import Table
+    from sledsim.runs.result import Result
+    from sledsim.show.tables import Table
 
 __all__ = [
     "TIMELINE_TABLES",
@@ -98,7 +98,7 @@ def check_picture(path: Path | None) -> None:
     path
         The file, if one was asked for.
     """
-    from sledsim.plots.save import SUFFIXES, require_libraries
+    from sledsim.show.saving import SUFFIXES, require_libraries
 
     check_target(path, SUFFIXES)
     if path is not None:
@@ -125,7 +125,7 @@ def check_timeline(path: Path | None) -> None:
     path
         The file, if one was asked for.
     """
-    from sledsim.plots.save import require_libraries
+    from sledsim.show.saving import require_libraries
 
     check_target(path, (*TIMELINE_PICTURES, *TIMELINE_TABLES))
     if path is not None and path.suffix.lower() in TIMELINE_PICTURES:

@@ -67,7 +67,7 @@ def power(
 
 def _break_even(device: str, sets: list[str] | None, *, as_json: bool, plot: Path | None) -> None:
     """Print when stopping pays."""
-    from sledsim.mechanisms import Device
+    from sledsim.devices.device import Device
 
     check_picture(plot)
     found = Device(device, set=sets or []).break_even()
@@ -81,8 +81,8 @@ def _break_even(device: str, sets: list[str] | None, *, as_json: bool, plot: Pat
 
 def _compare(file: str, sets: list[str] | None, *, policies: bool, as_json: bool, plot: Path | None) -> None:
     """Run a scenario in several ways and print them side by side."""
-    from sledsim.power import power_strategies, spin_down_policies
-    from sledsim.scenario import from_argument
+    from sledsim.scenario.reading import from_argument
+    from sledsim.studies.power.strategies import power_strategies, spin_down_policies
 
     check_picture(plot)
     compare = spin_down_policies if policies else power_strategies

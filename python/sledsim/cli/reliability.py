@@ -126,7 +126,7 @@ def _check_use(files: list[str], figure: str | None, years: str | None, *, compa
     if compare:
         raise typer.BadParameter("shows one enclosure; it has no use for --compare", param_hint="--figure")
     if figure not in FIGURES:
-        from sledsim.naming import did_you_mean
+        from sledsim.show.naming import did_you_mean
 
         raise typer.BadParameter(f"no figure {figure!r}{did_you_mean(figure, FIGURES)}", param_hint="--figure")
     if years is not None and figure in ("maintenance", "cost"):

@@ -33,7 +33,7 @@ from sledsim.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from sledsim.scenario import ScenarioLike
+    from sledsim.scenario.reading import ScenarioLike
 
 __all__ = ["register"]
 
@@ -96,7 +96,7 @@ def run(
     resolved: Resolved = False,
 ) -> None:
     """Run a scenario and print what it found."""
-    from sledsim.scenario import from_argument
+    from sledsim.scenario.reading import from_argument
 
     _run(from_argument(file), sets, as_json=as_json, log=log, plot=plot, timeline=timeline, only_resolve=resolved)
 
@@ -181,9 +181,9 @@ def compare(
     metric: Annotated[str, typer.Option(metavar="KEY", help="What --plot draws.")] = "response.mean_ms",
 ) -> None:
     """Run several scenarios and print their results side by side."""
-    from sledsim.comparison import compare as compare_runs
-    from sledsim.scenario import from_argument
-    from sledsim.summary_tables import require_metric
+    from sledsim.runs.comparison import compare as compare_runs
+    from sledsim.runs.summary_tables import require_metric
+    from sledsim.scenario.reading import from_argument
 
     check_picture(plot)
     require_metric(metric)
@@ -206,7 +206,7 @@ def validate(
     resolved: Annotated[bool, typer.Option("--resolved", help="Print the scenarios with every key explicit.")] = False,
 ) -> None:
     """Say whether scenarios are right."""
-    from sledsim.scenario import from_argument, resolve
+    from sledsim.scenario.reading import from_argument, resolve
 
     for file in files:
         complete = resolve(from_argument(file), sets or [])
@@ -222,8 +222,8 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Draw the components of a scenario's system as a tree, with their sizes and parameters."""
-    from sledsim.explanation import explain as explained
-    from sledsim.scenario import from_argument
+    from sledsim.scenario.explanation import explain as explained
+    from sledsim.scenario.reading import from_argument
 
     found = explained(from_argument(file), set=sets or [])
     if as_json:
@@ -255,9 +255,9 @@ def _run(
     only_resolve: bool,
 ) -> None:
     """Run a scenario, print and write what was asked for."""
-    from sledsim._run import run_resolved
-    from sledsim.frames import COPY_OPTIONS
-    from sledsim.scenario import resolve
+    from sledsim.runs.running import run_resolved
+    from sledsim.scenario.reading import resolve
+    from sledsim.show.frames import COPY_OPTIONS
 
     check_target(log, COPY_OPTIONS)
     check_picture(plot)

@@ -171,7 +171,7 @@ def plot(
     sweep: SweepName = None,
 ) -> None:
     """Draw a metric along an axis, with bands of 95 % confidence."""
-    from sledsim.plots import save
+    from sledsim.show.saving import save
     from sledsim.sweep import results
 
     check_picture(picture)
@@ -194,7 +194,7 @@ def export(
     sweep: SweepName = None,
 ) -> None:
     """Write a sweep as a table with a row for each run, or a table of the store."""
-    from sledsim.frames import COPY_OPTIONS
+    from sledsim.show.frames import COPY_OPTIONS
     from sledsim.sweep import Store, results
     from sledsim.sweep.exporting import write_table
 

@@ -50,7 +50,7 @@ def info(
     as_json: AsJson = False,
 ) -> None:
     """Read a trace and say what is in it."""
-    from sledsim.trace import info_table, open_trace
+    from sledsim.traces.trace import info_table, open_trace
 
     trace = open_trace(
         file, format=trace_format, skip_bad=skip_bad, sector_bytes=sector_bytes, columns=mapping_of(columns)
@@ -73,7 +73,7 @@ def head(
     as_json: AsJson = False,
 ) -> None:
     """Print the first records of a trace."""
-    from sledsim.trace import open_trace, records_table
+    from sledsim.traces.trace import open_trace, records_table
 
     trace = open_trace(
         file, format=trace_format, skip_bad=skip_bad, sector_bytes=sector_bytes, columns=mapping_of(columns)
@@ -99,7 +99,7 @@ def convert(
     columns: Columns = None,
 ) -> None:
     """Write a trace in another format."""
-    from sledsim.trace import open_trace
+    from sledsim.traces.trace import open_trace
 
     trace = open_trace(
         file, format=trace_format, skip_bad=skip_bad, sector_bytes=sector_bytes, columns=mapping_of(columns)
@@ -111,7 +111,7 @@ def convert(
 @app.command()
 def formats(as_json: AsJson = False) -> None:
     """List the formats that can be read."""
-    from sledsim.trace import formats_table, trace_formats
+    from sledsim.traces.trace import formats_table, trace_formats
 
     if as_json:
         print_json(trace_formats())

@@ -12,7 +12,9 @@ Each takes a file, a text, a dictionary or a :class:`Description` of the enclosu
 so that importing the package stays quick.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sledsim._loading import on_first_use
 
 if TYPE_CHECKING:
     from sledsim.reliability.analysis import ReliabilityReport, analyse
@@ -21,7 +23,15 @@ if TYPE_CHECKING:
     from sledsim.reliability.comparison import ReliabilityComparison, compare
     from sledsim.reliability.cost import CostCurve, Design, VisitPrice, cost_curve, priced
     from sledsim.reliability.curves import Curve, SurvivalCurves, survival_by_spares
-    from sledsim.reliability.description import Cost, Description, Device, Enclosure, Rebuild, ReliabilityError, Repair
+    from sledsim.reliability.description import (
+        Cost,
+        Description,
+        Device,
+        Enclosure,
+        Rebuild,
+        ReliabilityError,
+        Repair,
+    )
     from sledsim.reliability.device_life import Batches, InfantMortality, LatentErrors, Lifetime, Tips
     from sledsim.reliability.durability import (
         failures_at_most,
@@ -30,7 +40,7 @@ if TYPE_CHECKING:
         more_repairs_than,
         unrepaired_survival,
     )
-    from sledsim.reliability.duration import Duration
+    from sledsim.reliability.duration import YEAR_H, Duration
     from sledsim.reliability.failures import FailureCounts, failure_counts
     from sledsim.reliability.maintenance import MttfByMaintenance, mttf_by_maintenance
     from sledsim.reliability.models import (
@@ -52,6 +62,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOSS",
+    "YEAR_H",
     "Batches",
     "Chain",
     "Cost",
@@ -111,6 +122,7 @@ __all__ = [
 
 # Where each public name lives (PEP 562).
 _HOMES = {
+    "YEAR_H": "duration",
     "Batches": "device_life",
     "Chain": "chain",
     "Cost": "description",
@@ -169,19 +181,4 @@ _HOMES = {
     "unrepaired_survival": "durability",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first asked for."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'sledsim.reliability' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"sledsim.reliability.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = on_first_use(__name__, _HOMES)

@@ -13,7 +13,7 @@ from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load, name_of
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import enclosure_table, money, said_of, survival_text, years_text
-from sledsim.tables import Table, number
+from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
     import altair

@@ -12,7 +12,7 @@ from sledsim.reliability.reading import DescriptionLike, Sets
 from sledsim.reliability.reporting import SimulatedReport, report
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import said_of, years_text
-from sledsim.tables import Table, number
+from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
     import altair

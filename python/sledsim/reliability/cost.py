@@ -22,7 +22,7 @@ from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import counted, money, needed_said
-from sledsim.tables import Table, number
+from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
     import altair
@@ -186,9 +186,9 @@ class CostCurve(Shown):
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw cost against the probability of loss, and the break-even price of a visit."""
-        from sledsim.plots import cost_chart
+        from sledsim.reliability.cost_chart import cost_lines
 
-        return cost_chart(self)
+        return cost_lines(self)
 
     def _design_table(self) -> Table:
         frontier, cheapest = self.frontier, self.cheapest

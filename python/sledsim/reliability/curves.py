@@ -13,7 +13,7 @@ from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import counted, duration_said, needed_said, survival_text, years_text
-from sledsim.tables import Table
+from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
     import altair
@@ -119,9 +119,9 @@ class SurvivalCurves(Shown):
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw survival and, on a logarithmic axis, loss along time."""
-        from sledsim.plots import survival_chart
+        from sledsim.reliability.charts import survival_lines
 
-        return survival_chart(self)
+        return survival_lines(self)
 
 
 def survival_by_spares(

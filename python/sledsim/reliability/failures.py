@@ -12,7 +12,7 @@ from sledsim.reliability.maintenance import STRATEGIES, with_strategy
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import devices_said, duration_said, years_text
-from sledsim.tables import Table, number
+from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
     import altair
@@ -57,9 +57,9 @@ class FailureCounts(Shown):
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw them along time."""
-        from sledsim.plots import failure_chart
+        from sledsim.reliability.charts import failure_lines
 
-        return failure_chart(self)
+        return failure_lines(self)
 
 
 def failure_counts(

@@ -10,7 +10,7 @@ from sledsim.reliability.models import mttf_h
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import counted, duration_said, needed_said
-from sledsim.tables import Table, number
+from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
     import altair
@@ -62,9 +62,9 @@ class MttfByMaintenance(Shown):
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw the MTTF against the mean time to a repair."""
-        from sledsim.plots import maintenance_chart
+        from sledsim.reliability.charts import maintenance_lines
 
-        return maintenance_chart(self)
+        return maintenance_lines(self)
 
 
 def mttf_by_maintenance(

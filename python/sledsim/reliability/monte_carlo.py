@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from sledsim import _core
-from sledsim.progress import ProgressBar
 from sledsim.reliability.curves import require_times
 from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import YEAR_H
@@ -15,7 +14,8 @@ from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.rebuild import mean_rebuild_h
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import said_of, survival_text, years_text
-from sledsim.tables import Table, number
+from sledsim.show.progress import ProgressBar
+from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
     import altair
@@ -139,7 +139,7 @@ class MonteCarlo(Shown):
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw the probabilities of loss with their intervals along time, on a logarithmic axis."""
-        from sledsim.plots.monte_carlo import loss_intervals
+        from sledsim.reliability.loss_chart import loss_intervals
 
         return loss_intervals(self)
 

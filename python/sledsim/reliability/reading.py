@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sledsim.naming import nearest_file
 from sledsim.reliability.description import Description, ReliabilityError
+from sledsim.show.naming import nearest_file
 
 __all__ = ["DescriptionLike", "Sets", "load", "name_of"]
 

@@ -62,7 +62,9 @@ def mean_rebuild_h(description: Description) -> float:
 @lru_cache(maxsize=64)
 def _copying_h(name: str) -> float:
     """Return the time to stream a whole device, h."""
-    from sledsim.mechanisms import Device, DiskDrive, MemsStorage
+    from sledsim.devices.device import Device
+    from sledsim.devices.disk import DiskDrive
+    from sledsim.devices.mems import MemsStorage
 
     try:
         device = Device(name)

@@ -11,7 +11,7 @@ from sledsim.reliability.monte_carlo import LifetimesCallback, MonteCarlo, simul
 from sledsim.reliability.reading import DescriptionLike, Sets, load, name_of
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import enclosure_table, said_of
-from sledsim.tables import Table
+from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
     import altair
@@ -112,7 +112,7 @@ class SimulatedReport(Shown):
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw the simulated probabilities of loss with their intervals, and what the chain says where it can."""
-        from sledsim.plots.monte_carlo import loss_intervals
+        from sledsim.reliability.loss_chart import loss_intervals
 
         end = max((row["years"] for row in self.rows), default=0.0)
         return loss_intervals(self.simulated, self.curve("chain", end) if self.chain and end else None)

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sledsim.tables import Table
+from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
     import altair
@@ -48,7 +48,7 @@ class Shown(ABC):
 
     def save_plot(self, path: str | Path) -> None:
         """Draw them into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
-        from sledsim.plots import save
+        from sledsim.show.saving import save
 
         save(self.plot(), path)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sledsim._core import SledsimError
-from sledsim.naming import did_you_mean
+from sledsim.show.naming import did_you_mean
 
 __all__ = ["MAX_DEVICES", "Count", "CountFromOne", "ReliabilityError", "Share", "Switch", "Table", "read_table"]
 

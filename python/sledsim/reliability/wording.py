@@ -2,11 +2,11 @@
 
 import re
 
-from sledsim.naming import label_of
 from sledsim.reliability.description import Description, Device
 from sledsim.reliability.duration import YEAR_H, Duration
 from sledsim.reliability.rebuild import mean_rebuild_h
-from sledsim.tables import Table, number
+from sledsim.show.naming import label_of
+from sledsim.show.tables import Table, number
 
 __all__ = [
     "counted",

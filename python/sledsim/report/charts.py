@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sledsim.frames import need
+from sledsim.show.frames import need
 
 if TYPE_CHECKING:
     import altair

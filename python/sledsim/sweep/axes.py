@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sledsim._core import ScenarioError
-from sledsim.naming import did_you_mean
-from sledsim.scenario import plain_value
+from sledsim.scenario.reading import plain_value
+from sledsim.show.naming import did_you_mean
 
 __all__ = ["Assignment", "Range", "Sample", "crossed", "derived_seed", "zipped"]
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from sledsim import _core
 from sledsim._core import SledsimError
-from sledsim.frames import need
+from sledsim.show.frames import need
 from sledsim.sweep.description import Task
 from sledsim.sweep.execution import Outcome, Prepared, execute, not_run
 from sledsim.sweep.local import processors

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sledsim._core import ScenarioError
-from sledsim.naming import did_you_mean, nearest_file
-from sledsim.scenario import ScenarioLike, Sets, Written, plain_value, set_list, written
+from sledsim.scenario.reading import ScenarioLike, Sets, Written, plain_value, set_list, written
+from sledsim.show.naming import did_you_mean, nearest_file
 from sledsim.sweep.axes import RANGE_KEYS, Assignment, Sample, crossed, derived_seed, zipped
 from sledsim.sweep.execution import checked_text
 

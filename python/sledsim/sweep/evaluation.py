@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sledsim.frames import quoted
-from sledsim.scenario import ScenarioLike, Sets, Written
+from sledsim.scenario.reading import ScenarioLike, Sets, Written
+from sledsim.show.frames import quoted
 from sledsim.sweep.axes import derived_seed
 from sledsim.sweep.description import Sweep, Task
 from sledsim.sweep.execution import canonical, prepare

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
 from sledsim._core import ScenarioError, SledsimError
-from sledsim._run import readable
-from sledsim.scenario import Resolved, Written, catalog_folders
+from sledsim.runs.running import readable
+from sledsim.scenario.reading import Resolved, Written, catalog_folders
 
 if TYPE_CHECKING:
     import numpy as np

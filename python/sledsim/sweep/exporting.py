@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
-from sledsim.frames import COPY_OPTIONS, quoted
+from sledsim.show.frames import COPY_OPTIONS, quoted
 from sledsim.sweep.store import Store, StoreError
 from sledsim.sweep.tables import COLUMNS
 

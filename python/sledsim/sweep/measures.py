@@ -6,11 +6,11 @@ from typing import Any
 
 from sledsim import _core
 from sledsim._core import ScenarioError
-from sledsim.mechanisms.device import Device
-from sledsim.mechanisms.disk import DiskDrive
-from sledsim.mechanisms.mems import MemsStorage
-from sledsim.naming import did_you_mean
-from sledsim.system_tree import components_in
+from sledsim.devices.device import Device
+from sledsim.devices.disk import DiskDrive
+from sledsim.devices.mems import MemsStorage
+from sledsim.scenario.system_tree import components_in
+from sledsim.show.naming import did_you_mean
 
 __all__ = ["NAMED", "PRICES", "Prices", "measured", "with_unit"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from sledsim.frames import need
-from sledsim.progress import ProgressBar
-from sledsim.scenario import Sets
+from sledsim.scenario.reading import Sets
+from sledsim.show.frames import need
+from sledsim.show.progress import ProgressBar
 from sledsim.sweep.axes import Assignment, Range
 from sledsim.sweep.description import Task, errors_of
 from sledsim.sweep.evaluation import Evaluated, Evaluation

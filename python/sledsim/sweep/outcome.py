@@ -7,11 +7,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from sledsim.show.tables import Table, number
 from sledsim.sweep.axes import Assignment
 from sledsim.sweep.measures import with_unit
 from sledsim.sweep.search import Objective, Search
 from sledsim.sweep.tables import label
-from sledsim.tables import Table, number
 
 if TYPE_CHECKING:
     import altair
@@ -161,7 +161,7 @@ class SearchOutcome:
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw what was tried and the front; with one objective, the best so far by trial."""
-        from sledsim.plots.pareto import search_plot
+        from sledsim.sweep.search_chart import search_plot
 
         return search_plot(self)
 
@@ -173,7 +173,7 @@ class SearchOutcome:
         path
             Ends in ``.html``, ``.png``, ``.svg`` or ``.json``.
         """
-        from sledsim.plots.save import save
+        from sledsim.show.saving import save
 
         save(self.plot(), path)
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sledsim.naming import did_you_mean
+from sledsim.show.naming import did_you_mean
+from sledsim.show.tables import Table, number
 from sledsim.sweep.results import Estimate, Results, common_values, estimate, metric_label, require_axis
 from sledsim.sweep.store import StoreError
-from sledsim.tables import Table, number
 
 __all__ = ["Difference", "PairedComparison", "Side", "compare_axis", "compare_sweeps"]
 

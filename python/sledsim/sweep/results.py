@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sledsim.confidence import mean_interval
-from sledsim.naming import did_you_mean
-from sledsim.summary_tables import METRICS
+from sledsim.runs.confidence import mean_interval
+from sledsim.runs.summary_tables import METRICS
+from sledsim.show.naming import did_you_mean
+from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.store import Definition, Store, StoreError
-from sledsim.tables import Table, number
 
 if TYPE_CHECKING:
     import altair
@@ -302,7 +302,7 @@ class Results:
         log
             Whether the metric's axis is logarithmic.
         """
-        from sledsim.plots.sweep import sweep_chart
+        from sledsim.sweep.chart import sweep_chart
 
         return sweep_chart(self, metric, x=x, colour=colour, facet=facet, log=log)
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from sledsim._core import SledsimError, __version__
-from sledsim.progress import ProgressBar, duration_in_words
-from sledsim.scenario import Sets, set_list
+from sledsim.scenario.reading import Sets, set_list
+from sledsim.show.progress import ProgressBar, duration_in_words
 from sledsim.sweep.description import Sweep, SweepLike, errors_of
 from sledsim.sweep.execution import canonical, contents_of, prepare
 from sledsim.sweep.local import Threads, processors

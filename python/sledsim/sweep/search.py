@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sledsim._core import ScenarioError
-from sledsim.naming import did_you_mean
-from sledsim.scenario import ScenarioLike, Sets, Written, set_list, written
+from sledsim.scenario.reading import ScenarioLike, Sets, Written, set_list, written
+from sledsim.show.naming import did_you_mean
 from sledsim.sweep.axes import Assignment, Range, axis_values, range_of
 from sledsim.sweep.description import Sweep, axes_of, errors_of, leaves_of, scenario_of, source_tables, table_of
 from sledsim.sweep.measures import PRICES, with_unit

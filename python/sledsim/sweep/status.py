@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.store import Definition, Store
 from sledsim.sweep.tables import COLUMNS
-from sledsim.tables import Table, number
 
 __all__ = ["Failure", "SweepStatus", "status_of", "status_tables", "status_to_json"]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.frames import arrow_table, pandas_frame, polars_frame, quoted
-from sledsim.naming import did_you_mean, nearest_file
+from sledsim.show.frames import arrow_table, pandas_frame, polars_frame, quoted
+from sledsim.show.naming import did_you_mean, nearest_file
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, UNFINISHED, Batch, copy_whole, flush_to_disk
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.frames import COPY_OPTIONS, quoted
+from sledsim.show.frames import COPY_OPTIONS, quoted
 from sledsim.sweep.execution import DONE, FAILED, Bins, Outcome, Prepared
 
 if TYPE_CHECKING:

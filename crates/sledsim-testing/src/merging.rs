@@ -1,0 +1,319 @@
+//! Drives that merge, on requests among which there is something to merge; and what a drive dispatched.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use sledsim::devices::{Device, EnergyLedger, Location, Platter, Service, Stance, Trial};
+use sledsim::engine::component::Measured;
+use sledsim::engine::random::Stream;
+use sledsim::engine::{run, ComponentId, Limits, Next, Observer, System, Workload, WorkloadError};
+use sledsim::hierarchy::{Drive, MergeSpec};
+use sledsim::power::Meter;
+use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::time::Time;
+
+/// Requests at their times.
+pub struct Listed(pub VecDeque<Request>);
+
+impl Workload for Listed {
+    fn peek(&mut self) -> Result<Next, WorkloadError> {
+        Ok(self.0.front().map_or(Next::Ended, |request| Next::At(request.arrival)))
+    }
+
+    fn take(&mut self) -> Request {
+        self.0.pop_front().expect("peek answered At")
+    }
+
+    fn completed(&mut self, _request: &Request, _service: &Service) {}
+}
+
+/// Hears completions.
+#[derive(Default)]
+pub struct Heard(pub Vec<(Request, Service)>);
+
+impl Observer for Heard {
+    fn served(&mut self, request: &Request, service: &Service) {
+        self.0.push((*request, *service));
+    }
+}
+
+/// What a drive asked its device to serve at once.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    /// When.
+    pub now: Time,
+    /// In the order in which they were handed over.
+    pub requests: Vec<Request>,
+    /// In which way, where the requests were merged.
+    pub way: Option<usize>,
+}
+
+/// All of it, in order.
+pub type Dispatches = Arc<Mutex<Vec<Dispatch>>>;
+
+/// A device that notes what it serves.
+pub struct Witness {
+    /// The device that serves.
+    pub inner: Box<dyn Device>,
+    /// What it served.
+    pub dispatches: Dispatches,
+}
+
+impl Witness {
+    fn note(&self, now: Time, requests: &[Request], way: Option<usize>) {
+        self.dispatches.lock().expect("one thread").push(Dispatch { now, requests: requests.to_vec(), way });
+    }
+}
+
+impl Device for Witness {
+    fn capacity_blocks(&self) -> u64 {
+        self.inner.capacity_blocks()
+    }
+    fn block_bytes(&self) -> u32 {
+        self.inner.block_bytes()
+    }
+    fn command_overhead_ns(&self) -> u64 {
+        self.inner.command_overhead_ns()
+    }
+    fn cylinders(&self) -> u32 {
+        self.inner.cylinders()
+    }
+    fn locate(&self, request: &Request) -> Location {
+        self.inner.locate(request)
+    }
+    fn coordinates_m(&self, location: Location) -> (f64, f64) {
+        self.inner.coordinates_m(location)
+    }
+    fn position_m(&self, now: Time) -> (f64, f64) {
+        self.inner.position_m(now)
+    }
+    fn cylinder(&self, now: Time) -> u32 {
+        self.inner.cylinder(now)
+    }
+    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
+        self.inner.cylinder_bound_ns(now, cylinder)
+    }
+    fn positioning_ns(&self, now: Time, location: Location) -> u64 {
+        self.inner.positioning_ns(now, location)
+    }
+    fn platter(&self, now: Time) -> Option<Platter> {
+        self.inner.platter(now)
+    }
+    fn angle(&self, location: Location) -> u64 {
+        self.inner.angle(location)
+    }
+    fn serve(&mut self, now: Time, request: &Request) -> Service {
+        self.note(now, &[*request], None);
+        self.inner.serve(now, request)
+    }
+    fn serve_batch(&mut self, now: Time, requests: &[Request], out: &mut Vec<Service>) {
+        self.note(now, requests, None);
+        self.inner.serve_batch(now, requests, out);
+    }
+    fn serve_merged(&mut self, now: Time, requests: &[Request], way: usize, out: &mut Vec<Service>) {
+        self.note(now, requests, Some(way));
+        self.inner.serve_merged(now, requests, way, out);
+    }
+    fn stance(&self, now: Time) -> Option<Stance> {
+        self.inner.stance(now)
+    }
+    fn try_serve(&self, now: Time, from: Option<Stance>, request: &Request) -> Option<Trial> {
+        self.inner.try_serve(now, from, request)
+    }
+    fn try_merged(&self, now: Time, requests: &[Request], out: &mut Vec<Trial>) {
+        self.inner.try_merged(now, requests, out);
+    }
+    fn way_j(&self, from: Stance, to: Stance) -> f64 {
+        self.inner.way_j(from, to)
+    }
+    fn about_face_j(&self) -> f64 {
+        self.inner.about_face_j()
+    }
+    fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
+        self.inner.for_each_companion(request, visit);
+    }
+    fn access_subsectors(&mut self) -> bool {
+        self.inner.access_subsectors()
+    }
+    fn wake_ns(&self, now: Time) -> u64 {
+        self.inner.wake_ns(now)
+    }
+    fn shares_pass(&self, first: &Request, other: &Request) -> bool {
+        self.inner.shares_pass(first, other)
+    }
+    fn ledger(&self, now: Time) -> EnergyLedger {
+        self.inner.ledger(now)
+    }
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        self.inner.ledger_before(then, now)
+    }
+    fn meter(&self, now: Time) -> Option<Meter> {
+        self.inner.meter(now)
+    }
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        self.inner.settle_meter(now)
+    }
+}
+
+/// How a drive puts requests together.
+#[derive(Clone, Copy, Debug)]
+pub enum Together {
+    /// One by one.
+    Not,
+    /// In batches of at most so many.
+    Batch(usize),
+    /// Merged by these settings.
+    Merge(MergeSpec),
+}
+
+/// What a run came to.
+pub struct Ran {
+    /// Requests as they completed.
+    pub heard: Vec<(Request, Service)>,
+    /// What the device was asked for.
+    pub dispatches: Vec<Dispatch>,
+    /// What the drive says of itself.
+    pub measured: Measured,
+    /// When the run ended.
+    pub finished: Time,
+}
+
+/// Runs `requests` on a drive.
+pub fn run_drive(device: Box<dyn Device>, scheduler: SchedulerSpec, together: Together, requests: &[Request]) -> Ran {
+    let dispatches = Dispatches::default();
+    let device: Box<dyn Device> = Box::new(Witness { inner: device, dispatches: dispatches.clone() });
+    let scheduler = build(&scheduler, device.as_ref());
+    let drive = match together {
+        Together::Not => Drive::new(device, scheduler, 1),
+        Together::Batch(most) => Drive::new(device, scheduler, most),
+        Together::Merge(spec) => Drive::new(device, scheduler, 1).merging(spec),
+    };
+    let mut system = System::default();
+    system.add(Box::new(drive), &[]);
+    let mut heard = Heard::default();
+    let mut workload = Listed(requests.iter().copied().collect());
+    let outcome = run(&mut system, &mut workload, &Limits::default(), &mut heard, &mut |_| true);
+    let finished = outcome.expect("it runs").finished;
+    let measured = system.component(ComponentId(0)).measured(finished);
+    let dispatches = dispatches.lock().expect("one thread").clone();
+    Ran { heard: heard.0, dispatches, measured, finished }
+}
+
+/// Settings of merging, each key on and off.
+pub fn any_merge() -> impl Strategy<Value = MergeSpec> {
+    (prop_oneof![2_u32..5, Just(16), Just(1000)], any::<bool>(), any::<bool>(), any::<bool>())
+        .prop_map(|(requests, anywhere, writes, rows)| MergeSpec { requests, anywhere, writes, rows })
+}
+
+/// A policy of the registry.
+pub fn any_policy() -> impl Strategy<Value = SchedulerSpec> {
+    (0..sledsim::schedulers::POLICIES.len()).prop_map(|index| sledsim::schedulers::POLICIES[index].default)
+}
+
+/// What requests look like.
+#[derive(Clone, Copy, Debug)]
+pub struct Mix {
+    /// Of the random stream.
+    pub seed: u64,
+    /// How many.
+    pub count: u64,
+    /// Mean time between arrivals, ns; 0 for all at once.
+    pub gap_ns: u64,
+    /// Sequential streams that take turns at random.
+    pub streams: u64,
+    /// Share of requests that continue a stream, begin within a few blocks of the last one, or lie at its sled position.
+    pub shares: [f64; 3],
+    /// Share of reads.
+    pub read_fraction: f64,
+    /// Longest request.
+    pub most_blocks: u64,
+    /// Blocks in which the requests lie.
+    pub area_blocks: u64,
+    /// Share of the requests that need only some of their bytes.
+    pub spare_fraction: f64,
+}
+
+/// A mix, all at once or spread over time.
+pub fn any_mix() -> impl Strategy<Value = Mix> {
+    let area = prop_oneof![Just(u64::MAX), Just(100_000_u64), Just(3_000), Just(300)];
+    let gap = prop_oneof![2 => Just(0_u64), 1 => Just(200_000), 1 => Just(600_000), 1 => Just(1_500_000)];
+    let reads = prop_oneof![Just(1.0), Just(0.7), Just(0.5), Just(0.0)];
+    let sizes = prop_oneof![Just(1_u64), Just(8), Just(16), Just(60), Just(900)];
+    let spares = prop_oneof![2 => Just(0.0), 1 => Just(0.5)];
+    (any::<u64>(), 2_u64..60, gap, 1_u64..5, (0.0..1.0, 0.0..0.5, 0.0..0.7), reads, sizes, (area, spares)).prop_map(
+        |(seed, count, gap_ns, streams, (on, near, at), read_fraction, most_blocks, (area_blocks, spare_fraction))| {
+            Mix {
+                seed,
+                count,
+                gap_ns,
+                streams,
+                shares: [on, near, at],
+                read_fraction,
+                most_blocks,
+                area_blocks,
+                spare_fraction,
+            }
+        },
+    )
+}
+
+/// Requests of a mix on a device.
+pub fn requests(mix: &Mix, device: &dyn Device) -> Vec<Request> {
+    let mut random = Stream::new(mix.seed, "merging");
+    let area = mix.area_blocks.min(device.capacity_blocks());
+    let base = random.below(device.capacity_blocks() - area + 1);
+    let mut streams: Vec<u64> = (0..mix.streams).map(|_| base + random.below(area)).collect();
+    let mut arrival = Time::ZERO;
+    let request = |id| {
+        if mix.gap_ns > 0 {
+            arrival += random.below(2 * mix.gap_ns);
+        }
+        let stream = random.below(mix.streams) as usize;
+        let blocks = if random.chance(0.6) { mix.most_blocks.div_ceil(2) } else { 1 + random.below(mix.most_blocks) };
+        let blocks = blocks.min(area);
+        let last = streams[stream];
+        let lbn = if random.chance(mix.shares[0]) {
+            last
+        } else if random.chance(mix.shares[1]) {
+            (last + random.below(20)).saturating_sub(random.below(20))
+        } else if random.chance(mix.shares[2]) {
+            let here = Request { lbn: last.min(device.capacity_blocks() - 1), blocks: 1, ..blank(id) };
+            let mut ranges = Vec::new();
+            device.for_each_companion(&here, &mut |range| ranges.push(range));
+            match ranges.get(random.below(ranges.len().max(1) as u64) as usize) {
+                Some(range) => range.start + random.below(range.end - range.start),
+                None => last,
+            }
+        } else {
+            base + random.below(area)
+        };
+        let lbn = lbn.min(device.capacity_blocks() - blocks);
+        streams[stream] = lbn + blocks;
+        let op = if random.chance(mix.read_fraction) { Op::Read } else { Op::Write };
+        let request = Request { arrival, lbn, blocks: blocks as u32, op, ..blank(id) };
+        if !random.chance(mix.spare_fraction) {
+            return request;
+        }
+        let bytes = blocks * u64::from(device.block_bytes());
+        let first = random.below(bytes);
+        request.needing(first, 1 + random.below(bytes - first), device.block_bytes())
+    };
+    (0..mix.count).map(request).collect()
+}
+
+/// A read of block 0.
+pub fn blank(id: u64) -> Request {
+    Request {
+        id,
+        arrival: Time::ZERO,
+        lbn: 0,
+        blocks: 1,
+        op: Op::Read,
+        flags: Flags::NONE,
+        origin: 0,
+        spare: Spare::NONE,
+    }
+}

@@ -1,0 +1,42 @@
+//! Runs scenarios the way a user's documents do: text and settings, resolved against the catalogue.
+
+use std::path::{Path, PathBuf};
+
+use sledsim::scenario::{self, Notation, RunOutput, Scenario};
+
+use crate::scenarios::catalog;
+
+/// The scenario that `settings` (`path=value`) describe.
+pub fn scenario<S: AsRef<str>>(settings: &[S]) -> Scenario {
+    let settings: Vec<String> = settings.iter().map(|setting| setting.as_ref().to_owned()).collect();
+    scenario::resolve("", Notation::Toml, "test", &settings, &catalog(), Path::new("."))
+        .unwrap_or_else(|error| panic!("{settings:?}: {error}"))
+}
+
+/// Runs the scenario that `settings` describe, to its end; keeps the request log if asked.
+pub fn run<S: AsRef<str>>(settings: &[S], log: bool) -> RunOutput {
+    let scenario = scenario(settings);
+    scenario::run(&scenario, Vec::new(), log, &mut |_| true).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// docs/validation.md: for the table whose header starts with `| {heading} |`, the cells of its rows.
+pub fn documented(heading: &str) -> Vec<Vec<String>> {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation.md");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let cells = |line: &str| -> Vec<String> {
+        line.trim().trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    let mut rows = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        if !line.starts_with('|') {
+            inside = false;
+        } else if cells(line)[0] == heading {
+            inside = true;
+        } else if inside && !line.starts_with("| ---") {
+            rows.push(cells(line));
+        }
+    }
+    assert!(!rows.is_empty(), "docs/validation.md has no table headed {heading:?}");
+    rows
+}

@@ -1,0 +1,19 @@
+//! Devices: what all of them keep to, and what each mechanism is held to by itself.
+
+mod catalogue_disks;
+mod device_contract;
+mod device_contract_batches;
+mod device_contract_idle;
+mod device_contract_mechanisms;
+mod device_contract_merged;
+mod device_contract_subsector;
+mod disk_buffer;
+mod disk_keys;
+mod disk_layout;
+mod disk_mechanics;
+mod disk_rotation;
+mod disk_seek;
+mod mems_passes;
+mod mems_subsector;
+mod motion;
+mod simple_devices;

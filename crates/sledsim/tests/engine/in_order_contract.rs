@@ -1,0 +1,91 @@
+//! Open arrivals served in their order take a short way through the engine; it must lead where the events lead.
+
+use serde_json::{json, Value};
+use sledsim::scenario::{self, DeviceSpec, RunOutput};
+use sledsim_testing::scenarios::{device_names, device_spec, resolved};
+
+/// A run with a log, its workload at a rate, on a device with settings.
+fn run_with(system: &Value, rate_per_s: f64, limits: &Value) -> RunOutput {
+    let location = json!({"kind": "zipf", "exponent": 1.2, "regions": 5000, "shuffle": true});
+    let scenario = resolved(&json!({
+        "seed": 3,
+        "workload": {
+            "arrival": {"kind": "on-off", "burst_ms": 5.0, "idle_ms": 5.0, "rate_per_s": 2.0 * rate_per_s},
+            "size_bytes": {"kind": "exponential", "mean": 9000.0},
+            "location": location,
+            "read_fraction": 0.5,
+        },
+        "system": system,
+        "run": limits,
+    }));
+    scenario::run(&scenario, Vec::new(), true, &mut |_| true).expect("the scenario runs")
+}
+
+/// Everything a run reports, but for what is said of its limits.
+fn outcome(output: &RunOutput) -> Value {
+    let mut report = serde_json::to_value(&output.report).expect("a report is serialisable");
+    report["scenario"] = Value::Null;
+    report
+}
+
+/// Runs a system both ways and compares all that is reported, and the logs.
+fn compare(system: &Value, rate_per_s: f64) -> RunOutput {
+    // A time limit that is never reached takes the way through the events.
+    let (short, events) = (json!({"requests": 3000}), json!({"requests": 3000, "time_s": 1e9}));
+    let (short, events) = (run_with(system, rate_per_s, &short), run_with(system, rate_per_s, &events));
+    assert_eq!(outcome(&short), outcome(&events), "{system} at {rate_per_s}/s");
+    let logs = [&short, &events].map(|output| output.recorder.log().expect("asked for").entries.clone());
+    assert!(logs[0] == logs[1], "{system} at {rate_per_s}/s: the logs differ");
+    short
+}
+
+#[test]
+fn the_short_way_reports_what_the_events_report() {
+    let settings = [
+        json!({}),
+        json!({"overhead_ms": 0.0}),
+        json!({"idle": "sweep", "inactive_after_ms": 1.0}),
+        json!({"inactive_after_ms": 0.0, "bus_ms_per_block": 0.05}),
+    ];
+    for name in device_names() {
+        for setting in &settings {
+            let mut device = match device_spec(&name) {
+                DeviceSpec::Mems(_) => setting.clone(),
+                _ => json!({}),
+            };
+            device["name"] = json!(name);
+            for rate_per_s in [50.0, 600.0, 4000.0] {
+                compare(&json!({"device": device}), rate_per_s);
+            }
+        }
+    }
+}
+
+#[test]
+fn so_it_does_where_requests_join_others_or_wait_for_company() {
+    let merging = [json!({"requests": 2}), json!({"requests": 16, "anywhere": true, "writes": true, "rows": true})];
+    let delays = [json!({"requests": 3, "wait_ms": 4.0}), json!({"requests": 1000, "wait_ms": 0.5})];
+    let mut together = 0;
+    for device in ["g1", "g2", "g3", "atlas10k", "travelstar"] {
+        let mems = matches!(device_spec(device), DeviceSpec::Mems(_));
+        let settings = if mems { vec![json!({}), json!({"overhead_ms": 0.0})] } else { vec![json!({})] };
+        let mut systems: Vec<Value> = merging.iter().map(|merge| json!({"merge": merge})).collect();
+        systems.push(json!({"batch_max": 8}));
+        if device != "atlas10k" {
+            systems.extend(delays.iter().map(|delay| json!({"delayed_startup": delay, "spin_down": "immediate"})));
+            systems.push(json!({"delayed_startup": delays[0], "merge": merging[1], "spin_down": "adaptive"}));
+        }
+        for (setting, mut system) in
+            settings.iter().flat_map(|it| systems.iter().map(move |system| (it, system.clone())))
+        {
+            system["device"] = setting.clone();
+            system["device"]["name"] = json!(device);
+            for rate_per_s in [50.0, 600.0, 4000.0] {
+                let output = compare(&system, rate_per_s);
+                let found = serde_json::to_value(&output.report).expect("a report is serialisable");
+                together += u64::from(found["requests"]["merged"].as_u64() > Some(0));
+            }
+        }
+    }
+    assert!(together > 10, "requests were served together in only {together} runs");
+}

@@ -1,0 +1,10 @@
+//! The engine: what every run and every component keeps to, queues against theory, and the statistics of both.
+
+mod component_contract;
+mod data_plane;
+mod in_order_contract;
+mod metrics_coverage;
+mod metrics_exactness;
+mod queueing_theory;
+mod random_streams;
+mod run_contract;

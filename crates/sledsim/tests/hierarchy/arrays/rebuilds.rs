@@ -1,0 +1,232 @@
+//! Degraded arrays and rebuilding: times and accesses against closed forms, contents under load.
+
+use std::sync::atomic::Ordering;
+
+use sledsim::engine::random::Stream;
+use sledsim::hierarchy::array::{Level, RebuildSpec, Sparing};
+use sledsim::hierarchy::ArraySpec;
+use sledsim::request::Op;
+use sledsim_testing::ground::Ground;
+
+use super::building::*;
+use super::contents::{assert_right, load, on_ground, small, BLOCK};
+
+const UNIT: u64 = 8;
+const ROWS: u64 = 50;
+
+/// Lets everything happen that still happens.
+fn exhaust(ground: &mut Ground) {
+    while ground.step() {}
+}
+
+fn broken(level: Level, count: usize, spec: &ArraySpec, member: usize) -> Built {
+    let mut built = array(level, &constant(ROWS * UNIT, 512), count, spec);
+    built.switch(member).store(true, Ordering::Relaxed);
+    // Somebody has to find out.
+    for lbn in (0..16 * UNIT).step_by(UNIT as usize) {
+        serve_one(&mut built.system, Op::Read, lbn, 1);
+    }
+    built
+}
+
+#[test]
+fn degraded_accesses_are_as_many_as_the_columns_say() {
+    let count = 5_u64;
+    let mut built = broken(Level::Raid5, count as usize, &units(UNIT * 512), 2);
+    let system = &mut built.system;
+    system.start_measuring();
+    // Whole rounds of the layout, a block of every unit: 2 (N - 1) / N accesses for each.
+    let reads = count * (count - 1) * 10;
+    (0..reads).for_each(|unit| assert!(serve_one(system, Op::Read, unit * UNIT, 1).served()));
+    assert_eq!(accesses(system).0, reads * 2 * (count - 1) / count);
+    let layout = sledsim::hierarchy::array::Layout::new(Level::Raid5, count as usize, 0, UNIT, ROWS);
+    for row in 0..count {
+        for column in 0..4 {
+            system.start_measuring();
+            assert!(serve_one(system, Op::Write, (row * 4 + column) * UNIT, 1).served());
+            let expected = match layout.column(row, 2) {
+                // Nobody keeps parity there.
+                4 => (0, 1),
+                // Parity alone can be written, from the other three.
+                lost if lost == column as usize => (3, 1),
+                _ => (2, 2),
+            };
+            assert_eq!(accesses(system), expected, "row {row} column {column}");
+        }
+    }
+}
+
+fn rebuild(spec: RebuildSpec) -> ArraySpec {
+    ArraySpec { spares: 1, rebuild: spec, ..units(UNIT * 512) }
+}
+
+/// A rebuild of an idle array: each step reads, then writes.
+#[test]
+fn a_rebuild_takes_its_steps_or_what_the_limit_says() {
+    for (rows, outstanding) in [(1, 1), (4, 1), (50, 1), (8, 1)] {
+        let spec = RebuildSpec { rows, outstanding, ..RebuildSpec::default() };
+        let mut built = array(Level::Raid5, &constant(ROWS * UNIT, 512), 5, &rebuild(spec));
+        built.switch(0).store(true, Ordering::Relaxed);
+        // A degraded write of the last row of parity's own: the array finds out and reads nothing besides.
+        assert!(serve_one(&mut built.system, Op::Read, 0, 1).served());
+        while built.system.next_time().is_some() {
+            built.system.step(&mut |_| {});
+        }
+        let steps = ROWS.div_ceil(u64::from(rows));
+        let spent_ns = counted(&built.system, "rebuild_time") * 1e9;
+        // The read that found out goes first at the members it shares with the first step: one T.
+        let expected = (steps * 2 * T_NS + T_NS) as f64;
+        assert!((spent_ns - expected).abs() < 1.0, "{rows} rows: {spent_ns}, not {expected}");
+        assert_eq!(counted(&built.system, "rebuilt_blocks"), (ROWS * UNIT) as f64);
+        assert_eq!(counted(&built.system, "rebuilt_share"), 1.0);
+    }
+    // 4096 B in 5 ms: steps begin 5 ms apart, the last takes two accesses.
+    let spec = RebuildSpec { rows: 1, mb_per_s: Some(4096.0 / 5000.0), delay_s: 0.25, ..RebuildSpec::default() };
+    let mut built = array(Level::Raid5, &constant(ROWS * UNIT, 512), 5, &rebuild(spec));
+    built.switch(0).store(true, Ordering::Relaxed);
+    assert!(serve_one(&mut built.system, Op::Read, 0, 1).served());
+    while built.system.next_time().is_some() {
+        built.system.step(&mut |_| {});
+    }
+    let spent_s = counted(&built.system, "rebuild_time");
+    // Times of steps are rounded up to nanoseconds.
+    assert!((spent_s - (0.25 + 49.0 * 5e-3 + 2e-3)).abs() < 1e-7, "{spent_s}");
+}
+
+#[test]
+fn steps_go_on_side_by_side_if_they_may() {
+    let spent = |outstanding| {
+        let spec = RebuildSpec { rows: 1, outstanding, ..RebuildSpec::default() };
+        let mut built = broken(Level::Raid5, 5, &rebuild(spec), 1);
+        while built.system.next_time().is_some() {
+            built.system.step(&mut |_| {});
+        }
+        counted(&built.system, "rebuild_time")
+    };
+    // Survivors read while the spare is written: half the time, but for the reads that found out.
+    let (one, two) = (spent(1), spent(2));
+    assert!((two / one - 0.5).abs() < 0.1, "{two} after {one}");
+}
+
+/// Failure, rebuild under load, then other failures: everything is there, wherever it was rebuilt.
+#[test]
+fn what_was_rebuilt_under_load_is_right() {
+    let cases = [
+        (Level::Mirror, 2, Sparing::Dedicated),
+        (Level::Raid4, 4, Sparing::Dedicated),
+        (Level::Raid5, 4, Sparing::Dedicated),
+        (Level::Raid5, 4, Sparing::Distributed),
+        (Level::Raid6, 5, Sparing::Dedicated),
+        (Level::Raid6, 4, Sparing::Distributed),
+    ];
+    for (level, count, sparing) in cases {
+        for seed in 0..20 {
+            let rebuild = RebuildSpec {
+                rows: 1 + (seed % 3) as u32,
+                outstanding: 1 + (seed % 4) as u32,
+                mb_per_s: (seed % 2 == 0).then_some(0.01),
+                ..RebuildSpec::default()
+            };
+            let spec = ArraySpec { spares: 1, sparing, rebuild, ..small() };
+            let (mut ground, built) = on_ground(level, count + 1, &spec, seed);
+            let span = load(ground.capacity_blocks());
+            let first = seed as usize % count;
+            ground.operate(300, &span);
+            built.switch(first).store(true, Ordering::Relaxed);
+            ground.operate(1500, &span);
+            ground.settle();
+            exhaust(&mut ground);
+            let what = format!("{level:?} {sparing:?} {seed}");
+            assert_eq!(counted(&ground.system, "rebuilt_share"), 1.0, "{what}");
+            assert!(counted(&ground.system, "rebuild_time") > 0.0, "{what}");
+            assert_eq!(counted(&ground.system, "failed_members"), 1.0, "{what}");
+            ground.read_all();
+            assert_right(&ground, &what);
+            built.switch((first + 1) % count).store(true, Ordering::Relaxed);
+            ground.operate(300, &span);
+            ground.settle();
+            ground.read_all();
+            assert_right(&ground, &what);
+        }
+    }
+}
+
+#[test]
+fn members_and_spares_that_fail_during_a_rebuild_are_borne_as_long_as_redundancy_is_left() {
+    for sparing in [Sparing::Dedicated, Sparing::Distributed] {
+        for seed in 0..40 {
+            let rebuild = RebuildSpec { rows: 1, mb_per_s: Some(0.02), ..RebuildSpec::default() };
+            let spec = ArraySpec { spares: 2, sparing, rebuild, ..small() };
+            // Members 0 to 4, and as many more as there are spares.
+            let (mut ground, built) = on_ground(Level::Raid6, 7, &spec, seed);
+            let span = load(ground.capacity_blocks());
+            let second = if sparing == Sparing::Dedicated && seed % 2 == 0 { 5 } else { 3 };
+            ground.operate(100, &span);
+            built.switch(1).store(true, Ordering::Relaxed);
+            ground.operate(20 + seed, &span);
+            built.switch(second).store(true, Ordering::Relaxed);
+            ground.operate(300, &span);
+            ground.settle();
+            exhaust(&mut ground);
+            ground.read_all();
+            assert_right(&ground, &format!("{sparing:?} {seed}"));
+            assert_eq!(counted(&ground.system, "failed_members"), 2.0, "{sparing:?} {seed}");
+        }
+    }
+}
+
+/// What can't be rebuilt is never read as something else.
+#[test]
+fn a_second_failure_during_a_rebuild_of_single_parity_loses_requests_but_lies_about_nothing() {
+    let mut lost = 0;
+    for seed in 0..40 {
+        let rebuild = RebuildSpec { rows: 1, mb_per_s: Some(0.02), ..RebuildSpec::default() };
+        let spec = ArraySpec { spares: 2, rebuild, ..small() };
+        let (mut ground, built) = on_ground(Level::Raid5, 6, &spec, seed);
+        let span = load(ground.capacity_blocks());
+        ground.operate(100, &span);
+        built.switch(1).store(true, Ordering::Relaxed);
+        ground.operate(20 + seed, &span);
+        built.switch(2).store(true, Ordering::Relaxed);
+        ground.operate(300, &span);
+        ground.settle();
+        exhaust(&mut ground);
+        ground.read_all();
+        assert!(ground.wrong.is_empty(), "{:?}", ground.wrong.first());
+        lost += ground.lost.values().sum::<u64>();
+    }
+    assert!(lost > 0);
+}
+
+/// Foreground requests wait behind the steps of a rebuild without a limit, and hardly with a low one.
+#[test]
+fn a_limit_keeps_a_rebuild_from_the_foreground() {
+    let mean_ns = |mb_per_s| {
+        let spec = rebuild(RebuildSpec { rows: 1, mb_per_s, ..RebuildSpec::default() });
+        let mut built = array(Level::Raid5, &constant(20_000 * UNIT, 512), 6, &spec);
+        built.switch(0).store(true, Ordering::Relaxed);
+        let mut stream = Stream::new(4, "places");
+        saturate(&mut built.system, 1, 2000, |_| (Op::Read, stream.below(20_000 * UNIT), 1)) / 2000
+    };
+    let (unlimited, limited) = (mean_ns(None), mean_ns(Some(0.004)));
+    assert!(limited < T_NS * 11 / 10 && unlimited > limited * 11 / 10, "{limited} {unlimited}");
+}
+
+#[test]
+fn rebuilds_are_the_same_without_data_to_check() {
+    let run = |checked: bool| {
+        let spec = ArraySpec { spares: 1, ..small() };
+        let mut built = array(Level::Raid5, &constant(40, BLOCK), 5, &spec);
+        built.switch(1).store(true, Ordering::Relaxed);
+        if checked {
+            built.system.hold_data(Stream::new(0, "media"));
+        }
+        let reads: Vec<u64> =
+            (0..60).map(|lbn| serve_one(&mut built.system, Op::Read, lbn, 3).service.end.ns()).collect();
+        while built.system.next_time().is_some() {
+            built.system.step(&mut |_| {});
+        }
+        (reads, built.system.now())
+    };
+    assert_eq!(run(true), run(false));
+}

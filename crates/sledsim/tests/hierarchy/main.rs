@@ -1,0 +1,10 @@
+//! Components made of components: times by closed forms, and that what is read is what was written.
+
+mod arrays;
+mod cache_replacement;
+mod content_pairs;
+mod mcd;
+mod merging;
+mod mwb;
+mod ram_cache;
+mod volume_moves;

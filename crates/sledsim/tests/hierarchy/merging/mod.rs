@@ -1,0 +1,5 @@
+//! Requests that join others.
+
+mod energy;
+mod order;
+mod rules;

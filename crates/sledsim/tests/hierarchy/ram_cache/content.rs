@@ -1,0 +1,133 @@
+//! What is read is what was written, whatever the cache is like and in whatever order its child does things.
+
+use sledsim::engine::random::Stream;
+use sledsim::engine::{ComponentId, System};
+use sledsim::hierarchy::cache::ram::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
+use sledsim::hierarchy::cache::replacement::POLICIES;
+use sledsim::hierarchy::{Drive, Spread, SpreadLayout};
+use sledsim::scenario;
+use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::scenarios::device_spec;
+
+use super::between::{Between, Disturbance};
+use super::host::{add_cache, constant_drive, T};
+
+/// Bursts of requests that are longer than some caches, over a span that is larger than all of them.
+pub const LOAD: Load = Load { span_blocks: 600, most_blocks: 30, writes: 0.5, gap_ns: T / 2, outstanding: 20 };
+
+/// The so manieth cache: every policy in turn, all else at random.
+pub fn any_cache(index: usize) -> RamCacheSpec {
+    let mut stream = Stream::new(index as u64, "caches");
+    let mut one_of = |values: &[u64]| values[stream.below(values.len() as u64) as usize];
+    let line_bytes = 512 * one_of(&[1, 3, 8, 16, 70]);
+    // No more than the smallest child holds.
+    let lines = one_of(&[2, 5, 16]).max(one_of(&[10_000, 100_000]) / line_bytes).min(320_000 / line_bytes);
+    let read_ahead = match one_of(&[0, 1, 2]) {
+        0 => ReadAheadSpec::None {},
+        1 => ReadAheadSpec::Line {},
+        _ => ReadAheadSpec::Sequential { most_bytes: 65_536 },
+    };
+    let flush = FlushSpec {
+        idle_ms: (one_of(&[0, 1]) == 0).then_some(0.3),
+        high_water: one_of(&[0, 1, 3, 4]) as f64 / 4.0,
+        low_water: 0.0,
+        period_s: (one_of(&[0, 1]) == 0).then_some(0.002),
+        outstanding: one_of(&[1, 4]) as u32,
+        most_write_bytes: 512 * one_of(&[1, 20, 400]),
+    };
+    let write = if one_of(&[0, 1, 2]) == 0 { WritePolicy::Through } else { WritePolicy::Back };
+    let (volatile, policy) = (one_of(&[0, 1]) == 0, POLICIES[index % POLICIES.len()].default);
+    let access_us = one_of(&[0, 1, 500]) as f64;
+    RamCacheSpec {
+        line_bytes,
+        policy,
+        write,
+        volatile,
+        access_us,
+        read_ahead,
+        flush,
+        ..RamCacheSpec::of(lines * line_bytes)
+    }
+}
+
+/// A constant drive that does nothing in order.
+pub fn scrambled_drive(system: &mut System) -> ComponentId {
+    let drive = constant_drive(system, 650);
+    Between::over(system, drive, Disturbance::Scrambled(4 * T)).0
+}
+
+/// A drive of the catalogue.
+pub fn drive(system: &mut System, name: &str, scheduler: SchedulerSpec) -> ComponentId {
+    let device = scenario::device(&device_spec(name)).expect("a device");
+    let scheduler = build(&scheduler, device.as_ref());
+    system.add(Box::new(Drive::new(device, scheduler, 1)), &[])
+}
+
+fn check(system: System, seed: usize, operations: u64, load: &Load) -> u64 {
+    let mut ground = Ground::new(system, seed as u64);
+    for _ in 0..10 {
+        ground.operate(operations / 10, load);
+        // Now and then all is quiet, and what waits for that happens.
+        ground.settle();
+        while ground.step() {}
+    }
+    ground.read_all();
+    assert!(
+        ground.wrong.is_empty() && ground.lost.is_empty(),
+        "system {seed}: {:?} {:?}",
+        ground.wrong.first(),
+        ground.lost
+    );
+    ground.checked
+}
+
+#[test]
+fn over_a_child_that_keeps_no_order() {
+    let mut checked = 0;
+    for index in 0..56 {
+        let mut system = System::default();
+        let child = scrambled_drive(&mut system);
+        add_cache(&mut system, child, &any_cache(index));
+        checked += check(system, index, 3_000, &LOAD);
+    }
+    assert!(checked > 1_000_000, "{checked} blocks");
+}
+
+#[test]
+fn over_another_cache() {
+    for index in 0..32 {
+        let mut system = System::default();
+        let child = scrambled_drive(&mut system);
+        let below = add_cache(&mut system, child, &any_cache(1000 + index));
+        add_cache(&mut system, below, &any_cache(index));
+        check(system, index, 2_000, &LOAD);
+    }
+}
+
+#[test]
+fn over_sleds_side_by_side() {
+    for (index, layout) in [SpreadLayout::Split, SpreadLayout::Striped].into_iter().cycle().take(12).enumerate() {
+        let mut system = System::default();
+        let sleds: Vec<ComponentId> = (0..3).map(|_| drive(&mut system, "g2", SchedulerSpec::Sptf {})).collect();
+        let spread = system.add(Box::new(Spread::new(sleds.clone(), layout, 8, 220, 512)), &sleds);
+        add_cache(&mut system, spread, &any_cache(index));
+        check(system, index, 2_000, &LOAD);
+    }
+}
+
+#[test]
+fn under_sleds_side_by_side_and_over_a_disk() {
+    for index in 0..8 {
+        let mut system = System::default();
+        let caches: Vec<ComponentId> = (0..2)
+            .map(|member| {
+                let disk = drive(&mut system, "atlas10k", SchedulerSpec::Fcfs {});
+                add_cache(&mut system, disk, &any_cache(index + 8 * member))
+            })
+            .collect();
+        system.add(Box::new(Spread::new(caches.clone(), SpreadLayout::Striped, 16, 320, 512)), &caches);
+        // Spread and what is below it keep requests that overlap apart only one by one.
+        check(system, index, 500, &Load { outstanding: 1, gap_ns: 20 * T, ..LOAD });
+    }
+}

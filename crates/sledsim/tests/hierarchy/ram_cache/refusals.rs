@@ -1,0 +1,66 @@
+//! Caches that can't be, and requests that don't fit.
+
+use serde_json::json;
+use sledsim::engine::{ComponentId, Status};
+use sledsim::hierarchy::cache::ram::{FlushSpec, RamCache, RamCacheSpec, ReadAheadSpec};
+use sledsim::hierarchy::cache::replacement::ReplacementSpec;
+use sledsim::request::Op;
+
+use super::host::{plain, Host};
+
+#[test]
+fn what_does_not_fit_is_named_with_what_it_does_not_fit() {
+    let flush = |low_water, high_water| FlushSpec { low_water, high_water, ..FlushSpec::default() };
+    let base = || RamCacheSpec::of(1 << 20);
+    let slru = ReplacementSpec::Slru { protected_share: 2.0 };
+    for (spec, said) in [
+        (RamCacheSpec::of(1 << 40), "bytes = 1099511627776 B: larger than the 33554432 B of child"),
+        (RamCacheSpec::of(4096), "bytes = 4096 B: a cache holds at least two lines, and line_bytes = 4096 B"),
+        (RamCacheSpec { line_bytes: 6000, ..base() }, "line_bytes = 6000 B is no whole number of the 512 B blocks"),
+        (RamCacheSpec { line_bytes: 0, ..base() }, "line_bytes = 0 B is no whole number"),
+        (RamCacheSpec { flush: flush(0.9, 0.8), ..base() }, "flush.low_water = 0.9 and flush.high_water = 0.8"),
+        (RamCacheSpec { flush: flush(0.5, f64::NAN), ..base() }, "flush.high_water = NaN"),
+        (
+            RamCacheSpec { flush: FlushSpec { most_write_bytes: 100, ..FlushSpec::default() }, ..base() },
+            "flush.most_write_bytes = 100 B: less than a block of 512 B",
+        ),
+        (
+            RamCacheSpec { read_ahead: ReadAheadSpec::Sequential { most_bytes: 512 }, ..base() },
+            "read_ahead.most_bytes = 512 B: less than a line, and line_bytes = 4096 B",
+        ),
+        (RamCacheSpec { policy: slru, ..base() }, "protected_share is 2"),
+    ] {
+        let error = RamCache::new(&spec, ComponentId(0), 65_536, 512).err().unwrap_or_default();
+        assert!(error.contains(said), "{spec:?}: {error}");
+    }
+}
+
+#[test]
+fn requests_beyond_the_child_are_refused_at_once() {
+    let mut host = Host::new(&plain(16));
+    for (lbn, blocks) in [(0, 0), (65_539, 1), (65_533, 7), (u64::MAX, 2)] {
+        assert_eq!(host.ask(Op::Read, lbn, blocks), (0, Status::Refused));
+    }
+    assert_eq!(host.ask(Op::Read, 65_532, 7).1, Status::Served);
+    let mut host = Host::new(&RamCacheSpec { read_ahead: ReadAheadSpec::Line {}, ..plain(16) });
+    assert_eq!(host.ask(Op::Read, 65_538, 1).1, Status::Served);
+    assert_eq!(host.below(), [(0, Op::Read, 65_536, 3)], "the last line ends with the child");
+}
+
+#[test]
+fn a_scenario_says_only_what_differs_from_the_defaults() {
+    let read = |document| serde_json::from_value::<RamCacheSpec>(document);
+    assert_eq!(read(json!({"bytes": 4_194_304})).expect("a cache"), RamCacheSpec::of(4 << 20));
+    let spec = read(json!({
+        "bytes": 4_194_304,
+        "write": "through",
+        "read_ahead": {"kind": "sequential"},
+        "flush": {"period_s": 30.0},
+    }));
+    let spec = spec.expect("a cache");
+    assert_eq!(spec.read_ahead, ReadAheadSpec::Sequential { most_bytes: 131_072 });
+    assert_eq!(spec.flush, FlushSpec { idle_ms: None, period_s: Some(30.0), ..FlushSpec::default() });
+    let again = serde_json::to_value(&spec).and_then(serde_json::from_value::<RamCacheSpec>);
+    assert_eq!(again.expect("what was written can be read"), spec);
+    assert!(read(json!({"bytes": 4_194_304, "lines": 3})).is_err());
+}

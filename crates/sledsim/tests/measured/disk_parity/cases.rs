@@ -1,0 +1,138 @@
+//! The reference runs of DiskSim 4.0's disks, and the same runs by Sledsim.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+use sledsim_testing::reference;
+use sledsim_testing::scenario_runs;
+
+use crate::recorded::{number, recorded, rows, write_trace};
+
+/// Response times of a run, ms.
+#[derive(Clone, Copy, Debug)]
+pub struct Figures {
+    pub mean_ms: f64,
+    pub p99_ms: f64,
+}
+
+impl Figures {
+    /// Of single responses. The percentile lies on the line between the two nearest ranks, as in the list of cases.
+    fn of(responses_ms: impl Iterator<Item = f64>) -> Self {
+        let mut sorted_ms: Vec<f64> = responses_ms.collect();
+        sorted_ms.sort_by(f64::total_cmp);
+        let mean_ms = sorted_ms.iter().sum::<f64>() / sorted_ms.len() as f64;
+        let rank = 0.99 * (sorted_ms.len() - 1) as f64;
+        let (below_ms, above_ms) = (sorted_ms[rank as usize], sorted_ms[rank.ceil() as usize]);
+        Self { mean_ms, p99_ms: below_ms + rank.fract() * (above_ms - below_ms) }
+    }
+}
+
+/// A run of DiskSim and its repetition.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub id: String,
+    pub drive: String,
+    pub workload: String,
+    pub iat_ms: f64,
+    pub reads: f64,
+    pub cache: bool,
+    pub scheduler: String,
+    pub disksim: Figures,
+    pub ours: Figures,
+    /// Response times of single requests in the order of arrival, ms: DiskSim's, ours.
+    pub responses_ms: Vec<(f64, f64)>,
+}
+
+impl Case {
+    /// First come, first served, with so little load that requests rarely meet.
+    pub fn light_load(&self) -> bool {
+        self.scheduler == "fcfs" && self.iat_ms >= 20.0
+    }
+
+    /// From a mean of 100 ms a run measures how long the drive was overloaded, not how fast it is.
+    pub fn saturated(&self) -> bool {
+        self.disksim.mean_ms >= 100.0
+    }
+
+    /// What runs under different schedulers have in common.
+    pub fn group(&self) -> String {
+        format!("{} {} {} {}", self.drive, self.workload, self.iat_ms, self.cache)
+    }
+
+    /// Deviation of one of our figures from DiskSim's, percent.
+    pub fn deviation(&self, figure: impl Fn(&Figures) -> f64) -> f64 {
+        (figure(&self.ours) / figure(&self.disksim) - 1.0) * 100.0
+    }
+
+    /// Share of requests whose response is within `tolerance_ms` of DiskSim's.
+    pub fn share_within(&self, tolerance_ms: f64) -> f64 {
+        let within = self.responses_ms.iter().filter(|(theirs, ours)| (theirs - ours).abs() <= tolerance_ms).count();
+        within as f64 / self.responses_ms.len() as f64
+    }
+}
+
+/// All cases, run once for all tests of this file; `None` without the reference data.
+pub fn cases() -> Option<&'static [Case]> {
+    static CASES: OnceLock<Option<Vec<Case>>> = OnceLock::new();
+    CASES.get_or_init(|| reference("reference/disk/cases.csv").map(|list| load(&list))).as_deref()
+}
+
+fn load(list: &Path) -> Vec<Case> {
+    let rows = rows(list);
+    let folder = list.parent().expect("a file lies in a folder");
+    let temporary = tempfile::tempdir().expect("a temporary folder");
+    let cases: Vec<Case> = rows.par_iter().map(|row| replay(row, folder, temporary.path())).collect();
+    assert_eq!(cases.len(), 48, "cases in {}", list.display());
+    cases
+}
+
+/// The settings that repeat a case with `sledsim run --set`.
+fn settings(row: &HashMap<String, String>, trace: &Path) -> Vec<String> {
+    let mut settings = vec![
+        format!("workload.path={:?}", trace.display().to_string()),
+        "workload.format=disksim-ascii".to_owned(),
+        // Where the platter stands depends on the time before the first request.
+        "workload.rebase=false".to_owned(),
+        format!("device={}", row["drive"]),
+        format!("scheduler={}", row["scheduler"]),
+    ];
+    if row["scheduler"] == "vscan" {
+        // DiskSim 4.0 never sets the penalty for turning round: its V(R) is V(0).
+        settings.push("scheduler.r=0".to_owned());
+    }
+    if row["cache"] == "0" {
+        let off = ["buffer_caching=false", "read_ahead=none", "fast_write=none"];
+        settings.extend(off.map(|setting| format!("device.{setting}")));
+    }
+    settings
+}
+
+fn replay(row: &HashMap<String, String>, folder: &Path, temporary: &Path) -> Case {
+    let requests = recorded(&folder.join(format!("{}.csv.gz", row["id"])));
+    let trace: PathBuf = temporary.join(format!("{}.trace", row["id"]));
+    write_trace(&requests, &trace);
+    let output = scenario_runs::run(&settings(row, &trace), true);
+    let log = output.recorder.log().expect("a log was asked for");
+    assert_eq!(log.entries.len(), requests.len(), "{}: requests completed", row["id"]);
+    let mut responses_ms: Vec<(f64, f64)> = requests.iter().map(|request| (request.response_ms, f64::NAN)).collect();
+    for (request, service) in &log.entries {
+        responses_ms[request.id as usize].1 = (service.end - request.arrival) as f64 * 1e-6;
+    }
+    let disksim = Figures::of(responses_ms.iter().map(|it| it.0));
+    assert!((disksim.mean_ms - number(row, "resp_mean_ms")).abs() < 1e-5, "{}: the mean of the list", row["id"]);
+    assert!((disksim.p99_ms - number(row, "resp_p99_ms")).abs() < 1e-5, "{}: the percentile of the list", row["id"]);
+    Case {
+        id: row["id"].clone(),
+        drive: row["drive"].clone(),
+        workload: row["workload"].clone(),
+        iat_ms: number(row, "iat_ms"),
+        reads: number(row, "reads"),
+        cache: row["cache"] == "1",
+        scheduler: row["scheduler"].clone(),
+        disksim,
+        ours: Figures::of(responses_ms.iter().map(|it| it.1)),
+        responses_ms,
+    }
+}

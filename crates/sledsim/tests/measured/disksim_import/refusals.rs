@@ -1,0 +1,217 @@
+//! Files that are not as they should be: file, line, what is wrong and what is expected.
+
+use super::files::Files;
+
+/// Imports a drive after one change; the error must name the file and line and hold all the words.
+fn refused(file: &str, from: &str, to: &str, place: &str, words: &[&str]) {
+    let files = Files::of_a_drive();
+    files.replace(file, from, to);
+    let error = files.import("drive.parv").expect_err(&format!("{from:?} to {to:?}")).to_string();
+    let expected = files.path(place).display().to_string();
+    assert!(error.starts_with(&format!("{expected}: ")), "{error}\nexpected it at {expected}");
+    for word in words {
+        assert!(error.contains(word), "{error}\nexpected {word:?}");
+    }
+}
+
+#[test]
+fn blocks_and_parameters_that_disksim_does_not_know() {
+    refused(
+        "drive.parv",
+        "disksim_ctlr CTLR0",
+        "disksim_ctrl CTLR0",
+        "drive.parv:42",
+        &["unknown type of block", "disksim_ctlr"],
+    );
+    refused("drive.model", "dm_mech_g1", "dm_mech_g7", "drive.model:6", &["unknown type of block \"dm_mech_g7\""]);
+    refused(
+        "drive.model",
+        "dm_layout_g1 {",
+        "dm_layout_g4 {",
+        "drive.model:16",
+        &["dm_layout_g4", "fourth layout model"],
+    );
+    refused(
+        "drive.model",
+        "Head switch time",
+        "Head swich time",
+        "drive.model:12",
+        &["did you mean \"Head switch time\""],
+    );
+    refused(
+        "drive.model",
+        "    Head switch time = 0.75,\n",
+        "",
+        "drive.model:6",
+        &["no \"Head switch time\"", "a number"],
+    );
+    refused(
+        "drive.model",
+        "Seek type",
+        "Head switch time = 1.0,\nSeek type",
+        "drive.model:13",
+        &["second time", "line 8"],
+    );
+    refused(
+        "drive.diskspecs",
+        "Model = source drive.model",
+        "Model = 5",
+        "drive.diskspecs:2",
+        &["expected a block of dm_disk"],
+    );
+}
+
+#[test]
+fn values_out_of_range_or_of_the_wrong_type() {
+    refused("drive.model", "scheme used = 9", "scheme used = 11", "drive.model:18", &["from 0 to 10"]);
+    refused("drive.model", "(in rpms) = 7200", "(in rpms) = 0", "drive.model:13", &["Rotation speed", "from 1"]);
+    refused("drive.model", "(in rpms) = 7200", "(in rpms) = fast", "drive.model:13", &["= fast", "a whole number"]);
+    refused("drive.model", "(in rpms) = 7200", "(in rpms) = 7200.5", "drive.model:13", &["a whole number"]);
+    refused(
+        "drive.model",
+        "Seek type = extracted",
+        "Seek type = guessed",
+        "drive.model:8",
+        &["hplplus10", "extracted"],
+    );
+    refused(
+        "drive.model",
+        "Number of data surfaces = 2",
+        "Number of data surfaces = 99999999999999999999",
+        "drive.model:3",
+        &["too large"],
+    );
+    refused("drive.model", "Head switch time = 0.75", "Head switch time = 1e999", "drive.model:12", &["too large"]);
+    refused("drive.diskspecs", "Fast write level = 1", "Fast write level = 3", "drive.diskspecs:48", &["from 0 to 2"]);
+    refused("drive.diskspecs", "Never disconnect = 0", "Never disconnect = 2", "drive.diskspecs:31", &["0 or 1"]);
+    refused("drive.model", "slips = [ 40, 7 ]", "slips = [ 40, 7.5 ]", "drive.model:30", &["7.5 in slips"]);
+    refused("drive.model", "slips = [ 40, 7 ]", "slips = [ 40, 6000 ]", "drive.model:30", &["6000", "from 0 to 5999"]);
+    refused("drive.model", "defects = [ 3, 9 ]", "defects = [ 3, 9, 5 ]", "drive.model:31", &["3 numbers", "pairs"]);
+}
+
+#[test]
+fn zones_that_overlap_or_leave_the_drive() {
+    refused(
+        "drive.model",
+        "First cylinder number = 50",
+        "First cylinder number = 49",
+        "drive.model:34",
+        &["overlaps", "at least 50"],
+    );
+    refused(
+        "drive.model",
+        "Last cylinder number = 99",
+        "Last cylinder number = 101",
+        "drive.model:35",
+        &["from 50 to 99"],
+    );
+    refused(
+        "drive.model",
+        "Last cylinder number = 99",
+        "Last cylinder number = 49",
+        "drive.model:35",
+        &["from 50 to 99"],
+    );
+    refused("drive.model", "Number of spares = 2", "Number of spares = 6000", "drive.model:21", &["spares"]);
+}
+
+#[test]
+fn a_last_zone_may_count_the_cylinders_one_too_far() {
+    let files = Files::of_a_drive();
+    files.replace("drive.model", "Last cylinder number = 99", "Last cylinder number = 100");
+    let import = files.import("drive.parv").expect("DiskSim takes it");
+    let cylinders = import.entries.iter().find(|entry| entry.key == "cylinders").expect("there");
+    assert_eq!((cylinders.value.as_u64(), cylinders.note.is_some()), (Some(101), true));
+}
+
+#[test]
+fn tables_of_seek_times_that_make_no_sense() {
+    let table = |content: &str, place: &str, words: &[&str]| {
+        refused("drive.seek", "Seek distances measured: 3\n1, 1.25\n10, 3.0\n99,\t8.5\n", content, place, words);
+    };
+    table("Seek distances measured: 2\n10, 1.0\n10, 2.0\n", "drive.seek:3", &["10", "rising"]);
+    table("Seek distances measured: 3\n10, 1.0\n5, 2.0\n20, 3.0\n", "drive.seek:3", &["5", "rising"]);
+    table("Seek distances measured: 4\n1, 1.0\n2, 2.0\n", "drive.seek:3", &["2 seek times", "expected 4"]);
+    table("Seek distances measured: some\n1, 1.0\n", "drive.seek:1", &["number of lines"]);
+    table("Seek distances measured: 1\n1 1.0\n", "drive.seek:2", &["a comma"]);
+    table("Seek distances measured: 1\n1, -1.0\n", "drive.seek:2", &["from 0 to 10000"]);
+    table("", "drive.seek:1", &["no seek time"]);
+    table("Seek distances measured: 2\n1, 1.25\n2, 1.5", "drive.seek:3", &["ends in its middle"]);
+}
+
+#[test]
+fn files_that_are_missing_or_include_themselves() {
+    refused("drive.parv", "source drive.diskspecs", "source gone.diskspecs", "drive.parv:49", &["gone.diskspecs"]);
+    refused("drive.diskspecs", "source drive.model", "source gone.model", "drive.diskspecs:2", &["gone.model"]);
+    refused("drive.model", "= drive.seek", "= gone.seek", "drive.model:10", &["gone.seek"]);
+    refused("drive.model", "# a small drive", "source drive.diskspecs", "drive.model:1", &["includes itself"]);
+    refused("drive.parv", "source drive.diskspecs", "source", "drive.parv:49", &["no file"]);
+    let files = Files::of_a_drive();
+    let error = files.import("gone.parv").expect_err("not there").to_string();
+    assert!(error.starts_with(&format!("{}: ", files.path("gone.parv").display())), "{error}");
+    let error = files.import(".").expect_err("a folder").to_string();
+    assert!(error.contains("no plain file"), "{error}");
+}
+
+#[test]
+fn files_that_are_no_parameter_files() {
+    let refused = |content: &[u8], words: &[&str]| {
+        let files = Files::of("x.parv", "");
+        files.write("x.parv", content);
+        let error = files.import("x.parv").expect_err("no parameter file").to_string();
+        assert!(error.starts_with(&files.path("x.parv").display().to_string()), "{error}");
+        words.iter().for_each(|word| assert!(error.contains(word), "{error}\nexpected {word:?}"));
+    };
+    refused(b"", &["no device"]);
+    refused(b"\n\n# nothing\n", &["no device"]);
+    refused(&[0x1f, 0x8b, 0, 0, 7, 7], &["byte 0x00"]);
+    refused(b"{", &[":1: ", "unexpected '{'"]);
+    refused(b"disksim_disk", &["the end of the file", "name of a block"]);
+    refused("disksim_disk X { a = ".repeat(100).as_bytes(), &["deep"]);
+    refused(("disksim_disk X { a = ".to_owned() + &"[".repeat(100_000)).as_bytes(), &["deep"]);
+    refused(b"disksim_disk X { a b c", &["the end of the file", "'='"]);
+    refused(b"disksim_disk X { a = 1 b = 2 }", &["one value"]);
+    refused(b"disksim_disk X { a = [ d1 .. e5 ] }", &["no range of names"]);
+    refused(b"disksim_disk X { a = [ d1 .. d999999999 ] }", &["no range of names"]);
+    refused(b"instantiate [ x ] as Y", &["no block is called \"Y\""]);
+    refused(b"topology disksim_disk d [", &["the end of the file"]);
+    refused(b"Seek distances measured: 1\n1, 1.0\n", &[":1: ", "a table of seek times"]);
+    // A zip bomb of includes: each file names the next twice.
+    let files = Files::of("x.parv", "source 0\nsource 0\n");
+    (0..12).for_each(|i| files.write(&i.to_string(), format!("source {}\nsource {}\n", i + 1, i + 1)));
+    files.write("12", "# the end\n");
+    let error = files.import("x.parv").expect_err("too many").to_string();
+    assert!(error.contains("more than 1000 files"), "{error}");
+}
+
+#[test]
+fn systems_that_are_not_whole() {
+    refused(
+        "drive.parv",
+        "topology disksim_iodriver driver0",
+        "topology disksim_iodriver driver1",
+        "drive.parv:55",
+        &["driver1", "instantiate"],
+    );
+    refused(
+        "drive.parv",
+        "disksim_disk disk0 []",
+        "disksim_bus disk0 []",
+        "drive.parv:58",
+        &["made of a block of disksim_disk"],
+    );
+    let files = Files::of_a_drive();
+    files.replace("drive.parv", "disksim_disk disk0 []", "disksim_disk disk0 [], disksim_disk disk1 []");
+    let import = files.import("drive.parv").expect("two alike");
+    assert!(
+        import.notes.iter().any(|note| note.changes_results && note.reason.contains("2 devices")),
+        "{:#?}",
+        import.listing()
+    );
+    let content = std::fs::read_to_string(files.path("drive.parv")).expect("readable");
+    files.write("drive.parv", &content[..content.find("topology").expect("there")]);
+    let error = files.import("drive.parv").expect_err("no topology").to_string();
+    assert!(error.contains("no topology"), "{error}");
+    let error = files.scenario("drive.diskspecs").expect_err("no workload").to_string();
+    assert!(error.contains("no workload"), "{error}");
+}

@@ -1,0 +1,184 @@
+//! The reference runs of DiskSim 4.0, and the same runs by Sledsim.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use sledsim::scenario::Report;
+use sledsim_testing::reference;
+use sledsim_testing::scenario_runs;
+
+use crate::recorded::{number, recorded, rows, write_trace};
+
+/// DiskSim's figures on our terms: the idle energy of every spell that ended in a spin-down, which DiskSim forgets, is
+/// added to the idle energy and to the total. In ms and J.
+#[derive(Clone, Copy, Debug)]
+pub struct Figures {
+    pub response_ms: f64,
+    pub seek_ms: f64,
+    pub seek_x_ms: f64,
+    pub seek_y_ms: f64,
+    pub total_j: f64,
+    pub servicing_j: f64,
+    pub startup_j: f64,
+    pub inactive_j: f64,
+    pub idle_j: f64,
+}
+
+/// A run of DiskSim and its repetition.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub id: String,
+    pub device: String,
+    pub spring: f64,
+    pub workload: String,
+    pub iat_ms: f64,
+    pub scheduler: String,
+    pub over: String,
+    /// Idle time after which the sled stops; `None` for never.
+    pub inactive_ms: Option<f64>,
+    pub disksim: Figures,
+    pub ours: Figures,
+    /// Response times of single requests in the order of arrival, ms: DiskSim's, ours.
+    pub responses_ms: Vec<(f64, f64)>,
+}
+
+impl Case {
+    /// First come, first served, with so little load that requests hardly meet.
+    pub fn light_load(&self) -> bool {
+        self.scheduler == "fcfs" && self.iat_ms >= 10.0
+    }
+
+    /// Beyond a mean of 10 ms a run measures how long the device was overloaded, not how fast it is.
+    pub fn saturated(&self) -> bool {
+        self.disksim.response_ms > 10.0
+    }
+
+    /// What runs under different schedulers have in common.
+    pub fn group(&self) -> String {
+        format!("{} {} {} {} {}", self.device, self.spring, self.workload, self.iat_ms, self.over)
+    }
+
+    /// Deviation of one of our figures from DiskSim's, percent, beyond the rounding of DiskSim's to six decimals.
+    pub fn deviation(&self, figure: impl Fn(&Figures) -> f64) -> f64 {
+        const ROUNDING: f64 = 0.5e-6;
+        let (ours, disksim) = (figure(&self.ours), figure(&self.disksim));
+        let excess = (ours - disksim).abs() - ROUNDING;
+        if excess <= 0.0 {
+            0.0
+        } else {
+            (ours - disksim).signum() * excess / disksim * 100.0
+        }
+    }
+
+    /// Share of requests whose response is within `tolerance_ms` of DiskSim's.
+    pub fn share_within(&self, tolerance_ms: f64) -> f64 {
+        let within = self.responses_ms.iter().filter(|(theirs, ours)| (theirs - ours).abs() <= tolerance_ms).count();
+        within as f64 / self.responses_ms.len() as f64
+    }
+}
+
+/// All cases, run once for all tests of this file; `None` without the reference data.
+pub fn cases() -> Option<&'static [Case]> {
+    static CASES: OnceLock<Option<Vec<Case>>> = OnceLock::new();
+    CASES.get_or_init(|| reference("reference/mems/cases.csv").map(|list| load(&list))).as_deref()
+}
+
+fn load(list: &Path) -> Vec<Case> {
+    let rows = rows(list);
+    let folder = list.parent().expect("a file lies in a folder");
+    let temporary = tempfile::tempdir().expect("a temporary folder");
+    let cases: Vec<Case> = rows.iter().map(|row| replay(row, folder, temporary.path())).collect();
+    assert_eq!(cases.len(), 64, "cases in {}", list.display());
+    cases
+}
+
+/// The settings that repeat a case with `sledsim run --set`.
+fn settings(row: &HashMap<String, String>, trace: &Path) -> Vec<String> {
+    let mut settings = vec![
+        format!("workload.path={:?}", trace.display().to_string()),
+        "workload.format=disksim-ascii".to_owned(),
+        // DiskSim counts the time before the first request.
+        "workload.rebase=false".to_owned(),
+        format!("device={}", row["device"]),
+        format!("scheduler={}", row["scheduler"]),
+        format!("device.spring_factor={}", row["spring"]),
+        "device.seek_model=decomposed".to_owned(),
+        "device.idle=hold".to_owned(),
+    ];
+    if !row["inactive_ms"].is_empty() {
+        settings.push(format!("device.inactive_after_ms={}", row["inactive_ms"]));
+    }
+    for change in row["over"].split(';').filter(|change| !change.is_empty()) {
+        let (parameter, value) = change.split_once('=').expect("parameter=value");
+        let value: f64 = value.parse().expect("a number");
+        settings.push(match parameter {
+            "Settling time constants" => format!("device.settle_constants={value}"),
+            "Sled acceleration X" => format!("device.acceleration_x_m_s2={value}"),
+            "Sled acceleration Y" => format!("device.acceleration_y_m_s2={value}"),
+            "Sled access speed" => format!("device.bit_rate_kbit_s={}", value / 1e3),
+            other => panic!("no key for DiskSim's {other:?}"),
+        });
+    }
+    settings
+}
+
+fn replay(row: &HashMap<String, String>, folder: &Path, temporary: &Path) -> Case {
+    let requests = recorded(&folder.join(format!("{}.csv.gz", row["id"])));
+    let trace: PathBuf = temporary.join(format!("{}.trace", row["id"]));
+    write_trace(&requests, &trace);
+    let output = scenario_runs::run(&settings(row, &trace), true);
+    let log = output.recorder.log().expect("a log was asked for");
+    assert_eq!(log.entries.len(), requests.len(), "{}: requests completed", row["id"]);
+    let mut responses_ms: Vec<(f64, f64)> = requests.iter().map(|request| (request.response_ms, f64::NAN)).collect();
+    for (request, service) in &log.entries {
+        responses_ms[request.id as usize].1 = (service.end - request.arrival) as f64 * 1e-6;
+    }
+    Case {
+        id: row["id"].clone(),
+        device: row["device"].clone(),
+        spring: number(row, "spring"),
+        workload: row["workload"].clone(),
+        iat_ms: number(row, "iat_ms"),
+        scheduler: row["scheduler"].clone(),
+        over: row["over"].clone(),
+        inactive_ms: (!row["inactive_ms"].is_empty()).then(|| number(row, "inactive_ms")),
+        disksim: disksim(row),
+        ours: ours(&output.report),
+        responses_ms,
+    }
+}
+
+fn disksim(row: &HashMap<String, String>) -> Figures {
+    const IDLE_W: f64 = 0.1;
+    const STARTUP_J: f64 = 5e-5;
+    let startup_j = number(row, "energy_startup_j");
+    let timeout_s = if row["inactive_ms"].is_empty() { 0.0 } else { number(row, "inactive_ms") * 1e-3 };
+    let forgotten_j = startup_j / STARTUP_J * timeout_s * IDLE_W;
+    Figures {
+        response_ms: number(row, "resp_mean_ms"),
+        seek_ms: number(row, "seek_mean_ms"),
+        seek_x_ms: number(row, "seekx_mean_ms"),
+        seek_y_ms: number(row, "seeky_mean_ms"),
+        total_j: number(row, "energy_total_j") + forgotten_j,
+        servicing_j: number(row, "energy_servicing_j"),
+        startup_j,
+        inactive_j: number(row, "energy_inactive_j"),
+        idle_j: number(row, "energy_idle_j") + forgotten_j,
+    }
+}
+
+fn ours(report: &Report) -> Figures {
+    let energy = report.energy.as_ref().expect("the powers of MEMS devices are known");
+    Figures {
+        response_ms: report.response.as_ref().expect("requests were measured").mean_ms,
+        seek_ms: report.seek.mean_ms,
+        seek_x_ms: report.seek_x.mean_ms,
+        seek_y_ms: report.seek_y.mean_ms,
+        total_j: energy.total_j,
+        servicing_j: energy.servicing_j,
+        startup_j: energy.startup_j,
+        inactive_j: energy.inactive_j,
+        idle_j: energy.idle_j,
+    }
+}

@@ -1,0 +1,279 @@
+//! Every number a scenario may hold, one by one: values just outside its range are errors that name key and bound.
+//!
+//! The keys come from the schema, so a new one is tested without being listed here.
+
+use std::collections::BTreeSet;
+
+use serde_json::{json, Value};
+use sledsim::scenario::schema;
+use sledsim_testing::scenarios;
+
+/// A number in a document that is right as far as each key for itself goes.
+struct Leaf {
+    document: Value,
+    /// JSON pointer to the number.
+    pointer: String,
+    /// The path that messages use.
+    path: String,
+    schema: Value,
+}
+
+struct Walk {
+    definitions: Value,
+    leaves: Vec<Leaf>,
+}
+
+/// The schema of a system, which may hold others.
+const SYSTEM: &str = "#/$defs/SystemSpec";
+
+impl Walk {
+    fn dereference<'a>(&'a self, schema: &'a Value) -> &'a Value {
+        let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/$defs/"));
+        name.map_or(schema, |name| &self.definitions[name])
+    }
+
+    /// The alternatives a value may choose from, null and fixed words left out where there is something else.
+    fn alternatives(&self, schema: &Value) -> Vec<Value> {
+        let schema = self.dereference(schema);
+        let options = schema["oneOf"].as_array().or(schema["anyOf"].as_array());
+        let Some(options) = options else { return vec![schema.clone()] };
+        let real = options.iter().filter(|option| option["type"] != "null");
+        real.map(|option| self.dereference(option).clone()).collect()
+    }
+
+    /// The least that a schema accepts, looked at alone.
+    fn least(&self, schema: &Value) -> Value {
+        if schema["$ref"] == SYSTEM {
+            return json!({"kind": "drive", "device": "g2"});
+        }
+        let schema = &self.alternatives(schema)[0];
+        if let Some(constant) = schema.get("const") {
+            return constant.clone();
+        }
+        if let Some(words) = schema["enum"].as_array() {
+            return words[0].clone();
+        }
+        match type_of(schema) {
+            "object" => {
+                let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+                let required = schema["required"].as_array().cloned().unwrap_or_default();
+                let keys = required.iter().filter_map(Value::as_str);
+                keys.map(|key| (key.to_owned(), self.least(&properties[key]))).collect()
+            }
+            "array" => self.least_list(schema),
+            "number" | "integer" => schema.get("maximum").cloned().unwrap_or(json!(7)),
+            "boolean" => json!(true),
+            _ => json!("text"),
+        }
+    }
+
+    /// A list as short as a schema accepts, but not empty.
+    fn least_list(&self, schema: &Value) -> Value {
+        let count = schema["minItems"].as_u64().unwrap_or(1).max(1);
+        (0..count).map(|_| self.least(&schema["items"])).collect()
+    }
+
+    /// Collects the numbers below `schema`, which describes what `document` holds at `pointer`.
+    fn walk(&mut self, schema: &Value, document: &Value, pointer: &str, path: &str) {
+        // A component below another has the keys that it has at the top.
+        if schema["$ref"] == SYSTEM && path != "system" {
+            return;
+        }
+        for option in self.alternatives(schema) {
+            match type_of(&option) {
+                "object" => self.walk_object(&option, document, pointer, path),
+                "array" => {
+                    let mut document = document.clone();
+                    *document.pointer_mut(pointer).unwrap() = self.least_list(&option);
+                    self.walk(&option["items"], &document, &format!("{pointer}/0"), &format!("{path}[0]"));
+                }
+                "number" | "integer" => self.leaves.push(Leaf {
+                    document: document.clone(),
+                    pointer: pointer.to_owned(),
+                    path: path.to_owned(),
+                    schema: option,
+                }),
+                _ => {}
+            }
+        }
+    }
+
+    fn walk_object(&mut self, schema: &Value, document: &Value, pointer: &str, path: &str) {
+        let mut document = document.clone();
+        let value = self.least(schema);
+        if path == "system" && value["kind"] == "drive" {
+            *document.pointer_mut(pointer).unwrap() = json!({"kind": "drive", "device": "g2"});
+        } else if !path.is_empty() {
+            *document.pointer_mut(pointer).unwrap() = value;
+        }
+        for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+            let mut document = document.clone();
+            let place = document.pointer_mut(pointer).unwrap().as_object_mut().unwrap();
+            if key != "name" && !place.contains_key(key) {
+                place.insert(key.clone(), self.least(property));
+            }
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            self.walk(property, &document, &format!("{pointer}/{key}"), &path);
+        }
+    }
+}
+
+fn type_of(schema: &Value) -> &str {
+    match &schema["type"] {
+        Value::Array(names) => names[0].as_str().unwrap_or_default(),
+        name => name.as_str().unwrap_or_default(),
+    }
+}
+
+fn leaves() -> Vec<Leaf> {
+    let schema = schema();
+    let base = json!({
+        "workload": {"kind": "synthetic", "arrival": {"kind": "poisson", "rate_per_s": 1.0}},
+        "system": {"kind": "drive", "device": "g2"},
+    });
+    let mut walk = Walk { definitions: schema["$defs"].clone(), leaves: Vec::new() };
+    walk.walk(schema, &base, "", "");
+    walk.leaves
+}
+
+impl Leaf {
+    /// What is said when the number is `value`.
+    fn error(&self, value: &Value) -> String {
+        let mut document = self.document.clone();
+        *document.pointer_mut(&self.pointer).unwrap() = value.clone();
+        match scenarios::resolve(&document) {
+            Err(error) => error,
+            Ok(_) => panic!("{} = {value} is accepted: {document}", self.path),
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        type_of(&self.schema) == "integer"
+    }
+
+    fn bound(&self, key: &str) -> Option<f64> {
+        self.schema[key].as_f64()
+    }
+
+    /// A number of this leaf's kind.
+    fn number(&self, value: f64) -> Value {
+        if self.is_whole() {
+            json!(value as i64)
+        } else {
+            json!(value)
+        }
+    }
+
+    fn check(&self, value: f64, allowed: &str) {
+        let value = self.number(value);
+        let error = self.error(&value);
+        let expected = format!("test: {} = {value} is out of range: expected ", self.path);
+        assert!(error.starts_with(&expected) && error.contains(allowed), "{error}\nexpected: {expected}…{allowed}");
+    }
+}
+
+#[test]
+fn the_walk_finds_the_keys() {
+    let leaves = leaves();
+    let paths: BTreeSet<&str> = leaves.iter().map(|leaf| leaf.path.as_str()).collect();
+    let some = [
+        "seed",
+        "run.requests",
+        "run.warmup_s",
+        "system.batch_max",
+        "system.unit_bytes",
+        "system.members[0].count",
+        "system.rebuild.mb_per_s",
+        "system.segment_bytes",
+        "system.clean.high_water",
+        "system.flush.idle_ms",
+        "system.device.bit_nm",
+        "system.device.inactive_after_ms",
+        "system.device.zones[0].spares",
+        "system.device.zones[0].remaps[0][0]",
+        "system.device.seek.points[0][0]",
+        "system.device.seek.first_ms[0]",
+        "system.scheduler.zones",
+        "system.scheduler.weight",
+        "workload.time_scale",
+        "workload.devices[0]",
+        "workload.read_fraction",
+        "workload.arrival.think_ms.k",
+        "workload.size_bytes.points[0].weight",
+        "workload.location.spots[0].probability",
+    ];
+    for path in some {
+        assert!(paths.contains(path), "{path} is not among {paths:?}");
+    }
+}
+
+#[test]
+fn numbers_below_their_least_are_refused() {
+    for leaf in leaves() {
+        if let Some(least) = leaf.bound("minimum") {
+            leaf.check(least - 1.0, &format!("at least {least}"));
+        } else if let Some(bound) = leaf.bound("exclusiveMinimum") {
+            leaf.check(bound, &format!("above {bound}"));
+            leaf.check(bound - 0.5, &format!("above {bound}"));
+        } else {
+            panic!("{} has no lower bound", leaf.path);
+        }
+    }
+}
+
+#[test]
+fn numbers_above_their_most_are_refused() {
+    for leaf in leaves() {
+        if let Some(most) = leaf.bound("maximum") {
+            leaf.check(2.0 * most + 1.0, &format!("at most {most}"));
+        } else if leaf.schema["format"] == "uint32" {
+            leaf.check(4_294_967_296.0, "at most 4294967295");
+        } else if leaf.is_whole() {
+            assert_eq!(leaf.schema["format"], "uint64", "{} has no upper bound", leaf.path);
+            let error = leaf.error(&json!(2e19));
+            assert!(error.starts_with(&format!("test: {} = ", leaf.path)), "{error}");
+        }
+    }
+}
+
+#[test]
+fn numbers_of_the_wrong_type_are_refused() {
+    for leaf in leaves() {
+        for value in [json!(true), json!([1]), json!({"a": 1}), json!("plenty"), json!("3 parsecs")] {
+            let error = leaf.error(&value);
+            assert!(error.starts_with(&format!("test: {}", leaf.path)), "{error}");
+            assert!(error.contains("expected"), "{error}");
+        }
+        if leaf.is_whole() {
+            let error = leaf.error(&json!(1.5));
+            assert!(error.contains("is of the wrong type: expected a whole number"), "{error}");
+        }
+    }
+}
+
+/// At the ends of its range a number is either refused for not fitting the others, or the run goes through: nothing
+/// overflows.
+#[test]
+fn numbers_at_their_bounds_never_panic() {
+    let mut ran = 0;
+    for leaf in leaves() {
+        let ends = ["minimum", "maximum"].into_iter().filter_map(|key| leaf.bound(key));
+        for end in ends {
+            let mut document = leaf.document.clone();
+            *document.pointer_mut(&leaf.pointer).unwrap() = leaf.number(end);
+            let Ok(mut scenario) = scenarios::resolve(&document) else { continue };
+            scenario.run.requests = Some(scenario.run.requests.unwrap_or(30).min(30));
+            scenario.run.warmup_requests = scenario.run.warmup_requests.min(5);
+            println!("{} = {end}", leaf.path);
+            match scenarios::try_run(&scenario) {
+                Ok(output) => {
+                    let requests = &output.report.requests;
+                    assert_eq!(requests.submitted, requests.completed + requests.failed + requests.in_flight);
+                    ran += 1;
+                }
+                Err(error) => assert!(!error.is_empty()),
+            }
+        }
+    }
+    assert!(ran > 100, "{ran} runs");
+}

@@ -1,0 +1,6 @@
+//! Scenarios: how they are written, completed and refused.
+
+mod bad_input;
+mod bounds;
+mod documents;
+mod tree;

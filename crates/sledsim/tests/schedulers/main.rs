@@ -1,0 +1,7 @@
+//! Schedulers: what every policy keeps to, and each against a search of all that is pending.
+
+mod contract;
+mod disk;
+mod mems;
+mod policies;
+mod registry;

@@ -1,0 +1,24 @@
+"""Devices by themselves, without a workload: the catalogue, and geometry, motion and service times."""
+
+from sledsim.devices.break_even import BreakEven
+from sledsim.devices.device import Device, WrongMechanismError
+from sledsim.devices.disk import DiskDrive, Place
+from sledsim.devices.entries import CatalogValue, DeviceEntry, catalog, catalog_tables, device_entry, device_tables
+from sledsim.devices.mems import MemsStorage
+from sledsim.devices.simple import SimpleDevice
+
+__all__ = [
+    "BreakEven",
+    "CatalogValue",
+    "Device",
+    "DeviceEntry",
+    "DiskDrive",
+    "MemsStorage",
+    "Place",
+    "SimpleDevice",
+    "WrongMechanismError",
+    "catalog",
+    "catalog_tables",
+    "device_entry",
+    "device_tables",
+]

@@ -1,0 +1,204 @@
+"""Break-even: the idle time past which a device saves energy by stopping, with the arithmetic."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import SledsimError
+from sledsim.show.tables import Table, duration, number
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["BreakEven", "powers_unknown"]
+
+
+def powers_unknown(device: str) -> SledsimError:
+    """Return the error of a device that draws an unknown power, with what to do about it.
+
+    Parameters
+    ----------
+    device
+        What headings call it.
+    """
+    from sledsim.devices.device import Device
+    from sledsim.devices.entries import catalog
+
+    known = ", ".join(name for name in catalog() if Device(name).has_powers)
+    return SledsimError(
+        f"the powers of {device} are not known: take a device that has them ({known}), "
+        "or give them in a device file (docs/scenario.md has the keys)"
+    )
+
+
+class BreakEven:
+    """The idle times past which a device's lower idle modes save energy; :meth:`Device.break_even` makes it.
+
+    An idle time runs from the end of a service to the next request. What a mode saves by then has to pay for the
+    return to the ready mode. Two figures are given: ``idle_s``, the energy of the return over the power saved; and
+    ``fixed_span_s``, which takes into account that time passes during the return, too: over a fixed span of time it
+    displaces time that the device would else spend idle, in its lowest mode at least.
+
+    Parameters
+    ----------
+    device
+        What headings call the device.
+    parameters
+        Its values.
+    cases
+        What the core found, for each number of tips on while idle.
+    """
+
+    def __init__(self, device: str, parameters: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> None:
+        self.device = device
+        self.parameters = parameters
+        self.cases = [dict(case) for case in cases]
+
+    @property
+    def modes(self) -> list[dict[str, Any]]:
+        """The idle modes, the ready one first, with fewest tips on while idle; in s, W and J."""
+        return list(self.cases[0]["modes"])
+
+    @property
+    def idle_s(self) -> float | None:
+        """Idle time past which the lowest mode saves energy; ``None`` where it never does."""
+        lowest = self.modes[-1]["idle_s"]
+        return None if lowest is None else float(lowest)
+
+    @property
+    def fixed_span_s(self) -> float | None:
+        """The same over a fixed span of time."""
+        lowest = self.modes[-1]["fixed_span_s"]
+        return None if lowest is None else float(lowest)
+
+    def table(self) -> list[Table]:
+        """Return the modes, the arithmetic of each, and which mode is best for how long an idle time."""
+        tables = []
+        for case in self.cases:
+            modes = case["modes"]
+            tables.append(_modes(self._heading(case), modes))
+            tables += [_arithmetic(mode, modes[0], modes[-1], self._idle_power(case, modes[0])) for mode in modes[1:]]
+            if len(modes) > 2:
+                tables.append(_envelope(modes))
+        return tables
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return modes and break-even times as JSON.
+
+        Parameters
+        ----------
+        indent
+            Spaces per level; ``None`` for a single line.
+        """
+        return json.dumps({"device": self.device, "cases": self.cases}, indent=indent, ensure_ascii=False)
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw the energy of an idle period in each mode against its length."""
+        from sledsim.devices.break_even_chart import break_even_lines
+
+        return break_even_lines(self)
+
+    def save_plot(self, path: str | Path) -> None:
+        """Draw it into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
+        from sledsim.show.saving import save
+
+        save(self.plot(), path)
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(table) for table in self.table())
+
+    def __repr__(self) -> str:
+        return f"<BreakEven of {self.device}: {duration(self.idle_s)}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self.table())
+
+    def _heading(self, case: Mapping[str, Any]) -> str:
+        lowest = case["modes"][-1]
+        parts = [self.device]
+        if case["idle_tips"]:
+            parts.append(f"{case['idle_tips']:,} tips on while idle")
+        if self.parameters.get("sleds", 1) > 1:
+            parts.append("each sled")
+        saves = (
+            f"{lowest['mode']} never saves energy"
+            if lowest["idle_s"] is None
+            else f"{lowest['mode']} saves energy against {case['modes'][0]['mode']} in idle times longer than "
+            f"{duration(lowest['idle_s'])}"
+        )
+        return f"{', '.join(parts)}: {saves}"
+
+    def _idle_power(self, case: Mapping[str, Any], ready: Mapping[str, Any]) -> list[str] | None:
+        """Show what the power of the ready mode is made of, where tips are on in it."""
+        tips = case["idle_tips"]
+        if not tips:
+            return None
+        values = self.parameters
+        servo = values["servo_bits"]
+        bits = servo + values["tip_sector_bytes"] * values["encoded_bits_per_byte"]
+        sled_w, tip_w = values["sled_mw"] * 1e-3, values["tip_mw"] * 1e-3
+        sum_of = f"{_si(sled_w)} W + {tips} × {_si(tip_w)} W × {servo} ÷ {bits}"
+        return ["power of the sled and its tips", sum_of, f"{_si(ready['power_w'])} W"]
+
+
+def _modes(title: str, modes: Sequence[Mapping[str, Any]]) -> Table:
+    rows = [
+        [
+            mode["mode"],
+            number(mode["power_w"]),
+            number(None if mode["after_s"] is None or mode is modes[0] else mode["after_s"] * 1e3),
+            number(mode["wake_s"] * 1e3),
+            number(mode["wake_j"]),
+            number(None if mode["idle_s"] is None else mode["idle_s"] * 1e3),
+        ]
+        for mode in modes
+    ]
+    headers = ["idle mode", "power (W)", "after (ms)", "return (ms)", "return (J)", "break-even (ms)"]
+    return Table(headers, rows, title=title)
+
+
+def _arithmetic(
+    mode: Mapping[str, Any], ready: Mapping[str, Any], lowest: Mapping[str, Any], idle_power: list[str] | None
+) -> Table:
+    """Show how the break-even times of a mode follow from powers and times, in SI units."""
+    wake_s, wake_w, wake_j = (_si(mode[key]) for key in ("wake_s", "wake_w", "wake_j"))
+    ready_w, power_w, lowest_w = (_si(each["power_w"]) for each in (ready, mode, lowest))
+    saved_w = _si(ready["power_w"] - mode["power_w"])
+    rows = [
+        ["energy of the return", f"{wake_w} W × {wake_s} s", f"{wake_j} J"],
+        ["power saved", f"{ready_w} W − {power_w} W", f"{saved_w} W"],
+    ]
+    if mode["idle_s"] is None:
+        rows.append(["break-even", "none: the mode saves no power", "–"])
+    else:
+        displaced = f"({wake_w} W − {lowest_w} W) × {wake_s} s ÷ {saved_w} W"
+        if mode["wake_w"] < lowest["power_w"]:
+            displaced = f"{wake_w} W is less than {lowest_w} W: a return costs nothing"
+        rows += [
+            ["break-even", f"{wake_j} J ÷ {saved_w} W", f"{_si(mode['idle_s'])} s"],
+            ["  over a fixed span", displaced, f"{_si(mode['fixed_span_s'])} s"],
+        ]
+    if mode["equal_idle_s"] is not None:
+        rows.append(["idling that takes as much", f"{wake_j} J ÷ {ready_w} W", f"{_si(mode['equal_idle_s'])} s"])
+    headers = [f"{mode['mode']} against {ready['mode']}", "arithmetic", "result"]
+    return Table(headers, [*([idle_power] if idle_power else []), *rows], left=frozenset({1}))
+
+
+def _envelope(modes: Sequence[Mapping[str, Any]]) -> Table:
+    rows = [[mode["mode"], _interval(mode["best"]), _interval(mode["best_fixed_span"])] for mode in modes]
+    return Table(["takes least energy", "in idle times of", "over a fixed span"], rows)
+
+
+def _interval(interval: Mapping[str, Any] | None) -> str:
+    if interval is None:
+        return "never"
+    start, end = interval["from_s"], interval["to_s"]
+    if end is None:
+        return f"more than {duration(start)}" if start else "any length"
+    return f"{duration(start)} to {duration(end)}" if start else f"less than {duration(end)}"
+
+
+def _si(value: float) -> str:
+    """Write a number of an SI unit with the digits that the parameters have."""
+    return f"{value:.4g}"

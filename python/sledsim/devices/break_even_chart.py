@@ -1,0 +1,85 @@
+"""The energy of idle periods, by mode."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import SledsimError
+from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
+
+if TYPE_CHECKING:
+    import altair
+
+    from sledsim.devices.break_even import BreakEven
+
+__all__ = ["break_even_lines"]
+
+#: Lengths at which the energy of an idle period is drawn, and how far beyond the break-even times they reach.
+POINTS, REACH = 121, 10.0
+
+
+def break_even_lines(found: "BreakEven") -> "altair.TopLevelMixin":
+    """Draw the energy of an idle period in each mode against its length, the return included.
+
+    Parameters
+    ----------
+    found
+        The break-even times.
+    """
+    alt = altair_library()
+    modes = found.modes
+    times = [mode["idle_s"] for mode in modes if mode["idle_s"]]
+    if not times:
+        raise SledsimError(
+            f"there is nothing to draw: {found.device} has no idle mode that pays for its return after a while"
+        )
+    start, end = min(times) / REACH, max(times) * REACH
+    lengths = [start * (end / start) ** (i / (POINTS - 1)) for i in range(POINTS)]
+    # Units that keep numbers short: a sled's are a thousandth of a disk's.
+    small = max(times) < 1
+    time, energy, size = ("ms", "mJ", 1e-3) if small else ("s", "J", 1.0)
+    rows = [
+        {"mode": mode["mode"], "length": _short(length / size), "energy": _short(spent / size)}
+        for mode in modes
+        for length in lengths
+        if (spent := mode["wake_j"] + mode["power_w"] * length) > 0
+    ]
+    x = _decades(alt, alt.X, "length", f"Idle time ({time})", rows)
+    y = _decades(alt, alt.Y, "energy", f"Energy, return included ({energy})", rows)
+    colour = alt.Color("mode:N", sort=None, scale=alt.Scale(range=list(COLOURS)), legend=alt.Legend(title="idle mode"))
+    tooltip = [
+        alt.Tooltip("mode:N", title="idle mode"),
+        alt.Tooltip("length:Q", title=f"Idle time ({time})"),
+        alt.Tooltip("energy:Q", title=f"Energy ({energy})"),
+    ]
+    lines = alt.Chart(values(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, tooltip=tooltip)
+    marks = [
+        {"length": _short(mode["idle_s"] / size), "label": f"{mode['idle_s'] / size:.3g} {time}"}
+        for mode in modes
+        if mode["idle_s"]
+    ]
+    rules = alt.Chart(values(marks)).mark_rule(strokeDash=[4, 3], color="#777").encode(x="length:Q")
+    # Labels at different heights, as break-even times may lie close together.
+    texts = [
+        alt.Chart(values([mark]))
+        .mark_text(align="left", dx=4, y=12 + 15 * place, fontSize=11, color="#444")
+        .encode(x="length:Q", text="label:N")
+        for place, mark in enumerate(marks)
+    ]
+    chart = alt.layer(lines, rules, *texts).properties(width=WIDTH, height=HEIGHT)
+    tips = found.cases[0]["idle_tips"]
+    title = f"Break-even of {found.device}" + (f", {tips:,} tips on while idle" if tips else "")
+    return styled(chart, title, "Dashed: where a lower mode takes as much as staying ready")
+
+
+def _decades(alt: Any, channel: Any, field: str, title: str, rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return a logarithmic axis that fits its values, with a tick at every power of ten."""
+    found = [row[field] for row in rows]
+    low, high = min(found), max(found)
+    ticks = [10.0**power for power in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    return channel(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(values=ticks, format="~g"))
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")

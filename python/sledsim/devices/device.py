@@ -1,0 +1,290 @@
+"""What every device answers, whatever its mechanism."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from sledsim import _core
+from sledsim._core import SledsimError
+from sledsim.scenario.reading import Sets, resolve
+from sledsim.scenario.system_tree import drive_of
+from sledsim.show.naming import did_you_mean, label_of
+
+if TYPE_CHECKING:
+    import altair
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sledsim.devices.break_even import BreakEven
+    from sledsim.show.tables import Table
+
+__all__ = ["Device", "WrongMechanismError"]
+
+
+# A scenario has a workload, even where only its device is looked at.
+NO_WORKLOAD = {"arrival": {"kind": "closed", "outstanding": 1}}
+
+
+class WrongMechanismError(SledsimError, AttributeError):
+    """A device was asked what only devices of another mechanism have."""
+
+
+class Device:
+    """A device by itself: geometry, positioning and service times, without a workload.
+
+    What is made is a device of the right kind: :class:`MemsStorage`, :class:`DiskDrive` or :class:`SimpleDevice`,
+    which know more than what stands here.
+
+    Parameters
+    ----------
+    name
+        An entry of the catalogue, the path of a device file, or a whole device such as ``import_disksim`` gives.
+    set
+        Values that replace those of the entry, as on the command line: ``["device.settle_constants=0"]``.
+    **overrides
+        Values that replace those of the entry, such as ``settle_constants=0``.
+
+    Attributes
+    ----------
+    name : str
+        What it was made from.
+    parameters : dict
+        Every value, in the units of its name.
+    capacity_blocks, block_bytes : int
+        Logical blocks, and the size of one.
+    capacity_bytes : int
+        Room for data.
+    cylinders : int
+        Everything in a cylinder is reached without moving the coarse actuator.
+    """
+
+    #: What a scenario calls the mechanism, what people do, and the heading of a list of such devices.
+    MECHANISMS: ClassVar[tuple[str, ...]] = ()
+    KIND: ClassVar[str] = "a device"
+    HEADING: ClassVar[str] = "device"
+    #: Place of its kind in a list of all devices.
+    ORDER: ClassVar[int] = 0
+
+    name: str
+    parameters: dict[str, Any]
+    capacity_blocks: int
+    block_bytes: int
+    capacity_bytes: int
+    cylinders: int
+
+    def __new__(cls, name: str | Mapping[str, Any] = "g2", /, *, set: Sets = (), **overrides: Any) -> Self:  # noqa: A002
+        """Make a device of the kind that its mechanism asks for."""
+        chosen = {**(name if isinstance(name, Mapping) else {"name": str(name)}), **overrides}
+        resolved = resolve({"workload": NO_WORKLOAD, "system": {"device": chosen}}, set).values
+        parameters: dict[str, Any] = drive_of(resolved["system"])["device"]
+        kind = next(kind for kind in _kinds(Device) if parameters["mechanism"] in kind.MECHANISMS)
+        if not issubclass(kind, cls):
+            raise SledsimError(f"{name} is {kind.KIND}, not {cls.KIND}")
+        made = super().__new__(kind)
+        made.parameters = parameters
+        return made
+
+    def __init__(self, name: str | Mapping[str, Any] = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
+        self.name = self.parameters["name"] if isinstance(name, Mapping) else str(name)
+        self._text = json.dumps(self.parameters)
+        self._core = _core.Device(self._text)
+        self.capacity_blocks = self._core.capacity_blocks
+        self.block_bytes = self._core.block_bytes
+        self.capacity_bytes = self.capacity_blocks * self.block_bytes
+        self.cylinders = self._core.cylinders
+
+    def __getattr__(self, name: str) -> Any:
+        """Say whose the attribute is that this device does not have."""
+        for kind in () if name.startswith("_") else _kinds(Device):
+            if name in kind.__annotations__ or name in vars(kind):
+                raise WrongMechanismError(f"{self.name} is {self.KIND}: only {kind.KIND} has {name}")
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    @property
+    def label(self) -> str:
+        """What headings call it: its name, or that of its file without folder and suffix."""
+        return label_of(self.name)
+
+    def positioning_ms(self, lbns: Any, *, read: bool = True, at_ms: float = 0.0) -> "NDArray[np.float64]":
+        """Return the time from a dispatch until the first bit can pass, on a device that has done nothing yet.
+
+        Parameters
+        ----------
+        lbns
+            Logical block numbers.
+        read
+            Whether they are read; written otherwise.
+        at_ms
+            When the request is dispatched: where a disk's platters stand follows from it.
+        """
+        import numpy as np
+
+        wanted = np.asarray(lbns, dtype=np.uint64)
+        return self._core.positioning_ms(wanted.ravel(), read, round(at_ms * 1e6)).reshape(wanted.shape)
+
+    def serve(
+        self, lbns: Any, blocks: Any = 1, *, read: Any = True, due_ms: Any = 0.0
+    ) -> "dict[str, NDArray[np.generic]]":
+        """Serve requests one after the other, from the start on.
+
+        Parameters
+        ----------
+        lbns
+            First block of each request.
+        blocks
+            Blocks of each request, or of all.
+        read
+            Whether each of them, or all, are read; written otherwise.
+        due_ms
+            When each is dispatched at the earliest; it waits until the one before it is done.
+
+        Returns
+        -------
+        dict
+            NumPy columns, a row per request: ``start_ns``, ``end_ns``, ``free_ns``, the phases, and ``energy_j`` where
+            the device's powers are known.
+        """
+        import numpy as np
+
+        first = np.atleast_1d(np.asarray(lbns, dtype=np.uint64))
+        due_ns = np.rint(np.asarray(due_ms, dtype=np.float64) * 1e6).astype(np.uint64)
+        shaped = (np.ascontiguousarray(np.broadcast_to(each, first.shape)) for each in (read, due_ns))
+        reads, due = shaped
+        return self._core.serve(first, _blocks(blocks, first), reads.astype(np.bool_), due)
+
+    def serve_batch(self, lbns: Any, blocks: Any = 1, *, read: bool = True) -> "dict[str, NDArray[np.generic]]":
+        """Serve non-contiguous requests together, on a device that has done nothing yet.
+
+        What cannot access non-contiguous blocks together serves them one after the other.
+
+        Parameters
+        ----------
+        lbns
+            First block of each request.
+        blocks
+            Blocks of each request, or of all.
+        read
+            Whether they are read; written otherwise.
+
+        Returns
+        -------
+        dict
+            NumPy columns as :meth:`serve` gives them.
+        """
+        import numpy as np
+
+        first = np.atleast_1d(np.asarray(lbns, dtype=np.uint64))
+        return self._core.serve_batch(first, _blocks(blocks, first), read)
+
+    def serve_batches(
+        self, lbns: Any, blocks: Any, sizes: Any, *, read: bool = True
+    ) -> "dict[str, NDArray[np.generic]]":
+        """Serve batches of non-contiguous requests, each batch as soon as the one before it is complete.
+
+        Parameters
+        ----------
+        lbns
+            First block of each request, batch after batch.
+        blocks
+            Blocks of each request, or of all.
+        sizes
+            Requests of each batch, at least 1.
+        read
+            Whether they are read; written otherwise.
+
+        Returns
+        -------
+        dict
+            NumPy columns as :meth:`serve` gives them.
+        """
+        import numpy as np
+
+        first = np.atleast_1d(np.asarray(lbns, dtype=np.uint64))
+        return self._core.serve_batches(first, _blocks(blocks, first), np.asarray(sizes, dtype=np.uint64), read)
+
+    @property
+    def has_powers(self) -> bool:
+        """Whether the power that the device draws is known."""
+        return self._core.has_powers
+
+    def break_even(self) -> "BreakEven":
+        """Return the idle times past which the device saves energy by entering its lower idle modes.
+
+        Raises
+        ------
+        SledsimError
+            Where the powers of the device are not known.
+
+        Examples
+        --------
+        >>> found = Device("g2").break_even()
+        >>> round(found.idle_s * 1e3, 6), round(found.fixed_span_s * 1e3, 6)
+        (1.0, 0.5)
+        """
+        from sledsim.devices.break_even import BreakEven, powers_unknown
+
+        if not self.has_powers:
+            raise powers_unknown(self.label)
+        return BreakEven(self.label, self.parameters, json.loads(self._core.break_even()))
+
+    def facts(self) -> list[tuple[str, float | None, str]]:
+        """List what follows from the parameters: label, value, unit."""
+        return [("capacity", self.capacity_bytes / 1e9, "GB"), ("blocks", self.capacity_blocks, "")]
+
+    def key_figures(self) -> list[tuple[str, float | None]]:
+        """List the few figures by which devices of a kind are compared: label with unit, value."""
+        return [("capacity (GB)", self.capacity_bytes / 1e9)]
+
+    def seek_curve(self, points: int = 101) -> "dict[str, NDArray[np.generic]]":
+        """Return seek times against distance, as NumPy columns.
+
+        Parameters
+        ----------
+        points
+            Distances, from none to the whole stroke.
+        """
+        raise WrongMechanismError(f"{self.name} is {self.KIND}: it has no seeks")
+
+    def seek_table(self) -> "Table":
+        """Return seek times against distance, as a table."""
+        raise WrongMechanismError(f"{self.name} is {self.KIND}: it has no seeks")
+
+    def plot(self, kind: str = "curve") -> "altair.TopLevelMixin":
+        """Draw the device.
+
+        Parameters
+        ----------
+        kind
+            ``"curve"`` (seek time against distance); for MEMS storage ``"surface"`` (seek time over the X-Y plane);
+            for disks ``"zones"`` (sectors and media rate of the tracks).
+        """
+        charts = self._charts()
+        if kind not in charts:
+            raise SledsimError(f"no plot {kind!r} of {self.KIND}{did_you_mean(kind, charts)}")
+        return charts[kind](self)
+
+    def _charts(self) -> "Mapping[str, Callable[[Any], altair.TopLevelMixin]]":
+        """Return what draws each picture there is of it."""
+        return {}
+
+    def save_plot(self, path: str | Path, kind: str = "curve") -> None:
+        """Draw the device into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
+        from sledsim.show.saving import save
+
+        save(self.plot(kind), path)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}: {self.capacity_bytes / 1e9:.3f} GB>"
+
+
+def _kinds(kind: type[Device]) -> list[type[Device]]:
+    """List the kinds of device there are."""
+    return kind.__subclasses__()
+
+
+def _blocks(blocks: Any, like: "NDArray[np.uint64]") -> "NDArray[np.uint32]":
+    """Give every request its number of blocks."""
+    import numpy as np
+
+    return np.ascontiguousarray(np.broadcast_to(np.asarray(blocks, dtype=np.uint32), like.shape))

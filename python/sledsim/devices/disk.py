@@ -1,0 +1,205 @@
+"""A disk drive by itself: zones, places of blocks, seeks and rotation."""
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from sledsim import _core
+from sledsim.devices.device import Device
+from sledsim.scenario.reading import Sets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import altair
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sledsim.show.tables import Table
+
+__all__ = ["DiskDrive", "Place"]
+
+
+class Place(NamedTuple):
+    """Where a block lies on a disk.
+
+    Parameters
+    ----------
+    cylinder, head, sector
+        Counted from 0; sectors from the first of the track as the drive maps it.
+    angle
+        Of the sector's start from the index mark, in revolutions.
+    """
+
+    cylinder: int
+    head: int
+    sector: int
+    angle: float
+
+
+class DiskDrive(Device):
+    """A disk drive; made as a :class:`Device` is, and with what follows beside what that has.
+
+    Attributes
+    ----------
+    surfaces : int
+        Data surfaces.
+    rotation_ms : float
+        Time of a revolution, speed error included.
+    mean_seek_ms, longest_seek_ms : float
+        Of a read's seek: mean over all pairs of cylinders; over the full stroke.
+    bus_mb_s : float or None
+        Rate of the bus that reads are handed over on; ``None`` where it takes no time.
+    streaming_bandwidth_mb_s : float
+        Of a sequential read of the whole medium, head switches and seeks from cylinder to cylinder included, and bus,
+        buffer and commands not.
+    """
+
+    MECHANISMS: ClassVar[tuple[str, ...]] = ("disk",)
+    KIND: ClassVar[str] = "a disk drive"
+    HEADING: ClassVar[str] = "disk drive"
+    ORDER: ClassVar[int] = 2
+
+    surfaces: int
+    rotation_ms: float
+    mean_seek_ms: float
+    longest_seek_ms: float
+    bus_mb_s: float | None
+    streaming_bandwidth_mb_s: float
+
+    def __init__(self, name: str, /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
+        super().__init__(name, set=set, **overrides)
+        self._disk = _core.Disk(self._text)
+        self.surfaces = self.parameters["surfaces"]
+        self.rotation_ms = self._disk.rotation_ms
+        self.mean_seek_ms = self._disk.mean_seek_ms
+        self.longest_seek_ms = float(self.seek_ms(self.cylinders - 1))
+        bus_ms = self.parameters["bus_ms_per_block"]
+        self.bus_mb_s = self.block_bytes / bus_ms / 1e3 if bus_ms > 0 else None
+        self.streaming_bandwidth_mb_s = self._disk.streaming_bandwidth_mb_s
+
+    def place(self, lbn: int) -> Place:
+        """Return where a block lies.
+
+        Parameters
+        ----------
+        lbn
+            Logical block number.
+        """
+        return Place(*self._disk.place(lbn))
+
+    def zones(self) -> "dict[str, NDArray[np.generic]]":
+        """Return the zones, from the outermost in.
+
+        Returns
+        -------
+        dict
+            NumPy columns ``first_cylinder``, ``last_cylinder``, ``sectors_per_track``, ``first_lbn``, ``blocks``,
+            ``media_mb_s`` (data passing under a head) and ``streaming_mb_s`` (of a sequential read, head switches and
+            seeks included).
+        """
+        return self._disk.zones()
+
+    def seek_ms(self, distance_cylinders: Any, *, read: bool = True) -> "NDArray[np.float64]":
+        """Return times of seeks over given distances, to another cylinder and the same head.
+
+        Parameters
+        ----------
+        distance_cylinders
+            Cylinders, below :attr:`cylinders`.
+        read
+            For a read; a write settles longer.
+        """
+        import numpy as np
+
+        distance = np.asarray(distance_cylinders, dtype=np.uint32)
+        return self._disk.seek_ms(distance.ravel(), read).reshape(distance.shape)
+
+    def seek_curve(self, points: int = 201) -> "dict[str, NDArray[np.generic]]":
+        """Return seek times against distance, for reads and for writes.
+
+        Parameters
+        ----------
+        points
+            Distances, spread evenly over the stroke; short ones and those of a table come on top.
+
+        Returns
+        -------
+        dict
+            NumPy columns ``op`` (``"read"`` or ``"write"``), ``distance_cylinders``, ``seek_ms`` and ``in_table``:
+            whether the parameters give the time of that very distance.
+        """
+        import numpy as np
+
+        longest = self.cylinders - 1
+        spread = np.linspace(0, longest, points).round()
+        tabled = self._tabled_distances()
+        distance = np.unique(np.concatenate([spread, np.arange(0, min(SHORT, longest) + 1), tabled])).astype(np.uint32)
+        count = len(distance)
+        return {
+            "op": np.repeat(["read", "write"], count),
+            "distance_cylinders": np.tile(distance, 2),
+            "seek_ms": np.concatenate([self.seek_ms(distance), self.seek_ms(distance, read=False)]),
+            # A write's time is that of the table plus the settling, so only the read's is a point of it.
+            "in_table": np.concatenate([np.isin(distance, tabled), np.zeros(count, dtype=np.bool_)]),
+        }
+
+    def _tabled_distances(self) -> "NDArray[np.float64]":
+        """Return the distances whose times the parameters give."""
+        import numpy as np
+
+        seek = self.parameters["seek"]
+        distances = [distance for distance, _ in seek.get("points", ())]
+        distances += range(1, len(seek.get("first_ms", ())) + 1)
+        return np.array([each for each in distances if 0 < each < self.cylinders], dtype=np.float64)
+
+    def seek_table(self) -> "Table":
+        """Return seek times against distance, as a table."""
+        from sledsim.devices.disk_tables import seek_table
+
+        return seek_table(self)
+
+    def zone_table(self) -> "Table":
+        """Return the zones as a table."""
+        from sledsim.devices.disk_tables import zone_table
+
+        return zone_table(self)
+
+    def key_figures(self) -> list[tuple[str, float | None]]:
+        """List the few figures by which devices of a kind are compared: label with unit, value."""
+        rpm: float = self.parameters["rotation_rpm"]
+        return [
+            ("capacity (GB)", self.capacity_bytes / 1e9),
+            ("speed (rpm)", int(rpm) if rpm == int(rpm) else rpm),
+            ("zones", len(self.parameters["zones"])),
+            ("mean seek (ms)", self.mean_seek_ms),
+            ("medium (MB/s)", self.streaming_bandwidth_mb_s),
+            ("bus (MB/s)", self.bus_mb_s),
+        ]
+
+    def facts(self) -> list[tuple[str, float | None, str]]:
+        """List what follows from the parameters: label, value, unit."""
+        media = self.zones()["media_mb_s"]
+        return [
+            ("capacity", self.capacity_bytes / 1e9, "GB"),
+            ("blocks", self.capacity_blocks, ""),
+            ("cylinders", self.cylinders, ""),
+            ("surfaces", self.surfaces, ""),
+            ("zones", len(media), ""),
+            ("revolution", self.rotation_ms, "ms"),
+            ("seek, one cylinder", float(self.seek_ms(min(1, self.cylinders - 1))), "ms"),
+            ("seek, mean over all pairs of cylinders", self.mean_seek_ms, "ms"),
+            ("seek, full stroke", self.longest_seek_ms, "ms"),
+            ("media rate, fastest zone", float(media.max()), "MB/s"),
+            ("media rate, slowest zone", float(media.min()), "MB/s"),
+            ("sequential read of the medium", self.streaming_bandwidth_mb_s, "MB/s"),
+            ("bus", self.bus_mb_s, "MB/s"),
+        ]
+
+    def _charts(self) -> "Mapping[str, Callable[[Any], altair.TopLevelMixin]]":
+        """Return what draws each picture there is of it."""
+        from sledsim.devices.disk_charts import seek_chart, zone_chart
+
+        return {"curve": seek_chart, "zones": zone_chart}
+
+
+#: Distances up to which a seek curve has every single one: there it bends most.
+SHORT = 40

@@ -1,0 +1,203 @@
+"""The devices of the catalogue, by which a scenario names them."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sledsim._core import ScenarioError
+from sledsim.devices.device import Device
+from sledsim.scenario.catalog import entries, entry_named
+from sledsim.show.tables import Table, number
+
+__all__ = [
+    "CatalogValue",
+    "DeviceEntry",
+    "catalog",
+    "catalog_tables",
+    "device",
+    "device_entry",
+    "device_tables",
+]
+
+
+@dataclass(frozen=True)
+class CatalogValue:
+    """A value of a catalogue entry, with its source.
+
+    Parameters
+    ----------
+    value
+        The value.
+    unit
+        Its unit; empty where it has none.
+    source
+        Key of the citation.
+    where
+        Table, figure or section of the source.
+    kind
+        ``"published"``, ``"derived"`` or ``"assumed"``; like ``source`` empty where a device file does not say.
+    note
+        What one must know about it.
+    alternatives
+        What other sources say.
+    """
+
+    value: Any
+    unit: str
+    source: str
+    where: str
+    kind: str
+    note: str
+    alternatives: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class DeviceEntry:
+    """A device of the catalogue: its values, each with unit and source.
+
+    Parameters
+    ----------
+    name
+        What scenarios call it.
+    title
+        One line.
+    mechanism
+        The kind of device.
+    description
+        What it is.
+    citations
+        Keys of the works it is taken from.
+    values
+        Its values by name.
+    """
+
+    name: str
+    title: str
+    mechanism: str
+    description: str
+    citations: tuple[str, ...]
+    values: Mapping[str, CatalogValue]
+
+    def table(self) -> Table:
+        """Return every value with its unit, source, place, kind and note."""
+        rows = []
+        for name, entry in self.values.items():
+            rows.append([name, _plain(entry.value), entry.unit, entry.source, entry.where, entry.kind, entry.note])
+            for other in entry.alternatives:
+                where, note = other.get("where", ""), other.get("note", "")
+                rows.append(["  elsewhere", _plain(other["value"]), entry.unit, other["source"], where, "", note])
+        headers = ["value of " + self.name, "", "unit", "source", "where", "kind", "note"]
+        return Table(headers, rows, title=f"{self.name}: {self.title}", left=frozenset({2, 3, 4, 5, 6}))
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def _plain(value: Any) -> str:
+    """Write a catalogue value as its file does; of long lists only how much they hold."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(_named(key, item) for key, item in value.items())
+    if isinstance(value, list):
+        return f"{len(value)} entries"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _named(key: str, value: Any) -> str:
+    """Write a value within a table."""
+    if isinstance(value, list):
+        return f"{len(value)} {key}"
+    return value if isinstance(value, str) else f"{key} {_plain(value)}"
+
+
+def catalog() -> dict[str, DeviceEntry]:
+    """Return the devices of the catalogue by name."""
+    return entries("device", _catalog_entry)
+
+
+def device_entry(name: str) -> DeviceEntry:
+    """Return a device of the catalogue or of a device file, or say which name is nearest.
+
+    Parameters
+    ----------
+    name
+        Its name, or the path of its file (``.toml``).
+    """
+    if name.endswith(".toml"):
+        Device(name)  # says what is wrong with it
+        return replace(_entry(Path(name)), name=name)
+    return entry_named("device", name, catalog())
+
+
+def catalog_tables() -> list[Table]:
+    """Return the devices of the catalogue and what they can do: a table for each kind of device."""
+    rows: dict[type[Device], list[list[str]]] = {}
+    for name, entry in catalog().items():
+        made = Device(name)
+        figures = [number(value) for _, value in made.key_figures()]
+        rows.setdefault(type(made), []).append([name, *figures, entry.title])
+    tables = []
+    for kind, lines in sorted(rows.items(), key=lambda item: item[0].ORDER):
+        labels = [label for label, _ in Device(lines[0][0]).key_figures()]
+        headers = [kind.HEADING, *labels, ""]
+        tables.append(Table(headers, lines, left=frozenset({len(headers) - 1})))
+    return tables
+
+
+def device_tables(entry: DeviceEntry) -> list[Table]:
+    """Return every value of a device with its source, and what follows from them, as tables.
+
+    Parameters
+    ----------
+    entry
+        The device.
+    """
+    rows = [[label, number(value), unit] for label, value, unit in Device(entry.name).facts()]
+    return [entry.table(), Table(["what follows", "", "unit"], rows, left=frozenset({2}))]
+
+
+@cache
+def _catalog_entry(path: Path) -> DeviceEntry:
+    return _entry(path)
+
+
+def _entry(path: Path) -> DeviceEntry:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return DeviceEntry(
+            name=path.stem,
+            title=content.get("title", path.stem),
+            mechanism=content["mechanism"],
+            description=content.get("description", ""),
+            citations=tuple(content.get("citations", ())),
+            values={name: _catalog_value(value) for name, value in content["values"].items()},
+        )
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise ScenarioError(f"{path}: not a device of the catalogue: {error}") from None
+
+
+def _catalog_value(value: Any) -> CatalogValue:
+    """Read a value; in a device file of a user's it may have no source, or be the bare value."""
+    if not isinstance(value, dict) or "value" not in value:
+        return CatalogValue(value=value, unit="", source="", where="", kind="", note="", alternatives=())
+    return CatalogValue(
+        value=value["value"],
+        unit=value.get("unit", ""),
+        source=value.get("source", ""),
+        where=value.get("where", ""),
+        kind=value.get("kind", ""),
+        note=value.get("note", ""),
+        alternatives=tuple(value.get("alternatives", ())),
+    )
+
+
+def device(name: str = "g2", /, **overrides: Any) -> Device:
+    """Make a device that can be asked about its geometry and its motion; see :class:`sledsim.Device`."""
+    return Device(name, **overrides)

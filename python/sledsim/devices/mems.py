@@ -1,0 +1,204 @@
+"""MEMS storage by itself: geometry and motion of a sled."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sledsim import _core
+from sledsim.devices.device import Device
+from sledsim.scenario.reading import Sets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import altair
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sledsim.show.tables import Table
+
+__all__ = ["MemsStorage"]
+
+
+class MemsStorage(Device):
+    """One sled of a MEMS device; made as a :class:`Device` is, and with what follows beside what that has.
+
+    Attributes
+    ----------
+    tracks, rows, blocks_per_row : int
+        Geometry: tracks of a cylinder, rows of a track, blocks of a row.
+    raw_capacity_bytes : float
+        Capacity with the servo bits counted as data.
+    settle_ms : float
+        Settling after a move along X.
+    access_speed_m_s : float
+        Speed of the sled while it reads or writes.
+    peak_bandwidth_mb_s, streaming_bandwidth_mb_s : float
+        With the servo bits counted as data; of a long sequential read.
+    """
+
+    MECHANISMS: ClassVar[tuple[str, ...]] = ("mems",)
+    KIND: ClassVar[str] = "MEMS storage"
+    HEADING: ClassVar[str] = "MEMS storage"
+    ORDER: ClassVar[int] = 1
+
+    tracks: int
+    rows: int
+    blocks_per_row: int
+    raw_capacity_bytes: float
+    settle_ms: float
+    access_speed_m_s: float
+    peak_bandwidth_mb_s: float
+    streaming_bandwidth_mb_s: float
+
+    def __init__(self, name: str = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
+        super().__init__(name, set=set, **overrides)
+        self._sled = _core.Sled(self._text)
+        self.tracks = self._sled.tracks
+        self.rows = self._sled.rows
+        self.blocks_per_row = self._sled.blocks_per_row
+        self.raw_capacity_bytes = self._sled.raw_capacity_bytes
+        self.settle_ms = self._sled.settle_ms
+        self.access_speed_m_s = self._sled.access_speed_m_s
+        self.peak_bandwidth_mb_s = self._sled.peak_bandwidth_mb_s
+        self.streaming_bandwidth_mb_s = self._sled.streaming_bandwidth_mb_s
+
+    def place(self, lbn: int) -> tuple[int, int, int, int]:
+        """Return where a block lies: cylinder, track, row, and place within the row.
+
+        Parameters
+        ----------
+        lbn
+            Logical block number.
+        """
+        return self._sled.place(lbn)
+
+    def equivalent(self, lbn: int) -> "NDArray[np.uint64]":
+        """Return the blocks that can be read together with one (Schlosser and Ganger 2004, section 6).
+
+        Parameters
+        ----------
+        lbn
+            Logical block number.
+        """
+        return self._sled.equivalent(lbn)
+
+    def seek_x_ms(self, from_um: Any, to_um: Any) -> "NDArray[np.float64]":
+        """Return times of moves along X, settling included, from rest to rest.
+
+        Parameters
+        ----------
+        from_um, to_um
+            Micrometres from the centre.
+        """
+        start, end = _pairs(from_um, to_um)
+        return self._sled.seek_x_ms(start.ravel(), end.ravel()).reshape(start.shape)
+
+    def seek_y_ms(
+        self, from_um: Any, to_um: Any, from_direction: int = 1, to_direction: int | None = None
+    ) -> "NDArray[np.float64]":
+        """Return times of moves along Y, arriving at access speed.
+
+        Parameters
+        ----------
+        from_um, to_um
+            Micrometres from the centre.
+        from_direction
+            Leaving at access speed upward (1) or downward (-1), or from rest (0).
+        to_direction
+            Arriving upward (1) or downward (-1); whichever the device can and is sooner when not given.
+        """
+        import numpy as np
+
+        start, end = _pairs(from_um, to_um)
+        either = [1, -1] if self.parameters["bidirectional"] else [1]
+        arrivals = either if to_direction is None else [to_direction]
+        leaving = np.full(start.size, from_direction, dtype=np.int64)
+        times = [
+            self._sled.seek_y_ms(start.ravel(), leaving, end.ravel(), np.full(start.size, arrival, dtype=np.int64))
+            for arrival in arrivals
+        ]
+        least: NDArray[np.float64] = np.minimum.reduce(times)
+        return least.reshape(start.shape)
+
+    def seek_curve(self, points: int = 101) -> "dict[str, NDArray[np.generic]]":
+        """Return seek times against distance: mean, least and longest over the places to start from.
+
+        Parameters
+        ----------
+        points
+            Distances, from 0 to the whole travel.
+
+        Returns
+        -------
+        dict
+            NumPy columns ``axis`` (``"X"`` or ``"Y"``), ``distance_um``, ``mean_ms``, ``min_ms``, ``max_ms``.
+        """
+        from sledsim.devices.motion import seek_curve
+
+        return seek_curve(self, points)
+
+    def seek_surface(self, points: int = 61) -> "dict[str, NDArray[np.generic]]":
+        """Return seek times from rest at the centre to places all over a tip's region.
+
+        Parameters
+        ----------
+        points
+            Places along each axis.
+
+        Returns
+        -------
+        dict
+            NumPy columns ``x_um``, ``y_um``, ``seek_ms``, ``seek_x_ms``, ``seek_y_ms``.
+        """
+        from sledsim.devices.motion import seek_surface
+
+        return seek_surface(self, points)
+
+    def seek_table(self) -> "Table":
+        """Return seek times against distance, as a table."""
+        from sledsim.devices.motion import curve_table
+
+        return curve_table(self, self.seek_curve())
+
+    def surface_table(self) -> "Table":
+        """Return seek times from rest at the centre, as a table."""
+        from sledsim.devices.motion import surface_table
+
+        return surface_table(self, self.seek_surface())
+
+    def key_figures(self) -> list[tuple[str, float | None]]:
+        """List the few figures by which devices of a kind are compared: label with unit, value."""
+        return [
+            ("capacity (GB)", self.capacity_bytes / 1e9),
+            ("streaming (MB/s)", self.streaming_bandwidth_mb_s),
+            ("access (mm/s)", 1e3 * self.access_speed_m_s),
+            ("settling (ms)", self.settle_ms),
+        ]
+
+    def facts(self) -> list[tuple[str, float | None, str]]:
+        """List what follows from the parameters: label, value, unit."""
+        return [
+            ("capacity", self.capacity_bytes / 1e9, "GB"),
+            ("capacity, servo bits counted as data", self.raw_capacity_bytes / 1e9, "GB"),
+            ("blocks", self.capacity_blocks, ""),
+            ("cylinders", self.cylinders, ""),
+            ("tracks per cylinder", self.tracks, ""),
+            ("rows per track", self.rows, ""),
+            ("blocks per row", self.blocks_per_row, ""),
+            ("access speed", 1e3 * self.access_speed_m_s, "mm/s"),
+            ("settling", self.settle_ms, "ms"),
+            ("streaming bandwidth", self.streaming_bandwidth_mb_s, "MB/s"),
+            ("peak bandwidth, servo bits counted as data", self.peak_bandwidth_mb_s, "MB/s"),
+        ]
+
+    def _charts(self) -> "Mapping[str, Callable[[Any], altair.TopLevelMixin]]":
+        """Return what draws each picture there is of it."""
+        from sledsim.devices.mems_charts import curve_chart, surface_chart
+
+        return {"curve": curve_chart, "surface": surface_chart}
+
+
+def _pairs(first: Any, second: Any) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
+    import numpy as np
+
+    start, end = np.broadcast_arrays(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
+    return np.ascontiguousarray(start), np.ascontiguousarray(end)

@@ -1,0 +1,23 @@
+"""Runs: a scenario simulated, what came of it, and several side by side."""
+
+from sledsim.runs.comparison import Comparison, compare
+from sledsim.runs.confidence import Interval, batched_interval, jackknife_interval, mean_interval
+from sledsim.runs.labels import label_of_run
+from sledsim.runs.result import Result
+from sledsim.runs.running import ProgressCallback, run, run_resolved
+from sledsim.runs.timeline import Timeline
+
+__all__ = [
+    "Comparison",
+    "Interval",
+    "ProgressCallback",
+    "Result",
+    "Timeline",
+    "batched_interval",
+    "compare",
+    "jackknife_interval",
+    "label_of_run",
+    "mean_interval",
+    "run",
+    "run_resolved",
+]

@@ -1,0 +1,36 @@
+"""What is drawn of a run."""
+
+from typing import TYPE_CHECKING
+
+from sledsim._core import SledsimError
+from sledsim.runs.distribution_chart import distribution_chart
+from sledsim.runs.phase_charts import energy_chart, phase_chart
+from sledsim.runs.timeline_chart import timeline_chart
+from sledsim.show.naming import did_you_mean
+
+if TYPE_CHECKING:
+    import altair
+
+    from sledsim.runs.result import Result
+
+__all__ = ["result_chart"]
+
+DISTRIBUTIONS = ("response", "wait", "service")
+OTHERS = {"phases": phase_chart, "energy": energy_chart, "timeline": timeline_chart}
+
+
+def result_chart(result: "Result", kind: str) -> "altair.TopLevelMixin":
+    """Draw a run.
+
+    Parameters
+    ----------
+    result
+        The run.
+    kind
+        As for :meth:`sledsim.Result.plot`.
+    """
+    if kind in DISTRIBUTIONS:
+        return distribution_chart(result, kind)
+    if kind in OTHERS:
+        return OTHERS[kind](result)
+    raise SledsimError(f"no plot {kind!r} of a result{did_you_mean(kind, (*DISTRIBUTIONS, *OTHERS))}")

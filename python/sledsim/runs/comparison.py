@@ -1,0 +1,170 @@
+"""Several runs side by side."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import SledsimError
+from sledsim.runs.labels import label_of_run
+from sledsim.runs.result import Result
+from sledsim.runs.running import ProgressCallback, run
+from sledsim.runs.summary_tables import metric_rows
+from sledsim.scenario.reading import ScenarioLike, Sets
+from sledsim.show.tables import Table, number
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["Comparison", "compare"]
+
+
+class Comparison:
+    """Several runs side by side, with ratios to the first.
+
+    Parameters
+    ----------
+    results
+        The runs by name, the one to compare with first.
+    """
+
+    def __init__(self, results: Mapping[str, Result]) -> None:
+        self.results = dict(results)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run came to its end."""
+        return all(result.complete for result in self.results.values())
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """List what is compared: label, key in the summary, values of the runs, ratios to the first run."""
+        columns = [metric_rows(result.summary) for result in self.results.values()]
+        rows = []
+        for cells in zip(*columns, strict=True):
+            label, key, first = cells[0]
+            values = [value for _, _, value in cells]
+            if any(value is not None for value in values):
+                ratios = [value / first if value is not None and first else None for value in values]
+                rows.append({"label": label, "key": key, "values": values, "ratios": ratios})
+        return rows
+
+    def table(self) -> Table:
+        """Return the comparison as a table: values, and in brackets how many times the first run's."""
+        names = [name if result.complete else f"{name} (incomplete)" for name, result in self.results.items()]
+        rows = []
+        for metric in self.metrics():
+            cells = [number(metric["values"][0])]
+            for value, ratio in zip(metric["values"][1:], metric["ratios"][1:], strict=True):
+                cells += [number(value), f"×{ratio:.3f}" if ratio is not None else "–"]
+            rows.append([metric["label"], *cells])
+        headers = ["", names[0], *(header for name in names[1:] for header in (name, "ratio"))]
+        return Table(headers, rows)
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return the runs' summaries and their comparison as JSON."""
+        runs = [{"name": name, "summary": result.summary} for name, result in self.results.items()]
+        return json.dumps({"runs": runs, "metrics": self.metrics()}, indent=indent, ensure_ascii=False)
+
+    def plot(self, key: str = "response.mean_ms") -> "altair.TopLevelMixin":
+        """Draw one of the metrics as bars.
+
+        Parameters
+        ----------
+        key
+            Its key in the summary, as in :meth:`metrics`.
+        """
+        from sledsim.runs.comparison_chart import comparison_bars
+
+        return comparison_bars(self, key)
+
+    def save_plot(self, path: str | Path, key: str = "response.mean_ms") -> None:
+        """Draw one of the metrics into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
+        from sledsim.show.saving import save
+
+        save(self.plot(key), path)
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(self.results)}>"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def __getitem__(self, name: str) -> Result:
+        try:
+            return self.results[name]
+        except KeyError:
+            raise KeyError(f"no run {name!r}; there are {', '.join(self.results)}") from None
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+
+def compare(
+    runs: Iterable[Result | ScenarioLike] | Mapping[str, Result | ScenarioLike],
+    *,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+    progress: ProgressCallback | bool | None = None,
+) -> Comparison:
+    """Put several runs side by side.
+
+    Parameters
+    ----------
+    runs
+        Results, or scenarios to run; a dictionary names them, otherwise each goes by its title, its file or
+        its device and scheduler.
+    set
+        Values that replace those of every scenario.
+    progress
+        As for :func:`sledsim.run`.
+
+    Returns
+    -------
+    Comparison
+        The runs; those after one that was interrupted are left out.
+
+    Examples
+    --------
+    >>> workload = {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}
+    >>> runs = {name: {"workload": workload, "system": {"device": name}} for name in ("g1", "g3")}
+    >>> comparison = compare(runs, set={"run.requests": 1000})
+    >>> comparison["g3"].response.mean_ms < comparison["g1"].response.mean_ms
+    True
+    """
+    named: Iterable[tuple[str | None, Result | ScenarioLike]]
+    named = runs.items() if isinstance(runs, Mapping) else ((None, each) for each in runs)
+    sets = _as_given(set)
+    results: dict[str, Result] = {}
+    for name, each in named:
+        result = each if isinstance(each, Result) else run(each, set=sets, progress=progress)
+        results[_free_name(name or _name(each, result), results)] = result
+        if not result.complete and not isinstance(each, Result):
+            break
+    if not results:
+        raise SledsimError("nothing to compare; give results, or scenarios to run")
+    return Comparison(results)
+
+
+def _as_given(sets: Sets) -> Sets:
+    """Keep replacements that may be read only once for every run."""
+    return sets if isinstance(sets, Mapping | str) else list(sets)
+
+
+def _name(each: Result | ScenarioLike, result: Result) -> str:
+    title = result["title"]
+    if title:
+        return str(title)
+    if isinstance(each, Path) or (isinstance(each, str) and each != "-" and "\n" not in each):
+        return Path(each).stem
+    return label_of_run(result.summary)
+
+
+def _free_name(name: str, taken: Mapping[str, Result]) -> str:
+    """Append a number to a name that is taken."""
+    free, count = name, 1
+    while free in taken:
+        count += 1
+        free = f"{name} ({count})"
+    return free

@@ -1,0 +1,72 @@
+"""Where the time and the energy of a run went."""
+
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import SledsimError
+from sledsim.runs.labels import label_of_run
+from sledsim.runs.phases import STATES, phases_of
+from sledsim.show.style import COLOURS, WIDTH, altair_library, styled, values
+
+if TYPE_CHECKING:
+    import altair
+
+    from sledsim.runs.result import Result
+
+__all__ = ["energy_chart", "phase_chart"]
+
+
+def phase_chart(result: "Result") -> "altair.TopLevelMixin":
+    """Draw the parts of the mean response time.
+
+    Parameters
+    ----------
+    result
+        The run.
+    """
+    parts = [(part.key, part.label) for part in phases_of(result.summary) if not part.depth]
+    # The scheduler's part stands between the command's and the mechanism's.
+    after = 1 if parts and parts[0][0] == "overhead" else 0
+    parts.insert(after, ("wait", "wait"))
+    rows = [{"part": label, "value": _mean(result[key])} for key, label in parts]
+    mean = result["response"]["mean_ms"] if result["response"] else 0.0
+    subtitle = f"{label_of_run(result.summary)}: mean response {mean:.4g} ms"
+    return _bars(rows, "Mean per request (ms)", "Parts of the response time", subtitle)
+
+
+def _mean(part: Any) -> float:
+    return float(part["mean_ms"]) if part else 0.0
+
+
+def energy_chart(result: "Result") -> "altair.TopLevelMixin":
+    """Draw the energy spent in each state.
+
+    Parameters
+    ----------
+    result
+        The run.
+    """
+    energy = result["energy"]
+    if energy is None:
+        raise SledsimError(f"there is no energy to draw: the powers of {result['device']['name']} are not known")
+    labels = {part.key: part.label for part in STATES}
+    rows = [{"part": labels.get(each["state"], each["state"]), "value": each["energy_j"]} for each in energy["states"]]
+    subtitle = (
+        f"{label_of_run(result.summary)}: {energy['total_j']:.4g} J in all, "
+        f"mean power {energy['mean_power_w'] or 0.0:.4g} W, peak {energy['peak_power_w']:.4g} W"
+    )
+    return _bars(rows, "Energy (J)", "Energy by state", subtitle)
+
+
+def _bars(rows: list[dict[str, Any]], quantity: str, title: str, subtitle: str) -> "altair.TopLevelMixin":
+    """Draw labelled bars, in the order of the rows."""
+    alt = altair_library()
+    for row in rows:
+        row["label"] = f"{row['value']:.3g}"
+    base = alt.Chart(values(rows)).encode(
+        x=alt.X("value:Q", title=quantity),
+        y=alt.Y("part:N", title=None, sort=None),
+        tooltip=[alt.Tooltip("part:N", title="part"), alt.Tooltip("value:Q", title=quantity, format=".5g")],
+    )
+    labels = base.mark_text(align="left", dx=4, fontSize=11).encode(text="label:N")
+    chart = (base.mark_bar(color=COLOURS[0]) + labels).properties(width=WIDTH, height=alt.Step(28))
+    return styled(chart, title, subtitle)

@@ -1,0 +1,207 @@
+"""The outcome of a run: numbers, tables, the log of its requests, and pictures."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import RunError, RunOutput
+from sledsim.runs.summary_tables import summary_tables
+from sledsim.runs.timeline import Timeline
+from sledsim.show.frames import arrow_table, pandas_frame, polars_frame, relation_of, write_columns
+from sledsim.show.section import Section
+
+if TYPE_CHECKING:
+    import altair
+    import duckdb
+    import numpy as np
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from sledsim.show.tables import Table
+
+__all__ = ["Result"]
+
+QUANTITIES = ("response", "wait", "service")
+OPERATIONS = ("all", "reads", "writes")
+
+
+class Result(Section):
+    """The outcome of a run.
+
+    The keys of :attr:`summary` are attributes too: ``result.response.mean_ms`` is
+    ``result.summary["response"]["mean_ms"]``. ``sledsim schema --result`` documents every one.
+
+    Parameters
+    ----------
+    summary
+        What the run found.
+    output
+        The core's account of the run, for histograms and the log.
+    logged
+        Whether the run kept a row per request.
+    timed
+        Whether the run kept what its mechanisms did along time.
+    """
+
+    def __init__(
+        self, summary: Mapping[str, Any], output: RunOutput, *, logged: bool = False, timed: bool = False
+    ) -> None:
+        super().__init__(summary)
+        self._output = output
+        self._logged = logged
+        self._timed = timed
+        self._timeline: Timeline | None = None
+        self._log: dict[str, NDArray[np.generic]] | None = None
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Everything the run found but the log, as plain dictionaries."""
+        return self.to_dict()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run came to its end; false when it was interrupted."""
+        return bool(self["run"]["complete"])
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return the summary as JSON.
+
+        Parameters
+        ----------
+        indent
+            Spaces per level; ``None`` for a single line.
+        """
+        return json.dumps(self._values, indent=indent, ensure_ascii=False)
+
+    def table(self) -> "list[Table]":
+        """Return the summary as tables: times, phases, load, energy."""
+        return summary_tables(self._values)
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(table) for table in self.table())
+
+    def __repr__(self) -> str:
+        count, name, response = self["requests"]["completed"], self["device"]["name"], self["response"]
+        mean = f", mean response {response['mean_ms']:.4g} ms" if response else ""
+        return f"<Result: {count:,} requests on {name}{mean}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self.table())
+
+    def histogram(
+        self, quantity: str = "response", op: str = "all"
+    ) -> "tuple[NDArray[np.float64], NDArray[np.uint64]]":
+        """Return how often each time occurred.
+
+        Parameters
+        ----------
+        quantity
+            ``"response"``, ``"wait"`` or ``"service"``.
+        op
+            ``"all"``, ``"reads"`` or ``"writes"``.
+
+        Returns
+        -------
+        edges_ms, counts
+            Edges of the bins in milliseconds, one more than there are counts; requests in each bin.
+        """
+        _one_of("quantity", quantity, QUANTITIES)
+        _one_of("op", op, OPERATIONS)
+        return self._output.histogram(quantity, op)
+
+    @property
+    def log(self) -> "dict[str, NDArray[np.generic]]":
+        """The requests in order of completion, a NumPy column per quantity; needs ``run(…, log=True)``.
+
+        Names end in the unit. ``needed_bytes`` is how much of its blocks a request needs, and ``metadata`` whether it
+        is of the file system: by these go subsector accesses.
+        """
+        if not self._logged:
+            raise RunError("this run kept no log of its requests; ask for one with sledsim.run(…, log=True)")
+        if self._log is None:
+            self._log = self._output.log()
+        return self._log
+
+    @property
+    def timeline(self) -> Timeline:
+        """What each mechanism did from when to when, at what power; needs ``run(…, timeline=True)``."""
+        if not self._timed:
+            raise RunError("this run kept no timeline; ask for one with sledsim.run(…, timeline=True)")
+        if self._timeline is None:
+            self._timeline = Timeline(self._output)
+        return self._timeline
+
+    def relation(self) -> "duckdb.DuckDBPyRelation":
+        """Return the log as a DuckDB relation, to be queried in SQL."""
+        return relation_of(self.log)
+
+    def polars(self) -> "pl.DataFrame":
+        """Return the log as a polars frame."""
+        return polars_frame(self.relation())
+
+    def pandas(self) -> "pd.DataFrame":
+        """Return the log as a pandas frame."""
+        return pandas_frame(self.relation())
+
+    def arrow(self) -> "pa.Table":
+        """Return the log as an Arrow table."""
+        return arrow_table(self.relation())
+
+    def write_log(self, path: str | Path) -> None:
+        """Write the log to a file.
+
+        Parameters
+        ----------
+        path
+            Ends in ``.parquet``, ``.csv`` or ``.json``. A Parquet file carries the scenario in its metadata.
+        """
+        write_columns(self.log, Path(path), self._provenance())
+
+    def write_timeline(self, path: str | Path) -> None:
+        """Write the timeline to a file.
+
+        Parameters
+        ----------
+        path
+            Ends in ``.parquet``, ``.csv`` or ``.json``. A Parquet file carries the scenario in its metadata.
+        """
+        self.timeline.write(path, self._provenance())
+
+    def _provenance(self) -> dict[str, str]:
+        scenario = json.dumps(self._values["scenario"])
+        return {"sledsim_version": self["sledsim"]["version"], "sledsim_scenario": scenario}
+
+    def plot(self, kind: str = "response") -> "altair.TopLevelMixin":
+        """Draw the result.
+
+        Parameters
+        ----------
+        kind
+            ``"response"``, ``"wait"``, ``"service"`` (distributions), ``"phases"``,
+            ``"energy"``, or ``"timeline"`` (states and power along time).
+        """
+        from sledsim.runs.charts import result_chart
+
+        return result_chart(self, kind)
+
+    def save_plot(self, path: str | Path, kind: str = "response") -> None:
+        """Draw the result into a file.
+
+        Parameters
+        ----------
+        path
+            Ends in ``.html``, ``.png``, ``.svg`` or ``.json`` (Vega-Lite).
+        kind
+            As for :meth:`plot`.
+        """
+        from sledsim.show.saving import save
+
+        save(self.plot(kind), path)
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise RunError(f"{name} {value!r} is not one of {', '.join(allowed)}")

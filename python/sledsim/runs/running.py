@@ -1,0 +1,119 @@
+"""Run one scenario."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sledsim import _core
+from sledsim.runs.result import Result
+from sledsim.runs.timeline import Stretch, require_powers, stretch_of
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, catalog_folders, resolve
+from sledsim.show.progress import ProgressBar
+from sledsim.traces.trace import is_parquet, parquet_to_csv, require_file
+
+__all__ = ["ProgressCallback", "readable", "run", "run_resolved"]
+
+#: Called with the requests submitted, their number if known, the seconds simulated, and the last of them if known.
+ProgressCallback = Callable[[int, int | None, float, float | None], None]
+
+
+def run(
+    scenario: ScenarioLike,
+    *,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+    log: bool = False,
+    timeline: Stretch = False,
+    progress: ProgressCallback | bool | None = None,
+) -> Result:
+    """Simulate a scenario.
+
+    Interrupting it (Ctrl-C, or the notebook's stop button) ends the run early: the result then holds what had
+    been completed, and its ``complete`` is false.
+
+    Parameters
+    ----------
+    scenario
+        A :class:`~sledsim.Scenario`, a dictionary, a file (TOML, YAML or JSON), or a text of several lines.
+    set
+        Values that replace those of the scenario: ``["device.settle_constants=0"]`` or ``{"run.requests": 1000}``.
+    log
+        Whether to keep a row per request, for :attr:`Result.log` and what is made from it.
+    timeline
+        Whether to keep what each mechanism did from when to when, for :attr:`Result.timeline`: true, or a pair of
+        times in seconds from the start of the run. There is room for 200,000 spans; ``result.timeline.stopped_s``
+        says where they ended.
+    progress
+        A function called about ten times a second, or true for a progress bar on a terminal.
+
+    Returns
+    -------
+    Result
+        The outcome.
+
+    Raises
+    ------
+    ScenarioError
+        Where the scenario is wrong.
+    TraceError
+        Where a trace cannot be read.
+    RunError
+        Where the run cannot go on, as with a request beyond the device.
+
+    Examples
+    --------
+    >>> arrival = {"kind": "poisson", "rate_per_s": 500.0}
+    >>> scenario = {"workload": {"arrival": arrival}, "system": {"device": "g2"}}
+    >>> result = run(scenario, set={"run.requests": 1000, "scheduler": "sptf"})
+    >>> result.requests.completed
+    1000
+    >>> result.response.mean_ms > result.service.mean_ms
+    True
+    """
+    return run_resolved(resolve(scenario, set), log=log, timeline=timeline, progress=progress)
+
+
+def run_resolved(
+    resolved: Resolved,
+    *,
+    log: bool = False,
+    timeline: Stretch = False,
+    progress: ProgressCallback | bool | None = None,
+) -> Result:
+    """Simulate a scenario that has been resolved; see :func:`run`."""
+    stretch = stretch_of(timeline)
+    if stretch:
+        require_powers(resolved.values)
+    bar = ProgressBar() if progress is True else nullcontext(progress or None)
+    with ExitStack() as stack:
+        text = stack.enter_context(readable(resolved))
+        report = stack.enter_context(bar)
+        output = _core.run(
+            text, base_dir=resolved.base_dir, log=log, timeline=stretch, progress=report, catalog=catalog_folders()
+        )
+    summary = json.loads(output.summary())
+    summary["scenario"] = resolved.values
+    return Result(summary, output, logged=log, timed=stretch is not None)
+
+
+@contextmanager
+def readable(resolved: Resolved) -> Iterator[str]:
+    """Give the core a scenario whose trace it can read: a Parquet trace becomes a temporary CSV.
+
+    Parameters
+    ----------
+    resolved
+        The scenario.
+    """
+    workload: dict[str, Any] = resolved.values.get("workload", {})
+    path = Path(workload.get("path", ""))
+    if workload.get("kind") == "trace":
+        require_file(path)
+    if workload.get("kind") != "trace" or not is_parquet(path):
+        yield json.dumps(resolved.values)
+        return
+    with TemporaryDirectory(prefix="sledsim-") as folder:
+        copy = parquet_to_csv(path, Path(folder), workload.get("columns"))
+        yield json.dumps({**resolved.values, "workload": {**workload, "path": str(copy), "format": "csv"}})

@@ -1,0 +1,209 @@
+"""A run's summary as tables for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sledsim._core import SledsimError
+from sledsim.runs.component_tables import component_tables
+from sledsim.runs.labels import label_of_run
+from sledsim.runs.phases import PHASES, STATES, phases_of, states_of
+from sledsim.scenario.system_tree import drives_in
+from sledsim.show.naming import did_you_mean
+from sledsim.show.tables import Table, number
+
+__all__ = ["metric_rows", "require_metric", "summary_tables"]
+
+TIME_COLUMNS = (
+    ("mean", "mean_ms"),
+    ("std dev", "std_ms"),
+    ("min", "min_ms"),
+    ("p50", "p50_ms"),
+    ("p90", "p90_ms"),
+    ("p99", "p99_ms"),
+    ("p99.9", "p99_9_ms"),
+    ("max", "max_ms"),
+)
+
+ENDS = {
+    "workload-ended": "the workload ended",
+    "requests": "the number of requests was reached",
+    "time": "the time was up",
+    "interrupted": "interrupted: incomplete",
+}
+
+# What is worth comparing: label with unit, path in the summary.
+METRICS = (
+    ("response, mean (ms)", "response.mean_ms"),
+    ("response, median (ms)", "response.p50_ms"),
+    ("response, p99 (ms)", "response.p99_ms"),
+    ("response, p99.9 (ms)", "response.p99_9_ms"),
+    ("response, max (ms)", "response.max_ms"),
+    ("response of reads, mean (ms)", "reads.response.mean_ms"),
+    ("response of writes, mean (ms)", "writes.response.mean_ms"),
+    ("response, scv", "response.scv"),
+    ("wait, mean (ms)", "wait.mean_ms"),
+    ("service, mean (ms)", "service.mean_ms"),
+    ("seek, mean (ms)", "seek.mean_ms"),
+    ("rotation, mean (ms)", "rotation.mean_ms"),
+    ("throughput (requests/s)", "throughput.requests_per_s"),
+    ("bandwidth (MB/s)", "bandwidth.mb_per_s"),
+    ("utilisation", "utilisation.fraction"),
+    ("queue, mean (requests)", "queue.mean"),
+    ("queue, max (requests)", "queue.max"),
+    ("energy, total (J)", "energy.total_j"),
+    ("energy per request (mJ)", "energy.per_request_mj"),
+    ("power, mean (W)", "energy.mean_power_w"),
+    ("power, peak over 1 ms (W)", "energy.peak_power_w"),
+)
+
+
+PHASE_KEYS = frozenset(part.key for part in PHASES)
+
+
+def summary_tables(summary: Mapping[str, Any]) -> list[Table]:
+    """Lay out a summary as tables: times, phases, load, states with their energy, and components."""
+    tables = [_times(summary), _phases(summary), _load(summary), _states(summary)]
+    return tables + (component_tables(summary["components"]) if summary.get("components") else [])
+
+
+def metric_rows(summary: Mapping[str, Any]) -> list[tuple[str, str, float | None]]:
+    """List what is worth comparing between runs: label with unit, path in the summary, value.
+
+    A phase that never occurred is not worth comparing: it has no value.
+    """
+    return [(label, path, _lookup(summary, path)) for label, path in METRICS]
+
+
+def require_metric(key: str) -> None:
+    """Refuse the name of a metric that is not compared.
+
+    Parameters
+    ----------
+    key
+        Its path in the summary.
+    """
+    keys = [path for _, path in METRICS]
+    if key not in keys:
+        raise SledsimError(f"no metric {key!r} to draw{did_you_mean(key, keys)}")
+
+
+def _lookup(summary: Mapping[str, Any], path: str) -> float | None:
+    value: Any = summary
+    for key in path.split("."):
+        if value is None:
+            return None
+        value = value[key]
+    if path.partition(".")[0] in PHASE_KEYS and not value:
+        return None
+    return value if isinstance(value, int | float) else None
+
+
+def _headline(summary: Mapping[str, Any]) -> str:
+    requests, run = summary["requests"], summary["run"]
+    parts = [
+        summary["title"],
+        label_of_run(summary),
+        f"{requests['measured']:,} requests measured",
+        f"{number(run['simulated_s'])} s simulated",
+    ]
+    line = " · ".join(part for part in parts if part)
+    if not run["complete"]:
+        line = f"INCOMPLETE ({run['note'] or ENDS.get(run['end'], run['end'])})\n{line}"
+    return line
+
+
+def _times(summary: Mapping[str, Any]) -> Table:
+    rows = []
+    for name in ("response", "wait", "service"):
+        rows.append(_time_row(name, summary[name] or {}))
+        # Where there is only one kind, its rows would say the same again.
+        for op in ("reads", "writes") if summary["reads"] and summary["writes"] else ():
+            rows.append(_time_row(f"  {op}", summary[op][name] or {}))
+    headers = ["time (ms)", "mean", "95 % ±", *(label for label, _ in TIME_COLUMNS[1:])]
+    return Table(headers, rows, title=_headline(summary))
+
+
+def _time_row(label: str, stats: Mapping[str, Any]) -> list[str]:
+    low, high = stats.get("ci95_low_ms"), stats.get("ci95_high_ms")
+    half = None if low is None or high is None else (high - low) / 2
+    values = [number(stats.get(key)) for _, key in TIME_COLUMNS]
+    return [label, values[0], number(half, 2), *values[1:]]
+
+
+def _phases(summary: Mapping[str, Any]) -> Table:
+    rows = []
+    for part in phases_of(summary):
+        phase = summary[part.key]
+        figures = (number(phase.get(column)) for column in ("mean_ms", "std_ms", "max_ms"))
+        rows.append(["  " * part.depth + part.label, *figures])
+    return Table(["phase (ms per request)", "mean", "std dev", "max"], rows)
+
+
+def _load(summary: Mapping[str, Any]) -> Table:
+    requests, run = summary["requests"], summary["run"]
+    counts = ("submitted", "completed", "failed", "in_flight")
+    rows = [[f"requests {key.replace('_', ' ')}", number(requests[key]), ""] for key in counts]
+    for label, key in (("requests of the warm-up", "warmup"), ("bad records skipped", "skipped_records")):
+        if requests[key]:
+            rows.append([label, number(requests[key]), ""])
+    drives = list(drives_in(summary["scenario"]["system"]))
+    if any(drive["merge"] is not None or drive["batch_max"] > 1 for drive in drives):
+        rows.append(["requests served together", number(requests["merged"]), ""])
+        rows.append(["accesses that served them", number(requests["merged_accesses"]), ""])
+    rows += [
+        ["reads", _percent(summary["reads"]["share"] if summary["reads"] else 0.0), "%"],
+        ["end of the run", ENDS.get(run["end"], run["end"]), ""],
+        ["measured", number(run["measured_s"]), "s"],
+        ["throughput", number(summary["throughput"]["requests_per_s"]), "requests/s"],
+        ["bandwidth", number(summary["bandwidth"]["mb_per_s"]), "MB/s"],
+        ["utilisation", _percent(summary["utilisation"]["fraction"]), "%"],
+        ["queue, mean", number(summary["queue"]["mean"]), "requests"],
+        ["queue, max", number(summary["queue"]["max"]), "requests"],
+    ]
+    if run["note"] and run["complete"]:
+        rows.append(["note", run["note"], ""])
+    response = summary["response"] or {"ci95_note": None}
+    if response["ci95_note"]:
+        rows.append(["no 95 % interval", response["ci95_note"], ""])
+    return Table(["load", "", "unit"], rows, left=frozenset({1, 2}))
+
+
+def _percent(fraction: float | None) -> str:
+    return "–" if fraction is None else number(100 * fraction)
+
+
+def _states(summary: Mapping[str, Any]) -> Table:
+    energy, time = summary["energy"], summary["state_time"]
+    total_s = sum(time.values())
+    if energy is None or not energy["states"]:
+        # The powers of a device are not known, or devices have different states.
+        rows = [
+            [part.label, number(time[f"{part.key}_s"]), _share(time[f"{part.key}_s"], total_s)]
+            for part in states_of(summary)
+        ]
+        return Table(["state", "time (s)", "%"], [*rows, ["total", number(total_s), ""]])
+    total_j, labels = energy["total_j"], {part.key: part.label for part in STATES}
+    rows = [
+        [
+            labels.get(state["state"], state["state"]),
+            number(state["time_s"]),
+            _share(state["time_s"], total_s),
+            number(state["energy_j"]),
+            _share(state["energy_j"], total_j),
+            number(state["entered"]),
+        ]
+        for state in energy["states"]
+    ]
+    rows.append(["total", number(total_s), "", number(total_j), "", ""])
+    for label, key in (
+        ("  per request (mJ)", "per_request_mj"),
+        ("  mean power (W)", "mean_power_w"),
+        ("  peak power over 1 ms (W)", "peak_power_w"),
+        ("  with hindsight in idle periods (J)", "hindsight_j"),
+    ):
+        rows.append([label, "", "", number(energy[key]), "", ""])
+    return Table(["state", "time (s)", "%", "energy (J)", "%", "entered"], rows)
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f}" if whole else "–"

@@ -1,0 +1,124 @@
+"""The timeline of a run: what each mechanism did from when to when, at what power."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim._core import RunError
+from sledsim.scenario.system_tree import drives_in
+from sledsim.show.frames import arrow_table, pandas_frame, polars_frame, relation_of, write_columns
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from sledsim._core import RunOutput
+
+__all__ = ["Stretch", "Timeline", "require_powers", "stretch_of"]
+
+#: Whether to keep a timeline: of all of a run, or from one time to another, in seconds from its start.
+Stretch = bool | tuple[float, float]
+
+
+class Timeline(Mapping[str, "NDArray[np.generic]"]):
+    """What each mechanism of a run did, a NumPy column per quantity.
+
+    The columns are ``mechanism`` (number of the sled, from 0), ``start_s``, ``end_s``, ``state`` and ``power_w``. The
+    spans of a mechanism follow each other without gaps; those of one mechanism come after those of another.
+
+    Parameters
+    ----------
+    output
+        The core's account of the run.
+    """
+
+    def __init__(self, output: "RunOutput") -> None:
+        import numpy as np
+
+        columns = output.timeline()
+        #: Names of the states that the device can be in.
+        self.states: list[str] = output.timeline_states()
+        names = np.array(self.states, dtype=object)
+        self._columns: dict[str, NDArray[np.generic]] = {**columns, "state": names[columns["state"]]}
+        #: Where there was no more room for spans, in seconds from the start of the run; ``None`` where there was.
+        self.stopped_s: float | None = output.timeline_stopped_s()
+
+    def __getitem__(self, column: str) -> "NDArray[np.generic]":
+        return self._columns[column]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __repr__(self) -> str:
+        note = "" if self.stopped_s is None else f", no room after {self.stopped_s:g} s"
+        return f"<Timeline: {len(self['start_s']):,} spans{note}>"
+
+    def relation(self) -> "duckdb.DuckDBPyRelation":
+        """Return the spans as a DuckDB relation, to be queried in SQL."""
+        return relation_of(self._columns, "timeline")
+
+    def polars(self) -> "pl.DataFrame":
+        """Return the spans as a polars frame."""
+        return polars_frame(self.relation())
+
+    def pandas(self) -> "pd.DataFrame":
+        """Return the spans as a pandas frame."""
+        return pandas_frame(self.relation())
+
+    def arrow(self) -> "pa.Table":
+        """Return the spans as an Arrow table."""
+        return arrow_table(self.relation())
+
+    def write(self, path: str | Path, metadata: Mapping[str, str] | None = None) -> None:
+        """Write the spans to a file.
+
+        Parameters
+        ----------
+        path
+            Ends in ``.parquet``, ``.csv`` or ``.json``.
+        metadata
+            What a Parquet file is to carry beside the columns.
+        """
+        write_columns(self._columns, Path(path), metadata)
+
+
+def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
+    """Return the times that a timeline is to cover, in seconds.
+
+    Parameters
+    ----------
+    timeline
+        Whether to keep one, or which part.
+    """
+    if timeline is False:
+        return None
+    if timeline is True:
+        return 0.0, float("inf")
+    try:
+        start_s, end_s = (float(time_s) for time_s in timeline)
+    except (TypeError, ValueError):
+        raise RunError(f"timeline = {timeline!r}: expected true, or two times in seconds: (start_s, end_s)") from None
+    return start_s, end_s
+
+
+def require_powers(scenario: Mapping[str, Any]) -> None:
+    """Refuse to keep a timeline where the powers of a device are not known.
+
+    Parameters
+    ----------
+    scenario
+        The resolved scenario.
+    """
+    for drive in drives_in(scenario["system"]):
+        device = drive["device"]
+        if device["mechanism"] != "mems" and not device.get("power"):
+            raise RunError(
+                f"there is no timeline: the powers of {device['name']} are not known; give them as system.device.power"
+            )

@@ -1,0 +1,182 @@
+"""States and power along time."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sledsim._core import SledsimError
+from sledsim.runs.labels import label_of_run
+from sledsim.show.style import altair_library, styled, values
+
+if TYPE_CHECKING:
+    import altair
+    from numpy.typing import NDArray
+
+    from sledsim.runs.result import Result
+    from sledsim.runs.timeline import Timeline
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["timeline_chart"]
+
+WIDTH = 760
+
+# Spans of a mechanism that are drawn one by one; of more, shares of time are drawn in slots a few pixels wide.
+MOST_SPANS = 500
+SLOTS = 190
+
+# Mechanisms with a bar of their own; of more the first ones have.
+MOST_BARS = 16
+
+# Work in colours, rest in greys that darken as power falls.
+WORK_COLOURS = {
+    "startup": "#D55E00",
+    "seek": "#0072B2",
+    "rotation": "#56B4E9",
+    "servo": "#E69F00",
+    "data": "#009E73",
+}
+REST_COLOURS = ("#e3e3e3", "#c4c4c4", "#a3a3a3", "#828282", "#606060", "#404040")
+
+
+def timeline_chart(result: "Result") -> "altair.TopLevelMixin":
+    """Draw what each mechanism did along time, above the power of all of them.
+
+    Parameters
+    ----------
+    result
+        The run, with a timeline.
+    """
+    timeline = result.timeline
+    courses = [_Course(timeline, number) for number in np.unique(timeline["mechanism"])]
+    if not courses:
+        raise SledsimError("there is no timeline to draw: nothing happened in the time that it covers")
+    start_s, end_s = min(course.edges[0] for course in courses), max(course.edges[-1] for course in courses)
+    exact = max(len(course.states) for course in courses) <= MOST_SPANS
+    if exact:
+        edges = np.unique(np.concatenate([course.edges for course in courses]))
+        bars = [row for course in courses[:MOST_BARS] for row in course.spans()]
+    else:
+        edges = np.linspace(start_s, end_s, SLOTS + 1)
+        bars = _shares(courses, timeline.states, edges)
+    energy_j = np.sum([np.interp(edges, course.edges, course.energy_j) for course in courses], axis=0)
+    power_w = np.diff(energy_j) / np.diff(edges)
+    # The last value is drawn to the end.
+    line = [{"time": time, "power": power} for time, power in zip(edges, [*power_w, power_w[-1]], strict=True)]
+    scale, unit = (1e3, "ms") if end_s < 1 else (1.0, "s")
+    chart = _panels(_scaled(bars, scale), _scaled(line, scale), timeline.states, (start_s * scale, end_s * scale), unit)
+    slot_s = None if exact else (end_s - start_s) / SLOTS
+    return styled(chart, "States and power over time", _subtitle(result, len(courses), slot_s))
+
+
+class _Course:
+    """What one mechanism did."""
+
+    def __init__(self, timeline: "Timeline", number: int) -> None:
+        chosen = timeline["mechanism"] == number
+        start_s, end_s = (np.asarray(timeline[name][chosen], dtype=float) for name in ("start_s", "end_s"))
+        self.name = f"mechanism {number}"
+        self.states = timeline["state"][chosen]
+        self.edges: Floats = np.append(start_s, end_s[-1])
+        power_w = np.asarray(timeline["power_w"][chosen], dtype=float)
+        self.energy_j: Floats = np.append(0.0, np.cumsum((end_s - start_s) * power_w))
+
+    def spans(self) -> list[dict[str, Any]]:
+        """Return the spans as they are."""
+        ends = zip(self.states, self.edges[:-1], self.edges[1:], strict=True)
+        return [{"mechanism": self.name, "state": state, "time": start, "end": end} for state, start, end in ends]
+
+    def spent_s(self, edges: "Floats", state: str) -> "Floats":
+        """Return the time in a state between each two edges."""
+        past_s = np.append(0.0, np.cumsum(np.diff(self.edges) * (self.states == state)))
+        return np.diff(np.interp(edges, self.edges, past_s))
+
+
+def _shares(courses: "list[_Course]", states: list[str], edges: "Floats") -> list[dict[str, Any]]:
+    """Return the shares of time in each state, of all mechanisms together, one above the other in each slot."""
+    rows = []
+    low = np.zeros(len(edges) - 1)
+    for state in states:
+        spent_s = np.sum([course.spent_s(edges, state) for course in courses], axis=0)
+        high = low + spent_s / np.diff(edges) / len(courses)
+        rows += [
+            {"state": state, "time": edges[i], "end": edges[i + 1], "low": round(low[i], 4), "high": round(high[i], 4)}
+            for i in np.flatnonzero(spent_s)
+        ]
+        low = high
+    return rows
+
+
+def _scaled(rows: list[dict[str, Any]], scale: float) -> list[dict[str, Any]]:
+    """Give times their unit, and no more digits than can be seen."""
+    for row in rows:
+        for key in ("time", "end"):
+            if key in row:
+                row[key] = float(f"{row[key] * scale:.7g}")
+        if "power" in row:
+            row["power"] = float(f"{row['power']:.4g}")
+    return rows
+
+
+def _panels(
+    bars: list[dict[str, Any]], line: list[dict[str, Any]], states: list[str], domain: tuple[float, float], unit: str
+) -> Any:
+    alt = altair_library()
+    # One axis for both, without a margin: the panels can be read together.
+    scale = alt.Scale(domain=list(domain), nice=False)
+    rest = iter(REST_COLOURS)
+    colours = {state: WORK_COLOURS.get(state) or next(rest) for state in states}
+    shares = "high" in bars[0]
+    several = not shares and len({row["mechanism"] for row in bars}) > 1
+    if shares:
+        share = alt.Y("low:Q", title="Share of time", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
+        where, height = {"y": share, "y2": "high:Q"}, 100
+    else:
+        axis = alt.Axis() if several else None
+        where = {"y": alt.Y("mechanism:N", title=None, sort=None, axis=axis)}
+        height = alt.Step(22) if several else 36
+    above = (
+        alt.Chart(values(bars))
+        .mark_bar()
+        .encode(
+            x=alt.X("time:Q", title=None, scale=scale, axis=alt.Axis(labels=False, ticks=False)),
+            x2="end:Q",
+            color=alt.Color(
+                "state:N",
+                title="State",
+                sort=states,
+                scale=alt.Scale(domain=states, range=[colours[state] for state in states]),
+                legend=alt.Legend(orient="right"),
+            ),
+            tooltip=[
+                alt.Tooltip("state:N"),
+                alt.Tooltip("time:Q", title=f"from ({unit})", format=".6g"),
+                alt.Tooltip("end:Q", title=f"to ({unit})", format=".6g"),
+            ],
+        )
+        .encode(**where)
+        .properties(width=WIDTH, height=height)
+    )
+    below = (
+        alt.Chart(values(line))
+        .mark_line(interpolate="step-after", strokeWidth=1.3, color="#222")
+        .encode(
+            x=alt.X("time:Q", title=f"Time ({unit})", scale=scale),
+            y=alt.Y("power:Q", title="Power (W)", scale=alt.Scale(zero=True)),
+        )
+        .properties(width=WIDTH, height=200)
+    )
+    return alt.vconcat(above, below, spacing=8)
+
+
+def _subtitle(result: "Result", mechanisms: int, slot_s: float | None) -> list[str]:
+    notes = []
+    if slot_s is not None:
+        of = f" of {mechanisms} mechanisms" if mechanisms > 1 else ""
+        slot = f"{slot_s:.3g} s" if slot_s >= 1 else f"{slot_s * 1e3:.3g} ms"
+        notes.append(f"in slots of {slot}: time by state{of}, and mean power")
+    elif mechanisms > MOST_BARS:
+        notes.append(f"bars of the first {MOST_BARS} of {mechanisms} mechanisms, power of all")
+    if result.timeline.stopped_s is not None:
+        notes.append(f"the timeline had no room after {result.timeline.stopped_s:.4g} s")
+    return [label_of_run(result.summary), *notes]

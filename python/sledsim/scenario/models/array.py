@@ -1,0 +1,114 @@
+"""The tables of a scenario as typed classes: array.
+
+Written by tools/generate_scenario.py from the core's schema: change the definitions there, not here.
+Ranges and defaults stand in the docstrings; the core checks the values.
+"""
+
+from typing import Literal
+
+from sledsim.scenario.models.model import Model
+
+__all__ = [
+    "Journal",
+    "JournalHolds",
+    "MemberFault",
+    "ReadChoice",
+    "Rebuild",
+    "RebuildSparing",
+    "Unreadable",
+    "WriteMethod",
+]
+
+
+class Rebuild(Model):
+    """How the contents of a failed member are rebuilt.
+
+    Attributes
+    ----------
+    mb_per_s
+        Most bytes rebuilt in a second; no limit when absent (MB/s; at least 1e-06, at most 1,000,000).
+    rows
+        Stripe units of a member rebuilt in one step (at least 1, at most 4,096; default 8).
+    outstanding
+        Most steps under way at once (at least 1, at most 64; default 1).
+    delay_s
+        Time from the discovery of a failure to the first step (s; at least 0, at most 1e+09; default 0.0).
+    """
+
+    mb_per_s: float | str | None = None
+    rows: int | None = None
+    outstanding: int | None = None
+    delay_s: float | str | None = None
+
+
+# What the journal holds of a write.
+JournalHolds = Literal["data", "intents"]
+
+
+class Journal(Model):
+    """A journal in non-volatile memory that closes the write hole of parity and copies.
+
+    Attributes
+    ----------
+    size_bytes
+        Its size (B; at least 512, at most 1.09951e+12; default 1048576).
+    holds
+        What it holds of a write (default "data").
+    access_us
+        Time to enter a write (us; at least 0, at most 1,000,000; default 1.0).
+    """
+
+    size_bytes: int | str | None = None
+    holds: JournalHolds | None = None
+    access_us: float | str | None = None
+
+
+class Unreadable(Model):
+    """Blocks that can't be read until they are written.
+
+    Attributes
+    ----------
+    lbn
+        The first of them (at least 0).
+    blocks
+        How many they are (at least 1; default 1).
+    """
+
+    lbn: int
+    blocks: int | None = None
+
+
+class MemberFault(Model):
+    """What befalls a member of an array.
+
+    Attributes
+    ----------
+    member
+        Its number, from 0; spares follow the members (at least 0).
+    fails_at_s
+        When it fails; never when absent (s; at least 0, at most 1e+09).
+    detect_ms
+        How long it takes to find out that it has failed, at each access (ms; at least 0, at most 1,000,000;
+        default 0.0).
+    unreadable
+        Latent sector errors: blocks that can't be read (default []).
+    latent_per_gb
+        Latent sector errors at random places besides: single blocks, so many in 1e9 bytes on average (at least 0,
+        at most 1,000,000; default 0.0).
+    """
+
+    member: int
+    fails_at_s: float | str | None = None
+    detect_ms: float | str | None = None
+    unreadable: list[Unreadable] | None = None
+    latent_per_gb: float | str | None = None
+
+
+# Which copy of a mirror serves a read.
+ReadChoice = Literal["round-robin", "shortest-queue", "nearest"]
+
+# How parity is brought up to date by a write that covers a part of a row.
+WriteMethod = Literal["cost", "rmw", "reconstruct"]
+
+# Where the contents of a failed member are rebuilt.
+RebuildSparing = Literal["dedicated", "distributed"]

@@ -1,0 +1,267 @@
+"""The tables of a scenario as typed classes: cache.
+
+Written by tools/generate_scenario.py from the core's schema: change the definitions there, not here.
+Ranges and defaults stand in the docstrings; the core checks the values.
+"""
+
+from typing import Literal
+
+from sledsim.scenario.models.model import Model
+
+__all__ = [
+    "ArcReplacement",
+    "CacheReadAhead",
+    "ClockReplacement",
+    "FifoReplacement",
+    "Flush",
+    "LfudaReplacement",
+    "LineCacheReadAhead",
+    "LruReplacement",
+    "McdFlush",
+    "McdUnits",
+    "MwbClean",
+    "NoneCacheReadAhead",
+    "Replacement",
+    "S3FifoReplacement",
+    "SequentialCacheReadAhead",
+    "SlruReplacement",
+    "TwoQReplacement",
+]
+
+
+class LruReplacement(Model):
+    """Least recently used."""
+
+    name: Literal["lru"] = "lru"
+
+
+class FifoReplacement(Model):
+    """First in, first out."""
+
+    name: Literal["fifo"] = "fifo"
+
+
+class ClockReplacement(Model):
+    """Second chance."""
+
+    name: Literal["clock"] = "clock"
+
+
+class LfudaReplacement(Model):
+    """Least frequently used with dynamic aging."""
+
+    name: Literal["lfuda"] = "lfuda"
+
+
+class ArcReplacement(Model):
+    """Adaptive replacement cache."""
+
+    name: Literal["arc"] = "arc"
+
+
+class TwoQReplacement(Model):
+    """2Q, full version.
+
+    Attributes
+    ----------
+    in_share
+        Kin: share of the cache above which the entrance queue (A1in) gives up entries (at least 0, at most 1;
+        default 0.25).
+    out_share
+        Kout: keys remembered after they left the entrance queue (A1out), as a share of the cache's entries (at
+        least 0, at most 1; default 0.5).
+    """
+
+    name: Literal["2q"] = "2q"
+    in_share: float | str | None = None
+    out_share: float | str | None = None
+
+
+class SlruReplacement(Model):
+    """Segmented LRU.
+
+    Attributes
+    ----------
+    protected_share
+        Share of the cache that the protected segment may take; 0 is LRU (at least 0, at most 1; default 0.8).
+    """
+
+    name: Literal["slru"] = "slru"
+    protected_share: float | str | None = None
+
+
+class S3FifoReplacement(Model):
+    """S3-FIFO.
+
+    Attributes
+    ----------
+    small_share
+        Share of the cache for the small queue (at least 0, at most 1; default 0.1).
+    ghost_ratio
+        Keys remembered after they left the small queue, per entry that the main queue may have (at least 0, at
+        most 1; default 1.0).
+    promotion_references
+        References in the small queue that take an entry to the main one instead of out (at least 1, at most 3;
+        default 2).
+    """
+
+    name: Literal["s3-fifo"] = "s3-fifo"
+    small_share: float | str | None = None
+    ghost_ratio: float | str | None = None
+    promotion_references: int | None = None
+
+
+# A policy and its parameters.
+Replacement = (
+    LruReplacement
+    | FifoReplacement
+    | ClockReplacement
+    | LfudaReplacement
+    | ArcReplacement
+    | TwoQReplacement
+    | SlruReplacement
+    | S3FifoReplacement
+    | str
+)
+
+
+class NoneCacheReadAhead(Model):
+    """Nothing."""
+
+    kind: Literal["none"] = "none"
+
+
+class LineCacheReadAhead(Model):
+    """The rest of each line of which something is missing, in the same access."""
+
+    kind: Literal["line"] = "line"
+
+
+class SequentialCacheReadAhead(Model):
+    """What follows a read that continues an earlier one, in an access of its own.
+
+    One line at first, twice as much with each read that goes on. Sixteen streams are told apart.
+
+    Attributes
+    ----------
+    most_bytes
+        Most that is read ahead of a stream, down to whole lines, and no more than half the cache (B; at least
+        512, at most 1.07374e+09; default 131072).
+    """
+
+    kind: Literal["sequential"] = "sequential"
+    most_bytes: int | str | None = None
+
+
+# What is read besides what was asked for.
+CacheReadAhead = NoneCacheReadAhead | LineCacheReadAhead | SequentialCacheReadAhead
+
+
+class Flush(Model):
+    """When what is dirty is written to the child.
+
+    Whatever is said here, it is written when nothing else can be evicted.
+
+    Attributes
+    ----------
+    idle_ms
+        After so long without a request, until the next one comes; never when absent. Where nothing is said of
+        flushing at all, 50 ms (ms; at least 0, at most 1e+09).
+    high_water
+        From this share of dirty lines on (at least 0, at most 1; default 0.75).
+    low_water
+        Down to this share of dirty lines; not above `high_water` (at least 0, at most 1; default 0.5).
+    period_s
+        Everything that is dirty, so long after something became dirty; never when absent (s; at least 1e-06, at
+        most 1e+09).
+    outstanding
+        Most writes under way that nobody waits for (at least 1, at most 1,024; default 1).
+    most_write_bytes
+        Most dirty bytes, of lines that follow each other, that become one write (B; at least 512, at most
+        1.07374e+09; default 1048576).
+    """
+
+    idle_ms: float | str | None = None
+    high_water: float | str | None = None
+    low_water: float | str | None = None
+    period_s: float | str | None = None
+    outstanding: int | None = None
+    most_write_bytes: int | str | None = None
+
+
+class MwbClean(Model):
+    """When and how logs are cleaned.
+
+    The paper says no more than "in background when the MEMS space is heavily utilized" and "to disk idle
+    periods".
+
+    Attributes
+    ----------
+    high_water
+        Share of logs in use from which on logs are cleaned while the disk is idle (at least 0, at most 1; default
+        0.8).
+    low_water
+        Share of logs in use down to which logs are cleaned then (at least 0, at most 1; default 0.7).
+    urgent
+        Share of logs in use from which on logs are cleaned though the disk is not idle (at least 0, at most 1;
+        default 0.95).
+    idle_ms
+        Time without a request to the disk after which it counts as idle (ms; at least 0, at most 1,000,000;
+        default 10.0).
+    most_write_bytes
+        Longest write to the disk that blocks of several logs are joined to (B; at least 1, at most 1.07374e+09;
+        default 1048576).
+    outstanding
+        Most writes to the disk under way at once (at least 1, at most 64; default 1).
+    """
+
+    high_water: float | str | None = None
+    low_water: float | str | None = None
+    urgent: float | str | None = None
+    idle_ms: float | str | None = None
+    most_write_bytes: int | str | None = None
+    outstanding: int | None = None
+
+
+class McdFlush(Model):
+    """When a caching disk writes changed segments to the disk before they have to leave.
+
+    They are written one after the other, those first that would leave first.
+
+    Attributes
+    ----------
+    idle_ms
+        Time without requests from above after which it begins: never for that reason if not given (ms; at least
+        0, at most 1e+09).
+    period_s
+        All that is changed, so long after something has changed: never for that reason if not given (s; at least
+        1e-06, at most 1e+09).
+    high_water
+        Share of changed segments from which on it goes on beside requests (at least 0, at most 1; default 0.75).
+    low_water
+        Share of changed segments at which it stops doing so (at least 0, at most 1; default 0.5).
+    """
+
+    idle_ms: float | str | None = None
+    period_s: float | str | None = None
+    high_water: float | str | None = None
+    low_water: float | str | None = None
+
+
+class McdUnits(Model):
+    """Units in which segments come from the disk.
+
+    Each region of the disk has a size of its own, from the least one by powers of two to that of the segment,
+    that follows what requests use of what comes.
+
+    Attributes
+    ----------
+    least_bytes
+        Size of the least unit: a half, a quarter and so on to a 64th of `segment_bytes` (B; at least 512, at most
+        3.35544e+07; default 8192).
+    region_bytes
+        Size of a region: a multiple of `segment_bytes` (B; at least 512; default 16777216).
+    """
+
+    least_bytes: int | str | None = None
+    region_bytes: int | str | None = None

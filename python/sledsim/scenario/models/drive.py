@@ -1,0 +1,466 @@
+"""The tables of a scenario as typed classes: drive.
+
+Written by tools/generate_scenario.py from the core's schema: change the definitions there, not here.
+Ranges and defaults stand in the docstrings; the core checks the values.
+"""
+
+from typing import Literal
+
+from sledsim.scenario.models.disk import DiskDevice, PowerParameters
+from sledsim.scenario.models.model import Model
+
+__all__ = [
+    "AdaptiveSpinDown",
+    "AsptfScheduler",
+    "ClookScheduler",
+    "DelayedStartup",
+    "Device",
+    "DriveSystem",
+    "FcfsScheduler",
+    "Idle",
+    "IdleTips",
+    "ImmediateSpinDown",
+    "Layout",
+    "LookScheduler",
+    "MemsDevice",
+    "Merge",
+    "NeverSpinDown",
+    "OfflineSpinDown",
+    "Scheduler",
+    "SdfScheduler",
+    "SeekModel",
+    "SimplediskConstantDevice",
+    "SimplediskLinearDevice",
+    "SledLayout",
+    "SpinDown",
+    "SptfScheduler",
+    "SstfLbnScheduler",
+    "TimeoutSpinDown",
+    "VscanScheduler",
+    "ZsptfScheduler",
+]
+
+# Order of rows along the tracks of a cylinder.
+Layout = Literal["serpentine", "simple"]
+
+# How the time of a Y seek is modelled.
+SeekModel = Literal["first-order", "decomposed", "time-optimal"]
+
+# What the sled does while there is nothing to serve.
+Idle = Literal["hold", "sweep"]
+
+# Which tips go on reading servo bursts while the sled is idle.
+IdleTips = Literal["none", "last-access"]
+
+# How the LBN space is laid over several sleds.
+SledLayout = Literal["split", "striped"]
+
+
+class MemsDevice(Model):
+    """MEMS (probe) storage.
+
+    Attributes
+    ----------
+    name
+        Catalogue entry, or path of a device file, that the values not given here come from.
+    x_range_um
+        Travel of the sled along X: the width of a tip's region (um; at least 1, at most 10,000).
+    y_range_um
+        Travel of the sled along Y: the height of a tip's region (um; at least 1, at most 10,000).
+    bit_nm
+        Width of a (square) bit (nm; at least 1, at most 10,000).
+    tips
+        Probe tips over one sled (at least 1, at most 1e+07).
+    active_tips
+        Tips that can work at once (at least 1, at most 1e+07).
+    block_bytes
+        Size of a logical block (B; at least 1, at most 1,048,576).
+    tip_sector_bytes
+        Data bytes in a tip sector; a block is striped over `block_bytes / tip_sector_bytes` tips (B; at least 1,
+        at most 4,096).
+    encoded_bits_per_byte
+        Bits on the media for each byte of data, error correction included (bit; at least 8, at most 64).
+    servo_bits
+        Bits of a servo burst, before each tip sector and after the last (bit; at least 0, at most 10,000).
+    layout
+        Order of rows along the tracks of a cylinder (default "serpentine").
+    bidirectional
+        Whether data can be accessed with the sled moving downward too; upward only otherwise.
+    acceleration_x_m_s2
+        Acceleration of the sled's actuator along X (m/s2; at least 0.1, at most 1,000,000).
+    acceleration_y_m_s2
+        Acceleration of the sled's actuator along Y (m/s2; at least 0.1, at most 1,000,000).
+    spring_factor
+        Spring force at full displacement as a fraction of the actuator's force (at least 0, at most 0.99).
+    resonance_hz
+        Resonant frequency of the sled, which sets the settling time constant (Hz; at least 1, at most 1,000,000).
+    settle_constants
+        Time constants to wait after a move along X (at least 0, at most 100).
+    bit_rate_kbit_s
+        Rate at which bits pass under each tip; with the bit width it gives the access speed (kbit/s; at least
+        0.1, at most 1,000,000).
+    seek_model
+        How seek times are computed (default "time-optimal").
+    overhead_ms
+        Command processing, from arrival until the request may be scheduled; requests overlap in it (ms; at least
+        0, at most 1,000).
+    bus_ms_per_block
+        Time of a block on the bus (ms; at least 0, at most 1,000).
+    idle
+        What the sled does while there is nothing to serve (default "hold").
+    inactive_after_ms
+        Idle time after which the sled stops at the centre, or "never". The device starts the run stopped (ms; at
+        least 0, at most 1e+09; default "never").
+    startup_ms
+        Delay of the first request after a stop (ms; at least 0, at most 10,000).
+    sled_mw
+        Power of the moving sled: seeking, accessing, idle (mW; at least 0, at most 1,000,000).
+    tip_mw
+        Power of each tip while servo or data bits pass under it (mW; at least 0, at most 1,000).
+    inactive_mw
+        Power of the stopped device (mW; at least 0, at most 1,000,000).
+    startup_mw
+        Power during start-up (mW; at least 0, at most 1,000,000).
+    idle_tips
+        Which tips go on reading servo bursts while the sled is idle (default "none").
+    sleds
+        Independent sleds in the device (at least 1, at most 1,024; default 1).
+    sled_layout
+        How the LBN space is laid over several sleds (default "split").
+    stripe_blocks
+        Stripe unit where sleds are striped (at least 1, at most 1e+09; default 64).
+    """
+
+    mechanism: Literal["mems"] = "mems"
+    name: str
+    x_range_um: float | str | None = None
+    y_range_um: float | str | None = None
+    bit_nm: float | str | None = None
+    tips: int | None = None
+    active_tips: int | None = None
+    block_bytes: int | str | None = None
+    tip_sector_bytes: int | str | None = None
+    encoded_bits_per_byte: int | str | None = None
+    servo_bits: int | str | None = None
+    layout: Layout | None = None
+    bidirectional: bool | None = None
+    acceleration_x_m_s2: float | str | None = None
+    acceleration_y_m_s2: float | str | None = None
+    spring_factor: float | str | None = None
+    resonance_hz: float | str | None = None
+    settle_constants: float | str | None = None
+    bit_rate_kbit_s: float | str | None = None
+    seek_model: SeekModel | None = None
+    overhead_ms: float | str | None = None
+    bus_ms_per_block: float | str | None = None
+    idle: Idle | None = None
+    inactive_after_ms: float | str | Literal["never"] | None = None
+    startup_ms: float | str | None = None
+    sled_mw: float | str | None = None
+    tip_mw: float | str | None = None
+    inactive_mw: float | str | None = None
+    startup_mw: float | str | None = None
+    idle_tips: IdleTips | None = None
+    sleds: int | None = None
+    sled_layout: SledLayout | None = None
+    stripe_blocks: int | None = None
+
+
+class SimplediskConstantDevice(Model):
+    """A device whose every request takes the same time.
+
+    Attributes
+    ----------
+    name
+        Catalogue entry, or path of a device file, that the values not given here come from.
+    block_bytes
+        Size of a logical block (B; at least 1, at most 1,048,576; default 512).
+    capacity_blocks
+        Blocks the device offers (at least 1, at most 1e+15).
+    access_ms
+        Time of every request (ms; at least 0, at most 1,000,000).
+    power
+        What the device draws; not known when absent.
+    """
+
+    mechanism: Literal["simpledisk-constant"] = "simpledisk-constant"
+    name: str
+    block_bytes: int | str | None = None
+    capacity_blocks: int | None = None
+    access_ms: float | str | None = None
+    power: PowerParameters | None = None
+
+
+class SimplediskLinearDevice(Model):
+    """A device whose time is linear in the LBN distance between requests.
+
+    Attributes
+    ----------
+    name
+        Catalogue entry, or path of a device file, that the values not given here come from.
+    block_bytes
+        Size of a logical block (B; at least 1, at most 1,048,576; default 512).
+    capacity_blocks
+        Blocks the device offers (at least 2, at most 1e+15).
+    nearest_ms
+        Time of a request that continues the previous one (ms; at least 0, at most 1,000,000).
+    farthest_ms
+        Time of a request as far from the previous one as the device is large; at least `nearest_ms` (ms; at least
+        0, at most 1,000,000).
+    power
+        What the device draws; not known when absent.
+    """
+
+    mechanism: Literal["simpledisk-linear"] = "simpledisk-linear"
+    name: str
+    block_bytes: int | str | None = None
+    capacity_blocks: int | None = None
+    nearest_ms: float | str | None = None
+    farthest_ms: float | str | None = None
+    power: PowerParameters | None = None
+
+
+# A device.
+Device = MemsDevice | DiskDevice | SimplediskConstantDevice | SimplediskLinearDevice | str
+
+
+class FcfsScheduler(Model):
+    """First come, first served."""
+
+    name: Literal["fcfs"] = "fcfs"
+
+
+class LookScheduler(Model):
+    """Elevator over LBNs."""
+
+    name: Literal["look"] = "look"
+
+
+class ClookScheduler(Model):
+    """Cyclical LOOK: ascending LBNs, then again from the lowest."""
+
+    name: Literal["clook"] = "clook"
+
+
+class VscanScheduler(Model):
+    """VSCAN(R): shortest LBN distance, with a penalty for turning round.
+
+    Attributes
+    ----------
+    r
+        Penalty for turning round, as a fraction of the device's capacity: 0 is SSTF, 1 is LOOK (at least 0, at
+        most 1; default 0.2).
+    """
+
+    name: Literal["vscan"] = "vscan"
+    r: float | str | None = None
+
+
+class SstfLbnScheduler(Model):
+    """Shortest seek time first, by LBN distance."""
+
+    name: Literal["sstf_lbn"] = "sstf_lbn"
+
+
+class SptfScheduler(Model):
+    """Shortest positioning time first."""
+
+    name: Literal["sptf"] = "sptf"
+
+
+class AsptfScheduler(Model):
+    """Aged SPTF: positioning time less `weight` times waiting time.
+
+    Attributes
+    ----------
+    weight
+        Nanoseconds of positioning that a nanosecond of waiting makes up for: 0 is SPTF, a large one FCFS (at
+        least 0; default 0.006).
+    """
+
+    name: Literal["asptf"] = "asptf"
+    weight: float | str | None = None
+
+
+class SdfScheduler(Model):
+    """Shortest Euclidean distance first."""
+
+    name: Literal["sdf"] = "sdf"
+
+
+class ZsptfScheduler(Model):
+    """Zone-based SPTF: zones in cyclic order, SPTF within the zone.
+
+    Attributes
+    ----------
+    zones
+        Number of zones along X: 1 is SPTF (at least 1; default 25).
+    """
+
+    name: Literal["zsptf"] = "zsptf"
+    zones: int | None = None
+
+
+# A policy and its parameters.
+Scheduler = (
+    FcfsScheduler
+    | LookScheduler
+    | ClookScheduler
+    | VscanScheduler
+    | SstfLbnScheduler
+    | SptfScheduler
+    | AsptfScheduler
+    | SdfScheduler
+    | ZsptfScheduler
+    | str
+)
+
+
+class Merge(Model):
+    """Which pending requests are served as one.
+
+    With the defaults the rule of Lin et al. 2002, section 5.2: two reads next to each other in the queue, the
+    second of which begins where the first ends, become one. Whatever the rule, no request passes another that
+    waits longer and overlaps it, where one of them writes; and no single access takes more servicing energy than
+    its requests one by one would. With first come, first served, the servicing energy of a whole run never rises
+    either, as long as the sled stays where it is between services. Where a policy reorders requests or the sled
+    moves while idle, and in idle energy, a run as a whole may take more: a wider last pass leaves more tips
+    reading servo bursts, and a device that stops has other idle periods.
+
+    Attributes
+    ----------
+    requests
+        Most requests that become one (at least 2, at most 100,000; default 2).
+    anywhere
+        Whether any pending requests may be merged, not only neighbours in the queue, and behind one another in
+        any order (default false).
+    writes
+        Whether writes are merged with writes, as reads with reads (default false).
+    rows
+        Whether requests that share a row are merged though their blocks are not contiguous (MEMS devices;
+        elsewhere nothing shares a row) (default false).
+    """
+
+    requests: int | None = None
+    anywhere: bool | None = None
+    writes: bool | None = None
+    rows: bool | None = None
+
+
+class ImmediateSpinDown(Model):
+    """As soon as nothing is left to do (lin2002, section 5.1)."""
+
+    name: Literal["immediate"] = "immediate"
+
+
+class TimeoutSpinDown(Model):
+    """After a fixed idle time.
+
+    Attributes
+    ----------
+    after_ms
+        The idle time (ms; at least 0, at most 1e+09).
+    """
+
+    name: Literal["timeout"] = "timeout"
+    after_ms: float | str | None = None
+
+
+class NeverSpinDown(Model):
+    """Never: the device stays ready."""
+
+    name: Literal["never"] = "never"
+
+
+class AdaptiveSpinDown(Model):
+    """After an idle time that follows the idle periods so far.
+
+    The share algorithm of Helmbold, Long & Sherrod (MobiCom 1996).
+
+    Attributes
+    ----------
+    experts
+        Number of experts, which stand for fixed timeouts: one stops at once, the others' timeouts double from one
+        to the next, up to the longest (at least 2, at most 64; default 12).
+    longest_ms
+        Longest timeout of an expert; twice the break-even time of the lowest mode when absent (ms; at least 0, at
+        most 1e+09).
+    learning_rate
+        How fast weights follow losses: the weight of an expert is multiplied by exp(-rate * loss) (at least 0, at
+        most 1,000; default 4.0).
+    sharing
+        Fraction of its weight that an expert with the greatest loss shares with all (at least 0, at most 0.999;
+        default 0.08).
+    """
+
+    name: Literal["adaptive"] = "adaptive"
+    experts: int | None = None
+    longest_ms: float | str | None = None
+    learning_rate: float | str | None = None
+    sharing: float | str | None = None
+
+
+class OfflineSpinDown(Model):
+    """With hindsight: at once where the idle period turns out long enough for it to save energy, else not at all.
+
+    No device can do that; it is the yardstick for those that can.
+    """
+
+    name: Literal["offline"] = "offline"
+
+
+# When a device without work stops to save power: enters the lowest of its idle modes.
+SpinDown = ImmediateSpinDown | TimeoutSpinDown | NeverSpinDown | AdaptiveSpinDown | OfflineSpinDown | str
+
+
+class DelayedStartup(Model):
+    """What a stopped device waits for before it starts up again (Lin et al.
+
+    2002, section 7): so many requests, or the longest wait of one, whichever comes first.
+
+    Attributes
+    ----------
+    requests
+        Pending requests that start it up (at least 1, at most 1,000,000).
+    wait_ms
+        Longest that a request waits for the start-up to begin (ms; at least 0, at most 1e+09).
+    """
+
+    requests: int
+    wait_ms: float | str
+
+
+class DriveSystem(Model):
+    """One device and the scheduler that holds its pending requests.
+
+    Attributes
+    ----------
+    name
+        What reports call it; its device's name when absent.
+    device
+        The device.
+    scheduler
+        The scheduler (default {"name": "fcfs"}).
+    batch_max
+        Most requests dispatched together: pending ones that lie at a sled position of the next request join it. 1
+        for no batches (at least 1, at most 100,000; default 1).
+    merge
+        Which pending requests are served as one; none when absent. An empty table is the rule of lin2002.
+    spin_down
+        When the device stops to save power; its own timeouts when absent.
+    delayed_startup
+        What a stopped device waits for before it starts up again; nothing when absent.
+    subsector
+        Whether only the tips that hold needed bytes are switched on; whole blocks are accessed otherwise. Which
+        bytes are needed the workload says (default false).
+    """
+
+    kind: Literal["drive"] = "drive"
+    name: str | None = None
+    device: Device
+    scheduler: Scheduler | None = None
+    batch_max: int | None = None
+    merge: Merge | None = None
+    spin_down: SpinDown | None = None
+    delayed_startup: DelayedStartup | None = None
+    subsector: bool | None = None

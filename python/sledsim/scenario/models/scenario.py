@@ -1,0 +1,323 @@
+"""The tables of a scenario as typed classes: scenario.
+
+Written by tools/generate_scenario.py from the core's schema: change the definitions there, not here.
+Ranges and defaults stand in the docstrings; the core checks the values.
+"""
+
+from sledsim.scenario.models.array import (
+    Journal,
+    JournalHolds,
+    MemberFault,
+    ReadChoice,
+    Rebuild,
+    RebuildSparing,
+    Unreadable,
+    WriteMethod,
+)
+from sledsim.scenario.models.cache import (
+    ArcReplacement,
+    CacheReadAhead,
+    ClockReplacement,
+    FifoReplacement,
+    Flush,
+    LfudaReplacement,
+    LineCacheReadAhead,
+    LruReplacement,
+    McdFlush,
+    McdUnits,
+    MwbClean,
+    NoneCacheReadAhead,
+    Replacement,
+    S3FifoReplacement,
+    SequentialCacheReadAhead,
+    SlruReplacement,
+    TwoQReplacement,
+)
+from sledsim.scenario.models.disk import (
+    DiskDevice,
+    FastWrite,
+    IdleModeParameters,
+    LbnMapping,
+    PowerParameters,
+    ReadAhead,
+    RotationModel,
+    Sparing,
+    Zone,
+)
+from sledsim.scenario.models.distribution import (
+    Distribution,
+    EmpiricalDistribution,
+    ErlangDistribution,
+    ExponentialDistribution,
+    ExponentialMixtureDistribution,
+    FixedDistribution,
+    GammaDistribution,
+    HyperexponentialDistribution,
+    LognormalDistribution,
+    ParetoDistribution,
+    UniformDistribution,
+    WeibullDistribution,
+    WeightedValue,
+)
+from sledsim.scenario.models.drive import (
+    AdaptiveSpinDown,
+    AsptfScheduler,
+    ClookScheduler,
+    DelayedStartup,
+    Device,
+    DriveSystem,
+    FcfsScheduler,
+    Idle,
+    IdleTips,
+    ImmediateSpinDown,
+    Layout,
+    LookScheduler,
+    MemsDevice,
+    Merge,
+    NeverSpinDown,
+    OfflineSpinDown,
+    Scheduler,
+    SdfScheduler,
+    SeekModel,
+    SimplediskConstantDevice,
+    SimplediskLinearDevice,
+    SledLayout,
+    SpinDown,
+    SptfScheduler,
+    SstfLbnScheduler,
+    TimeoutSpinDown,
+    VscanScheduler,
+    ZsptfScheduler,
+)
+from sledsim.scenario.models.model import Model
+from sledsim.scenario.models.seek import (
+    ConstantSeekCurve,
+    HplSeekCurve,
+    LeeSeekCurve,
+    LinearSeekCurve,
+    SeekCurve,
+    TableSeekCurve,
+    ThreePointSeekCurve,
+)
+from sledsim.scenario.models.system import (
+    ConcatSystem,
+    McdSystem,
+    Member,
+    MirrorSystem,
+    MwbSystem,
+    PartitionSystem,
+    Raid4System,
+    Raid5System,
+    Raid6System,
+    RamCacheSystem,
+    StripeSystem,
+    System,
+    VolumesSystem,
+    WritePolicy,
+)
+from sledsim.scenario.models.volume import Move, Volume
+from sledsim.scenario.models.workload import (
+    Arrival,
+    ClosedArrival,
+    ConstantArrival,
+    Continuation,
+    Fit,
+    HotSpot,
+    HotSpotsLocation,
+    LastBlock,
+    LocalWalkLocation,
+    Location,
+    Metadata,
+    MixWorkload,
+    OnOffArrival,
+    PoissonArrival,
+    Range,
+    RenewalArrival,
+    ReplayMode,
+    SequentialLocation,
+    Synthetic,
+    SyntheticWorkload,
+    TraceWorkload,
+    UniformLocation,
+    Workload,
+    ZipfLocation,
+)
+
+__all__ = [
+    "AdaptiveSpinDown",
+    "ArcReplacement",
+    "Arrival",
+    "AsptfScheduler",
+    "CacheReadAhead",
+    "ClockReplacement",
+    "ClookScheduler",
+    "ClosedArrival",
+    "ConcatSystem",
+    "ConstantArrival",
+    "ConstantSeekCurve",
+    "Continuation",
+    "DelayedStartup",
+    "Device",
+    "DiskDevice",
+    "Distribution",
+    "DriveSystem",
+    "EmpiricalDistribution",
+    "ErlangDistribution",
+    "ExponentialDistribution",
+    "ExponentialMixtureDistribution",
+    "FastWrite",
+    "FcfsScheduler",
+    "FifoReplacement",
+    "Fit",
+    "FixedDistribution",
+    "Flush",
+    "GammaDistribution",
+    "HotSpot",
+    "HotSpotsLocation",
+    "HplSeekCurve",
+    "HyperexponentialDistribution",
+    "Idle",
+    "IdleModeParameters",
+    "IdleTips",
+    "ImmediateSpinDown",
+    "Journal",
+    "JournalHolds",
+    "LastBlock",
+    "Layout",
+    "LbnMapping",
+    "LeeSeekCurve",
+    "LfudaReplacement",
+    "LineCacheReadAhead",
+    "LinearSeekCurve",
+    "LocalWalkLocation",
+    "Location",
+    "LognormalDistribution",
+    "LookScheduler",
+    "LruReplacement",
+    "McdFlush",
+    "McdSystem",
+    "McdUnits",
+    "Member",
+    "MemberFault",
+    "MemsDevice",
+    "Merge",
+    "Metadata",
+    "MirrorSystem",
+    "MixWorkload",
+    "Move",
+    "MwbClean",
+    "MwbSystem",
+    "NeverSpinDown",
+    "NoneCacheReadAhead",
+    "OfflineSpinDown",
+    "OnOffArrival",
+    "ParetoDistribution",
+    "PartitionSystem",
+    "PoissonArrival",
+    "PowerParameters",
+    "Raid4System",
+    "Raid5System",
+    "Raid6System",
+    "RamCacheSystem",
+    "Range",
+    "ReadAhead",
+    "ReadChoice",
+    "Rebuild",
+    "RebuildSparing",
+    "RenewalArrival",
+    "Replacement",
+    "ReplayMode",
+    "RotationModel",
+    "Run",
+    "S3FifoReplacement",
+    "ScenarioModel",
+    "Scheduler",
+    "SdfScheduler",
+    "SeekCurve",
+    "SeekModel",
+    "SequentialCacheReadAhead",
+    "SequentialLocation",
+    "SimplediskConstantDevice",
+    "SimplediskLinearDevice",
+    "SledLayout",
+    "SlruReplacement",
+    "Sparing",
+    "SpinDown",
+    "SptfScheduler",
+    "SstfLbnScheduler",
+    "StripeSystem",
+    "Synthetic",
+    "SyntheticWorkload",
+    "System",
+    "TableSeekCurve",
+    "ThreePointSeekCurve",
+    "TimeoutSpinDown",
+    "TraceWorkload",
+    "TwoQReplacement",
+    "UniformDistribution",
+    "UniformLocation",
+    "Unreadable",
+    "Volume",
+    "VolumesSystem",
+    "VscanScheduler",
+    "WeibullDistribution",
+    "WeightedValue",
+    "Workload",
+    "WriteMethod",
+    "WritePolicy",
+    "ZipfLocation",
+    "Zone",
+    "ZsptfScheduler",
+]
+
+
+class Run(Model):
+    """When the run ends and what it leaves out.
+
+    Without a limit, a trace runs to its end and a generator for 100,000 requests.
+
+    Attributes
+    ----------
+    requests
+        Submit this many requests, warm-up included, and wait for all of them (at least 1).
+    time_s
+        Stop at this simulated time, whatever is under way (s; at least 0, at most 1e+10).
+    warmup_requests
+        Leave this many first requests out of the statistics (at least 0; default 0).
+    warmup_s
+        Leave requests that arrive before this time out of the statistics (s; at least 0, at most 1e+10; default
+        0.0).
+    """
+
+    requests: int | None = None
+    time_s: float | str | None = None
+    warmup_requests: int | None = None
+    warmup_s: float | str | None = None
+
+
+class ScenarioModel(Model):
+    """A run: what is asked of which system, for how long.
+
+    Attributes
+    ----------
+    title
+        Heading for the result.
+    seed
+        Seed of every random stream of the run (at least 0; default 1).
+    workload
+        What is asked of the system.
+    system
+        The system: components and devices.
+    run
+        When the run ends and what it leaves out (default {"requests": null, "time_s": null, "warmup_requests": 0,
+        "warmup_s": 0.0}).
+    components
+        Components by name, to be named where one is expected, each in one place.
+    """
+
+    title: str | None = None
+    seed: int | None = None
+    workload: Workload
+    system: System
+    run: Run | None = None
+    components: dict[str, System] | None = None

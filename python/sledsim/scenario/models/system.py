@@ -1,0 +1,448 @@
+"""The tables of a scenario as typed classes: system.
+
+Written by tools/generate_scenario.py from the core's schema: change the definitions there, not here.
+Ranges and defaults stand in the docstrings; the core checks the values.
+"""
+
+from typing import Literal
+
+from sledsim.scenario.models.array import Journal, MemberFault, ReadChoice, Rebuild, RebuildSparing, WriteMethod
+from sledsim.scenario.models.cache import CacheReadAhead, Flush, McdFlush, McdUnits, MwbClean, Replacement
+from sledsim.scenario.models.drive import DriveSystem
+from sledsim.scenario.models.model import Model
+from sledsim.scenario.models.volume import Move, Volume
+
+__all__ = [
+    "ConcatSystem",
+    "McdSystem",
+    "Member",
+    "MirrorSystem",
+    "MwbSystem",
+    "PartitionSystem",
+    "Raid4System",
+    "Raid5System",
+    "Raid6System",
+    "RamCacheSystem",
+    "StripeSystem",
+    "System",
+    "VolumesSystem",
+    "WritePolicy",
+]
+
+
+class PartitionSystem(Model):
+    """A range of blocks of another component.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    child
+        The component below it.
+    first_block
+        Block of the child with which it begins (at least 0; default 0).
+    bytes
+        Its size; a multiple of the block size (B; at least 1).
+    """
+
+    kind: Literal["partition"] = "partition"
+    name: str | None = None
+    child: "System"
+    first_block: int | None = None
+    bytes: int | str
+
+
+class Member(Model):
+    """Members that are built alike.
+
+    A component in place of this table is one member; its keys may also stand beside `count`.
+
+    Attributes
+    ----------
+    count
+        How many (at least 1, at most 1,024; default 1).
+    system
+        Each of them.
+    """
+
+    count: int | None = None
+    system: "System"
+
+
+class VolumesSystem(Model):
+    """Logical volumes, each a range of blocks on one of several components.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
+    volumes
+        The volumes in the order of their addresses; each whole member is one where there are none (default []).
+    by_origin
+        Whether a request addresses the volume of its origin (a trace's device number), from block 0 of it;
+        otherwise volumes follow each other in one space of blocks (default false).
+    moved
+        Volumes that have been moved before the run: the number of the member that each is on, by its name. It
+        takes the first free range there, and leaves its own free (default {}).
+    moves
+        Volumes that are moved during the run, one after the other in this order (default []).
+    """
+
+    kind: Literal["volumes"] = "volumes"
+    name: str | None = None
+    members: list[Member]
+    volumes: list[Volume] | None = None
+    by_origin: bool | None = None
+    moved: dict[str, int] | None = None
+    moves: list[Move] | None = None
+
+
+class ConcatSystem(Model):
+    """Members one after the other in one space of blocks.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
+    """
+
+    kind: Literal["concat"] = "concat"
+    name: str | None = None
+    members: list[Member]
+
+
+class StripeSystem(Model):
+    """Stripe units that go round members.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
+    unit_bytes
+        Size of a stripe unit: a multiple of the block size (B; at least 512, at most 1.07374e+09; default 65536).
+    """
+
+    kind: Literal["stripe"] = "stripe"
+    name: str | None = None
+    members: list[Member]
+    unit_bytes: int | str | None = None
+
+
+class MirrorSystem(Model):
+    """Copies of the same on every member.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
+    read
+        Which copy serves a read (default "shortest-queue").
+    spares
+        Spare members beside `members`, built like the first of them (at least 0, at most 64; default 0).
+    rebuild
+        How the contents of a failed member are rebuilt (default {"mb_per_s": null, "rows": 8, "outstanding": 1,
+        "delay_s": 0.0}).
+    journal
+        A journal in non-volatile memory; none when absent: then a power cut may leave copies that differ.
+    faults
+        What befalls members (default []).
+    """
+
+    kind: Literal["mirror"] = "mirror"
+    name: str | None = None
+    members: list[Member]
+    read: ReadChoice | None = None
+    spares: int | None = None
+    rebuild: Rebuild | None = None
+    journal: Journal | None = None
+    faults: list[MemberFault] | None = None
+
+
+class Raid4System(Model):
+    """Stripe units with their parity on the last member.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
+    unit_bytes
+        Size of a stripe unit: a multiple of the block size (B; at least 512, at most 1.07374e+09; default 65536).
+    write
+        How parity is brought up to date by a write that covers a part of a row (default "cost").
+    spares
+        Spare members beside `members`, built like the first of them (at least 0, at most 64; default 0).
+    sparing
+        Where the contents of a failed member are rebuilt. Only `raid5` and `raid6` distribute spare units
+        (default "dedicated").
+    rebuild
+        How the contents of a failed member are rebuilt (default {"mb_per_s": null, "rows": 8, "outstanding": 1,
+        "delay_s": 0.0}).
+    journal
+        A journal in non-volatile memory; none when absent: then a power cut may leave rows whose parity does not
+        fit their data.
+    faults
+        What befalls members (default []).
+    """
+
+    kind: Literal["raid4"] = "raid4"
+    name: str | None = None
+    members: list[Member]
+    unit_bytes: int | str | None = None
+    write: WriteMethod | None = None
+    spares: int | None = None
+    sparing: RebuildSparing | None = None
+    rebuild: Rebuild | None = None
+    journal: Journal | None = None
+    faults: list[MemberFault] | None = None
+
+
+class Raid5System(Model):
+    """Stripe units with parity that goes round members, left-symmetric.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
+    unit_bytes
+        Size of a stripe unit: a multiple of the block size (B; at least 512, at most 1.07374e+09; default 65536).
+    write
+        How parity is brought up to date by a write that covers a part of a row (default "cost").
+    spares
+        Spare members beside `members`, built like the first of them (at least 0, at most 64; default 0).
+    sparing
+        Where the contents of a failed member are rebuilt. Only `raid5` and `raid6` distribute spare units
+        (default "dedicated").
+    rebuild
+        How the contents of a failed member are rebuilt (default {"mb_per_s": null, "rows": 8, "outstanding": 1,
+        "delay_s": 0.0}).
+    journal
+        A journal in non-volatile memory; none when absent: then a power cut may leave rows whose parity does not
+        fit their data.
+    faults
+        What befalls members (default []).
+    """
+
+    kind: Literal["raid5"] = "raid5"
+    name: str | None = None
+    members: list[Member]
+    unit_bytes: int | str | None = None
+    write: WriteMethod | None = None
+    spares: int | None = None
+    sparing: RebuildSparing | None = None
+    rebuild: Rebuild | None = None
+    journal: Journal | None = None
+    faults: list[MemberFault] | None = None
+
+
+class Raid6System(Model):
+    """Stripe units with two kinds of parity that go round members: two members may fail.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    members
+        The components below it, in their order.
+    unit_bytes
+        Size of a stripe unit: a multiple of the block size (B; at least 512, at most 1.07374e+09; default 65536).
+    write
+        How parity is brought up to date by a write that covers a part of a row (default "cost").
+    spares
+        Spare members beside `members`, built like the first of them (at least 0, at most 64; default 0).
+    sparing
+        Where the contents of a failed member are rebuilt. Only `raid5` and `raid6` distribute spare units
+        (default "dedicated").
+    rebuild
+        How the contents of a failed member are rebuilt (default {"mb_per_s": null, "rows": 8, "outstanding": 1,
+        "delay_s": 0.0}).
+    journal
+        A journal in non-volatile memory; none when absent: then a power cut may leave rows whose parity does not
+        fit their data.
+    faults
+        What befalls members (default []).
+    """
+
+    kind: Literal["raid6"] = "raid6"
+    name: str | None = None
+    members: list[Member]
+    unit_bytes: int | str | None = None
+    write: WriteMethod | None = None
+    spares: int | None = None
+    sparing: RebuildSparing | None = None
+    rebuild: Rebuild | None = None
+    journal: Journal | None = None
+    faults: list[MemberFault] | None = None
+
+
+# When a write is complete.
+WritePolicy = Literal["back", "through"]
+
+
+class RamCacheSystem(Model):
+    """A controller's cache in RAM.
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    child
+        The component below it.
+    bytes
+        Size of the cache: what is left over of a whole number of lines stays unused (B; at least 512, at most
+        1e+15).
+    line_bytes
+        Size of a line, which is admitted and evicted as a whole; within it each block is valid or not, dirty or
+        not. A whole number of blocks (B; at least 512, at most 6.71089e+07; default 4096).
+    policy
+        Which lines are evicted (default {"name": "lru"}).
+    write
+        When a write is complete (default "back").
+    volatile
+        Whether a power cut empties the cache. A volatile cache writes through what has to be durable (default
+        true).
+    access_us
+        Time from when the cache has what a request needs until it answers (us; at least 0, at most 1,000,000;
+        default 1.0).
+    mb_per_s
+        Rate at which the bytes of a request go to or from the host, after the access time; no limit when absent
+        (MB/s; at least 0.001, at most 1e+09).
+    read_ahead
+        What is read besides what was asked for (default {"kind": "none"}).
+    flush
+        When what is dirty is written to the child (default {"idle_ms": 50.0, "high_water": 0.75, "low_water":
+        0.5, "period_s": null, "outstanding": 1, "most_write_bytes": 1048576}).
+    """
+
+    kind: Literal["ram-cache"] = "ram-cache"
+    name: str | None = None
+    child: "System"
+    bytes: int | str
+    line_bytes: int | str | None = None
+    policy: Replacement | None = None
+    write: WritePolicy | None = None
+    volatile: bool | None = None
+    access_us: float | str | None = None
+    mb_per_s: float | str | None = None
+    read_ahead: CacheReadAhead | None = None
+    flush: Flush | None = None
+
+
+class MwbSystem(Model):
+    """A MEMS device as a write buffer of a disk (hong2006, section 4.1.1).
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    mems
+        The MEMS device, or what takes its place.
+    disk
+        The disk, or what takes its place: all data end there.
+    mems_bytes
+        Part of the MEMS device that holds the log, from its first block on; all of it when absent. 256 MiB in the
+        paper (section 4.2) (B; at least 1).
+    log_bytes
+        Size of one log (128 KiB in the paper, section 4.3) (B; at least 4,096, at most 6.71089e+07; default
+        131072).
+    buffer_bytes
+        Size of the buffer between the MEMS device and the disk (2 MiB in the paper, section 4.2): as many logs as
+        fit it are cleaned together (B; at least 4,096, at most 1.07374e+09; default 2097152).
+    clean
+        When and how logs are cleaned (default {"high_water": 0.8, "low_water": 0.7, "urgent": 0.95, "idle_ms":
+        10.0, "most_write_bytes": 1048576, "outstanding": 1}).
+    """
+
+    kind: Literal["mwb"] = "mwb"
+    name: str | None = None
+    mems: "System"
+    disk: "System"
+    mems_bytes: int | str | None = None
+    log_bytes: int | str | None = None
+    buffer_bytes: int | str | None = None
+    clean: MwbClean | None = None
+
+
+class McdSystem(Model):
+    """A MEMS device as a fully associative write-back cache of a disk (hong2006, section 4.1.2).
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    mems
+        The MEMS device, or what takes its place.
+    disk
+        The disk, or what takes its place: all data end there.
+    mems_bytes
+        How much of the MEMS device it uses, from its first block on: all of it if not given (B; at least 1).
+    segment_bytes
+        Size of a segment: what moves between disk and MEMS at once (B; at least 512, at most 6.71089e+07; default
+        65536).
+    buffer_bytes
+        Size of the non-volatile buffer between MEMS and disk. One part in 32 holds headers that are newer than
+        those on MEMS, the rest segments (B; at least 1,024; default 2097152).
+    policy
+        Which segment leaves when another comes (default {"name": "lru"}).
+    shortcut
+        Whether requests are served from the buffer as soon as a segment has come from the disk (default true).
+    immediate_report
+        Whether a changed segment makes room as soon as the buffer holds it, not only when the disk does (default
+        true).
+    partial_write
+        Whether parts of segments are written without reading the rest from the disk first (default true).
+    flush
+        When changed segments are written to the disk though they stay: never if not given.
+    bypass_bytes
+        Length of a sequential stream from which on what continues it goes to the disk directly, as far as neither
+        MEMS nor the buffer has anything of its segments; never if not given. Sixteen streams are told apart, of
+        reads or of writes (B; at least 1).
+    units
+        How much of a segment comes from the disk at once, by region of the disk: always all of it if not given.
+        Needs `partial_write`.
+    """
+
+    kind: Literal["mcd"] = "mcd"
+    name: str | None = None
+    mems: "System"
+    disk: "System"
+    mems_bytes: int | str | None = None
+    segment_bytes: int | str | None = None
+    buffer_bytes: int | str | None = None
+    policy: Replacement | None = None
+    shortcut: bool | None = None
+    immediate_report: bool | None = None
+    partial_write: bool | None = None
+    flush: McdFlush | None = None
+    bypass_bytes: int | str | None = None
+    units: McdUnits | None = None
+
+
+# The system under test: a component, and those that it is made of. A device's name alone is a drive, and a name of
+# `[components]` that component.
+System = (
+    DriveSystem
+    | PartitionSystem
+    | VolumesSystem
+    | ConcatSystem
+    | StripeSystem
+    | MirrorSystem
+    | Raid4System
+    | Raid5System
+    | Raid6System
+    | RamCacheSystem
+    | MwbSystem
+    | McdSystem
+    | str
+)

@@ -1,0 +1,481 @@
+"""The tables of a scenario as typed classes: workload.
+
+Written by tools/generate_scenario.py from the core's schema: change the definitions there, not here.
+Ranges and defaults stand in the docstrings; the core checks the values.
+"""
+
+from typing import Literal
+
+from sledsim.scenario.models.distribution import Distribution
+from sledsim.scenario.models.model import Model
+
+__all__ = [
+    "Arrival",
+    "ClosedArrival",
+    "ConstantArrival",
+    "Continuation",
+    "Fit",
+    "HotSpot",
+    "HotSpotsLocation",
+    "LastBlock",
+    "LocalWalkLocation",
+    "Location",
+    "Metadata",
+    "MixWorkload",
+    "OnOffArrival",
+    "PoissonArrival",
+    "Range",
+    "RenewalArrival",
+    "ReplayMode",
+    "SequentialLocation",
+    "Synthetic",
+    "SyntheticWorkload",
+    "TraceWorkload",
+    "UniformLocation",
+    "Workload",
+    "ZipfLocation",
+]
+
+
+class PoissonArrival(Model):
+    """Independent arrivals: exponential interarrival times.
+
+    Attributes
+    ----------
+    rate_per_s
+        Mean number of requests per second (above 0, at most 1e+09).
+    """
+
+    kind: Literal["poisson"] = "poisson"
+    rate_per_s: float | str
+
+
+class ConstantArrival(Model):
+    """Evenly spaced arrivals, the first one interval after the start.
+
+    Attributes
+    ----------
+    rate_per_s
+        Number of requests per second (above 0, at most 1e+09).
+    """
+
+    kind: Literal["constant"] = "constant"
+    rate_per_s: float | str
+
+
+class RenewalArrival(Model):
+    """Independent interarrival times of any distribution.
+
+    Attributes
+    ----------
+    interarrival_ms
+        Interarrival time, ms. Its mean must be above 0.
+    """
+
+    kind: Literal["renewal"] = "renewal"
+    interarrival_ms: Distribution
+
+
+class OnOffArrival(Model):
+    """Poisson arrivals during bursts, none in the idle times between; the run starts with a burst.
+
+    Attributes
+    ----------
+    burst_ms
+        Mean length of a burst, ms (exponential) (above 0, at most 1e+12).
+    idle_ms
+        Mean time between bursts, ms (exponential) (at least 0, at most 1e+12).
+    rate_per_s
+        Mean number of requests per second during a burst; at least 0.001 per burst (above 0, at most 1e+09).
+    """
+
+    kind: Literal["on-off"] = "on-off"
+    burst_ms: float | str
+    idle_ms: float | str
+    rate_per_s: float | str
+
+
+class ClosedArrival(Model):
+    """A fixed number of users: each sends a request at the start and another one a think time after each completion.
+
+    Attributes
+    ----------
+    outstanding
+        Number of users: requests outstanding when nobody thinks (at least 1, at most 1,000,000).
+    think_ms
+        Time from a completion until the user's next request, ms (default {"kind": "fixed", "value": 0.0}).
+    """
+
+    kind: Literal["closed"] = "closed"
+    outstanding: int
+    think_ms: Distribution | None = None
+
+
+# When requests arrive.
+Arrival = PoissonArrival | ConstantArrival | RenewalArrival | OnOffArrival | ClosedArrival
+
+
+class UniformLocation(Model):
+    """Anywhere, with equal probability.
+
+    Attributes
+    ----------
+    align_bytes
+        First bytes are multiples of this, itself a multiple of the block size; any block when absent (at least
+        1).
+    """
+
+    kind: Literal["uniform"] = "uniform"
+    align_bytes: int | None = None
+
+
+class SequentialLocation(Model):
+    """Each request starts where the previous one ended, from the last block of the range on to the first.
+
+    Attributes
+    ----------
+    run_requests
+        Mean number of requests (geometric) until a new run starts anywhere; one endless run from the start of the
+        range when absent (at least 1, at most 1e+12).
+    """
+
+    kind: Literal["sequential"] = "sequential"
+    run_requests: float | str | None = None
+
+
+class LocalWalkLocation(Model):
+    """A random walk: each request starts a random distance, up or down, from the end of the previous one.
+
+    Steps beyond the ends of the range are reflected.
+
+    Attributes
+    ----------
+    scale_bytes
+        Mean distance (exponential), bytes (at least 0, at most 1e+15).
+    """
+
+    kind: Literal["local-walk"] = "local-walk"
+    scale_bytes: float | str
+
+
+class ZipfLocation(Model):
+    """Equal regions, the k-th most popular with a probability proportional to k to the power of minus `exponent`.
+
+    Anywhere within a region.
+
+    Attributes
+    ----------
+    exponent
+        Skew: 0 is uniform (at least 0, at most 10).
+    regions
+        Number of regions (at least 1, at most 1,048,576).
+    shuffle
+        Whether popular regions lie anywhere (a permutation drawn from the seed) or in order from the start
+        (default false).
+    align_bytes
+        First bytes are multiples of this, itself a multiple of the block size: the one at or below what is drawn;
+        any block when absent (at least 1).
+    """
+
+    kind: Literal["zipf"] = "zipf"
+    exponent: float | str
+    regions: int
+    shuffle: bool | None = None
+    align_bytes: int | None = None
+
+
+class HotSpot(Model):
+    """A part of the range that draws more than its share.
+
+    Attributes
+    ----------
+    start_fraction
+        Start, as a fraction of the range (at least 0, at most 1).
+    end_fraction
+        End, as a fraction of the range; above the start (at least 0, at most 1).
+    probability
+        Probability that a request starts here on purpose (at least 0, at most 1).
+    """
+
+    start_fraction: float | str
+    end_fraction: float | str
+    probability: float | str
+
+
+class HotSpotsLocation(Model):
+    """Hot spots with given probabilities; the remaining requests go anywhere in the range, the spots included.
+
+    Attributes
+    ----------
+    spots
+        The spots. Their probabilities add up to at most 1.
+    align_bytes
+        As with `zipf` (at least 1).
+    """
+
+    kind: Literal["hot-spots"] = "hot-spots"
+    spots: list[HotSpot]
+    align_bytes: int | None = None
+
+
+# Where requests go, within the range of the device in use. Each request lies inside that range as a whole.
+Location = UniformLocation | SequentialLocation | LocalWalkLocation | ZipfLocation | HotSpotsLocation
+
+
+class Range(Model):
+    """A part of the device, from one fraction of its capacity to another; the whole device by default.
+
+    Attributes
+    ----------
+    start_fraction
+        Where it starts, as a fraction of the capacity (at least 0, at most 1; default 0.0).
+    end_fraction
+        Where it ends, as a fraction of the capacity; above the start (at least 0, at most 1; default 1.0).
+    """
+
+    start_fraction: float | str | None = None
+    end_fraction: float | str | None = None
+
+
+class Continuation(Model):
+    """Requests that go on where the one before them ends, with the same operation.
+
+    They keep the share of reads as it is.
+
+    Attributes
+    ----------
+    reads
+        Share of the reads that go on where the request before them, a read, ends (at least 0, at most 1; default
+        0.0).
+    writes
+        Share of the writes that go on where the request before them, a write, ends (at least 0, at most 1;
+        default 0.0).
+    """
+
+    reads: float | str | None = None
+    writes: float | str | None = None
+
+
+# How much a request needs of what it asks for in its last block.
+LastBlock = Literal["whole", "uniform"]
+
+
+class Metadata(Model):
+    """Metadata requests: they need a few bytes in one of their blocks and nothing else (lin2002, section 6.3).
+
+    In which block, and where in it, is drawn at random: all multiples of the number of bytes, rounded up to a
+    power of two, are as likely. More bytes than a block has begin at a block's start; a request that is no longer
+    is needed whole.
+
+    Attributes
+    ----------
+    share
+        Share of the requests that are metadata, drawn at random, whatever a trace says of them. When absent,
+        those are that the trace says are: only traces of format `blkparse` can say so, and with all else the
+        share is needed (at least 0, at most 1).
+    read_bytes
+        Bytes that a metadata read needs: an inode (B; at least 1, at most 1,048,576; default 128).
+    write_bytes
+        Bytes that a metadata write needs: 4 for an access time, 128 for an inode, 66 for as many of one as of the
+        other (B; at least 1, at most 1,048,576; default 66).
+    """
+
+    share: float | str | None = None
+    read_bytes: int | str | None = None
+    write_bytes: int | str | None = None
+
+
+class SyntheticWorkload(Model):
+    """Requests drawn from distributions.
+
+    Attributes
+    ----------
+    name
+        Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when
+        absent.
+    arrival
+        When requests arrive.
+    time_scale
+        Factor on all times between requests: 0.5 is twice as fast (above 0, at most 1e+09; default 1.0).
+    size_bytes
+        How long they are, bytes: rounded up to whole blocks, at least one block, at most the range of the device
+        in use. What the rounding adds is not needed: subsector accesses leave it out (default {"kind": "fixed",
+        "value": 4096.0}).
+    location
+        Where they go (default {"kind": "uniform"}).
+    range
+        The part of the device in use (default {"start_fraction": 0.0, "end_fraction": 1.0}).
+    read_fraction
+        Probability that a request is a read (at least 0, at most 1; default 1.0).
+    continuation
+        Requests that go on where the one before them ends; none when absent.
+    synchronous_fraction
+        Share of the requests that somebody waits for, drawn at random: they are flagged as synchronous (at least
+        0, at most 1; default 0.0).
+    last_block
+        How much a request needs of what it asks for in its last block (default "whole").
+    metadata
+        Metadata requests, which need only a few bytes; none when absent.
+    """
+
+    kind: Literal["synthetic"] = "synthetic"
+    name: str | None = None
+    arrival: Arrival | None = None
+    time_scale: float | str | None = None
+    size_bytes: Distribution | None = None
+    location: Location | None = None
+    range: Range | None = None
+    read_fraction: float | str | None = None
+    continuation: Continuation | None = None
+    synchronous_fraction: float | str | None = None
+    last_block: LastBlock | None = None
+    metadata: Metadata | None = None
+
+
+class Synthetic(Model):
+    """A synthetic workload.
+
+    Arrivals, sizes, locations and operations are independent of one another, and each has a random stream of its
+    own; only with `continuation` do operations and locations hang together.
+
+    Attributes
+    ----------
+    name
+        Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when
+        absent.
+    arrival
+        When requests arrive.
+    time_scale
+        Factor on all times between requests: 0.5 is twice as fast (above 0, at most 1e+09; default 1.0).
+    size_bytes
+        How long they are, bytes: rounded up to whole blocks, at least one block, at most the range of the device
+        in use. What the rounding adds is not needed: subsector accesses leave it out (default {"kind": "fixed",
+        "value": 4096.0}).
+    location
+        Where they go (default {"kind": "uniform"}).
+    range
+        The part of the device in use (default {"start_fraction": 0.0, "end_fraction": 1.0}).
+    read_fraction
+        Probability that a request is a read (at least 0, at most 1; default 1.0).
+    continuation
+        Requests that go on where the one before them ends; none when absent.
+    synchronous_fraction
+        Share of the requests that somebody waits for, drawn at random: they are flagged as synchronous (at least
+        0, at most 1; default 0.0).
+    last_block
+        How much a request needs of what it asks for in its last block (default "whole").
+    metadata
+        Metadata requests, which need only a few bytes; none when absent.
+    """
+
+    name: str | None = None
+    arrival: Arrival
+    time_scale: float | str | None = None
+    size_bytes: Distribution | None = None
+    location: Location | None = None
+    range: Range | None = None
+    read_fraction: float | str | None = None
+    continuation: Continuation | None = None
+    synchronous_fraction: float | str | None = None
+    last_block: LastBlock | None = None
+    metadata: Metadata | None = None
+
+
+class MixWorkload(Model):
+    """Several synthetic workloads at once.
+
+    Attributes
+    ----------
+    name
+        Stand-in of the catalogue, or path of a workload file, that the values not given here come from; none when
+        absent.
+    time_scale
+        Factor on all times between requests, besides that of each stream: 0.5 is twice as fast (above 0, at most
+        1e+09; default 1.0).
+    streams
+        The workloads; none of them has a name.
+    """
+
+    kind: Literal["mix"] = "mix"
+    name: str | None = None
+    time_scale: float | str | None = None
+    streams: list[Synthetic] | None = None
+
+
+# When the requests of a trace arrive.
+ReplayMode = Literal["auto", "open", "closed", "outstanding"]
+
+# What becomes of requests beyond the end of the device.
+Fit = Literal["error", "wrap", "scale"]
+
+
+class TraceWorkload(Model):
+    """Replay of a block trace.
+
+    Attributes
+    ----------
+    path
+        The trace file, plain or compressed; relative to the scenario file.
+    format
+        Format of the trace, `auto` to detect it; `sledsim trace formats` lists them (default "auto").
+    mode
+        When requests arrive (default "auto").
+    time_scale
+        Factor on all times between requests: 0.5 is twice as fast (at least 0, at most 1e+09; default 1.0).
+    outstanding
+        Requests outstanding in mode `outstanding` (at least 1, at most 1,000,000; default 1).
+    rebase
+        Whether the first request arrives at time 0; otherwise it arrives at the time the trace gives it, which
+        makes sense for traces that count time from the start of a run (mode `open`) (default true).
+    start_s
+        Leave out what the trace has before this time after its first record (s; at least 0, at most 1e+09;
+        default 0.0).
+    end_s
+        Leave out what the trace has from this time after its first record on (s; at least 0, at most 1e+09).
+    first_record
+        Leave out this many records (of the chosen devices) first (at least 0; default 0).
+    records
+        Replay at most this many records each time (at least 1).
+    devices
+        Devices of the trace to replay, merged into one stream; all when empty (default []).
+    fit
+        What becomes of requests beyond the end of the device (default "error").
+    repeat
+        How many times to replay (at least 1; default 1).
+    skip_bad
+        Bad records to skip and count before one is an error (at least 0; default 0).
+    sector_bytes
+        Bytes in a sector, for formats that count in sectors; the format's own when absent (B; at least 1, at most
+        1,048,576).
+    columns
+        Columns of a CSV trace: `time`, `device`, `offset`, `bytes`, `op` to a column's name or number (from 0),
+        and `time_unit` to `s`, `ms`, `us` or `ns`.
+    last_block
+        How much a request needs of what it asks for in its last block (default "whole").
+    metadata
+        Metadata requests, which need only a few bytes; none when absent.
+    """
+
+    kind: Literal["trace"] = "trace"
+    path: str
+    format: str | None = None
+    mode: ReplayMode | None = None
+    time_scale: float | str | None = None
+    outstanding: int | None = None
+    rebase: bool | None = None
+    start_s: float | str | None = None
+    end_s: float | str | None = None
+    first_record: int | None = None
+    records: int | None = None
+    devices: list[int] | None = None
+    fit: Fit | None = None
+    repeat: int | None = None
+    skip_bad: int | None = None
+    sector_bytes: int | str | None = None
+    columns: dict[str, str] | None = None
+    last_block: LastBlock | None = None
+    metadata: Metadata | None = None
+
+
+# What is asked of the system.
+Workload = SyntheticWorkload | MixWorkload | TraceWorkload | str

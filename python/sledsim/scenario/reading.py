@@ -1,0 +1,273 @@
+"""Scenarios read: from a file, a text, a dictionary or typed classes; the core checks them and fills in defaults."""
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Self
+
+from sledsim import _core
+from sledsim._core import ScenarioError
+from sledsim.scenario.models.scenario import ScenarioModel
+from sledsim.show.naming import nearest_file
+
+__all__ = [
+    "Resolved",
+    "Scenario",
+    "ScenarioLike",
+    "Sets",
+    "Written",
+    "catalog_folders",
+    "from_argument",
+    "plain_value",
+    "resolve",
+    "set_list",
+    "written",
+]
+
+FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
+
+
+class Scenario(ScenarioModel):
+    """The one description of a run: workload, system, and what is measured.
+
+    Examples
+    --------
+    >>> from sledsim.scenario import AsptfScheduler, DriveSystem, PoissonArrival, Run, SyntheticWorkload
+    >>> scenario = Scenario(
+    ...     workload=SyntheticWorkload(arrival=PoissonArrival(rate_per_s=500.0), read_fraction=0.67),
+    ...     system=DriveSystem(device="g2", scheduler=AsptfScheduler(weight=0.01)),
+    ...     run=Run(requests=10_000),
+    ... )
+    >>> scenario.resolve()["system"]["device"]["bit_nm"]
+    40.0
+    """
+
+    @classmethod
+    def load(cls, source: "ScenarioLike", *, set: "Sets" = ()) -> Self:  # noqa: A002  as on the command line
+        """Read a scenario and fill in every default.
+
+        Parameters
+        ----------
+        source
+            A file (TOML, YAML or JSON), ``"-"`` for standard input, a text of several lines, a dictionary,
+            or another scenario.
+        set
+            Values that replace those of the scenario: ``["device.settle_constants=0"]`` or a dictionary.
+
+        Raises
+        ------
+        ScenarioError
+            Where the scenario is wrong: names the file, the key, the value and what is allowed.
+        """
+        return cls(**resolve(source, set).values)
+
+    def resolve(self, *, set: "Sets" = ()) -> dict[str, Any]:  # noqa: A002
+        """Return the scenario with every key explicit; running that gives the same result."""
+        return resolve(self, set).values
+
+    def to_json(self) -> str:
+        """Return the keys that were given, as JSON."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+
+#: What can be run.
+ScenarioLike = Scenario | Mapping[str, Any] | Path | str
+#: Values that replace those of a scenario.
+Sets = Iterable[str] | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A scenario with every key explicit, ready to run.
+
+    Parameters
+    ----------
+    values
+        Every key.
+    base_dir
+        The folder from which relative paths started; those of the scenario are absolute now.
+    """
+
+    values: dict[str, Any]
+    base_dir: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """A scenario as written.
+
+    Parameters
+    ----------
+    text
+        What it says.
+    format
+        In which notation: ``"toml"``, ``"yaml"`` or ``"json"``.
+    name
+        What messages call it.
+    base_dir
+        The folder from which its relative paths start.
+    """
+
+    text: str
+    format: str
+    name: str
+    base_dir: str
+
+
+def resolve(source: ScenarioLike, sets: Sets = ()) -> Resolved:
+    """Have the core check a scenario and fill in its defaults.
+
+    Parameters
+    ----------
+    source
+        Anything :meth:`Scenario.load` takes.
+    sets
+        Values that replace those of the scenario.
+
+    Raises
+    ------
+    ScenarioError
+        Where the scenario is wrong.
+    """
+    text = written(source)
+    resolved = _core.resolve(
+        text.text,
+        format=text.format,
+        source=text.name,
+        sets=set_list(sets),
+        catalog=catalog_folders(),
+        base_dir=text.base_dir,
+    )
+    return Resolved(json.loads(resolved), text.base_dir)
+
+
+def from_argument(name: str) -> "Path | str":
+    """Read what stands on a command line: a file, or ``-`` for standard input, never a text."""
+    return name if name == "-" else Path(name)
+
+
+def catalog_folders() -> list[str]:
+    """Return the folders whose ``devices`` and ``workloads`` a scenario may name."""
+    return [str(files("sledsim") / "catalog")]
+
+
+def _require_known(source: object) -> None:
+    """Refuse, in words, what a program may pass instead of a scenario."""
+    if not isinstance(source, ScenarioModel | Mapping | Path | str):
+        raise ScenarioError(
+            f"scenario: {type(source).__name__} {source!r} is of the wrong type: expected the path of a file, a text, "
+            "a dictionary or a Scenario"
+        )
+
+
+def written(source: ScenarioLike) -> Written:
+    """Find the text of a scenario.
+
+    Parameters
+    ----------
+    source
+        Anything :meth:`Scenario.load` takes.
+
+    Raises
+    ------
+    ScenarioError
+        Where there is no such file, or nothing in it.
+    """
+    _require_known(source)
+    if isinstance(source, ScenarioModel):
+        return Written(source.to_json(), "json", "scenario", _here())
+    if isinstance(source, Mapping):
+        return Written(_to_json(source), "json", "scenario", _here())
+    if isinstance(source, Path):
+        return _read_file(source)
+    if source == "-":
+        return Written(*_detect(sys.stdin.read(), "standard input"), "standard input", _here())
+    if "\n" in source or source.lstrip().startswith("{"):
+        return Written(*_detect(source, "scenario"), "scenario", _here())
+    return _read_file(Path(source))
+
+
+def _here() -> str:
+    return str(Path.cwd())
+
+
+def _to_json(values: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(values, default=plain_value)
+    except (TypeError, ValueError) as error:
+        raise ScenarioError(f"scenario: {error}") from None
+
+
+def plain_value(value: Any) -> Any:
+    """Turn what a notebook puts into a scenario into what JSON knows.
+
+    Parameters
+    ----------
+    value
+        A path, an array or a number of NumPy, or what has a ``to_dict``.
+    """
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} {value!r} has no place in a scenario")
+
+
+def _read_file(path: Path) -> Written:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ScenarioError(f"{path}: no such file{nearest_file(path)}") from None
+    except UnicodeDecodeError as error:
+        raise ScenarioError(
+            f"{path}: byte {error.start} is not UTF-8 text; expected a scenario in TOML, YAML or JSON "
+            "(`sledsim replay` takes traces)"
+        ) from None
+    except OSError as error:
+        raise ScenarioError(f"{path}: {error.strerror}") from None
+    notation = FORMATS.get(path.suffix.lower())
+    if notation is None or not text.strip():
+        text, notation = _detect(text, str(path))
+    return Written(text, notation, str(path), str(path.parent.resolve()))
+
+
+def _detect(text: str, name: str) -> tuple[str, str]:
+    """Tell TOML, YAML and JSON apart by their first line that says something."""
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and not line.startswith("#")), None)
+    if first is None:
+        raise ScenarioError(f"{name}: empty; expected a scenario in TOML, YAML or JSON")
+    if first.startswith("{"):
+        return text, "json"
+    if first == "---" or re.match(r"""["']?[\w.-]+["']?\s*:(\s|$)""", first):
+        return text, "yaml"
+    return text, "toml"
+
+
+def set_list(sets: Sets) -> list[str]:
+    """Bring replacements into the form ``path=value``, the value written as in TOML.
+
+    Parameters
+    ----------
+    sets
+        Texts of that form, or values by path.
+    """
+    if isinstance(sets, str):
+        return [sets]
+    if isinstance(sets, Mapping):
+        return [f"{path}={_toml(value)}" for path, value in sets.items()]
+    return list(sets)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return json.dumps(value, default=plain_value, ensure_ascii=False)

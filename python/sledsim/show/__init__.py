@@ -1,0 +1,35 @@
+"""What shows things, whatever they are: tables, charts' style and files, frames, progress, names."""
+
+from sledsim.show.frames import arrow_table, need, pandas_frame, polars_frame, relation_of, write_columns
+from sledsim.show.naming import did_you_mean, label_of, nearest_file
+from sledsim.show.progress import ProgressBar, duration_in_words
+from sledsim.show.saving import save
+from sledsim.show.section import Section
+from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, rows_of, styled, values
+from sledsim.show.tables import Table, duration, number
+
+__all__ = [
+    "COLOURS",
+    "HEIGHT",
+    "WIDTH",
+    "ProgressBar",
+    "Section",
+    "Table",
+    "altair_library",
+    "arrow_table",
+    "did_you_mean",
+    "duration",
+    "duration_in_words",
+    "label_of",
+    "nearest_file",
+    "need",
+    "number",
+    "pandas_frame",
+    "polars_frame",
+    "relation_of",
+    "rows_of",
+    "save",
+    "styled",
+    "values",
+    "write_columns",
+]

@@ -1,0 +1,53 @@
+"""Charts as files."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sledsim._core import SledsimError
+from sledsim.show.frames import need
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["SUFFIXES", "require_libraries", "save"]
+
+SUFFIXES = (".html", ".png", ".svg", ".json")
+
+
+def require_libraries(path: Path) -> None:
+    """Refuse to draw, before anything is run for it, where a library for that is missing.
+
+    Parameters
+    ----------
+    path
+        The file that the chart would go to.
+    """
+    need("altair", "plots")
+    if path.suffix.lower() != ".json":
+        need("vl_convert", "plots")
+
+
+def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
+    """Write a chart to a file of the kind that its name tells.
+
+    Parameters
+    ----------
+    chart
+        The chart.
+    path
+        Ends in ``.html`` (self-contained, interactive), ``.png``, ``.svg`` or ``.json`` (Vega-Lite).
+    """
+    target = Path(path)
+    kind = target.suffix.lower()
+    if kind not in SUFFIXES:
+        raise SledsimError(f"{target}: unknown kind of picture {target.suffix!r}; expected {', '.join(SUFFIXES)}")
+    require_libraries(target)
+    try:
+        if kind == ".html":
+            chart.save(str(target), inline=True)
+        elif kind == ".png":
+            chart.save(str(target), ppi=144)
+        else:
+            chart.save(str(target))
+    except OSError as error:
+        raise SledsimError(f"{target}: cannot be written: {error.strerror}") from None

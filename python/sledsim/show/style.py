@@ -1,0 +1,125 @@
+"""What every chart has in common."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from sledsim.show.frames import need
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import altair
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "COLOURS",
+    "HEIGHT",
+    "WIDTH",
+    "altair_library",
+    "decade_below",
+    "probability_axis",
+    "rows_of",
+    "styled",
+    "values",
+]
+
+WIDTH = 520
+HEIGHT = 300
+
+# Okabe and Ito's palette: told apart by every eye.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+
+# What a logarithmic axis of probabilities writes: 0.1, 0.01, 0.001, then 1e-4; more labels than so many touch.
+MOST_LABELS = 8
+PROBABILITY_LABELS = "datum.value >= 0.001 ? format(datum.value, '~g') : format(datum.value, '.0e')"
+
+
+def altair_library() -> Any:
+    """Return the Altair module, or say how to get it."""
+    return need("altair", "plots")
+
+
+def decade_below(least: float) -> float:
+    """Return the power of ten, 0.1 at most, at which an axis of probabilities begins.
+
+    Parameters
+    ----------
+    least
+        The smallest value that has to be on it, above 0.
+    """
+    return 10.0 ** min(math.floor(math.log10(least)), -1)
+
+
+def probability_axis(alt: Any, channel: Any, field: str, least: float, start: float | None = None) -> Any:
+    """Return a logarithmic axis of probabilities of loss, with labels at powers of ten, up to 1.
+
+    Parameters
+    ----------
+    alt
+        The Altair module.
+    channel
+        ``alt.X`` or ``alt.Y``.
+    field
+        What it shows.
+    least
+        The smallest value that has to be on it, above 0.
+    start
+        Where it begins; at the power of ten below the least value otherwise.
+    """
+    low = round(math.log10(decade_below(least)))
+    ticks = [10.0**power for power in range(0, low - 1, -math.ceil(-low / MOST_LABELS))]
+    scale = alt.Scale(type="log", domain=[decade_below(least) if start is None else start, 1.0], nice=False)
+    axis = alt.Axis(values=ticks, labelExpr=PROBABILITY_LABELS)
+    return channel(f"{field}:Q", title="Probability of loss", scale=scale, axis=axis)
+
+
+def rows_of(columns: "Mapping[str, NDArray[np.generic]]", digits: int = 5) -> list[dict[str, Any]]:
+    """Turn columns into rows of plain values, with no more digits than a picture shows.
+
+    Parameters
+    ----------
+    columns
+        NumPy arrays of the same length.
+    digits
+        Significant digits of fractions.
+    """
+    names = list(columns)
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [{name: _short(value, digits) for name, value in zip(names, row, strict=True)} for row in rows]
+
+
+def _short(value: Any, digits: int) -> Any:
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
+
+
+def values(rows: list[dict[str, Any]]) -> Any:
+    """Return rows as the data of a chart."""
+    return altair_library().InlineData(values=rows)
+
+
+def styled(chart: Any, title: str, subtitle: str | list[str] = "") -> "altair.TopLevelMixin":
+    """Give a chart its title, fonts and grid.
+
+    Parameters
+    ----------
+    chart
+        The chart.
+    title
+        What it shows.
+    subtitle
+        Under which circumstances, in one line or several.
+    """
+    alt = altair_library()
+    heading = alt.TitleParams(title, anchor="start", fontSize=15, offset=12)
+    if subtitle:
+        heading = alt.TitleParams(
+            title, subtitle=subtitle, anchor="start", fontSize=15, subtitleFontSize=12, subtitleColor="#555", offset=12
+        )
+    whole: altair.TopLevelMixin = (
+        chart.properties(title=heading, background="white", padding=16)
+        .configure_view(stroke="#ccc")
+        .configure_axis(labelFontSize=11, titleFontSize=12, gridColor="#e8e8e8", titleFontWeight="normal")
+        .configure_legend(labelFontSize=11, titleFontSize=12, titleFontWeight="normal")
+    )
+    return whole

@@ -1,0 +1,239 @@
+"""Replacement policies of caches, and how often a trace would hit caches that use them."""
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sledsim import _core
+from sledsim._core import ScenarioError
+from sledsim.runs.running import ProgressCallback
+from sledsim.show.progress import ProgressBar
+from sledsim.show.tables import Table, number
+from sledsim.traces.trace import is_parquet, parquet_to_csv, require_file
+
+__all__ = ["CacheHits", "HitRatios", "PolicyLike", "cache_policies", "cache_policies_table", "hit_ratio"]
+
+#: A policy: its name, a name with parameters (``"2q:in_share=0.3"``), or a dictionary with the key ``name``.
+PolicyLike = str | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class CacheHits:
+    """What a cache did with a trace.
+
+    Parameters
+    ----------
+    label
+        Its policy, with the parameters that are not the published ones.
+    policy
+        Its policy with every parameter.
+    pages
+        Its size.
+    hits
+        References to pages that were in it.
+    hit_ratio
+        Hits among all references, from 0 to 1.
+    memory_bytes
+        Memory that the policy took while it was simulated.
+    """
+
+    label: str
+    policy: Mapping[str, Any]
+    pages: int
+    hits: int
+    hit_ratio: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class HitRatios:
+    """What caches did with a trace; see :func:`sledsim.hit_ratio`.
+
+    Parameters
+    ----------
+    trace
+        The trace.
+    format
+        Its format.
+    requests
+        Requests in it.
+    skipped
+        Malformed records passed over.
+    page_bytes
+        Size of a page.
+    references
+        Pages that the requests touch, each as often as it is touched.
+    caches
+        What each cache did: for each size every policy.
+    """
+
+    trace: Path
+    format: str
+    requests: int
+    skipped: int
+    page_bytes: int
+    references: int
+    caches: tuple[CacheHits, ...]
+
+    def ratio(self, policy: str, pages: int) -> float:
+        """Return the hit ratio of a cache, from 0 to 1.
+
+        Parameters
+        ----------
+        policy
+            Label of its policy: the name, where the parameters are the published ones.
+        pages
+            Its size.
+        """
+        for cache in self.caches:
+            if (cache.label, cache.pages) == (policy, pages):
+                return cache.hit_ratio
+        known = ", ".join(f"{cache.label} of {cache.pages}" for cache in self.caches)
+        raise ScenarioError(f"no cache {policy} of {pages} pages was tried; known: {known}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a dictionary that JSON can hold."""
+        return asdict(self) | {"trace": str(self.trace)}
+
+    def table(self) -> Table:
+        """Return the hit ratios in percent: a row for each size, a column for each policy."""
+        labels = list(dict.fromkeys(cache.label for cache in self.caches))
+        sizes = dict.fromkeys(cache.pages for cache in self.caches)
+        rows = [
+            [
+                f"{pages:,}",
+                number(pages * self.page_bytes / 1e6),
+                *(f"{100 * self.ratio(label, pages):.2f}" for label in labels),
+            ]
+            for pages in sizes
+        ]
+        title = (
+            f"{self.trace}: hits in % of {self.references:,} references to pages of {self.page_bytes:,} bytes"
+            f" ({self.requests:,} requests)"
+        )
+        return Table(["pages", "MB", *labels], rows, title=title)
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def cache_policies() -> list[dict[str, Any]]:
+    """List the replacement policies: name, title, description, source, parameters, bytes of memory per slot."""
+    found: list[dict[str, Any]] = json.loads(_core.cache_policies())
+    return found
+
+
+def cache_policies_table() -> Table:
+    """Return the replacement policies, their parameters with defaults, and what they do, as a table."""
+    rows = []
+    for each in cache_policies():
+        parameters = ", ".join(f"{key} = {schema['default']:g}" for key, schema in each["parameters"].items())
+        rows.append([each["name"], parameters, each["description"]])
+    return Table(["policy", "parameters", "keeps and gives up"], rows, left=frozenset({1, 2}))
+
+
+def hit_ratio(
+    trace: str | Path,
+    policy: PolicyLike | Iterable[PolicyLike] = "lru",
+    pages: int | Iterable[int] = 1000,
+    *,
+    page_bytes: int = 4096,
+    format: str | None = None,  # noqa: A002  the word of the field
+    skip_bad: int = 0,
+    sector_bytes: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    progress: ProgressCallback | bool | None = None,
+) -> HitRatios:
+    """Send a trace through caches and count the hits; no device is simulated.
+
+    Every request references the pages that it touches, in order. Reads and writes count alike, and what is missed is
+    brought in. The trace is read once, whatever the number of caches.
+
+    Parameters
+    ----------
+    trace
+        The trace.
+    policy
+        One or several policies; :func:`cache_policies` lists them.
+    pages
+        One or several sizes of the cache. Every policy is tried at every size.
+    page_bytes
+        Size of a page.
+    format, skip_bad, sector_bytes, columns
+        How to read the trace; see :func:`sledsim.open_trace`.
+    progress
+        A function called now and then, or true for a progress bar on a terminal; see :func:`sledsim.run`.
+
+    Returns
+    -------
+    HitRatios
+        Requests, references, and the hits of each cache.
+
+    Raises
+    ------
+    ScenarioError
+        Where a policy or a size is wrong.
+    TraceError
+        Where the trace cannot be read.
+    """
+    path = Path(trace)
+    policies = [policy] if isinstance(policy, str | Mapping) else list(policy)
+    sizes = list(pages) if isinstance(pages, Iterable) else [pages]
+    if not policies or not sizes:
+        raise ScenarioError("no cache to try: give at least one policy and one number of pages")
+    checked: list[tuple[str, Any]] = [("page_bytes", page_bytes), *(("pages", size) for size in sizes)]
+    for name, size in checked:
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise ScenarioError(f"{name} = {size!r}: expected a whole number, at least 1")
+    documents = [_document(each) for each in policies]
+    tried = list(dict.fromkeys(json.dumps([each, size]) for size in sizes for each in documents))
+    require_file(path)
+    bar = ProgressBar("reading") if progress is True else nullcontext(progress or None)
+    with TemporaryDirectory(prefix="sledsim-") as folder, bar as report:
+        readable = parquet_to_csv(path, Path(folder), columns) if is_parquet(path) else path
+        found = json.loads(
+            _core.hit_ratios(
+                str(readable),
+                caches=f"[{', '.join(tried)}]",
+                page_bytes=page_bytes,
+                progress=report,
+                format=format if readable == path else "csv",
+                skip_bad=skip_bad,
+                sector_bytes=sector_bytes,
+                columns=None if columns is None else dict(columns),
+            )
+        )
+    caches = tuple(CacheHits(label=_label(cache["policy"]), **cache) for cache in found.pop("caches"))
+    found["format"] = found["format"] if readable == path else "parquet"
+    return HitRatios(trace=path, caches=caches, **found)
+
+
+def _document(policy: PolicyLike) -> dict[str, Any]:
+    """Return a policy as a document: ``"2q:in_share=0.3"`` as name and parameter."""
+    if not isinstance(policy, str):
+        return dict(policy)
+    name, _, rest = policy.partition(":")
+    document: dict[str, Any] = {"name": name}
+    for pair in rest.split(",") if rest else ():
+        key, equals, value = pair.partition("=")
+        if not (key and equals and value):
+            raise ScenarioError(f"policy {policy!r}: expected NAME or NAME:KEY=VALUE,KEY=VALUE")
+        try:
+            document[key.strip()] = json.loads(value)
+        except json.JSONDecodeError:
+            raise ScenarioError(f"policy {policy!r}: {key} = {value!r}: expected a number") from None
+    return document
+
+
+def _label(policy: Mapping[str, Any]) -> str:
+    """Return what a heading calls a policy: its name, and what of its parameters is not as published."""
+    [known] = [each for each in cache_policies() if each["name"] == policy["name"]]
+    own = [f"{key}={policy[key]:g}" for key, schema in known["parameters"].items() if policy[key] != schema["default"]]
+    return ":".join([policy["name"], *([",".join(own)] if own else [])])

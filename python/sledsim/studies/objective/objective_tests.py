@@ -1,0 +1,373 @@
+"""The objective tests of Schlosser and Ganger 2004, sections 1 and 5: specificity and merit, by the rule of 10 %."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from sledsim._core import SledsimError
+from sledsim.runs.confidence import Interval, jackknife_interval, mean_interval
+from sledsim.scenario.reading import ScenarioLike, Sets
+from sledsim.show.naming import label_of
+from sledsim.show.tables import Table, number
+from sledsim.studies.calibration.fitted_disk import FittedDisk, matched_disk
+from sledsim.studies.objective.roles import Change, Role, Sampling, role_named
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["RULE", "Case", "ObjectiveTest", "merit", "specificity"]
+
+#: By how much a gain has to be greater for a role to need an abstraction of its own (schlosser2004, section 1).
+RULE = 0.10
+
+
+@dataclass(frozen=True)
+class Case:
+    """A role, or what there is without it, on one device.
+
+    Parameters
+    ----------
+    device
+        Name of the device that has the role.
+    role
+        What was run there.
+    mean
+        Of what was measured, the mean response in ms unless another metric was asked for.
+    gain
+        What it saves of the case without the role on the same device, as a share; ``None`` for that case itself.
+    """
+
+    device: str
+    role: str
+    mean: Interval
+    gain: Interval | None = None
+
+
+class ObjectiveTest:
+    """What a test found.
+
+    Parameters
+    ----------
+    kind
+        Which test.
+    role
+        What was tested.
+    cases
+        What was measured.
+    decisive
+        The gain, or the difference between gains, that decides, as a share.
+    meaning
+        What that is, in words.
+    sampled_by
+        What the means are over.
+    measure
+        What was measured.
+    fits
+        Disks that were fitted.
+    """
+
+    def __init__(
+        self,
+        kind: Literal["specificity", "merit"],
+        role: str,
+        cases: Sequence[Case],
+        decisive: Interval,
+        *,
+        meaning: str,
+        sampled_by: str,
+        measure: str,
+        fits: Sequence[FittedDisk] = (),
+    ) -> None:
+        self.kind, self.role, self.cases, self.decisive = kind, role, list(cases), decisive
+        self.meaning, self.sampled_by, self.measure, self.fits = meaning, sampled_by, measure, list(fits)
+
+    @property
+    def verdict(self) -> str:
+        """``specific``, ``has merit``, their contraries, or ``undecided`` where the interval holds the 10 %."""
+        passed, failed = VERDICTS[self.kind]
+        if self.decisive.low > RULE:
+            return passed
+        return failed if self.decisive.high <= RULE else "undecided"
+
+    def table(self) -> Table:
+        """Return what was measured as a table."""
+        rows = []
+        for case in self.cases:
+            gain = ["–", ""] if case.gain is None else [percent(case.gain.mean), _range(case.gain, percent)]
+            rows.append([case.device, case.role, number(case.mean.mean), _range(case.mean, number), *gain])
+        headers = [self.kind, "with", self.measure, "95 %", "gain", "95 %"]
+        return Table(headers, rows, title=f"{self.role}, {self.sampled_by}", left=frozenset({1}))
+
+    def tables(self) -> list[Table]:
+        """Return everything as tables: measurements, verdict, fitted disks."""
+        decisive = self.decisive
+        row = [self.verdict, self.meaning, percent(decisive.mean), _range(decisive, percent), f"over {percent(RULE)}"]
+        verdict = Table(["verdict", "what decides", "", "95 %", "rule"], [row], left=frozenset({1}))
+        return [self.table(), verdict, *([self._fitted()] if self.fits else [])]
+
+    def _fitted(self) -> Table:
+        headers = ["fitted disk", "made from", "times", "rpm", "random reads of (bytes)", "mean (ms)", "MEMS (ms)"]
+        rows = [
+            [
+                label_of(fit.device["name"]),
+                fit.base,
+                f"×{fit.factor:.4f}",
+                f"{fit.device['rotation_rpm']:,.0f}",
+                number(fit.size_bytes),
+                number(fit.disk_ms),
+                number(fit.mems_ms),
+            ]
+            for fit in self.fits
+        ]
+        return Table(headers, rows, left=frozenset({1}))
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return everything as JSON.
+
+        Parameters
+        ----------
+        indent
+            Spaces per level; ``None`` for a single line.
+        """
+        whole: dict[str, Any] = {
+            "test": self.kind,
+            "role": self.role,
+            "verdict": self.verdict,
+            "meaning": self.meaning,
+            "decisive": asdict(self.decisive),
+            "rule": RULE,
+            "measure": self.measure,
+            "sampled_by": self.sampled_by,
+            "cases": [asdict(case) for case in self.cases],
+            "fitted": [asdict(fit) for fit in self.fits],
+        }
+        return json.dumps(whole, indent=indent, ensure_ascii=False)
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw the gains with their intervals against the 10 % of the rule."""
+        from sledsim.studies.objective.chart import gain_chart
+
+        return gain_chart(self)
+
+    def save_plot(self, path: str | Path) -> None:
+        """Draw it into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
+        from sledsim.show.saving import save
+
+        save(self.plot(), path)
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(table) for table in self.tables())
+
+    def __repr__(self) -> str:
+        return f"<ObjectiveTest {self.kind} of {self.role}: {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self.tables())
+
+
+#: Of each test, what passes it and what fails it.
+VERDICTS: dict[Literal["specificity", "merit"], tuple[str, str]] = {
+    "specificity": ("specific", "not specific"),
+    "merit": ("has merit", "no merit"),
+}
+
+
+def specificity(
+    role: ScenarioLike,
+    *,
+    without: ScenarioLike | None = None,
+    device: str | None = None,
+    disk: str = "uberdisk",
+    fit_bytes: int = 4096,
+    rate_per_s: float | None = None,
+    sampling: Sampling | None = None,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+) -> ObjectiveTest:
+    """Test whether a role or policy gains by what MEMS storage is, or only by its speed.
+
+    It is run on MEMS storage, and on a disk fitted to the same mean time of random reads in its place. Where it is
+    known what there is without the role, what counts is by how much its gain is greater on MEMS storage; otherwise what
+    MEMS storage saves of the disk's mean response. Command overheads of MEMS storage are left out: the disk has none.
+
+    Parameters
+    ----------
+    role
+        A scenario with MEMS storage in its system; or the name of a scheduler, tested under random reads of 8 KB; or
+        that of a layout of relations.
+    without
+        What there is without it: a scenario, or a scheduler (``clook`` if not given) or layout (by pages).
+    device
+        For a policy: the MEMS device, ``g2`` if not given.
+    disk
+        The disk that is fitted.
+    fit_bytes
+        Size of the random reads whose mean time it is fitted to.
+    rate_per_s
+        For a scheduler: arrivals in a second.
+    sampling
+        How often, and on how many requests, each mean is measured.
+    set
+        Values that replace those of the scenarios.
+
+    Raises
+    ------
+    SledsimError
+        Where there is no such role, no MEMS storage in it, or no disk as fast.
+
+    Examples
+    --------
+    >>> read = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 300}}, "system": {"device": "g2"}}
+    >>> specificity(read, sampling=Sampling(replications=5, requests=4000)).verdict
+    'not specific'
+    """
+    tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=set)
+    sampling = sampling or Sampling()
+    measure = tested.measure(sampling)
+    fitted = _FittedDisks(disk, fit_bytes)
+    changes: tuple[Change, ...] = (_without_overhead, fitted)
+    measured = [tested.samples(sampling, change) for change in changes]
+    if tested.baseline is None:
+        decisive = jackknife_interval(_gain, *reversed(measured))
+        cases = [
+            Case(_names(tested, change), _title(tested, change), mean_interval(each))
+            for change, each in zip(changes, measured, strict=True)
+        ]
+        meaning = "what MEMS storage saves of the time on the fitted disk"
+    else:
+        bases = [tested.samples(sampling, change, role=False) for change in changes]
+        cases = []
+        for change, base, each in zip(changes, bases, measured, strict=True):
+            cases += _pair(tested, change, base, each)
+        decisive = jackknife_interval(_difference, bases[0], measured[0], bases[1], measured[1])
+        meaning = "gain on MEMS storage less gain on the fitted disk"
+    return ObjectiveTest(
+        "specificity",
+        tested.title,
+        cases,
+        decisive,
+        meaning=meaning,
+        sampled_by=tested.sampled_by(sampling),
+        measure=measure,
+        fits=fitted.made,
+    )
+
+
+def merit(
+    role: ScenarioLike,
+    *,
+    without: ScenarioLike | None = None,
+    device: str | None = None,
+    rate_per_s: float | None = None,
+    sampling: Sampling | None = None,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+) -> ObjectiveTest:
+    """Test whether a role or policy gains enough to be worth an abstraction of its own.
+
+    Parameters
+    ----------
+    role, without, device, rate_per_s, sampling, set
+        As for :func:`specificity`; a scenario needs another one to be compared with.
+
+    Raises
+    ------
+    SledsimError
+        Where there is no such role, or nothing to compare it with.
+
+    Examples
+    --------
+    >>> merit("sdf", sampling=Sampling(replications=3, requests=4000)).verdict
+    'no merit'
+    """
+    tested = role_named(role, without, device=device, rate_per_s=rate_per_s, sets=set)
+    sampling = sampling or Sampling()
+    measure = tested.measure(sampling)
+    base, measured = tested.samples(sampling, role=False), tested.samples(sampling)
+    cases = _pair(tested, dict, base, measured)
+    return ObjectiveTest(
+        "merit",
+        tested.title,
+        cases,
+        jackknife_interval(_gain, base, measured),
+        meaning=f"gain over {tested.baseline}",
+        sampled_by=tested.sampled_by(sampling),
+        measure=measure,
+    )
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage: to a tenth, or with two digits where it is smaller than that.
+
+    Parameters
+    ----------
+    share
+        The share.
+    """
+    value = 100 * share
+    return f"{value:.2g} %" if abs(value) < 0.1 else f"{value:.1f} %"
+
+
+def _gain(without: float, measured: float) -> float:
+    if without == 0:
+        raise SledsimError("what is measured is 0 without the role: no share of it can be saved")
+    return 1 - measured / without
+
+
+def _difference(mems_without: float, mems: float, disk_without: float, disk: float) -> float:
+    return _gain(mems_without, mems) - _gain(disk_without, disk)
+
+
+class _FittedDisks:
+    """Puts a fitted disk in the place of each MEMS device; each is fitted once.
+
+    Parameters
+    ----------
+    base
+        The disk to start from.
+    size_bytes
+        Of the reads whose mean time it is fitted to.
+    """
+
+    def __init__(self, base: str, size_bytes: int) -> None:
+        self._base, self._size_bytes = base, size_bytes
+        self._fits: dict[str, FittedDisk] = {}
+
+    @property
+    def made(self) -> list[FittedDisk]:
+        """The disks, in the order in which they were asked for."""
+        return list(self._fits.values())
+
+    def __call__(self, device: dict[str, Any]) -> dict[str, Any]:
+        """Return the disk for a MEMS device."""
+        key = json.dumps(device, sort_keys=True)
+        if key not in self._fits:
+            self._fits[key] = matched_disk(device, base=self._base, size_bytes=self._size_bytes)
+        return dict(self._fits[key].device)
+
+
+def _without_overhead(device: dict[str, Any]) -> dict[str, Any]:
+    return {**device, "overhead_ms": 0.0}
+
+
+def _names(role: Role, change: Change) -> str:
+    """Return the names of the devices that have a role, or of those in their place."""
+    return ", ".join(label_of(change(each)["name"]) for each in role.mems_devices())
+
+
+def _title(role: Role, change: Change) -> str:
+    """Return what is run on the devices."""
+    return role.title_on(change(role.mems_devices()[0]))
+
+
+def _pair(role: Role, change: Change, base: Sequence[float], measured: Sequence[float]) -> list[Case]:
+    """Return the cases without and with a role on a device."""
+    device = _names(role, change)
+    return [
+        Case(device, str(role.baseline), mean_interval(base)),
+        Case(device, _title(role, change), mean_interval(measured), jackknife_interval(_gain, base, measured)),
+    ]
+
+
+def _range(interval: Interval, write: Any) -> str:
+    return f"{write(interval.low)} to {write(interval.high)}"

@@ -1,0 +1,392 @@
+"""How well a model stands for a real drive: its service times beside measured ones."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim import _core, devices
+from sledsim._core import ScenarioError, TraceError
+from sledsim.runs.running import ProgressCallback, run_resolved
+from sledsim.scenario.disksim import DiskSimImport, LeftOut, import_disksim
+from sledsim.scenario.reading import Sets, resolve
+from sledsim.scenario.system_tree import drive_of
+from sledsim.show.frames import relation_of, write_columns
+from sledsim.show.naming import did_you_mean, label_of, nearest_file
+from sledsim.show.tables import Table, number
+from sledsim.traces.trace import Trace, open_trace
+
+if TYPE_CHECKING:
+    import altair
+    import duckdb
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Agreement", "DriveValidation", "demerit_ms", "validate_drive"]
+
+#: The format of traces that carry measured service times.
+MEASURED = "disksim-validate"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How modelled service times agree with measured ones.
+
+    Parameters
+    ----------
+    requests
+        Number of requests.
+    measured_mean_ms, modelled_mean_ms
+        Mean service times.
+    demerit_ms
+        Root mean square horizontal distance between the two cumulative distributions (Ruemmler and Wilkes 1994).
+    demerit_percent
+        The same as a share of the measured mean; ``None`` where that is 0.
+    median_absolute_error_ms
+        Median over the requests of how far the model is off, either way.
+    """
+
+    requests: int
+    measured_mean_ms: float
+    modelled_mean_ms: float
+    demerit_ms: float
+    demerit_percent: float | None
+    median_absolute_error_ms: float
+
+
+class DriveValidation:
+    """Service times of a drive's model beside those measured on the drive; see :func:`validate_drive`.
+
+    Parameters
+    ----------
+    device
+        Name of the device, or its file.
+    trace
+        The trace.
+    columns
+        NumPy columns, a row per request in the order of the trace: ``lbn``, ``blocks``, ``read``, ``outcome`` (what the
+        real drive's buffer did), ``measured_ms``, ``modelled_ms``.
+    left_out
+        What the drive's file says and the model does not have.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        trace: str,
+        columns: "Mapping[str, NDArray[np.generic]]",
+        left_out: tuple[LeftOut, ...] = (),
+    ) -> None:
+        self.device = device
+        self.trace = trace
+        self.columns = dict(columns)
+        self.left_out = left_out
+
+    @cached_property
+    def groups(self) -> dict[str, Agreement]:
+        """The agreement over all requests, over reads and writes, and by what the real drive's buffer did.
+
+        Outcomes are told apart where reads, or writes, have more than one.
+        """
+        import numpy as np
+
+        read, outcome = self.columns["read"], self.columns["outcome"]
+        found = {"all": np.full(len(read), fill_value=True), "reads": read, "writes": ~read.astype(np.bool_)}
+        for name in ("reads", "writes"):
+            outcomes = np.unique(outcome[found[name]]).tolist()
+            for each in outcomes if len(outcomes) > 1 else ():
+                found[f"{name}, {each}"] = found[name] & (outcome == each)
+        return {name: self._agreement(rows) for name, rows in found.items() if rows.any()}
+
+    def _agreement(self, rows: "NDArray[np.generic]") -> Agreement:
+        import numpy as np
+
+        measured, modelled = (self.columns[name][rows].astype(np.float64) for name in ("measured_ms", "modelled_ms"))
+        demerit, mean = demerit_ms(measured, modelled), float(measured.mean())
+        return Agreement(
+            requests=len(measured),
+            measured_mean_ms=mean,
+            modelled_mean_ms=float(modelled.mean()),
+            demerit_ms=demerit,
+            demerit_percent=100 * demerit / mean if mean > 0 else None,
+            median_absolute_error_ms=float(np.median(np.abs(modelled - measured))),
+        )
+
+    @property
+    def agreement(self) -> Agreement:
+        """The agreement over all requests."""
+        return self.groups["all"]
+
+    @property
+    def demerit_ms(self) -> float:
+        """Root mean square horizontal distance between the two cumulative distributions."""
+        return self.agreement.demerit_ms
+
+    @property
+    def median_absolute_error_ms(self) -> float:
+        """Median over the requests of how far the model is off."""
+        return self.agreement.median_absolute_error_ms
+
+    def quantiles(self, points: int = 200) -> "dict[str, NDArray[np.float64]]":
+        """Return both distributions, quantile by quantile.
+
+        Parameters
+        ----------
+        points
+            Number of quantiles, evenly spaced between 0 and 1 and beginning half a step from 0.
+
+        Returns
+        -------
+        dict
+            NumPy columns ``share`` (of requests that take no longer), ``measured_ms``, ``modelled_ms``.
+        """
+        import numpy as np
+
+        share = (np.arange(points) + 0.5) / points
+        columns = {name: np.quantile(self.columns[name].astype(np.float64), share) for name in SERIES}
+        return {"share": share, **columns}
+
+    def table(self) -> Table:
+        """Return the agreement as a table: over all requests, and by kind."""
+        rows = [
+            [
+                name if name == "all" else f"  {name}",
+                number(each.requests),
+                number(each.measured_mean_ms),
+                number(each.modelled_mean_ms),
+                number(each.demerit_ms),
+                number(each.demerit_percent, 3),
+                number(each.median_absolute_error_ms),
+            ]
+            for name, each in self.groups.items()
+        ]
+        title = f"{label_of(self.device)} against {self.trace}: means, demerit and error in ms"
+        return Table(HEADERS, rows, title=title)
+
+    def notes(self) -> Table | None:
+        """Return what changes results, stands in the drive's file and is not in the model; ``None`` if nothing does."""
+        rows = [
+            [f"{each.file}:{each.line}", each.name, each.value, each.reason]
+            for each in self.left_out
+            if each.changes_results
+        ]
+        return (
+            Table(["not in the model", "parameter", "value", "why"], rows, left=frozenset({1, 2, 3})) if rows else None
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain dictionaries, with what is left out of the drive's file and changes results."""
+        return {
+            "device": self.device,
+            "trace": self.trace,
+            "groups": {name: asdict(each) for name, each in self.groups.items()},
+            "left_out": [asdict(each) for each in self.left_out if each.changes_results],
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Return the figures as JSON.
+
+        Parameters
+        ----------
+        indent
+            Spaces per level; ``None`` for a single line.
+        """
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def relation(self) -> "duckdb.DuckDBPyRelation":
+        """Return the requests as a DuckDB relation, to be queried in SQL."""
+        return relation_of(self.columns, "validation")
+
+    def write(self, path: str | Path) -> None:
+        """Write the requests to a file (``.parquet``, ``.csv`` or ``.json``)."""
+        write_columns(self.columns, Path(path))
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw both cumulative distributions, and the horizontal distance between them."""
+        from sledsim.studies.validation.chart import validation_curves
+
+        return validation_curves(self)
+
+    def save_plot(self, path: str | Path) -> None:
+        """Draw both distributions into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
+        from sledsim.show.saving import save
+
+        save(self.plot(), path)
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(table) for table in (self.table(), self.notes()) if table)
+
+    def __repr__(self) -> str:
+        return f"<DriveValidation of {self.device}: demerit {self.demerit_ms:.3g} ms>"
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in (self.table(), self.notes()) if table)
+
+
+SERIES = ("measured_ms", "modelled_ms")
+HEADERS = (
+    "service times",
+    "requests",
+    "measured",
+    "modelled",
+    "demerit",
+    "% of mean",
+    "median error",
+)
+
+
+def demerit_ms(measured_ms: "NDArray[np.float64]", modelled_ms: "NDArray[np.float64]") -> float:
+    """Return the demerit of a model (Ruemmler and Wilkes 1994): how far apart two distributions lie, sideways.
+
+    It is the root mean square of the horizontal distance between the cumulative distributions, taken at every quantile.
+
+    Parameters
+    ----------
+    measured_ms, modelled_ms
+        As many times of one as of the other, in any order.
+    """
+    import numpy as np
+
+    apart = np.sort(modelled_ms) - np.sort(measured_ms)
+    return float(np.sqrt(np.mean(np.square(apart))))
+
+
+def validate_drive(
+    specs: str | Path | Mapping[str, Any],
+    trace: str | Path,
+    *,
+    set: Sets = (),  # noqa: A002  the name it has on the command line
+    skip_bad: int = 0,
+    progress: ProgressCallback | bool | None = None,
+) -> DriveValidation:
+    """Replay what was measured on a real drive on its model, and compare the service times.
+
+    The replay is closed, as the measurement was: a request arrives the recorded gap after the completion of the one
+    before. Nothing is fitted to the trace.
+
+    Parameters
+    ----------
+    specs
+        The drive: a file of DiskSim's parameters (``.parv``, ``.diskspecs``), a device file (``.toml``), an entry of
+        the catalogue, or a dictionary as a scenario's ``device``.
+    trace
+        A trace in DiskSim's validation format, ``R|W Hit|Miss lbn blocks service_us next_gap_us``.
+    set
+        Values that replace those of the drive: ``["device.buffer_caching=false"]``.
+    skip_bad
+        Malformed records of the trace to pass over.
+    progress
+        A function called about ten times a second, or true for a progress bar on a terminal.
+
+    Returns
+    -------
+    DriveValidation
+        Demerit, errors, and both times of every request.
+
+    Raises
+    ------
+    ScenarioError
+        Where the drive is not known or its file is wrong.
+    TraceError
+        Where the trace cannot be read, carries no measured times or reaches beyond the drive.
+    """
+    device, left_out = _device(specs)
+    opened = _measured_trace(trace, skip_bad)
+    workload = {
+        "kind": "trace",
+        "path": str(Path(trace).resolve()),
+        "format": MEASURED,
+        "mode": "closed",
+        "skip_bad": skip_bad,
+    }
+    resolved = resolve({"workload": workload, "system": {"device": device}}, set)
+    measured = _columns(opened)
+    _require_inside(drive_of(resolved.values["system"])["device"], measured, trace)
+    result = run_resolved(resolved, log=True, progress=progress)
+    if not result.complete:
+        raise KeyboardInterrupt
+    import numpy as np
+
+    in_order = np.argsort(result.log["id"])
+    columns = {
+        "lbn": result.log["lbn"][in_order],
+        "blocks": result.log["blocks"][in_order],
+        "read": measured["read"],
+        "outcome": measured["outcome"],
+        "measured_ms": measured["service_ns"].astype(np.float64) / 1e6,
+        # Command processing belongs to what was measured, wherever the model has it.
+        "modelled_ms": result.log["response_ns"][in_order].astype(np.float64) / 1e6,
+    }
+    return DriveValidation(result["device"]["name"], Path(trace).name, columns, left_out)
+
+
+def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[LeftOut, ...]]:
+    """Return a drive as a scenario has it, and what of its file could not be carried over."""
+    if isinstance(specs, Mapping):
+        return specs, ()
+    name, path = str(specs), Path(specs)
+    if name in devices.catalog() or (path.suffix == ".toml" and path.is_file()):
+        return {"name": name}, ()
+    if path.is_file():
+        read = _read_disksim(name)
+        return read.device, read.notes
+    if path.is_dir():
+        raise ScenarioError(f"{path}: a folder; expected a file of DiskSim's parameters, or a device file")
+    if path.suffix or path.parent != Path():
+        raise ScenarioError(f"{path}: no such file{nearest_file(path)}")
+    raise ScenarioError(f"{name}: no such file, and no device of the catalogue{did_you_mean(name, devices.catalog())}")
+
+
+def _read_disksim(path: str) -> DiskSimImport:
+    """Read DiskSim's parameters, or say that it is the trace that was given in their place."""
+    try:
+        return import_disksim(path)
+    except ScenarioError:
+        try:
+            open_trace(path, format=MEASURED).head(1)
+        except TraceError:
+            pass
+        else:
+            raise ScenarioError(f"{path}: a trace, not a drive: name the drive first, then the trace") from None
+        raise
+
+
+def _measured_trace(path: str | Path, skip_bad: int) -> Trace:
+    """Open a trace that carries measured times, or say why it cannot be used."""
+    expected = "expected DiskSim's validation format: R|W Hit|Miss lbn blocks service_us next_gap_us"
+    try:
+        trace = open_trace(path, skip_bad=skip_bad)
+    except TraceError as error:
+        if "no known trace format" in str(error):
+            raise TraceError(f"{path}: not a trace; {expected}") from None
+        raise
+    if trace.format != MEASURED:
+        raise TraceError(f"{path}: its format, {trace.format}, has no measured service times; {expected}")
+    return trace
+
+
+def _require_inside(device: Mapping[str, Any], records: "Mapping[str, NDArray[np.generic]]", trace: str | Path) -> None:
+    """Refuse a trace that reaches beyond the drive: it is another drive's."""
+    import numpy as np
+
+    made = _core.Device(json.dumps(device))
+    blocks = made.capacity_blocks * device.get("sleds", 1)
+    ends = np.add(records["offset_bytes"], records["bytes"], dtype=np.uint64)
+    beyond = np.flatnonzero(ends > blocks * made.block_bytes)
+    if len(beyond):
+        first = int(beyond[0])
+        lbn = int(records["offset_bytes"][first]) // made.block_bytes
+        raise TraceError(
+            f"{trace}: record {first + 1}, lbn {lbn:,}, reaches beyond {label_of(device['name'])}, which has "
+            f"{blocks:,} blocks of {made.block_bytes} bytes: is it another drive's trace?"
+        )
+
+
+def _columns(trace: Trace) -> "dict[str, NDArray[np.generic]]":
+    """Read a whole trace."""
+    import numpy as np
+
+    batches = list(trace)
+    return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}

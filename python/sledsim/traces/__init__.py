@@ -1,0 +1,12 @@
+"""Block traces on disk: their formats, what is in them."""
+
+from sledsim.traces.trace import Trace, formats_table, info_table, open_trace, records_table, trace_formats
+
+__all__ = [
+    "Trace",
+    "formats_table",
+    "info_table",
+    "open_trace",
+    "records_table",
+    "trace_formats",
+]

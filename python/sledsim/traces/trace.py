@@ -1,0 +1,356 @@
+"""Block traces: what is in them, their records, and other formats."""
+
+import json
+import shutil
+import weakref
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import TYPE_CHECKING, Any
+
+from sledsim import _core
+from sledsim._core import TraceError
+from sledsim.show.frames import quoted
+from sledsim.show.naming import did_you_mean, nearest_file
+from sledsim.show.section import Section
+from sledsim.show.tables import Table, number
+
+if TYPE_CHECKING:
+    import duckdb
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Trace",
+    "formats_table",
+    "info_table",
+    "is_parquet",
+    "open_trace",
+    "parquet_to_csv",
+    "records_table",
+    "require_file",
+    "trace_formats",
+]
+
+#: Records that are read at once.
+BATCH_RECORDS = 65_536
+
+
+class Trace:
+    """A block trace on disk; see :func:`open_trace`.
+
+    Parameters
+    ----------
+    path
+        The trace.
+    format
+        Its format; recognised by its content when not given.
+    skip_bad
+        Malformed records to pass over.
+    sector_bytes
+        Bytes in a sector, where it is not what the format says.
+    columns
+        For CSV and Parquet: which column holds what.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        format: str | None = None,  # noqa: A002  the word of the field
+        skip_bad: int = 0,
+        sector_bytes: int | None = None,
+        columns: Mapping[str, str] | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self._options: dict[str, Any] = {
+            "format": format,
+            "skip_bad": skip_bad,
+            "sector_bytes": sector_bytes,
+            "columns": None if columns is None else dict(columns),
+        }
+        self._readable = self.path
+        self._is_parquet = is_parquet(self.path)
+        require_file(self.path)
+        if self._is_parquet:
+            folder = mkdtemp(prefix="sledsim-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._readable = parquet_to_csv(self.path, Path(folder), columns)
+            self._options["format"] = "csv"
+        # A trace that cannot be read is better refused here than at the first record.
+        self._reader()
+
+    def _reader(self) -> _core.TraceReader:
+        return _core.TraceReader(str(self._readable), **self._options)
+
+    @property
+    def format(self) -> str:
+        """The trace's format."""
+        return "parquet" if self._is_parquet else self._reader().format
+
+    def batches(self, records: int = BATCH_RECORDS) -> "Iterator[dict[str, NDArray[np.generic]]]":
+        """Read the trace from its start, some records at a time.
+
+        Parameters
+        ----------
+        records
+            Records in each batch but the last.
+
+        Yields
+        ------
+        dict
+            NumPy columns ``time_ns`` (from the first record), ``device``, ``offset_bytes``, ``bytes``, ``read``; in
+            DiskSim's validation format also ``service_ns``, ``gap_ns`` and ``outcome``, as measured.
+        """
+        reader = self._reader()
+        while True:
+            batch = reader.read(records)
+            if not len(batch["time_ns"]):
+                return
+            yield batch
+
+    def __iter__(self) -> "Iterator[dict[str, NDArray[np.generic]]]":
+        return self.batches()
+
+    def head(self, records: int = 10) -> "dict[str, NDArray[np.generic]]":
+        """Return the first records, as columns.
+
+        Parameters
+        ----------
+        records
+            How many.
+        """
+        return self._reader().read(records)
+
+    def info(self) -> Section:
+        """Read the whole trace and say what is in it: counts, shares, sizes, times."""
+        info = json.loads(_core.trace_info(str(self._readable), **self._options))
+        if self._is_parquet:
+            info.update(format="parquet")
+        return Section(info)
+
+    def relation(self) -> "duckdb.DuckDBPyRelation":
+        """Return the records as a DuckDB relation named ``trace``, to be queried in SQL."""
+        import duckdb
+
+        connection = duckdb.connect()
+        columns = "time_ns UBIGINT, device UINTEGER, offset_bytes UBIGINT, bytes UBIGINT, read BOOLEAN"
+        if self.format == "disksim-validate":
+            columns += ", service_ns UBIGINT, gap_ns UBIGINT, outcome VARCHAR"
+        connection.execute(f"CREATE TABLE trace ({columns})")
+        for batch in self:
+            connection.register("batch", batch)
+            connection.execute("INSERT INTO trace BY NAME SELECT * FROM batch")
+            connection.unregister("batch")
+        return connection.table("trace")
+
+    def convert(self, destination: str | Path, *, to: str | None = None) -> int:
+        """Write the trace in another format.
+
+        Parameters
+        ----------
+        destination
+            The file to write.
+        to
+            ``"csv"``, ``"parquet"``, ``"disksim-ascii"`` or ``"mqsim"``; by the file's name when not given.
+
+        Returns
+        -------
+        int
+            Records written.
+        """
+        path = Path(destination)
+        chosen = to or WRITTEN_SUFFIXES.get(path.suffix.lower())
+        if chosen is None:
+            raise TraceError(f"{path}: the name does not tell the format; choose one of {', '.join(WRITTEN)}")
+        if chosen not in WRITTEN:
+            raise TraceError(f"{path}: cannot write format {chosen!r}{did_you_mean(chosen, WRITTEN)}")
+        if path.exists() and path.samefile(self.path):
+            raise TraceError(f"{path}: a trace cannot be converted into its own file; choose another")
+        if chosen != "parquet":
+            return _core.trace_convert(str(self._readable), str(path), to=chosen, **self._options)
+        import duckdb
+
+        with TemporaryDirectory(prefix="sledsim-") as folder:
+            copy = Path(folder, "trace.csv")
+            count = _core.trace_convert(str(self._readable), str(copy), to="csv", **self._options)
+            query = f"SELECT * FROM read_csv({quoted(str(copy))}, header = true)"
+            try:
+                _copy(query, path, "FORMAT parquet, COMPRESSION zstd")
+            except duckdb.Error as error:
+                raise TraceError(f"{path}: cannot be written: {str(error).splitlines()[0]}") from None
+        return count
+
+    def __repr__(self) -> str:
+        return f"<Trace {self.path} ({self.format})>"
+
+
+#: Formats that can be written, and the names of files that mean them.
+WRITTEN = ("csv", "parquet", "disksim-ascii", "mqsim")
+WRITTEN_SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".mqsim": "mqsim", ".ascii": "disksim-ascii"}
+
+
+def open_trace(
+    path: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002  the word of the field
+    skip_bad: int = 0,
+    sector_bytes: int | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Trace:
+    """Open a block trace, compressed or not.
+
+    Parameters
+    ----------
+    path
+        The trace.
+    format
+        Its format (``sledsim trace formats`` lists them); recognised by its content when not given.
+    skip_bad
+        Malformed records to pass over; one more is an error.
+    sector_bytes
+        Bytes in a sector, where it is not what the format says.
+    columns
+        For CSV and Parquet: which column holds what, where the header does not say it.
+
+    Returns
+    -------
+    Trace
+        The trace, to iterate over in batches, to look into or to convert.
+
+    Raises
+    ------
+    TraceError
+        Where the trace cannot be read.
+    """
+    return Trace(path, format=format, skip_bad=skip_bad, sector_bytes=sector_bytes, columns=columns)
+
+
+def trace_formats() -> list[dict[str, Any]]:
+    """List the formats that can be read: name, description, whether records have times."""
+    formats: list[dict[str, Any]] = json.loads(_core.trace_formats())
+    parquet = {"name": "parquet", "description": "Parquet with named columns, as in CSV", "has_times": True}
+    return [*formats, parquet]
+
+
+def formats_table() -> Table:
+    """Return the formats that can be read, as a table."""
+    rows = [[each["name"], "yes" if each["has_times"] else "no", each["description"]] for each in trace_formats()]
+    return Table(["format", "times", "record"], rows, left=frozenset({1, 2}))
+
+
+def info_table(path: Path, info: Mapping[str, Any]) -> Table:
+    """Return what is in a trace, as a table.
+
+    Parameters
+    ----------
+    path
+        The trace.
+    info
+        What :meth:`Trace.info` found.
+    """
+    rows = [[key.replace("_", " "), _shown(value)] for key, value in info.items()]
+    return Table([str(path), ""], rows, left=frozenset({1}))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return number(value, 6)
+    if isinstance(value, list):
+        return ", ".join(_shown(item) for item in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_shown(item)}" for key, item in value.items())
+    return "–" if value is None else str(value)
+
+
+def records_table(records: "Mapping[str, NDArray[np.generic]]") -> Table:
+    """Return records as a table.
+
+    Parameters
+    ----------
+    records
+        Columns, as :meth:`Trace.head` gives them.
+    """
+    columns = {
+        "time (ms)": [f"{time_ns / 1e6:,.6f}" for time_ns in records["time_ns"].tolist()],
+        "device": [str(device) for device in records["device"].tolist()],
+        "offset (B)": [f"{offset:,}" for offset in records["offset_bytes"].tolist()],
+        "size (B)": [f"{size:,}" for size in records["bytes"].tolist()],
+        "op": ["read" if read else "write" for read in records["read"].tolist()],
+    }
+    if "service_ns" in records:
+        columns["outcome"] = records["outcome"].tolist()
+        columns["service (ms)"] = [f"{time_ns / 1e6:,.6f}" for time_ns in records["service_ns"].tolist()]
+        columns["gap (ms)"] = [f"{time_ns / 1e6:,.6f}" for time_ns in records["gap_ns"].tolist()]
+    return Table(list(columns), list(zip(*columns.values(), strict=True)), left=frozenset({4, 5}))
+
+
+def require_file(path: Path) -> None:
+    """Refuse a trace that is not there, or is no file.
+
+    Parameters
+    ----------
+    path
+        The trace.
+    """
+    if not path.exists():
+        raise TraceError(f"{path}: no such file{nearest_file(path)}")
+    if path.is_dir():
+        raise TraceError(f"{path}: a folder, not a trace")
+
+
+def is_parquet(path: Path) -> bool:
+    """Tell by its first bytes whether a file is Parquet."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        # Whoever reads the file says what is wrong with it.
+        return False
+
+
+def parquet_to_csv(path: Path, folder: Path, columns: Mapping[str, str] | None = None) -> Path:
+    """Copy a Parquet trace, row group by row group, into a CSV that the core reads.
+
+    Parameters
+    ----------
+    path
+        The Parquet file.
+    folder
+        Where the copy goes.
+    columns
+        Which column holds what; every column is copied when not given.
+    """
+    import duckdb
+
+    copy = folder / "trace.csv"
+    source = f"read_parquet({quoted(str(path))})"
+    try:
+        wanted = _wanted(source, columns)
+        _copy(f"SELECT {wanted} FROM {source}", copy, "FORMAT csv, HEADER true")
+    except duckdb.Error as error:
+        raise TraceError(f"{path}: {str(error).splitlines()[0]}") from None
+    return copy
+
+
+def _wanted(source: str, columns: Mapping[str, str] | None) -> str:
+    """Say in SQL which columns to copy: those named, where all of them are there, so that the core judges the rest."""
+    import duckdb
+
+    if not columns:
+        return "*"
+    with duckdb.connect() as connection:
+        there = {row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    named = [name for meaning, name in columns.items() if meaning != "time_unit"]
+    if not there.issuperset(named):
+        return "*"
+    return ", ".join('"' + name.replace('"', '""') + '"' for name in dict.fromkeys(named))
+
+
+def _copy(query: str, path: Path, options: str) -> None:
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({query}) TO {quoted(str(path))} ({options})")

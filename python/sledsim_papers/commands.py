@@ -1,0 +1,100 @@
+"""The command that checks what papers say."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sledsim.cli import AsJson, complain, print_json, print_tables
+
+if TYPE_CHECKING:
+    from sledsim_papers.harness.pages import Pages
+
+__all__ = ["register"]
+
+FAILED, INTERRUPTED = 1, 130
+
+REPRODUCE_EXAMPLES = """\b
+Examples:
+  sledsim reproduce griffin1999.settle-time
+  sledsim reproduce lin2002 --report lin2002-report
+  sledsim reproduce --full --report report
+  sledsim reproduce --json > verdicts.json
+"""
+
+
+def claim_names(incomplete: str) -> list[str]:
+    """Complete the name of a paper, or of one of its claims."""
+    from sledsim_papers.harness.ledger import PAPERS, claims
+
+    return [name for name in (*PAPERS, *claims()) if name.startswith(incomplete)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[PAPER[.CLAIM]]",
+            help="A paper, or a claim of it; all if not given.",
+            autocompletion=claim_names,
+        ),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small samples: minutes. This is the default.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="The papers' own sample sizes: an hour.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="DIR", help="Write pages with all claims and figures into this folder."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check what papers say of MEMS storage against our runs.
+
+    Prints for each claim the published figure, ours and the verdict. Traces that claims rest on are looked for in
+    the folder that SLEDSIM_REFERENCE names. The exit status is 0 even where claims differ, 1 where an experiment fails.
+    """
+    from sledsim.show import ProgressBar
+    from sledsim_papers.harness import reproduction
+    from sledsim_papers.harness.overview import tables
+    from sledsim_papers.harness.registry import select
+    from sledsim_papers.harness.study import Study
+    from sledsim_papers.harness.verdicts import verdicts
+
+    if quick and full:
+        raise typer.BadParameter("not both --quick and --full", param_hint="--full")
+    select(name)
+    pages = _pages(report)
+    what = "claims and figures" if pages else "claims"
+    with Study(quick=not full) as study, ProgressBar("reproducing", what) as progress:
+        found = reproduction.reproduce(
+            name, draw=pages is not None, study=study, export=pages.export if pages else None, progress=progress
+        )
+    if pages:
+        pages.write(found)
+    if as_json:
+        print_json(verdicts(found))
+    else:
+        print_tables(tables(found))
+    if not found.complete:
+        complain("interrupted: what had not been finished is not done")
+        # An experiment may be computing in its thread; nothing that it finds is of use any more.
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)
+    if found.failures:
+        complain(f"{len(found.failures)} of the experiments and figures failed")
+        raise typer.Exit(FAILED)
+
+
+def _pages(folder: Path | None) -> "Pages | None":
+    """Get ready to write pages into a folder."""
+    if folder is None:
+        return None
+    from sledsim_papers.harness.pages import Pages
+
+    return Pages(folder)

@@ -1,0 +1,190 @@
+"""Griffin et al. 1999, section 4.3: how the access time depends on the parameters of the device."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sledsim_papers.griffin1999.workload import (
+    acceleration,
+    access,
+    access_ms,
+    closed,
+    mean_ms,
+    poisson,
+    random,
+    speed,
+)
+from sledsim_papers.harness.finding import Finding, Probe, trend
+from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.study import Study
+
+if TYPE_CHECKING:
+    from sledsim.runs import Result
+
+__all__ = [
+    "ACCELERATIONS_M_S2",
+    "CONSTANTS",
+    "DEFAULT_M_S2",
+    "RESONANCES_HZ",
+    "SPEEDS_MM_S",
+    "WIDTHS_NM",
+    "by_acceleration",
+    "by_constants",
+    "by_resonance",
+    "by_speed",
+    "by_width",
+]
+
+DEFAULT_M_S2, FAST_M_S2, DEFAULT_MM_S = 114.8, 400.0, 20.0
+ACCELERATIONS_M_S2 = (50.0, 100.0, 200.0, 400.0, 800.0)
+SPEEDS_MM_S = tuple(float(mm_s) for mm_s in range(1, 151))
+#: Of these, those that a table has.
+SHOWN_MM_S = (1.0, 2.0, 5.0, 8.0, 10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0)
+WIDTHS_NM = (30.0, 40.0, 50.0, 60.0, 80.0, 100.0)
+RESONANCES_HZ = (100.0, 150.0, 220.0, 400.0, 800.0)
+CONSTANTS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
+
+#: A rate at which a request in five waits.
+LOAD_PER_S = 100.0
+
+HOW = "random workload, one request at a time"
+
+
+def by_acceleration(study: Study, values: Sequence[float] = ACCELERATIONS_M_S2) -> list[float]:
+    """Return mean access times for accelerations, ms."""
+    return access_ms(study, [acceleration(value) for value in values])
+
+
+def by_speed(study: Study, acceleration_m_s2: float, values: Sequence[float] = SPEEDS_MM_S) -> list[float]:
+    """Return mean access times for access speeds at an acceleration, ms."""
+    return access_ms(study, [_sled(acceleration_m_s2, mm_s) for mm_s in values])
+
+
+def _sled(acceleration_m_s2: float, mm_s: float) -> dict[str, Any]:
+    return {**acceleration(acceleration_m_s2), **speed(mm_s)}
+
+
+def by_width(study: Study, values: Sequence[float] = WIDTHS_NM, *, hold: str = "bit rate") -> list[float]:
+    """Return mean access times for widths of a bit in a fixed tip region, bit rate or access speed held, ms."""
+    held = [{} if hold == "bit rate" else speed(DEFAULT_MM_S, nm) for nm in values]
+    return access_ms(study, [{"bit_nm": nm, **each} for nm, each in zip(values, held, strict=True)])
+
+
+def by_resonance(study: Study, values: Sequence[float] = RESONANCES_HZ) -> list[float]:
+    """Return mean access times for resonant frequencies, ms."""
+    return access_ms(study, [{"resonance_hz": hz} for hz in values])
+
+
+def by_constants(study: Study, values: Sequence[float] = CONSTANTS) -> list[float]:
+    """Return mean access times for numbers of settling time constants, ms."""
+    return access_ms(study, [{"settle_constants": value} for value in values])
+
+
+def curve(name: str, values: Sequence[float], times_ms: Sequence[float], **more: Any) -> tuple[Mapping[str, Any], ...]:
+    """Return the rows behind a figure: a parameter and the mean access time."""
+    pairs = zip(values, times_ms, strict=True)
+    return tuple({name: value, "mean access time, ms": time_ms, **more} for value, time_ms in pairs)
+
+
+@experiment("griffin1999.acceleration")
+def acceleration_trend(study: Study) -> Finding:
+    """Figure 6."""
+    times_ms = by_acceleration(study)
+    rows = curve("acceleration, m/s²", ACCELERATIONS_M_S2, times_ms)
+    ends = tuple(access(study, acceleration(value)) for value in _ends(ACCELERATIONS_M_S2))
+    return Finding(trend(times_ms), f"50 to 800 m/s² along both axes, {HOW}.", curve=rows, scenarios=ends)
+
+
+@experiment("griffin1999.velocity-optimum")
+def velocity_optimum(study: Study) -> Finding:
+    """Figure 7: where the curve is least."""
+    times_ms = by_speed(study, DEFAULT_M_S2)
+    best_mm_s, least_ms = _least(SPEEDS_MM_S, times_ms)
+    whole = curve("access velocity, mm/s", SPEEDS_MM_S, times_ms)
+    return Finding(
+        best_mm_s,
+        f"1 to 150 mm/s in steps of 1 at 114.8 m/s², {HOW}.",
+        decimals=0,
+        curve=tuple(row for row in whole if row["access velocity, mm/s"] in {*SHOWN_MM_S, best_mm_s}),
+        scenarios=tuple(access(study, _sled(DEFAULT_M_S2, mm_s)) for mm_s in (DEFAULT_MM_S, best_mm_s)),
+        cause=f"The curve is flat: {times_ms[SPEEDS_MM_S.index(DEFAULT_MM_S)]:.2f} ms at 20 mm/s, {least_ms:.2f} ms "
+        "at the optimum. Seeks along X hide most reversals, so faster access goes on paying; for an optimum below 30 "
+        "mm/s reversals would have to add to the response in full, or transfers to take no time.",
+        probes=_optimum_probes(study),
+    )
+
+
+def _optimum_probes(study: Study) -> tuple[Probe, ...]:
+    """Let reversals count in full, let transfers take no time, or let requests queue."""
+    requests = study.requests(100_000, 20_000)
+
+    def runs(arrival: Mapping[str, Any]) -> "list[Result]":
+        return study.runs([(random(arrival, requests, **_sled(DEFAULT_M_S2, mm_s)), ()) for mm_s in SPEEDS_MM_S])
+
+    alone, queued = runs(closed()), runs(poisson(LOAD_PER_S))
+    changes = {
+        "reversals in seeks added to the access in full, whether or not the seek along X hides them": [
+            mean_ms(run) + run["seek_turnaround"]["mean_ms"] for run in alone
+        ],
+        "seeks alone, as if transfers took no time": [run["seek"]["mean_ms"] for run in alone],
+        f"requests that queue: Poisson {LOAD_PER_S:.0f}/s": [mean_ms(run) for run in queued],
+    }
+    return tuple(Probe(change, _least(SPEEDS_MM_S, times_ms)[0]) for change, times_ms in changes.items())
+
+
+@experiment("griffin1999.velocity-needs-acceleration")
+def velocity_needs_acceleration(study: Study) -> Finding:
+    """Figure 7: the optimum at two accelerations."""
+    both = (DEFAULT_M_S2, FAST_M_S2)
+    optima = [_least(SPEEDS_MM_S, by_speed(study, value))[0] for value in both]
+    how = (
+        f"1 to 150 mm/s in steps of 1, {HOW}: optimum {optima[0]:.0f} mm/s at 114.8 m/s², {optima[1]:.0f} at 400 m/s²."
+    )
+    scenarios = tuple(access(study, _sled(*each)) for each in zip(both, optima, strict=True))
+    return Finding(trend(optima), how, scenarios=scenarios)
+
+
+@experiment("griffin1999.bit-width")
+def bit_width(study: Study) -> Finding:
+    """Figure 8."""
+    times_ms = by_width(study)
+    other_ms = by_width(study, hold="access speed")
+    rows = curve("bit width, nm", WIDTHS_NM, times_ms, held="bit rate") + curve(
+        "bit width, nm", WIDTHS_NM, other_ms, held="access speed"
+    )
+    how = (
+        "30 to 100 nm over a fixed tip region with the bit rate held, so that the sled moves faster over wider bits, "
+        f"{HOW}. With the access speed held, so that transfers get longer, the trend is {trend(other_ms)}."
+    )
+    ends = tuple(access(study, {"bit_nm": nm}) for nm in _ends(WIDTHS_NM))
+    return Finding(trend(times_ms), how, curve=rows, scenarios=ends)
+
+
+@experiment("griffin1999.resonant-frequency")
+def resonant_frequency(study: Study) -> Finding:
+    """Figure 9."""
+    times_ms = by_resonance(study)
+    rows = curve("resonance, Hz", RESONANCES_HZ, times_ms)
+    ends = tuple(access(study, {"resonance_hz": hz}) for hz in _ends(RESONANCES_HZ))
+    return Finding(trend(times_ms), f"100 to 800 Hz, {HOW}.", curve=rows, scenarios=ends)
+
+
+@experiment("griffin1999.time-constants")
+def time_constants(study: Study) -> Finding:
+    """Figure 10: a straight line through the points."""
+    import numpy as np
+
+    times_ms = by_constants(study)
+    r = float(np.corrcoef(CONSTANTS, times_ms)[0, 1])
+    rows = curve("settling time constants", CONSTANTS, times_ms)
+    ends = tuple(access(study, {"settle_constants": value}) for value in _ends(CONSTANTS))
+    return Finding(r * r, f"0.5 to 4 constants in steps of 0.5, {HOW}.", decimals=4, curve=rows, scenarios=ends)
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    return values[0], values[-1]
+
+
+def _least(arguments: Sequence[float], quantity: Sequence[float]) -> tuple[float, float]:
+    """Return the argument at which a quantity is least, and that least."""
+    best = min(range(len(quantity)), key=lambda place: quantity[place])
+    return arguments[best], quantity[best]

@@ -1,0 +1,152 @@
+"""Griffin et al. 1999, section 5.3: schedulers under the traces, for which stand-ins of the catalogue run."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sledsim_papers.griffin1999.scheduling import (
+    BUSY,
+    STEPS,
+    common_order,
+    margin,
+    rate_at_utilisation,
+    response_rows,
+)
+from sledsim_papers.griffin1999.workload import DEVICE, SCHEDULERS, mean_ms
+from sledsim_papers.harness.finding import Finding, Probe, order
+from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.study import Study
+
+if TYPE_CHECKING:
+    from sledsim.runs import Result
+
+__all__ = ["CELLO_SCALES", "SCALE", "at_scales", "replay"]
+
+#: What the paper calls by how much faster a trace is replayed.
+SCALE = "scale factor"
+
+#: Scale factors at which the device is busy for a fifth to four fifths of the time under FCFS.
+CELLO_SCALES = (20.0, 40.0, 60.0, 80.0)
+
+HEAVY_CELLO_SCALES = CELLO_SCALES[-2:]
+
+#: Number of the stream in `cello-like` that is the daemon's bursts of writes.
+DAEMON = 2
+
+
+def replay(workload: str, scale: float, requests: int, scheduler: str) -> dict[str, Any]:
+    """Return a scenario with a stand-in, times between requests divided by a scale factor.
+
+    Parameters
+    ----------
+    workload
+        Entry of the catalogue.
+    scale
+        How much faster it arrives.
+    requests
+        How many.
+    scheduler
+        Which policy picks.
+    """
+    return {
+        "workload": {"name": workload, "time_scale": 1 / scale},
+        "system": {"device": {"name": DEVICE}, "scheduler": scheduler},
+        "run": {"requests": requests},
+    }
+
+
+def _requests(study: Study) -> int:
+    """Return how many requests of a stand-in are replayed; as many as `tpcc-like` has if full."""
+    return study.requests(300_000, 100_000)
+
+
+def at_scales(
+    study: Study, workload: str, scales: Sequence[float], sets: Mapping[str, Any] | None = None
+) -> "dict[tuple[str, float], Result]":
+    """Return runs of a stand-in with every scheduler at scale factors.
+
+    Parameters
+    ----------
+    study
+        Where they are run.
+    workload
+        Entry of the catalogue.
+    scales
+        Scale factors.
+    sets
+        Values that replace those of the scenario.
+    """
+    cases = [(name, scale) for name in SCHEDULERS for scale in scales]
+    runs = study.runs([(replay(workload, scale, _requests(study), name), sets or {}) for name, scale in cases])
+    return dict(zip(cases, runs, strict=True))
+
+
+def _one_by_one(study: Study) -> dict[str, Any]:
+    """Return settings with which the daemon's writes arrive one by one, at the rate they have in the stand-in."""
+    arrival = study.run(replay("cello-like", 1.0, 1_000, "fcfs"))["scenario"]["workload"]["streams"][DAEMON]["arrival"]
+    between_ms = sum(part["value"] * part["weight"] for part in arrival["interarrival_ms"]["means"])
+    return {f"workload.streams.{DAEMON}.arrival": {"kind": "poisson", "rate_per_s": 1e3 / between_ms}}
+
+
+@experiment("griffin1999.cello-schedulers")
+def cello_schedulers(study: Study) -> Finding:
+    """Figure 13(a)."""
+    runs = at_scales(study, "cello-like", CELLO_SCALES)
+    one_by_one = at_scales(study, "cello-like", HEAVY_CELLO_SCALES, _one_by_one(study))
+    heaviest = CELLO_SCALES[-1]
+    clook_ms, sstf_ms = (mean_ms(runs[name, heaviest]) for name in ("clook", "sstf_lbn"))
+    scales = ", ".join(f"{scale:.0f}" for scale in CELLO_SCALES)
+    return Finding(
+        common_order(runs),
+        f"Stand-in `cello-like` on the device, replayed {scales} times faster, {_requests(study):,} requests each: "
+        "the order at every one of them.",
+        curve=response_rows(runs, SCALE),
+        scenarios=tuple(replay("cello-like", heaviest, _requests(study), name) for name in SCHEDULERS),
+        cause="SPTF is best and FCFS worst at every scale factor; C-LOOK and SSTF_LBN lie within a few percent of "
+        f"each other ({clook_ms:.1f} and {sstf_ms:.1f} ms at {heaviest:.0f}), and which of them is ahead is decided "
+        "by bursts: the stand-in's daemon writes some thirty requests at once. A pass through a burst in order of "
+        "LBN finishes it sooner than the nearest request each time does, which goes back and forth.",
+        probes=(
+            Probe(
+                "the daemon's writes one by one (Poisson, the same rate), 60 and 80 times faster",
+                common_order(one_by_one),
+            ),
+            Probe("60 and 80 times faster, as the stand-in is", common_order(_some(runs, HEAVY_CELLO_SCALES))),
+        ),
+    )
+
+
+def _some(runs: "Mapping[tuple[str, float], Result]", loads: Sequence[float]) -> "dict[tuple[str, float], Result]":
+    return {case: run for case, run in runs.items() if case[1] in loads}
+
+
+def tpcc_scale(study: Study) -> float:
+    """Return the scale factor of `tpcc-like` at which SSTF_LBN keeps the device busy for 90 % of the time."""
+
+    def search() -> float:
+        low, high = 0.5, 4.0
+        for _ in range(STEPS):
+            scale = 0.5 * (low + high)
+            run = study.run(replay("tpcc-like", scale, _requests(study), "sstf_lbn"))
+            if run["utilisation"]["fraction"] <= BUSY:
+                low = scale
+            else:
+                high = scale
+        return low
+
+    return study.once("griffin1999 scale of tpcc-like", search)
+
+
+@experiment("griffin1999.tpcc-schedulers")
+def tpcc_schedulers(study: Study) -> Finding:
+    """Figure 13(b): SPTF beside SSTF_LBN, here and under the random workload."""
+    scale, rate = tpcc_scale(study), rate_at_utilisation(study, DEVICE)
+    scenarios = tuple(replay("tpcc-like", scale, _requests(study), name) for name in ("sstf_lbn", "sptf"))
+    sstf, sptf = study.runs([(each, ()) for each in scenarios])
+    margins = {"tpcc": mean_ms(sstf) / mean_ms(sptf) - 1, "random": margin(study, DEVICE, "sstf_lbn", "sptf")}
+    how = (
+        "At loads at which SSTF_LBN keeps the device busy for 90 % of the time its mean response is longer than "
+        f"SPTF's by {margins['tpcc']:.0%} with the stand-in `tpcc-like` ({scale:.2f} times faster) and by "
+        f"{margins['random']:.0%} with the random workload ({rate:.0f}/s)."
+    )
+    rows = tuple({"workload": name, "SSTF_LBN over SPTF, less 1": value} for name, value in margins.items())
+    return Finding(order({name: -value for name, value in margins.items()}), how, curve=rows, scenarios=scenarios)

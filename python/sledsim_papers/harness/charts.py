@@ -1,0 +1,128 @@
+"""Charts with the axes of a paper's figures."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sledsim.show import COLOURS, altair_library, styled, values
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["Axis", "beside", "lines"]
+
+#: Size of one panel.
+WIDTH, HEIGHT = 360, 270
+#: How the lines of a panel differ beside their colours, for prints in black and white.
+DASHES = ([1, 0], [7, 3], [3, 2], [8, 3, 2, 3], [2, 4], [10, 2])
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis shows.
+
+    Parameters
+    ----------
+    field
+        Key of the rows.
+    title
+        With the unit.
+    low, high
+        Where it begins and ends; where the data does if not given. What lies beyond is cut off.
+    log
+        Whether it is logarithmic.
+    """
+
+    field: str
+    title: str
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+
+    def channel(self, kind: Any) -> Any:
+        """Return it as a channel, where ``kind`` is Altair's ``X`` or ``Y``."""
+        alt = altair_library()
+        given: dict[str, Any] = {"type": "log"} if self.log else {"zero": self.low is None or self.low == 0}
+        if self.low is not None:
+            given["domainMin"] = self.low
+        if self.high is not None:
+            given["domainMax"] = self.high
+        plain = alt.Axis(format="~g", labelOverlap="greedy", labelSeparation=6) if self.log else alt.Axis()
+        scale = alt.Scale(nice=self.high is None, **given)
+        return kind(f"{self.field}:Q", title=self.title, scale=scale, axis=plain)
+
+
+def lines(
+    rows: Sequence[Mapping[str, Any]],
+    x: Axis,
+    y: Axis,
+    series: str | None = None,
+    *,
+    title: str = "",
+    points: bool = True,
+    legend: str = "",
+) -> Any:
+    """Draw one panel of lines.
+
+    Parameters
+    ----------
+    rows
+        What is drawn, in the order of the lines.
+    x, y
+        The axes.
+    series
+        Key of the rows that tells the lines apart.
+    title
+        Above the panel, such as ``(a) mean response``.
+    points
+        Whether the computed points are marked.
+    legend
+        Above the names of the lines.
+    """
+    alt = altair_library()
+    wanted = [x.field, y.field, *([series] if series else [])]
+    data = values([{key: _short(row[key]) for key in wanted} for row in rows])
+    own = {} if series else {"color": COLOURS[0]}
+    marked = alt.OverlayMarkDef(size=28, filled=True, **own) if points else False
+    chart = alt.Chart(data).mark_line(strokeWidth=2, point=marked, clip=True, **own)
+    chart = chart.encode(x=x.channel(alt.X), y=y.channel(alt.Y), order=alt.Order(f"{x.field}:Q"))
+    if series:
+        names = list(dict.fromkeys(row[series] for row in rows))
+        below = alt.Legend(
+            title=legend or None,
+            orient="bottom",
+            direction="horizontal",
+            columns=4,
+            symbolType="stroke",
+            symbolSize=400,
+            symbolStrokeWidth=2,
+        )
+        colour = alt.Scale(domain=names, range=list(COLOURS[: len(names)]))
+        dash = alt.Scale(domain=names, range=list(DASHES[: len(names)]))
+        chart = chart.encode(
+            color=alt.Color(f"{series}:N", title=legend or None, scale=colour, legend=below),
+            strokeDash=alt.StrokeDash(f"{series}:N", title=legend or None, scale=dash, legend=below),
+        )
+    # A title of plain text would be that of the whole chart, once it stands in a row.
+    return chart.properties(width=WIDTH, height=HEIGHT, **({"title": alt.TitleParams(title)} if title else {}))
+
+
+def beside(panels: Sequence[Any], title: str, subtitle: str | list[str] = "") -> "altair.TopLevelMixin":
+    """Set panels side by side under one title.
+
+    Parameters
+    ----------
+    panels
+        One or several, such as :func:`lines` draws.
+    title
+        What they show.
+    subtitle
+        Under which circumstances.
+    """
+    alt = altair_library()
+    return styled(alt.hconcat(*panels, spacing=26), title, subtitle)
+
+
+def _short(value: Any) -> Any:
+    """Return a value with no more digits than a picture shows."""
+    return float(f"{value:.5g}") if isinstance(value, float) else value

@@ -1,0 +1,166 @@
+"""Which experiment answers which claim, and which picture redraws which figure."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sledsim import SledsimError
+from sledsim_papers.harness.finding import Finding
+from sledsim_papers.harness.ledger import PAPERS, claims
+from sledsim_papers.harness.study import Study
+
+if TYPE_CHECKING:
+    import altair
+
+    from sledsim.show import Table
+
+__all__ = ["Drawn", "Experiment", "Picture", "experiment", "experiments", "picture", "pictures", "select", "sketch"]
+
+#: Computes what we find for one claim.
+Experiment = Callable[[Study], Finding]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure or a table of a paper, from our runs.
+
+    Parameters
+    ----------
+    shown
+        An Altair chart, or a table.
+    how
+        What was run, in a sentence or two.
+    stand_in
+        Whether a generator stands in for the paper's trace.
+    scenarios
+        What was run, as whole scenarios or settings.
+    """
+
+    shown: "altair.TopLevelMixin | Table"
+    how: str
+    stand_in: bool = False
+    scenarios: tuple[Mapping[str, Any], ...] = ()
+
+
+#: Why most figures that are not drawn are not.
+NO_DATA = "a drawing that holds no data"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure or table that can be redrawn.
+
+    Parameters
+    ----------
+    paper, where
+        Such as ``griffin1999`` and ``Figure 6``.
+    title
+        What it shows, in our words.
+    draw
+        Makes it; ``None`` where there is nothing to draw.
+    reason
+        Why there is not.
+    """
+
+    paper: str
+    where: str
+    title: str
+    draw: Callable[[Study], Drawn] | None
+    reason: str = NO_DATA
+
+    @property
+    def stem(self) -> str:
+        """What its files are called, such as ``griffin1999-figure-6``."""
+        return "-".join(re.findall(r"[a-z0-9]+", f"{self.paper} {self.where}".lower()))
+
+
+_experiments: dict[str, Experiment] = {}
+_pictures: list[Picture] = []
+
+
+def experiment(name: str) -> Callable[[Experiment], Experiment]:
+    """Register the experiment of a claim.
+
+    Parameters
+    ----------
+    name
+        Full name of the claim.
+    """
+
+    def register(function: Experiment) -> Experiment:
+        if name not in claims() or name in _experiments:
+            raise ValueError(f"{name} is no claim, or has an experiment already")
+        _experiments[name] = function
+        return function
+
+    return register
+
+
+def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], Drawn]], Callable[[Study], Drawn]]:
+    """Register what redraws a figure or a table; see :class:`Picture`."""
+
+    def register(draw: Callable[[Study], Drawn]) -> Callable[[Study], Drawn]:
+        _list(Picture(paper, where, title, draw))
+        return draw
+
+    return register
+
+
+def sketch(paper: str, where: str, title: str, reason: str = NO_DATA) -> None:
+    """Register a figure of the paper's that is not drawn, and why; see :class:`Picture`."""
+    _list(Picture(paper, where, title, None, reason))
+
+
+def _list(added: Picture) -> None:
+    if any(each.stem == added.stem for each in _pictures):
+        raise ValueError(f"{added.paper} has a picture of {added.where} already")
+    _pictures.append(added)
+
+
+def experiments() -> Mapping[str, Experiment]:
+    """Return the experiments by the full names of their claims."""
+    _load()
+    return _experiments
+
+
+def pictures(paper: str | None = None) -> list[Picture]:
+    """Return what can be redrawn of a paper, or of all, figures and tables in the order of their numbers."""
+    _load()
+    return sorted((each for each in _pictures if paper in (None, each.paper)), key=_place)
+
+
+def _place(each: Picture) -> tuple[int, str, int]:
+    number = re.search(r"\d+", each.where)
+    return PAPERS.index(each.paper), each.where.split()[0], int(number[0]) if number else 0
+
+
+def _load() -> None:
+    """Import the papers' modules: that registers what they hold."""
+    for paper in PAPERS:
+        import_module(f"sledsim_papers.{paper}.experiments")
+        import_module(f"sledsim_papers.{paper}.figures")
+
+
+def select(name: str | None) -> list[str]:
+    """Return the full names of the claims that a name stands for: all, those of a paper, or one.
+
+    Parameters
+    ----------
+    name
+        Nothing, ``PAPER`` or ``PAPER.CLAIM``.
+
+    Raises
+    ------
+    SledsimError
+        Where there is none of that name; the nearest is suggested.
+    """
+    known = list(claims())
+    found = [each for each in known if name is None or each == name or each.startswith(f"{name}.")]
+    if not found:
+        near = get_close_matches(name or "", [*PAPERS, *known], n=1, cutoff=0.4)
+        advice = f"did you mean {near[0]}?" if near else f"papers are {', '.join(PAPERS)}"
+        raise SledsimError(f"there is no claim {name}: {advice}")
+    return found

@@ -1,0 +1,245 @@
+"""Claims checked and figures redrawn, side by side."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+
+from sledsim import SledsimError
+from sledsim_papers.harness.finding import Finding
+from sledsim_papers.harness.ledger import PAPERS, Claim, Verdict, claims
+from sledsim_papers.harness.registry import Drawn, Experiment, Picture, experiments, pictures, select
+from sledsim_papers.harness.study import MissingTraceError, Study
+from sledsim_papers.harness.threads import in_threads
+
+__all__ = ["VERDICTS", "Answer", "Redrawn", "Reproduction", "pictures_of", "reproduce"]
+
+#: Every verdict, the best first.
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "shape only", "differs", "not done")
+#: Experiments at a time. Most of them wait for runs; more at a time would only keep more of them unfinished.
+THREADS = 16
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a claim.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    finding
+        What we find; ``None`` where it is not done.
+    verdict
+        How the finding compares with what was published.
+    reason
+        Why it is not done.
+    failed
+        Whether it is not done because its experiment failed.
+    seconds
+        The processor's time for it.
+    """
+
+    claim: Claim
+    finding: Finding | None = None
+    verdict: Verdict = "not done"
+    reason: str = ""
+    failed: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """What came of a figure or a table.
+
+    Parameters
+    ----------
+    picture
+        Which one.
+    drawn
+        The chart or the table; ``None`` where there is none.
+    reason
+        Why there is none.
+    failed
+        Whether there is none because drawing it failed.
+    seconds
+        The processor's time for it.
+    """
+
+    picture: Picture
+    drawn: Drawn | None = None
+    reason: str = ""
+    failed: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came of the claims and the figures that were asked for.
+
+    Parameters
+    ----------
+    answers
+        One for each claim, in the order of the papers.
+    redrawn
+        One for each figure and table.
+    quick
+        Whether samples are smaller than the papers'.
+    complete
+        Whether everything was gone through; false after Ctrl-C.
+    """
+
+    answers: Sequence[Answer]
+    redrawn: Sequence[Redrawn]
+    quick: bool
+    complete: bool = True
+
+    @property
+    def failures(self) -> list[Answer | Redrawn]:
+        """What failed."""
+        return [*(each for each in self.answers if each.failed), *(each for each in self.redrawn if each.failed)]
+
+    def papers(self) -> list[str]:
+        """Return the papers that it is about."""
+        about = {answer.claim.paper for answer in self.answers} | {each.picture.paper for each in self.redrawn}
+        return [paper for paper in PAPERS if paper in about]
+
+    def count(self, paper: str | None = None) -> Mapping[Verdict, int]:
+        """Count the verdicts on a paper's claims, or on all."""
+        found = [answer.verdict for answer in self.answers if paper in (None, answer.claim.paper)]
+        return {verdict: found.count(verdict) for verdict in VERDICTS}
+
+
+def reproduce(
+    name: str | None = None,
+    *,
+    draw: bool = False,
+    study: Study | None = None,
+    export: Callable[[Picture, Drawn], object] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Reproduction:
+    """Check claims against our runs.
+
+    An experiment that fails is an answer that says so. Ctrl-C ends it with what has been finished.
+
+    Parameters
+    ----------
+    name
+        Nothing for all claims, ``PAPER`` for those of one, or ``PAPER.CLAIM``.
+    draw
+        Whether to redraw the figures and tables too: all of a paper, or those in which a single claim stands.
+    study
+        Makes the runs; a quick one if not given. It stays open, except after Ctrl-C.
+    export
+        Called with each chart and table as soon as it is drawn, in the thread that drew it.
+    progress
+        Called with how many claims and figures are done, and with their number, whenever another one is.
+
+    Raises
+    ------
+    SledsimError
+        Where there is no such claim.
+    """
+    names = select(name)
+    known, shown = experiments(), pictures_of(name) if draw else []
+    with nullcontext(study) if study else Study() as runs:
+        jobs: list[Callable[[], Answer | Redrawn]] = [
+            partial(_answer, claims()[each], known.get(each), runs) for each in names
+        ]
+        jobs += [partial(_redraw, each, runs, export) for each in shown]
+        outcomes = _all(jobs, runs, progress)
+        left_out = "interrupted"
+        answers = [Answer(claims()[each], reason=left_out) for each in names]
+        redrawn = [Redrawn(each, reason=left_out) for each in shown]
+        for index, outcome in outcomes.items():
+            if isinstance(outcome, Answer):
+                answers[index] = outcome
+            else:
+                redrawn[index - len(names)] = outcome
+        return Reproduction(answers, redrawn, runs.quick, complete=len(outcomes) == len(jobs))
+
+
+def pictures_of(name: str | None) -> list[Picture]:
+    """Return the figures and tables that belong to what :func:`reproduce` is asked for.
+
+    Parameters
+    ----------
+    name
+        Nothing, ``PAPER`` or ``PAPER.CLAIM``.
+    """
+    if name is None or name in PAPERS:
+        return pictures(name)
+    claim = claims()[name]
+    return [each for each in pictures(claim.paper) if _place(each.where) & _place(claim.where)]
+
+
+def _place(where: str) -> set[str]:
+    """Return the figures and tables that a place names, without their parts: ``Figure 8(a)`` is in ``Figure 8``."""
+    return set(re.findall(r"(?:Figure|Table) [\dIVX]+", where))
+
+
+def _all(
+    jobs: Sequence[Callable[[], Answer | Redrawn]],
+    study: Study,
+    progress: Callable[[int, int], object] | None,
+) -> dict[int, Answer | Redrawn]:
+    """Do the jobs in threads; return the outcomes, those so far after Ctrl-C, by the places of the jobs."""
+    done: dict[int, Answer | Redrawn] = {}
+
+    def work(numbered: tuple[int, Callable[[], Answer | Redrawn]]) -> None:
+        # Here, so that Ctrl-C loses nothing that is finished.
+        index, job = numbered
+        done[index] = job()
+
+    try:
+        for _, outcome in in_threads(work, enumerate(jobs), THREADS):
+            outcome.result()
+            if progress:
+                progress(len(done), len(jobs))
+    except KeyboardInterrupt:
+        # Now, as those who wait for runs are about to hear that there are none.
+        finished = dict(done)
+        study.stop()
+        return finished
+    return done
+
+
+def _answer(claim: Claim, experiment: Experiment | None, study: Study) -> Answer:
+    """Do the experiment of a claim."""
+    if experiment is None:
+        return Answer(claim, reason="no experiment: what it speaks of is not modelled")
+    try:
+        finding, seconds = study.seconds(lambda: experiment(study))
+        return Answer(claim, finding, claim.verdict(finding), seconds=seconds)
+    except MissingTraceError as error:
+        return Answer(claim, reason=str(error))
+    except Exception as error:
+        return Answer(claim, reason=_said(error), failed=True)
+
+
+def _redraw(picture: Picture, study: Study, export: Callable[[Picture, Drawn], object] | None) -> Redrawn:
+    """Draw a figure or a table."""
+    draw = picture.draw
+    if draw is None:
+        return Redrawn(picture, reason=picture.reason)
+    try:
+        drawn, seconds = study.seconds(lambda: draw(study))
+        if export:
+            export(picture, drawn)
+        return Redrawn(picture, drawn, seconds=seconds)
+    except MissingTraceError as error:
+        return Redrawn(picture, reason=str(error))
+    except Exception as error:
+        return Redrawn(picture, reason=_said(error), failed=True)
+
+
+def _said(error: Exception) -> str:
+    """Write an error: ours says all, of another the kind and the place matter."""
+    if isinstance(error, SledsimError):
+        return f"error: {error}"
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    place = f" ({trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno})" if trace else ""
+    return f"error: {type(error).__name__}: {error}{place}"

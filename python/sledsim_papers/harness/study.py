@@ -1,0 +1,195 @@
+"""The runs that experiments share: each is made once, in a few threads."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from sledsim import SledsimError
+from sledsim.runs import Result, run_resolved
+from sledsim.scenario import Resolved, Sets, resolve
+from sledsim_papers.harness.threads import in_threads
+
+__all__ = ["TRACES", "MissingTraceError", "Study"]
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+#: Traces that claims rest on, and where they lie in the folder of reference data; Sledsim ships none of them.
+TRACES: dict[str, str] = {
+    "hplajw": "traces/hplajw-1992-1week.srt",
+    "st41601n": "drives/st41601n/st41601n.trace",
+    "cheetah4LP": "drives/cheetah4LP",
+}
+
+
+class MissingTraceError(SledsimError):
+    """A trace that a claim rests on is not at hand."""
+
+
+class Study:
+    """A set of runs, quick or full, each made once however many claims and figures ask for it.
+
+    Runs have a few threads of their own and wait for nothing, so whoever waits for a run gets it. All methods may be
+    called from any thread.
+
+    Parameters
+    ----------
+    quick
+        Whether smaller samples than the papers' will do.
+    workers
+        Runs at a time; as many as there are processors if not given.
+    reference
+        Folder with the traces; ``$SLEDSIM_REFERENCE`` if not given.
+    """
+
+    def __init__(self, *, quick: bool = True, workers: int | None = None, reference: Path | None = None) -> None:
+        self.quick = quick
+        named = os.environ.get("SLEDSIM_REFERENCE")
+        self.reference = reference or (Path(named) if named else None)
+        self._workers = workers or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="sledsim-run")
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._made: dict[Any, Future[Any]] = {}
+        self._local = threading.local()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self._pool.shutdown(wait=True)
+
+    def stop(self) -> None:
+        """End the runs. Whoever waits for one, or asks for another, hears of it by an exception."""
+        with self._lock:
+            self._stopped = True
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def requests(self, full: int, quick: int) -> int:
+        """Return the size of a sample: the paper's, or one that a quick study takes."""
+        return quick if self.quick else full
+
+    def trace(self, name: str) -> Path:
+        """Return where a trace lies.
+
+        Parameters
+        ----------
+        name
+            One of :data:`TRACES`.
+
+        Raises
+        ------
+        MissingTraceError
+            Where it is not at hand.
+        """
+        path = self.reference / TRACES[name] if self.reference else None
+        if path is None or not path.exists():
+            raise MissingTraceError(
+                f"the trace {name} is not at hand: set SLEDSIM_REFERENCE to a folder that holds {TRACES[name]}"
+            )
+        return path
+
+    def run(self, scenario: Mapping[str, Any], settings: Sets = (), *, log: bool = False) -> Result:
+        """Run a scenario, or return its result if it has been run.
+
+        Parameters
+        ----------
+        scenario
+            Nested keys; the seed is 1 unless it says otherwise.
+        settings
+            Values that replace those of the scenario, such as ``["device=g2"]`` or ``{"run.requests": 1000}``.
+        log
+            Whether the log of requests is needed.
+        """
+        return self.runs([(scenario, settings)], log=log)[0]
+
+    def runs(self, many: "Iterable[tuple[Mapping[str, Any], Sets]]", *, log: bool = False) -> list[Result]:
+        """Run several scenarios at the same time; see :meth:`run`. The results are in the order asked for."""
+        begun = [self._begin(scenario, settings, log=log) for scenario, settings in many]
+        return [self._finished(future, mine=mine) for future, mine in begun]
+
+    def map(self, function: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
+        """Apply a function to items at the same time; the outcomes are in their order."""
+
+        def timed(item: Item) -> tuple[Found, float]:
+            self._go_on()
+            return self.seconds(lambda: function(item))
+
+        outcomes = in_threads(timed, items, self._workers)
+        found = {index: self._charged(outcome.result()) for index, outcome in outcomes}
+        return [found[index] for index in sorted(found)]
+
+    def once(self, key: str, make: Callable[[], Found]) -> Found:
+        """Return what ``make`` returns; it is called the first time that the key is asked for.
+
+        Parameters
+        ----------
+        key
+            Names it; no two things of a study have the same.
+        make
+            Makes it. It may not ask for the same key.
+        """
+        with self._lock:
+            mine = ("once", key) not in self._made
+            future: Future[Found] = self._made.setdefault(("once", key), Future())
+        if mine:
+            try:
+                self._go_on()
+                future.set_result(make())
+            except BaseException as error:
+                future.set_exception(error)
+        return future.result()
+
+    def seconds(self, work: Callable[[], Found]) -> tuple[Found, float]:
+        """Do some work in this thread; return what it returns, and the processor's time for it and for its runs, s.
+
+        What is shared counts towards the work that asked for it first.
+        """
+        outer, self._local.spent = self._spent, 0.0
+        begin = time.thread_time()
+        try:
+            found = work()
+            return found, time.thread_time() - begin + self._spent
+        finally:
+            self._local.spent = outer
+
+    @property
+    def _spent(self) -> float:
+        """Time of the runs that this thread's work asked for first, s."""
+        return getattr(self._local, "spent", 0.0)
+
+    def _begin(self, scenario: Mapping[str, Any], settings: Sets, *, log: bool) -> "tuple[Future[Any], bool]":
+        """Have a run made, unless it has been; tell whether this made it."""
+        resolved = resolve({"seed": 1, **scenario}, settings)
+        key = json.dumps(resolved.values, sort_keys=True)
+        with self._lock:
+            self._go_on()
+            for logged in {log, True}:
+                if (key, logged) in self._made:
+                    return self._made[key, logged], False
+            self._made[key, log] = self._pool.submit(self._run, resolved, log)
+            return self._made[key, log], True
+
+    def _run(self, resolved: Resolved, log: bool) -> tuple[Result, float]:
+        """Make a run in a thread of the pool; return its result and the processor's time for it, s."""
+        begin = time.thread_time()
+        return run_resolved(resolved, log=log, progress=self._go_on), time.thread_time() - begin
+
+    def _finished(self, future: "Future[tuple[Result, float]]", *, mine: bool) -> Result:
+        return self._charged(future.result()) if mine else future.result()[0]
+
+    def _go_on(self, *_: object) -> None:
+        """End what calls this, as each run does now and then, where the study has been stopped."""
+        if self._stopped:
+            raise KeyboardInterrupt
+
+    def _charged(self, timed: tuple[Found, float]) -> Found:
+        """Count time towards this thread's work."""
+        self._local.spent = self._spent + timed[1]
+        return timed[0]

@@ -1,0 +1,80 @@
+"""What was found as a document that programs can read."""
+
+from typing import Any
+
+from sledsim import __version__
+from sledsim_papers.harness.finding import Ours
+from sledsim_papers.harness.ledger import PAPERS, title
+from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
+
+__all__ = ["SCHEMA", "verdicts"]
+
+#: Version of the document's form; docs/reproducing.md describes it.
+SCHEMA = 1
+
+
+def verdicts(found: Reproduction) -> dict[str, Any]:
+    """Return what was found as plain values for JSON.
+
+    Apart from ``seconds`` they are the same at every run.
+
+    Parameters
+    ----------
+    found
+        What came of the claims.
+    """
+    return {
+        "schema": SCHEMA,
+        "sledsim": __version__,
+        "mode": "quick" if found.quick else "full",
+        "complete": found.complete,
+        "totals": {**found.count(), "failed": len(found.failures)},
+        "papers": [
+            {"paper": paper, "title": title(paper), "totals": dict(found.count(paper))}
+            for paper in PAPERS
+            if paper in found.papers()
+        ],
+        "claims": [_claim(answer) for answer in found.answers],
+        "figures": [_figure(redrawn) for redrawn in found.redrawn],
+    }
+
+
+def _claim(answer: Answer) -> dict[str, Any]:
+    claim, finding = answer.claim, answer.finding
+    document = {"name": claim.name, **claim.model_dump(mode="json", exclude={"id"}), "verdict": answer.verdict}
+    document |= {"reason": answer.reason, "failed": answer.failed, "seconds": round(answer.seconds, 3)}
+    if finding is None:
+        return document
+    return document | {
+        "ours": _plain(finding.ours),
+        "decimals": finding.decimals,
+        "intervals": [list(interval) for interval in finding.intervals],
+        "how": finding.how,
+        "cause": finding.cause,
+        "probes": [{"change": probe.change, "ours": _plain(probe.ours)} for probe in finding.probes],
+        "shape": finding.shape,
+        "shape_holds": finding.shape_holds,
+    }
+
+
+def _figure(redrawn: Redrawn) -> dict[str, Any]:
+    picture, drawn = redrawn.picture, redrawn.drawn
+    return {
+        "name": picture.stem,
+        "paper": picture.paper,
+        "where": picture.where,
+        "title": picture.title,
+        "drawn": drawn is not None,
+        "reason": redrawn.reason,
+        "failed": redrawn.failed,
+        "stand_in": drawn is not None and drawn.stand_in,
+        "how": drawn.how if drawn else "",
+        "seconds": round(redrawn.seconds, 3),
+    }
+
+
+def _plain(ours: Ours) -> Any:
+    """Return what was found without the number types of other libraries."""
+    if isinstance(ours, tuple):
+        return [_plain(each) for each in ours]
+    return ours if isinstance(ours, str) else float(ours)

@@ -1,0 +1,69 @@
+"""How claims and findings are written for people."""
+
+from sledsim_papers.harness.finding import Finding, Ours
+from sledsim_papers.harness.ledger import Claim, figures_of
+
+__all__ = ["data_text", "ours_text", "published_text"]
+
+
+#: Trends in words.
+TRENDS = {"+": "rises", "-": "falls", "~": "hardly moves", "?": "rises and falls"}
+
+
+def data_text(claim: Claim) -> str:
+    """Say what a claim rests on: ``model``, ``trace NAME`` or ``STAND-IN``, which has to catch the eye.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    """
+    return "STAND-IN" if claim.stand_in else claim.data.replace(":", " ")
+
+
+def published_text(claim: Claim) -> str:
+    """Write what a paper says, with its unit and the tolerance: ``0.72 ms ± 1 %``.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    """
+    if claim.kind == "range" and claim.low is not None and claim.high is not None:
+        return f"{_plain(claim.low)} to {_plain(claim.high)} {claim.unit}".rstrip()
+    figures = figures_of(claim.published)
+    if figures is None:
+        return _several(claim.published)
+    unit = f" {claim.unit}" if claim.unit else ""
+    return f"{', '.join(map(_plain, figures))}{unit} ± {100 * (claim.tol or 0.0):g} %"
+
+
+def ours_text(ours: Ours, finding: Finding, *, intervals: bool = True) -> str:
+    """Write what was found, each figure with its confidence interval where it has one: ``1.742 (1.731 to 1.753)``.
+
+    Parameters
+    ----------
+    ours
+        What was found: that of the finding, or of one of its probes.
+    finding
+        Where it belongs to; says how many digits are worth printing.
+    intervals
+        Whether the intervals are those of ``ours``.
+    """
+    figures = figures_of(ours)
+    if figures is None:
+        return _several(ours)
+    texts = [f"{figure:.{finding.decimals}f}" for figure in figures]
+    if intervals and finding.intervals:
+        ends = [tuple(f"{end:.{finding.decimals}f}" for end in interval) for interval in finding.intervals]
+        texts = [f"{text} ({low} to {high})" for text, (low, high) in zip(texts, ends, strict=True)]
+    return ", ".join(texts)
+
+
+def _plain(figure: float) -> str:
+    """Write a published figure as it is printed, large ones as powers of ten."""
+    return f"{figure:.15g}" if abs(figure) < 1e6 else f"{figure:.3g}".replace("e+0", "e")
+
+
+def _several(names: object) -> str:
+    return ", ".join(names) if isinstance(names, tuple) else TRENDS[str(names)]

@@ -1,0 +1,182 @@
+"""Figures and tables of Hong et al. 2006, redrawn from our runs."""
+
+from typing import TYPE_CHECKING, Any
+
+from sledsim.devices import MemsStorage
+from sledsim.reliability import failure_counts, mttf_by_maintenance, survival_by_spares
+from sledsim.show import COLOURS, Table, altair_library, number, values
+from sledsim_papers.harness.charts import Axis, beside, lines
+from sledsim_papers.harness.registry import Drawn, picture, sketch
+from sledsim_papers.harness.study import Study
+from sledsim_papers.hong2006.experiments import enclosure, longest_seek_ms, mean_seek_ms
+from sledsim_papers.hong2006.hierarchies import SET_UP, all_responses, cost_curves, said
+from sledsim_papers.hong2006.systems import LABELS, LOADS, Response, scenario, systems
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sledsim.studies.cost import CostPerformance
+
+__all__: list[str] = []
+
+PAPER = "hong2006"
+#: A mean above this is that of a queue which grows as long as the run lasts; its bar is cut.
+SATURATED_MS = 1000.0
+#: How far up the axis such a bar goes.
+CUT_AT = 0.92
+#: Size of a panel with one bar for each architecture.
+BARS_WIDTH, BARS_HEIGHT = 230, 240
+
+sketch(PAPER, "Figure 1", "Data on a MEMS device")
+sketch(PAPER, "Figure 2", "The chain of an enclosure with one spare")
+sketch(PAPER, "Figure 6", "A MEMS write buffer")
+sketch(PAPER, "Figure 7", "A MEMS caching disk")
+
+
+@picture(PAPER, "Table I", "Parameters of the MEMS device")
+def table_1(study: Study) -> Drawn:
+    """Compare the catalogue's device with the table."""
+    del study
+    sled = MemsStorage("hong2006")
+    rows = [
+        ("capacity of a sled, GB of 2³⁰ bytes", number(sled.capacity_bytes / 2**30), "3.2"),
+        ("mean seek, ms", number(mean_seek_ms(sled), 3), "0.55"),
+        ("longest seek, ms", number(longest_seek_ms(sled), 3), "0.81"),
+        ("tips active at once", number(sled.parameters["active_tips"]), "1,280"),
+        ("throughput, servo bits counted as data, MB/s", number(sled.peak_bandwidth_mb_s), "89.6"),
+    ]
+    how = "The entry `hong2006` of the catalogue; seeks as for the claims avg-seek and max-seek."
+    return Drawn(Table(("parameter", "ours", "published"), rows, "MEMS device"), how)
+
+
+@picture(PAPER, "Figure 3", "Survival of an enclosure without repair, by spares")
+def figure_3(study: Study) -> Drawn:
+    """Draw the survival over five years, with two disks."""
+    del study
+    found = survival_by_spares(enclosure(5))
+    how = "The chain of Figure 2 without repair, none to five spares; disks with MTTFs of 100,000 and 200,000 h."
+    return Drawn(found.plot(), how, scenarios=(enclosure(5),))
+
+
+@picture(PAPER, "Figure 4", "MTTF by strategy of repair, time of repair and spares")
+def figure_4(study: Study) -> Drawn:
+    """Draw the MTTF under both strategies."""
+    del study
+    found = mttf_by_maintenance(enclosure(5))
+    how = "The chain of Figure 2, none to five spares, a day to three months to a repair."
+    return Drawn(found.plot(), how, scenarios=(enclosure(5, "preventive"), enclosure(5, "mandatory")))
+
+
+@picture(PAPER, "Figure 5", "Probability that no more than so many devices fail")
+def figure_5(study: Study) -> Drawn:
+    """Draw equation 1 over five years."""
+    del study
+    found = failure_counts(enclosure(5))
+    return Drawn(found.plot(), "Equation 1 for 20 devices.", scenarios=(enclosure(5),))
+
+
+def _bars(study: Study, load: str) -> Drawn:
+    """Draw the mean response of every architecture under a workload."""
+    found = all_responses(study, load)
+    shown = {name: _top(each) for name, each in found.items() if each.mean_ms < SATURATED_MS}
+    top = 1.15 * max(shown.values())
+    rows = [_bar(name, each, top) for name, each in found.items()]
+    alt = altair_library()
+    x = alt.X("architecture:N", title=None, sort=None, axis=alt.Axis(labelAngle=-40))
+    y = alt.Y("shown:Q", title="Mean response time (ms)", scale=alt.Scale(domain=[0, top], nice=False))
+    base = alt.Chart(values(rows)).encode(x=x)
+    bars = base.mark_bar(size=24, color=COLOURS[0]).encode(y=y, tooltip=["architecture:N", "label:N"])
+    errors = base.mark_rule(strokeWidth=1.5).encode(y="low:Q", y2="high:Q")
+    texts = base.mark_text(dy=-9, fontSize=11).encode(y="text:Q", text="label:N")
+    chart = alt.layer(bars, errors, texts).properties(width=2 * BARS_WIDTH, height=BARS_HEIGHT)
+    cut = " The bar that is cut is that of a queue that grows for as long as the run lasts." if len(shown) < 6 else ""
+    title = f"Mean response times under {LOADS[load].label}"
+    made = LOADS[load].stand_in
+    subtitle = f"{f'stand-in {made} · ' if made else ''}256 MiB of MEMS or RAM"
+    chosen = systems(LOADS[load])
+    return Drawn(
+        beside([chart], title, subtitle),
+        f"{said(study, load)}.{cut}",
+        stand_in=made is not None,
+        scenarios=tuple(scenario(study, LOADS[load], chosen[name]) for name in ("disk", "mcd_all")),
+    )
+
+
+def _top(found: Response) -> float:
+    """Return where a bar with its interval ends."""
+    return max(found.mean_ms, found.interval.high) if found.interval else found.mean_ms
+
+
+def _bar(name: str, found: Response, top: float) -> dict[str, Any]:
+    """Return a bar: as high as the axis where it is beyond."""
+    high = found.mean_ms >= SATURATED_MS
+    between = None if high else found.interval
+    return {
+        "architecture": LABELS[name],
+        "shown": _short(CUT_AT * top if high else found.mean_ms),
+        "text": _short(CUT_AT * top if high else _top(found)),
+        "label": f"{number(found.mean_ms / 1e3, 2)} s, cut" if high else number(found.mean_ms, 3),
+        "low": _short(between.low) if between else None,
+        "high": _short(between.high) if between else None,
+    }
+
+
+@picture(PAPER, "Figure 8(a)", "Mean response of the architectures under TPC-D")
+def figure_8a(study: Study) -> Drawn:
+    """Draw TPC-D."""
+    return _bars(study, "tpcd")
+
+
+@picture(PAPER, "Figure 8(b)", "Mean response of the architectures under TPC-C")
+def figure_8b(study: Study) -> Drawn:
+    """Draw TPC-C."""
+    return _bars(study, "tpcc")
+
+
+@picture(PAPER, "Figure 8(c)", "Mean response of the architectures under cello")
+def figure_8c(study: Study) -> Drawn:
+    """Draw cello."""
+    return _bars(study, "cello")
+
+
+@picture(PAPER, "Figure 8(d)", "Mean response of the architectures under hplajw")
+def figure_8d(study: Study) -> Drawn:
+    """Draw hplajw."""
+    return _bars(study, "hplajw")
+
+
+@picture(PAPER, "Figure 9", "Response with NVRAM over that with MEMS for the same money")
+def figure_9(study: Study) -> Drawn:
+    """Draw response against the ratio of prices, for each workload."""
+    found = cost_curves(study)
+    panels = [
+        lines(
+            _cost_rows(found),
+            Axis("ratio", "Price of NVRAM over that of MEMS, per byte", 1, 10),
+            Axis("over_mems", "Response time over that of MCD", 0),
+            "workload",
+        )
+    ]
+    designs = systems(LOADS["tpcc"])
+    return Drawn(
+        beside(
+            panels, "DISK-RAM over MCD at equal cost", "256 MiB of MEMS; hplajw is the trace, the others are stand-ins"
+        ),
+        f"MCD with all techniques and 256 MiB of MEMS against as much NVRAM as the same money buys; {SET_UP}.",
+        stand_in=True,
+        scenarios=tuple(scenario(study, LOADS["tpcc"], designs[name]) for name in ("mcd_all", "disk_ram")),
+    )
+
+
+def _cost_rows(found: "Mapping[str, CostPerformance]") -> list[dict[str, Any]]:
+    """Return the points of Figure 9, with a line for MCD itself."""
+    rows = [
+        {"workload": LOADS[name].label, "ratio": _short(row["ratio"]), "over_mems": _short(row["over_mems"])}
+        for name, each in found.items()
+        for row in each.rows()
+    ]
+    return rows + [{"workload": "MCD", "ratio": ratio, "over_mems": 1.0} for ratio in (1.0, 10.0)]
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")

@@ -1,0 +1,1 @@
+"""Power conservation strategies for MEMS-based storage devices (Lin et al. 2002): claims, experiments, figures."""

@@ -1,0 +1,211 @@
+"""Schlosser et al. 2000, Table 4: joules of a mobile disk and of a MEMS device under three applications.
+
+The applications' traces are not at hand. Each energy of the table over the power of its mode is the time spent in it;
+the times of the disk's modes add up to the length of the run, and in a run of that length the MEMS device is inactive
+for all that it does not access data or start up.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sledsim.devices import DiskDrive
+from sledsim_papers.harness.finding import Finding, Probe
+from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.study import Study
+
+__all__ = ["ACCESS_W", "APPLICATIONS", "Application", "Spent", "spent", "travelstar"]
+
+
+@dataclass(frozen=True)
+class Application:
+    """A pair of columns of Table 4, J.
+
+    Parameters
+    ----------
+    name
+        The application.
+    disk_active_j
+        Accessing data.
+    disk_idle_j
+        Performance idle, fast idle, low-power idle, standby.
+    disk_return_j
+        Returns from fast and low-power idle, and from standby.
+    mems_active_j, mems_startup_j, mems_inactive_j
+        Accessing data, starting up, inactive.
+    """
+
+    name: str
+    disk_active_j: float
+    disk_idle_j: tuple[float, float, float, float]
+    disk_return_j: tuple[float, float]
+    mems_active_j: float
+    mems_startup_j: float
+    mems_inactive_j: float
+
+    @property
+    def disk_j(self) -> float:
+        """Of the disk in all."""
+        return self.disk_active_j + sum(self.disk_idle_j) + sum(self.disk_return_j)
+
+    @property
+    def mems_j(self) -> float:
+        """Of the MEMS device in all, as printed."""
+        return self.mems_active_j + self.mems_startup_j + self.mems_inactive_j
+
+
+APPLICATIONS = {
+    "andrew": Application("Andrew", 14.026, (13.025, 2.4, 2.722, 0.0), (0.88, 0.0), 1.4, 0.615, 0.744),
+    "postmark": Application("PostMark", 1378.162, (1003.969, 0.0, 0.0, 0.0), (0.0, 0.0), 188.859, 86.933, 32.517),
+    "netscape": Application(
+        "Netscape", 321.211, (1924.1, 1799.885, 1000.467, 308.885), (513.48, 228.8), 32.121, 1.288, 1318.763
+    ),
+}
+
+#: The most that the paper's MEMS device draws: the sled and 1000 tips. Its start-ups are at that power, too: at the
+#: sled's alone those of PostMark would last for 869 s of a run that takes the disk 1032 s.
+ACCESS_W = 1.1
+#: What it draws while inactive (section 4.3).
+INACTIVE_W = 0.05
+#: Half of the disk's accesses are taken to be reads.
+READS = 0.5
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What an application takes of both devices.
+
+    Parameters
+    ----------
+    length_s
+        How long the disk's modes last.
+    active_j, startup_j, inactive_j
+        Of the MEMS device in a run of that length.
+    startups
+        How often it starts.
+    scenario
+        The run that start-ups and inactive time are from.
+    """
+
+    length_s: float
+    active_j: float
+    startup_j: float
+    inactive_j: float
+    startups: int
+    scenario: dict[str, Any]
+
+    @property
+    def mems_j(self) -> float:
+        """Of the MEMS device in all."""
+        return self.active_j + self.startup_j + self.inactive_j
+
+
+def travelstar() -> tuple[float, list[float], float]:
+    """Return the powers of the mobile disk, W: accessing data, in each idle mode, and while it returns from one."""
+    power = DiskDrive("travelstar").parameters["power"]
+    active_w = READS * power["active_read_w"] + (1 - READS) * power["active_write_w"]
+    return active_w, [mode["power_w"] for mode in power["idle_modes"]], power["idle_modes"][1]["wake_w"]
+
+
+def _length_s(application: Application) -> float:
+    active_w, modes_w, return_w = travelstar()
+    idle_s = sum(idle_j / power_w for idle_j, power_w in zip(application.disk_idle_j, modes_w, strict=True))
+    return application.disk_active_j / active_w + idle_s + sum(application.disk_return_j) / return_w
+
+
+def _idle_periods(count: int, idle_s: float) -> dict[str, Any]:
+    """Return a run in which accesses follow each other after an idle time, the device stopping at once after each."""
+    think = {"kind": "fixed", "value": idle_s * 1e3}
+    return {
+        "workload": {"arrival": {"kind": "closed", "outstanding": 1, "think_ms": think}},
+        "system": {
+            "device": {"name": "g2-paper", "startup_mw": ACCESS_W * 1e3, "overhead_ms": 0.0},
+            "spin_down": "immediate",
+        },
+        "run": {"requests": count},
+    }
+
+
+def spent(study: Study, application: Application) -> Spent:
+    """Return what an application takes: accesses are the table's, start-ups and inactive time those of a run.
+
+    Parameters
+    ----------
+    study
+        Where it is run.
+    application
+        A pair of columns.
+    """
+    length_s = _length_s(application)
+    one = study.run(_idle_periods(1, 0.0))
+    startups = round(application.mems_startup_j / one.energy.startup_j)
+    startup_s = startups * one.state_time.startup_s
+    inactive_s = length_s - application.mems_active_j / ACCESS_W - startup_s
+    scenario = _idle_periods(startups, inactive_s / startups)
+    energy = study.run(scenario).energy
+    return Spent(length_s, application.mems_active_j, energy.startup_j, energy.inactive_j, startups, scenario)
+
+
+def _finding(study: Study, key: str) -> Finding:
+    application = APPLICATIONS[key]
+    found = spent(study, application)
+    how = (
+        "Times in each mode from the energies of Table 4 over the powers of travelstar and of the paper: the disk "
+        f"takes {application.disk_j:,.1f} J in {found.length_s:,.1f} s; in that time the MEMS device (g2-paper, "
+        f"stopped as soon as nothing waits) {found.active_j:,.1f} J accessing, {found.startup_j:,.3f} J in "
+        f"{found.startups:,} start-ups, {found.inactive_j:,.3f} J inactive."
+    )
+    table_s = (
+        application.mems_active_j + application.mems_startup_j
+    ) / ACCESS_W + application.mems_inactive_j / INACTIVE_W
+    rows = [
+        {
+            "length of the run from": label,
+            "length, s": length,
+            "MEMS, J": joules,
+            "disk over MEMS": application.disk_j / joules,
+        }
+        for label, length, joules in (
+            ("the disk's modes", found.length_s, found.mems_j),
+            ("the MEMS device's modes, as printed", table_s, application.mems_j),
+        )
+    ]
+    return Finding(
+        application.disk_j / found.mems_j,
+        how,
+        decimals=2,
+        scenarios=(found.scenario,),
+        curve=tuple(rows),
+    )
+
+
+@experiment("schlosser2000.energy-andrew")
+def energy_andrew(study: Study) -> Finding:
+    """Joules of the disk over those of the MEMS device: Andrew."""
+    return _finding(study, "andrew")
+
+
+@experiment("schlosser2000.energy-postmark")
+def energy_postmark(study: Study) -> Finding:
+    """Joules of the disk over those of the MEMS device: PostMark."""
+    return _finding(study, "postmark")
+
+
+@experiment("schlosser2000.energy-netscape")
+def energy_netscape(study: Study) -> Finding:
+    """Joules of the disk over those of the MEMS device: Netscape."""
+    found, table = _finding(study, "netscape"), APPLICATIONS["netscape"]
+    standby_s, length_s = table.mems_inactive_j / INACTIVE_W, _length_s(table)
+    cause = (
+        f"The table's {table.mems_inactive_j:,.0f} J of standby at 50 mW last {standby_s:,.0f} s, "
+        f"{standby_s / length_s:.1f} times as long as all modes of the disk together: the two columns are not of the "
+        "same run."
+    )
+    probe = Probe("the table's own standby energy instead of that of the disk's time", table.disk_j / table.mems_j)
+    ratios = [each.disk_j / spent(study, each).mems_j for each in APPLICATIONS.values()]
+    return replace(
+        found,
+        cause=cause,
+        probes=(probe,),
+        shape="The MEMS device saves most on Andrew, least on Netscape",
+        shape_holds=ratios == sorted(ratios, reverse=True),
+    )
