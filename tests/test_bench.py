@@ -43,9 +43,9 @@ def test_every_promise_is_of_something_measured(bench: Any) -> None:
 @pytest.mark.parametrize(("each_s", "broken"), [(1e-7, 0), (1e-5, 1)])
 def test_a_broken_promise_is_seen(bench: Any, each_s: float, broken: int) -> None:
     rounds = [{"floor.mems": 1e-7, "random.each_s": each_s}] * 3
-    rows, found = bench.table(rounds)
+    lines, found = bench.table(rounds)
     assert found == broken
-    assert [row[-1] for row in rows] == ["BROKEN" if broken else ""]
+    assert ["BROKEN" in line for line in lines] == [False, False, bool(broken)]
 
 
 @pytest.mark.parametrize(("new_s", "slower"), [(1.02e-7, 0), (1.05e-7, 1), (0.5e-7, 0)])
@@ -54,7 +54,7 @@ def test_a_slower_build_is_seen(bench: Any, capsys: pytest.CaptureFixture[str], 
     old = [{"random.each_s": pace * 1e-7} for pace in (1, 3, 1)]
     new = [{"random.each_s": pace * new_s} for pace in (1, 3, 1)]
     assert bench.compared(old, new) == slower
-    assert ("SLOWER" in capsys.readouterr().out) == bool(slower)
+    assert ("WORSE" in capsys.readouterr().out) == bool(slower)
 
 
 def test_the_page_has_room_for_the_table(bench: Any) -> None:

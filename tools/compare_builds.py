@@ -58,6 +58,7 @@ class Expected(NamedTuple):
 EXPECTED = [
     Expected("*", "*sledsim.version", "the version of the build"),
     Expected("claims", "*: sledsim", "the version of the build"),
+    Expected("claims", "*.seconds", "how long an experiment took"),
     Expected("sweep-*", "*: seconds", "how long the sweep took"),
     Expected("sweep-*", "*: definition", "the hash of a sweep's description, not of its results"),
 ]
