@@ -163,7 +163,8 @@ def figure(value: float, key: str) -> str:
         return f"{value:.1f} MB"
     if not key.endswith("_s"):
         return f"{value:.2f}"
-    factor, unit = next(pair for pair in ((1, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns")) if value * pair[0] >= 1)
+    units = ((1, "s"), (1e3, "ms"), (1e6, "µs"))
+    factor, unit = next((pair for pair in units if value * pair[0] >= 1), (1e9, "ns"))
     return f"{value * factor:.3g} {unit}"
 
 
