@@ -291,9 +291,9 @@ class Maker:
             return {"kind": kind, "members": members, "unit_bytes": unit_bytes}
         rebuild = self.maybe(0.5, mb_per_s=self.scale(0.5, 50), rows=self.random.randint(1, 32), outstanding=3)
         rebuild |= self.maybe(0.5, delay_s=self.scale(0.01, 1))
-        journal = {"size_bytes": self.random.choice([65_536, 1_048_576])} | self.maybe(
-            0.5, holds="intents", access_us=5
-        )
+        # Room for a few rows, so that writes wait for it.
+        journal = {"size_bytes": self.random.choice([2, 8]) * (count + 1) * max(unit_bytes, 4_096)}
+        journal |= self.maybe(0.5, holds="intents", access_us=5)
         spares = self.random.randint(0, 2)
         keys = {"spares": spares, "rebuild": rebuild} | self.maybe(0.3, journal=journal)
         keys |= self.maybe(0.6, faults=[self.fault(count)])
