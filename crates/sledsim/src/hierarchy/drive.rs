@@ -11,7 +11,7 @@ use crate::hierarchy::delayed_startup::{Delay, DelayedStartupSpec};
 use crate::hierarchy::in_order::Ahead;
 use crate::power::Meter;
 use crate::request::Request;
-use crate::schedulers::Scheduler;
+use crate::schedulers::{Checked, Scheduler};
 use crate::service::{EnergyLedger, Service};
 use crate::time::Time;
 
@@ -29,7 +29,6 @@ pub struct Drive {
     pub(super) device: Box<dyn Device>,
     pub(super) scheduler: Box<dyn Scheduler>,
     pub(super) overhead_ns: u64,
-    capacity_blocks: u64,
     /// Which requests are dispatched together, if any ever are.
     pub(super) company: Option<Company>,
     /// In command processing, with the time each is ready.
@@ -98,13 +97,12 @@ impl Drive {
     /// A drive; `batch_max` requests at most are dispatched together (1: no batches).
     #[must_use]
     pub fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
-        let (overhead_ns, capacity_blocks) = (device.command_overhead_ns(), device.capacity_blocks());
+        let overhead_ns = device.command_overhead_ns();
         let company = (batch_max > 1).then(|| Company::new(Rule::Batch(batch_max), scheduler.in_order()));
         Self {
             device,
             scheduler,
             overhead_ns,
-            capacity_blocks,
             company,
             incoming: VecDeque::new(),
             ready_timer: false,
@@ -132,11 +130,10 @@ impl Drive {
         Self { delay: Some(Delay::new(spec)), ..self }
     }
 
-    /// Whether a request has blocks and they lie inside the device.
-    #[inline]
-    pub(super) fn fits(&self, request: &Request) -> bool {
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        request.blocks > 0 && end.is_some_and(|end| end <= self.capacity_blocks)
+    /// The same drive, whose scheduler is watched.
+    #[must_use]
+    pub fn checked(self) -> Self {
+        Self { scheduler: Box::new(Checked::new(self.scheduler)), ..self }
     }
 
     /// Brings the queue's time integral up to `now`.
@@ -360,10 +357,6 @@ impl Component for Drive {
     #[inline]
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
-        if !self.fits(&request) {
-            context.complete(&Completion::refused(&request, now));
-            return;
-        }
         self.look_at_mechanism(now, context);
         if self.overhead_ns > 0 {
             self.incoming.push_back((now + self.overhead_ns, request));
@@ -402,7 +395,7 @@ impl Component for Drive {
 
     fn reach_ns(&self, now: Time, request: &Request, _below: &Below<'_>) -> Option<u64> {
         let at = self.window.busy_until.map_or(now, |free| free.max(now));
-        self.fits(request).then(|| self.device.positioning_ns(at, self.device.locate(request)))
+        Some(self.device.positioning_ns(at, self.device.locate(request)))
     }
 
     fn may_lose_writes(&self) -> bool {
@@ -418,6 +411,17 @@ impl Component for Drive {
         self.company = self.company.as_ref().map(|company| Company::new(company.rule, self.scheduler.in_order()));
         self.delay.iter_mut().for_each(Delay::forget);
         (self.ready_timer, self.free_timer) = (false, false);
+    }
+
+    fn check(&self, at_rest: bool) -> Result<(), String> {
+        let (pending, ready) = (self.scheduler.len(), self.incoming.len());
+        let serving = self.serving.iter().flatten().count();
+        if at_rest && pending + ready + serving > 0 {
+            return Err(format!(
+                "at rest with {pending} pending, {ready} in command processing, {serving} under service"
+            ));
+        }
+        self.scheduler.check()
     }
 
     fn start_measuring(&mut self, now: Time) {

@@ -22,10 +22,6 @@ impl Drive {
     /// Serves a request that nobody joins as soon as it is heard of.
     #[inline]
     pub(super) fn serve_at_once(&mut self, request: &Request, completed: &mut dyn FnMut(&Completion)) {
-        if !self.fits(request) {
-            completed(&Completion::refused(request, request.arrival));
-            return;
-        }
         let ready = request.arrival + self.overhead_ns;
         let free = self.window.busy_until.filter(|&free| free >= ready);
         let start = free.unwrap_or(ready);
@@ -52,10 +48,6 @@ impl Drive {
             }
             return;
         };
-        if !self.fits(request) {
-            completed(&Completion::refused(request, request.arrival));
-            return;
-        }
         let ready = request.arrival + self.overhead_ns;
         // What arrives at an instant comes after what happens then; what becomes ready, before.
         let waits_for_what_happens = self.overhead_ns == 0;

@@ -15,11 +15,13 @@ pub mod vscan;
 pub mod zsptf;
 
 mod arrival_list;
+mod checked;
 mod cylinder_index;
 mod cylinder_set;
 mod lbn_order;
 mod spec;
 
+pub use checked::Checked;
 pub use spec::{build, Policy, SchedulerSpec, SpecError, POLICIES};
 
 use crate::devices::Device;
@@ -44,6 +46,14 @@ pub trait Scheduler: Send {
     /// Whether requests always come out in the order they went in.
     fn in_order(&self) -> bool {
         false
+    }
+
+    /// Whether it has kept to this contract, as far as anybody watches.
+    ///
+    /// # Errors
+    /// What it broke.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
     }
 
     /// Whether nothing is pending.

@@ -6,7 +6,7 @@ use super::table::{Slot, AT_REST};
 use super::transit::{Phase, Transit};
 use super::{Job, Mcd};
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::gather::{passed_on, Gather};
+use crate::hierarchy::parts::{passed_on, Gather};
 use crate::request::{Flags, Op, Request, Spare};
 use crate::service::Service;
 

@@ -11,9 +11,8 @@ use super::transit::Transit;
 use super::units::Units;
 use super::Mcd;
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::block_set::BlockSet;
 use crate::hierarchy::cache::replacement::build;
-use crate::hierarchy::gather::Gather;
+use crate::hierarchy::parts::{BlockSet, Gather};
 use crate::request::{Op, Request};
 
 impl Mcd {

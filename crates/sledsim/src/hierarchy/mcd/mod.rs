@@ -56,9 +56,8 @@ use table::Table;
 use transit::Transit;
 use units::Units;
 
-use super::block_set::BlockSet;
 use super::cache::replacement::{build, Replacement, MAX_SLOTS};
-use super::tickets::Tickets;
+use super::parts::{BlockSet, Tickets};
 use super::Child;
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload, Status};
@@ -345,11 +344,6 @@ impl Component for Mcd {
     }
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        if request.blocks == 0 || end.is_none_or(|end| end > self.layout.capacity_blocks) {
-            context.complete(&Completion::refused(&request, context.now()));
-            return;
-        }
         let payload = context.payload(&request);
         match &mut self.recovery {
             Some(recovery) => recovery.waiting.push_back((request, payload)),
