@@ -27,10 +27,6 @@ impl Ahead {
         request: &Request,
         completed: &mut dyn FnMut(&Completion),
     ) {
-        if !station.fits(request) {
-            completed(&Completion::refused(request, request.arrival));
-            return;
-        }
         let ready = request.arrival + station.overhead_ns;
         let free = station.window.busy_until().filter(|&free| free >= ready);
         let start = free.unwrap_or(ready);
@@ -62,10 +58,6 @@ impl Ahead {
             }
             return;
         };
-        if !station.fits(request) {
-            completed(&Completion::refused(request, request.arrival));
-            return;
-        }
         let ready = request.arrival + station.overhead_ns;
         // What arrives at an instant comes after what happens then; what becomes ready, before.
         let waits_for_what_happens = station.overhead_ns == 0;

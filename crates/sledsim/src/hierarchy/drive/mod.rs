@@ -23,7 +23,7 @@ use crate::engine::component::Measured;
 use crate::engine::{Below, Completion, Component, ComponentId, Context};
 use crate::power::Meter;
 use crate::request::Request;
-use crate::schedulers::Scheduler;
+use crate::schedulers::{Checked, Scheduler};
 use crate::service::Service;
 use crate::time::Time;
 
@@ -107,6 +107,13 @@ impl Drive {
     #[must_use]
     pub fn with_delayed_startup(mut self, spec: &DelayedStartupSpec) -> Self {
         self.station.delay = Some(Delay::new(spec));
+        self
+    }
+
+    /// The same drive, whose scheduler is watched.
+    #[must_use]
+    pub fn checked(mut self) -> Self {
+        self.station.scheduler = Box::new(Checked::new(self.station.scheduler));
         self
     }
 
@@ -214,10 +221,6 @@ impl Component for Drive {
     #[inline]
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
-        if !self.station.fits(&request) {
-            context.complete(&Completion::refused(&request, now));
-            return;
-        }
         self.look_at_mechanism(now, context);
         if self.station.overhead_ns > 0 {
             self.station.incoming.push_back((now + self.station.overhead_ns, request));
@@ -251,7 +254,7 @@ impl Component for Drive {
 
     fn reach_ns(&self, now: Time, request: &Request, _below: &Below<'_>) -> Option<u64> {
         let at = self.station.window.busy_until().map_or(now, |free| free.max(now));
-        self.station.fits(request).then(|| self.station.device.positioning_ns(at, self.station.device.locate(request)))
+        Some(self.station.device.positioning_ns(at, self.station.device.locate(request)))
     }
 
     fn may_lose_writes(&self) -> bool {
@@ -263,6 +266,17 @@ impl Component for Drive {
         self.station.power_cut(now);
         self.under_service.0.clear();
         (self.ready_timer, self.free_timer) = (false, false);
+    }
+
+    fn check(&self, at_rest: bool) -> Result<(), String> {
+        let (pending, ready) = (self.station.scheduler.len(), self.station.incoming.len());
+        let serving = self.under_service.0.iter().flatten().count();
+        if at_rest && pending + ready + serving > 0 {
+            return Err(format!(
+                "at rest with {pending} pending, {ready} in command processing, {serving} under service"
+            ));
+        }
+        self.station.scheduler.check()
     }
 
     fn start_measuring(&mut self, now: Time) {

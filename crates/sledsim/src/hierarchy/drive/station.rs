@@ -31,7 +31,6 @@ pub(super) struct Station {
     pub(super) device: Box<dyn Device>,
     pub(super) scheduler: Box<dyn Scheduler>,
     pub(super) overhead_ns: u64,
-    capacity_blocks: u64,
     /// Which requests are served together, if any ever are.
     pub(super) merging: Option<Merging>,
     /// In command processing, with the time each is ready.
@@ -45,7 +44,6 @@ impl Station {
     pub(super) fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>) -> Self {
         Self {
             overhead_ns: device.command_overhead_ns(),
-            capacity_blocks: device.capacity_blocks(),
             device,
             scheduler,
             merging: None,
@@ -53,13 +51,6 @@ impl Station {
             delay: None,
             window: Window::default(),
         }
-    }
-
-    /// Whether a request has blocks and they lie inside the device.
-    #[inline]
-    pub(super) fn fits(&self, request: &Request) -> bool {
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        request.blocks > 0 && end.is_some_and(|end| end <= self.capacity_blocks)
     }
 
     /// Moves what has passed command processing into the scheduler.
@@ -177,7 +168,11 @@ impl Station {
     /// What a drive owes its device, and a device whoever it serves.
     #[inline]
     fn check(&self, now: Time, request: &Request, service: &Service) {
-        debug_assert!(self.fits(request), "{request:?} reaches beyond {} blocks", self.capacity_blocks);
+        debug_assert!(
+            request.fits(self.device.capacity_blocks()),
+            "{request:?} reaches beyond {} blocks",
+            self.device.capacity_blocks()
+        );
         debug_assert!(now <= service.start && service.start <= service.end.min(service.free), "{service:?} at {now:?}");
         debug_assert_eq!(service.phases.service_ns(), service.end - service.start, "{service:?}");
     }

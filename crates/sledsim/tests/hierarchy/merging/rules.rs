@@ -5,11 +5,11 @@ use sledsim::devices::Device;
 use sledsim::hierarchy::MergeSpec;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec};
-use sledsim::schedulers::{SchedulerSpec, POLICIES};
+use sledsim::schedulers::{fcfs, SchedulerSpec, POLICIES};
 use sledsim_testing::merging::{blank, run_drive, Ran, Together};
 use sledsim_testing::scenarios;
 
-const FCFS: SchedulerSpec = SchedulerSpec::Fcfs {};
+const FCFS: SchedulerSpec = fcfs::POLICY.default;
 const LIN2002: MergeSpec = MergeSpec { requests: 2, anywhere: false, writes: false, rows: false };
 const EVERYTHING: MergeSpec = MergeSpec { requests: 1000, anywhere: true, writes: true, rows: true };
 
