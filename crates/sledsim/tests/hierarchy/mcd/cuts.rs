@@ -99,7 +99,7 @@ fn cuts_lose_nothing_with_a_crowded_journal_and_a_long_recovery() {
     add_mcd(&mut system, &spec, mems, disk);
     let load = Load { span_blocks: slots * segment, most_blocks: 2, writes: 0.9, ..LOAD };
     let mut ground = Ground::new(system, 15);
-    ground.operate(800, &load);
+    ground.operate(2000, &load);
     let ground = loses_nothing(ground, 30, &load, &spec);
     assert!(count(&ground.system, "header_writes") > 100.0);
 }

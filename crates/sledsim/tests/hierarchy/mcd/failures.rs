@@ -221,7 +221,8 @@ fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_while_its_table_is
         add_mcd(&mut system, &spec, mems, disk);
         let mut ground = Ground::new(system, headers);
         for written in 0..4 {
-            assert!(request(&mut ground, Op::Write, written * segment, segment));
+            ground.submit(ground.system.now(), Op::Write, written * segment, segment as u32, Flags::NONE);
+            ground.settle();
         }
         ground.system.advance(at);
         ground.system.cut_after(1);
