@@ -2,7 +2,7 @@
 
 use super::requests::Piece;
 use crate::engine::{Completion, ComponentId, Context, Payload};
-use crate::hierarchy::tickets::Tickets;
+use crate::hierarchy::parts::Tickets;
 use crate::request::{Flags, Op, Request, Spare};
 
 /// What a request of its own to a child is for.

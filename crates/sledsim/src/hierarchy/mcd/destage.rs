@@ -8,8 +8,7 @@ use super::requests::Piece;
 use super::table::Table;
 use super::Layout;
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::block_set::BlockSet;
-use crate::hierarchy::tickets::Tickets;
+use crate::hierarchy::parts::{BlockSet, Tickets};
 use crate::request::{Op, Request};
 
 /// A segment on its way to the disk.

@@ -310,11 +310,6 @@ impl Component for Mcd {
     }
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        if request.blocks == 0 || end.is_none_or(|end| end > self.layout.capacity_blocks) {
-            context.complete(&Completion::refused(&request, context.now()));
-            return;
-        }
         let payload = context.payload(&request);
         match &mut self.recovery {
             Some(recovery) => recovery.waiting.push_back((request, payload)),

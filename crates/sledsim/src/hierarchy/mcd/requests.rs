@@ -2,8 +2,7 @@
 
 use super::statistics::{Met, HIT, MISS, READ_BUFFER};
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::gather::{passed_on, Gather};
-use crate::hierarchy::tickets::Tickets;
+use crate::hierarchy::parts::{passed_on, Gather, Tickets};
 use crate::request::{Flags, Op, Request, Spare};
 use crate::service::Service;
 

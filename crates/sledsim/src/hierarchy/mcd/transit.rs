@@ -8,7 +8,7 @@ use super::requests::Piece;
 use super::table::{Table, AT_REST};
 use super::Layout;
 use crate::engine::{Completion, Context, Payload, Status};
-use crate::hierarchy::tickets::Tickets;
+use crate::hierarchy::parts::Tickets;
 use crate::request::Op;
 
 /// What a transition is at.

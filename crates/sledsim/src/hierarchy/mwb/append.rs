@@ -4,8 +4,7 @@ use super::counts::Way;
 use super::header::{encode, most_runs, Run};
 use super::{Job, Mwb};
 use crate::engine::{Completion, Context, Payload};
-use crate::hierarchy::gather::Gather;
-use crate::hierarchy::tickets::Tickets;
+use crate::hierarchy::parts::{Gather, Tickets};
 use crate::request::{Flags, Op, Request, Spare};
 
 /// A write under way.

@@ -34,8 +34,7 @@ use self::counts::Counts;
 use self::read::{Part, Piece, Read};
 use self::recover::Recovery;
 use self::ring::Ring;
-use super::child::Child;
-use super::tickets::Tickets;
+use super::parts::{Child, Tickets};
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload, Status};
 use crate::request::{Flags, Op, Request, Spare};
@@ -154,10 +153,7 @@ impl Component for Mwb {
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let payload = context.payload(&request);
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        if request.blocks == 0 || end.is_none_or(|end| end > self.disk.capacity_blocks) {
-            context.complete(&Completion::refused(&request, context.now()));
-        } else if self.recovery.is_some() {
+        if self.recovery.is_some() {
             self.waiting.push((request, payload));
         } else {
             self.begin(request, payload, context);

@@ -3,7 +3,7 @@
 use super::counts::Way;
 use super::{Job, Mwb};
 use crate::engine::{Completion, Context, Payload};
-use crate::hierarchy::gather::Gather;
+use crate::hierarchy::parts::Gather;
 use crate::request::{Request, Spare};
 
 /// Blocks of a part that a read needs: where they begin in the read, where in the part, and how many they are. Only in runs that

@@ -12,8 +12,7 @@ use super::spec::{first_free, Extent, MoveSpec};
 use super::{Part, Volumes};
 use crate::engine::details::Count;
 use crate::engine::{Completion, ComponentId, Context, Payload};
-use crate::hierarchy::locks::Locks;
-use crate::hierarchy::tickets::Tickets;
+use crate::hierarchy::parts::{Locks, Tickets};
 use crate::request::{Flags, Op, Request, Spare};
 use crate::time::{ns_to_s, s_to_ns, Time};
 

@@ -8,9 +8,7 @@ pub use spec::{MoveSpec, VolumeSpec, VolumesSpec};
 use migration::{Holder, Migration, Range};
 use spec::Extent;
 
-use super::child::Child;
-use super::gather::Gather;
-use super::tickets::Tickets;
+use super::parts::{Child, Gather, Tickets};
 use crate::engine::component::Measured;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload, Status};
 use crate::request::{Flags, Op, Request};
@@ -98,14 +96,12 @@ impl Volumes {
 
     /// The volume in which a request begins, and where in it; `None` where it has no place.
     fn find(&self, request: &Request) -> Option<(usize, u64)> {
-        let end = request.lbn.checked_add(u64::from(request.blocks)).filter(|_| request.blocks > 0)?;
         match &self.origins {
             Some(origins) => {
                 let found = origins.binary_search_by_key(&request.origin, |&(origin, _)| origin).ok()?;
                 let volume = origins[found].1;
-                (end <= self.extents[volume].blocks).then_some((volume, request.lbn))
+                request.fits(self.extents[volume].blocks).then_some((volume, request.lbn))
             }
-            None if end > self.capacity_blocks => None,
             None => {
                 let volume = self.starts.partition_point(|&start| start <= request.lbn) - 1;
                 Some((volume, request.lbn - self.starts[volume]))
