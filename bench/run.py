@@ -62,8 +62,8 @@ class Promise(NamedTuple):
     most: float
 
 
-# Multiples of a floor: half as much again as two rounds found on two loaded cores (AMD EPYC), as the libraries and the
-# caches of other machines weigh the two sides differently. Multiples of another row, and memory: what users can rely on.
+# Multiples of a floor: half as much again as two rounds found on two loaded cores (AMD EPYC), as libraries and caches
+# of other machines weigh the two sides differently. Multiples of another row, and memory: what users can rely on.
 PROMISES = [
     Promise("random 4 KB, FCFS on `g2`, open at 500/s", "random.each_s", "floor.mems", 1.7),
     Promise("the same: peak memory of the process", "random.peak_mb", None, 100),
