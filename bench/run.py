@@ -62,7 +62,7 @@ class Promise(NamedTuple):
     most: float
 
 
-# Multiples of a floor: half as much again as two rounds found on two loaded cores (AMD EPYC), as libraries and caches
+# Multiples of a floor: half as much again as rounds found on two loaded cores (AMD EPYC), as libraries and caches
 # of other machines weigh the two sides differently. Multiples of another row, and memory: what users can rely on.
 PROMISES = [
     Promise("random 4 KB, FCFS on `g2`, open at 500/s", "random.each_s", "floor.mems", 1.7),
@@ -72,17 +72,17 @@ PROMISES = [
     Promise("hplajw on `g2`, over and over, trace read included", "looped.each_s", "floor.mems", 1.8),
     Promise("SPTF on `g2` with 1,000 pending: a dispatch", "sptf_1000.each_s", "floor.mems", 6.5),
     Promise("the same with 10,000 pending", "sptf_10000.each_s", "sptf_1000.each_s", 4),
-    Promise("8 KB, FCFS on `atlas10k`, no buffer", "disk.each_s", "floor.disk", 6.5),
+    Promise("8 KB, FCFS on `atlas10k`, no buffer", "disk.each_s", "floor.disk", 7),
     Promise("the same: peak memory over that of a tenth of the requests", "disk.growth_mb", None, 2),
-    Promise("the same with the buffer", "disk_buffer.each_s", "floor.disk", 10),
-    Promise("SPTF on `atlas10k` with 1,000 pending: a dispatch", "disk_sptf_1000.each_s", "floor.disk", 52),
+    Promise("the same with the buffer", "disk_buffer.each_s", "floor.disk", 12),
+    Promise("SPTF on `atlas10k` with 1,000 pending: a dispatch", "disk_sptf_1000.each_s", "floor.disk", 60),
     Promise("the same with 10,000 pending", "disk_sptf_10000.each_s", "disk_sptf_1000.each_s", 4),
     Promise("CloudPhysics on a caching disk, over and over", "mcd.each_s", "floor.mems", 8.5),
     Promise("the same with a tenth of the MEMS", "mcd_small.each_s", "floor.mems", 12.5),
     Promise("LRU cache of 32,768 pages, P3: a reference", "lru.each_s", "floor.cache", 9),
     Promise("`import sledsim`", "import.each_s", "floor.start", 3),
     Promise("the same, every public name used", "import_all.each_s", "floor.start", 30),
-    Promise("`sledsim --help`", "help.each_s", "floor.start", 14),
+    Promise("`sledsim --help`", "help.each_s", "floor.start", 12),
     Promise("hong2006's Figure 4 whole, 60 enclosures", "figure_4.each_s", "floor.mems", 165_000),
     Promise("enclosure of hong2006 followed to its loss", "lifetimes.each_s", "floor.mems", 6.5),
     Promise("a loss of 1.4e-9 to 10 %, 95 % sure", "rare_loss.each_s", "floor.mems", 400_000),
