@@ -167,7 +167,11 @@ impl Station {
     /// What a drive owes its device, and a device whoever it serves.
     #[inline]
     fn check(&self, now: Time, request: &Request, service: &Service) {
-        debug_assert!(request.fits(self.device.capacity_blocks()), "{request:?} reaches beyond {} blocks", self.device.capacity_blocks());
+        debug_assert!(
+            request.fits(self.device.capacity_blocks()),
+            "{request:?} reaches beyond {} blocks",
+            self.device.capacity_blocks()
+        );
         debug_assert!(now <= service.start && service.start <= service.end.min(service.free), "{service:?} at {now:?}");
         debug_assert_eq!(service.phases.service_ns(), service.end - service.start, "{service:?}");
     }
