@@ -25,6 +25,7 @@ __all__ = [
     "explain",
     "hit_ratios",
     "import_disksim",
+    "phases",
     "resolve",
     "result_schema",
     "run",
@@ -62,6 +63,7 @@ def run(
     timeline: tuple[float, float] | None = None,
     progress: Callable[[int, int | None, float, float | None], None] | None = None,
     catalog: list[str] = ...,
+    check: bool = False,
 ) -> RunOutput: ...
 
 @final
@@ -76,6 +78,7 @@ class RunOutput:
     def timeline_states(self) -> list[str]: ...
     def timeline_stopped_s(self) -> float | None: ...
 
+def phases() -> list[tuple[str, str, str, dict[str, str]]]: ...
 def schedulers() -> str: ...
 def students_t_95(degrees_of_freedom: int) -> float: ...
 

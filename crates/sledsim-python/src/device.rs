@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use sledsim::devices;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::{self, DeviceSpec};
-use sledsim::service::Service;
+use sledsim::service::{Service, PHASES};
 use sledsim::time::Time;
 use sledsim::units::ns_to_ms;
 
@@ -190,15 +190,10 @@ impl Device {
         column("start_ns", |s| s.start.ns())?;
         column("end_ns", |s| s.end.ns())?;
         column("free_ns", |s| s.free.ns())?;
-        column("startup_ns", |s| s.phases.startup_ns)?;
-        column("command_ns", |s| s.phases.command_ns)?;
-        column("background_ns", |s| s.phases.background_ns)?;
-        column("seek_ns", |s| s.phases.seek_ns)?;
-        column("rotation_ns", |s| s.phases.rotation_ns)?;
-        column("turnaround_ns", |s| s.phases.turnaround_ns)?;
-        column("servo_ns", |s| s.phases.servo_ns)?;
-        column("transfer_ns", |s| s.phases.transfer_ns)?;
-        column("bus_ns", |s| s.phases.bus_ns)?;
+        for (place, phase) in PHASES.iter().enumerate().filter(|(_, phase)| phase.within.is_empty()) {
+            let values: Vec<u64> = services.iter().map(|service| service.phases.values_ns()[place]).collect();
+            columns.set_item(format!("{}_ns", phase.name), values.into_pyarray(python))?;
+        }
         if self.spec.has_powers() {
             let energy: Vec<f64> = services.iter().map(|s| s.energy.total_j()).collect();
             columns.set_item("energy_j", energy.into_pyarray(python))?;

@@ -34,6 +34,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::explain, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
+    module.add_function(wrap_pyfunction!(run::phases, module)?)?;
     module.add_function(wrap_pyfunction!(run::students_t_95, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::import_disksim, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::disksim_reference, module)?)?;

@@ -1,5 +1,6 @@
 //! Scenarios and runs.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use sledsim::power::{Activity, Span, Timeline, TimelineSpec};
 use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{self, Catalog, Keep, Notation, Report, Scenario};
 use sledsim::schedulers::POLICIES;
-use sledsim::service::Service;
+use sledsim::service::{PhaseFacts, Service, PHASES};
 use sledsim::time::{s_to_ns, Time};
 use sledsim::units::ns_to_ms;
 
@@ -72,7 +73,8 @@ pub fn explain(scenario: &str) -> PyResult<String> {
 ///
 /// The GIL is released while it runs. Ctrl-C ends the run with the results so far.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, base_dir, log = false, timeline = None, progress = None, catalog = Vec::new()))]
+#[pyo3(signature = (scenario, *, base_dir, log = false, timeline = None, progress = None, catalog = Vec::new(), check = false))]
+#[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn run(
     python: Python<'_>,
     scenario: &str,
@@ -81,9 +83,10 @@ pub fn run(
     timeline: Option<(f64, f64)>,
     progress: Option<Py<PyAny>>,
     catalog: Vec<PathBuf>,
+    check: bool,
 ) -> PyResult<RunOutput> {
     let scenario: Scenario = serde_json::from_str(scenario).map_err(errors::scenario)?;
-    let keep = Keep { log, timeline: timeline.map(stretch).transpose()? };
+    let keep = Keep { log, timeline: timeline.map(stretch).transpose()?, check };
     let mut watch = Watch::new(&scenario, progress);
     let outcome = python.detach(|| {
         let citations = citations(&scenario, &Catalog::new(catalog), &base_dir);
@@ -93,7 +96,7 @@ pub fn run(
         return Err(error);
     }
     let output = outcome.map_err(|error| match error {
-        scenario::RunError::Scenario(message) => errors::run(message),
+        scenario::RunError::Scenario(message) | scenario::RunError::Rule(message) => errors::run(message),
         scenario::RunError::Trace(message) => errors::trace(message),
     })?;
     let (timeline, activities) = (output.timeline.unwrap_or_default(), output.activities);
@@ -303,19 +306,10 @@ fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_ene
     let waits: Vec<u64> = log.entries.iter().map(|(request, service)| recorder.wait_ns(request, service)).collect();
     columns.set_item("wait_ns", waits.into_pyarray(python))?;
     column!("service_ns", |_, s| s.end - s.start);
-    column!("startup_ns", |_, s| s.phases.startup_ns);
-    column!("command_ns", |_, s| s.phases.command_ns);
-    column!("background_ns", |_, s| s.phases.background_ns);
-    column!("seek_ns", |_, s| s.phases.seek_ns);
-    column!("seek_x_ns", |_, s| s.phases.seek_x_ns);
-    column!("seek_y_ns", |_, s| s.phases.seek_y_ns);
-    column!("settle_ns", |_, s| s.phases.settle_ns);
-    column!("seek_turnaround_ns", |_, s| s.phases.seek_turnaround_ns);
-    column!("rotation_ns", |_, s| s.phases.rotation_ns);
-    column!("turnaround_ns", |_, s| s.phases.turnaround_ns);
-    column!("servo_ns", |_, s| s.phases.servo_ns);
-    column!("transfer_ns", |_, s| s.phases.transfer_ns);
-    column!("bus_ns", |_, s| s.phases.bus_ns);
+    for (place, phase) in PHASES.iter().enumerate() {
+        let values: Vec<u64> = log.entries.iter().map(|(_, service)| service.phases.values_ns()[place]).collect();
+        columns.set_item(format!("{}_ns", phase.name), values.into_pyarray(python))?;
+    }
     if !has_energy {
         return Ok(());
     }
@@ -327,6 +321,14 @@ fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_ene
     column!("energy_data_j", |_, s| s.energy.data_j);
     column!("energy_idle_j", |_, s| s.energy.idle_j);
     Ok(())
+}
+
+/// The phases of a service: key, label, the phase that each is a part of, and what the mechanisms that always show it call it.
+#[pyfunction]
+pub fn phases() -> Vec<(&'static str, &'static str, &'static str, HashMap<&'static str, &'static str>)> {
+    let facts =
+        |phase: &PhaseFacts| (phase.name, phase.label, phase.within, phase.mechanisms.iter().copied().collect());
+    PHASES.iter().map(facts).collect()
 }
 
 /// Half-width factor of a two-sided 95 % confidence interval with so many degrees of freedom: Student's t.

@@ -116,6 +116,16 @@ impl Request {
         self.lbn + self.blocks as u64
     }
 
+    /// Whether it has blocks and they lie below `capacity_blocks`.
+    #[inline]
+    #[must_use]
+    pub const fn fits(&self, capacity_blocks: u64) -> bool {
+        match self.lbn.checked_add(self.blocks as u64) {
+            Some(end) => self.blocks > 0 && end <= capacity_blocks,
+            None => false,
+        }
+    }
+
     /// What of its blocks, of `block_bytes` each, is needed. Where `spare` leaves nothing, which no request should ask for,
     /// all of them are.
     #[inline]

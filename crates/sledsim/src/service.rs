@@ -114,57 +114,100 @@ impl Sub for &EnergyLedger {
     }
 }
 
-/// Phases of one request, in nanoseconds.
-///
-/// `startup + command + background + seek + rotation + turnaround + servo + transfer + bus` is the service time. `seek_x`, `seek_y` and
-/// `settle` are the parts of `seek`, which run in parallel: `seek = max(seek_x, seek_y)`, `seek_x` includes `settle`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Phases {
-    /// From inactive to ready.
-    pub startup_ns: u64,
-    /// Command processing, connecting and reporting, as far as nothing mechanical goes on beside it.
-    pub command_ns: u64,
-    /// Waiting for what the mechanism still does on its own account: writing behind, reading ahead. Of a request served in parts
-    /// also the time in which the part that ended last was not under way.
-    pub background_ns: u64,
-    /// Positioning before the first pass.
-    pub seek_ns: u64,
-    /// The X component of `seek_ns`, settling included.
-    pub seek_x_ns: u64,
-    /// The Y component of `seek_ns`.
-    pub seek_y_ns: u64,
-    /// The settling inside `seek_x_ns`.
-    pub settle_ns: u64,
-    /// The reversals inside `seek_y_ns` (0 where the seek model does not tell them apart).
-    pub seek_turnaround_ns: u64,
-    /// Waiting on track for the platter to bring the first sector round.
-    pub rotation_ns: u64,
-    /// Positioning between the passes of the request.
-    pub turnaround_ns: u64,
-    /// Servo bursts.
-    pub servo_ns: u64,
-    /// Data bits.
-    pub transfer_ns: u64,
-    /// Bus transfer left when the last pass is over.
-    pub bus_ns: u64,
+/// Calls a macro with every phase of a service: what it is, its key, its field, what people call it, the phase that it is a
+/// part of, and the mechanisms that always show it, with their own word for it where they have one.
+macro_rules! each_phase {
+    ($then:ident) => {
+        $then! {
+            /// Start-up after inactivity.
+            startup startup_ns "start-up" "" [mems];
+            /// Command processing within the service: overheads of a drive that nothing mechanical covers.
+            command command_ns "command" "" [disk];
+            /// Waiting for what the mechanism still does on its own account: writing behind, reading ahead. Of a request served
+            /// in parts also the time in which the part that ended last was not under way.
+            background background_ns "waiting for the drive's own work" "" [disk];
+            /// Positioning before the first pass: the longer of `seek_x` and `seek_y`.
+            seek seek_ns "seek" "" [mems disk];
+            /// Positioning along X, settling included.
+            seek_x seek_x_ns "along X" "seek" [mems];
+            /// Positioning along Y, reversals included.
+            seek_y seek_y_ns "along Y" "seek" [mems];
+            /// Settling within `seek_x`.
+            settle settle_ns "settling" "seek_x" [mems];
+            /// Reversals within `seek_y`; 0 where the seek model does not tell them apart.
+            seek_turnaround seek_turnaround_ns "turnarounds" "seek_y" [mems];
+            /// Waiting on track for the platter to bring the first sector round.
+            rotation rotation_ns "rotation" "" [disk];
+            /// Positioning between the passes of a request.
+            turnaround turnaround_ns "turnarounds between rows" "" [mems disk "between tracks"];
+            /// Servo bursts passing under the tips.
+            servo servo_ns "servo" "" [mems];
+            /// Data bits passing under the tips.
+            transfer transfer_ns "transfer" "" [mems disk];
+            /// Bus transfer that nothing else covers.
+            bus bus_ns "bus" "" [mems disk];
+        }
+    };
+}
+pub(crate) use each_phase;
+
+/// What is known of a phase besides its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseFacts {
+    /// Its key in results; columns of logs add `_ns`.
+    pub name: &'static str,
+    /// What people call it.
+    pub label: &'static str,
+    /// The phase that it is a part of; empty where it is one of those that add up to the service.
+    pub within: &'static str,
+    /// Kinds of mechanisms that always show it, with what they call it.
+    pub mechanisms: &'static [(&'static str, &'static str)],
 }
 
-impl Phases {
-    /// From dispatch to completion.
-    #[inline]
-    #[must_use]
-    pub const fn service_ns(&self) -> u64 {
-        self.startup_ns
-            + self.command_ns
-            + self.background_ns
-            + self.seek_ns
-            + self.rotation_ns
-            + self.turnaround_ns
-            + self.servo_ns
-            + self.transfer_ns
-            + self.bus_ns
-    }
+macro_rules! last {
+    ($label:literal) => {
+        $label
+    };
+    ($label:literal $other:literal) => {
+        $other
+    };
 }
+
+macro_rules! declare_phases {
+    ($($(#[$what:meta])+ $name:ident $field:ident $label:literal $within:literal [$($mechanism:ident $($other:literal)?)+];)+) => {
+        /// What is known of each phase, in the order of [`Phases::values_ns`].
+        pub const PHASES: [PhaseFacts; [$(stringify!($name)),+].len()] = [$(PhaseFacts {
+            name: stringify!($name),
+            label: $label,
+            within: $within,
+            mechanisms: &[$((stringify!($mechanism), last!($label $($other)?))),+],
+        }),+];
+
+        /// Phases of one request, in nanoseconds. Those that are no part of another add up to the service time. Parts run in
+        /// parallel: `seek` is the longer of `seek_x` and `seek_y`.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Phases {
+            $($(#[$what])+ pub $field: u64,)+
+        }
+
+        impl Phases {
+            /// Each phase, in the order of [`PHASES`].
+            #[inline]
+            #[must_use]
+            pub const fn values_ns(&self) -> [u64; PHASES.len()] {
+                [$(self.$field),+]
+            }
+
+            /// From dispatch to completion.
+            #[inline]
+            #[must_use]
+            pub const fn service_ns(&self) -> u64 {
+                0 $(+ if $within.is_empty() { self.$field } else { 0 })+
+            }
+        }
+    };
+}
+each_phase!(declare_phases);
 
 /// Joules spent on one request, by what the mechanism did. Idle and inactive time before it is nobody's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -84,6 +84,9 @@ Timeline = Annotated[
         help="Draw states and power along time (.html, .png, .svg), or write them (.parquet, .csv).",
     ),
 ]
+Check = Annotated[
+    bool, typer.Option("--check", help="Check the simulator's own rules on the way: slower, and changes nothing.")
+]
 Format = Annotated[
     str | None,
     typer.Option("--format", metavar="NAME", help="Format of the trace (see `sledsim trace formats`); else detected."),

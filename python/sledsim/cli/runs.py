@@ -7,6 +7,7 @@ import typer
 
 from sledsim.cli.options import (
     AsJson,
+    Check,
     Columns,
     Format,
     Log,
@@ -93,12 +94,22 @@ def run(
     log: Log = None,
     plot: Plot = None,
     timeline: Timeline = None,
+    check: Check = False,
     resolved: Resolved = False,
 ) -> None:
     """Run a scenario and print what it found."""
     from sledsim.scenario.reading import from_argument
 
-    _run(from_argument(file), sets, as_json=as_json, log=log, plot=plot, timeline=timeline, only_resolve=resolved)
+    _run(
+        from_argument(file),
+        sets,
+        as_json=as_json,
+        log=log,
+        plot=plot,
+        timeline=timeline,
+        check=check,
+        only_resolve=resolved,
+    )
 
 
 def replay(
@@ -142,6 +153,7 @@ def replay(
     log: Log = None,
     plot: Plot = None,
     timeline: Timeline = None,
+    check: Check = False,
     resolved: Resolved = False,
 ) -> None:
     """Replay a block trace on a device and print what it found."""
@@ -168,7 +180,16 @@ def replay(
         "scheduler": {"name": scheduler} if scheduler else None,
     }
     scenario = {"workload": _given(workload), "system": _given(system)}
-    _run(scenario, sets, as_json=as_json, log=log, plot=plot, timeline=timeline, only_resolve=resolved)
+    _run(
+        scenario,
+        sets,
+        as_json=as_json,
+        log=log,
+        plot=plot,
+        timeline=timeline,
+        check=check,
+        only_resolve=resolved,
+    )
 
 
 def compare(
@@ -252,6 +273,7 @@ def _run(
     log: Path | None,
     plot: Path | None,
     timeline: Path | None,
+    check: bool,
     only_resolve: bool,
 ) -> None:
     """Run a scenario, print and write what was asked for."""
@@ -266,7 +288,7 @@ def _run(
     if only_resolve:
         print_json(resolved.values)
         return
-    result = run_resolved(resolved, log=log is not None, timeline=timeline is not None, progress=True)
+    result = run_resolved(resolved, log=log is not None, timeline=timeline is not None, progress=True, check=check)
     if as_json:
         print_json(result.to_json())
     else:

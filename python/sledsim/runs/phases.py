@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from sledsim import _core
 from sledsim.scenario.system_tree import drives_in
 
 __all__ = ["PHASES", "STATES", "Part", "mechanisms_of", "phases_of", "states_of"]
@@ -31,22 +32,22 @@ class Part(NamedTuple):
 
 MEMS, DISK = ("mems",), ("disk",)
 
-PHASES = (
-    Part("overhead", "overhead", mechanisms=MEMS),
-    Part("startup", "start-up", mechanisms=MEMS),
-    Part("command", "command", mechanisms=DISK),
-    Part("background", "waiting for the drive's own work", mechanisms=DISK),
-    Part("seek", "seek", mechanisms=MEMS + DISK),
-    Part("seek_x", "along X", 1, MEMS),
-    Part("settle", "settling", 2, MEMS),
-    Part("seek_y", "along Y", 1, MEMS),
-    Part("seek_turnaround", "turnarounds", 2, MEMS),
-    Part("rotation", "rotation", mechanisms=DISK),
-    Part("turnaround", "turnarounds between rows", mechanisms=MEMS + DISK),
-    Part("servo", "servo", mechanisms=MEMS),
-    Part("transfer", "transfer", mechanisms=MEMS + DISK),
-    Part("bus", "bus", mechanisms=MEMS + DISK),
-)
+# What a phase is called at a mechanism.
+LABELS = {
+    (mechanism, key): label for key, _, _, mechanisms in _core.phases() for mechanism, label in mechanisms.items()
+}
+
+
+def _phases(within: str = "", depth: int = 0) -> list[Part]:
+    """List the phases that are parts of another, each with its own parts behind it."""
+    parts: list[Part] = []
+    for key, label, whole, mechanisms in _core.phases():
+        if whole == within:
+            parts += [Part(key, label, depth, tuple(mechanisms)), *_phases(key, depth + 1)]
+    return parts
+
+
+PHASES = (Part("overhead", "overhead", mechanisms=MEMS), *_phases())
 
 STATES = (
     Part("startup", "start-up", mechanisms=MEMS),
@@ -57,9 +58,6 @@ STATES = (
     Part("data", "data"),
     Part("idle", "idle"),
 )
-
-# What a phase is called where the mechanism has another word for it.
-LABELS = {("disk", "turnaround"): "between tracks"}
 
 
 def mechanisms_of(summary: Mapping[str, Any]) -> list[str]:

@@ -1,8 +1,8 @@
 //! Components: anything that accepts requests and completes them. They nest: submit goes down, completion comes up,
 //! timers fire; nothing else passes between them.
 
+use crate::engine::context::{Below, Context};
 use crate::engine::details::Details;
-use crate::engine::system::{Below, Context};
 use crate::power::Meter;
 use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
@@ -68,7 +68,7 @@ pub trait Component: Send {
     /// Size of a block in bytes.
     fn block_bytes(&self) -> u32;
 
-    /// Accepts a request from above.
+    /// Accepts a request from above, which fits it.
     fn submit(&mut self, request: Request, context: &mut Context<'_>);
 
     /// Hears that a request it submitted to `child` has completed.
@@ -87,9 +87,8 @@ pub trait Component: Send {
     /// in order of arrival and once at the end, on a component that is not submitted to, and only if it is
     /// [`Component::in_order`].
     fn serve_in_order(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
-        if let Some(request) = next {
-            completed(&Completion::refused(request, request.arrival));
-        }
+        let _ = (next, completed);
+        debug_assert!(false, "it serves no arrivals ahead of time");
     }
 
     /// Time until the first block of `request` could be reached if nothing else waited for the mechanism, from when it has
@@ -120,6 +119,15 @@ pub trait Component: Send {
     /// Whether it is still at what it began in [`Component::restart`].
     fn is_recovering(&self) -> bool {
         false
+    }
+
+    /// Whether its own books agree, and where nothing is under way between components, whether it has forgotten nobody.
+    ///
+    /// # Errors
+    /// What does not hold.
+    fn check(&self, at_rest: bool) -> Result<(), String> {
+        let _ = at_rest;
+        Ok(())
     }
 
     /// What it says of itself; `None` from one that has nothing to add to [`Component::measured`].

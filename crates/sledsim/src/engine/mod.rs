@@ -1,8 +1,10 @@
 //! Event queue, components, random streams, run loop.
 
 pub mod component;
+mod context;
 pub mod data;
 pub mod details;
+mod ledger;
 pub mod queue;
 pub mod random;
 pub mod run;
@@ -10,9 +12,10 @@ pub mod system;
 pub mod workload;
 
 pub use component::{Completion, Component, ComponentId, Status};
+pub use context::{Below, Context};
 pub use data::{Memory, Payload};
 pub use details::{Count, Details, Path};
 pub use queue::EventQueue;
-pub use run::{run, End, Limits, Observer, Outcome, Progress};
-pub use system::{Below, Context, System};
+pub use run::{run, End, EngineError, Limits, Observer, Outcome, Progress};
+pub use system::{InOrder, System};
 pub use workload::{Next, Workload, WorkloadError};

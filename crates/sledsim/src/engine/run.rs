@@ -102,17 +102,28 @@ impl Work {
     }
 }
 
+/// What stops a run.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// What the workload reports.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A rule between components does not hold, in a system that checks them.
+    #[error("a rule of the simulator is broken: {0}")]
+    Rule(String),
+}
+
 /// Runs `workload` on `system` until a limit is reached, the workload ends or `keep_going` answers false.
 ///
 /// # Errors
-/// What the workload reports; everything completed until then has been given to `observer`.
+/// What the workload reports; everything completed until then has been given to `observer`. A broken rule.
 pub fn run(
     system: &mut System,
     workload: &mut dyn Workload,
     limits: &Limits,
     observer: &mut impl Observer,
     keep_going: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Outcome, WorkloadError> {
+) -> Result<Outcome, EngineError> {
     Run {
         system,
         workload,
@@ -148,7 +159,7 @@ struct Run<'a, O> {
 }
 
 impl<O: Observer> Run<'_, O> {
-    fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, WorkloadError> {
+    fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, EngineError> {
         let whole = Limits { requests: self.limits.requests, ..Limits::default() };
         if *self.limits == whole && self.workload.is_open() && self.system.in_order_root().is_some() {
             return self.go_in_order(keep_going);
@@ -163,7 +174,7 @@ impl<O: Observer> Run<'_, O> {
                 if !keep_going(self.progress()) {
                     break End::Interrupted;
                 }
-                self.settle_power();
+                self.look_up()?;
             }
             let exhausted = self.counts.submitted >= last;
             let (arrival, ended) = match if exhausted { Next::Ended } else { self.workload.peek()? } {
@@ -195,18 +206,18 @@ impl<O: Observer> Run<'_, O> {
                 self.fire();
             }
         };
-        Ok(self.outcome(end))
+        self.outcome(end)
     }
 
     /// The plain case: open arrivals, served in their order, measured from start to end. Nothing has to wait in an event
     /// queue then; results are the same.
-    fn go_in_order(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, WorkloadError> {
+    fn go_in_order(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, EngineError> {
         let last = self.limits.requests.unwrap_or(u64::MAX);
         self.start_measuring();
         let mut finished = Time::ZERO;
         let Self { system, workload, observer, counts, work, .. } = &mut self;
         let mut end = End::Requests;
-        if let Some(root) = system.in_order_root() {
+        if let Some(mut root) = system.in_order_root() {
             while counts.submitted < last {
                 if work.is_due() {
                     let fraction_taken = workload.fraction_taken();
@@ -226,18 +237,18 @@ impl<O: Observer> Run<'_, O> {
                 let request = workload.take();
                 work.charge(&request);
                 counts.submitted += 1;
-                root.serve_in_order(Some(&request), &mut |completion| {
+                root.serve(Some(&request), &mut |completion| {
                     finished = finished.max(completion.service.end);
                     settle(completion, &mut **workload, *observer, counts);
                 });
             }
-            root.serve_in_order(None, &mut |completion| {
+            root.serve(None, &mut |completion| {
                 finished = finished.max(completion.service.end);
                 settle(completion, &mut **workload, *observer, counts);
             });
         }
         system.advance(finished);
-        Ok(self.outcome(end))
+        self.outcome(end)
     }
 
     fn progress(&self) -> Progress {
@@ -245,11 +256,18 @@ impl<O: Observer> Run<'_, O> {
         Progress { submitted: self.counts.submitted, now: self.system.now(), fraction_taken }
     }
 
-    fn settle_power(&mut self) {
+    /// What is done now and then.
+    fn look_up(&mut self) -> Result<(), EngineError> {
         self.looks += 1;
         if self.looks.is_multiple_of(SETTLE_EVERY) {
             self.system.settle_power();
+            self.check()?;
         }
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<(), EngineError> {
+        self.system.broken_rule().map_or(Ok(()), |rule| Err(EngineError::Rule(rule.to_owned())))
     }
 
     fn start_measuring(&mut self) {
@@ -290,13 +308,14 @@ impl<O: Observer> Run<'_, O> {
         system.step(&mut |completion| settle(completion, &mut **workload, *observer, counts));
     }
 
-    fn outcome(mut self, end: End) -> Outcome {
+    fn outcome(mut self, end: End) -> Result<Outcome, EngineError> {
+        self.check()?;
         if self.measured_from.is_none() {
             // The warm-up never ended: the window is empty.
             self.start_measuring();
         }
         let finished = self.system.now();
-        Outcome {
+        Ok(Outcome {
             end,
             finished,
             measured_from: self.measured_from.unwrap_or(finished),
@@ -305,7 +324,7 @@ impl<O: Observer> Run<'_, O> {
             failed: self.counts.failed,
             lost: self.counts.lost,
             warmup: self.counts.warmup,
-        }
+        })
     }
 }
 

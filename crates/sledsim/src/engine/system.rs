@@ -3,128 +3,14 @@
 use std::collections::VecDeque;
 
 use crate::engine::component::{Completion, Component, ComponentId};
+use crate::engine::context::{Below, Context, Message};
 use crate::engine::data::{DataPlane, Memory, Payload};
+use crate::engine::ledger::Kept;
 use crate::engine::queue::EventQueue;
 use crate::engine::random::Stream;
 use crate::power::{Meter, PeakOfSum, Timeline, TimelineSpec};
 use crate::request::Request;
 use crate::time::Time;
-
-/// What passes between components. Completions are much larger than the rest and have a queue of their own.
-#[derive(Debug)]
-enum Message {
-    Submit(ComponentId, Request),
-    /// The next completion comes from there.
-    Complete(ComponentId),
-}
-
-/// The components added before one, its children among them.
-#[derive(Clone, Copy)]
-pub struct Below<'a>(&'a [Box<dyn Component>]);
-
-impl Below<'_> {
-    /// See [`Component::reach_ns`] of a child.
-    #[must_use]
-    pub fn reach_ns(&self, child: ComponentId, now: Time, request: &Request) -> Option<u64> {
-        self.0[child.0 as usize].reach_ns(now, request, self)
-    }
-}
-
-/// What a component may do while it handles something.
-pub struct Context<'a> {
-    now: Time,
-    me: ComponentId,
-    is_root: bool,
-    queue: &'a mut EventQueue,
-    messages: &'a mut VecDeque<Message>,
-    completions: &'a mut VecDeque<Completion>,
-    /// Completions of the root.
-    done: &'a mut Vec<Completion>,
-    below: Below<'a>,
-    data: Option<&'a mut DataPlane>,
-}
-
-impl Context<'_> {
-    /// The current time.
-    #[inline]
-    #[must_use]
-    pub fn now(&self) -> Time {
-        self.now
-    }
-
-    /// Sends a request down to a child. Ids rise from one to the next, and no two under way are the same.
-    #[inline]
-    pub fn submit(&mut self, child: ComponentId, request: Request) {
-        self.submit_with(child, request, Payload::NONE);
-    }
-
-    /// The same with the data of a write.
-    #[inline]
-    pub fn submit_with(&mut self, child: ComponentId, request: Request, payload: Payload) {
-        if let Some(data) = &mut self.data {
-            data.submitted(child, &request, payload);
-        }
-        self.messages.push_back(Message::Submit(child, request));
-    }
-
-    /// Whether this run checks data: then writes carry bytes, and reads bring them.
-    #[inline]
-    #[must_use]
-    pub fn checks_data(&self) -> bool {
-        self.data.is_some()
-    }
-
-    /// In [`Component::submit`]: what came with the request.
-    #[must_use]
-    pub fn payload(&mut self, request: &Request) -> Payload {
-        let me = self.me;
-        self.data.as_mut().map_or(Payload::NONE, |data| data.take(me, request.id))
-    }
-
-    /// In [`Component::completed`]: what a read of a child brought.
-    #[must_use]
-    pub fn answer(&mut self, child: ComponentId, completion: &Completion) -> Payload {
-        self.data.as_mut().map_or(Payload::NONE, |data| data.take(child, completion.request.id))
-    }
-
-    /// See [`Component::reach_ns`] of a child.
-    #[must_use]
-    pub fn reach_ns(&self, child: ComponentId, request: &Request) -> Option<u64> {
-        self.below.reach_ns(child, self.now, request)
-    }
-
-    /// Sends a completion up to the parent.
-    #[inline]
-    pub fn complete(&mut self, completion: &Completion) {
-        self.complete_with(completion, Payload::NONE);
-    }
-
-    /// The same with what was read.
-    #[inline]
-    pub fn complete_with(&mut self, completion: &Completion, payload: Payload) {
-        if let Some(data) = &mut self.data {
-            data.completed(self.me, completion, payload);
-        }
-        if self.is_root {
-            self.done.push(*completion);
-        } else {
-            self.messages.push_back(Message::Complete(self.me));
-            self.completions.push_back(*completion);
-        }
-    }
-
-    /// Asks for [`Component::timer`] at `at` (not before now).
-    #[inline]
-    pub fn timer(&mut self, at: Time, tag: u64) {
-        assert!(at >= self.now, "a timer in the past");
-        self.queue.push(at, self.me, tag);
-    }
-
-    /// Takes back the timers it set with this tag.
-    pub fn cancel(&mut self, tag: u64) {
-        self.queue.cancel(self.me, tag);
-    }
-}
 
 /// A tree of components with its clock.
 #[derive(Default)]
@@ -145,6 +31,43 @@ pub struct System {
     /// The power of several mechanisms together, from the start of the measurement window; of one its own meter is enough.
     power: Option<PeakOfSum>,
     data: Option<Box<DataPlane>>,
+    /// Blocks of the root.
+    capacity_blocks: u64,
+    ledger: Kept,
+}
+
+/// The root of a system, where it serves open arrivals ahead of time, see [`Component::serve_in_order`].
+pub struct InOrder<'a> {
+    root: &'a mut dyn Component,
+    id: ComponentId,
+    capacity_blocks: u64,
+    ledger: &'a mut Kept,
+}
+
+impl InOrder<'_> {
+    /// Hears of the next arrival, or that there is none; what has come of arrivals by then goes to `completed`. One that does
+    /// not fit comes back at once.
+    #[inline]
+    pub fn serve(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
+        match next {
+            Some(request) if !request.fits(self.capacity_blocks) => {
+                completed(&Completion::refused(request, request.arrival));
+            }
+            _ if self.ledger.0.is_some() => self.serve_checked(next, completed),
+            _ => self.root.serve_in_order(next, completed),
+        }
+    }
+
+    fn serve_checked(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
+        let Some(ledger) = &mut self.ledger.0 else { return };
+        if let Some(request) = next {
+            ledger.submitted(self.id, request, self.capacity_blocks);
+        }
+        self.root.serve_in_order(next, &mut |completion| {
+            ledger.completed(self.id, completion, completion.service.end);
+            completed(completion);
+        });
+    }
 }
 
 impl System {
@@ -159,6 +82,7 @@ impl System {
             assert!(parent.is_none(), "component {child:?} has two parents");
             *parent = Some(id);
         }
+        self.capacity_blocks = component.capacity_blocks();
         self.components.push(component);
         self.parents.push(None);
         self.sent.push(0);
@@ -223,6 +147,9 @@ impl System {
         self.messages.clear();
         self.completions.clear();
         self.components.iter_mut().for_each(|component| component.power_cut(now));
+        if let Some(ledger) = &mut self.ledger.0 {
+            ledger.lose_power();
+        }
         if let Some(data) = &mut self.data {
             data.lose_power();
         }
@@ -272,16 +199,49 @@ impl System {
     }
 
     /// The component requests enter by, if it can serve open arrivals ahead of time.
-    pub fn in_order_root(&mut self) -> Option<&mut dyn Component> {
-        let root = self.components.last_mut()?;
-        if root.in_order() {
-            Some(root.as_mut())
-        } else {
-            None
-        }
+    pub fn in_order_root(&mut self) -> Option<InOrder<'_>> {
+        let (id, capacity_blocks) = (self.root(), self.capacity_blocks);
+        let root = self.components.last_mut()?.as_mut();
+        root.in_order().then_some(InOrder { root, id, capacity_blocks, ledger: &mut self.ledger })
     }
 
-    /// Hands a request to the root at `request.arrival`; completions at that instant go to `completed`.
+    /// From now on the rules between components are checked, and the books of each; for a system that has no components yet.
+    /// With debug assertions they are from the start, and a breach panics.
+    pub fn check_rules(&mut self) {
+        self.ledger.0.get_or_insert_default();
+    }
+
+    /// Whether rules are checked.
+    #[must_use]
+    pub fn checks_rules(&self) -> bool {
+        self.ledger.0.is_some()
+    }
+
+    /// The first rule that was broken, as far as they are checked.
+    ///
+    /// # Panics
+    /// With debug assertions, if one was.
+    pub fn broken_rule(&mut self) -> Option<&str> {
+        let ledger = self.ledger.0.as_mut()?;
+        let root = ComponentId(self.components.len() as u32 - 1);
+        let under_way = ledger.under_way(root);
+        if under_way != self.in_flight {
+            ledger.broken(format!("{} requests are counted as under way, but {under_way} are", self.in_flight));
+        }
+        if under_way > 0 && self.queue.next_time().is_none() {
+            ledger.broken(format!("{under_way} requests are under way, and nothing will happen any more"));
+        }
+        let at_rest = ledger.is_at_rest();
+        for (id, component) in self.components.iter().enumerate() {
+            if let Err(rule) = component.check(at_rest) {
+                ledger.broken(format!("component {id}: {rule}"));
+            }
+        }
+        ledger.first_broken()
+    }
+
+    /// Hands a request to the root at `request.arrival`; completions at that instant go to `completed`. One that does not fit
+    /// the root comes back refused: components are only sent what fits them.
     #[inline]
     pub fn submit(&mut self, request: Request, completed: &mut impl FnMut(&Completion)) {
         self.submit_with(request, Payload::NONE, completed);
@@ -294,10 +254,17 @@ impl System {
         self.in_flight += 1;
         let root = self.root();
         self.sent[root.0 as usize] += 1;
-        if let Some(data) = &mut self.data {
-            data.submitted(root, &request, payload);
+        if request.fits(self.capacity_blocks) {
+            if let Some(ledger) = &mut self.ledger.0 {
+                ledger.submitted(root, &request, self.capacity_blocks);
+            }
+            if let Some(data) = &mut self.data {
+                data.submitted(root, &request, payload);
+            }
+            self.handle(root, |component, context| component.submit(request, context));
+        } else {
+            self.done.push(Completion::refused(&request, self.now));
         }
-        self.handle(root, |component, context| component.submit(request, context));
         self.deliver(completed);
     }
 
@@ -306,6 +273,9 @@ impl System {
     pub fn step(&mut self, completed: &mut impl FnMut(&Completion)) {
         if let Some(event) = self.queue.pop() {
             self.advance(event.time);
+            if let Some(ledger) = &mut self.ledger.0 {
+                ledger.fired(&event);
+            }
             self.handle(event.target, |component, context| component.timer(event.tag, context));
             self.deliver(completed);
         }
@@ -393,6 +363,7 @@ impl System {
             done: &mut self.done,
             below: Below(below),
             data: self.data.as_deref_mut(),
+            ledger: self.ledger.0.as_deref_mut(),
         };
         act(rest[0].as_mut(), &mut context);
         if let Some(data) = &mut self.data {
@@ -409,10 +380,10 @@ impl System {
                     self.handle(child, |c, context| c.submit(request, context));
                 }
                 Message::Complete(from) => {
-                    // Only components with a parent send these.
-                    if let (Some(parent), Some(completion)) =
-                        (self.parents[from.0 as usize], self.completions.pop_front())
-                    {
+                    // Only components with a parent send these, each with a completion.
+                    let (parent, completion) = (self.parents[from.0 as usize], self.completions.pop_front());
+                    debug_assert!(parent.is_some() && completion.is_some(), "a completion from {from:?}");
+                    if let (Some(parent), Some(completion)) = (parent, completion) {
                         self.handle(parent, |c, context| c.completed(from, &completion, context));
                     }
                 }

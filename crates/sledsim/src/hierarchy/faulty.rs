@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::block_set::BlockSet;
-use super::tickets::Tickets;
+use super::parts::{BlockSet, Tickets};
 use crate::engine::component::Measured;
 use crate::engine::random::Stream;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
@@ -177,8 +176,8 @@ impl Component for Faulty {
     fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
         if tag == FAILS {
             self.fail(context);
-        } else if let Some(request) = self.failing.settle(tag) {
-            let now = context.now();
+        } else {
+            let (request, now) = (self.failing.take(tag), context.now());
             let service = Service { start: now, end: now, free: now, ..Service::default() };
             context.complete(&Completion { request, service, status: Status::Failed });
         }
@@ -192,6 +191,14 @@ impl Component for Faulty {
         self.under_way.clear();
         self.failing.clear();
         self.alarmed = false;
+    }
+
+    fn check(&self, at_rest: bool) -> Result<(), String> {
+        let (under_way, failing) = (self.under_way.len(), self.failing.len());
+        if at_rest && under_way + failing > 0 || self.failed && under_way > 0 {
+            return Err(format!("{under_way} requests under way and {failing} failing, at rest: {at_rest}"));
+        }
+        Ok(())
     }
 
     fn start_measuring(&mut self, _now: Time) {}

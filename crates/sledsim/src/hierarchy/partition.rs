@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::child::Child;
+use super::parts::Child;
 use crate::engine::component::Measured;
 use crate::engine::{Below, Completion, Component, ComponentId, Context};
 use crate::request::Request;
@@ -73,11 +73,6 @@ impl Component for Partition {
     }
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        if request.blocks == 0 || end.is_none_or(|end| end > self.blocks) {
-            context.complete(&Completion::refused(&request, context.now()));
-            return;
-        }
         let payload = context.payload(&request);
         context.submit_with(self.child, Request { lbn: request.lbn + self.first_block, ..request }, payload);
     }

@@ -1,8 +1,7 @@
 //! Several mechanisms that serve one LBN space side by side: the sleds of one device, and arrays without redundancy.
 
 use super::array;
-use super::gather::Gather;
-use super::tickets::Tickets;
+use super::parts::{Gather, Tickets};
 use crate::engine::component::Measured;
 use crate::engine::details::{Details, Path};
 use crate::engine::{Completion, Component, ComponentId, Context, Payload};
@@ -199,11 +198,6 @@ impl Component for Spread {
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        if request.blocks == 0 || end.is_none_or(|end| end > self.capacity_blocks()) {
-            context.complete(&Completion::refused(&request, now));
-            return;
-        }
         let (parts, payload) = (self.split(&request), context.payload(&request));
         let mut gather = Gather::new(request);
         gather.expect(parts.len() as u32);
@@ -220,8 +214,8 @@ impl Component for Spread {
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let answer = context.answer(child, completion);
-        let Some((whole, pieces)) = self.parts.settle(completion.request.id) else { return };
-        let Some(gather) = self.gathers.get_mut(whole) else { return };
+        let (whole, pieces) = self.parts.take(completion.request.id);
+        let gather = &mut self.gathers[whole];
         if answer.is_some() {
             let mut done = 0;
             for (first, blocks) in pieces {
@@ -230,14 +224,12 @@ impl Component for Spread {
             }
         }
         if gather.part(completion) {
-            if let Some(gather) = self.gathers.settle(whole) {
-                let (completion, payload) = gather.finish(context.now());
-                if let Some((_, paths)) = &mut self.tally {
-                    let path = &mut paths[usize::from(completion.request.op == Op::Write)];
-                    path.record(context.now() - completion.request.arrival);
-                }
-                context.complete_with(&completion, payload);
+            let (completion, payload) = self.gathers.take(whole).finish(context.now());
+            if let Some((_, paths)) = &mut self.tally {
+                let path = &mut paths[usize::from(completion.request.op == Op::Write)];
+                path.record(context.now() - completion.request.arrival);
             }
+            context.complete_with(&completion, payload);
         }
     }
 
@@ -248,6 +240,14 @@ impl Component for Spread {
 
     fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {
         // Sets none.
+    }
+
+    fn check(&self, at_rest: bool) -> Result<(), String> {
+        let (requests, parts) = (self.gathers.len(), self.parts.len());
+        if at_rest && requests + parts > 0 || requests > parts {
+            return Err(format!("{requests} requests under way in {parts} parts, at rest: {at_rest}"));
+        }
+        Ok(())
     }
 
     fn start_measuring(&mut self, _now: Time) {

@@ -5,7 +5,7 @@ use super::histogram::Histogram;
 use super::{Measure, Summary};
 use crate::engine::Observer;
 use crate::request::{Op, Request};
-use crate::service::{Phases, Service};
+use crate::service::{Service, PHASES};
 
 /// Durations of requests: each request's response is overhead + wait + service.
 #[derive(Clone, Debug, Default)]
@@ -50,23 +50,6 @@ impl Durations {
     }
 }
 
-/// Names of the phases recorded, in the order of [`Recorder::phases`].
-pub const PHASES: [&str; 13] = [
-    "startup",
-    "command",
-    "background",
-    "seek",
-    "seek_x",
-    "seek_y",
-    "settle",
-    "seek_turnaround",
-    "rotation",
-    "turnaround",
-    "servo",
-    "transfer",
-    "bus",
-];
-
 /// Mean, deviation and largest value of a phase; most phases of most requests are 0 and cost nothing.
 #[derive(Clone, Copy, Debug, Default)]
 struct PhaseSums {
@@ -97,24 +80,6 @@ pub struct PhaseSummary {
     pub std_ns: f64,
     /// Largest value.
     pub max_ns: f64,
-}
-
-const fn phase_values(phases: &Phases) -> [u64; PHASES.len()] {
-    [
-        phases.startup_ns,
-        phases.command_ns,
-        phases.background_ns,
-        phases.seek_ns,
-        phases.seek_x_ns,
-        phases.seek_y_ns,
-        phases.settle_ns,
-        phases.seek_turnaround_ns,
-        phases.rotation_ns,
-        phases.turnaround_ns,
-        phases.servo_ns,
-        phases.transfer_ns,
-        phases.bus_ns,
-    ]
 }
 
 /// The request log: one entry per measured request, in order of completion.
@@ -243,7 +208,7 @@ impl Observer for Recorder {
         for (together, value) in self.together.iter_mut().zip(values) {
             together.record(value);
         }
-        for (sums, value) in self.phases.iter_mut().zip(phase_values(&service.phases)) {
+        for (sums, value) in self.phases.iter_mut().zip(service.phases.values_ns()) {
             sums.record(value);
         }
         self.bytes += u64::from(request.blocks) * u64::from(self.block_bytes);

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::assemble;
 use super::notes::notes;
 use super::system_spec::{Children, SystemSpec};
+use crate::engine::System;
 
 /// A component of a scenario, and what is below it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,7 +38,7 @@ pub struct Explained {
 /// # Errors
 /// What does not fit together: names both sides.
 pub fn explain(system: &SystemSpec) -> Result<Explained, String> {
-    let assembly = assemble::system(system, 0)?;
+    let assembly = assemble::system(System::default(), system, 0)?;
     let sizes: Vec<(&str, u64, u32)> = assembly
         .nodes
         .iter()

@@ -12,6 +12,7 @@ use crate::engine::component::Measured;
 use crate::engine::{End, Outcome};
 use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorder, Which};
 use crate::metrics::Summary;
+use crate::service::each_phase;
 use crate::time::ns_to_s;
 use crate::units::{ns_to_ms, BYTES_PER_MB};
 
@@ -46,32 +47,9 @@ pub struct Report {
     pub writes: Option<ByOperation>,
     /// Command processing, before a request may be scheduled; requests overlap in it.
     pub overhead: Overhead,
-    /// Start-up after inactivity.
-    pub startup: Phase,
-    /// Command processing within the service: overheads of a drive that nothing mechanical covers.
-    pub command: Phase,
-    /// Waiting for what the mechanism still does on its own account: writing behind, reading ahead.
-    pub background: Phase,
-    /// Positioning before the first pass: the longer of `seek_x` and `seek_y`.
-    pub seek: Phase,
-    /// Positioning along X, settling included.
-    pub seek_x: Phase,
-    /// Positioning along Y, reversals included.
-    pub seek_y: Phase,
-    /// Settling within `seek_x`.
-    pub settle: Phase,
-    /// Reversals within `seek_y`.
-    pub seek_turnaround: Phase,
-    /// Waiting on track for the platter to bring the first sector round.
-    pub rotation: Phase,
-    /// Positioning between the passes of a request.
-    pub turnaround: Phase,
-    /// Servo bursts passing under the tips.
-    pub servo: Phase,
-    /// Data bits passing under the tips.
-    pub transfer: Phase,
-    /// Bus transfer that nothing else covers.
-    pub bus: Phase,
+    /// The phases of the service.
+    #[serde(flatten)]
+    pub phases: PhasesReport,
     /// Requests completed per second of the measurement window.
     pub throughput: Throughput,
     /// Data moved per second of the measurement window.
@@ -196,6 +174,24 @@ pub struct Phase {
     pub max_ms: f64,
 }
 
+macro_rules! report_phases {
+    ($($(#[$what:meta])+ $name:ident $field:ident $label:literal $within:literal [$($mechanism:ident $($other:literal)?)+];)+) => {
+        /// The phases of the service of requests.
+        #[derive(Clone, Debug, Serialize, JsonSchema)]
+        pub struct PhasesReport {
+            $($(#[$what])+ pub $name: Phase,)+
+        }
+
+        impl PhasesReport {
+            fn of(recorder: &Recorder) -> Self {
+                let [$($name),+] = recorder.phases().map(Phase::of);
+                Self { $($name),+ }
+            }
+        }
+    };
+}
+each_phase!(report_phases);
+
 /// Rate of requests.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Throughput {
@@ -261,8 +257,6 @@ impl Report {
         }
         let window_s = ns_to_s(outcome.finished - outcome.measured_from);
         let over_window = |amount: f64| if window_s > 0.0 { amount / window_s } else { 0.0 };
-        let [startup, command, background, seek, seek_x, seek_y, settle, seek_turnaround, rotation, turnaround, servo, transfer, bus] =
-            recorder.phases().map(Phase::of);
         let system = &scenario.system;
         let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
         let energy_facts = EnergyFacts {
@@ -284,19 +278,7 @@ impl Report {
             reads: ByOperation::of(recorder.reads(), recorder.count()),
             writes: ByOperation::of(recorder.writes(), recorder.count()),
             overhead: Overhead { mean_ms: ns_to_ms(recorder.overhead_ns() as f64) },
-            startup,
-            command,
-            background,
-            seek,
-            seek_x,
-            seek_y,
-            settle,
-            seek_turnaround,
-            rotation,
-            turnaround,
-            servo,
-            transfer,
-            bus,
+            phases: PhasesReport::of(recorder),
             throughput: Throughput { requests_per_s: over_window(recorder.count() as f64) },
             bandwidth: Bandwidth { mb_per_s: over_window(recorder.bytes() as f64 / BYTES_PER_MB) },
             utilisation: Utilisation {

@@ -3,7 +3,7 @@
 use super::assemble;
 use super::report::Report;
 use super::spec::{Scenario, WorkloadSpec};
-use crate::engine::{self, Progress, WorkloadError};
+use crate::engine::{self, EngineError, Progress, System, WorkloadError};
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
 
@@ -16,6 +16,9 @@ pub enum RunError {
     /// The trace can't be read or does not fit.
     #[error("{0}")]
     Trace(String),
+    /// The simulator broke a rule of its own, which is found where the run checks them.
+    #[error("{0}")]
+    Rule(String),
 }
 
 /// A finished run.
@@ -31,13 +34,15 @@ pub struct RunOutput {
     pub activities: Vec<(String, Activity)>,
 }
 
-/// What a run keeps besides its report.
+/// What a run keeps besides its report, and whether it is watched.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Keep {
     /// The log of requests.
     pub log: bool,
     /// What the mechanisms did, in so far.
     pub timeline: Option<TimelineSpec>,
+    /// Whether the rules between components and the books of each are checked on the way: that takes time and changes nothing.
+    pub check: bool,
 }
 
 /// Runs a resolved scenario; keeps a log of requests if asked. `keep_going` is asked every few thousand events.
@@ -50,7 +55,7 @@ pub fn run(
     log: bool,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<RunOutput, RunError> {
-    run_keeping(scenario, citations, &Keep { log, timeline: None }, keep_going)
+    run_keeping(scenario, citations, &Keep { log, ..Keep::default() }, keep_going)
 }
 
 /// The same, with all that a run can keep.
@@ -66,15 +71,23 @@ pub fn run_keeping(
     let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
     let bad_workload =
         |error: WorkloadError| if is_trace { RunError::Trace(error.0) } else { RunError::Scenario(error.0) };
-    let mut assembly = assemble::system(&scenario.system, scenario.seed).map_err(RunError::Scenario)?;
+    let mut empty = System::default();
+    if keep.check {
+        empty.check_rules();
+    }
+    let mut assembly = assemble::system(empty, &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
     let mut workload = assemble::workload(scenario, &assembly).map_err(bad_workload)?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
     if let Some(timeline) = keep.timeline {
         assembly.system.record_power(timeline);
     }
     let limits = assemble::limits(scenario);
+    let stopped = |error| match error {
+        EngineError::Workload(error) => bad_workload(error),
+        EngineError::Rule(_) => RunError::Rule(error.to_string()),
+    };
     let outcome =
-        engine::run(&mut assembly.system, &mut workload, &limits, &mut recorder, keep_going).map_err(bad_workload)?;
+        engine::run(&mut assembly.system, &mut workload, &limits, &mut recorder, keep_going).map_err(stopped)?;
     let report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     let timeline = keep.timeline.map(|_| assembly.system.timeline());
     Ok(RunOutput { report, recorder, timeline, activities: scenario.system.activities() })

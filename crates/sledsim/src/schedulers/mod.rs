@@ -5,9 +5,12 @@
 //! [`Device`]. Every policy decides ties by arrival.
 
 mod arrival_list;
+mod checked;
 mod cylinder_index;
 mod cylinder_set;
 mod lbn_order;
+
+pub use checked::Checked;
 
 use crate::devices::Device;
 use crate::registry::registry;
@@ -85,6 +88,14 @@ pub trait Scheduler: Send {
     /// Whether requests always come out in the order they went in.
     fn in_order(&self) -> bool {
         false
+    }
+
+    /// Whether it has kept to this contract, as far as anybody watches.
+    ///
+    /// # Errors
+    /// What it broke.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
     }
 
     /// Whether nothing is pending.

@@ -155,7 +155,7 @@ fn random_requests_on_the_linear_device_take_a_third_of_the_way() {
     ]);
     let mean_ms = report.service.expect("requests were measured").mean_ms;
     assert!((mean_ms - (0.1 + 1.9 / 3.0)).abs() < 4.0 * 0.001, "{mean_ms}");
-    assert_eq!(report.seek.mean_ms, mean_ms, "all of it is positioning");
+    assert_eq!(report.phases.seek.mean_ms, mean_ms, "all of it is positioning");
 }
 
 #[test]

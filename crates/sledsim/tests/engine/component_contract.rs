@@ -112,7 +112,7 @@ fn add_merging_drive(
     system.add(Box::new(Drive::new(device, scheduler, 1).merging(merge)), &[])
 }
 
-/// A drive under a spin-down policy, where its powers are known, which may wait for company when it is stopped.
+/// A drive under a spin-down policy, where its powers are known, which may wait for others when it is stopped.
 fn add_stopping(
     system: &mut System,
     spec: &DeviceSpec,

@@ -119,10 +119,16 @@ fn check_moments(output: &RunOutput) {
     let service = report.service.as_ref().expect("services");
     assert!(close(service.mean_ms, mean(&|(_, service)| service.end - service.start)));
     assert!(close(response.mean_ms, report.overhead.mean_ms + wait.mean_ms + service.mean_ms));
-    let before = [&report.startup, &report.command, &report.background, &report.seek, &report.rotation];
-    let under_way = [&report.turnaround, &report.servo, &report.transfer, &report.bus];
+    let before = [
+        &report.phases.startup,
+        &report.phases.command,
+        &report.phases.background,
+        &report.phases.seek,
+        &report.phases.rotation,
+    ];
+    let under_way = [&report.phases.turnaround, &report.phases.servo, &report.phases.transfer, &report.phases.bus];
     assert!(close(service.mean_ms, before.iter().chain(&under_way).map(|phase| phase.mean_ms).sum()));
-    assert!(report.seek.mean_ms + 1e-12 >= report.seek_x.mean_ms.max(report.seek_y.mean_ms));
+    assert!(report.phases.seek.mean_ms + 1e-12 >= report.phases.seek_x.mean_ms.max(report.phases.seek_y.mean_ms));
     let longest = log.iter().map(|(request, service)| service.end - request.arrival).max().unwrap_or(0);
     assert!(close(response.max_ms, longest as f64 * 1e-6));
     let bytes: f64 = log.iter().map(|(request, _)| f64::from(request.blocks) * 512.0).sum();

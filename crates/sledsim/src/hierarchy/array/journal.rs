@@ -73,15 +73,21 @@ impl Journal {
 
     /// All of an entry has been written. Adds to `ready` who may find room now.
     pub(super) fn leave(&mut self, entry: u64, ready: &mut VecDeque<u64>) {
-        if let Some(entry) = self.entries.remove(&entry) {
-            self.used_bytes -= entry.bytes;
-            ready.extend(self.waiting.drain(..));
-        }
+        let left = self.entries.remove(&entry);
+        debug_assert!(left.is_some(), "entry {entry} leaves when its operation ends, once");
+        self.used_bytes -= left.map_or(0, |left| left.bytes);
+        ready.extend(self.waiting.drain(..));
     }
 
     /// What stands in it.
     pub(super) fn entries(&self) -> Vec<(u64, Entry)> {
         self.entries.iter().map(|(&number, entry)| (number, entry.clone())).collect()
+    }
+
+    /// Whether the room that is used is that of the entries, and fits.
+    pub(super) fn is_sound(&self) -> bool {
+        let bytes: u64 = self.entries.values().map(|entry| entry.bytes).sum();
+        bytes == self.used_bytes && bytes <= self.spec.size_bytes
     }
 
     /// Operations that wait are forgotten, entries are not.

@@ -1,6 +1,7 @@
 //! The course of operations on rows: locks, reads, the journal, writes.
 
 use super::journal::Journal;
+use super::layout::Span;
 use super::plan::{plan, Access as Planned, Availability, Method};
 use super::rebuild::Step;
 use super::redundant::{Access, Of, RedundantArray};
@@ -24,16 +25,17 @@ impl RedundantArray {
 
     /// Goes on with an operation that has what it waited for.
     pub(super) fn proceed(&mut self, id: u64, context: &mut Context<'_>) {
-        match self.operations.get_mut(id).map(|operation| operation.stage) {
-            Some(Stage::Claimed) => self.read(id, context),
-            Some(Stage::Entering) => self.enter(id, context),
-            Some(Stage::Reading | Stage::Writing) | None => {}
+        match self.operations[id].stage {
+            Stage::Claimed => self.read(id, context),
+            Stage::Entering => self.enter(id, context),
+            // Who made the accesses hears of them in `access_over`, which lets it go on.
+            stage @ (Stage::Reading | Stage::Writing) => debug_assert!(false, "an operation goes on while {stage:?}"),
         }
     }
 
     /// Plans the reads of an operation and makes them.
     fn read(&mut self, id: u64, context: &mut Context<'_>) {
-        let Some(operation) = self.operations.get_mut(id) else { return };
+        let operation = &mut self.operations[id];
         let (row, range) = (operation.row, operation.range);
         let available = available(&self.layout, &self.members, operation);
         let base = row * self.layout.unit_blocks();
@@ -99,7 +101,7 @@ impl RedundantArray {
         answer: Payload,
         context: &mut Context<'_>,
     ) {
-        let Some(operation) = self.operations.get_mut(id) else { return };
+        let operation = &mut self.operations[id];
         operation.left -= 1;
         let over = operation.left == 0;
         let (host, stage, row) = (operation.host, operation.stage, operation.row);
@@ -117,9 +119,7 @@ impl RedundantArray {
             self.members.written(self.layout.member(row, written.column), (written.from, written.to));
         }
         if let (Some(host), Some(before)) = (host, before) {
-            if let Some(held) = self.hosts.get_mut(host) {
-                held.gather.expect(1);
-            }
+            self.hosts[host].gather.expect(1);
             self.part(host, Status::Served, Some(before), context);
         }
         match stage {
@@ -131,7 +131,7 @@ impl RedundantArray {
 
     /// All reads of an operation have come back.
     fn have_read(&mut self, id: u64, context: &mut Context<'_>) {
-        let Some(operation) = self.operations.get_mut(id) else { return };
+        let operation = &mut self.operations[id];
         if operation.again {
             operation.stage = Stage::Claimed;
             self.ready.push_back(id);
@@ -139,9 +139,9 @@ impl RedundantArray {
         }
         let (from, to) = operation.range;
         match operation.task.clone() {
-            Task::Write { .. } => {
+            Task::Write { span, data } => {
                 let parities = operation.parities(&self.layout, self.block_bytes);
-                fill(operation, &parities, &self.layout, self.block_bytes);
+                fill(&mut operation.writes, (span, &data), &parities, &self.layout, self.block_bytes);
             }
             Task::Recover { column, first } => {
                 let Some(payload) = operation.recovered(&self.layout, column) else {
@@ -154,9 +154,7 @@ impl RedundantArray {
                     operation.writes.push(Written { column, from, to, payload: payload.clone() });
                 }
                 if let Some(host) = host {
-                    if let Some(held) = self.hosts.get_mut(host) {
-                        held.gather.bring(first, &payload, self.block_bytes);
-                    }
+                    self.hosts[host].gather.bring(first, &payload, self.block_bytes);
                     self.tally.reconstructed += 1;
                     self.part(host, Status::Served, last, context);
                 }
@@ -180,7 +178,7 @@ impl RedundantArray {
 
     /// Enters what an operation is about to write in the journal, if there is one and it is a request's.
     fn enter(&mut self, id: u64, context: &mut Context<'_>) {
-        let Some(operation) = self.operations.get_mut(id) else { return };
+        let operation = &mut self.operations[id];
         let Operation { row, range, .. } = *operation;
         match (&mut self.journal, &operation.task) {
             (Some(journal), Task::Write { .. }) => {
@@ -202,7 +200,7 @@ impl RedundantArray {
 
     /// Makes the writes of an operation.
     pub(super) fn write(&mut self, id: u64, context: &mut Context<'_>) {
-        let Some(operation) = self.operations.get_mut(id) else { return };
+        let operation = &mut self.operations[id];
         let (row, origin, host, from) = (operation.row, operation.origin, operation.host, operation.range.0);
         let rebuilds = matches!(operation.task, Task::Rebuild { .. });
         // Once it is complete something is forgotten that would bring it back.
@@ -228,7 +226,7 @@ impl RedundantArray {
 
     /// An operation is over.
     fn end(&mut self, id: u64, status: Status, context: &mut Context<'_>) {
-        let Some(operation) = self.operations.settle(id) else { return };
+        let operation = self.operations.take(id);
         self.locks.release(id, operation.range, &mut self.ready);
         if let (Some(entry), Some(journal)) = (operation.entry, &mut self.journal) {
             journal.leave(entry, &mut self.ready);
@@ -249,6 +247,7 @@ impl RedundantArray {
             }
             _ => {}
         }
+        // Nobody waits for a rebuild, a replay, or what repairs a block after it has answered.
         let Some(host) = operation.host else { return };
         let readable = |&column: &usize| self.members.readable(row, column, range);
         let kept = (0..self.layout.columns()).filter(readable).count() >= self.layout.data();
@@ -327,12 +326,17 @@ fn others(
     (reads.len() == layout.data()).then_some(reads)
 }
 
-/// Puts the bytes of a request, and of the parities, into the writes of an operation.
-fn fill(operation: &mut Operation, parities: &[(usize, Payload)], layout: &super::Layout, block_bytes: u32) {
-    let Task::Write { span, data } = &operation.task else { return };
-    for write in &mut operation.writes {
+/// Puts the bytes of a request's span, and of the parities, into the writes of an operation.
+fn fill(
+    writes: &mut [Written],
+    (span, data): (Span, &Payload),
+    parities: &[(usize, Payload)],
+    layout: &super::Layout,
+    block_bytes: u32,
+) {
+    for write in writes {
         let parity = parities.iter().find(|&&(column, _)| column == write.column);
-        let piece = layout.pieces(*span).find(|piece| piece.column == write.column);
+        let piece = layout.pieces(span).find(|piece| piece.column == write.column);
         write.payload = match (parity, piece) {
             (Some((_, payload)), _) => payload.clone(),
             (None, Some(piece)) => data.slice(piece.first - span.first, piece.to - piece.from, block_bytes),

@@ -129,6 +129,8 @@ impl Rebuild {
 
     /// The step that began at an LBN is over; says up to where its member is rebuilt.
     pub(super) fn over(&mut self, from: u64) -> Option<(usize, u64)> {
+        // Steps of a course that was abandoned are told apart by their generation before they come here.
+        debug_assert!(self.steps.contains_key(&from), "a step from {from} on is not under way");
         let course = self.course.as_mut()?;
         self.under_way -= 1;
         self.steps.get_mut(&from)?.1 = true;

@@ -12,9 +12,7 @@ use super::tally::Tally;
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{Completion, Component, ComponentId, Context, Payload, Status};
-use crate::hierarchy::gather::Gather;
-use crate::hierarchy::locks::Locks;
-use crate::hierarchy::tickets::Tickets;
+use crate::hierarchy::parts::{Gather, Locks, Tickets};
 use crate::request::{Flags, Op, Request, Spare};
 use crate::time::Time;
 
@@ -230,23 +228,21 @@ impl RedundantArray {
 
     /// A request takes a way, if it is not on one that comes later in their order.
     pub(super) fn note_path(&mut self, host: u64, path: usize) {
-        if let Some(host) = self.hosts.get_mut(host) {
-            host.path = host.path.max(path);
-        }
+        let host = &mut self.hosts[host];
+        host.path = host.path.max(path);
     }
 
     /// A part of a request is done; the last one completes it.
     pub(super) fn part(&mut self, host: u64, status: Status, last: Option<Completion>, context: &mut Context<'_>) {
         let now = context.now();
-        let Some(held) = self.hosts.get_mut(host) else { return };
+        let held = &mut self.hosts[host];
         held.gather.fail(status);
         let last = last.unwrap_or_else(|| at_once(&held.gather.whole, now));
         if held.gather.part(&Completion { status: Status::Served, ..last }) {
-            if let Some(host) = self.hosts.settle(host) {
-                let (completion, payload) = host.gather.finish(now);
-                self.tally.completed(&completion, host.path, now);
-                context.complete_with(&completion, payload);
-            }
+            let host = self.hosts.take(host);
+            let (completion, payload) = host.gather.finish(now);
+            self.tally.completed(&completion, host.path, now);
+            context.complete_with(&completion, payload);
         }
     }
 
@@ -292,10 +288,7 @@ impl Component for RedundantArray {
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let payload = context.payload(&request);
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        if request.blocks == 0 || end.is_none_or(|end| end > self.capacity_blocks()) {
-            context.complete(&Completion::refused(&request, context.now()));
-        } else if self.is_recovering() {
+        if self.is_recovering() {
             self.held.push((request, payload));
         } else {
             self.begin(request, &payload, context);
@@ -305,7 +298,7 @@ impl Component for RedundantArray {
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let answer = context.answer(child, completion);
-        let Some(part) = self.parts.settle(completion.request.id) else { return };
+        let part = self.parts.take(completion.request.id);
         self.load_blocks[part.child] -= u64::from(completion.request.blocks);
         // One that refuses what fits it is of no more use than one that fails.
         if matches!(completion.status, Status::Failed | Status::Refused) {
@@ -313,14 +306,12 @@ impl Component for RedundantArray {
         }
         match part.of {
             Of::Operation { operation, place } => self.access_over(operation, place, completion, answer, context),
-            Of::Request { host, .. } if completion.served() => {
-                if let (Of::Request { piece, .. }, Some(host)) = (part.of, self.hosts.get_mut(host)) {
-                    host.gather.bring(piece.first, &answer, self.block_bytes);
-                }
+            Of::Request { host, piece, .. } if completion.served() => {
+                self.hosts[host].gather.bring(piece.first, &answer, self.block_bytes);
                 self.part(host, Status::Served, Some(*completion), context);
             }
             Of::Request { host, row, piece } => {
-                let Some(held) = self.hosts.get_mut(host) else { return };
+                let held = &mut self.hosts[host];
                 // The operation takes the place of this part.
                 let whole = held.gather.whole;
                 held.gather.expect(1);
@@ -360,6 +351,22 @@ impl Component for RedundantArray {
 
     fn is_recovering(&self) -> bool {
         self.replays > 0
+    }
+
+    fn check(&self, at_rest: bool) -> Result<(), String> {
+        let (requests, accesses, operations) = (self.hosts.len(), self.parts.len(), self.operations.len());
+        let waiting = self.ready.len() + self.held.len();
+        let is_locked = !self.locks.is_empty() || self.load_blocks.iter().any(|&blocks| blocks > 0);
+        if at_rest && (requests + accesses + operations + waiting > 0 || is_locked) {
+            return Err(format!(
+                "at rest with {requests} requests, {accesses} accesses, {operations} operations, {waiting} waiting, locks: \
+                 {is_locked}"
+            ));
+        }
+        if !self.journal.as_ref().is_none_or(Journal::is_sound) {
+            return Err("the journal's entries are not as large as the room they take".to_owned());
+        }
+        Ok(())
     }
 
     fn details(&self, _now: Time) -> Option<Details> {

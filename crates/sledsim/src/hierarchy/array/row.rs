@@ -195,7 +195,10 @@ impl Operation {
 
     /// The old parities, changed by what changes of the data.
     fn modified(&self, layout: &Layout, written: &[u8], size: usize) -> Vec<(usize, Payload)> {
-        let Task::Write { span, .. } = self.task else { return Vec::new() };
+        let Task::Write { span, .. } = self.task else {
+            debug_assert!(false, "only writes modify parity: `plan` chooses that for them alone");
+            return Vec::new();
+        };
         let base = self.row * layout.unit_blocks();
         let old = |column: usize| self.reads.iter().find(|read| read.column == column);
         let parity = |read: &Readout| {

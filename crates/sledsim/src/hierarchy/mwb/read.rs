@@ -3,7 +3,7 @@
 use super::counts::Way;
 use super::{Job, Mwb};
 use crate::engine::{Completion, Context, Payload};
-use crate::hierarchy::gather::Gather;
+use crate::hierarchy::parts::Gather;
 use crate::request::{Request, Spare};
 
 /// Blocks of a part that a read needs: where they begin in the read, where in the part, and how many they are. Only in runs that
@@ -114,17 +114,16 @@ impl Mwb {
             }
             None => self.cleaner.host_read_done(context.now()),
         }
-        if let Some(Read { gather, .. }) = self.reads.get_mut(read) {
-            for &(first, from, blocks) in pieces {
-                gather.bring(first, &answer.slice(from, blocks, block_bytes), block_bytes);
-            }
-            if gather.part(completion) {
-                if let Some(Read { gather, way }) = self.reads.settle(read) {
-                    self.counts.record(way, context.now() - gather.whole.arrival);
-                    let (completion, payload) = gather.finish(context.now());
-                    context.complete_with(&completion, payload);
-                }
-            }
+        let Read { gather, way } =
+            self.reads.get_mut(read).expect("a read is under way as long as one of its parts is");
+        for &(first, from, blocks) in pieces {
+            gather.bring(first, &answer.slice(from, blocks, block_bytes), block_bytes);
+        }
+        if gather.part(completion) {
+            self.counts.record(*way, context.now() - gather.whole.arrival);
+            let (completion, payload) = gather.finish(context.now());
+            context.complete_with(&completion, payload);
+            self.reads.forget(read);
         }
         self.append(context);
         self.clean(context);

@@ -38,6 +38,9 @@ pub(super) fn add(system: &mut System, drive: &DriveSpec) -> Result<Built, Strin
         if let Some(delay) = &drive.delayed_startup {
             mechanism = mechanism.with_delayed_startup(delay);
         }
+        if system.checks_rules() {
+            mechanism = mechanism.checked();
+        }
         mechanisms.push(system.add(Box::new(mechanism), &[]));
     }
     let mut ids = mechanisms.clone();

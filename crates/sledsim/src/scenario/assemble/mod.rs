@@ -46,16 +46,16 @@ impl Node<'_> {
     }
 }
 
-/// Builds the system of a scenario, with the faults that its seed gives.
+/// Builds the system of a scenario in an empty one, with the faults that its seed gives.
 ///
 /// # Errors
 /// What does not fit together: names both sides.
-pub(super) fn system(spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, String> {
-    build(spec, seed, &mut |_, id, _| id)
+pub(super) fn system(empty: System, spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, String> {
+    build(empty, spec, seed, &mut |_, id, _| id)
 }
 
-fn build<'a>(spec: &'a SystemSpec, seed: u64, between: Between<'_>) -> Result<Assembly<'a>, String> {
-    let mut builder = Builder { seed, between, system: System::default(), nodes: Vec::new(), overhead_ns: 0 };
+fn build<'a>(empty: System, spec: &'a SystemSpec, seed: u64, between: Between<'_>) -> Result<Assembly<'a>, String> {
+    let mut builder = Builder { seed, between, system: empty, nodes: Vec::new(), overhead_ns: 0 };
     builder.add(spec, "system", "system", None)?;
     let Builder { system, nodes, overhead_ns, .. } = builder;
     let root = system.component(system.root());
@@ -74,7 +74,7 @@ pub type Between<'b> = &'b mut dyn FnMut(&mut System, ComponentId, &str) -> Comp
 /// # Errors
 /// What does not fit together: names both sides.
 pub fn assemble(spec: &SystemSpec, seed: u64, between: Between<'_>) -> Result<System, String> {
-    build(spec, seed, between).map(|assembly| assembly.system)
+    build(System::default(), spec, seed, between).map(|assembly| assembly.system)
 }
 
 /// Checks what takes more than one key of a system to see.
@@ -85,7 +85,7 @@ pub(super) fn check(spec: &SystemSpec, seed: u64) -> Result<(), String> {
     check_drives(spec, "system")?;
     match spec {
         SystemSpec::Drive(_) => Ok(()),
-        _ => system(spec, seed).map(|_| ()),
+        _ => system(System::default(), spec, seed).map(|_| ()),
     }
 }
 

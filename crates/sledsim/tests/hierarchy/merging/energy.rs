@@ -93,9 +93,10 @@ proptest! {
 /// Serves again what was dispatched.
 fn serve_again(device: &mut dyn Device, dispatch: &Dispatch) {
     let mut services = Vec::new();
-    match dispatch.way {
-        Some(way) => device.serve_merged(dispatch.now, &dispatch.requests, way, &mut services),
-        None => device.serve_batch(dispatch.now, &dispatch.requests, &mut services),
+    if dispatch.merged {
+        device.serve_merged(dispatch.now, &dispatch.requests, dispatch.plan.as_ref(), &mut services);
+    } else {
+        device.serve_batch(dispatch.now, &dispatch.requests, &mut services);
     }
 }
 
@@ -104,7 +105,7 @@ fn serve_again(device: &mut dyn Device, dispatch: &Dispatch) {
 fn dispatches_j(parameters: &MemsParameters, ran: &Ran) -> Vec<[f64; 2]> {
     let far = Time::from_ns(u64::MAX / 2);
     let mut energies_j = Vec::new();
-    for (index, dispatch) in ran.dispatches.iter().enumerate().filter(|(_, dispatch)| dispatch.way.is_some()) {
+    for (index, dispatch) in ran.dispatches.iter().enumerate().filter(|(_, dispatch)| dispatch.merged) {
         let served_j = |finish: &dyn Fn(&mut dyn Device)| {
             let mut device = device(parameters, false);
             ran.dispatches[..index].iter().for_each(|earlier| serve_again(device.as_mut(), earlier));

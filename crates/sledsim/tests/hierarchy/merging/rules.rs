@@ -103,8 +103,9 @@ fn requests_that_share_a_row_join_by_other_tips() {
     let device = device("g2");
     let one = Request { lbn: 5_000, ..blank(0) };
     let mut far = 0;
-    device
-        .for_each_companion(&one, &mut |range| far = if range.start.abs_diff(5_000) > 100 { range.start } else { far });
+    let mut look =
+        |range: std::ops::Range<u64>| far = if range.start.abs_diff(5_000) > 100 { range.start } else { far };
+    device.planner().expect("rows are shared").for_each_companion(&one, &mut look);
     assert!(far > 0, "other tips have blocks of the same row");
     let pair = [(R, 5_000, 2), (R, far, 2)];
     assert_eq!(dispatched(LIN2002, &pair), [[1], [2]]);

@@ -172,9 +172,9 @@ fn ours(report: &Report) -> Figures {
     let energy = report.energy.as_ref().expect("the powers of MEMS devices are known");
     Figures {
         response_ms: report.response.as_ref().expect("requests were measured").mean_ms,
-        seek_ms: report.seek.mean_ms,
-        seek_x_ms: report.seek_x.mean_ms,
-        seek_y_ms: report.seek_y.mean_ms,
+        seek_ms: report.phases.seek.mean_ms,
+        seek_x_ms: report.phases.seek_x.mean_ms,
+        seek_y_ms: report.phases.seek_y.mean_ms,
         total_j: energy.total_j,
         servicing_j: energy.servicing_j,
         startup_j: energy.startup_j,

@@ -23,7 +23,8 @@ fn document(trace: &Path, scheduler: Value) -> Value {
 
 /// LBNs in the order in which they were served.
 fn served(document: &Value) -> Vec<u64> {
-    let log = run(&resolved(document)).log.expect("a log was asked for");
+    let output = run(&resolved(document));
+    let log = output.recorder.log().expect("a log was asked for");
     log.entries.iter().map(|(request, _)| request.id).collect()
 }
 

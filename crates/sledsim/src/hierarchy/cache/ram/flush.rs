@@ -85,6 +85,11 @@ impl Flush {
         run
     }
 
+    /// Writes under way.
+    pub fn under_way(&self) -> u32 {
+        self.under_way
+    }
+
     /// A write is over.
     pub fn done(&mut self) {
         self.under_way -= 1;

@@ -104,6 +104,14 @@ impl Lines {
         self.policy.find(line)
     }
 
+    /// The slot of a line that can't have left, because it is pinned.
+    ///
+    /// # Panics
+    /// If it is not there.
+    pub fn held(&self, line: u64) -> Slot {
+        self.find(line).unwrap_or_else(|| panic!("line {line} has left, though something is under way with it"))
+    }
+
     /// Somebody uses a line.
     pub fn hit(&mut self, slot: Slot) {
         self.policy.hit(slot);
@@ -261,7 +269,7 @@ impl Lines {
         let blocks = self.line_blocks;
         for &line in self.dirty.range(lbn / blocks..) {
             let from = if line == lbn / blocks { lbn % blocks } else { 0 };
-            let slot = self.find(line)?;
+            let slot = self.held(line);
             if let Some(at) = self.cells.first(slot, from, blocks, waits) {
                 let start = line * blocks + at;
                 return Some((start, (self.run_end(start) - start).min(most)));
@@ -275,8 +283,10 @@ impl Lines {
         let blocks = self.line_blocks;
         let (mut line, mut from) = (start / blocks, start % blocks);
         loop {
-            let slot = self.dirty.contains(&line).then(|| self.find(line)).flatten();
-            let Some(slot) = slot else { return line * blocks };
+            if !self.dirty.contains(&line) {
+                return line * blocks;
+            }
+            let slot = self.held(line);
             if let Some(end) = self.cells.first(slot, from, blocks, |cell| !(cell.dirty & !cell.cleaning)) {
                 return line * blocks + end;
             }
@@ -313,6 +323,30 @@ impl Lines {
             }
         });
         Payload::join(&blocks.collect::<Vec<_>>())
+    }
+
+    /// Whether what is counted of the lines is so; at rest nothing but being dirty pins one.
+    ///
+    /// # Errors
+    /// What is not.
+    pub fn check(&self, at_rest: bool) -> Result<(), String> {
+        let pinned = self.pins.iter().filter(|&&pins| pins > 0).count();
+        if pinned != self.pinned as usize || self.policy.len() > self.policy.capacity() {
+            let (held, room) = (self.policy.len(), self.policy.capacity());
+            return Err(format!("{} of {held} lines in {room} slots are counted as pinned, {pinned} are", self.pinned));
+        }
+        let pins: u64 = self.pins.iter().map(|&pins| u64::from(pins)).sum();
+        if at_rest && pins != self.dirty_lines() {
+            return Err(format!("at rest {pins} reasons keep lines, {} of which are dirty", self.dirty_lines()));
+        }
+        let is_dirty = |line: u64| {
+            let first = |slot| self.cells.first(slot, 0, self.line_blocks, |cell| cell.dirty & cell.valid);
+            self.find(line).is_some_and(|slot| self.pins[slot as usize] > 0 && first(slot).is_some())
+        };
+        match self.dirty.iter().find(|&&line| !is_dirty(line)) {
+            Some(line) => Err(format!("line {line} is taken for dirty, and is not, or may leave")),
+            None => Ok(()),
+        }
     }
 
     /// Forgets everything.

@@ -31,8 +31,7 @@ pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload};
 use crate::hierarchy::cache::replacement::Slot;
-use crate::hierarchy::gather::Gather;
-use crate::hierarchy::tickets::Tickets;
+use crate::hierarchy::parts::{Gather, Tickets};
 use crate::request::{Flags, Op, Request};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
@@ -168,8 +167,7 @@ impl RamCache {
 
     /// Goes on with blocks of a job.
     fn pursue(&mut self, held: Held, context: &mut Context<'_>) {
-        let Some(job) = self.jobs.get_mut(held.job) else { return };
-        match job.way {
+        match self.jobs[held.job].way {
             Way::ReadHit | Way::ReadMiss => self.read(held, context),
             Way::Write | Way::WriteStalled => self.write(held, context),
             Way::WriteThrough => self.write_through(held.job, context),
@@ -208,21 +206,20 @@ impl RamCache {
     fn stall(&mut self, held: Held, context: &Context<'_>) {
         self.hold(held.job);
         self.counts.stalls += 1;
-        if let Some(job) = self.jobs.get_mut(held.job).filter(|job| job.way == Way::Write) {
+        let job = &mut self.jobs[held.job];
+        if job.way == Way::Write {
             job.way = Way::WriteStalled;
         }
         self.stalled.push_back(Held { since: context.now(), ..held });
     }
 
     fn hold(&mut self, job: u64) {
-        if let Some(job) = self.jobs.get_mut(job) {
-            job.left += 1;
-        }
+        self.jobs[job].left += 1;
     }
 
     /// Something that a job waited for is there; answers when that was all.
     fn release(&mut self, id: u64, context: &mut Context<'_>) {
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let job = &mut self.jobs[id];
         job.left -= 1;
         if job.left > 0 {
             return;
@@ -251,7 +248,7 @@ impl RamCache {
     }
 
     fn answer(&mut self, id: u64, context: &mut Context<'_>) {
-        let Some(job) = self.jobs.settle(id) else { return };
+        let job = self.jobs.take(id);
         let now = context.now();
         let (mut completion, payload) = job.gather.finish(now);
         // What the child's phases leave is waiting, and the cache's own time at the end.
@@ -312,30 +309,25 @@ impl RamCache {
         if !context.checks_data() {
             return;
         }
-        if let Some(job) = self.jobs.get_mut(job) {
-            let whole = &job.gather.whole;
-            let (from, to) = (lbn.max(whole.lbn), end.min(whole.end_lbn()));
-            if from < to {
-                let first = from - whole.lbn;
-                job.gather.bring(first, &self.lines.data(from, to - from), self.block_bytes);
-            }
+        let gather = &mut self.jobs[job].gather;
+        let (from, to) = (lbn.max(gather.whole.lbn), end.min(gather.whole.end_lbn()));
+        if from < to {
+            let first = from - gather.whole.lbn;
+            gather.bring(first, &self.lines.data(from, to - from), self.block_bytes);
         }
     }
 
     /// A job hears of an access that was its own.
     fn take_part(&mut self, job: u64, completion: &Completion) {
-        if let Some(job) = self.jobs.get_mut(job) {
-            job.has_parts = true;
-            job.gather.part(completion);
-        }
+        let job = &mut self.jobs[job];
+        job.has_parts = true;
+        job.gather.part(completion);
     }
 
     /// Sends a job's own access to the child.
     fn send(&mut self, job: u64, part: Part, request: Request, payload: Payload, context: &mut Context<'_>) {
-        if let Some(job) = self.jobs.get_mut(job) {
-            job.left += 1;
-            job.gather.expect(1);
-        }
+        self.hold(job);
+        self.jobs[job].gather.expect(1);
         let id = self.parts.issue(part);
         context.submit_with(self.child, Request { id, arrival: context.now(), ..request }, payload);
     }
@@ -353,11 +345,6 @@ impl Component for RamCache {
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
         let payload = context.payload(&request);
-        let end = request.lbn.checked_add(u64::from(request.blocks));
-        if request.blocks == 0 || end.is_none_or(|end| end > self.capacity_blocks) {
-            context.complete(&Completion::refused(&request, now));
-            return;
-        }
         self.flush.disturb(now);
         let way = self.way_of(&request);
         let gather = Gather::new(request);
@@ -373,15 +360,14 @@ impl Component for RamCache {
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let data = context.answer(child, completion);
-        match self.parts.settle(completion.request.id) {
-            Some(Part::Fill { job, lbn, end }) => self.filled(job, lbn, end, completion, &data, context),
-            Some(Part::Destage { lbn, end }) => {
+        match self.parts.take(completion.request.id) {
+            Part::Fill { job, lbn, end } => self.filled(job, lbn, end, completion, &data, context),
+            Part::Destage { lbn, end } => {
                 self.flush.done();
                 self.cleaned(lbn, end, completion, context);
             }
-            Some(Part::Through { job }) => self.written_through(job, completion, context),
-            Some(Part::Around { job, held }) => self.read_by_child(job, &held, completion, &data, context),
-            None => {}
+            Part::Through { job } => self.written_through(job, completion, context),
+            Part::Around { job, held } => self.read_by_child(job, &held, completion, &data, context),
         }
         self.attend(context);
     }
@@ -414,6 +400,18 @@ impl Component for RamCache {
     /// What outlived the cut is there at once; what is dirty of it waits to be flushed as ever.
     fn restart(&mut self, context: &mut Context<'_>) {
         self.attend(context);
+    }
+
+    fn check(&self, at_rest: bool) -> Result<(), String> {
+        let (jobs, parts) = (self.jobs.len(), self.parts.len());
+        let waiting = self.stalled.len() + self.waiting.len() + self.around.len();
+        if at_rest && jobs + parts + waiting > 0 {
+            return Err(format!("at rest with {jobs} requests, {parts} accesses, {waiting} waiting"));
+        }
+        if self.flush.under_way() as usize > parts {
+            return Err(format!("{} flushes under way, but {parts} accesses", self.flush.under_way()));
+        }
+        self.lines.check(at_rest)
     }
 
     fn details(&self, now: Time) -> Option<Details> {

@@ -12,12 +12,12 @@ type Run = Option<(u64, u64)>;
 impl RamCache {
     /// Takes what is there of blocks, fetches what is missing, and waits for what is on its way.
     pub(super) fn read(&mut self, held: Held, context: &mut Context<'_>) {
-        let Some(job) = self.jobs.get_mut(held.job) else { return };
-        let (fills_lines, line_blocks) = (self.fills_lines && !job.is_narrow, self.lines.line_blocks);
+        let (fills_lines, line_blocks) = (self.fills_lines && !self.jobs[held.job].is_narrow, self.lines.line_blocks);
         let mut run: Run = None;
         for piece in pieces(held.lbn, held.end, line_blocks) {
             let rest = Held { lbn: piece.lbn, ..held };
             let found = self.lines.find(piece.line);
+            // What is left of it waits for room, and comes again.
             let Some(slot) = found.or_else(|| self.admit(&piece, &rest, context)) else { break };
             if found.is_some() {
                 self.lines.hit(slot);
@@ -29,7 +29,7 @@ impl RamCache {
                 continue;
             }
             self.counts.read_misses += u64::from(!held.is_counted);
-            self.miss(held.job);
+            self.jobs[held.job].way = Way::ReadMiss;
             if self.lines.count(slot, &piece, |cell| cell.filling & !cell.valid) > 0 {
                 let rest = Held { lbn: piece.lbn, end: piece.lbn + piece.blocks(), is_counted: true, ..held };
                 self.wait(piece.line, rest, context);
@@ -42,12 +42,6 @@ impl RamCache {
             }
         }
         self.fetch(run, Some(held.job), context);
-    }
-
-    fn miss(&mut self, job: u64) {
-        if let Some(job) = self.jobs.get_mut(job) {
-            job.way = Way::ReadMiss;
-        }
     }
 
     /// Notes that blocks of a line are on their way, and says which ones they are.
@@ -70,11 +64,12 @@ impl RamCache {
 
     /// Reads a run of blocks from the child, for a job or for nobody.
     fn fetch(&mut self, run: Run, job: Option<u64>, context: &mut Context<'_>) {
+        // Nothing is missing.
         let Some((lbn, end)) = run else { return };
         self.counts.fetches += 1;
         self.counts.fetched_blocks += end - lbn;
         let part = Part::Fill { job, lbn, end };
-        let asking = job.and_then(|job| self.jobs.get_mut(job)).map(|job| job.gather.whole);
+        let asking = job.map(|job| self.jobs[job].gather.whole);
         let (flags, origin) = asking.map_or((Flags::BACKGROUND, 0), |whole| (whole.flags, whole.origin));
         let blocks = (end - lbn) as u32;
         let arrival = context.now();
@@ -98,18 +93,16 @@ impl RamCache {
         data: &Payload,
         context: &mut Context<'_>,
     ) {
-        let whole = job.and_then(|job| self.jobs.get_mut(job)).map(|job| job.gather.whole);
+        let whole = job.map(|job| self.jobs[job].gather.whole);
         let asked = whole.map_or((lbn, lbn), |whole| (whole.lbn, whole.end_lbn()));
         for piece in pieces(lbn, end, self.lines.line_blocks) {
-            if let Some(slot) = self.lines.find(piece.line) {
-                let part = if data.is_some() {
-                    data.slice(piece.lbn - lbn, piece.blocks(), self.block_bytes)
-                } else {
-                    Payload::NONE
-                };
-                let ahead = self.lines.filled(slot, &piece, asked, completion.served(), &part);
-                self.counts.ahead_blocks += ahead;
-            }
+            let part = if data.is_some() {
+                data.slice(piece.lbn - lbn, piece.blocks(), self.block_bytes)
+            } else {
+                Payload::NONE
+            };
+            let slot = self.lines.held(piece.line);
+            self.counts.ahead_blocks += self.lines.filled(slot, &piece, asked, completion.served(), &part);
         }
         if let Some(job) = job {
             self.hear(job, lbn, end, completion, context);
@@ -119,7 +112,7 @@ impl RamCache {
 
     /// A job hears of its fetch. If that failed and was for more than it asked for, it asks for less.
     fn hear(&mut self, id: u64, lbn: u64, end: u64, completion: &Completion, context: &mut Context<'_>) {
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let job = &mut self.jobs[id];
         let (first, last) = (job.gather.whole.lbn.max(lbn), job.gather.whole.end_lbn().min(end));
         if !completion.served() && !job.is_narrow && (first, last) != (lbn, end) {
             job.is_narrow = true;
@@ -135,8 +128,8 @@ impl RamCache {
 
     /// Reads ahead of a stream of reads, one of which was of blocks `lbn` to `end`.
     pub(super) fn read_ahead(&mut self, lbn: u64, end: u64, context: &mut Context<'_>) {
-        let Some(streams) = &mut self.streams else { return };
-        let Some((from, to)) = streams.follow(lbn, end) else { return };
+        // It reads nothing ahead, or the stream has enough ahead of it.
+        let Some((from, to)) = self.streams.as_mut().and_then(|streams| streams.follow(lbn, end)) else { return };
         let (to, line_blocks) = (to.min(self.capacity_blocks), self.lines.line_blocks);
         let mut run: Run = None;
         for piece in pieces(from, to.max(from), line_blocks) {
@@ -166,8 +159,7 @@ impl RamCache {
     /// Has the child do a read that is too large for the cache. What the cache has of it, it keeps until then: the child may
     /// have older data.
     pub(super) fn read_around(&mut self, id: u64, context: &mut Context<'_>) {
-        let Some(job) = self.jobs.get_mut(id) else { return };
-        let whole = job.gather.whole;
+        let whole = self.jobs[id].gather.whole;
         let lines = pieces(whole.lbn, whole.end_lbn(), self.lines.line_blocks);
         let held: Vec<Slot> = lines.filter_map(|piece| self.lines.find(piece.line)).collect();
         held.iter().for_each(|&slot| self.lines.pin(slot));
@@ -185,7 +177,7 @@ impl RamCache {
     ) {
         held.iter().for_each(|&slot| self.lines.unpin(slot));
         self.take_part(id, completion);
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let job = &mut self.jobs[id];
         let whole = job.gather.whole;
         if completion.served() && data.is_some() {
             job.gather.bring(0, data, self.block_bytes);

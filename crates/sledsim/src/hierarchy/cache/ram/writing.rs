@@ -11,12 +11,13 @@ impl RamCache {
         for piece in pieces(held.lbn, held.end, self.lines.line_blocks) {
             let rest = Held { lbn: piece.lbn, ..held };
             let found = self.lines.find(piece.line);
+            // What is left of it waits for room, and comes again.
             let Some(slot) = found.or_else(|| self.admit(&piece, &rest, context)) else { return };
             if found.is_some() {
                 self.lines.hit(slot);
             }
             self.count_write(found.is_some());
-            let Some(job) = self.jobs.get_mut(held.job) else { return };
+            let job = &self.jobs[held.job];
             let data = job.payload.slice(piece.lbn - job.gather.whole.lbn, piece.blocks(), self.block_bytes);
             self.counts.ahead_wasted_blocks += self.lines.ask(slot, &piece);
             self.lines.write(slot, &piece, &data);
@@ -31,7 +32,7 @@ impl RamCache {
     /// Has the child do a write, once nothing else writes those blocks there. The cache takes it, too, as far as it has the
     /// lines or room for them.
     pub(super) fn write_through(&mut self, id: u64, context: &mut Context<'_>) {
-        let Some(job) = self.jobs.get_mut(id) else { return };
+        let job = &self.jobs[id];
         let (whole, payload) = (job.gather.whole, job.payload.clone());
         let held = Held { job: id, lbn: whole.lbn, end: whole.end_lbn(), since: context.now(), is_counted: true };
         if let Some(line) = self.writer_of(held.lbn, held.end) {
@@ -95,8 +96,7 @@ impl RamCache {
     /// The child has done a write, or could not.
     pub(super) fn written_through(&mut self, id: u64, completion: &Completion, context: &mut Context<'_>) {
         self.take_part(id, completion);
-        let Some(job) = self.jobs.get_mut(id) else { return };
-        let whole = job.gather.whole;
+        let whole = self.jobs[id].gather.whole;
         let range = (whole.lbn, whole.end_lbn());
         if let Some(place) = self.around.iter().position(|&around| around == range) {
             self.around.swap_remove(place);
@@ -115,9 +115,7 @@ impl RamCache {
     pub(super) fn destage(&mut self, lbn: u64, blocks: u64, context: &mut Context<'_>) {
         let end = lbn + blocks;
         for piece in pieces(lbn, end, self.lines.line_blocks) {
-            if let Some(slot) = self.lines.find(piece.line) {
-                self.lines.clean(slot, &piece);
-            }
+            self.lines.clean(self.lines.held(piece.line), &piece);
         }
         self.counts.destages += 1;
         self.counts.destaged_blocks += blocks;
@@ -139,9 +137,8 @@ impl RamCache {
     /// Dirty blocks have been written, or could not be.
     pub(super) fn cleaned(&mut self, lbn: u64, end: u64, completion: &Completion, context: &mut Context<'_>) {
         for piece in pieces(lbn, end, self.lines.line_blocks) {
-            if let Some(slot) = self.lines.find(piece.line) {
-                self.counts.lost_blocks += self.lines.cleaned(slot, &piece, completion.served());
-            }
+            let slot = self.lines.held(piece.line);
+            self.counts.lost_blocks += self.lines.cleaned(slot, &piece, completion.served());
         }
         self.wake(lbn, end, context);
     }

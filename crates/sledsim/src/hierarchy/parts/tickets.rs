@@ -1,5 +1,7 @@
 //! Requests under way at children, found again by their id without a search.
 
+use std::ops::{Index, IndexMut};
+
 /// Bits of an id that say in which slot its ticket is: so many can be under way at once.
 const SLOT_BITS: u32 = 24;
 
@@ -36,6 +38,15 @@ impl<T> Tickets<T> {
         id
     }
 
+    /// Takes what an id was issued for, which is settled by that.
+    ///
+    /// # Panics
+    /// If it was settled before, or issued by another.
+    #[track_caller]
+    pub fn take(&mut self, id: u64) -> T {
+        self.settle(id).unwrap_or_else(|| panic!("{}", unknown(id)))
+    }
+
     /// Takes what an id was issued for; `None` if it was settled before, or issued by another.
     pub fn settle(&mut self, id: u64) -> Option<T> {
         let slot = (id & ((1 << SLOT_BITS) - 1)) as u32;
@@ -55,6 +66,12 @@ impl<T> Tickets<T> {
             *place = None;
             self.free.push(slot);
         }
+    }
+
+    /// What an id was issued for.
+    fn get(&self, id: u64) -> Option<&T> {
+        let slot = (id & ((1 << SLOT_BITS) - 1)) as usize;
+        self.slots.get(slot)?.as_ref().filter(|(held, _)| *held == id).map(|(_, what)| what)
     }
 
     /// What an id was issued for.
@@ -88,6 +105,27 @@ impl<T> Tickets<T> {
         self.slots.clear();
         self.free.clear();
     }
+}
+
+/// What an id was issued for and has not been settled.
+impl<T> Index<u64> for Tickets<T> {
+    type Output = T;
+
+    #[track_caller]
+    fn index(&self, id: u64) -> &T {
+        self.get(id).unwrap_or_else(|| panic!("{}", unknown(id)))
+    }
+}
+
+impl<T> IndexMut<u64> for Tickets<T> {
+    #[track_caller]
+    fn index_mut(&mut self, id: u64) -> &mut T {
+        self.get_mut(id).unwrap_or_else(|| panic!("{}", unknown(id)))
+    }
+}
+
+fn unknown(id: u64) -> String {
+    format!("nothing is under way as {} in slot {}", id >> SLOT_BITS, id & ((1 << SLOT_BITS) - 1))
 }
 
 #[cfg(test)]

@@ -46,7 +46,11 @@ impl Locks {
 
     /// Gives up the lock of an operation on a range; adds to `granted` who has got one by it.
     pub fn release(&mut self, operation: u64, range: (u64, u64), granted: &mut VecDeque<u64>) {
-        self.claims.remove(&(range.0, operation));
+        let given_up = self.claims.remove(&(range.0, operation));
+        debug_assert!(
+            given_up.is_some_and(|claim| claim.held),
+            "operation {operation} gives up a lock that it does not have"
+        );
         let waiting = self.near(range).filter(|claim| !claim.held && claim.from < range.1 && range.0 < claim.to);
         let mut waiting: Vec<Claim> = waiting.copied().collect();
         waiting.sort_unstable_by_key(|claim| claim.operation);
@@ -56,6 +60,11 @@ impl Locks {
                 granted.push_back(claim.operation);
             }
         }
+    }
+
+    /// Whether nobody has or wants a lock.
+    pub fn is_empty(&self) -> bool {
+        self.claims.is_empty()
     }
 
     /// Nobody has or wants a lock any more.

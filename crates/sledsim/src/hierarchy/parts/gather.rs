@@ -58,6 +58,7 @@ impl Gather {
 
     /// A read brought blocks from block `first` of the request on.
     pub fn bring(&mut self, first: u64, payload: &Payload, block_bytes: u32) {
+        // Runs that don't check data have no bytes.
         let Some(brought) = payload.bytes() else { return };
         let size = block_bytes as usize;
         self.bytes.resize(self.whole.blocks as usize * size, 0);

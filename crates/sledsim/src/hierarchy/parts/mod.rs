@@ -1,0 +1,13 @@
+//! What several components share: children, requests in parts, requests under way, locks, sets of blocks.
+
+mod block_set;
+mod child;
+mod gather;
+mod locks;
+mod tickets;
+
+pub(super) use block_set::BlockSet;
+pub use child::Child;
+pub(super) use gather::{passed_on, Gather};
+pub(super) use locks::Locks;
+pub(super) use tickets::Tickets;
