@@ -121,7 +121,7 @@ def test_only_the_scenario_knows_concrete_devices_and_policies(room: str) -> Non
 def lines_of(enum: str) -> dict[str, str]:
     """Return the lines of a list: the module of each variant."""
     text = (CORE / LISTS[enum] / "mod.rs").read_text()
-    return dict(re.findall(r"^    (?:#\[[^\n]*\] )?(\w+) => (\w+),$", text, re.MULTILINE))
+    return dict(re.findall(r"^ +(?:#\[[^\n]*\] )?(\w+) => (\w+),$", text, re.MULTILINE))
 
 
 @pytest.mark.parametrize("enum", LISTS)
