@@ -126,7 +126,7 @@ def lines_of(enum: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("enum", LISTS)
 def test_what_a_list_adds_is_named_in_its_file_and_its_line_alone(enum: str) -> None:
-    # DiskSim's names for its policies are data of the importer; what is of one name in two lists is in the files of both.
+    # DiskSim's names for its policies are data of the importer; a name that two lists have is in the files of both.
     own = {CORE / LISTS[each] / f"{module}.rs" for each in LISTS for module in lines_of(each).values()}
     own |= {CORE / room / "mod.rs" for room in LISTS.values()}
     others = [path for path in CORE.rglob("*.rs") if path not in own and "disksim" not in path.parts]
