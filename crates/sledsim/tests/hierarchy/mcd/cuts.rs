@@ -96,8 +96,8 @@ fn cuts_lose_nothing_with_a_crowded_journal_and_a_long_recovery() {
     let (segment, slots) = (LARGE_SEGMENT, 130);
     let spec = McdSpec { segment_bytes: segment * 512, buffer_bytes: 136 * 1024, ..techniques(7) };
     let mut system = System::default();
-    let mems = add_constant(&mut system, slots * (segment + 1), MEMS_NS, &SchedulerSpec::Fcfs {});
-    let disk = add_constant(&mut system, 2 * slots * segment, DISK_NS, &SchedulerSpec::Fcfs {});
+    let mems = add_constant(&mut system, slots * (segment + 1), MEMS_NS, &fcfs::POLICY.default);
+    let disk = add_constant(&mut system, 2 * slots * segment, DISK_NS, &fcfs::POLICY.default);
     add_mcd(&mut system, &spec, mems, disk);
     let load = Load { span_blocks: slots * segment, most_blocks: 2, writes: 0.9, ..LOAD };
     let mut ground = Ground::new(system, 15);

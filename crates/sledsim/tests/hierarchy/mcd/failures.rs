@@ -214,7 +214,7 @@ fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_while_its_table_is
     for headers in 0..slots {
         let at = Time::from_ns(1_000_000_000);
         let mut system = System::default();
-        let fcfs = SchedulerSpec::Fcfs {};
+        let fcfs = fcfs::POLICY.default;
         let below = add_constant(&mut system, slots * (segment + 1), MEMS_NS, &fcfs);
         let mems = add_faulty(&mut system, below, &fails_at(at.ns() + headers * MEMS_NS + MEMS_NS / 2));
         let disk = add_constant(&mut system, 2 * slots * segment, DISK_NS, &fcfs);
