@@ -33,12 +33,13 @@ FILE_LINES = 500
 FUNCTION_LINES = 70
 
 # What every room of the core may name.
-SPOKEN = {"time", "request", "service", "units", "fault"}
+SPOKEN = {"time", "request", "service", "units", "fault", "registry"}
 
 # The rooms that each room of the core may name besides itself: the arrows of ARCHITECTURE.md.
 CORE_ARROWS = {
     "time": set(),
     "units": set(),
+    "registry": set(),
     "fault": set(),
     "request": {"time", "units"},
     "service": {"time", "units", "request"},
@@ -54,6 +55,16 @@ CORE_ARROWS = {
     "scenario": SPOKEN | {"engine", "power", "devices", "schedulers", "workloads", "traces", "metrics", "hierarchy"},
     "lib": set(),
 }
+
+# The lists of the core: the enum that each makes, and its room.
+LISTS = {
+    "SchedulerSpec": "schedulers",
+    "ReplacementSpec": "hierarchy/cache/replacement",
+    "TraceFormat": "traces",
+}
+
+# What only some can do, and is not in their own files: CSV has columns to map, three formats can be written.
+ONLY_SOME = {"reader.rs": {"Csv"}, "writer.rs": {"Csv", "DisksimAscii", "Mqsim"}}
 
 # The rooms of the Python package: each may name itself and those of the levels before its own.
 PACKAGE_LEVELS = (
@@ -97,7 +108,7 @@ def test_arrows_between_rooms_of_the_core_point_down(path: Path) -> None:
 
 @pytest.mark.parametrize("room", ["engine", "schedulers", "hierarchy", "workloads", "metrics"])
 def test_only_the_scenario_knows_concrete_devices_and_policies(room: str) -> None:
-    policies = {path.stem for path in (CORE / "schedulers").glob("*.rs")} - {"mod", "spec"}
+    policies = {path.stem for path in (CORE / "schedulers").glob("*.rs")} - {"mod", "checked"}
     mechanisms = {path.stem for path in (CORE / "devices").iterdir()} - {"mod"}
     assert policies
     assert mechanisms
@@ -106,6 +117,29 @@ def test_only_the_scenario_knows_concrete_devices_and_policies(room: str) -> Non
         if room != "schedulers":
             assert not set(re.findall(r"\bschedulers::(\w+)", code)) & policies, place(path)
         assert not set(re.findall(r"\bdevices::(\w+)", code)) & mechanisms, place(path)
+
+
+def lines_of(enum: str) -> dict[str, str]:
+    """Return the lines of a list: the module of each variant."""
+    text = (CORE / LISTS[enum] / "mod.rs").read_text()
+    return dict(re.findall(r"^ +(?:#\[[^\n]*\] )?(\w+) => (\w+),$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("enum", LISTS)
+def test_what_a_list_adds_is_named_in_its_file_and_its_line_alone(enum: str) -> None:
+    # DiskSim's names for its policies are data of the importer; a name that two lists have is in the files of both.
+    own = {CORE / LISTS[each] / f"{module}.rs" for each in LISTS for module in lines_of(each).values()}
+    own |= {CORE / room / "mod.rs" for room in LISTS.values()}
+    others = [path for path in CORE.rglob("*.rs") if path not in own and "disksim" not in path.parts]
+    texts = {path: re.sub(r"//.*", "", path.read_text()).split("#[cfg(test)]")[0] for path in others}
+    assert len(lines_of(enum)) > 2
+    for variant, module in lines_of(enum).items():
+        key = re.search(r'^    name: ("[\w-]+"),$', (CORE / LISTS[enum] / f"{module}.rs").read_text(), re.MULTILINE)
+        assert key, f"{module} declares its name"
+        for path, text in texts.items():
+            if variant not in ONLY_SOME.get(path.name, set()):
+                named = re.search(rf"\b{enum}::{variant}\b|\b{module}::(?:POLICY|ENTRY|Spec)\b|{key[1]}", text)
+                assert not named, f"{place(path)} names {named}"
 
 
 def test_reliability_takes_only_random_streams_from_the_engine() -> None:

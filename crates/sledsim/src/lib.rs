@@ -10,6 +10,7 @@ pub mod fault;
 pub mod hierarchy;
 pub mod metrics;
 pub mod power;
+mod registry;
 pub mod reliability;
 pub mod request;
 pub mod scenario;

@@ -4,4 +4,5 @@ mod bad_input;
 mod bounds;
 mod documents;
 mod faults;
+mod registries;
 mod tree;

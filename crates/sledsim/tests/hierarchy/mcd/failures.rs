@@ -7,11 +7,11 @@ use sledsim::engine::random::Stream;
 use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
 use sledsim::hierarchy::{Child, FaultSpec, Faulty, McdFlushSpec, McdSpec};
 use sledsim::request::{Flags, Op, Request};
-use sledsim::schedulers::SchedulerSpec;
+use sledsim::schedulers::fcfs;
 use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
 
-use super::{add_constant, add_mcd, count, techniques, DISK_NS, MEMS_NS, SEGMENT};
+use super::{add_constant, add_mcd, count, techniques, DISK_NS, LARGE_SEGMENT, MEMS_NS, SEGMENT};
 
 const SLOTS: u64 = 6;
 const DISK_BLOCKS: u64 = 12 * SEGMENT;
@@ -26,7 +26,7 @@ fn add_faulty(system: &mut System, child: ComponentId, fault: &FaultSpec) -> Com
 /// A caching disk over children that may fail.
 fn faulty(spec: &McdSpec, mems: &FaultSpec, disk: &FaultSpec) -> System {
     let mut system = System::default();
-    let fcfs = SchedulerSpec::Fcfs {};
+    let fcfs = fcfs::POLICY.default;
     let below = add_constant(&mut system, SLOTS * (SEGMENT + 1), MEMS_NS, &fcfs);
     let mems = add_faulty(&mut system, below, mems);
     let below = add_constant(&mut system, DISK_BLOCKS, DISK_NS, &fcfs);
@@ -93,7 +93,7 @@ impl Component for Spoiling {
 fn spoiling(spec: &McdSpec, from_ns: u64, mems: &[u64], disk: &[u64]) -> System {
     let mut system = System::default();
     let mut add = |capacity_blocks, access_ns, blocks: &[u64]| {
-        let child = add_constant(&mut system, capacity_blocks, access_ns, &SchedulerSpec::Fcfs {});
+        let child = add_constant(&mut system, capacity_blocks, access_ns, &fcfs::POLICY.default);
         let (from, blocks) = (Time::from_ns(from_ns), blocks.iter().copied().collect());
         system.add(Box::new(Spoiling { child, capacity_blocks, from, blocks }), &[child])
     };
@@ -203,6 +203,34 @@ fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_before_its_table_i
         assert!(ground.wrong.is_empty(), "{seed}: {:?}", ground.wrong.first());
         assert!(ground.lost.contains_key(&Status::Unreadable), "{:?}", ground.lost);
         assert!(request(&mut ground, Op::Write, 0, 90) && request(&mut ground, Op::Read, 0, 90));
+    }
+}
+
+/// It fails when some of its headers have been read: what they say is there is lost as well.
+#[test]
+fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_while_its_table_is_read() {
+    let (segment, slots) = (LARGE_SEGMENT, 30);
+    let spec = McdSpec { segment_bytes: segment * 512, buffer_bytes: 136 * 1024, ..techniques(7) };
+    for headers in 0..slots {
+        let at = Time::from_ns(1_000_000_000);
+        let mut system = System::default();
+        let fcfs = fcfs::POLICY.default;
+        let below = add_constant(&mut system, slots * (segment + 1), MEMS_NS, &fcfs);
+        let mems = add_faulty(&mut system, below, &fails_at(at.ns() + headers * MEMS_NS + MEMS_NS / 2));
+        let disk = add_constant(&mut system, 2 * slots * segment, DISK_NS, &fcfs);
+        add_mcd(&mut system, &spec, mems, disk);
+        let mut ground = Ground::new(system, headers);
+        for written in 0..4 {
+            ground.submit(ground.system.now(), Op::Write, written * segment, segment as u32, Flags::NONE);
+            ground.settle();
+        }
+        ground.system.advance(at);
+        ground.system.cut_after(1);
+        ground.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
+        assert_eq!(ground.wrong, [] as [String; 0], "{headers}");
+        assert_eq!(ground.lost, BTreeMap::from([(Status::Unreadable, 4 * segment)]), "{headers}");
+        assert!(request(&mut ground, Op::Write, 0, segment) && request(&mut ground, Op::Read, 0, segment));
+        assert!(!request(&mut ground, Op::Read, segment, 1));
     }
 }
 

@@ -15,7 +15,7 @@ use sledsim::engine::{ComponentId, Details, System};
 use sledsim::hierarchy::cache::replacement::ReplacementSpec;
 use sledsim::hierarchy::{Child, Drive, Mcd, McdSpec, McdUnitsSpec};
 use sledsim::scenario::{self, DeviceSpec};
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{build, fcfs, SchedulerSpec};
 use sledsim_testing::scenarios;
 
 /// Time of a MEMS access, ns.
@@ -24,6 +24,8 @@ pub const MEMS_NS: u64 = 100_000;
 pub const DISK_NS: u64 = 700_000;
 /// Blocks of 512 bytes of a segment.
 pub const SEGMENT: u64 = 8;
+/// The same of one whose header is read by itself after a power cut, not together with others.
+pub const LARGE_SEGMENT: u64 = 128;
 
 /// The techniques of combination 0 to 7: shortcut, immediate report, partial write.
 pub fn techniques(combination: u32) -> McdSpec {
@@ -75,8 +77,8 @@ pub fn add_mcd(system: &mut System, spec: &McdSpec, mems: ComponentId, disk: Com
 /// A caching disk of `slots` segments over constant devices, with a disk whose last segment is short.
 pub fn constant(spec: &McdSpec, slots: u64, segments: u64) -> System {
     let mut system = System::default();
-    let mems = add_constant(&mut system, slots * (SEGMENT + 1), MEMS_NS, &SchedulerSpec::Fcfs {});
-    let disk = add_constant(&mut system, segments * SEGMENT - 3, DISK_NS, &SchedulerSpec::Fcfs {});
+    let mems = add_constant(&mut system, slots * (SEGMENT + 1), MEMS_NS, &fcfs::POLICY.default);
+    let disk = add_constant(&mut system, segments * SEGMENT - 3, DISK_NS, &fcfs::POLICY.default);
     add_mcd(&mut system, spec, mems, disk);
     system
 }
