@@ -177,7 +177,7 @@ impl Fault {
     /// Every key that the sentence names, the wrong one first.
     #[getter]
     fn keys<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(python, self.0.keys().map(ToString::to_string))
+        PyTuple::new(python, self.0.keys().map(ToString::to_string).collect::<Vec<_>>())
     }
 
     /// The same fault, of what `about` names.

@@ -350,7 +350,12 @@ impl Component for Mcd {
                 self.destage_on(destage, step, context);
             }
             Job::Header { slot } => self.header_written(slot, context),
-            Job::Recover { lbn } => self.headers_read(lbn, completion, &answer, context),
+            Job::Recover { lbn } => {
+                let recovery = self.recovery.as_mut().expect("a recovery ends when all of its reads have come back");
+                if recovery.hear((lbn, completion, &answer), &mut self.children, context) {
+                    self.recovered(context);
+                }
+            }
         }
         self.go_on(context);
     }
@@ -394,6 +399,7 @@ impl Component for Mcd {
         self.children.sent = Sent::default();
         self.table.start_measuring();
         self.buffer.stalls = 0;
+        self.losses.lost_blocks = 0;
     }
 
     fn measured(&self, _now: Time) -> Measured {
