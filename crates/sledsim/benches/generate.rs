@@ -5,6 +5,8 @@ use std::hint::black_box;
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use sledsim::engine::random::Stream;
 use sledsim::metrics::Measure;
+use sledsim::workloads::arrival::poisson;
+use sledsim::workloads::location::{local_walk, zipf};
 use sledsim::workloads::{ArrivalSpec, Distribution, LocationSpec, Synthetic, SyntheticSpec, Workload};
 
 /// Blocks of the device the requests are for: 3.2 GB of 512-byte blocks.
@@ -21,14 +23,15 @@ fn streams(criterion: &mut Criterion) {
 }
 
 fn workloads(criterion: &mut Criterion) {
-    let poisson = ArrivalSpec::Poisson { rate_per_s: 1000.0 };
+    let poisson = ArrivalSpec::Poisson(poisson::Spec { rate_per_s: 1000.0 });
     let plain = SyntheticSpec { read_fraction: 0.67, ..SyntheticSpec::arriving(poisson.clone()) };
     let exponential = SyntheticSpec { size_bytes: Distribution::Exponential { mean: 4096.0 }, ..plain.clone() };
     let zipf = SyntheticSpec {
-        location: LocationSpec::Zipf { exponent: 1.0, regions: 1000, shuffle: true, align_bytes: None },
+        location: LocationSpec::Zipf(zipf::Spec { exponent: 1.0, regions: 1000, shuffle: true, align_bytes: None }),
         ..plain.clone()
     };
-    let walk = SyntheticSpec { location: LocationSpec::LocalWalk { scale_bytes: 1e6 }, ..plain.clone() };
+    let walk =
+        SyntheticSpec { location: LocationSpec::LocalWalk(local_walk::Spec { scale_bytes: 1e6 }), ..plain.clone() };
     let mut group = criterion.benchmark_group("generate");
     for (name, spec) in
         [("poisson-fixed-uniform", plain), ("exponential-size", exponential), ("zipf", zipf), ("local-walk", walk)]

@@ -24,7 +24,7 @@ mod system_spec;
 mod tree;
 
 pub use array_spec::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
-pub use assemble::{assemble, device, device_with, trace_options, Between};
+pub use assemble::{assemble, device, device_with, Between};
 pub use catalog::{Catalog, Entry};
 pub use component_report::{ComponentReport, CountReport, PathReport};
 pub use document::Notation;
@@ -35,5 +35,5 @@ pub use replacement::{replacement, replacement_schema};
 pub use report::{report_schema, Report};
 pub use resolve::{document_schema, resolve, schema, user_schema};
 pub use run::{run, run_keeping, Keep, RunError, RunOutput};
-pub use spec::{DeviceSpec, DriveSpec, RunSpec, Scenario, TraceSpec, WorkloadSpec};
+pub use spec::{DeviceSpec, DriveSpec, RunSpec, Scenario};
 pub use system_spec::{MemberSpec, Over, OverDisk, OverMembers, SystemSpec};

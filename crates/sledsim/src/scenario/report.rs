@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::assemble::Assembly;
 use super::component_report::ComponentReport;
 use super::energy_report::{Energy, EnergyFacts, StateTime};
-use super::spec::{Scenario, WorkloadSpec};
+use super::spec::Scenario;
 use crate::engine::component::Measured;
 use crate::engine::{End, Outcome};
 use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorder, Which};
@@ -15,6 +15,7 @@ use crate::metrics::Summary;
 use crate::service::each_phase;
 use crate::time::ns_to_s;
 use crate::units::{ns_to_ms, BYTES_PER_MB};
+use crate::workloads::WorkloadSpec;
 
 /// Bins of a reported histogram in each doubling of the value.
 const BINS_PER_OCTAVE: u32 = 4;

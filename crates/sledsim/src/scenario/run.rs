@@ -2,11 +2,12 @@
 
 use super::assemble;
 use super::report::Report;
-use super::spec::{Scenario, WorkloadSpec};
+use super::spec::Scenario;
 use crate::engine::{self, Progress, System};
 use crate::fault::{Fault, Kind};
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
+use crate::workloads::WorkloadSpec;
 
 /// What stops a run.
 #[derive(Debug, thiserror::Error)]
@@ -89,8 +90,8 @@ pub fn run_keeping(
         assembly.system.record_power(timeline);
     }
     let limits = assemble::limits(scenario);
-    let outcome =
-        engine::run(&mut assembly.system, &mut workload, &limits, &mut recorder, keep_going).map_err(bad_workload)?;
+    let outcome = engine::run(&mut assembly.system, workload.as_mut(), &limits, &mut recorder, keep_going)
+        .map_err(bad_workload)?;
     let report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     let timeline = keep.timeline.map(|_| assembly.system.timeline());
     Ok(RunOutput { report, recorder, timeline, activities: scenario.system.activities() })

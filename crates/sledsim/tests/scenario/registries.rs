@@ -5,7 +5,7 @@ use std::process::Command;
 use std::{env, fs};
 
 /// The file of each kind, what its list begins with, and the line.
-const ADDED: [(&str, &str, &str, &str); 3] = [
+const ADDED: [(&str, &str, &str, &str); 6] = [
     ("schedulers/lifo.rs", include_str!("registries/lifo.rs"), "pub enum SchedulerSpec", "Lifo => lifo,"),
     (
         "hierarchy/cache/replacement/newest.rs",
@@ -14,6 +14,14 @@ const ADDED: [(&str, &str, &str, &str); 3] = [
         "Newest => newest,",
     ),
     ("traces/colons.rs", include_str!("registries/colons.rs"), "formats! {", "Colons => colons,"),
+    (
+        "workloads/countdown.rs",
+        include_str!("registries/countdown.rs"),
+        "pub enum WorkloadSpec",
+        "Countdown => countdown,",
+    ),
+    ("workloads/arrival/pairs.rs", include_str!("registries/pairs.rs"), "pub enum ArrivalSpec", "Pairs => pairs,"),
+    ("workloads/location/last.rs", include_str!("registries/last.rs"), "pub enum LocationSpec", "Last => last,"),
 ];
 
 /// The files of the core that are compared by content, the catalogue they are described by, and what Cargo needs of the rest.
@@ -74,5 +82,5 @@ fn each_takes_one_file_and_one_line() {
         .output()
         .expect("Cargo runs");
     let said = String::from_utf8_lossy(&built.stdout) + String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success() && said.contains("3 passed"), "{said}");
+    assert!(built.status.success() && said.contains("5 passed"), "{said}");
 }

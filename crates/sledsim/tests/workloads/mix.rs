@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use serde_json::{json, Value};
 use sledsim::request::{Flags, Request};
-use sledsim::scenario::{self, WorkloadSpec};
+use sledsim::scenario;
 use sledsim::service::Service;
 use sledsim::time::Time;
+use sledsim::workloads::WorkloadSpec;
 use sledsim::workloads::{Mix, MixSpec, Next, Synthetic, SyntheticSpec, Workload};
 use sledsim_testing::scenarios;
 

@@ -1,6 +1,8 @@
 //! Rates, variability and popularity of synthetic workloads against what they are defined to be.
 
 use sledsim::request::Op;
+use sledsim::workloads::arrival::{constant, on_off, poisson, renewal};
+use sledsim::workloads::location::{hot_spots, local_walk, sequential, uniform, zipf};
 use sledsim::workloads::{
     ArrivalSpec, ContinuationSpec, Distribution, HotSpot, LocationSpec, Synthetic, SyntheticSpec, Workload,
 };
@@ -31,7 +33,7 @@ fn interarrival(arrival: ArrivalSpec, count: u32) -> (f64, f64) {
 
 /// How often each of `bins` equal parts of the device is chosen.
 fn popularity(location: LocationSpec, bins: usize, count: u32) -> Vec<u32> {
-    let mut workload = workload(ArrivalSpec::Constant { rate_per_s: 1.0 }, location);
+    let mut workload = workload(ArrivalSpec::Constant(constant::Spec { rate_per_s: 1.0 }), location);
     let mut counts = vec![0; bins];
     for _ in 0..count {
         counts[(workload.take().lbn * bins as u64 / CAPACITY_BLOCKS) as usize] += 1;
@@ -60,7 +62,7 @@ fn assert_fits(counts: &[u32], probabilities: &[f64]) {
 #[test]
 fn poisson_arrivals_have_their_rate_and_an_scv_of_1() {
     let count = 1_000_000;
-    let (mean_ns, scv) = interarrival(ArrivalSpec::Poisson { rate_per_s: 2500.0 }, count);
+    let (mean_ns, scv) = interarrival(ArrivalSpec::Poisson(poisson::Spec { rate_per_s: 2500.0 }), count);
     // Standard errors: 1/sqrt(n) of the mean; sqrt(8/n) bounds that of the scv of an exponential sample.
     assert!((mean_ns / 4e5 - 1.0).abs() < 4.0 / f64::from(count).sqrt(), "{mean_ns} ns");
     assert!((scv - 1.0).abs() < 4.0 * (8.0 / f64::from(count)).sqrt(), "scv {scv}");
@@ -68,7 +70,7 @@ fn poisson_arrivals_have_their_rate_and_an_scv_of_1() {
 
 #[test]
 fn constant_arrivals_have_their_rate_exactly() {
-    let (mean_ns, scv) = interarrival(ArrivalSpec::Constant { rate_per_s: 7e5 }, 700_000);
+    let (mean_ns, scv) = interarrival(ArrivalSpec::Constant(constant::Spec { rate_per_s: 7e5 }), 700_000);
     assert!((mean_ns * 700_000.0 - 1e9).abs() <= 1.0, "{mean_ns} ns");
     assert!(scv < 1e-6);
 }
@@ -76,7 +78,7 @@ fn constant_arrivals_have_their_rate_exactly() {
 #[test]
 fn renewal_arrivals_have_the_variability_of_their_distribution() {
     let interarrival_ms = Distribution::Hyperexponential { mean: 0.5, scv: 4.0 };
-    let (mean_ns, scv) = interarrival(ArrivalSpec::Renewal { interarrival_ms }, 1_000_000);
+    let (mean_ns, scv) = interarrival(ArrivalSpec::Renewal(renewal::Spec { interarrival_ms }), 1_000_000);
     assert!((mean_ns / 5e5 - 1.0).abs() < 4.0 * 2.0 / 1e3, "{mean_ns} ns");
     // The error of an scv of 4 is about 0.02 for a million samples.
     assert!((scv - 4.0).abs() < 0.1, "scv {scv}");
@@ -85,7 +87,7 @@ fn renewal_arrivals_have_the_variability_of_their_distribution() {
 #[test]
 fn bursts_have_the_mean_and_variability_of_an_interrupted_poisson_process() {
     let (burst_ms, idle_ms, rate_per_s) = (10.0, 40.0, 1000.0);
-    let (mean_ns, scv) = interarrival(ArrivalSpec::OnOff { burst_ms, idle_ms, rate_per_s }, 1_000_000);
+    let (mean_ns, scv) = interarrival(ArrivalSpec::OnOff(on_off::Spec { burst_ms, idle_ms, rate_per_s }), 1_000_000);
     // A = sum over a geometric number of idle times: E A = (1 + idle/burst) / rate. A. Kuczura, "The interrupted
     // Poisson process as an overflow process", 1973: scv = 1 + 2 rate * off / (on + off)² with on = 1/idle, off =
     // 1/burst.
@@ -100,8 +102,10 @@ fn bursts_have_the_mean_and_variability_of_an_interrupted_poisson_process() {
 fn uniform_locations_are_uniform() {
     assert_fits(&popularity(LocationSpec::default(), 200, 200_000), &[1.0 / 200.0; 200]);
     // Every 16th block can start a request, and none else.
-    let mut aligned =
-        workload(ArrivalSpec::Constant { rate_per_s: 1.0 }, LocationSpec::Uniform { align_bytes: Some(16 * 512) });
+    let mut aligned = workload(
+        ArrivalSpec::Constant(constant::Spec { rate_per_s: 1.0 }),
+        LocationSpec::Uniform(uniform::Spec { align_bytes: Some(16 * 512) }),
+    );
     let mut counts = vec![0; 4000];
     for _ in 0..200_000 {
         let lbn = aligned.take().lbn;
@@ -117,7 +121,8 @@ fn zipf_regions_are_as_popular_as_their_ranks() {
     let weights: Vec<f64> = (1..=regions).map(|rank| (rank as f64).powf(-0.8)).collect();
     let total: f64 = weights.iter().sum();
     let probabilities: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
-    let zipf = |shuffle| LocationSpec::Zipf { exponent: 0.8, regions: regions as u32, shuffle, align_bytes: None };
+    let zipf =
+        |shuffle| LocationSpec::Zipf(zipf::Spec { exponent: 0.8, regions: regions as u32, shuffle, align_bytes: None });
     let in_order = popularity(zipf(false), regions, 200_000);
     assert_fits(&in_order, &probabilities);
     let mut shuffled = popularity(zipf(true), regions, 200_000);
@@ -133,7 +138,7 @@ fn zipf_regions_are_as_popular_as_their_ranks() {
 fn hot_spots_draw_their_share() {
     let spot = |start_fraction, end_fraction, probability| HotSpot { start_fraction, end_fraction, probability };
     let spots = vec![spot(0.0, 0.1, 0.5), spot(0.5, 0.7, 0.3)];
-    let counts = popularity(LocationSpec::HotSpots { spots, align_bytes: None }, 10, 100_000);
+    let counts = popularity(LocationSpec::HotSpots(hot_spots::Spec { spots, align_bytes: None }), 10, 100_000);
     // 0.2 of the requests go anywhere.
     assert_fits(&counts, &[0.52, 0.02, 0.02, 0.02, 0.02, 0.17, 0.17, 0.02, 0.02, 0.02]);
 }
@@ -141,8 +146,10 @@ fn hot_spots_draw_their_share() {
 #[test]
 fn sequential_runs_have_their_mean_length() {
     let count = 200_000;
-    let mut sequential =
-        workload(ArrivalSpec::Constant { rate_per_s: 1.0 }, LocationSpec::Sequential { run_requests: Some(20.0) });
+    let mut sequential = workload(
+        ArrivalSpec::Constant(constant::Spec { rate_per_s: 1.0 }),
+        LocationSpec::Sequential(sequential::Spec { run_requests: Some(20.0) }),
+    );
     let mut expected_lbn = sequential.take().end_lbn();
     let mut runs = 0;
     for _ in 0..count {
@@ -154,15 +161,17 @@ fn sequential_runs_have_their_mean_length() {
     // Binomial with 200 000 trials of 1/20: 10 000 with a standard deviation of 97.
     assert!(runs.abs_diff(count / 20) < 400, "{runs} runs");
 
-    let mut endless =
-        workload(ArrivalSpec::Constant { rate_per_s: 1.0 }, LocationSpec::Sequential { run_requests: None });
+    let mut endless = workload(
+        ArrivalSpec::Constant(constant::Spec { rate_per_s: 1.0 }),
+        LocationSpec::Sequential(sequential::Spec { run_requests: None }),
+    );
     assert!((0..2 * CAPACITY_BLOCKS).all(|block| endless.take().lbn == block % CAPACITY_BLOCKS));
 }
 
 #[test]
 fn requests_go_on_as_often_as_asked_for_and_come_as_often_as_before() {
     let continuation = Some(ContinuationSpec { reads: 0.3, writes: 0.1 });
-    let arrival = ArrivalSpec::Constant { rate_per_s: 1.0 };
+    let arrival = ArrivalSpec::Constant(constant::Spec { rate_per_s: 1.0 });
     let spec = SyntheticSpec { read_fraction: 0.4, continuation, ..SyntheticSpec::arriving(arrival) };
     let mut workload = Synthetic::new(&spec, 7, CAPACITY_BLOCKS, 512).expect("the workload fits the device");
     let count = 400_000;
@@ -193,9 +202,9 @@ fn requests_go_on_as_often_as_asked_for_and_come_as_often_as_before() {
 
 #[test]
 fn a_time_scale_multiplies_every_gap() {
-    let renewal = ArrivalSpec::Renewal { interarrival_ms: Distribution::Exponential { mean: 4.0 } };
-    let bursts = ArrivalSpec::OnOff { burst_ms: 10.0, idle_ms: 40.0, rate_per_s: 1000.0 };
-    for arrival in [ArrivalSpec::Constant { rate_per_s: 300.0 }, renewal, bursts] {
+    let renewal = ArrivalSpec::Renewal(renewal::Spec { interarrival_ms: Distribution::Exponential { mean: 4.0 } });
+    let bursts = ArrivalSpec::OnOff(on_off::Spec { burst_ms: 10.0, idle_ms: 40.0, rate_per_s: 1000.0 });
+    for arrival in [ArrivalSpec::Constant(constant::Spec { rate_per_s: 300.0 }), renewal, bursts] {
         let arrivals = |time_scale| {
             let spec = SyntheticSpec { time_scale, ..SyntheticSpec::arriving(arrival.clone()) };
             let mut workload = Synthetic::new(&spec, 7, CAPACITY_BLOCKS, 512).expect("the workload fits the device");
@@ -210,8 +219,8 @@ fn a_time_scale_multiplies_every_gap() {
 #[test]
 fn walks_keep_their_scale_and_reach_everything() {
     let scale_blocks = 100.0;
-    let location = LocationSpec::LocalWalk { scale_bytes: scale_blocks * 512.0 };
-    let mut walk = workload(ArrivalSpec::Constant { rate_per_s: 1.0 }, location);
+    let location = LocationSpec::LocalWalk(local_walk::Spec { scale_bytes: scale_blocks * 512.0 });
+    let mut walk = workload(ArrivalSpec::Constant(constant::Spec { rate_per_s: 1.0 }), location);
     let mut previous = walk.take();
     let mut distances = 0.0;
     let count = 1_000_000;

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use sledsim::request::{Op, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
+use sledsim::workloads::arrival::{closed, constant, on_off, poisson, renewal};
+use sledsim::workloads::location::{hot_spots, local_walk, sequential, uniform, zipf};
 use sledsim::workloads::{
     ArrivalSpec, ContinuationSpec, Distribution, HotSpot, LocationSpec, Next, RangeSpec, Synthetic, SyntheticSpec,
     WeightedValue, Workload,
@@ -18,17 +20,17 @@ const SERVICE_NS: u64 = 700_000;
 fn arrivals() -> Vec<ArrivalSpec> {
     let no_time = Distribution::Fixed { value: 0.0 };
     vec![
-        ArrivalSpec::Poisson { rate_per_s: 1000.0 },
-        ArrivalSpec::Constant { rate_per_s: 777.0 },
-        ArrivalSpec::Renewal { interarrival_ms: Distribution::Pareto { mean: 1.0, shape: 1.2 } },
-        ArrivalSpec::Renewal {
+        ArrivalSpec::Poisson(poisson::Spec { rate_per_s: 1000.0 }),
+        ArrivalSpec::Constant(constant::Spec { rate_per_s: 777.0 }),
+        ArrivalSpec::Renewal(renewal::Spec { interarrival_ms: Distribution::Pareto { mean: 1.0, shape: 1.2 } }),
+        ArrivalSpec::Renewal(renewal::Spec {
             interarrival_ms: Distribution::ExponentialMixture {
                 means: [(0.1, 9.0), (20.0, 1.0)].map(|(value, weight)| WeightedValue { value, weight }).to_vec(),
             },
-        },
-        ArrivalSpec::OnOff { burst_ms: 20.0, idle_ms: 30.0, rate_per_s: 2000.0 },
-        ArrivalSpec::Closed { outstanding: 5, think_ms: no_time },
-        ArrivalSpec::Closed { outstanding: 3, think_ms: Distribution::Exponential { mean: 2.0 } },
+        }),
+        ArrivalSpec::OnOff(on_off::Spec { burst_ms: 20.0, idle_ms: 30.0, rate_per_s: 2000.0 }),
+        ArrivalSpec::Closed(closed::Spec { outstanding: 5, think_ms: no_time }),
+        ArrivalSpec::Closed(closed::Spec { outstanding: 3, think_ms: Distribution::Exponential { mean: 2.0 } }),
     ]
 }
 
@@ -47,14 +49,17 @@ fn sizes() -> Vec<Distribution> {
 fn locations() -> Vec<LocationSpec> {
     let spot = |start_fraction, end_fraction, probability| HotSpot { start_fraction, end_fraction, probability };
     vec![
-        LocationSpec::Uniform { align_bytes: None },
-        LocationSpec::Uniform { align_bytes: Some(4096) },
-        LocationSpec::Sequential { run_requests: None },
-        LocationSpec::Sequential { run_requests: Some(10.0) },
-        LocationSpec::LocalWalk { scale_bytes: 1e6 },
-        LocationSpec::Zipf { exponent: 0.9, regions: 1000, shuffle: false, align_bytes: None },
-        LocationSpec::Zipf { exponent: 2.0, regions: 7, shuffle: true, align_bytes: Some(4096) },
-        LocationSpec::HotSpots { spots: vec![spot(0.0, 0.1, 0.5), spot(0.99, 1.0, 0.3)], align_bytes: None },
+        LocationSpec::Uniform(uniform::Spec { align_bytes: None }),
+        LocationSpec::Uniform(uniform::Spec { align_bytes: Some(4096) }),
+        LocationSpec::Sequential(sequential::Spec { run_requests: None }),
+        LocationSpec::Sequential(sequential::Spec { run_requests: Some(10.0) }),
+        LocationSpec::LocalWalk(local_walk::Spec { scale_bytes: 1e6 }),
+        LocationSpec::Zipf(zipf::Spec { exponent: 0.9, regions: 1000, shuffle: false, align_bytes: None }),
+        LocationSpec::Zipf(zipf::Spec { exponent: 2.0, regions: 7, shuffle: true, align_bytes: Some(4096) }),
+        LocationSpec::HotSpots(hot_spots::Spec {
+            spots: vec![spot(0.0, 0.1, 0.5), spot(0.99, 1.0, 0.3)],
+            align_bytes: None,
+        }),
     ]
 }
 
@@ -146,13 +151,13 @@ fn one_choice_leaves_the_others_alone() {
         requests(&spec, 9, REQUESTS)
     };
     let same = |a: &[Request], b: &[Request], part: &dyn Fn(&Request) -> u64| a.iter().map(part).eq(b.iter().map(part));
-    let by_arrival = changed(&|spec| spec.arrival = ArrivalSpec::Constant { rate_per_s: 10.0 });
+    let by_arrival = changed(&|spec| spec.arrival = ArrivalSpec::Constant(constant::Spec { rate_per_s: 10.0 }));
     assert!(same(&base, &by_arrival, &|request| request.lbn));
     assert!(same(&base, &by_arrival, &|request| request.op as u64));
     let by_size = changed(&|spec| spec.size_bytes = Distribution::Exponential { mean: 1e4 });
     assert!(same(&base, &by_size, &|request| request.arrival.ns()));
     assert!(same(&base, &by_size, &|request| request.op as u64));
-    let by_location = changed(&|spec| spec.location = LocationSpec::LocalWalk { scale_bytes: 1e5 });
+    let by_location = changed(&|spec| spec.location = LocationSpec::LocalWalk(local_walk::Spec { scale_bytes: 1e5 }));
     assert!(same(&base, &by_location, &|request| request.arrival.ns()));
     assert!(same(&base, &by_location, &|request| request.op as u64));
     let by_operation = changed(&|spec| spec.read_fraction = 0.1);
@@ -169,7 +174,7 @@ fn closed_workloads_keep_every_user_busy() {
     let no_time = Distribution::Fixed { value: 0.0 };
     for (outstanding, think_ms) in [(1, no_time.clone()), (17, no_time), (17, Distribution::Exponential { mean: 3.0 })]
     {
-        let arrival = ArrivalSpec::Closed { outstanding, think_ms: think_ms.clone() };
+        let arrival = ArrivalSpec::Closed(closed::Spec { outstanding, think_ms: think_ms.clone() });
         let mut workload = workload(&SyntheticSpec { arrival, ..specs().remove(0) }, 4);
         let mut sent: VecDeque<Request> = VecDeque::new();
         let mut now = Time::ZERO;

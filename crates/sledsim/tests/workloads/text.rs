@@ -1,6 +1,8 @@
 //! The text form of a workload: strict, with defaults, and a schema that documents every key.
 
 use serde_json::Value;
+use sledsim::workloads::arrival::on_off;
+use sledsim::workloads::location::zipf;
 use sledsim::workloads::{ArrivalSpec, Distribution, LocationSpec, SyntheticSpec};
 
 #[test]
@@ -17,8 +19,11 @@ fn a_workload_reads_from_toml() {
     "#;
     let spec: SyntheticSpec = toml::from_str(text).expect("a valid workload");
     assert_eq!(spec.size_bytes, Distribution::Exponential { mean: 4096.0 });
-    assert_eq!(spec.arrival, ArrivalSpec::OnOff { burst_ms: 10.0, idle_ms: 90.5, rate_per_s: 2000.0 });
-    assert_eq!(spec.location, LocationSpec::Zipf { exponent: 1.0, regions: 100, shuffle: false, align_bytes: None });
+    assert_eq!(spec.arrival, ArrivalSpec::OnOff(on_off::Spec { burst_ms: 10.0, idle_ms: 90.5, rate_per_s: 2000.0 }));
+    assert_eq!(
+        spec.location,
+        LocationSpec::Zipf(zipf::Spec { exponent: 1.0, regions: 100, shuffle: false, align_bytes: None })
+    );
     assert_eq!((spec.range.start_fraction, spec.range.end_fraction), (0.0, 0.5));
     assert_eq!(spec.validate(), Ok(()));
 }

@@ -5,7 +5,10 @@ use std::path::Path;
 use sledsim::devices::disk::{Arm, DiskParameters, Mechanics, ReadAhead, SeekCurve, Sparing};
 use sledsim::request::Op;
 use sledsim::scenario::disksim::Import;
-use sledsim::scenario::{resolve, run, Catalog, DeviceSpec, Notation, Scenario, SystemSpec, WorkloadSpec};
+use sledsim::scenario::{resolve, run, Catalog, DeviceSpec, Notation, Scenario, SystemSpec};
+use sledsim::workloads::arrival::{closed, poisson};
+use sledsim::workloads::location::uniform;
+use sledsim::workloads::WorkloadSpec;
 use sledsim::workloads::{ArrivalSpec, Distribution, LocationSpec};
 
 use super::files::{generator, system, Files};
@@ -116,8 +119,11 @@ fn a_scenario_runs() {
     let scenario = resolved(&import.scenario_toml().expect("asked for"), Path::new(""));
     assert_eq!((scenario.seed, scenario.run.requests, scenario.run.time_s), (17, Some(300), Some(1000.0)));
     let WorkloadSpec::Synthetic(workload) = &scenario.workload else { panic!("no generator") };
-    assert_eq!(workload.location, LocationSpec::Uniform { align_bytes: Some(4096) });
-    assert_eq!(workload.arrival, ArrivalSpec::Closed { outstanding: 1, think_ms: Distribution::Fixed { value: 0.0 } });
+    assert_eq!(workload.location, LocationSpec::Uniform(uniform::Spec { align_bytes: Some(4096) }));
+    assert_eq!(
+        workload.arrival,
+        ArrivalSpec::Closed(closed::Spec { outstanding: 1, think_ms: Distribution::Fixed { value: 0.0 } })
+    );
     // 2 surfaces of 50 cylinders of 60 and of 40 sectors, less what spares and slips take.
     assert!((0.4..0.6).contains(&workload.range.end_fraction) && workload.read_fraction == 0.66);
     let output = run(&scenario, Vec::new(), false, &mut |_| true).expect("it runs");
@@ -129,13 +135,14 @@ fn generators_become_one_workload() {
     let files = Files::of_a_drive();
     let three = |critical: &str, times: &str| system(&[(); 3].map(|()| generator(critical, times)).join(",\n"));
     files.write("drive.parv", three("1.0", "0.0, 5.0"));
-    let expected = ArrivalSpec::Closed { outstanding: 3, think_ms: Distribution::Exponential { mean: 5.0 } };
+    let expected =
+        ArrivalSpec::Closed(closed::Spec { outstanding: 3, think_ms: Distribution::Exponential { mean: 5.0 } });
     let import = files.scenario("drive.parv").expect("a scenario");
     assert_eq!(arrival(&import), expected);
     assert!(import.notes.iter().any(|note| note.changes_results && note.name == "Number of processors"));
     files.write("drive.parv", three("0.0", "0.0, 5.0").replace("processors = 1", "processors = 3"));
     let import = files.scenario("drive.parv").expect("a scenario");
-    assert_eq!(arrival(&import), ArrivalSpec::Poisson { rate_per_s: 600.0 });
+    assert_eq!(arrival(&import), ArrivalSpec::Poisson(poisson::Spec { rate_per_s: 600.0 }));
     assert!(import.notes.iter().all(|note| !note.changes_results), "{:#?}", import.listing());
     files.write("drive.parv", three("0.3", "0.0, 5.0"));
     let import = files.scenario("drive.parv").expect("a scenario");

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{json, Value};
 use sledsim::hierarchy::cache::hit_ratio::{hit_ratios, CacheSpec};
 use sledsim::hierarchy::cache::replacement;
-use sledsim::scenario;
+use sledsim::request::Request;
+use sledsim::scenario::{self, RunOutput};
 use sledsim::schedulers;
 use sledsim::traces::{TraceFormat, TraceOptions, TraceReader};
 use sledsim_testing::scenarios::{resolve, resolved, run};
@@ -21,11 +22,14 @@ fn document(trace: &Path, scheduler: Value) -> Value {
     json!({"workload": {"path": trace}, "system": {"device": "simpledisk-constant", "scheduler": scheduler}})
 }
 
-/// LBNs in the order in which they were served.
+/// The requests of a run in the order in which they were served.
+fn log(output: &RunOutput) -> Vec<Request> {
+    output.recorder.log().expect("a log was asked for").entries.iter().map(|(request, _)| *request).collect()
+}
+
+/// Their numbers.
 fn served(document: &Value) -> Vec<u64> {
-    let output = run(&resolved(document));
-    let log = output.recorder.log().expect("a log was asked for");
-    log.entries.iter().map(|(request, _)| request.id).collect()
+    log(&run(&resolved(document))).iter().map(|request| request.id).collect()
 }
 
 fn option<'a>(schema: &'a Value, definition: &str, name: &str) -> Option<&'a Value> {
@@ -84,4 +88,32 @@ fn a_trace_format_of_one_file_and_one_line() {
     assert_eq!(reader.format(), format, "detected");
     let times: Vec<u64> = reader.map(|record| record.expect("a good record").time.ns()).collect();
     assert_eq!(times, [0, 25_000]);
+}
+
+#[test]
+fn a_workload_of_one_file_and_one_line() {
+    let countdown =
+        |from: u64| json!({"workload": {"kind": "countdown", "from": from}, "system": "simpledisk-constant"});
+    let output = run(&resolved(&countdown(3)));
+    let lbns: Vec<u64> = log(&output).iter().map(|request| request.lbn).collect();
+    assert_eq!(lbns, [3, 2, 1, 0]);
+    let error = resolve(&countdown(1001)).expect_err("too far");
+    assert!(error.contains("workload.from = 1001"), "{error}");
+}
+
+#[test]
+fn arrivals_and_a_location_of_one_file_and_one_line_each() {
+    let document = |every_ms: f64| {
+        let arrival = json!({"kind": "pairs", "every_ms": every_ms});
+        let workload = json!({"arrival": arrival, "location": {"kind": "last"}});
+        json!({"workload": workload, "system": "simpledisk-constant", "run": {"requests": 4}})
+    };
+    let output = run(&resolved(&document(2.0)));
+    let asked: Vec<(u64, u64)> = log(&output).iter().map(|request| (request.arrival.ns(), request.lbn)).collect();
+    let last = 6_750_000 - 8;
+    assert_eq!(asked, [(2_000_000, last), (2_000_000, last), (4_000_000, last), (4_000_000, last)]);
+    let error = resolve(&document(0.0)).expect_err("at once");
+    assert!(error.contains("every_ms = 0"), "{error}");
+    let kinds = |definition: &str| scenario::schema()["$defs"][definition]["oneOf"].to_string();
+    assert!(kinds("ArrivalSpec").contains("\"pairs\"") && kinds("LocationSpec").contains("\"last\""));
 }

@@ -8,8 +8,9 @@ use std::rc::Rc;
 
 use serde_json::{json, Value};
 use sledsim::request::{Op, Request};
-use sledsim::scenario::{self, Scenario, SystemSpec, WorkloadSpec};
+use sledsim::scenario::{self, Scenario, SystemSpec};
 use sledsim::time::Time;
+use sledsim::workloads::WorkloadSpec;
 use sledsim::workloads::{Mix, RangeSpec, Workload};
 use sledsim_testing::scenarios;
 

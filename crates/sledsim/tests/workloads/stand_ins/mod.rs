@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use sledsim::request::Op;
-use sledsim::scenario::WorkloadSpec;
 use sledsim::traces::{TraceOptions, TraceReader};
 use sledsim::workloads::SyntheticSpec;
+use sledsim::workloads::WorkloadSpec;
 use sledsim_testing::reference;
 use sledsim_testing::scenarios;
 use toml::Value;
