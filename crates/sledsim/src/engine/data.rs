@@ -73,7 +73,7 @@ impl Payload {
 }
 
 /// Blocks that are kept together in a memory.
-const PAGE_BLOCKS: u64 = 64;
+const PAGE_BLOCKS: u64 = 8;
 
 /// Bytes by block, of a medium or of a component's own memory. Blocks never written are zeroes.
 #[derive(Clone, Debug, Default)]

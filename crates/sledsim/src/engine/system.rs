@@ -89,6 +89,17 @@ impl System {
         id
     }
 
+    fn below(&self, id: ComponentId) -> Below<'_> {
+        Below(&self.components[..id.0 as usize])
+    }
+
+    /// Whether writes that the root has completed may be lost when power fails, see [`Component::may_lose_writes`].
+    #[must_use]
+    pub fn may_lose_writes(&self) -> bool {
+        let root = self.root();
+        self.component(root).may_lose_writes(&self.below(root))
+    }
+
     /// The component requests enter by.
     #[must_use]
     pub fn root(&self) -> ComponentId {
@@ -107,7 +118,10 @@ impl System {
         let ids = (0..self.components.len() as u32).map(ComponentId);
         let leaf = |id: ComponentId| {
             let component = self.component(id);
-            self.children(id).next().is_none().then(|| (component.block_bytes(), component.may_lose_writes()))
+            self.children(id)
+                .next()
+                .is_none()
+                .then(|| (component.block_bytes(), component.may_lose_writes(&self.below(id))))
         };
         self.data = Some(Box::new(DataPlane::new(ids.map(leaf), stream)));
     }

@@ -398,7 +398,7 @@ impl Component for Drive {
         Some(self.device.positioning_ns(at, self.device.locate(request)))
     }
 
-    fn may_lose_writes(&self) -> bool {
+    fn may_lose_writes(&self, _below: &Below<'_>) -> bool {
         self.device.may_lose_writes()
     }
 

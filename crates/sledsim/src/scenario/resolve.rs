@@ -11,6 +11,7 @@ use super::check::{check, unit_of};
 use super::document::{overlay, set, Notation};
 use super::error::ScenarioError;
 use super::named_device::name_alone;
+use super::power_cuts;
 use super::spec::{Scenario, WorkloadSpec};
 use super::tree::{self, COMPONENTS};
 
@@ -305,5 +306,5 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
             scenario.run.time_s.unwrap_or(0.0)
         ));
     }
-    Ok(())
+    power_cuts::check(&scenario.run)
 }

@@ -1,9 +1,11 @@
 //! Running a scenario.
 
-use super::assemble;
+use super::assemble::{self, AnyWorkload, Assembly};
+use super::power_cuts::{self, PowerCutReport};
 use super::report::Report;
 use super::spec::{Scenario, WorkloadSpec};
-use crate::engine::{self, EngineError, Progress, System, WorkloadError};
+use crate::engine::random::Stream;
+use crate::engine::{self, End, EngineError, Progress, System, WorkloadError};
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
 
@@ -68,27 +70,60 @@ pub fn run_keeping(
     keep: &Keep,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<RunOutput, RunError> {
-    let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
-    let bad_workload =
-        |error: WorkloadError| if is_trace { RunError::Trace(error.0) } else { RunError::Scenario(error.0) };
-    let mut empty = System::default();
-    if keep.check {
-        empty.check_rules();
-    }
-    let mut assembly = assemble::system(empty, &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
-    let mut workload = assemble::workload(scenario, &assembly).map_err(bad_workload)?;
+    let plan = power_cuts::plan(scenario);
+    let (mut assembly, mut workload) = parts(scenario, keep.check, plan.is_some())?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
     if let Some(timeline) = keep.timeline {
         assembly.system.record_power(timeline);
     }
-    let limits = assemble::limits(scenario);
-    let stopped = |error| match error {
-        EngineError::Workload(error) => bad_workload(error),
-        EngineError::Rule(_) => RunError::Rule(error.to_string()),
+    let (limits, system) = (assemble::limits(scenario), &mut assembly.system);
+    let stopped = |error| stopped(scenario, error);
+    let (outcome, cuts) = match &plan {
+        None => (engine::run(system, &mut workload, &limits, &mut recorder, keep_going).map_err(stopped)?, Vec::new()),
+        Some(plan) => {
+            engine::run_with_cuts(system, &mut workload, &limits, &mut recorder, plan, keep_going).map_err(stopped)?
+        }
     };
-    let outcome =
-        engine::run(&mut assembly.system, &mut workload, &limits, &mut recorder, keep_going).map_err(stopped)?;
-    let report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
+    let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
+    for (index, cut) in cuts.iter().enumerate() {
+        let (mut assembly, mut workload) = parts(scenario, keep.check, true)?;
+        let losses = match &plan {
+            Some(plan) if outcome.end != End::Interrupted => {
+                engine::losses(&mut assembly.system, &mut workload, &limits, plan, index, keep_going)
+                    .map_err(stopped)?
+            }
+            _ => None,
+        };
+        report.power_cuts.push(PowerCutReport::new(cut, losses));
+    }
     let timeline = keep.timeline.map(|_| assembly.system.timeline());
     Ok(RunOutput { report, recorder, timeline, activities: scenario.system.activities() })
+}
+
+/// The system and the workload of a scenario, which may check rules and hold the bytes of its blocks.
+fn parts(scenario: &Scenario, checks: bool, holds_data: bool) -> Result<(Assembly<'_>, AnyWorkload), RunError> {
+    let mut empty = System::default();
+    if checks {
+        empty.check_rules();
+    }
+    let mut assembly = assemble::system(empty, &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
+    if holds_data {
+        assembly.system.hold_data(Stream::new(scenario.seed, "media at power cuts"));
+    }
+    let workload = assemble::workload(scenario, &assembly).map_err(|error| bad_workload(scenario, error))?;
+    Ok((assembly, workload))
+}
+
+fn bad_workload(scenario: &Scenario, error: WorkloadError) -> RunError {
+    match scenario.workload {
+        WorkloadSpec::Trace(_) => RunError::Trace(error.0),
+        _ => RunError::Scenario(error.0),
+    }
+}
+
+fn stopped(scenario: &Scenario, error: EngineError) -> RunError {
+    match error {
+        EngineError::Workload(error) => bad_workload(scenario, error),
+        EngineError::Rule(_) => RunError::Rule(error.to_string()),
+    }
 }

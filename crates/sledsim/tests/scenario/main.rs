@@ -3,4 +3,5 @@
 mod bad_input;
 mod bounds;
 mod documents;
+mod power_cuts;
 mod tree;

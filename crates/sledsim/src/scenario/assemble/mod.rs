@@ -5,7 +5,7 @@ mod workload;
 
 pub use drive::{device, device_with};
 pub use workload::trace_options;
-pub(super) use workload::{limits, workload};
+pub(super) use workload::{limits, workload, AnyWorkload};
 
 use super::array_spec::MemberFaultSpec;
 use super::system_spec::{Children, MemberSpec, SystemSpec, CHILD_KEYS};

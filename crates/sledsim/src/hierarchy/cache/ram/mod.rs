@@ -29,7 +29,7 @@ use read_ahead::Streams;
 pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
 
 use crate::engine::component::Measured;
-use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload};
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Details, Payload};
 use crate::hierarchy::cache::replacement::Slot;
 use crate::hierarchy::parts::{Gather, Tickets};
 use crate::request::{Flags, Op, Request};
@@ -379,6 +379,10 @@ impl Component for RamCache {
             job => self.answer(job, context),
         }
         self.attend(context);
+    }
+
+    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
+        self.is_volatile && (!self.writes_through || below.may_lose_writes(self.child))
     }
 
     fn power_cut(&mut self, now: Time) {
