@@ -35,18 +35,18 @@ test: $(STAMPS)/extension $(STAMPS)/dev
 #: make check             formatting, lints and types of both languages; the stub against the built extension
 .PHONY: check
 check: $(STAMPS)/extension $(STAMPS)/dev
-	$(CARGO) fmt --all --check
+	$(CARGO) fmt --all --check -- bench/floor.rs
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check $(python_code)
 	$(BIN)/ruff format --check $(python_code)
 	$(BIN)/mypy $(python_code)
 	$(BIN)/python -m mypy.stubtest sledsim._core
 
-#: make bench             speed and memory: the benchmarks of the core, then whole runs
+#: make bench             speed and memory: the benchmarks of the core, then whole runs (ARGS=--write for docs/validation.md)
 .PHONY: bench
 bench: $(STAMPS)/extension $(STAMPS)/dev
 	$(CARGO) bench --locked --package sledsim
-	$(BIN)/python bench/run.py
+	$(BIN)/python bench/run.py $(ARGS)
 
 #: make generate          write anew what follows from the core's definitions: typed scenarios, reference pages
 .PHONY: generate

@@ -1,420 +1,266 @@
-"""Measure whole runs against the speed and memory that Sledsim promises.
+"""Measure whole runs, and hold what Sledsim promises of its speed and memory.
 
-Every measurement is a process of its own, so that its peak memory is its own; the rounds go through all of them in
-turn, so that a slow spell of the machine does not fall on one alone. Medians are printed and written to
-``out/bench.json``.
+A promise of speed is a multiple of a floor, so that it holds on any machine: the arithmetic that no simulation can do
+without, in a small program of its own (``floor.rs``), or the start of a bare Python. Floors and measurements take turns
+in rounds; each is a process of its own, and counts processor time, which what else runs there changes least. Printed
+are medians over the rounds.
 
-    make bench                        10 million random requests
-    BENCH_FULL=1 make bench           100 million
-    BENCH_ROUNDS=5 make bench         five rounds instead of three
+    python bench/run.py                            a few minutes
+    BENCH_FULL=1 python bench/run.py               ten times the requests
+    python bench/run.py --against OLD/bin/python   the build of another virtual environment in the same rounds
+    python bench/run.py --only 'disk*'             some of it
+    python bench/run.py --write                    the table of docs/validation.md anew
 
-The traces come from the reference data: below ``SLEDSIM_REFERENCE``, or else ``../shared``.
+Exit status 1: a promise is broken; with ``--against``, something is worse by more than 3 %. The traces come from the
+reference data: below ``SLEDSIM_REFERENCE``, or else ``../shared``.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import platform
+import re
 import resource
 import statistics
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
+
+from measures import MEASURES, needed_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
-ROOT = Path(__file__).resolve().parent.parent
-CATALOG = ROOT / "python" / "sledsim" / "catalog"
-TRACES = Path(os.environ.get("SLEDSIM_REFERENCE", ROOT.parent / "shared")) / "traces"
-TRACE = TRACES / "hplajw-1992-1week.srt"
-# Four million references to pages of 512 bytes, in a quarter of a million requests.
-CACHE_TRACE = TRACES / "arc-P3.lis.zst"
-CACHE_PAGES = 32_768
-# The case of a cache, by its policy.
-CACHE = "lru"
-# Two hours of a virtual machine's disk, mapped onto one that is smaller.
-MCD_TRACE = TRACES / "cloudphysics-2hour.vscsi.zst"
-MCD_LOOPS = 40
-# MEMS that holds what is used, and MEMS that does not.
-MCD_BYTES = {"mcd": 2_500_000_000, "mcd_small": 256_000_000}
+ROOT = Path(__file__).resolve().parents[1]
+FLOOR = ROOT / "out" / "floor"
+PAGE = ROOT / "docs" / "validation.md"
+BLOCK = re.compile(r"(?<=<!-- measured: speed -->\n).*?(?=<!-- end -->)", re.DOTALL)
+FLOOR_ITEMS = {"mems": 1_000_000, "disk": 4_000_000, "cache": 4_000_000}
+# Slower by this is slower, not noise.
+SLOWER = 1.03
+NAN = float("nan")
 
-RANDOM_REQUESTS = 100_000_000 if os.environ.get("BENCH_FULL") == "1" else 10_000_000
-LOOPS = 200
-# Many times the pending requests, so that filling the queue does not count.
-DISPATCHES = {1_000: 2_000_000, 10_000: 1_000_000}
-DISK_DISPATCHES = {1_000: 500_000, 10_000: 300_000}
-# The sweeps: so many runs of so many requests each, and runs so small that nothing but the sweep counts.
-SWEEP_RUNS, SWEEP_REQUESTS = 1_000, 10_000
-# What threads sustain shows in a process that has loaded everything.
-WARMING_RUNS, SUSTAINED_RUNS = 100, 3_000
-SMALL_RUNS, SMALL_REQUESTS = 5_000, 20
-# Memory must not grow from the one to the other.
-FEW_DISK_REQUESTS, MANY_DISK_REQUESTS = 1_000_000, 20_000_000
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+Round = dict[str, float]
 
 
-@dataclass(frozen=True)
-class Row:
-    """A measured quantity and what is promised of it."""
+class Promise(NamedTuple):
+    """What is measured, what it is a multiple of (nothing: of its unit), and the most that it may be."""
 
     what: str
-    value: float
-    unit: str
-    target: float
-    at_least: bool
-
-    @property
-    def met(self) -> bool:
-        """Whether the promise is kept."""
-        return self.value >= self.target if self.at_least else self.value <= self.target
-
-    def line(self) -> str:
-        """Return the row as text."""
-        sign = "≥" if self.at_least else "≤"
-        verdict = "ok" if self.met else "MISS  <<<<<<"
-        return f"{self.what:<58} {self.value:>14,.3f}  {sign} {self.target:<12,g} {self.unit:<14} {verdict}"
+    measured: str
+    over: str | None
+    most: float
 
 
-def random_scenario() -> dict[str, Any]:
-    """Describe random 4 KB reads, FCFS, open at 500 a second."""
-    arrival = {"kind": "poisson", "rate_per_s": 500.0}
-    return {
-        "workload": {"kind": "synthetic", "arrival": arrival, "size_bytes": {"kind": "fixed", "value": 4096}},
-        "system": {"device": "g2", "scheduler": "fcfs"},
-        "run": {"requests": RANDOM_REQUESTS},
-    }
+# The multiples: what two rounds of a loaded machine found (two cores of an AMD EPYC), and a quarter or more above that.
+PROMISES = [
+    Promise("random 4 KB, FCFS on `g2`, open at 500/s", "random.each_s", "floor.mems", 2.2),
+    Promise("the same: peak memory of the process", "random.peak_mb", None, 100),
+    Promise("the same with every power strategy on", "thrifty.each_s", "random.each_s", 2),
+    Promise("with them: peak memory of the process", "thrifty.peak_mb", None, 100),
+    Promise("hplajw on `g2`, over and over, trace read included", "looped.each_s", "floor.mems", 3),
+    Promise("SPTF on `g2` with 1,000 pending: a dispatch", "sptf_1000.each_s", "floor.mems", 6),
+    Promise("the same with 10,000 pending", "sptf_10000.each_s", "sptf_1000.each_s", 4),
+    Promise("8 KB, FCFS on `atlas10k`, no buffer", "disk.each_s", "floor.disk", 6),
+    Promise("the same: peak memory over that of a tenth of the requests", "disk.growth_mb", None, 2),
+    Promise("the same with the buffer", "disk_buffer.each_s", "floor.disk", 16),
+    Promise("SPTF on `atlas10k` with 1,000 pending: a dispatch", "disk_sptf_1000.each_s", "floor.disk", 100),
+    Promise("the same with 10,000 pending", "disk_sptf_10000.each_s", "disk_sptf_1000.each_s", 4),
+    Promise("CloudPhysics on a caching disk, over and over", "mcd.each_s", "floor.mems", 8),
+    Promise("the same with a tenth of the MEMS", "mcd_small.each_s", "floor.mems", 12),
+    Promise("LRU cache of 32,768 pages, P3: a reference", "lru.each_s", "floor.cache", 4),
+    Promise("`import sledsim`", "import.each_s", "floor.start", 2),
+    Promise("the same, every public name used", "import_all.each_s", "floor.start", 20),
+    Promise("`sledsim --help`", "help.each_s", "floor.start", 10),
+    Promise("hong2006's Figure 4 whole, 60 enclosures", "figure_4.each_s", "floor.mems", 5e6),
+    Promise("enclosure of hong2006 followed to its loss", "lifetimes.each_s", "floor.mems", 15),
+    Promise("a loss of 1.4e-9 to 10 %, 95 % sure", "rare_loss.each_s", "floor.mems", 5e7),
+    Promise("sweep of runs of 10,000 requests: a request", "threads_2.each_s", "floor.mems", 3),
+    Promise("such runs: two threads' time over one's", "threads.ratio", "floor.threads", 1.2),
+    Promise("sweep of runs of 20 requests: a run", "sweep_small.each_s", "floor.start", 0.1),
+]
 
 
-def thrifty_scenario() -> dict[str, Any]:
-    """Describe the same with every power strategy on, and requests that need only parts of their blocks."""
-    scenario = random_scenario()
-    scenario["workload"] |= {"last_block": "uniform", "metadata": {"share": 0.2}}
-    merge = {"requests": 16, "anywhere": True, "writes": True, "rows": True}
-    scenario["system"] |= {"spin_down": "adaptive", "merge": merge, "subsector": True}
-    return scenario
-
-
-def pending_scenario(pending: int) -> dict[str, Any]:
-    """Describe random 4 KB reads, SPTF, with so many of them pending at all times."""
-    arrival = {"kind": "closed", "outstanding": pending}
-    return {
-        "workload": {"kind": "synthetic", "arrival": arrival},
-        "system": {"device": "g2", "scheduler": "sptf"},
-        "run": {"requests": DISPATCHES[pending]},
-    }
-
-
-def looped_scenario() -> dict[str, Any]:
-    """Describe the week of hplajw, over and over."""
-    workload = {"kind": "trace", "path": str(TRACE), "repeat": LOOPS}
-    return {"workload": workload, "system": {"device": "g2", "scheduler": "fcfs"}}
-
-
-def mcd_scenario(mems_bytes: int) -> dict[str, Any]:
-    """Describe two hours of CloudPhysics, over and over, on a disk that MEMS caches in segments of 64 KiB.
-
-    2.5 GB of MEMS hold all that is used: the first round brings it, and 0.99 of all pieces are found after 4. A tenth
-    of that does not, and there the speed is that of the disk's simulation, too.
-    """
-    fcfs = {"scheduler": "fcfs"}
-    return {
-        "workload": {"kind": "trace", "path": str(MCD_TRACE), "repeat": MCD_LOOPS, "fit": "scale"},
-        "system": {
-            "kind": "mcd",
-            "mems": {"device": "hong2006"} | fcfs,
-            "disk": {"device": "atlas10k"} | fcfs,
-            "mems_bytes": mems_bytes,
-        },
-    }
-
-
-def disk_scenario(requests: int, *, buffer: bool) -> dict[str, Any]:
-    """Describe random 8 KB reads and writes, FCFS, open at 100 a second, on a disk with its buffer or without."""
-    off = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
-    arrival = {"kind": "poisson", "rate_per_s": 100.0}
-    size = {"kind": "fixed", "value": 8192}
-    return {
-        "workload": {"kind": "synthetic", "arrival": arrival, "size_bytes": size, "read_fraction": 0.67},
-        "system": {"device": {"name": "atlas10k"} | ({} if buffer else off), "scheduler": "fcfs"},
-        "run": {"requests": requests},
-    }
-
-
-def disk_pending_scenario(pending: int) -> dict[str, Any]:
-    """Describe random 8 KB reads and writes on a disk, SPTF, with so many of them pending at all times."""
-    scenario = disk_scenario(DISK_DISPATCHES[pending], buffer=True)
-    scenario["workload"]["arrival"] = {"kind": "closed", "outstanding": pending}
-    scenario["system"]["scheduler"] = "sptf"
-    return scenario
-
-
-SCENARIOS: dict[str, Callable[[], dict[str, Any]]] = {
-    "random": random_scenario,
-    "thrifty": thrifty_scenario,
-    "looped": looped_scenario,
-    "sptf_1000": lambda: pending_scenario(1_000),
-    "sptf_10000": lambda: pending_scenario(10_000),
-    "disk": lambda: disk_scenario(MANY_DISK_REQUESTS, buffer=False),
-    "disk_few": lambda: disk_scenario(FEW_DISK_REQUESTS, buffer=False),
-    "disk_buffer": lambda: disk_scenario(MANY_DISK_REQUESTS, buffer=True),
-    "disk_sptf_1000": lambda: disk_pending_scenario(1_000),
-    "mcd": lambda: mcd_scenario(MCD_BYTES["mcd"]),
-    "mcd_small": lambda: mcd_scenario(MCD_BYTES["mcd_small"]),
-    "disk_sptf_10000": lambda: disk_pending_scenario(10_000),
-}
-
-
-def run_scenario(name: str) -> dict[str, float]:
-    """Run a scenario in this process."""
-    from sledsim import _core
-
-    text = json.dumps(SCENARIOS[name]())
-    resolved = _core.resolve(text, format="json", source="bench", sets=[], catalog=[str(CATALOG)], base_dir=".")
-    start, cpu_start = time.perf_counter(), time.process_time()
-    output = _core.run(resolved, base_dir=".")
-    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
-    requests = json.loads(output.summary())["requests"]
-    assert requests["completed"] == requests["submitted"] > 0, requests
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # Linux counts in KiB, macOS in bytes.
-    peak_bytes = peak if sys.platform == "darwin" else peak * 1024
-    # Far apart, wall-clock and processor time say that the machine was busy with something else.
-    per_s = requests["completed"] / seconds
-    return {"per_s": per_s, "seconds": seconds, "cpu_seconds": cpu_seconds, "peak_mb": peak_bytes / 1e6}
-
-
-def count_hits(policy: str) -> dict[str, float]:
-    """Send a trace through a cache in this process."""
-    from sledsim import _core
-
-    caches = json.dumps([[policy, CACHE_PAGES]])
-    start, cpu_start = time.perf_counter(), time.process_time()
-    found = json.loads(_core.hit_ratios(str(CACHE_TRACE), caches=caches, page_bytes=512))
-    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
-    assert found["references"] > found["requests"] > 0, found
-    return {"per_s": found["references"] / seconds, "seconds": seconds, "cpu_seconds": cpu_seconds}
-
-
-def import_package(_: str) -> dict[str, float]:
-    """Import the package in this process, then everything that it loads on first use."""
+def process(command: list[str]) -> tuple[str, float, float]:
+    """Run a process; return what it prints, its processor time and its time, s."""
     start = time.perf_counter()
-    import sledsim
-
-    seconds = time.perf_counter() - start
-    for name in sledsim.__all__:
-        getattr(sledsim, name)
-    return {"seconds": seconds, "used_seconds": time.perf_counter() - start}
-
-
-def draw_figure_4(_: str) -> dict[str, float]:
-    """Solve Figure 4 of hong2006 in this process: MTTF with 0 to 5 spares, two strategies, five times to a repair."""
-    from sledsim.reliability import Description, mttf_h
-
-    tables = {"device": {"mttf": "200000 h"}, "rebuild": {"time": "15 min"}}
-    start = time.perf_counter()
-    for strategy in ("preventive", "mandatory"):
-        for repair in ("1 day", "1 week", "2 weeks", "1 month", "3 months"):
-            for spares in range(6):
-                enclosure = {"data": 19, "parity": 1, "spares": spares}
-                maintained = {"enclosure": enclosure, "repair": {"strategy": strategy, strategy: repair}}
-                assert mttf_h(Description.of(tables | maintained)) > 0
-    return {"seconds": time.perf_counter() - start}
-
-
-def enclosure_tables(parity: int, **repair: str) -> dict[str, Any]:
-    """Describe an enclosure of hong2006 with five spares."""
-    enclosure = {"data": 19, "parity": parity, "spares": 5}
-    return {"enclosure": enclosure, "device": {"mttf": "200000 h"}, "rebuild": {"time": "15 min"}, "repair": repair}
-
-
-def simulate_lifetimes(_: str) -> dict[str, float]:
-    """Follow a million enclosures of hong2006 to their loss of data on two threads."""
-    from sledsim.reliability import simulate
-
-    start = time.perf_counter()
-    found = simulate(enclosure_tables(1), method="plain", lifetimes=1_000_000, to_loss=True, threads=2)
-    assert found.complete
-    assert found.mttf_h is not None
-    return {"seconds": time.perf_counter() - start}
-
-
-def simulate_rare_loss(_: str) -> dict[str, float]:
-    """Estimate a loss of 1.4e-9 to 10 % with 95 % confidence on two threads."""
-    from sledsim.reliability import simulate
-
-    start = time.perf_counter()
-    tables = enclosure_tables(2, strategy="preventive", preventive="3 days")
-    found = simulate(tables, years=[1], method="biased", precision=0.1, threads=2).loss[0]
-    assert found["estimate"] is not None
-    assert 1e-9 < found["low"] < found["high"] < 2e-9
-    return {"seconds": time.perf_counter() - start, "lifetimes": found["lifetimes"]}
-
-
-def described_sweep(runs: int, requests: int) -> Any:
-    """Describe a sweep of random 4 KB reads, FCFS, at ten rates."""
-    from sledsim.sweep import Range, Sweep
-
-    scenario = random_scenario() | {"run": {"requests": requests}}
-    rates = {"workload.arrival.rate_per_s": Range(100, 1000, count=10)}
-    return Sweep(scenario, rates, replications=runs // 10)
-
-
-def run_sweep(case: str) -> dict[str, float]:
-    """Run a sweep into a new store: the long one on as many threads as the case's name ends in, the other on two."""
-    from sledsim.sweep import run
-
-    runs, threads = (SWEEP_RUNS, 2) if case == "sweep" else (SUSTAINED_RUNS, int(case[-1]))
-    with TemporaryDirectory() as folder:
-        if case != "sweep":
-            run(described_sweep(WARMING_RUNS, SWEEP_REQUESTS), f"{folder}/warming", threads=threads)
-        report = run(described_sweep(runs, SWEEP_REQUESTS), f"{folder}/store", threads=threads)
-    assert report.done == runs
-    return {"seconds": report.seconds, "per_s": report.runs / report.seconds}
-
-
-def sweep_overhead(_: str) -> dict[str, float]:
-    """Take the time of a sweep of small runs on one thread, less that of the same runs by themselves."""
-    from sledsim import _core
-    from sledsim.sweep import run
-    from sledsim.sweep.execution import prepare
-
-    sweep = described_sweep(SMALL_RUNS, SMALL_REQUESTS)
-    texts = [prepare(sweep.base, sweep.settings(task)).text for task in sweep.tasks()]
-    start = time.perf_counter()
-    for text in texts:
-        assert text is not None
-        _core.run(text, base_dir=".")
-    alone_s = time.perf_counter() - start
-    with TemporaryDirectory() as folder:
-        report = run(sweep, folder, threads=1)
-    assert report.done == SMALL_RUNS
-    return {"overhead_ms": 1e3 * (report.seconds - alone_s) / SMALL_RUNS, "alone_ms": 1e3 * alone_s / SMALL_RUNS}
-
-
-# What is measured besides scenarios, in a process of its own.
-OTHERS: dict[str, Callable[[str], dict[str, float]]] = {
-    "import": import_package,
-    "figure_4": draw_figure_4,
-    CACHE: count_hits,
-    "lifetimes": simulate_lifetimes,
-    "rare_loss": simulate_rare_loss,
-    "sweep": run_sweep,
-    "sweep_threads_1": run_sweep,
-    "sweep_threads_2": run_sweep,
-    "sweep_overhead": sweep_overhead,
-}
-
-
-def in_process(name: str) -> dict[str, float]:
-    """Measure in a process of its own."""
-    command = [sys.executable, __file__, name]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, time.perf_counter() - start
 
 
-def command_help(_: str) -> dict[str, float]:
-    """Run ``sledsim --help`` and take the time of the whole process."""
-    command = Path(sys.executable).parent / "sledsim"
-    start = time.perf_counter()
-    subprocess.run([command, "--help"], check=True, stdout=subprocess.DEVNULL)
-    return {"seconds": time.perf_counter() - start}
+def build_floor() -> None:
+    """Compile the floor as the simulator is compiled."""
+    source = Path(__file__).with_name("floor.rs")
+    if FLOOR.exists() and FLOOR.stat().st_mtime > source.stat().st_mtime:
+        return
+    FLOOR.parent.mkdir(exist_ok=True)
+    options = ["--edition", "2021", "-C", "opt-level=3", "-C", "overflow-checks=on"]
+    subprocess.run([os.environ.get("RUSTC", "rustc"), *options, "-o", FLOOR, source], check=True)
 
 
-def measure() -> dict[str, list[dict[str, float]]]:
-    """Go through all measurements, round by round."""
-    needs = {"looped": TRACE} | dict.fromkeys(MCD_BYTES, MCD_TRACE)
-    names = [name for name in SCENARIOS if name not in needs or needs[name].exists()]
-    others = [name for name in OTHERS if name != CACHE or CACHE_TRACE.exists()]
-    cases = dict.fromkeys([*names, *others], in_process) | {"help": command_help}
-    results: dict[str, list[dict[str, float]]] = {name: [] for name in cases}
-    for turn in range(ROUNDS):
-        for name, measure_one in cases.items():
-            print(f"round {turn + 1} of {ROUNDS}: {name}", file=sys.stderr)
-            try:
-                results[name].append(measure_one(name))
-            except (OSError, subprocess.CalledProcessError) as error:
-                print(f"{name} could not be measured: {error}", file=sys.stderr)
-    return results
+def floors(scale: float) -> Round:
+    """Measure the floors."""
+    found = {}
+    items = {kind: max(1, round(count * min(scale, 1))) for kind, count in FLOOR_ITEMS.items()}
+    for kind, count in items.items():
+        found[f"floor.{kind}"] = process([str(FLOOR), kind, str(count)])[1] / count
+    one, two = (process([str(FLOOR), "mems", str(items["mems"]), threads])[2] for threads in "12")
+    found["floor.threads"] = two / one
+    found["floor.start"] = process([sys.executable, "-c", "pass"])[1]
+    return found
 
 
-def rows(results: dict[str, list[dict[str, float]]]) -> list[Row]:
-    """Compare medians with what is promised."""
+def measured(python: Path, case: str, scale: float) -> Round:
+    """Measure a case in the build of a virtual environment."""
+    if case == "help":
+        return {"help.each_s": process([str(python.parent / "sledsim"), "--help"])[1]}
+    if case == "import":
+        return {"import.each_s": process([str(python), "-c", "import sledsim"])[1]}
+    if case == "import_all":
+        every = "import sledsim\nfor name in sledsim.__all__: getattr(sledsim, name)"
+        return {"import_all.each_s": process([str(python), "-c", every])[1]}
+    found = json.loads(process([str(python), __file__, "--case", case, "--scale", str(scale)])[0])
+    return {f"{case}.{key}": value for key, value in found.items()}
 
-    def median(name: str, key: str) -> float:
-        values = [result[key] for result in results.get(name, [])]
-        return statistics.median(values) if values else float("nan")
 
-    def median_ratio(name: str, other: str) -> float:
-        return median(name, "per_s") / median(other, "per_s")
+def derived(found: Round) -> Round:
+    """Add the figures that are made of others."""
+    growth = found.get("disk.peak_mb", NAN) - found.get("disk_few.peak_mb", NAN)
+    ratio = found.get("threads_2.wall_s", NAN) / found.get("threads_1.wall_s", NAN)
+    return found | {"disk.growth_mb": growth, "threads.ratio": ratio}
 
-    def pending_ratio(name: str) -> float:
-        return median(f"{name}_1000", "per_s") / median(f"{name}_10000", "per_s")
 
-    sweep_ratio = median_ratio("sweep_threads_2", "sweep_threads_1")
-    sweep = f"sweep, {SWEEP_RUNS:,} runs of {SWEEP_REQUESTS:,} requests"
-    disk_growth_mb = median("disk", "peak_mb") - median("disk_few", "peak_mb")
-    disk = f"8 KB, FCFS on atlas10k, no buffer, {MANY_DISK_REQUESTS / 1e6:g} million"
-    million = f"{RANDOM_REQUESTS / 1e6:g} million"
-    return [
-        Row(f"random 4 KB, FCFS on g2, open at 500/s, {million}", median("random", "per_s"), "requests/s", 5e6, True),
-        Row("the same: peak memory of the process", median("random", "peak_mb"), "MB", 100, False),
-        Row("the same with every power strategy on, of that speed", median_ratio("thrifty", "random"), "", 0.5, True),
-        Row("with them: peak memory of the process", median("thrifty", "peak_mb"), "MB", 100, False),
-        Row(f"hplajw on g2, {LOOPS} times, trace read included", median("looped", "per_s"), "requests/s", 3e6, True),
-        Row("SPTF with 1,000 pending", median("sptf_1000", "per_s"), "dispatches/s", 5e5, True),
-        Row("SPTF with 10,000 pending: cost over that with 1,000", pending_ratio("sptf"), "times", 4, False),
-        Row(disk, median("disk", "per_s"), "requests/s", 3e6, True),
-        Row("the same: peak memory over that of 1 million", disk_growth_mb, "MB", 2, False),
-        Row("the same with the buffer", median("disk_buffer", "per_s"), "requests/s", 1e6, True),
-        Row("SPTF on atlas10k with 1,000 pending", median("disk_sptf_1000", "per_s"), "dispatches/s", 1e5, True),
-        Row("the same with 10,000 pending: cost over that", pending_ratio("disk_sptf"), "times", 4, False),
-        Row(f"CloudPhysics on a caching disk, {MCD_LOOPS} times", median("mcd", "per_s"), "requests/s", 1e6, True),
-        Row("the same with a tenth of the MEMS", median("mcd_small", "per_s"), "requests/s", 5e5, True),
-        Row(f"hits in an LRU cache of {CACHE_PAGES:,} pages, P3", median(CACHE, "per_s"), "references/s", 1e7, True),
-        Row("import sledsim", median("import", "seconds"), "s", 0.3, False),
-        Row("import sledsim, every public name used", median("import", "used_seconds"), "s", 0.3, False),
-        Row("hong2006's Figure 4 whole, 60 enclosures", median("figure_4", "seconds"), "s", 1, False),
-        Row("a million enclosures to their loss, two threads", median("lifetimes", "seconds"), "s", 2, False),
-        Row("a loss of 1.4e-9 to 10 %, 95 % sure, two threads", median("rare_loss", "seconds"), "s", 10, False),
-        Row(f"{sweep}, two threads", median("sweep", "seconds"), "s", 10, False),
-        Row(f"{SUSTAINED_RUNS:,} such runs: two threads over one", sweep_ratio, "times", 1.8, True),
-        Row("a sweep's time over that of its runs, each", median("sweep_overhead", "overhead_ms"), "ms", 1, False),
-        Row("sledsim --help", median("help", "seconds"), "s", 0.4, False),
-    ]
+def rounds(pythons: list[Path], cases: list[str], count: int, scale: float) -> Iterator[list[Round]]:
+    """Yield what each round found in each build; the builds take turns in being first."""
+    for turn in range(count):
+        floor = floors(scale)
+        found = [dict(floor) for _ in pythons]
+        for case in cases:
+            for which in range(len(pythons)) if turn % 2 == 0 else reversed(range(len(pythons))):
+                print(f"round {turn + 1} of {count}: {case} {pythons[which]}", file=sys.stderr)
+                found[which] |= measured(pythons[which], case, scale)
+        yield [derived(one) for one in found]
+
+
+def median(found: list[Round], key: str, over: str | None = None) -> float:
+    """Return the median of a figure, or of its multiples of another in the same round; NaN where it is missing."""
+    values = [one.get(key, NAN) / (one.get(over, NAN) if over else 1) for one in found]
+    return NAN if any(value != value for value in values) else statistics.median(values)
+
+
+def figure(value: float, key: str) -> str:
+    """Return a figure with its unit."""
+    if key.endswith("_mb"):
+        return f"{value:.1f} MB"
+    if not key.endswith("_s"):
+        return f"{value:.2f}"
+    units = ((1, "s"), (1e3, "ms"), (1e6, "µs"))
+    factor, unit = next((pair for pair in units if value * pair[0] >= 1), (1e9, "ns"))
+    return f"{value * factor:.3g} {unit}"
+
+
+def number(value: float) -> str:
+    """Return a multiple as text."""
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+
+
+def machine() -> str:
+    """Return when and on what is measured."""
+    model = platform.processor() or platform.machine()
+    cpus = Path("/proc/cpuinfo")
+    if cpus.exists():
+        found = re.search(r"^model name\s*: (.*)$", cpus.read_text(), re.MULTILINE)
+        model = found[1] if found else model
+    today = datetime.now(UTC).date()
+    return f"{today}; {model}, {os.cpu_count()} cores, {platform.system()}, load {os.getloadavg()[0]:.1f}"
+
+
+def table(found: list[Round]) -> tuple[list[str], int]:
+    """Return the promises that were measured as lines of a table, and how many are broken."""
+    rows, broken = [("what", "measured", "times what", "promised"), ("---",) * 4], 0
+    for what, key, over, most in PROMISES:
+        multiple = median(found, key, over)
+        if multiple != multiple:
+            continue
+        verdict = "" if multiple <= most else " BROKEN"
+        broken += bool(verdict)
+        times, limit = (
+            (f"{number(multiple)} × {over.removesuffix('.each_s')}", number(most)) if over else ("", f"{most} MB")
+        )
+        rows.append((what, figure(median(found, key), key), times, f"at most {limit}{verdict}"))
+    return [f"| {what:<60} | {value:>8} | {times:<27} | {most:<18} |" for what, value, times, most in rows], broken
+
+
+def compared(old: list[Round], new: list[Round]) -> int:
+    """Print both builds side by side; return how many figures are worse by more than 3 %.
+
+    Worse is what is worse in the median of the rounds and at its best: other work on the machine seldom does both.
+    """
+    worse = 0
+    print(f"{'':<60} {'old':>10} {'new':>10}   new/old, and at their best")
+    for promise in PROMISES:
+        key = promise.measured
+        both = [{"old": one.get(key, NAN), "new": other.get(key, NAN)} for one, other in zip(old, new, strict=True)]
+        ratio = median(both, "new", "old")
+        # What memory grows by is next to nothing, and so no denominator.
+        if ratio != ratio or key == "disk.growth_mb":
+            continue
+        best = min(one["new"] for one in both) / min(one["old"] for one in both)
+        flag = "  WORSE" if min(ratio, best) > SLOWER else ""
+        worse += bool(flag)
+        sides = f"{figure(median(both, 'old'), key):>10} {figure(median(both, 'new'), key):>10}"
+        print(f"{promise.what:<60} {sides}   {ratio:.3f} {best:.3f}{flag}")
+    return worse
 
 
 def main() -> int:
-    """Measure everything, print the table, write the figures."""
-    load_before = os.getloadavg()
-    results = measure()
-    table = rows(results)
-    print(f"Medians of {ROUNDS}; {os.cpu_count()} cores, load before and after: ", end="")
-    print(f"{load_before[0]:.2f} and {os.getloadavg()[0]:.2f}")
-    for row in table:
-        print(row.line())
-    missed = [row for row in table if not row.met]
-    print(f"{len(table) - len(missed)} of {len(table)} targets met" + (": LOOK AT THE MISSES" if missed else ""))
-    for trace in (TRACE, CACHE_TRACE, MCD_TRACE):
-        if not trace.exists():
-            print(f"A trace was not measured: {trace} is missing; set SLEDSIM_REFERENCE to the reference data")
-    out = ROOT / "out"
-    out.mkdir(exist_ok=True)
-    # A quantity that could not be measured is null.
-    figures = [asdict(row) | {"value": row.value if row.value == row.value else None, "met": row.met} for row in table]
-    document = {"cores": os.cpu_count(), "load_before": load_before, "rows": figures, "rounds": results}
-    (out / "bench.json").write_text(json.dumps(document, indent=1) + "\n")
-    return 1 if missed else 0
+    """Measure, and print what was found."""
+    full = 10.0 if os.environ.get("BENCH_FULL") == "1" else 1.0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--against", type=Path, metavar="PYTHON", help="the Python of another build")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="cases of such names")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N")
+    parser.add_argument("--scale", type=float, default=full, metavar="X", help="so many times the requests")
+    parser.add_argument("--write", action="store_true", help="write the table of docs/validation.md")
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.case:
+        with TemporaryDirectory() as folder:
+            print(json.dumps(MEASURES[options.case](options.scale, Path(folder))))
+        return 0
+    if options.write and (options.against or options.only != "*"):
+        parser.error("--write takes all rows of this build")
+    build_floor()
+    names = ["import", "import_all", "help", *MEASURES]
+    chosen = [case for case in names if fnmatchcase(case, options.only)]
+    missing = {case for case in chosen if (trace := needed_trace(case)) and not trace.exists()}
+    where = machine()
+    pythons = [Path(sys.executable), *([options.against.absolute()] if options.against else [])]
+    cases = [case for case in chosen if case not in missing]
+    sides = list(zip(*rounds(pythons, cases, options.rounds, options.scale), strict=True))
+    title = f"Medians of {options.rounds} rounds; {where}."
+    if options.against:
+        print(title)
+        failed = compared(list(sides[1]), list(sides[0]))
+    else:
+        lines, failed = table(list(sides[0]))
+        text = "\n".join([title, "", *lines, ""])
+        print(text)
+        if options.write:
+            PAGE.write_text(BLOCK.sub(lambda _: text, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for case in sorted(missing):
+        print(f"{case} was not measured: {needed_trace(case)} is missing; set SLEDSIM_REFERENCE to the reference data")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        case = sys.argv[1]
-        print(json.dumps(OTHERS.get(case, run_scenario)(case)))
-        sys.exit(0)
     sys.exit(main())

@@ -114,7 +114,7 @@ impl TraceReader {
         column!("offset_bytes", |r| r.offset_bytes);
         column!("bytes", |r| r.bytes);
         column!("read", |r| r.op == Op::Read);
-        if format == TraceFormat::DisksimValidate {
+        if format.is_closed_loop() {
             column!("service_ns", |r| r.service_ns.unwrap_or_default());
             column!("gap_ns", |r| r.gap_ns.unwrap_or_default());
             let outcomes: Vec<_> = records.iter().map(|r| r.outcome.map_or("", Outcome::name)).collect();

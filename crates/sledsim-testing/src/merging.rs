@@ -1,11 +1,10 @@
 //! Drives that merge, on requests among which there is something to merge; and what a drive dispatched.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
-use sledsim::devices::{Device, EnergyLedger, Location, Platter, Service, Stance, Trial};
+use sledsim::devices::{Device, EnergyLedger, Location, Plan, Planner, Platter, Service};
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
 use sledsim::engine::{run, ComponentId, Limits, Next, Observer, System, Workload, WorkloadError};
@@ -47,8 +46,10 @@ pub struct Dispatch {
     pub now: Time,
     /// In the order in which they were handed over.
     pub requests: Vec<Request>,
-    /// In which way, where the requests were merged.
-    pub way: Option<usize>,
+    /// Whether the requests were merged.
+    pub merged: bool,
+    /// In which way, where the device had a choice.
+    pub plan: Option<Plan>,
 }
 
 /// All of it, in order.
@@ -63,8 +64,9 @@ pub struct Witness {
 }
 
 impl Witness {
-    fn note(&self, now: Time, requests: &[Request], way: Option<usize>) {
-        self.dispatches.lock().expect("one thread").push(Dispatch { now, requests: requests.to_vec(), way });
+    fn note(&self, now: Time, requests: &[Request], merged: bool, plan: Option<&Plan>) {
+        let dispatch = Dispatch { now, requests: requests.to_vec(), merged, plan: plan.cloned() };
+        self.dispatches.lock().expect("one thread").push(dispatch);
     }
 }
 
@@ -106,43 +108,25 @@ impl Device for Witness {
         self.inner.angle(location)
     }
     fn serve(&mut self, now: Time, request: &Request) -> Service {
-        self.note(now, &[*request], None);
+        self.note(now, &[*request], false, None);
         self.inner.serve(now, request)
     }
     fn serve_batch(&mut self, now: Time, requests: &[Request], out: &mut Vec<Service>) {
-        self.note(now, requests, None);
+        self.note(now, requests, false, None);
         self.inner.serve_batch(now, requests, out);
     }
-    fn serve_merged(&mut self, now: Time, requests: &[Request], way: usize, out: &mut Vec<Service>) {
-        self.note(now, requests, Some(way));
-        self.inner.serve_merged(now, requests, way, out);
+    fn serve_merged(&mut self, now: Time, requests: &[Request], plan: Option<&Plan>, out: &mut Vec<Service>) {
+        self.note(now, requests, true, plan);
+        self.inner.serve_merged(now, requests, plan, out);
     }
-    fn stance(&self, now: Time) -> Option<Stance> {
-        self.inner.stance(now)
-    }
-    fn try_serve(&self, now: Time, from: Option<Stance>, request: &Request) -> Option<Trial> {
-        self.inner.try_serve(now, from, request)
-    }
-    fn try_merged(&self, now: Time, requests: &[Request], out: &mut Vec<Trial>) {
-        self.inner.try_merged(now, requests, out);
-    }
-    fn way_j(&self, from: Stance, to: Stance) -> f64 {
-        self.inner.way_j(from, to)
-    }
-    fn about_face_j(&self) -> f64 {
-        self.inner.about_face_j()
-    }
-    fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
-        self.inner.for_each_companion(request, visit);
+    fn planner(&self) -> Option<&dyn Planner> {
+        self.inner.planner()
     }
     fn access_subsectors(&mut self) -> bool {
         self.inner.access_subsectors()
     }
     fn wake_ns(&self, now: Time) -> u64 {
         self.inner.wake_ns(now)
-    }
-    fn shares_pass(&self, first: &Request, other: &Request) -> bool {
-        self.inner.shares_pass(first, other)
     }
     fn ledger(&self, now: Time) -> EnergyLedger {
         self.inner.ledger(now)
@@ -282,7 +266,9 @@ pub fn requests(mix: &Mix, device: &dyn Device) -> Vec<Request> {
         } else if random.chance(mix.shares[2]) {
             let here = Request { lbn: last.min(device.capacity_blocks() - 1), blocks: 1, ..blank(id) };
             let mut ranges = Vec::new();
-            device.for_each_companion(&here, &mut |range| ranges.push(range));
+            if let Some(planner) = device.planner() {
+                planner.for_each_companion(&here, &mut |range| ranges.push(range));
+            }
             match ranges.get(random.below(ranges.len().max(1) as u64) as usize) {
                 Some(range) => range.start + random.below(range.end - range.start),
                 None => last,

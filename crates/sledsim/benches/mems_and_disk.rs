@@ -6,7 +6,7 @@ use sledsim::engine::{Component, ComponentId, System};
 use sledsim::hierarchy::{Child, Drive, Mcd, McdSpec, Mwb, MwbSpec};
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario;
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{build, fcfs};
 use sledsim::time::Time;
 use sledsim_testing::scenarios;
 
@@ -15,7 +15,7 @@ const MEMS_BYTES: u64 = 256_000_000;
 
 fn drive(system: &mut System, name: &str) -> ComponentId {
     let device = scenario::device(&scenarios::device_spec(name)).expect("a device of the catalogue");
-    let scheduler = build(&SchedulerSpec::Fcfs {}, device.as_ref());
+    let scheduler = build(&fcfs::POLICY.default, device.as_ref());
     system.add(Box::new(Drive::new(device, scheduler, 1)), &[])
 }
 

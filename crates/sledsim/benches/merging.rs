@@ -6,7 +6,7 @@ use sledsim::engine::{run, Limits, Next, Observer, System, Workload, WorkloadErr
 use sledsim::hierarchy::{Drive, MergeSpec};
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario;
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{build, fcfs, sptf, SchedulerSpec};
 use sledsim::service::Service;
 use sledsim::time::Time;
 use sledsim_testing::scenarios;
@@ -86,7 +86,7 @@ fn merging(criterion: &mut Criterion) {
     let rules = [("none", None), ("neighbours", Some(MergeSpec::default())), ("all", Some(all))];
     let mut group = criterion.benchmark_group("merging");
     group.throughput(Throughput::Elements(REQUESTS)).sample_size(10);
-    for (policy, spec) in [("fcfs", SchedulerSpec::Fcfs {}), ("sptf", SchedulerSpec::Sptf {})] {
+    for (policy, spec) in [("fcfs", fcfs::POLICY.default), ("sptf", sptf::POLICY.default)] {
         for (rule, merge) in rules {
             for pending in [1_u64, 10, 1_000] {
                 let name = BenchmarkId::new(format!("{policy} {rule}"), pending);

@@ -2,7 +2,7 @@
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use sledsim::engine::random::Stream;
-use sledsim::hierarchy::cache::replacement::{build, with_policy, PolicyUser, Replacement, POLICIES};
+use sledsim::hierarchy::cache::replacement::{build, POLICIES};
 
 const REFERENCES: usize = 1_000_000;
 const PAGES: u64 = 1_000_000;
@@ -18,16 +18,6 @@ fn keys() -> Vec<u64> {
         .collect()
 }
 
-struct Counting<'a>(&'a [u64]);
-
-impl PolicyUser for Counting<'_> {
-    type Output = usize;
-
-    fn take<R: Replacement + 'static>(self, mut policy: R) -> usize {
-        self.0.iter().filter(|&&key| policy.reference(key)).count()
-    }
-}
-
 fn replacement(criterion: &mut Criterion) {
     let keys = keys();
     let mut group = criterion.benchmark_group("replacement");
@@ -35,7 +25,7 @@ fn replacement(criterion: &mut Criterion) {
     for policy in POLICIES {
         for slots in [1_000, 100_000] {
             let name = BenchmarkId::new(policy.name, slots);
-            group.bench_function(name, |bencher| bencher.iter(|| with_policy(&policy.default, slots, Counting(&keys))));
+            group.bench_function(name, |bencher| bencher.iter(|| build(&policy.default, slots).references(&keys)));
         }
     }
     group.finish();

@@ -4,7 +4,7 @@ use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Through
 use serde_json::json;
 use sledsim::devices::Device;
 use sledsim::scenario::{self, SystemSpec};
-use sledsim::schedulers::{build, Scheduler, SchedulerSpec};
+use sledsim::schedulers::{asptf, build, clook, fcfs, sdf, sptf, sstf_lbn, zsptf, Scheduler, SchedulerSpec};
 use sledsim::time::Time;
 use sledsim_testing::scenarios;
 use sledsim_testing::sled::{read, Sled};
@@ -54,18 +54,18 @@ fn dispatch(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("dispatch");
     group.throughput(Throughput::Elements(1));
     let specs = [
-        SchedulerSpec::Fcfs {},
-        SchedulerSpec::Clook {},
-        SchedulerSpec::SstfLbn {},
-        SchedulerSpec::Sptf {},
-        SchedulerSpec::Asptf { weight: 0.006 },
-        SchedulerSpec::Asptf { weight: 1.0 },
-        SchedulerSpec::Sdf {},
-        SchedulerSpec::Zsptf { zones: 25 },
+        fcfs::POLICY.default,
+        clook::POLICY.default,
+        sstf_lbn::POLICY.default,
+        sptf::POLICY.default,
+        SchedulerSpec::Asptf(asptf::Spec { weight: 0.006 }),
+        SchedulerSpec::Asptf(asptf::Spec { weight: 1.0 }),
+        sdf::POLICY.default,
+        SchedulerSpec::Zsptf(zsptf::Spec { zones: 25 }),
     ];
     for spec in specs {
         let name = match spec {
-            SchedulerSpec::Asptf { weight } => format!("asptf {weight}"),
+            SchedulerSpec::Asptf(asptf::Spec { weight }) => format!("asptf {weight}"),
             _ => spec.name().to_owned(),
         };
         for pending in [10, 100, 1_000, 10_000, 100_000] {
@@ -82,7 +82,7 @@ fn dispatch(criterion: &mut Criterion) {
 fn dispatch_on_disk(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("dispatch on atlas10k");
     group.throughput(Throughput::Elements(1));
-    for spec in [SchedulerSpec::Clook {}, SchedulerSpec::Sptf {}, SchedulerSpec::Asptf { weight: 0.006 }] {
+    for spec in [clook::POLICY.default, sptf::POLICY.default, SchedulerSpec::Asptf(asptf::Spec { weight: 0.006 })] {
         for pending in [100, 1_000, 10_000] {
             group.bench_function(BenchmarkId::new(spec.name(), pending), |bencher| {
                 let disk = scenario::device(&scenarios::device_spec("atlas10k")).expect("a device of the catalogue");
@@ -105,7 +105,7 @@ fn serve_on_disk(criterion: &mut Criterion) {
         let SystemSpec::Drive(drive) = scenarios::resolved(&document).system else { panic!("a drive alone") };
         group.bench_function(if buffer { "with buffer" } else { "without buffer" }, |bencher| {
             let disk = scenario::device(&drive.device).expect("a device of the catalogue");
-            let mut saturated = Saturated::new(disk, 16, SchedulerSpec::Fcfs {}, 1);
+            let mut saturated = Saturated::new(disk, 16, fcfs::POLICY.default, 1);
             bencher.iter(|| saturated.dispatch());
         });
     }

@@ -9,6 +9,7 @@ pub mod engine;
 pub mod hierarchy;
 pub mod metrics;
 pub mod power;
+mod registry;
 pub mod reliability;
 pub mod request;
 pub mod scenario;

@@ -4,14 +4,13 @@ pub mod disk;
 pub mod mems;
 pub mod simple;
 
+mod merging;
 mod platter;
 mod powered;
-mod together;
 
+use merging::PlannedPass;
+pub use merging::{are_contiguous, as_one, Plan, Planner, Stance, Trial};
 pub use platter::Platter;
-pub use together::{are_contiguous, as_one, Stance, Trial};
-
-use std::ops::Range;
 
 use crate::power::Meter;
 use crate::request::Request;
@@ -102,49 +101,26 @@ pub trait Device: Send {
         }
     }
 
-    /// Serves as one access requests of one kind that were merged, at least one: contiguous, or sharing rows. `way` is one of
-    /// those that [`Device::try_merged`] found for them now, 0 where it finds none. `out` receives one [`Service`] per
-    /// request, in the order of `requests`.
-    fn serve_merged(&mut self, now: Time, requests: &[Request], way: usize, out: &mut Vec<Service>) {
-        let _ = way;
-        together::serve_as_one(self, now, requests, out);
+    /// Serves as one access requests of one kind that were merged: by a plan that its planner made for them, and for now. Without
+    /// one, contiguous requests as one larger request, with whose end they all complete, and others as
+    /// [`Device::serve_batch`] does. `out` receives one [`Service`] per request, in the order of `requests`.
+    fn serve_merged(&mut self, now: Time, requests: &[Request], plan: Option<&Plan>, out: &mut Vec<Service>) {
+        let _ = plan;
+        if requests.len() < 2 || !are_contiguous(requests) {
+            return self.serve_batch(now, requests, out);
+        }
+        let one = as_one(requests);
+        let whole = self.serve(now, &one);
+        // Each has the phases of the whole, and its energy by its share of the blocks.
+        out.extend(requests.iter().map(|request| {
+            let energy = whole.energy.share(f64::from(request.blocks) / f64::from(one.blocks));
+            Service { energy, ..whole }
+        }));
     }
 
-    /// Where the mechanism stands for a service that begins at `now`; `None` where it can't be told in those terms.
-    fn stance(&self, now: Time) -> Option<Stance> {
-        let _ = now;
+    /// What it says of requests that it can access in the same pass; `None` where no two share one.
+    fn planner(&self) -> Option<&dyn Planner> {
         None
-    }
-
-    /// What [`Device::serve`] would take for `request` if the mechanism stood at `from`, or as it stands at `now`; `None` where
-    /// that can't be told.
-    fn try_serve(&self, now: Time, from: Option<Stance>, request: &Request) -> Option<Trial> {
-        let _ = (now, from, request);
-        None
-    }
-
-    /// What [`Device::serve_merged`] would take at `now` for each way to serve `requests`; without any, it serves them as it
-    /// does and says nothing of it before.
-    fn try_merged(&self, now: Time, requests: &[Request], out: &mut Vec<Trial>) {
-        let _ = (now, requests, out);
-    }
-
-    /// Joules to go from one place to another without serving anything.
-    fn way_j(&self, from: Stance, to: Stance) -> f64 {
-        let _ = (from, to);
-        0.0
-    }
-
-    /// Most joules it takes, anywhere, to come to move the other way where it stands.
-    fn about_face_j(&self) -> f64 {
-        0.0
-    }
-
-    /// Calls `visit` with ranges of blocks that together are those which can be accessed in the same pass as some block of
-    /// `request`, its own included: a request that touches one of them satisfies [`Device::shares_pass`]. Ranges may
-    /// overlap.
-    fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
-        let _ = (request, visit);
     }
 
     /// Whether a write may be reported before it is on the medium, so that it is lost if power fails; those that are
@@ -157,14 +133,6 @@ pub trait Device: Send {
     fn wake_ns(&self, now: Time) -> u64 {
         let _ = now;
         0
-    }
-
-    /// Whether some block of `other` can be accessed in the same pass as some block of `first` (by other tips, or being the
-    /// same).
-    fn shares_pass(&self, first: &Request, other: &Request) -> bool {
-        let mut shares = false;
-        self.for_each_companion(first, &mut |range| shares |= other.lbn < range.end && range.start < other.end_lbn());
-        shares
     }
 
     /// Time and energy by state for everything from the start of the run until `now`, the running service clipped at it.

@@ -244,6 +244,8 @@ impl Device for SimpleDevice {
 
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
+        debug_assert!(request.blocks > 0 && request.end_lbn() <= self.capacity_blocks, "{request:?}");
+        debug_assert!(self.last.to <= now, "the device serves until {:?}", self.last.to);
         let seek_ns = self.time_ns(request.lbn.abs_diff(self.next_lbn));
         let mut service = Service {
             start: now,

@@ -26,7 +26,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::hierarchy::cache::replacement::POLICIES;
+    use crate::hierarchy::cache::replacement::{two_q, POLICIES};
 
     #[test]
     fn a_name_alone_has_the_defaults() {
@@ -34,7 +34,7 @@ mod tests {
             assert_eq!(replacement(json!(policy.name)), Ok(policy.default));
         }
         let own = replacement(json!({"name": "2q", "in_share": 0.3})).unwrap();
-        assert_eq!(own, ReplacementSpec::TwoQ { in_share: 0.3, out_share: 0.5 });
+        assert_eq!(own, ReplacementSpec::TwoQ(two_q::Spec { in_share: 0.3, out_share: 0.5 }));
     }
 
     #[test]

@@ -140,7 +140,7 @@ pub struct DriveSpec {
     /// The device.
     pub device: DeviceSpec,
     /// The scheduler.
-    #[serde(default = "fcfs")]
+    #[serde(default)]
     pub scheduler: SchedulerSpec,
     /// Most requests dispatched together: pending ones that lie at a sled position of the next request join it. 1 for no
     /// batches.
@@ -310,8 +310,4 @@ const fn yes() -> bool {
 
 fn auto() -> String {
     "auto".into()
-}
-
-const fn fcfs() -> SchedulerSpec {
-    SchedulerSpec::Fcfs {}
 }

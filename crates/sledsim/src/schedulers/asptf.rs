@@ -1,26 +1,46 @@
 //! ASPTF: aged shortest positioning time first.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::arrival_list::Key;
 use super::cylinder_index::{Best, CylinderIndex, Group, Span};
-use super::{Policy, Scheduler, SchedulerSpec};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
 use crate::request::Request;
 use crate::time::Time;
 
-/// Registry line.
+/// ASPTF in the list of policies.
 pub const POLICY: Policy = Policy {
     name: "asptf",
     title: "ASPTF",
     description: "Aged SPTF: positioning time less weight times waiting time; weight 0 is SPTF, a large one FCFS.",
     source: "Jacobson and Wilkes, Disk scheduling algorithms based on rotational position, HPL-CSP-91-7, 1991; \
              Worthington, Ganger and Patt, Scheduling algorithms for modern disk drives, SIGMETRICS 1994",
-    default: SchedulerSpec::Asptf { weight: default_weight() },
+    default: SchedulerSpec::Asptf(Spec { weight: default_weight() }),
 };
 
 /// Default of `weight`: 0.006, so a second of waiting makes up for 6 ms of positioning; an assumption.
 #[must_use]
 pub const fn default_weight() -> f64 {
     0.006
+}
+
+/// Aged SPTF: positioning time less `weight` times waiting time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {
+    /// Nanoseconds of positioning that a nanosecond of waiting makes up for: 0 is SPTF, a large one FCFS.
+    #[serde(default = "default_weight")]
+    #[schemars(range(min = 0.0))]
+    pub weight: f64,
+}
+
+impl PolicySpec for Spec {
+    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+        Box::new(Asptf::new(self.weight, device.cylinders()))
+    }
 }
 
 /// Aged shortest positioning time first: serves the request of least effective positioning time.

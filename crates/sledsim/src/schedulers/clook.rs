@@ -1,20 +1,35 @@
 //! C-LOOK: the one-way elevator.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::lbn_order::{Direction, LbnOrder};
-use super::{Policy, Scheduler, SchedulerSpec};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
 use crate::request::Request;
 use crate::time::Time;
 
-/// Registry line.
+/// C-LOOK in the list of policies.
 pub const POLICY: Policy = Policy {
     name: "clook",
     title: "C-LOOK",
     description: "Cyclical LOOK: ascending LBNs, then again from the lowest.",
     source: "Merten, Some quantitative techniques for file organization, University of Wisconsin 1970; \
              Griffin et al., Modeling and scheduling of MEMS-based storage devices, CMU-CS-00-100, 1999, section 5.1",
-    default: SchedulerSpec::Clook {},
+    default: SchedulerSpec::Clook(Spec {}),
 };
+
+/// Cyclical LOOK: ascending LBNs, then again from the lowest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {}
+
+impl PolicySpec for Spec {
+    fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+        Box::new(Clook::new())
+    }
+}
 
 /// The one-way elevator: serves the next higher LBN, and starts over with the lowest when every request lies behind.
 ///
@@ -26,15 +41,8 @@ pub struct Clook {
 
 impl Clook {
     /// Nothing pending, the head at LBN 0.
-    #[must_use]
-    pub const fn new() -> Self {
+    const fn new() -> Self {
         Self { pending: LbnOrder::new() }
-    }
-}
-
-impl Default for Clook {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

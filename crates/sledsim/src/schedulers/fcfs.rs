@@ -2,30 +2,43 @@
 
 use std::collections::VecDeque;
 
-use super::{Policy, Scheduler, SchedulerSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
 use crate::request::Request;
 use crate::time::Time;
 
-/// Registry line.
+/// FCFS in the list of policies.
 pub const POLICY: Policy = Policy {
     name: "fcfs",
     title: "FCFS",
     description: "First come, first served: in the order of arrival.",
     source: "Denning, Effects of scheduling on file memory operations, AFIPS Spring Joint Computer Conference 1967",
-    default: SchedulerSpec::Fcfs {},
+    default: SchedulerSpec::Fcfs(Spec {}),
 };
 
 /// First come, first served.
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {}
+
+impl PolicySpec for Spec {
+    fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+        Box::new(Fcfs::new())
+    }
+}
+
+/// First come, first served.
 pub struct Fcfs {
     pending: VecDeque<Request>,
 }
 
 impl Fcfs {
     /// Nothing pending.
-    #[must_use]
-    pub const fn new() -> Self {
+    const fn new() -> Self {
         Self { pending: VecDeque::new() }
     }
 }

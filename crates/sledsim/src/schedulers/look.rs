@@ -1,20 +1,35 @@
 //! LOOK: the elevator.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::lbn_order::{Direction, LbnOrder};
-use super::{Policy, Scheduler, SchedulerSpec};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
 use crate::request::Request;
 use crate::time::Time;
 
-/// Registry line.
+/// LOOK in the list of policies.
 pub const POLICY: Policy = Policy {
     name: "look",
     title: "LOOK",
     description: "Elevator: sweeps the LBNs up and down in turn, turning round at the last request ahead.",
     source: "Merten, Some quantitative techniques for file organization, University of Wisconsin 1970; \
              Worthington, Ganger and Patt, Scheduling algorithms for modern disk drives, SIGMETRICS 1994",
-    default: SchedulerSpec::Look {},
+    default: SchedulerSpec::Look(Spec {}),
 };
+
+/// Elevator over LBNs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {}
+
+impl PolicySpec for Spec {
+    fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+        Box::new(Look::new())
+    }
+}
 
 /// The elevator: serves the nearest request ahead, and turns round when there is none.
 ///
@@ -27,15 +42,8 @@ pub struct Look {
 
 impl Look {
     /// Nothing pending, the head at LBN 0.
-    #[must_use]
-    pub const fn new() -> Self {
+    const fn new() -> Self {
         Self { pending: LbnOrder::new(), direction: Direction::Ascending }
-    }
-}
-
-impl Default for Look {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -1,32 +1,74 @@
-//! Schedulers: one policy, one file, one line in the registry.
+//! Schedulers: one policy, one file, one line in the list.
 //!
 //! Policies that know only LBNs ([`fcfs`], [`look`], [`clook`], [`vscan`], [`sstf_lbn`]) measure from the block after
 //! the last request they dispatched; policies that know the mechanism ([`sptf`], [`asptf`], [`sdf`], [`zsptf`]) ask the
 //! [`Device`]. Every policy decides ties by arrival.
-
-pub mod asptf;
-pub mod clook;
-pub mod fcfs;
-pub mod look;
-pub mod sdf;
-pub mod sptf;
-pub mod sstf_lbn;
-pub mod vscan;
-pub mod zsptf;
 
 mod arrival_list;
 mod checked;
 mod cylinder_index;
 mod cylinder_set;
 mod lbn_order;
-mod spec;
 
 pub use checked::Checked;
-pub use spec::{build, Policy, SchedulerSpec, SpecError, POLICIES};
 
 use crate::devices::Device;
+use crate::registry::registry;
+pub use crate::registry::SpecError;
 use crate::request::Request;
 use crate::time::Time;
+
+registry! {
+    /// A policy and its parameters.
+    #[derive(Copy)]
+    #[serde(tag = "name", rename_all = "snake_case")]
+    pub enum SchedulerSpec: PolicySpec {
+        Fcfs => fcfs,
+        Look => look,
+        Clook => clook,
+        Vscan => vscan,
+        SstfLbn => sstf_lbn,
+        Sptf => sptf,
+        Asptf => asptf,
+        Sdf => sdf,
+        Zsptf => zsptf,
+    }
+
+    /// Every policy.
+    pub const POLICIES: [Policy];
+}
+
+/// A policy as its file declares it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Policy {
+    /// Key in scenarios.
+    pub name: &'static str,
+    /// Name in the literature.
+    pub title: &'static str,
+    /// What it does, in a sentence.
+    pub description: &'static str,
+    /// Where it is defined.
+    pub source: &'static str,
+    /// The policy with its default parameters.
+    pub default: SchedulerSpec,
+}
+
+/// Parameters of a policy.
+trait PolicySpec {
+    /// The scheduler that valid ones describe, with nothing pending, for `device`.
+    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler>;
+}
+
+impl Policy {
+    /// What messages call it.
+    const KIND: &str = "scheduler";
+}
+
+/// The scheduler that a valid `spec` describes, with nothing pending, for `device`.
+#[must_use]
+pub fn build(spec: &SchedulerSpec, device: &dyn Device) -> Box<dyn Scheduler> {
+    spec.parameters().build(device)
+}
 
 /// Holds the pending requests of one device and picks the next.
 pub trait Scheduler: Send {

@@ -1,20 +1,35 @@
 //! SDF: shortest distance first.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::cylinder_index::{CylinderIndex, Side, Span};
-use super::{Policy, Scheduler, SchedulerSpec};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::{Device, Location};
 use crate::request::Request;
 use crate::time::Time;
 
-/// Registry line.
+/// SDF in the list of policies.
 pub const POLICY: Policy = Policy {
     name: "sdf",
     title: "SDF",
     description: "Shortest distance first: the request whose place is nearest to the mechanism, as the crow flies.",
     source: "Schlosser and Ganger, MEMS-based storage devices and standard disk interfaces: a square peg in a round \
              hole?, FAST 2004, section 5.4",
-    default: SchedulerSpec::Sdf {},
+    default: SchedulerSpec::Sdf(Spec {}),
 };
+
+/// Shortest Euclidean distance first.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {}
+
+impl PolicySpec for Spec {
+    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+        Box::new(Sdf::new(device))
+    }
+}
 
 /// Shortest distance first: serves the request whose coordinates have the least Euclidean distance from the
 /// mechanism's position; ties go by arrival.

@@ -1,20 +1,35 @@
 //! SPTF: shortest positioning time first.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::cylinder_index::{CylinderIndex, Span};
-use super::{Policy, Scheduler, SchedulerSpec};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
 use crate::request::Request;
 use crate::time::Time;
 
-/// Registry line.
+/// SPTF in the list of policies.
 pub const POLICY: Policy = Policy {
     name: "sptf",
     title: "SPTF",
     description: "Shortest positioning time first, as the device itself would reckon it.",
     source: "Seltzer, Chen and Ousterhout, Disk scheduling revisited, USENIX Winter 1990; \
              Jacobson and Wilkes, Disk scheduling algorithms based on rotational position, HPL-CSP-91-7, 1991",
-    default: SchedulerSpec::Sptf {},
+    default: SchedulerSpec::Sptf(Spec {}),
 };
+
+/// Shortest positioning time first.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {}
+
+impl PolicySpec for Spec {
+    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+        Box::new(Sptf::new(device.cylinders()))
+    }
+}
 
 /// Shortest positioning time first: serves the request of least [`Device::positioning_ns`]; ties go by arrival.
 ///

@@ -1,20 +1,35 @@
 //! SSTF_LBN: shortest seek time first, as a host sees it.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::lbn_order::{Direction, LbnOrder};
-use super::{Policy, Scheduler, SchedulerSpec};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
 use crate::request::Request;
 use crate::time::Time;
 
-/// Registry line.
+/// SSTF_LBN in the list of policies.
 pub const POLICY: Policy = Policy {
     name: "sstf_lbn",
     title: "SSTF_LBN",
     description: "Shortest seek time first, the seek taken as the distance in LBNs from the last request.",
     source: "Denning, Effects of scheduling on file memory operations, AFIPS Spring Joint Computer Conference 1967; \
              Griffin et al., Modeling and scheduling of MEMS-based storage devices, CMU-CS-00-100, 1999, section 5.1",
-    default: SchedulerSpec::SstfLbn {},
+    default: SchedulerSpec::SstfLbn(Spec {}),
 };
+
+/// Shortest seek time first, by LBN distance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {}
+
+impl PolicySpec for Spec {
+    fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+        Box::new(SstfLbn::new())
+    }
+}
 
 /// Shortest seek time first with the LBN distance for the seek time.
 ///
@@ -26,15 +41,8 @@ pub struct SstfLbn {
 
 impl SstfLbn {
     /// Nothing pending, the head at LBN 0.
-    #[must_use]
-    pub const fn new() -> Self {
+    const fn new() -> Self {
         Self { pending: LbnOrder::new() }
-    }
-}
-
-impl Default for SstfLbn {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

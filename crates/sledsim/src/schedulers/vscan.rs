@@ -1,24 +1,44 @@
 //! VSCAN(R): the continuum from SSTF to LOOK.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::lbn_order::{Candidate, Direction, LbnOrder};
-use super::{Policy, Scheduler, SchedulerSpec};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
 use crate::request::Request;
 use crate::time::Time;
 
-/// Registry line.
+/// VSCAN(R) in the list of policies.
 pub const POLICY: Policy = Policy {
     name: "vscan",
     title: "VSCAN(R)",
     description: "Shortest LBN distance first, with a penalty for turning round: r = 0 is SSTF, r = 1 is LOOK.",
     source: "Geist and Daniel, A continuum of disk scheduling algorithms, ACM TOCS 5(1), 1987",
-    default: SchedulerSpec::Vscan { r: default_r() },
+    default: SchedulerSpec::Vscan(Spec { r: default_r() }),
 };
 
 /// Default of `r`: 0.2, between the bias for throughput (0) and the bias for fairness (1); an assumption.
 #[must_use]
 pub const fn default_r() -> f64 {
     0.2
+}
+
+/// VSCAN(R): shortest LBN distance, with a penalty for turning round.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {
+    /// Penalty for turning round, as a fraction of the device's capacity: 0 is SSTF, 1 is LOOK.
+    #[serde(default = "default_r")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub r: f64,
+}
+
+impl PolicySpec for Spec {
+    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+        Box::new(Vscan::new(self.r, device.capacity_blocks()))
+    }
 }
 
 /// V(R) over LBNs: serves the request with the shortest effective distance.

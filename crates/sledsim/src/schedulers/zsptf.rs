@@ -1,25 +1,45 @@
 //! ZSPTF: zone-based shortest positioning time first.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::cylinder_index::{CylinderIndex, Span};
-use super::{Policy, Scheduler, SchedulerSpec};
+use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
 use crate::request::Request;
 use crate::time::Time;
 
-/// Registry line.
+/// ZSPTF in the list of policies.
 pub const POLICY: Policy = Policy {
     name: "zsptf",
     title: "ZSPTF",
     description: "Zone-based SPTF: zones along X in cyclic order, SPTF within the zone; 1 zone is SPTF.",
     source: "Hong et al., Zone-based shortest positioning time first scheduling for MEMS-based storage devices, \
              MASCOTS 2003",
-    default: SchedulerSpec::Zsptf { zones: default_zones() },
+    default: SchedulerSpec::Zsptf(Spec { zones: default_zones() }),
 };
 
 /// Default of `zones`: 25; an assumption.
 #[must_use]
 pub const fn default_zones() -> u32 {
     25
+}
+
+/// Zone-based SPTF: zones in cyclic order, SPTF within the zone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {
+    /// Number of zones along X: 1 is SPTF.
+    #[serde(default = "default_zones")]
+    #[schemars(range(min = 1))]
+    pub zones: u32,
+}
+
+impl PolicySpec for Spec {
+    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+        Box::new(Zsptf::new(self.zones, device.cylinders()))
+    }
 }
 
 /// Zone-based SPTF: serves the requests of one zone by [SPTF](super::sptf::Sptf), then goes to the next zone.

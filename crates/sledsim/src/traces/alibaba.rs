@@ -2,7 +2,7 @@
 //! bytes, opcode `R` or `W`.
 
 use super::csv::{preset, CellCount, Columns};
-use super::format::Entry;
+use super::format::{Carries, Entry};
 use super::options::LengthUnit;
 use super::text::TimeUnit;
 use super::DEFAULT_SECTOR_BYTES;
@@ -11,7 +11,7 @@ use super::DEFAULT_SECTOR_BYTES;
 pub(super) const ENTRY: Entry = Entry {
     name: "alibaba",
     description: "Alibaba Cloud: device,opcode,offset,length,timestamp_us",
-    has_times: true,
+    carries: &[Carries::Times],
     example: b"419,W,8792731648,16384,1577808144360767\n\
         725,R,59110326272,4096,1577808144360813\n\
         12,R,350868463616,8192,1577808144360852\n",

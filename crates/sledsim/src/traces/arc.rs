@@ -16,7 +16,7 @@ use crate::request::Op;
 pub(super) const ENTRY: Entry = Entry {
     name: "arc",
     description: "Lists of the ARC paper (cite Megiddo and Modha, FAST 2003): start_block count ignored request_no",
-    has_times: false,
+    carries: &[],
     example: b"230027 8 0 0\n\
         1842745 64 0 1\n\
         216082 8 0 2\n",

@@ -7,7 +7,7 @@
 //! other records. The device is Linux's number: major × 2^20 + minor.
 
 use super::error::{Fault, Parsed};
-use super::format::Entry;
+use super::format::{Carries, Entry};
 use super::options::BlkparseEvent;
 use super::text::{digits, sectors_to_bytes, time_ns, uint, words, wrong_count, LineParser, Lines, TimeUnit};
 use super::{Step, TraceRecord, DEFAULT_SECTOR_BYTES};
@@ -17,7 +17,7 @@ use crate::request::{Flags, Op};
 pub(super) const ENTRY: Entry = Entry {
     name: "blkparse",
     description: "blkparse default text output, Q or D events",
-    has_times: true,
+    carries: &[Carries::Times, Carries::Metadata],
     example: b"8,0 3 1 0.000000000 697 Q W 223490 + 8 [dd]\n\
         8,0 3 2 0.000001829 697 G W 223490 + 8 [dd]\n\
         8,0 3 3 0.009507758 697 Q R 64 + 16 [dd]\n\

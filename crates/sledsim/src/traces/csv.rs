@@ -18,7 +18,7 @@
 //! of it begins with a digit.
 
 use super::error::{excerpt, Failure, Fault, Parsed, Place, TraceError};
-use super::format::{Built, Entry, Head};
+use super::format::{Built, Carries, Entry, Head};
 use super::options::{ColumnMap, ColumnRef, LengthUnit};
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::{
@@ -31,7 +31,7 @@ use crate::request::Op;
 pub(super) const ENTRY: Entry = Entry {
     name: "csv",
     description: "CSV with named columns; canonically t_ns,device,offset_bytes,bytes,op",
-    has_times: true,
+    carries: &[Carries::Times],
     example: b"t_ns,device,offset_bytes,bytes,op\n\
         0,0,4096,4096,R\n\
         1500000,0,8192,512,W\n\

@@ -2,7 +2,7 @@
 //! The flags are hexadecimal; bit 0 is set for a read. The other bits are DiskSim's own and not looked at.
 
 use super::error::{Fault, Parsed};
-use super::format::Entry;
+use super::format::{Carries, Entry};
 use super::text::{exact_words, sectors_to_bytes, time_ns, uint, uint32, LineParser, Lines, TimeUnit};
 use super::{Step, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
@@ -11,7 +11,7 @@ use crate::request::Op;
 pub(super) const ENTRY: Entry = Entry {
     name: "disksim-ascii",
     description: "DiskSim ASCII: time_ms devno blkno blocks flags (bit 0 = read)",
-    has_times: true,
+    carries: &[Carries::Times],
     example: b"0.000000 0 3200 8 1\n\
         4.250000 0 3208 8 0\n\
         9.125000 1 77 16 1\n",

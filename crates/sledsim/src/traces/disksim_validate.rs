@@ -5,7 +5,7 @@
 //! or `Miss`, and in the HP C2247A's trace also `Doub` and `Trip` for writes. It is passed on and decides nothing.
 
 use super::error::{Fault, Parsed};
-use super::format::Entry;
+use super::format::{Carries, Entry};
 use super::text::{exact_words, sectors_to_bytes, time_ns, uint, LineParser, Lines, TimeUnit};
 use super::{Outcome, Step, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
@@ -14,7 +14,7 @@ use crate::request::Op;
 pub(super) const ENTRY: Entry = Entry {
     name: "disksim-validate",
     description: "DiskSim validation: R|W Hit|Miss lbn blocks service_us next_gap_us (closed loop)",
-    has_times: false,
+    carries: &[Carries::Gaps],
     example: b"R Miss 564347 2 14095.370 13876.270\n\
         R Hit 564349 2 1414.270 18746.770\n\
         W Miss 1569160 3 6936.010 23126.390\n",

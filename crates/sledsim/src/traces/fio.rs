@@ -7,7 +7,7 @@
 //! [`super::TraceOptions::fio_time_unit`]. A file's device is its number in the order of first appearance.
 
 use super::error::{excerpt, BadRecord, Failure, Fault, Parsed, Place, TraceError};
-use super::format::{Built, Entry, CERTAIN};
+use super::format::{Built, Carries, Entry, CERTAIN};
 use super::intern::Names;
 use super::source::Input;
 use super::text::{split, time_ns, uint, words, wrong_count, LineParser, Lines, TimeUnit};
@@ -18,7 +18,7 @@ use crate::request::Op;
 pub(super) const ENTRY: Entry = Entry {
     name: "fio",
     description: "fio iolog, version 2 (without times) and 3",
-    has_times: true,
+    carries: &[Carries::Times],
     example: b"fio version 3 iolog\n\
         0 /dev/sda add\n\
         0 /dev/sda open\n\

@@ -7,10 +7,7 @@ use super::error::{excerpt, TraceError};
 use super::options::TraceOptions;
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::{words, LineParser};
-use super::{
-    alibaba, arc, blkparse, csv, disksim_ascii, disksim_validate, fio, hp_srt, mqsim, msr, spc, tencent, vscsi,
-};
-use super::{Place, RecordParser, Step};
+use super::{Place, RecordParser, Step, TraceFormat};
 
 /// Lines that detection looks at.
 const HEAD_LINES: usize = 16;
@@ -24,8 +21,8 @@ pub(super) struct Entry {
     pub name: &'static str,
     /// One line for people.
     pub description: &'static str,
-    /// Whether records carry arrival times.
-    pub has_times: bool,
+    /// What records carry besides what all do.
+    pub carries: &'static [Carries],
     /// A small trace of this format.
     pub example: &'static [u8],
     /// How much of the beginning of a content is this format; 0 for none of it.
@@ -34,55 +31,44 @@ pub(super) struct Entry {
     pub build: fn(&mut Input, &TraceOptions) -> Built,
 }
 
+/// What the records of some formats carry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Carries {
+    /// Arrival times.
+    Times,
+    /// Which requests are file-system metadata.
+    Metadata,
+    /// A closed loop: service times, and gaps from a completion to the next request.
+    Gaps,
+}
+
 /// A certain match, by a magic or by every record.
 pub(super) const CERTAIN: usize = usize::MAX;
 
+/// Declares the formats from a list of their names and modules: a line of it is all that is said of a format outside its module,
+/// which has its `ENTRY`.
 macro_rules! formats {
-    ($($(#[$doc:meta])* $variant:ident => $module:ident,)*) => {
+    ($($variant:ident => $module:ident,)+) => {
+        $(mod $module;)+
+
         /// A format of block traces.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum TraceFormat { $($(#[$doc])* $variant,)* }
+        #[allow(missing_docs)] // The module's own documentation is that of the format.
+        pub enum TraceFormat { $($variant,)+ }
 
         impl TraceFormat {
             /// Every format; of two that recognise a content equally well the earlier is taken.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
             /// What the format's file says about it.
-            pub(super) const fn entry(self) -> &'static Entry {
-                match self { $(Self::$variant => &$module::ENTRY,)* }
+            const fn entry(self) -> &'static format::Entry {
+                match self { $(Self::$variant => &$module::ENTRY,)+ }
             }
         }
     };
 }
 
-formats! {
-    /// HP Labs SRT, 1.x (1992) and 1.7 (2003); binary.
-    HpSrt => hp_srt,
-    /// VMware vscsiStats, versions 1 and 2; binary.
-    Vscsi => vscsi,
-    /// fio iolog, versions 2 and 3.
-    Fio => fio,
-    /// Text output of blkparse.
-    Blkparse => blkparse,
-    /// DiskSim's validation traces: a closed loop with measured service times.
-    DisksimValidate => disksim_validate,
-    /// MQSim.
-    Mqsim => mqsim,
-    /// DiskSim's default ASCII format.
-    DisksimAscii => disksim_ascii,
-    /// Lists of the ARC paper (Megiddo and Modha, FAST 2003): reads without times.
-    Arc => arc,
-    /// MSR Cambridge.
-    Msr => msr,
-    /// Storage Performance Council, as in the UMass repository.
-    Spc => spc,
-    /// Alibaba Cloud block traces.
-    Alibaba => alibaba,
-    /// Tencent Cloud block traces.
-    Tencent => tencent,
-    /// CSV with named or mapped columns.
-    Csv => csv,
-}
+pub(super) use formats;
 
 impl TraceFormat {
     /// Its name, in kebab-case.
@@ -99,14 +85,20 @@ impl TraceFormat {
 
     /// Whether its records carry arrival times. fio's do from version 3 on; [`super::TraceReader::has_times`] knows.
     #[must_use]
-    pub const fn has_times(self) -> bool {
-        self.entry().has_times
+    pub fn has_times(self) -> bool {
+        self.entry().carries.contains(&Carries::Times)
     }
 
     /// Whether its records say which requests are file-system metadata.
     #[must_use]
-    pub const fn tells_metadata(self) -> bool {
-        matches!(self, Self::Blkparse)
+    pub fn tells_metadata(self) -> bool {
+        self.entry().carries.contains(&Carries::Metadata)
+    }
+
+    /// Whether its records make a closed loop: with measured service times, and gaps between requests.
+    #[must_use]
+    pub fn is_closed_loop(self) -> bool {
+        self.entry().carries.contains(&Carries::Gaps)
     }
 
     /// A small trace of this format, made up: what its records look like, and what the contract tests read.

@@ -25,7 +25,7 @@
 //! The device of a 1.7 record is its whole device number, since no part of it is known to be unique.
 
 use super::error::{excerpt, BadRecord, Failure, Fault, Parsed, Place, TraceError};
-use super::format::{Built, Entry, CERTAIN};
+use super::format::{Built, Carries, Entry, CERTAIN};
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::{digits, sectors_to_bytes};
 use super::{RecordParser, Step, TraceFormat, TraceOptions, TraceRecord, DEFAULT_SECTOR_BYTES};
@@ -35,7 +35,7 @@ use crate::request::{Flags, Op};
 pub(super) const ENTRY: Entry = Entry {
     name: "hp-srt",
     description: "HP Labs SRT, binary, 1.x (1992) and 1.7 (2003)",
-    has_times: true,
+    carries: &[Carries::Times],
     example: b"$$TR_IOREC-1.3 (example)\nversion = 1.3;\nsectorsize = 256;\n\x0c\
         \0\0\08\0\x04\0\x01)\xb6F:\0\0\x01\xf4\0\0\0\x14\0\0:\x98\0\0 \0\0\0\x03\xe8\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01\
         \0\0\08\0\x04\0\x01)\xb6F:\0\0w$\0\0\0\x14\0\0:\x98\0\0\x04\0\0\0\x04\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\x01\

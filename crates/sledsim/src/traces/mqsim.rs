@@ -2,7 +2,7 @@
 //! for a write, sectors of 512 bytes.
 
 use super::error::{Fault, Parsed};
-use super::format::Entry;
+use super::format::{Carries, Entry};
 use super::text::{exact_words, sectors_to_bytes, uint, uint32, LineParser, Lines};
 use super::{Step, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
@@ -11,7 +11,7 @@ use crate::request::Op;
 pub(super) const ENTRY: Entry = Entry {
     name: "mqsim",
     description: "MQSim text: time_ns device lba sectors type (1 = read)",
-    has_times: true,
+    carries: &[Carries::Times],
     example: b"11413000 0 657728 16 1\n\
         11565000 1 31244784 64 0\n\
         11721000 1 31244848 16 1\n",

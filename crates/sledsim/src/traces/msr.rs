@@ -7,7 +7,7 @@
 
 use super::csv::cells;
 use super::error::{Fault, Parsed};
-use super::format::Entry;
+use super::format::{Carries, Entry};
 use super::intern::Names;
 use super::text::{operation, split, time_ns, uint, wrong_count, LineParser, Lines, TimeUnit};
 use super::{Step, TraceRecord};
@@ -16,7 +16,7 @@ use super::{Step, TraceRecord};
 pub(super) const ENTRY: Entry = Entry {
     name: "msr",
     description: "MSR Cambridge: filetime,host,disk,Read|Write,offset,bytes,response",
-    has_times: true,
+    carries: &[Carries::Times],
     example: b"128166372003061629,usr,0,Read,7014609920,24576,41286\n\
         128166372016382155,usr,0,Write,2657792,512,1963\n\
         128166372026382245,usr,1,Read,2658304,4096,1800\n",

@@ -4,7 +4,7 @@
 //! Fields after the time are optional and not looked at.
 
 use super::csv::{preset, CellCount, Columns};
-use super::format::Entry;
+use super::format::{Carries, Entry};
 use super::options::LengthUnit;
 use super::text::TimeUnit;
 use super::DEFAULT_SECTOR_BYTES;
@@ -13,7 +13,7 @@ use super::DEFAULT_SECTOR_BYTES;
 pub(super) const ENTRY: Entry = Entry {
     name: "spc",
     description: "SPC (UMass): asu,lba,bytes,R|W,seconds[,...]",
-    has_times: true,
+    carries: &[Carries::Times],
     example: b"0,20941264,8192,W,0.551706\n\
         0,20939840,8192,W,0.554041\n\
         1,3436288,15872,r,1.011732\n",

@@ -2,7 +2,7 @@
 //! sectors of 512 bytes, type 0 for a read and 1 for a write.
 
 use super::csv::{preset, CellCount, Columns};
-use super::format::Entry;
+use super::format::{Carries, Entry};
 use super::options::LengthUnit;
 use super::text::TimeUnit;
 use super::DEFAULT_SECTOR_BYTES;
@@ -11,7 +11,7 @@ use super::DEFAULT_SECTOR_BYTES;
 pub(super) const ENTRY: Entry = Entry {
     name: "tencent",
     description: "Tencent Cloud: timestamp_s,offset,size,io_type,volume (sectors; 0 = read)",
-    has_times: true,
+    carries: &[Carries::Times],
     example: b"1538323200,12910952,128,0,1063\n\
         1538323200,6338688,8,1,1627\n\
         1538323201,1904106,384,0,1360\n",

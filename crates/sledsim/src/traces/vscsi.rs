@@ -16,7 +16,7 @@
 //! ones is an error.
 
 use super::error::{Failure, Fault, Parsed, Place};
-use super::format::{Built, Entry, Head, CERTAIN};
+use super::format::{Built, Carries, Entry, Head, CERTAIN};
 use super::source::Input;
 use super::text::sectors_to_bytes;
 use super::{RecordParser, Step, TraceOptions, TraceRecord, DEFAULT_SECTOR_BYTES};
@@ -26,7 +26,7 @@ use crate::request::Op;
 pub(super) const ENTRY: Entry = Entry {
     name: "vscsi",
     description: "VMware vscsiStats, binary, versions 1 and 2",
-    has_times: true,
+    carries: &[Carries::Times],
     example: b"\x01\0\0\0\0\x02\0\0\x01\0\0\0*\0\0\x01\xe8\x03\0\0\0\0\0\0@KL\0\0\0\0\0\
         \x02\0\0\0\0\x10\0\0\x01\0\0\0(\0\0\x01\xe9\x03\0\0\0\0\0\0\xfcML\0\0\0\0\0\
         \x03\0\0\0\0 \0\0\x01\0\0\0*\0\0\x01Z\0\0\0\0\0\0\0\x80-N\0\0\0\0\0",

@@ -201,7 +201,7 @@ pub fn convert(from: &Path, options: &TraceOptions, to: &Path, format: TraceForm
 ///
 /// As [`convert`].
 pub fn convert_from(reader: TraceReader, to: &Path, format: TraceFormat) -> Result<u64, TraceError> {
-    if reader.format() == TraceFormat::DisksimValidate {
+    if reader.format().is_closed_loop() {
         return Err(TraceError::Option {
             file: to.display().to_string(),
             place: Place::Byte(0),

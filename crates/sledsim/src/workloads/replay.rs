@@ -198,7 +198,7 @@ impl Replay {
         block_bytes: u32,
     ) -> Result<Self, WorkloadError> {
         let cursor = Cursor::open(path, &trace_options)?;
-        let closed = cursor.reader.format() == TraceFormat::DisksimValidate;
+        let closed = cursor.reader.format().is_closed_loop();
         let timed = cursor.reader.has_times();
         let mode = match options.mode {
             ReplayMode::Auto if closed => ReplayMode::Closed,

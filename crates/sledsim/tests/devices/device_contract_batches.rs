@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters};
-use sledsim::devices::{Device, Service, State, STATES};
+use sledsim::devices::{Device, Planner, Service, State, STATES};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::time::Time;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{MemsDevice, MemsParameters};
-use sledsim::devices::{are_contiguous, as_one, Device, Service, State, Trial};
+use sledsim::devices::{are_contiguous, as_one, Device, Planner, Service, State, Trial};
 use sledsim::request::{Op, Request};
 use sledsim::service::EnergyLedger;
 use sledsim::time::Time;
@@ -35,9 +35,9 @@ fn tried_and_done(
     device: &mut MemsDevice,
     first: &Request,
     pause_ns: u64,
-    attempt: impl Fn(&MemsDevice, Time) -> Option<Trial>,
+    attempt: impl Fn(&MemsDevice, Time) -> Trial,
     serve: impl Fn(&mut MemsDevice, Time) -> Time,
-) -> (Option<Trial>, f64, Time) {
+) -> (Trial, f64, Time) {
     let now = device.serve(Time::ZERO, first).free + pause_ns;
     let before_j = servicing_j(&device.ledger(now));
     let trial = attempt(device, now);
@@ -77,31 +77,32 @@ fn check_ways(parameters: &MemsParameters, subsector: bool, mix: &Mix, pause_ns:
         |device, now| device.try_serve(now, None, &merged[0]),
         |device, now| device.serve(now, &merged[0]).free,
     );
-    let trial = alone.0.expect("a sled tells");
+    let trial = alone.0;
     assert!(close(trial.servicing_j, alone.1), "{trial:?}, {} J done", alone.1);
 
-    let mut ways = Vec::new();
     let mut probe = fresh();
     let now = probe.serve(Time::ZERO, first).free + pause_ns;
-    probe.try_merged(now, merged, &mut ways);
+    let ways = probe.plans(now, merged);
     assert!(!ways.is_empty());
     if merged.len() > 1 && are_contiguous(merged) {
-        let one = probe.try_serve(now, None, &as_one(merged)).expect("a sled tells").servicing_j;
-        let least = ways.iter().map(|way| way.servicing_j).fold(f64::INFINITY, f64::min);
+        let one = probe.try_serve(now, None, &as_one(merged)).servicing_j;
+        let least = ways.iter().map(|way| way.trial.servicing_j).fold(f64::INFINITY, f64::min);
         assert!(least <= one * (1.0 + 1e-12), "{least} J merged, {one} J as one request");
     }
-    for (way, trial) in ways.iter().enumerate() {
+    for plan in &ways {
+        let trial = plan.trial;
         let mut device = fresh();
         let mut services = Vec::new();
         let now = device.serve(Time::ZERO, first).free + pause_ns;
         let before_j = servicing_j(&device.ledger(now));
-        device.serve_merged(now, merged, way, &mut services);
+        device.serve_merged(now, merged, Some(plan), &mut services);
         let free = services[0].free;
         let energy_j = servicing_j(&device.ledger(free)) - before_j;
         check_services(&device, now, merged, &services, energy_j);
-        if merged.len() > 1 {
-            assert!(close(trial.servicing_j, energy_j), "{trial:?}, {energy_j} J done");
-            assert_eq!(device.stance(free), Some(trial.to));
+        assert!(close(trial.servicing_j, energy_j), "{trial:?}, {energy_j} J done");
+        for next in &all {
+            // The sled stands where it was said to.
+            assert_eq!(device.try_serve(free, None, next), device.try_serve(free, Some(trial.to), next));
         }
     }
 }
@@ -149,10 +150,10 @@ fn a_large_merge_streams_as_one_request() {
             let mut one = device(&parameters, false);
             let whole = one.serve(Time::ZERO, &as_one(&run));
             let mut merged = device(&parameters, false);
-            let (mut ways, mut services) = (Vec::new(), Vec::new());
-            merged.try_merged(Time::ZERO, &run, &mut ways);
-            let best = (0..ways.len()).min_by(|&a, &b| ways[a].servicing_j.total_cmp(&ways[b].servicing_j));
-            merged.serve_merged(Time::ZERO, &run, best.expect("a way"), &mut services);
+            let mut services = Vec::new();
+            let ways = merged.plans(Time::ZERO, &run);
+            let best = ways.iter().min_by(|a, b| a.trial.servicing_j.total_cmp(&b.trial.servicing_j));
+            merged.serve_merged(Time::ZERO, &run, best, &mut services);
             assert!(services[0].free <= whole.free, "{name}: {} blocks", blocks);
             let mean_ns: u64 = services.iter().map(|service| service.end.ns()).sum::<u64>() / 30;
             assert!(mean_ns < whole.end.ns(), "members complete when their own blocks are done");

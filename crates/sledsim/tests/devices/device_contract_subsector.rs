@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters};
-use sledsim::devices::{Device, Location, Service, State};
+use sledsim::devices::{Device, Location, Planner, Service, State};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::time::{s_to_ns, Time};

@@ -17,7 +17,7 @@ use sledsim::hierarchy::{
 use sledsim::power::SpinDownSpec;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::{self, schema, DeviceSpec};
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{asptf, build, fcfs, look, sptf, SchedulerSpec};
 use sledsim::service::Service;
 use sledsim::time::Time;
 use sledsim_testing::scenarios;
@@ -112,7 +112,7 @@ fn add_merging_drive(
     system.add(Box::new(Drive::new(device, scheduler, 1).merging(merge)), &[])
 }
 
-/// A drive under a spin-down policy, where its powers are known, which may wait for company when it is stopped.
+/// A drive under a spin-down policy, where its powers are known, which may wait for others when it is stopped.
 fn add_stopping(
     system: &mut System,
     spec: &DeviceSpec,
@@ -121,7 +121,7 @@ fn add_stopping(
 ) -> ComponentId {
     let policy = spec.has_powers().then_some(policy);
     let device = scenario::device_with(spec, policy.as_ref()).unwrap_or_else(|error| panic!("{error}"));
-    let scheduler = build(&SchedulerSpec::Sptf {}, device.as_ref());
+    let scheduler = build(&sptf::POLICY.default, device.as_ref());
     let drive = Drive::new(device, scheduler, 1);
     let drive = match &delay {
         Some(delay) => drive.with_delayed_startup(delay),
@@ -143,23 +143,24 @@ type Builder = fn(&DeviceSpec) -> System;
 const COMPONENTS: &[(&str, &str, Builder)] = &[
     ("drive, fcfs", "drive", |spec| {
         let mut system = System::default();
-        add_drive(&mut system, spec, SchedulerSpec::Fcfs {}, 1);
+        add_drive(&mut system, spec, fcfs::POLICY.default, 1);
         system
     }),
     ("drive, sptf, batches", "drive", |spec| {
         let mut system = System::default();
-        add_drive(&mut system, spec, SchedulerSpec::Sptf {}, 16);
+        add_drive(&mut system, spec, sptf::POLICY.default, 16);
         system
     }),
     ("three sleds, split", "drive", |spec| {
         let mut system = System::default();
-        let drives = [(); 3].map(|()| add_drive(&mut system, spec, SchedulerSpec::Look {}, 1));
+        let drives = [(); 3].map(|()| add_drive(&mut system, spec, look::POLICY.default, 1));
         add_spread(&mut system, &drives, SpreadLayout::Split, 1);
         system
     }),
     ("four sleds, striped, batches", "drive", |spec| {
         let mut system = System::default();
-        let drives = [(); 4].map(|()| add_drive(&mut system, spec, SchedulerSpec::Asptf { weight: 0.1 }, 4));
+        let drives =
+            [(); 4].map(|()| add_drive(&mut system, spec, SchedulerSpec::Asptf(asptf::Spec { weight: 0.1 }), 4));
         add_spread(&mut system, &drives, SpreadLayout::Striped, 7);
         system
     }),
@@ -189,7 +190,7 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
     ("stripes over halves over sleds", "drive", |spec| {
         let mut system = System::default();
         let halves = [(); 2].map(|()| {
-            let drives = [(); 2].map(|()| add_drive(&mut system, spec, SchedulerSpec::Sptf {}, 1));
+            let drives = [(); 2].map(|()| add_drive(&mut system, spec, sptf::POLICY.default, 1));
             add_spread(&mut system, &drives, SpreadLayout::Split, 1)
         });
         add_spread(&mut system, &halves, SpreadLayout::Striped, 64);
@@ -197,20 +198,20 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
     }),
     ("drive, fcfs, merging neighbours", "drive", |spec| {
         let mut system = System::default();
-        add_merging_drive(&mut system, spec, SchedulerSpec::Fcfs {}, MergeSpec::default());
+        add_merging_drive(&mut system, spec, fcfs::POLICY.default, MergeSpec::default());
         system
     }),
     ("two sleds, striped, merging all it can", "drive", |spec| {
         let mut system = System::default();
         let merge = MergeSpec { requests: 16, anywhere: true, writes: true, rows: true };
-        let drives = [SchedulerSpec::Fcfs {}, SchedulerSpec::Sptf {}]
+        let drives = [fcfs::POLICY.default, sptf::POLICY.default]
             .map(|scheduler| add_merging_drive(&mut system, spec, scheduler, merge));
         add_spread(&mut system, &drives, SpreadLayout::Striped, 16);
         system
     }),
     ("partition of a drive", "partition", |spec| {
         let mut system = System::default();
-        let drive = add_drive(&mut system, spec, SchedulerSpec::Sptf {}, 1);
+        let drive = add_drive(&mut system, spec, sptf::POLICY.default, 1);
         let child = Child::of(&system, drive);
         let half = PartitionSpec { first_block: 9, bytes: child.capacity_blocks / 2 * u64::from(child.block_bytes) };
         let partition = Partition::new(&half, child).unwrap_or_else(|error| panic!("{error}"));
@@ -219,7 +220,7 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
     }),
     ("volumes on three drives", "volumes", |spec| {
         let mut system = System::default();
-        let drives = [(); 3].map(|()| add_drive(&mut system, spec, SchedulerSpec::Look {}, 1));
+        let drives = [(); 3].map(|()| add_drive(&mut system, spec, look::POLICY.default, 1));
         let members = drives.map(|drive| Child::of(&system, drive));
         let volumes = Volumes::new(&VolumesSpec::default(), &members).unwrap_or_else(|error| panic!("{error}"));
         system.add(Box::new(volumes), &drives);
@@ -227,7 +228,7 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
     }),
     ("cache in RAM over a drive", "ram-cache", |spec| {
         let mut system = System::default();
-        let drive = add_drive(&mut system, spec, SchedulerSpec::Sptf {}, 1);
+        let drive = add_drive(&mut system, spec, sptf::POLICY.default, 1);
         let Child { capacity_blocks, block_bytes, .. } = Child::of(&system, drive);
         let cache = RamCacheSpec::of(1 << 20);
         let cache =
@@ -237,7 +238,7 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
     }),
     ("drive as a write buffer of another", "mwb", |spec| {
         let mut system = System::default();
-        let drives = [(); 2].map(|()| add_drive(&mut system, spec, SchedulerSpec::Fcfs {}, 1));
+        let drives = [(); 2].map(|()| add_drive(&mut system, spec, fcfs::POLICY.default, 1));
         let [mems, disk] = drives.map(|drive| Child::of(&system, drive));
         let buffer = MwbSpec { mems_bytes: Some(4 << 20), ..MwbSpec::default() };
         let buffer = Mwb::new(&buffer, mems, disk).unwrap_or_else(|error| panic!("{error}"));
@@ -246,7 +247,7 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
     }),
     ("drive as a cache of another", "mcd", |spec| {
         let mut system = System::default();
-        let drives = [(); 2].map(|()| add_drive(&mut system, spec, SchedulerSpec::Fcfs {}, 1));
+        let drives = [(); 2].map(|()| add_drive(&mut system, spec, fcfs::POLICY.default, 1));
         let [mems, disk] = drives.map(|drive| Child::of(&system, drive));
         let cache = McdSpec { mems_bytes: Some(4 << 20), ..McdSpec::default() };
         let cache = Mcd::new(&cache, mems, disk).unwrap_or_else(|error| panic!("{error}"));
@@ -270,8 +271,7 @@ fn boxed(made: Result<impl Component + 'static, String>) -> Made {
 /// So many drives with an array above them.
 fn array(spec: &DeviceSpec, count: usize, over: impl Fn(Vec<ComponentId>, &[(u64, u32)]) -> Made) -> System {
     let mut system = System::default();
-    let drives: Vec<ComponentId> =
-        (0..count).map(|_| add_drive(&mut system, spec, SchedulerSpec::Fcfs {}, 1)).collect();
+    let drives: Vec<ComponentId> = (0..count).map(|_| add_drive(&mut system, spec, fcfs::POLICY.default, 1)).collect();
     let sizes = drives.iter().map(|&id| Child::of(&system, id));
     let sizes: Vec<(u64, u32)> = sizes.map(|child| (child.capacity_blocks, child.block_bytes)).collect();
     let array = over(drives.clone(), &sizes).unwrap_or_else(|error| panic!("{error}"));

@@ -5,7 +5,7 @@ use sledsim::engine::{ComponentId, System};
 use sledsim::hierarchy::{Drive, MergeSpec, Spread, SpreadLayout};
 use sledsim::request::{Flags, Op};
 use sledsim::scenario;
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{build, fcfs, sptf, SchedulerSpec};
 use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::planted::{Bug, Planted};
 use sledsim_testing::scenarios;
@@ -30,7 +30,7 @@ fn drive(name: &str, scheduler: SchedulerSpec, merges: bool) -> System {
 
 fn sleds(layout: SpreadLayout) -> System {
     let mut system = System::default();
-    let sleds: Vec<ComponentId> = (0..3).map(|_| add_drive(&mut system, "g2", SchedulerSpec::Sptf {}, false)).collect();
+    let sleds: Vec<ComponentId> = (0..3).map(|_| add_drive(&mut system, "g2", sptf::POLICY.default, false)).collect();
     system.add(Box::new(Spread::new(sleds.clone(), layout, 8, 120, 512)), &sleds);
     system
 }
@@ -38,9 +38,9 @@ fn sleds(layout: SpreadLayout) -> System {
 /// First come, first served keeps requests that overlap in order.
 fn systems() -> Vec<System> {
     vec![
-        drive("g2", SchedulerSpec::Fcfs {}, false),
-        drive("g2", SchedulerSpec::Fcfs {}, true),
-        drive("atlas10k", SchedulerSpec::Fcfs {}, false),
+        drive("g2", fcfs::POLICY.default, false),
+        drive("g2", fcfs::POLICY.default, true),
+        drive("atlas10k", fcfs::POLICY.default, false),
     ]
 }
 
@@ -75,7 +75,7 @@ fn a_disk_that_reports_early_loses_writes_unless_they_are_durable() {
     for (flags, loses) in [(Flags::NONE, true), (Flags::DURABLE, false)] {
         let mut wrong = 0;
         for seed in 0..30 {
-            let mut ground = Ground::new(drive("atlas10k", SchedulerSpec::Fcfs {}, false), seed);
+            let mut ground = Ground::new(drive("atlas10k", fcfs::POLICY.default, false), seed);
             for write in 0..20 {
                 ground.submit(ground.system.now(), Op::Write, write * 31 % 200, 8, flags);
                 ground.settle();
@@ -90,7 +90,7 @@ fn a_disk_that_reports_early_loses_writes_unless_they_are_durable() {
 
 #[test]
 fn the_oracle_finds_writes_that_were_acknowledged_too_early() {
-    let mut system = drive("g2", SchedulerSpec::Fcfs {}, false);
+    let mut system = drive("g2", fcfs::POLICY.default, false);
     let child = system.root();
     Planted::over(&mut system, child, Bug::EarlyAcknowledge);
     let mut ground = Ground::new(system, 5);

@@ -62,7 +62,7 @@ fn the_short_way_reports_what_the_events_report() {
 }
 
 #[test]
-fn so_it_does_where_requests_join_others_or_wait_for_company() {
+fn so_it_does_where_requests_join_others_or_wait_for_others() {
     let merging = [json!({"requests": 2}), json!({"requests": 16, "anywhere": true, "writes": true, "rows": true})];
     let delays = [json!({"requests": 3, "wait_ms": 4.0}), json!({"requests": 1000, "wait_ms": 0.5})];
     let mut together = 0;

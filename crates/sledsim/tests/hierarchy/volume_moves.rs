@@ -8,7 +8,7 @@ use sledsim::engine::{ComponentId, Status, System};
 use sledsim::hierarchy::{Child, Drive, FaultSpec, Faulty, MoveSpec, VolumeSpec, Volumes, VolumesSpec};
 use sledsim::request::{Flags, Op};
 use sledsim::scenario::explain;
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{build, fcfs};
 use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::planted::{Bug, Planted};
@@ -26,7 +26,7 @@ fn constant(system: &mut System) -> ComponentId {
     let parameters =
         ConstantParameters { name, block_bytes: BLOCK, capacity_blocks: DRIVE_BLOCKS, access_ms, power: None };
     let device = SimpleDevice::constant(&parameters).expect("a device");
-    let scheduler = build(&SchedulerSpec::Fcfs {}, &device);
+    let scheduler = build(&fcfs::POLICY.default, &device);
     system.add(Box::new(Drive::new(Box::new(device), scheduler, 1)), &[])
 }
 

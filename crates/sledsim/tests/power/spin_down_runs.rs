@@ -1,5 +1,5 @@
 //! Whole runs under every spin-down policy, with and without delayed start-up: energies add up, hindsight bounds them, and
-//! requests wait for company exactly as told.
+//! requests wait for others exactly as told.
 
 use proptest::prelude::*;
 use serde_json::{json, Value};
@@ -212,7 +212,7 @@ fn check_delays(output: &RunOutput, requests: usize, wait_ns: u64) {
 }
 
 #[test]
-fn requests_wait_for_company_as_told() {
+fn requests_wait_for_others_as_told() {
     for name in POLICIES {
         for scheduler in ["fcfs", "sptf", "clook"] {
             for (requests, wait_ms) in [(2, 1.0), (3, 7.5), (50, 4.0), (1, 9.0), (6, 0.0), (1_000_000, 30.0)] {

@@ -9,7 +9,7 @@ use serde_json::{json, Value};
 use sledsim::engine::System;
 use sledsim::hierarchy::{Child, Drive, Partition, PartitionSpec, VolumeSpec, Volumes, VolumesSpec};
 use sledsim::scenario::{self, explain, DeviceSpec, Notation};
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{build, fcfs};
 use sledsim::units::shown_bytes;
 use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::scenarios::{self, catalog, poisson, resolve, resolved};
@@ -442,7 +442,7 @@ fn volumes() -> System {
     let mut system = System::default();
     let mut drive = || {
         let device = scenario::device(&scenarios::device_spec("simpledisk-constant")).expect("a device");
-        let scheduler = build(&SchedulerSpec::Fcfs {}, device.as_ref());
+        let scheduler = build(&fcfs::POLICY.default, device.as_ref());
         system.add(Box::new(Drive::new(device, scheduler, 1)), &[])
     };
     let drives = [drive(), drive()];

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use sledsim::devices::{Device, Location};
 use sledsim::request::Request;
-use sledsim::schedulers::{build, SchedulerSpec, POLICIES};
+use sledsim::schedulers::{
+    asptf, build, clook, fcfs, look, sdf, sptf, sstf_lbn, vscan, zsptf, SchedulerSpec, POLICIES,
+};
 use sledsim::time::Time;
 use sledsim_testing::sled::{read, Sled};
 
@@ -62,15 +64,15 @@ fn any_sled() -> impl Strategy<Value = Sled> {
 
 fn any_spec() -> impl Strategy<Value = SchedulerSpec> {
     prop_oneof![
-        Just(SchedulerSpec::Fcfs {}),
-        Just(SchedulerSpec::Look {}),
-        Just(SchedulerSpec::Clook {}),
-        prop_oneof![Just(0.0), Just(1.0), 0.0_f64..=1.0].prop_map(|r| SchedulerSpec::Vscan { r }),
-        Just(SchedulerSpec::SstfLbn {}),
-        Just(SchedulerSpec::Sptf {}),
-        prop_oneof![Just(0.0), Just(1.0), 0.0_f64..2.0].prop_map(|weight| SchedulerSpec::Asptf { weight }),
-        Just(SchedulerSpec::Sdf {}),
-        (1_u32..12).prop_map(|zones| SchedulerSpec::Zsptf { zones }),
+        Just(fcfs::POLICY.default),
+        Just(look::POLICY.default),
+        Just(clook::POLICY.default),
+        prop_oneof![Just(0.0), Just(1.0), 0.0_f64..=1.0].prop_map(|r| SchedulerSpec::Vscan(vscan::Spec { r })),
+        Just(sstf_lbn::POLICY.default),
+        Just(sptf::POLICY.default),
+        prop_oneof![Just(0.0), Just(1.0), 0.0_f64..2.0].prop_map(|weight| SchedulerSpec::Asptf(asptf::Spec { weight })),
+        Just(sdf::POLICY.default),
+        (1_u32..12).prop_map(|zones| SchedulerSpec::Zsptf(zsptf::Spec { zones })),
     ]
 }
 
@@ -118,28 +120,28 @@ impl Exhaustive {
     fn next(&mut self, now: Time, sled: &Sled) -> Option<usize> {
         let distance = |it: &Pending| it.request.lbn.abs_diff(self.head_lbn) as f64;
         let chosen = match self.spec {
-            SchedulerSpec::Fcfs {} => self.least(|_| Some(0.0)),
-            SchedulerSpec::SstfLbn {} => self.least(|it| Some(distance(it))),
-            SchedulerSpec::Clook {} => self
+            SchedulerSpec::Fcfs(_) => self.least(|_| Some(0.0)),
+            SchedulerSpec::SstfLbn(_) => self.least(|it| Some(distance(it))),
+            SchedulerSpec::Clook(_) => self
                 .least(|it| (it.request.lbn >= self.head_lbn).then_some(it.request.lbn as f64))
                 .or_else(|| self.least(|it| Some(it.request.lbn as f64))),
-            SchedulerSpec::Look {} => self
+            SchedulerSpec::Look(_) => self
                 .least(|it| self.lies_ahead(it.request.lbn).then(|| distance(it)))
                 .or_else(|| self.least(|it| Some(distance(it)))),
-            SchedulerSpec::Vscan { r } => self.least(|it| {
+            SchedulerSpec::Vscan(vscan::Spec { r }) => self.least(|it| {
                 let penalty = r * sled.capacity_blocks() as f64;
                 Some(distance(it) + if self.lies_ahead(it.request.lbn) { 0.0 } else { penalty })
             }),
-            SchedulerSpec::Sptf {} => self.least(|it| Some(positioning_ns(it, now, sled))),
-            SchedulerSpec::Asptf { weight } => {
+            SchedulerSpec::Sptf(_) => self.least(|it| Some(positioning_ns(it, now, sled))),
+            SchedulerSpec::Asptf(asptf::Spec { weight }) => {
                 self.least(|it| Some(positioning_ns(it, now, sled) - weight * (now - it.ready) as f64))
             }
-            SchedulerSpec::Sdf {} => self.least(|it| {
+            SchedulerSpec::Sdf(_) => self.least(|it| {
                 let (x_m, y_m) = sled.coordinates_m(sled.locate(&it.request));
                 let (at_x_m, at_y_m) = sled.position_m(now);
                 Some((x_m - at_x_m) * (x_m - at_x_m) + (y_m - at_y_m) * (y_m - at_y_m))
             }),
-            SchedulerSpec::Zsptf { zones } => self.next_in_zone(zones, now, sled),
+            SchedulerSpec::Zsptf(zsptf::Spec { zones }) => self.next_in_zone(zones, now, sled),
         }?;
         let request = self.pending[chosen].request;
         if !self.lies_ahead(request.lbn) {
@@ -340,13 +342,13 @@ fn wait_at_the_far_end(spec: SchedulerSpec) -> Option<u64> {
 #[test]
 fn fair_policies_do_not_starve_and_greedy_ones_do() {
     let waits = wait_at_the_far_end;
-    assert_eq!(waits(SchedulerSpec::Fcfs {}), Some(1));
+    assert_eq!(waits(fcfs::POLICY.default), Some(1));
     // A sweep passes each of the 500 LBNs near the start at most a few times before it goes on.
-    for spec in [SchedulerSpec::Look {}, SchedulerSpec::Clook {}, SchedulerSpec::Vscan { r: 1.0 }] {
+    for spec in [look::POLICY.default, clook::POLICY.default, SchedulerSpec::Vscan(vscan::Spec { r: 1.0 })] {
         assert!(waits(spec).is_some_and(|it| it < 1_000), "{spec:?}");
     }
-    assert!(waits(SchedulerSpec::Asptf { weight: 0.1 }).is_some_and(|it| it < 1_000));
-    for spec in [SchedulerSpec::SstfLbn {}, SchedulerSpec::Sptf {}, SchedulerSpec::Sdf {}] {
+    assert!(waits(SchedulerSpec::Asptf(asptf::Spec { weight: 0.1 })).is_some_and(|it| it < 1_000));
+    for spec in [sstf_lbn::POLICY.default, sptf::POLICY.default, sdf::POLICY.default] {
         assert_eq!(waits(spec), None, "{spec:?}");
     }
 }
@@ -377,11 +379,11 @@ fn questions(spec: SchedulerSpec, pending: u64) -> f64 {
 fn long_queues_are_not_searched_exhaustively() {
     // An exhaustive search asks 1,000 and 10,000 times. The limits are about twice what these queues take.
     let limits = [
-        (SchedulerSpec::Sptf {}, [6.0, 10.0]),
-        (SchedulerSpec::Zsptf { zones: 25 }, [6.0, 10.0]),
-        (SchedulerSpec::Sdf {}, [110.0, 110.0]),
-        (SchedulerSpec::Asptf { weight: 0.006 }, [50.0, 15.0]),
-        (SchedulerSpec::Asptf { weight: 10.0 }, [10.0, 15.0]),
+        (sptf::POLICY.default, [6.0, 10.0]),
+        (SchedulerSpec::Zsptf(zsptf::Spec { zones: 25 }), [6.0, 10.0]),
+        (sdf::POLICY.default, [110.0, 110.0]),
+        (SchedulerSpec::Asptf(asptf::Spec { weight: 0.006 }), [50.0, 15.0]),
+        (SchedulerSpec::Asptf(asptf::Spec { weight: 10.0 }), [10.0, 15.0]),
     ];
     for (spec, [at_1_000, at_10_000]) in limits {
         for (pending, limit) in [(1_000, at_1_000), (10_000, at_10_000)] {

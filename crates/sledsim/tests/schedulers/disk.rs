@@ -8,7 +8,7 @@ use sledsim::devices::disk::{DiskDevice, DiskParameters};
 use sledsim::devices::{Device, EnergyLedger, Location, Platter, Service};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Flags, Op, Request, Spare};
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{asptf, build, sptf, zsptf, SchedulerSpec};
 use sledsim::time::Time;
 use sledsim_testing::disk_designs::{disk_design, without_buffer};
 use sledsim_testing::scenarios;
@@ -45,7 +45,7 @@ fn request(id: u64, random: &mut Stream, capacity: u64) -> Request {
 fn cost_ns(spec: &SchedulerSpec, device: &DiskDevice, now: Time, ready: Time, request: &Request) -> f64 {
     let positioning_ns = device.positioning_ns(now, device.locate(request)) as f64;
     match spec {
-        SchedulerSpec::Asptf { weight } => positioning_ns - weight * (now - ready) as f64,
+        SchedulerSpec::Asptf(asptf::Spec { weight }) => positioning_ns - weight * (now - ready) as f64,
         _ => positioning_ns,
     }
 }
@@ -75,10 +75,10 @@ fn decides(spec: &SchedulerSpec, parameters: &DiskParameters, pending: usize, de
 }
 
 const POLICIES: [SchedulerSpec; 4] = [
-    SchedulerSpec::Sptf {},
-    SchedulerSpec::Asptf { weight: 0.006 },
-    SchedulerSpec::Asptf { weight: 0.5 },
-    SchedulerSpec::Zsptf { zones: 1 },
+    sptf::POLICY.default,
+    SchedulerSpec::Asptf(asptf::Spec { weight: 0.006 }),
+    SchedulerSpec::Asptf(asptf::Spec { weight: 0.5 }),
+    SchedulerSpec::Zsptf(zsptf::Spec { zones: 1 }),
 ];
 
 #[test]
@@ -93,7 +93,7 @@ fn deep_queues_on_the_catalogue_are_decided_as_by_an_exhaustive_search() {
 
 #[test]
 fn very_deep_queues_too() {
-    catalogue().par_iter().for_each(|disk| decides(&SchedulerSpec::Sptf {}, disk, 10_000, 50));
+    catalogue().par_iter().for_each(|disk| decides(&sptf::POLICY.default, disk, 10_000, 50));
 }
 
 proptest! {
@@ -213,9 +213,10 @@ fn read() -> Request {
 #[test]
 fn few_requests_of_a_long_queue_are_asked_about() {
     // An exhaustive search asks about all of them. The limits are about twice what these queues take.
-    for (spec, limits) in
-        [(SchedulerSpec::Sptf {}, [6.0, 7.0, 8.0]), (SchedulerSpec::Asptf { weight: 0.006 }, [30.0, 60.0, 30.0])]
-    {
+    for (spec, limits) in [
+        (sptf::POLICY.default, [6.0, 7.0, 8.0]),
+        (SchedulerSpec::Asptf(asptf::Spec { weight: 0.006 }), [30.0, 60.0, 30.0]),
+    ] {
         for (pending, limit) in [100, 1_000, 10_000].into_iter().zip(limits) {
             let [with, without] = [true, false].map(|turns| asked(&spec, "atlas10k", pending, turns));
             println!("{spec:?}, {pending} pending: asks {with:.1} times; {without:.1} without the platter");

@@ -4,7 +4,7 @@ use serde_json::json;
 use sledsim::devices::mems::{MemsDevice, MemsParameters, SeekModel};
 use sledsim::devices::Device;
 use sledsim::request::{Flags, Op, Request, Spare};
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{asptf, build, sdf, sptf, SchedulerSpec};
 use sledsim::time::Time;
 
 fn device(seek_model: SeekModel, spring_factor: f64, settle_constants: f64, idle: &str) -> MemsDevice {
@@ -68,7 +68,7 @@ fn every_device(check: impl Fn(MemsDevice)) {
 #[test]
 fn sptf_decides_as_an_exhaustive_search() {
     every_device(|device| {
-        decides_as(SchedulerSpec::Sptf {}, device, |device, now, (_, request)| {
+        decides_as(sptf::POLICY.default, device, |device, now, (_, request)| {
             device.positioning_ns(now, device.locate(request)) as f64
         });
     });
@@ -78,7 +78,7 @@ fn sptf_decides_as_an_exhaustive_search() {
 fn asptf_decides_as_an_exhaustive_search() {
     let weight = 0.02;
     every_device(|device| {
-        decides_as(SchedulerSpec::Asptf { weight }, device, |device, now, (ready, request)| {
+        decides_as(SchedulerSpec::Asptf(asptf::Spec { weight }), device, |device, now, (ready, request)| {
             device.positioning_ns(now, device.locate(request)) as f64 - weight * (now - *ready) as f64
         });
     });
@@ -87,7 +87,7 @@ fn asptf_decides_as_an_exhaustive_search() {
 #[test]
 fn sdf_decides_as_an_exhaustive_search() {
     every_device(|device| {
-        decides_as(SchedulerSpec::Sdf {}, device, |device, now, (_, request)| {
+        decides_as(sdf::POLICY.default, device, |device, now, (_, request)| {
             let (x_m, y_m) = device.coordinates_m(device.locate(request));
             let (at_x_m, at_y_m) = device.position_m(now);
             (x_m - at_x_m) * (x_m - at_x_m) + (y_m - at_y_m) * (y_m - at_y_m)

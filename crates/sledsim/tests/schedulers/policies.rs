@@ -1,7 +1,9 @@
 //! Each policy on sequences worked out by hand.
 
 use sledsim::devices::{Device, Location};
-use sledsim::schedulers::{build, Scheduler, SchedulerSpec};
+use sledsim::schedulers::{
+    asptf, build, clook, fcfs, look, sdf, sptf, sstf_lbn, vscan, zsptf, Scheduler, SchedulerSpec,
+};
 use sledsim::time::Time;
 use sledsim_testing::sled::{read, Sled};
 
@@ -67,19 +69,19 @@ fn order_from_200(spec: SchedulerSpec, lbns: &[u64]) -> Vec<u64> {
 
 #[test]
 fn fcfs_serves_in_order_of_arrival() {
-    assert_eq!(order(SchedulerSpec::Fcfs {}, &mut origin(), &[300, 10, 200, 10, 0]), [300, 10, 200, 10, 0]);
+    assert_eq!(order(fcfs::POLICY.default, &mut origin(), &[300, 10, 200, 10, 0]), [300, 10, 200, 10, 0]);
 }
 
 #[test]
 fn look_sweeps_up_then_down() {
-    let served = order_from_200(SchedulerSpec::Look {}, &[100, 250, 199, 300, 210, 20]);
+    let served = order_from_200(look::POLICY.default, &[100, 250, 199, 300, 210, 20]);
     assert_eq!(served, [210, 250, 300, 199, 100, 20]);
 }
 
 #[test]
 fn look_takes_a_newcomer_ahead_before_it_turns() {
     let mut sled = origin();
-    let mut look = build(&SchedulerSpec::Look {}, &sled);
+    let mut look = build(&look::POLICY.default, &sled);
     look.push(Time::ZERO, read(0, 0, 100, 1), &sled);
     look.push(Time::ZERO, read(1, 0, 200, 1), &sled);
     assert_eq!(look.pop(Time::ZERO, &sled).map(|it| it.id), Some(0));
@@ -91,7 +93,7 @@ fn look_takes_a_newcomer_ahead_before_it_turns() {
 #[test]
 fn look_serves_what_starts_right_at_the_head_in_either_direction() {
     let mut sled = origin();
-    let mut look = build(&SchedulerSpec::Look {}, &sled);
+    let mut look = build(&look::POLICY.default, &sled);
     for (id, lbn) in [(0, 300), (1, 100)] {
         look.push(Time::ZERO, read(id, 0, lbn, 10), &sled);
     }
@@ -108,14 +110,14 @@ fn look_serves_what_starts_right_at_the_head_in_either_direction() {
 
 #[test]
 fn clook_ascends_and_starts_over_with_the_lowest() {
-    let served = order_from_200(SchedulerSpec::Clook {}, &[100, 250, 199, 300, 210, 20]);
+    let served = order_from_200(clook::POLICY.default, &[100, 250, 199, 300, 210, 20]);
     assert_eq!(served, [210, 250, 300, 20, 100, 199]);
 }
 
 #[test]
 fn clook_measures_from_the_end_of_the_last_request() {
     let mut sled = origin();
-    let mut clook = build(&SchedulerSpec::Clook {}, &sled);
+    let mut clook = build(&clook::POLICY.default, &sled);
     clook.push(Time::ZERO, read(0, 0, 100, 16), &sled);
     assert_eq!(clook.pop(Time::ZERO, &sled).map(|it| it.lbn), Some(100));
     for (id, lbn) in [(1, 115), (2, 116), (3, 117)] {
@@ -127,20 +129,20 @@ fn clook_measures_from_the_end_of_the_last_request() {
 #[test]
 fn sstf_lbn_serves_the_nearest_lbn() {
     // From 200: 198 at 2. From 199: 210 at 11. From 211: 250 at 39. From 251: 300 at 49. From 301: 100 at 201; then 20.
-    let served = order_from_200(SchedulerSpec::SstfLbn {}, &[100, 250, 198, 300, 210, 20]);
+    let served = order_from_200(sstf_lbn::POLICY.default, &[100, 250, 198, 300, 210, 20]);
     assert_eq!(served, [198, 210, 250, 300, 100, 20]);
 }
 
 #[test]
 fn sstf_lbn_decides_equal_distances_by_arrival() {
-    assert_eq!(order_from_200(SchedulerSpec::SstfLbn {}, &[190, 210])[0], 190);
-    assert_eq!(order_from_200(SchedulerSpec::SstfLbn {}, &[210, 190])[0], 210);
+    assert_eq!(order_from_200(sstf_lbn::POLICY.default, &[190, 210])[0], 190);
+    assert_eq!(order_from_200(sstf_lbn::POLICY.default, &[210, 190])[0], 210);
 }
 
 #[test]
 fn vscan_adds_r_times_the_capacity_to_what_lies_behind() {
     // Capacity 400, head 200, ascending: 190 counts 10 + 400 r, 250 counts 50. They tie at r = 0.1.
-    let first = |r, lbns: &[u64]| order_from_200(SchedulerSpec::Vscan { r }, lbns)[0];
+    let first = |r, lbns: &[u64]| order_from_200(SchedulerSpec::Vscan(vscan::Spec { r }), lbns)[0];
     assert_eq!(first(0.0, &[250, 190]), 190);
     assert_eq!(first(0.09, &[250, 190]), 190);
     assert_eq!(first(0.1, &[250, 190]), 250, "a tie goes to the older");
@@ -153,7 +155,7 @@ fn vscan_adds_r_times_the_capacity_to_what_lies_behind() {
 fn vscan_turns_round_when_it_serves_what_lies_behind() {
     // Penalty 40. From 200 up: 190 counts 10 + 40, 260 counts 60: the sweep turns. From 191 down: 170 counts 21, 195
     // counts 4 + 40. From 171 down: 195 counts 24 + 40, 260 counts 89 + 40. From 196 up again: 260.
-    let vscan = SchedulerSpec::Vscan { r: 0.1 };
+    let vscan = SchedulerSpec::Vscan(vscan::Spec { r: 0.1 });
     let mut sled = origin();
     let mut scheduler = build(&vscan, &sled);
     scheduler.push(Time::ZERO, read(0, 0, 199, 1), &sled);
@@ -171,8 +173,8 @@ fn vscan_turns_round_when_it_serves_what_lies_behind() {
 #[test]
 fn vscan_ends_are_sstf_and_look() {
     let lbns: Vec<u64> = (0..200).map(|i| i * 7919 % 400).collect();
-    for (r, end) in [(0.0, SchedulerSpec::SstfLbn {}), (1.0, SchedulerSpec::Look {})] {
-        assert_eq!(order_from_200(SchedulerSpec::Vscan { r }, &lbns), order_from_200(end, &lbns));
+    for (r, end) in [(0.0, sstf_lbn::POLICY.default), (1.0, look::POLICY.default)] {
+        assert_eq!(order_from_200(SchedulerSpec::Vscan(vscan::Spec { r }), &lbns), order_from_200(end, &lbns));
     }
 }
 
@@ -180,15 +182,15 @@ fn vscan_ends_are_sstf_and_look() {
 fn sptf_weighs_both_dimensions() {
     // From cylinder 5, row 0. Cylinder 5 row 3: Y 1200. Cylinder 6 row 0: X 2000. Cylinder 4 row 1: X 2000, Y hidden.
     let sled = || small_sled(Location { cylinder: 5, slot: 0 });
-    let served = order(SchedulerSpec::Sptf {}, &mut sled(), &[lbn(6, 0), lbn(5, 3), lbn(4, 1)]);
+    let served = order(sptf::POLICY.default, &mut sled(), &[lbn(6, 0), lbn(5, 3), lbn(4, 1)]);
     assert_eq!(served, [lbn(5, 3), lbn(6, 0), lbn(4, 1)], "from (5, 3), both need 2000: the older goes first");
-    let served = order(SchedulerSpec::Sptf {}, &mut sled(), &[lbn(4, 1), lbn(6, 0), lbn(5, 3)]);
+    let served = order(sptf::POLICY.default, &mut sled(), &[lbn(4, 1), lbn(6, 0), lbn(5, 3)]);
     assert_eq!(served, [lbn(5, 3), lbn(4, 1), lbn(6, 0)], "and the other way round");
 }
 
 #[test]
 fn sptf_serves_one_location_by_arrival() {
-    assert_eq!(order(SchedulerSpec::Sptf {}, &mut origin(), &[25, 21, 28, 20]), [25, 21, 28, 20]);
+    assert_eq!(order(sptf::POLICY.default, &mut origin(), &[25, 21, 28, 20]), [25, 21, 28, 20]);
 }
 
 #[test]
@@ -196,7 +198,7 @@ fn asptf_lets_waiting_make_up_for_distance() {
     // At time 10000, from (0, 0): cylinder 9 needs 1000 + 3000 ns and has waited 10000; row 1 needs 400 and is new.
     let first = |weight| {
         let sled = origin();
-        let mut asptf = build(&SchedulerSpec::Asptf { weight }, &sled);
+        let mut asptf = build(&SchedulerSpec::Asptf(asptf::Spec { weight }), &sled);
         asptf.push(Time::ZERO, read(0, 0, lbn(9, 0), 1), &sled);
         asptf.push(Time::from_ns(10_000), read(1, 10_000, lbn(0, 1), 1), &sled);
         asptf.pop(Time::from_ns(10_000), &sled).map(|it| it.lbn)
@@ -210,7 +212,7 @@ fn asptf_lets_waiting_make_up_for_distance() {
 #[test]
 fn asptf_with_a_large_weight_is_fcfs() {
     let mut sled = origin();
-    let mut asptf = build(&SchedulerSpec::Asptf { weight: 1e6 }, &sled);
+    let mut asptf = build(&SchedulerSpec::Asptf(asptf::Spec { weight: 1e6 }), &sled);
     let lbns = [350, 10, 200, 11, 0];
     for (id, &lbn) in (0..).zip(&lbns) {
         asptf.push(Time::from_ns(id), read(id, id, lbn, 1), &sled);
@@ -222,7 +224,7 @@ fn asptf_with_a_large_weight_is_fcfs() {
 fn sdf_goes_by_euclidean_distance() {
     // In picometres from (5, 1): (8, 1) is 0.75 away; (5, 2) 1.0; (6, 2) 1.03; (1, 2) 1.41; (5, 3) 2.0.
     let mut sled = small_sled(Location { cylinder: 5, slot: 1 });
-    let mut sdf = build(&SchedulerSpec::Sdf {}, &sled);
+    let mut sdf = build(&sdf::POLICY.default, &sled);
     let places = [(5, 3), (1, 2), (6, 2), (5, 2), (8, 1)];
     for (id, (cylinder, row)) in (0..).zip(places) {
         sdf.push(Time::ZERO, read(id, 0, lbn(cylinder, row), 1), &sled);
@@ -231,13 +233,13 @@ fn sdf_goes_by_euclidean_distance() {
     let served: Vec<_> = std::iter::from_fn(|| sdf.pop(Time::ZERO, &sled)).map(|it| it.lbn).collect();
     assert_eq!(served, [lbn(8, 1), lbn(5, 2), lbn(6, 2), lbn(1, 2), lbn(5, 3)]);
     sled.mirrored = true;
-    assert_eq!(order(SchedulerSpec::Sdf {}, &mut sled, &[lbn(6, 2), lbn(8, 1)]), [lbn(8, 1), lbn(6, 2)]);
+    assert_eq!(order(sdf::POLICY.default, &mut sled, &[lbn(6, 2), lbn(8, 1)]), [lbn(8, 1), lbn(6, 2)]);
 }
 
 #[test]
 fn zsptf_empties_a_zone_before_it_goes_to_the_next() {
     // Two zones: cylinders 0 to 4 and 5 to 9. The sled stands at (5, 0), but zone 0 comes first, nearest first.
-    let spec = SchedulerSpec::Zsptf { zones: 2 };
+    let spec = SchedulerSpec::Zsptf(zsptf::Spec { zones: 2 });
     let mut sled = small_sled(Location { cylinder: 5, slot: 0 });
     let served = order(spec, &mut sled, &[lbn(5, 0), lbn(1, 0), lbn(9, 0), lbn(4, 0)]);
     assert_eq!(served, [lbn(4, 0), lbn(1, 0), lbn(5, 0), lbn(9, 0)]);
@@ -246,7 +248,7 @@ fn zsptf_empties_a_zone_before_it_goes_to_the_next() {
 #[test]
 fn zsptf_goes_round_and_newcomers_join_the_current_zone() {
     let mut sled = origin();
-    let mut zsptf = build(&SchedulerSpec::Zsptf { zones: 5 }, &sled);
+    let mut zsptf = build(&SchedulerSpec::Zsptf(zsptf::Spec { zones: 5 }), &sled);
     let push = |zsptf: &mut dyn Scheduler, sled: &Sled, id, cylinder| {
         zsptf.push(Time::ZERO, read(id, 0, lbn(cylinder, 0), 1), sled);
     };
@@ -262,7 +264,7 @@ fn zsptf_goes_round_and_newcomers_join_the_current_zone() {
 #[test]
 fn zsptf_with_one_zone_is_sptf() {
     let lbns: Vec<u64> = (0..300).map(|i| i * 7919 % 400).collect();
-    let sptf = order(SchedulerSpec::Sptf {}, &mut origin(), &lbns);
-    assert_eq!(order(SchedulerSpec::Zsptf { zones: 1 }, &mut origin(), &lbns), sptf);
-    assert_eq!(order(SchedulerSpec::Asptf { weight: 0.0 }, &mut origin(), &lbns), sptf);
+    let sptf = order(sptf::POLICY.default, &mut origin(), &lbns);
+    assert_eq!(order(SchedulerSpec::Zsptf(zsptf::Spec { zones: 1 }), &mut origin(), &lbns), sptf);
+    assert_eq!(order(SchedulerSpec::Asptf(asptf::Spec { weight: 0.0 }), &mut origin(), &lbns), sptf);
 }

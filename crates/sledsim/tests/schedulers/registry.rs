@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{json, Value};
-use sledsim::schedulers::{SchedulerSpec, POLICIES};
+use sledsim::schedulers::{asptf, vscan, zsptf, SchedulerSpec, POLICIES};
 
 #[test]
 fn names_are_unique_and_say_the_policy() {
@@ -33,7 +33,7 @@ fn a_name_alone_means_the_defaults() {
 #[test]
 fn parameters_are_read() {
     let spec = serde_json::from_value::<SchedulerSpec>(json!({ "name": "vscan", "r": 0.5 }));
-    assert_eq!(spec.unwrap(), SchedulerSpec::Vscan { r: 0.5 });
+    assert_eq!(spec.unwrap(), SchedulerSpec::Vscan(vscan::Spec { r: 0.5 }));
 }
 
 #[test]
@@ -51,13 +51,19 @@ fn unknown_names_and_keys_are_errors() {
 #[test]
 fn parameters_out_of_range_are_named() {
     let message = |spec: SchedulerSpec| spec.validate().unwrap_err().to_string();
-    assert_eq!(message(SchedulerSpec::Vscan { r: 1.5 }), "scheduler vscan: r is 1.5, but must be from 0 to 1");
-    assert_eq!(message(SchedulerSpec::Zsptf { zones: 0 }), "scheduler zsptf: zones is 0, but must be at least 1");
+    assert_eq!(
+        message(SchedulerSpec::Vscan(vscan::Spec { r: 1.5 })),
+        "scheduler vscan: r is 1.5, but must be from 0 to 1"
+    );
+    assert_eq!(
+        message(SchedulerSpec::Zsptf(zsptf::Spec { zones: 0 })),
+        "scheduler zsptf: zones is 0, but must be at least 1"
+    );
     for weight in [-0.1, f64::NAN, f64::INFINITY] {
-        assert!(message(SchedulerSpec::Asptf { weight }).contains("at least 0 and finite"));
+        assert!(message(SchedulerSpec::Asptf(asptf::Spec { weight })).contains("at least 0 and finite"));
     }
     for r in [-0.1, f64::NAN, f64::INFINITY] {
-        assert!(SchedulerSpec::Vscan { r }.validate().is_err());
+        assert!(SchedulerSpec::Vscan(vscan::Spec { r }).validate().is_err());
     }
 }
 

@@ -302,6 +302,7 @@ impl Device for DiskDevice {
 
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
+        debug_assert!(request.blocks > 0 && request.end_lbn() <= self.capacity_blocks(), "{request:?}");
         self.freed.set(None);
         self.ready.set(None);
         self.books.settle(now);
@@ -398,5 +399,7 @@ impl DiskDevice {
 /// A finished request.
 #[inline]
 pub(super) fn served(start: Time, end: Time, story: super::books::Story) -> Service {
-    Service { start, end, free: end, phases: story.end(end), ..Service::default() }
+    let service = Service { start, end, free: end, phases: story.end(end), ..Service::default() };
+    debug_assert_eq!(service.phases.service_ns(), end - start, "each nanosecond is of one phase: {service:?}");
+    service
 }

@@ -1,6 +1,4 @@
-//! Serving requests: pass by pass over the rows they cover.
-
-use std::ops::Range;
+//! The sled at work: pass by pass over rows, and idle in between.
 
 use crate::devices::mems::approach::{Approach, Sled};
 use crate::devices::mems::course::Course;
@@ -9,11 +7,9 @@ use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::idle_modes;
 use crate::devices::mems::parameters::{Idle, MemsParameters};
 use crate::devices::mems::positioning::{Positioning, YState};
-use crate::devices::mems::subsector::{Extent, PassesOf};
-use crate::devices::mems::{batch, merged, trial};
-use crate::devices::{Device, Location, Stance, Trial};
+use crate::devices::mems::subsector::Extent;
 use crate::power::{Activity, Meter, SpinDown, SpinDownSpec};
-use crate::request::{Op, Request};
+use crate::request::Request;
 use crate::service::{EnergyLedger, Phases, Service};
 use crate::time::{s_to_ns, Time};
 use crate::units::NS_PER_MS;
@@ -26,17 +22,16 @@ pub struct MemsDevice {
     pub(super) geometry: Geometry,
     positioning: Positioning,
     pub(super) power: Power,
-    pub(super) bidirectional: bool,
     servo_ns: u64,
     transfer_ns: u64,
     bus_ns_per_block: u64,
-    overhead_ns: u64,
+    pub(super) overhead_ns: u64,
     startup_ns: u64,
     sweeps: bool,
     /// Whether only the tips that hold needed bytes are switched on.
-    subsector: bool,
+    pub(super) subsector: bool,
     /// Idle, and stopped at the centre.
-    spin_down: SpinDown,
+    pub(super) spin_down: SpinDown,
     sled_w: f64,
     /// Power of each tip of the last access while the sled is idle.
     idle_tip_w: f64,
@@ -44,22 +39,22 @@ pub struct MemsDevice {
     bus_free: Time,
     pub(super) sled: Sled,
     /// Everything up to the end of the last service.
-    books: Books,
+    pub(super) books: Books,
     /// Regret of the idle periods that have ended, but for the last.
-    regret_j: f64,
+    pub(super) regret_j: f64,
     /// Regret of the last that has ended.
-    last_regret_j: f64,
-    last: LastService,
+    pub(super) last_regret_j: f64,
+    pub(super) last: LastService,
     /// The latest service, span by span.
-    course: Course,
+    pub(super) course: Course,
     /// Told of everything before it, and perhaps of more.
-    meter: Meter,
+    pub(super) meter: Meter,
 }
 
 /// The latest service: it may reach beyond the present.
 #[derive(Clone, Copy, Debug, Default)]
-struct LastService {
-    end: Time,
+pub(super) struct LastService {
+    pub(super) end: Time,
     /// Tips of its last pass.
     tips: u32,
 }
@@ -67,7 +62,7 @@ struct LastService {
 impl LastService {
     /// Tells a meter, which knows of the service, of the idle time since.
     #[inline]
-    fn tell_idle(&self, meter: &mut Meter, power: &Power, idle: &Books) {
+    pub(super) fn tell_idle(&self, meter: &mut Meter, power: &Power, idle: &Books) {
         meter.span(Activity::READY, self.end + idle.idle_ns, power.idle_w(self.tips));
         meter.span(Activity::idle(STOPPED), self.end + idle.idle_ns + idle.inactive_ns, power.inactive_w());
     }
@@ -118,7 +113,6 @@ impl MemsDevice {
         let ms = |value: f64| (value * NS_PER_MS).round() as u64;
         Ok(Self {
             power: Power::new(p, servo_ns, pass_ns - servo_ns),
-            bidirectional: p.bidirectional,
             servo_ns,
             transfer_ns: pass_ns - servo_ns,
             bus_ns_per_block: ms(p.bus_ms_per_block),
@@ -159,7 +153,7 @@ impl MemsDevice {
     }
 
     /// Whether nothing has been served yet.
-    fn untouched(&self) -> bool {
+    pub(super) fn untouched(&self) -> bool {
         self.last.tips == 0
     }
 
@@ -186,7 +180,7 @@ impl MemsDevice {
     /// What the sled did in the first `part_ns` after the last service, if a request ended that idle period after `whole_ns`;
     /// `None` where none has so far.
     #[inline]
-    fn idle_books(&self, part_ns: u64, whole_ns: Option<u64>) -> Books {
+    pub(super) fn idle_books(&self, part_ns: u64, whole_ns: Option<u64>) -> Books {
         if self.untouched() {
             return Books { inactive_ns: part_ns, ..Books::default() };
         }
@@ -229,7 +223,7 @@ impl MemsDevice {
     }
 
     /// Everything up to the last service, and so much of the idle period since; the regret of it is `regret_j`.
-    fn idle_ledger(&self, since: &Books, regret_j: f64) -> EnergyLedger {
+    pub(super) fn idle_ledger(&self, since: &Books, regret_j: f64) -> EnergyLedger {
         let mut books = self.books;
         books.add_idle(since);
         let regret_j = self.regret_j + self.last_regret_j + if self.untouched() { 0.0 } else { regret_j };
@@ -238,7 +232,7 @@ impl MemsDevice {
     }
 
     /// The meter, told of the last service and of what the sled did since.
-    fn meter_after(&self, since: &Books) -> Meter {
+    pub(super) fn meter_after(&self, since: &Books) -> Meter {
         let mut meter = self.meter.clone();
         self.course.tell(&mut meter, &self.power, self.last.end);
         self.last.tell_idle(&mut meter, &self.power, since);
@@ -253,12 +247,14 @@ impl MemsDevice {
     /// What is accessed for `request`.
     #[inline]
     pub(super) fn extent(&self, request: &Request) -> Extent {
+        debug_assert!(request.blocks > 0 && request.end_lbn() <= self.geometry.capacity_blocks(), "{request:?}");
         Extent::new(&self.geometry, request, self.subsector)
     }
 
     /// Wakes the device at `now` for a service.
     #[inline]
     pub(super) fn begin(&mut self, now: Time) -> Passes {
+        debug_assert!(self.untouched() || self.last.end <= now, "the sled serves until {:?}", self.last.end);
         let startup_ns = self.end_idle(now);
         let startups = u64::from(matches!(self.sled.y, YState::Rest));
         let books = Books { startup_ns, startups, ..Books::default() };
@@ -325,174 +321,8 @@ impl MemsDevice {
         if self.idle_tip_w > 0.0 {
             self.spin_down.set_ready_w(self.sled_w + f64::from(run.tips) * self.idle_tip_w);
         }
+        debug_assert_eq!(run.phases.service_ns(), run.at + bus_ns - run.start, "each nanosecond is of one phase");
         let energy = run.books.service_energy(&self.power);
         Service { start: run.start, end: run.at + bus_ns, free: run.at, phases: run.phases, energy }
-    }
-}
-
-impl Device for MemsDevice {
-    fn capacity_blocks(&self) -> u64 {
-        self.geometry.capacity_blocks()
-    }
-
-    fn block_bytes(&self) -> u32 {
-        self.geometry.block_bytes
-    }
-
-    fn command_overhead_ns(&self) -> u64 {
-        self.overhead_ns
-    }
-
-    fn cylinders(&self) -> u32 {
-        self.geometry.cylinders
-    }
-
-    #[inline]
-    fn locate(&self, request: &Request) -> Location {
-        let place = self.geometry.place(self.extent(request).lbn);
-        Location { cylinder: place.cylinder, slot: place.row }
-    }
-
-    fn coordinates_m(&self, location: Location) -> (f64, f64) {
-        (self.geometry.x_m(location.cylinder), self.geometry.row_middle_m(location.slot))
-    }
-
-    fn position_m(&self, now: Time) -> (f64, f64) {
-        let (sled, _) = self.sled_at(now);
-        (self.geometry.x_m(sled.cylinder), self.positioning.position(&sled.y).0)
-    }
-
-    #[inline]
-    fn cylinder(&self, now: Time) -> u32 {
-        self.sled_at(now).0.cylinder
-    }
-
-    #[inline]
-    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
-        let (sled, startup_ns) = self.sled_at(now);
-        startup_ns + self.positioning.x_bound_ns(sled.cylinder, cylinder)
-    }
-
-    #[inline]
-    fn positioning_ns(&self, now: Time, location: Location) -> u64 {
-        let (sled, startup_ns) = self.sled_at(now);
-        startup_ns + self.approach(&sled, location.cylinder, location.slot).seek_ns
-    }
-
-    #[inline]
-    fn serve(&mut self, now: Time, request: &Request) -> Service {
-        let mut run = self.begin(now);
-        let mut passes = PassesOf::new(&self.geometry, self.extent(request));
-        while !passes.is_over() {
-            let pass = passes.next(&self.geometry);
-            let (reads, writes) = if request.op == Op::Read { (pass.blocks, 0) } else { (0, pass.blocks) };
-            let approach = self.approach(&self.sled, pass.cylinder, pass.row);
-            self.pass(&mut run, &approach, pass.tips, reads, writes);
-        }
-        self.finish(&mut run)
-    }
-
-    fn serve_batch(&mut self, now: Time, requests: &[Request], out: &mut Vec<Service>) {
-        match requests {
-            [] => {}
-            // Alone, a request is served in LBN order, as outside batches.
-            [only] => out.push(self.serve(now, only)),
-            _ => batch::serve(self, now, requests, out),
-        }
-    }
-
-    fn shares_pass(&self, first: &Request, other: &Request) -> bool {
-        let other = self.extent(other);
-        let mut shares = false;
-        self.for_each_companion(first, &mut |range| {
-            shares |= other.lbn < range.end && range.start < other.lbn + u64::from(other.blocks);
-        });
-        shares
-    }
-
-    fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
-        let extent = self.extent(request);
-        self.geometry.for_each_companion(extent.lbn, extent.blocks, visit);
-    }
-
-    fn serve_merged(&mut self, now: Time, requests: &[Request], way: usize, out: &mut Vec<Service>) {
-        match requests {
-            [] => {}
-            [only] => out.push(self.serve(now, only)),
-            _ => merged::serve(self, now, requests, way, out),
-        }
-    }
-
-    fn stance(&self, now: Time) -> Option<Stance> {
-        self.sled_at(now).0.stance()
-    }
-
-    fn try_serve(&self, now: Time, from: Option<Stance>, request: &Request) -> Option<Trial> {
-        trial::try_serve(self, now, from, request)
-    }
-
-    fn try_merged(&self, now: Time, requests: &[Request], out: &mut Vec<Trial>) {
-        merged::try_merged(self, now, requests, out);
-    }
-
-    fn way_j(&self, from: Stance, to: Stance) -> f64 {
-        trial::way_j(self, from, to)
-    }
-
-    fn about_face_j(&self) -> f64 {
-        trial::about_face_j(self)
-    }
-
-    fn access_subsectors(&mut self) -> bool {
-        self.subsector = true;
-        true
-    }
-
-    fn wake_ns(&self, now: Time) -> u64 {
-        self.sled_at(now).1
-    }
-
-    fn ledger(&self, now: Time) -> EnergyLedger {
-        if now < self.last.end {
-            let mut books = self.books;
-            books.remove_service(&self.course.books());
-            let tally = books.tally(&self.power).plus(&self.course.tally(&self.power, now));
-            let mut meter = self.meter.clone();
-            self.course.tell(&mut meter, &self.power, now);
-            // What of a start-up is still to come has not been spent yet, and would not be saved.
-            let ahead_j = self.spin_down.ahead_j(1, self.course.awake() - now.min(self.course.awake()));
-            let regret_j = self.regret_j + (self.last_regret_j - ahead_j).max(0.0);
-            return EnergyLedger { regret_j, ..tally.ledger(&self.power, &meter) };
-        }
-        let idle_ns = now.saturating_since(self.last.end);
-        self.idle_ledger(&self.idle_books(idle_ns, None), self.spin_down.waste_j(idle_ns))
-    }
-
-    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
-        if then < self.last.end {
-            return self.ledger(then);
-        }
-        let [part_ns, whole_ns] = [then, now].map(|at| at.saturating_since(self.last.end));
-        let regret_j = self.spin_down.part_regret_j(part_ns, whole_ns);
-        self.idle_ledger(&self.idle_books(part_ns, Some(whole_ns)), regret_j)
-    }
-
-    fn meter(&self, now: Time) -> Option<Meter> {
-        if now < self.last.end {
-            let mut meter = self.meter.clone();
-            self.course.tell(&mut meter, &self.power, now);
-            return Some(meter);
-        }
-        Some(self.meter_after(&self.idle_books(now - self.last.end, None)))
-    }
-
-    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
-        self.course.tell(&mut self.meter, &self.power, now);
-        let idle_ns = now.saturating_since(self.last.end);
-        if now > self.last.end && (self.untouched() || self.spin_down.decided(idle_ns)) {
-            let idle = self.idle_books(idle_ns, Some(idle_ns));
-            self.last.tell_idle(&mut self.meter, &self.power, &idle);
-        }
-        Some(&mut self.meter)
     }
 }

@@ -1,7 +1,7 @@
 //! The way to a pass over a row.
 
-use crate::devices::mems::access::MemsDevice;
-use crate::devices::mems::positioning::{Entry, YState, YTime};
+use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
+use crate::devices::Stance;
 
 /// Where the sled is.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,17 @@ pub(super) struct Approach {
     pub(super) seek_ns: u64,
 }
 
+impl Sled {
+    /// Where it stands; it is not one that only sweeps past.
+    pub(super) fn stance(&self) -> Stance {
+        Stance { cylinder: self.cylinder, slot: self.y.number() }
+    }
+
+    pub(super) fn at(stance: Stance) -> Self {
+        Self { cylinder: stance.cylinder, y: YState::numbered(stance.slot) }
+    }
+}
+
 impl Approach {
     /// The sled after the pass.
     #[inline]
@@ -28,27 +39,33 @@ impl Approach {
     }
 }
 
-impl MemsDevice {
+impl Positioning {
     /// The way from `sled` to a pass over a row of a cylinder, where the move along X takes `x_ns`.
     #[inline]
     pub(super) fn approach_by(&self, x_ns: u64, sled: &Sled, cylinder: u32, entry: Entry) -> Approach {
-        let y = self.positioning().y_ns(&sled.y, entry.from);
+        let y = self.y_ns(&sled.y, entry.from);
         Approach { cylinder, entry, x_ns, y, seek_ns: y.ns.max(x_ns) }
     }
 
     /// The quickest way from `sled` to a row; where both directions are as quick, downward (DiskSim's choice).
     #[inline]
     pub(super) fn approach(&self, sled: &Sled, cylinder: u32, row: u32) -> Approach {
-        let x_ns = self.positioning().x_ns(sled.cylinder, cylinder);
-        let up = self.approach_by(x_ns, sled, cylinder, self.positioning().upward(row));
-        if !self.bidirectional {
+        let x_ns = self.x_ns(sled.cylinder, cylinder);
+        let way = |downward| self.approach_by(x_ns, sled, cylinder, self.entry(row, downward));
+        let up = way(false);
+        if self.directions().len() == 1 {
             return up;
         }
-        let down = self.approach_by(x_ns, sled, cylinder, self.positioning().downward(row));
+        let down = way(true);
         if down.seek_ns <= up.seek_ns {
             down
         } else {
             up
         }
+    }
+
+    /// The way from `sled` to a pass over a row in a direction.
+    pub(super) fn approach_in(&self, sled: &Sled, (cylinder, row): (u32, u32), downward: bool) -> Approach {
+        self.approach_by(self.x_ns(sled.cylinder, cylinder), sled, cylinder, self.entry(row, downward))
     }
 }

@@ -3,7 +3,7 @@
 //! Blocks at one sled position (cylinder and row) under different tips pass at the same time (Schlosser & Ganger 2004,
 //! section 6.1). A batch is served position by position, the nearest first, each in passes of as many blocks as the number
 //! of tips that can work at once allows: in the fewest where every block takes as many tips. No block is divided between
-//! passes. For requests that were merged see [`merged`](super::merged).
+//! passes. For requests that were merged see [`plans`](super::plans).
 
 use std::ops::Range;
 
@@ -38,6 +38,13 @@ pub(super) struct Stop {
     borders: Range<usize>,
     /// Which of the passes are over it.
     passes: Range<usize>,
+}
+
+impl Stop {
+    /// Its cylinder and row.
+    pub(super) fn place(&self) -> (u32, u32) {
+        (self.cylinder, self.row)
+    }
 }
 
 /// A pass over a position by some of the tips wanted there: those from the `from`-th to before the `to`-th.
@@ -162,8 +169,9 @@ impl Wanted {
     pub(super) fn nearest_first(&self, device: &MemsDevice, mut sled: Sled) -> Vec<Visit> {
         let mut left: Vec<usize> = (0..self.stops.len()).collect();
         let mut order = Vec::with_capacity(left.len());
-        let approach =
-            |sled: &Sled, stop: usize| device.approach(sled, self.stops[stop].cylinder, self.stops[stop].row);
+        let approach = |sled: &Sled, stop: usize| {
+            device.positioning().approach(sled, self.stops[stop].cylinder, self.stops[stop].row)
+        };
         while let Some(nearest) = (0..left.len()).min_by_key(|&i| approach(&sled, left[i]).seek_ns) {
             for &visit in self.visits(left.remove(nearest)) {
                 sled = approach(&sled, visit.stop).done();
@@ -181,7 +189,7 @@ pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], ou
     let mut joint = Joint::begin(device, now, requests, &wanted);
     for visit in wanted.nearest_first(joint.device, joint.device.sled) {
         let Stop { cylinder, row, .. } = wanted.stops[visit.stop];
-        let approach = joint.device.approach(&joint.device.sled, cylinder, row);
+        let approach = joint.device.positioning().approach(&joint.device.sled, cylinder, row);
         joint.pass(visit, &approach);
     }
     joint.finish(&extents, out);

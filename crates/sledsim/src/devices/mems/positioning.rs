@@ -39,13 +39,16 @@ pub struct Gate(u32);
 const REST: u32 = u32::MAX;
 
 impl YState {
-    /// A number for places that a sled is at between services; none for those that it only sweeps past.
+    /// A number for the places at which services end, and rest.
+    ///
+    /// # Panics
+    /// Where the sled only sweeps past: no service ends there.
     #[must_use]
-    pub fn number(&self) -> Option<u32> {
+    pub fn number(&self) -> u32 {
         match *self {
-            Self::Gate(Gate(number)) => Some(number),
-            Self::Rest => Some(REST),
-            Self::Free { .. } => None,
+            Self::Gate(Gate(number)) => number,
+            Self::Rest => REST,
+            Self::Free { .. } => unreachable!("a service ends at a gate"),
         }
     }
 
@@ -94,6 +97,7 @@ pub struct Positioning {
     model: SeekModel,
     speed_m_s: f64,
     settle_ns: u64,
+    bidirectional: bool,
     gates: u32,
     /// (time, turnaround) from each gate, and from rest, to each gate.
     table: Box<[Cell<(u32, u32)>]>,
@@ -119,6 +123,7 @@ impl Positioning {
             model: p.seek_model,
             speed_m_s: p.bit_rate_kbit_s * 1e3 * p.bit_nm * M_PER_NM,
             settle_ns: s_to_ns(settle_s(p.settle_constants, p.resonance_hz)),
+            bidirectional: p.bidirectional,
             gates,
             table: table.into_boxed_slice(),
         }
@@ -186,19 +191,27 @@ impl Positioning {
         self.y_axis.starts_to(self.speed_m_s)
     }
 
-    /// The upward pass over a row.
+    /// Whether a pass may go downward: no, and yes where the sled can do that.
     #[inline]
     #[must_use]
-    pub fn upward(&self, row: u32) -> Entry {
-        Entry { from: Gate(row), to: Gate(row + 1) }
+    pub fn directions(&self) -> &'static [bool] {
+        if self.bidirectional {
+            &[false, true]
+        } else {
+            &[false]
+        }
     }
 
-    /// The downward pass over a row.
+    /// The pass over a row, upward or downward.
     #[inline]
     #[must_use]
-    pub fn downward(&self, row: u32) -> Entry {
-        let half = self.gates / 2;
-        Entry { from: Gate(half + row + 1), to: Gate(half + row) }
+    pub fn entry(&self, row: u32, downward: bool) -> Entry {
+        if downward {
+            let half = self.gates / 2;
+            Entry { from: Gate(half + row + 1), to: Gate(half + row) }
+        } else {
+            Entry { from: Gate(row), to: Gate(row + 1) }
+        }
     }
 
     /// Time from a place to another, in which the sled passes it as it would have come to be there.

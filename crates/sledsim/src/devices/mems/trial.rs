@@ -9,34 +9,23 @@ use crate::devices::{Stance, Trial};
 use crate::request::Request;
 use crate::time::Time;
 
-impl Sled {
-    /// The stance of a sled, unless it is only sweeping past where it is.
-    pub(super) fn stance(&self) -> Option<Stance> {
-        Some(Stance { cylinder: self.cylinder, slot: self.y.number()? })
-    }
-
-    fn at(stance: Stance) -> Self {
-        Self { cylinder: stance.cylinder, y: YState::numbered(stance.slot) }
-    }
-}
-
-/// See [`crate::devices::Device::try_serve`].
-pub(super) fn try_serve(device: &MemsDevice, now: Time, from: Option<Stance>, request: &Request) -> Option<Trial> {
+/// See [`crate::devices::Planner::try_serve`].
+pub(super) fn try_serve(device: &MemsDevice, now: Time, from: Option<Stance>, request: &Request) -> Trial {
     let mut sled = from.map_or_else(|| device.sled_at(now).0, Sled::at);
     let mut books = Books::default();
     let mut passes = PassesOf::new(&device.geometry, device.extent(request));
     while !passes.is_over() {
         let pass = passes.next(&device.geometry);
-        let approach = device.approach(&sled, pass.cylinder, pass.row);
+        let approach = device.positioning().approach(&sled, pass.cylinder, pass.row);
         books.seek_ns += approach.seek_ns;
         books.passes += 1;
         books.tip_passes += u64::from(pass.tips);
         sled = approach.done();
     }
-    Some(Trial { to: sled.stance()?, servicing_j: books.service_energy(&device.power).servicing_j() })
+    Trial { to: sled.stance(), servicing_j: books.service_energy(&device.power).servicing_j() }
 }
 
-/// See [`crate::devices::Device::way_j`].
+/// See [`crate::devices::Planner::way_j`].
 pub(super) fn way_j(device: &MemsDevice, from: Stance, to: Stance) -> f64 {
     let (from, to) = (Sled::at(from), Sled::at(to));
     seek_j(device, device.positioning().way_ns((from.cylinder, &from.y), (to.cylinder, &to.y)))
@@ -46,15 +35,15 @@ fn seek_j(device: &MemsDevice, seek_ns: u64) -> f64 {
     Books { seek_ns, ..Books::default() }.service_energy(&device.power).servicing_j()
 }
 
-/// See [`crate::devices::Device::about_face_j`]: from the end of an upward pass to that of a downward pass over the same row,
+/// See [`crate::devices::Planner::about_face_j`]: from the end of an upward pass to that of a downward pass over the same row,
 /// or back.
 pub(super) fn about_face_j(device: &MemsDevice) -> f64 {
-    if !device.bidirectional {
+    let positioning = device.positioning();
+    if positioning.directions().len() == 1 {
         return 0.0;
     }
-    let positioning = device.positioning();
     let either_way = (0..device.geometry.rows).flat_map(|row| {
-        let [up, down] = [positioning.upward(row), positioning.downward(row)].map(|entry| entry.to);
+        let [up, down] = [false, true].map(|downward| positioning.entry(row, downward).to);
         [(up, down), (down, up)]
     });
     let longest = either_way.map(|(from, to)| positioning.y_ns(&YState::Gate(from), to).ns).max();

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::replacement::{with_policy, PolicyUser, Replacement, ReplacementSpec, SpecError, MAX_SLOTS};
+use super::replacement::{build, ReplacementSpec, SpecError, MAX_SLOTS};
 use crate::traces::{TraceError, TraceReader, TraceRecord};
 
 /// References that go through a cache at a time.
@@ -135,38 +135,6 @@ impl References<'_> {
     }
 }
 
-/// A cache that references go through.
-trait Reckoner {
-    /// Takes references, in their order; returns the hits among them.
-    fn hits(&mut self, keys: &[u64]) -> u64;
-
-    /// Memory of the policy.
-    fn memory_bytes(&self) -> usize;
-}
-
-/// With a policy of a certain type, so that nothing stands between the loop and the policy.
-struct Certain<R>(R);
-
-impl<R: Replacement> Reckoner for Certain<R> {
-    fn hits(&mut self, keys: &[u64]) -> u64 {
-        keys.iter().map(|&key| u64::from(self.0.reference(key))).sum()
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.0.memory_bytes()
-    }
-}
-
-struct Making;
-
-impl PolicyUser for Making {
-    type Output = Box<dyn Reckoner>;
-
-    fn take<R: Replacement + 'static>(self, policy: R) -> Self::Output {
-        Box::new(Certain(policy))
-    }
-}
-
 /// Sends what is left of a trace through each of some caches, at least one and empty at first, in one pass. `page_bytes` is
 /// at least 1.
 /// `keep_going` is asked now and then; it is told how many requests have been read, and what share of the trace, from 0 to
@@ -191,7 +159,7 @@ pub fn hit_ratios(
         let (what, allowed) = ("the number of caches", "at least 1".to_owned());
         return Err(HitRatioError::Size { what, value: 0, allowed });
     }
-    let mut reckoners = Vec::with_capacity(caches.len());
+    let mut policies = Vec::with_capacity(caches.len());
     for cache in caches {
         cache.policy.validate()?;
         let slots = u32::try_from(cache.pages).ok().filter(|slots| (1..=MAX_SLOTS).contains(slots));
@@ -199,7 +167,7 @@ pub fn hit_ratios(
             let (what, allowed) = ("the size of a cache", format!("from 1 to {MAX_SLOTS} pages"));
             return Err(HitRatioError::Size { what, value: cache.pages, allowed });
         };
-        reckoners.push((with_policy(&cache.policy, slots, Making), 0));
+        policies.push((build(&cache.policy, slots), 0));
     }
     let mut references = References { reader, page_bytes, regions: Regions::default(), rest: None };
     let mut keys = Vec::with_capacity(BATCH_REFERENCES);
@@ -210,19 +178,19 @@ pub fn hit_ratios(
             break;
         }
         count += keys.len() as u64;
-        for (reckoner, hits) in &mut reckoners {
+        for (policy, hits) in &mut policies {
             if !keep_going(references.reader.records(), references.reader.fraction_read()) {
                 return Err(HitRatioError::Interrupted);
             }
-            *hits += reckoner.hits(&keys);
+            *hits += policy.references(&keys);
         }
     }
-    let found = caches.iter().zip(reckoners).map(|(cache, (reckoner, hits))| CacheHits {
+    let found = caches.iter().zip(policies).map(|(cache, (policy, hits))| CacheHits {
         policy: cache.policy,
         pages: cache.pages,
         hits,
         hit_ratio: hits as f64 / count as f64,
-        memory_bytes: reckoner.memory_bytes(),
+        memory_bytes: policy.memory_bytes(),
     });
     let caches = found.collect();
     let (format, requests, skipped) = (reader.format().name(), reader.records(), reader.skipped());

@@ -22,46 +22,56 @@
 //! 4. The buffer forgets a segment when the disk has it on its medium: such writes are durable.
 //! 5. A cut during recovery begins it again: it changes nothing before it has read every header.
 //!
+//! Each part below owns its state; the caching disk itself passes pieces, transitions and destages from one to the other.
+//!
 //! Of the host's memory a segment takes 32 bytes, 8 more for each 64 blocks with partial write, 16 with units, and what the
 //! replacement policy needs.
 
-mod access;
+mod buffer;
 mod bypass;
+mod children;
 mod destage;
 mod direct;
 mod failure;
-mod fill;
+mod flush;
 mod header;
-mod nonvolatile;
+mod journal;
 mod recover;
+mod requests;
+mod route;
 mod spec;
 mod statistics;
+mod steps;
 mod table;
 mod transit;
 mod units;
+mod valid;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 pub use header::MAGIC;
 pub use spec::{McdFlushSpec, McdSpec, McdUnitsSpec};
 
-use access::{Piece, Whole};
+use buffer::{Awaiting, Buffer};
 use bypass::Streams;
-use destage::{Destage, Flush};
-use direct::Writing;
-use nonvolatile::{Buffer, Journal};
+use children::{Children, Job, Sent};
+use destage::Destager;
+use direct::Direct;
+use failure::Losses;
+use flush::Flush;
+use journal::Journal;
 use recover::Recovery;
-use statistics::Statistics;
+use requests::{Piece, Requests};
+use statistics::{Met, Statistics};
 use table::Table;
-use transit::Transit;
+use transit::Transits;
 use units::Units;
 
-use super::cache::replacement::{build, Replacement, MAX_SLOTS};
-use super::parts::{BlockSet, Tickets};
+use super::cache::replacement::MAX_SLOTS;
 use super::Child;
 use crate::engine::component::Measured;
-use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload, Status};
-use crate::request::{Flags, Op, Request, Spare};
+use crate::engine::{Completion, Component, ComponentId, Context, Details, Status};
+use crate::request::Request;
 use crate::time::Time;
 
 /// Share of the buffer that holds headers.
@@ -71,28 +81,8 @@ const ENTRY_BYTES: u64 = 16;
 /// Fewest headers that the journal has room for: one for a miss under way, one for a write, and as many being written to MEMS.
 const LEAST_ENTRIES: u64 = 4;
 
-/// What a request of its own to a child is for.
-#[derive(Debug)]
-enum Job {
-    /// MEMS access of a request from above whose blocks are all there, in one slot; what it writes.
-    Hit { request: Request, slot: u32, data: Payload },
-    /// MEMS access of a piece in a slot; whether its blocks become valid.
-    Access { piece: Piece, slot: u32, validates: bool },
-    /// Disk access for a request from above, from which of its blocks on.
-    Direct { whole: u64, first: u32 },
-    /// Disk read of a segment.
-    Fill { transit: u64 },
-    /// MEMS write of a segment, or of parts of it.
-    Place { transit: u64 },
-    /// MEMS read of a changed segment.
-    Fetch { destage: u64 },
-    /// Disk write of a part of it.
-    Destage { destage: u64 },
-    /// MEMS write of a header.
-    Header { slot: u32 },
-    /// MEMS read of headers, from that block on.
-    Recover { lbn: u64 },
-}
+/// Most slots for which it is checked after every completion that its parts agree.
+const MOST_CHECKED: u32 = 64;
 
 /// How blocks lie on disk and MEMS.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +108,12 @@ impl Layout {
         u64::from(frame) * (u64::from(self.segment_blocks) + 1)
     }
 
+    /// The segment that has a block of the disk.
+    #[inline]
+    fn segment(&self, lbn: u64) -> u64 {
+        lbn / u64::from(self.segment_blocks)
+    }
+
     /// The segments that have blocks `from` to `to` of the disk.
     fn segments(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
         let size = u64::from(self.segment_blocks);
@@ -133,47 +129,24 @@ impl Layout {
 
 /// A disk with a MEMS device that caches it.
 pub struct Mcd {
-    spec: McdSpec,
-    mems: ComponentId,
-    disk: ComponentId,
     layout: Layout,
-    policy: Box<dyn Replacement>,
+    /// Whether the buffer serves requests as soon as a segment has come from the disk.
+    shortcut: bool,
+    children: Children,
+    requests: Requests,
+    streams: Option<Streams>,
     table: Table,
     journal: Journal,
     buffer: Buffer,
-    wholes: Tickets<Whole>,
-    jobs: Tickets<Job>,
-    transits: Tickets<Transit>,
-    destages: Tickets<Destage>,
-    /// Segments that have no slot any more, or never got one, and that the disk does not have yet, with their destages.
-    leaving: BTreeMap<u64, u64>,
+    transits: Transits,
+    destager: Destager,
+    flush: Flush,
+    direct: Direct,
+    losses: Losses,
+    recovery: Option<Recovery>,
     /// Pieces that wait for a slot or for room in the journal.
     stalled: VecDeque<Piece>,
-    /// What waits for room in the buffer.
-    awaiting: VecDeque<Awaiting>,
-    /// Destages that wait for the disk to have nothing else to do.
-    deferred: VecDeque<u64>,
-    disk_reads: u32,
-    disk_writes: u32,
-    header_writes: u32,
-    flush: Flush,
-    recovery: Option<Recovery>,
-    streams: Option<Streams>,
-    units: Option<Units>,
-    /// Disk writes that do not go through MEMS, by segment.
-    writing: BTreeMap<u64, Writing>,
-    /// Whether MEMS has failed. The controller does not forget that.
-    mems_failed: bool,
-    /// Blocks of the disk whose newest content is lost. The controller does not forget that either.
-    lost: BlockSet,
     statistics: Statistics,
-}
-
-/// What waits for room in the buffer.
-#[derive(Clone, Copy, Debug)]
-enum Awaiting {
-    Fill(u64),
-    Destage(u64),
 }
 
 /// Segments and headers that the buffer has room for.
@@ -253,33 +226,23 @@ impl Mcd {
         }
         let sizes = (slots, disk.bytes());
         let units = spec.units.map(|units| Units::new(&units, block_bytes, segment_bytes, sizes)).transpose()?;
+        let layout = Layout { block_bytes, capacity_blocks: disk.capacity_blocks, segment_blocks };
         Ok(Self {
-            spec: spec.clone(),
-            mems: mems.id,
-            disk: disk.id,
-            layout: Layout { block_bytes, capacity_blocks: disk.capacity_blocks, segment_blocks },
-            policy: build(&spec.policy, slots),
-            table: Table::new(slots, segment_blocks, spec.partial_write),
-            journal: Journal::new(headers),
-            buffer: Buffer::new(segments),
-            wholes: Tickets::default(),
-            jobs: Tickets::default(),
-            transits: Tickets::default(),
-            destages: Tickets::default(),
-            leaving: BTreeMap::new(),
-            stalled: VecDeque::new(),
-            awaiting: VecDeque::new(),
-            deferred: VecDeque::new(),
-            disk_reads: 0,
-            disk_writes: 0,
-            header_writes: 0,
-            flush,
-            recovery: None,
+            layout,
+            shortcut: spec.shortcut,
+            children: Children::new(mems.id, disk.id),
+            requests: Requests::new(block_bytes),
             streams: spec.bypass_bytes.map(|bytes| Streams::new(bytes.div_ceil(u64::from(block_bytes)))),
-            units,
-            writing: BTreeMap::new(),
-            mems_failed: false,
-            lost: BlockSet::default(),
+            table: Table::new(layout, slots, spec.policy, spec.partial_write, units),
+            journal: Journal::new(layout, headers),
+            buffer: Buffer::new(layout, segments),
+            transits: Transits::new(layout),
+            destager: Destager::new(layout, spec.immediate_report),
+            flush,
+            direct: Direct::new(layout),
+            losses: Losses::new(layout),
+            recovery: None,
+            stalled: VecDeque::new(),
             statistics: Statistics::default(),
         })
     }
@@ -299,25 +262,16 @@ impl Mcd {
     /// Bytes that its tables have allocated.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let units = self.units.as_ref().map_or(0, Units::memory_bytes);
-        self.policy.memory_bytes() + self.table.memory_bytes() + units
-    }
-
-    /// Sends a request of its own to a child.
-    #[inline]
-    fn send(&mut self, to: ComponentId, job: Job, op: Op, place: (u64, u32), data: Payload, context: &mut Context<'_>) {
-        let id = self.jobs.issue(job);
-        // Whatever is written here, something else is given up for it.
-        let flags = if op == Op::Write { Flags::DURABLE } else { Flags::NONE };
-        let ((lbn, blocks), arrival) = (place, context.now());
-        let request = Request { id, arrival, lbn, blocks, op, flags, origin: 0, spare: Spare::NONE };
-        context.submit_with(to, request, data);
+        self.table.memory_bytes()
     }
 
     /// Goes on with whatever waits for room that may have been made.
     fn go_on(&mut self, context: &mut Context<'_>) {
-        while self.buffer.room() > 0 {
-            let Some(next) = self.awaiting.pop_front() else { break };
+        if self.recovery.is_some() {
+            // Which slots the entries of the journal have is not known yet.
+            return;
+        }
+        while let Some(next) = self.buffer.next() {
             match next {
                 Awaiting::Fill(transit) => self.fill(transit, context),
                 Awaiting::Destage(destage) => self.fetch(destage, context),
@@ -329,8 +283,20 @@ impl Mcd {
                 break;
             }
         }
-        self.write_headers(context);
-        self.write_deferred(context);
+        self.journal.write(&mut self.table, &mut self.children, context);
+        self.destager.write_deferred(&self.buffer, &mut self.children, context);
+        debug_assert!(self.table.len() > MOST_CHECKED || self.is_sound(), "the parts of a caching disk agree");
+    }
+
+    /// Whether each of its parts is in order, and they agree.
+    fn is_sound(&self) -> bool {
+        let staying = usize::from(self.flush.under_way.is_some());
+        let holding = self.transits.len() + self.destager.len();
+        self.table.is_sound(self.transits.len())
+            && self.journal.is_sound(&self.table)
+            && self.destager.is_sound(staying)
+            && self.buffer.is_sound()
+            && self.buffer.in_use().count() <= holding
     }
 }
 
@@ -347,26 +313,36 @@ impl Component for Mcd {
         let payload = context.payload(&request);
         match &mut self.recovery {
             Some(recovery) => recovery.waiting.push_back((request, payload)),
-            None => self.accept(request, &payload, context),
+            None => self.accept(&request, &payload, context),
         }
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let answer = context.answer(child, completion);
-        let Some(job) = self.jobs.settle(completion.request.id) else { return };
-        if child == self.mems && completion.status == Status::Failed && !self.mems_failed {
+        let job = self.children.settle(completion);
+        if self.children.is_mems(child) && completion.status == Status::Failed && !self.losses.mems_failed {
             self.give_up_mems(context);
         }
         match job {
+            // What these are steps of ended when MEMS failed.
+            Job::Fill { .. } | Job::Place { .. } | Job::Header { .. } | Job::Recover { .. }
+                if self.losses.mems_failed => {}
             Job::Hit { request, slot, data } => self.hit_done(request, (slot, data), completion, answer, context),
             Job::Access { piece, slot, validates } => {
                 self.accessed(piece, (slot, validates), completion, &answer, context);
             }
-            Job::Direct { whole, first } => self.direct_done(whole, first, completion, &answer, context),
+            Job::Direct { whole, first } => self.direct_done((whole, first), completion, &answer, context),
             Job::Fill { transit } => self.filled(transit, completion, &answer, context),
             Job::Place { transit } => self.placed(transit, completion, context),
-            Job::Fetch { destage } => self.fetched(destage, completion, &answer, context),
-            Job::Destage { destage } => self.destaged(destage, completion, context),
+            Job::Fetch { destage } => {
+                let (buffer, children) = (&mut self.buffer, &mut self.children);
+                let step = self.destager.fetched(destage, (completion, &answer), buffer, children, context);
+                self.destage_on(destage, step, context);
+            }
+            Job::Destage { destage } => {
+                let step = self.destager.destaged(destage, completion);
+                self.destage_on(destage, step, context);
+            }
             Job::Header { slot } => self.header_written(slot, context),
             Job::Recover { lbn } => self.headers_read(lbn, completion, &answer, context),
         }
@@ -374,27 +350,24 @@ impl Component for Mcd {
     }
 
     fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
-        self.flush_timer(tag, context);
+        self.flush.timer(tag, &self.table);
+        self.flush_on(context);
+        self.destager.write_deferred(&self.buffer, &mut self.children, context);
     }
 
     fn power_cut(&mut self, _now: Time) {
-        let (slots, blocks) = (self.table.len(), self.layout.segment_blocks);
-        self.policy = build(&self.spec.policy, slots);
-        self.table = Table::new(slots, blocks, self.spec.partial_write);
-        self.wholes.clear();
-        self.jobs.clear();
-        self.transits.clear();
-        self.destages.clear();
-        self.leaving.clear();
-        self.stalled.clear();
-        self.awaiting.clear();
-        self.deferred.clear();
-        self.writing.clear();
+        self.children.forget();
+        self.requests.forget();
         self.streams.iter_mut().for_each(Streams::forget);
-        self.units.iter_mut().for_each(Units::forget);
-        (self.disk_reads, self.disk_writes, self.header_writes) = (0, 0, 0);
+        self.table.forget();
+        self.journal.power_cut();
+        self.buffer.power_cut();
+        self.transits.forget();
+        self.destager.forget();
         self.flush.forget();
+        self.direct = Direct::new(self.layout);
         self.recovery = None;
+        self.stalled.clear();
     }
 
     fn restart(&mut self, context: &mut Context<'_>) {
@@ -406,13 +379,15 @@ impl Component for Mcd {
     }
 
     fn details(&self, _now: Time) -> Option<Details> {
-        let dirty_share = f64::from(self.table.dirty()) / f64::from(self.table.len());
-        Some(self.statistics.details(dirty_share, self.units.as_ref().map_or(0, |units| units.changes)))
+        Some(self.counted())
     }
 
     fn start_measuring(&mut self, _now: Time) {
         self.statistics = Statistics::default();
-        self.units.iter_mut().for_each(|units| units.changes = 0);
+        self.requests.met = Met::default();
+        self.children.sent = Sent::default();
+        self.table.start_measuring();
+        self.buffer.stalls = 0;
     }
 
     fn measured(&self, _now: Time) -> Measured {

@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
+use super::children::Job;
 use super::header::{self, Header};
-use super::{Job, Mcd};
+use super::journal::Journal;
+use super::{Layout, Mcd};
 use crate::engine::{Completion, Context, Payload};
 use crate::request::{Op, Request};
 use crate::time::Time;
@@ -19,6 +21,7 @@ const OUTSTANDING: u32 = 8;
 /// A recovery under way.
 #[derive(Debug)]
 pub(super) struct Recovery {
+    layout: Layout,
     /// What MEMS says of each place.
     headers: Vec<Option<Header>>,
     /// The first place whose header nobody reads yet.
@@ -32,24 +35,15 @@ pub(super) struct Recovery {
     pub waiting: VecDeque<(Request, Payload)>,
 }
 
-impl Mcd {
-    /// Begins to read the headers.
-    pub(super) fn recover(&mut self, context: &mut Context<'_>) {
-        let headers = vec![None; self.table.len() as usize];
-        self.recovery = Some(Recovery {
-            headers,
-            next: 0,
-            left: 0,
-            unreadable: Vec::new(),
-            began: context.now(),
-            waiting: VecDeque::new(),
-        });
-        if self.mems_failed {
-            self.recovered(context);
-        }
-        for _ in 0..OUTSTANDING {
-            self.read_headers(context);
-        }
+impl Recovery {
+    fn new(layout: Layout, slots: u32, began: Time) -> Self {
+        let headers = vec![None; slots as usize];
+        Self { layout, headers, next: 0, left: 0, unreadable: Vec::new(), began, waiting: VecDeque::new() }
+    }
+
+    /// Nothing has been read.
+    pub fn forget(&mut self) {
+        self.headers.fill(None);
     }
 
     /// Places read at once, and blocks read for them.
@@ -63,19 +57,71 @@ impl Mcd {
         (places as u32, places * stride)
     }
 
-    fn read_headers(&mut self, context: &mut Context<'_>) {
-        let (places, blocks) = self.step();
-        let count = self.table.len();
-        let Some(recovery) = &mut self.recovery else { return };
-        let frame = recovery.next;
+    /// What to read next: first block and number of blocks; none where all has been asked for.
+    fn next(&mut self) -> Option<(u64, u32)> {
+        let ((places, blocks), count) = (self.step(), self.headers.len() as u32);
+        let frame = self.next;
         if frame >= count {
-            return;
+            return None;
         }
-        recovery.next = (frame + places).min(count);
-        recovery.left += 1;
+        self.next = (frame + places).min(count);
+        self.left += 1;
         let lbn = self.layout.header_lbn(frame);
         let blocks = if blocks == 1 { 1 } else { blocks.min(self.layout.header_lbn(count) - lbn) };
-        self.send(self.mems, Job::Recover { lbn }, Op::Read, (lbn, blocks as u32), Payload::NONE, context);
+        Some((lbn, blocks as u32))
+    }
+
+    /// Some headers have been read, or could not be: says where headers have to be read one by one.
+    fn hear(&mut self, lbn: u64, completion: &Completion, answer: &Payload) -> Vec<u64> {
+        let (stride, size) = (self.layout.header_lbn(1), self.layout.block_bytes as usize);
+        let words = self.layout.segment_blocks.div_ceil(64) as usize;
+        self.left -= 1;
+        let (first, blocks) = ((lbn / stride) as u32, u64::from(completion.request.blocks));
+        if !completion.served() && blocks > 1 {
+            let places = first..first + blocks.div_ceil(stride) as u32;
+            self.left += places.len() as u32;
+            return places.map(|place| self.layout.header_lbn(place)).collect();
+        }
+        if !completion.served() {
+            self.unreadable.push(first);
+        }
+        if let (true, Some(bytes)) = (completion.served(), answer.bytes()) {
+            for (place, slot) in bytes.chunks(stride as usize * size).enumerate() {
+                self.headers[first as usize + place] = header::parse(&slot[..size], words);
+            }
+        }
+        Vec::new()
+    }
+
+    /// What the journal says counts in place of what MEMS says.
+    fn correct(&mut self, journal: &Journal) {
+        for entry in journal.entries() {
+            self.headers[entry.frame as usize].clone_from(&entry.header);
+            self.unreadable.retain(|&frame| frame != entry.frame);
+        }
+        for header in &mut self.headers {
+            header.take_if(|header| header.valid.iter().all(|&word| word == 0));
+        }
+    }
+}
+
+impl Mcd {
+    /// Begins to read the headers.
+    pub(super) fn recover(&mut self, context: &mut Context<'_>) {
+        self.recovery = Some(Recovery::new(self.layout, self.table.len(), context.now()));
+        if self.losses.mems_failed {
+            self.recovered(context);
+            return;
+        }
+        for _ in 0..OUTSTANDING {
+            self.read_headers(context);
+        }
+    }
+
+    fn read_headers(&mut self, context: &mut Context<'_>) {
+        if let Some(place @ (lbn, _)) = self.recovery.as_mut().and_then(Recovery::next) {
+            self.children.send(Job::Recover { lbn }, Op::Read, place, Payload::NONE, context);
+        }
     }
 
     /// Some headers have been read.
@@ -86,75 +132,45 @@ impl Mcd {
         answer: &Payload,
         context: &mut Context<'_>,
     ) {
-        let (stride, size) = (self.layout.header_lbn(1), self.layout.block_bytes as usize);
-        let words = self.layout.segment_blocks.div_ceil(64) as usize;
-        let Some(recovery) = &mut self.recovery else { return };
-        recovery.left -= 1;
-        let (first, blocks) = ((lbn / stride) as u32, u64::from(completion.request.blocks));
-        if !completion.served() && blocks > 1 {
-            // One header after the other.
-            let places = first..first + blocks.div_ceil(stride) as u32;
-            recovery.left += places.len() as u32;
-            for place in places {
-                let lbn = self.layout.header_lbn(place);
-                self.send(self.mems, Job::Recover { lbn }, Op::Read, (lbn, 1), Payload::NONE, context);
-            }
-            return;
+        let recovery = self.recovery.as_mut().expect("a recovery ends when all of its reads have come back");
+        let again = recovery.hear(lbn, completion, answer);
+        for &lbn in &again {
+            self.children.send(Job::Recover { lbn }, Op::Read, (lbn, 1), Payload::NONE, context);
         }
-        if !completion.served() {
-            recovery.unreadable.push(first);
+        if again.is_empty() {
+            self.read_headers(context);
         }
-        if let (true, Some(bytes)) = (completion.served(), answer.bytes()) {
-            for (place, slot) in bytes.chunks(stride as usize * size).enumerate() {
-                recovery.headers[first as usize + place] = header::parse(&slot[..size], words);
-            }
-        }
-        self.read_headers(context);
         if self.recovery.as_ref().is_some_and(|recovery| recovery.left == 0) {
             self.recovered(context);
         }
     }
 
-    /// Every header has been read: the table is what they say.
+    /// Every header has been read, or never will be: the table is what they say.
     pub(super) fn recovered(&mut self, context: &mut Context<'_>) {
-        let Some(Recovery { mut headers, mut unreadable, began, waiting, .. }) = self.recovery.take() else { return };
-        for (_, entry) in self.journal.after_cut() {
-            headers[entry.frame as usize].clone_from(&entry.header);
-            unreadable.retain(|&frame| frame != entry.frame);
-        }
-        if !unreadable.is_empty() {
+        let mut recovery = self.recovery.take().expect("only a recovery ends so");
+        recovery.correct(&self.journal);
+        if !recovery.unreadable.is_empty() {
             // Any segment may have been there but those that are found.
-            self.lose_all();
+            self.losses.lose_all(&self.buffer);
         }
-        let mut places = Vec::new();
-        for (frame, header) in (0..).zip(headers) {
-            let Some(header) = header.filter(|header| header.valid.iter().any(|&word| word != 0)) else { continue };
+        for header in recovery.headers.iter().flatten() {
             let from = self.layout.disk_lbn(header.segment);
-            self.lost.remove(from, from + u64::from(self.layout.blocks(header.segment)));
-            if let Some(admission) = self.policy.admit(header.segment, &mut |_| false) {
-                places.push((admission.slot, frame));
-                self.table.set_valid(admission.slot, &header.valid);
-                self.table.set_dirty(admission.slot, true);
-            }
+            self.losses.find(from, from + u64::from(self.layout.blocks(header.segment)));
         }
-        self.table.place(&places);
-        let slots = self.table.slots_of_frames();
-        for (index, entry) in self.journal.after_cut() {
-            entry.slot = slots[entry.frame as usize];
-            self.table.set_entry(entry.slot, index);
-        }
-        for held in self.buffer.after_cut() {
-            let segment = self.buffer.held(held).segment;
+        let found = (0..).zip(recovery.headers).filter_map(|(frame, header)| Some((frame, header?)));
+        self.table.restore(found);
+        self.journal.restore(&mut self.table);
+        for held in self.buffer.places_in_use() {
             // Of a segment that has a slot MEMS has all that the buffer has, or newer.
-            if self.policy.find(segment).is_some() {
+            if self.table.find(self.buffer.held(held).segment).is_some() {
                 self.buffer.release(held);
             } else {
-                self.owe(segment, held);
+                self.destager.owe(held, &self.buffer);
             }
         }
-        self.statistics.recovery_ns += context.now() - began;
-        for (request, payload) in waiting {
-            self.accept(request, &payload, context);
+        self.statistics.recovery_ns += context.now() - recovery.began;
+        for (request, payload) in recovery.waiting {
+            self.accept(&request, &payload, context);
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct McdSpec {
     #[schemars(range(min = 1024), extend("x-unit" = "B"))]
     pub buffer_bytes: u64,
     /// Which segment leaves when another comes.
-    #[serde(default = "default_policy")]
+    #[serde(default)]
     pub policy: ReplacementSpec,
     /// Whether requests are served from the buffer as soon as a segment has come from the disk.
     #[serde(default = "yes")]
@@ -102,10 +102,6 @@ const fn default_buffer_bytes() -> u64 {
     2 * 1024 * 1024
 }
 
-const fn default_policy() -> ReplacementSpec {
-    ReplacementSpec::Lru {}
-}
-
 const fn yes() -> bool {
     true
 }
@@ -124,7 +120,7 @@ impl Default for McdSpec {
             mems_bytes: None,
             segment_bytes: default_segment_bytes(),
             buffer_bytes: default_buffer_bytes(),
-            policy: default_policy(),
+            policy: ReplacementSpec::default(),
             shortcut: true,
             immediate_report: true,
             partial_write: true,

@@ -1,5 +1,12 @@
-//! The slots of the cache: what is in each, and what is under way there.
+//! The table of segments: which of them has which slot on MEMS, what of it is valid there, and what is under way.
 
+use super::header::Header;
+use super::requests::Piece;
+use super::units::Units;
+use super::valid::Valid;
+use super::Layout;
+use crate::engine::Context;
+use crate::hierarchy::cache::replacement::{build, Admission, Replacement, ReplacementSpec};
 use crate::request::Op;
 
 /// No journal entry.
@@ -17,16 +24,21 @@ pub(super) struct Slot {
     /// Its entry in the journal of headers.
     pub entry: u32,
     /// Reads of MEMS under way, and a flush.
-    pub reads: u32,
+    reads: u32,
     /// Writes of MEMS under way.
     pub writes: u32,
     /// Whether the disk may not have all that is valid here.
     pub dirty: bool,
     /// Whether it could not be flushed as a whole, so that it stays dirty, and was not written since.
-    pub damaged: bool,
+    damaged: bool,
 }
 
 impl Slot {
+    /// One that holds nothing, in a place.
+    const fn empty(frame: u32) -> Self {
+        Self { transit: AT_REST, frame, entry: NO_ENTRY, reads: 0, writes: 0, dirty: false, damaged: false }
+    }
+
     /// Whether nothing is under way, so that its segment may leave.
     #[inline]
     const fn is_quiet(&self) -> bool {
@@ -46,41 +58,47 @@ impl Slot {
     }
 }
 
+/// How many slots are dirty, are to be flushed, and may be flushed now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub dirty: u32,
+    pub owing: u32,
+    pub flushable: u32,
+}
+
 /// Every slot.
 pub(super) struct Table {
+    layout: Layout,
+    replacement: ReplacementSpec,
+    policy: Box<dyn Replacement>,
     slots: Vec<Slot>,
-    /// Bits of valid blocks; none where segments are always valid as a whole.
-    valid: Vec<u64>,
-    /// Words of bits for each slot.
-    words: usize,
-    /// How many slots are dirty.
-    dirty: u32,
-    /// How many slots are to be flushed, and how many may be now.
-    owing: u32,
-    flushable: u32,
+    valid: Valid,
+    /// How much of a segment comes at once; all of it if none are given.
+    units: Option<Units>,
+    counts: Counts,
 }
 
 impl Table {
-    /// `slots` empty slots for segments of `blocks`.
-    pub fn new(slots: u32, blocks: u32, partial: bool) -> Self {
-        let words = if partial { blocks.div_ceil(64) as usize } else { 0 };
-        let slot = |frame| Slot {
-            transit: AT_REST,
-            frame,
-            entry: NO_ENTRY,
-            reads: 0,
-            writes: 0,
-            dirty: false,
-            damaged: false,
-        };
+    /// `slots` empty slots for segments that may be there in part or not.
+    pub fn new(layout: Layout, slots: u32, replacement: ReplacementSpec, partial: bool, units: Option<Units>) -> Self {
         Self {
-            slots: (0..slots).map(slot).collect(),
-            valid: vec![0; words * slots as usize],
-            words,
-            dirty: 0,
-            owing: 0,
-            flushable: 0,
+            layout,
+            replacement,
+            policy: build(&replacement, slots),
+            slots: (0..slots).map(Slot::empty).collect(),
+            valid: Valid::new(slots, layout.segment_blocks, partial),
+            units,
+            counts: Counts::default(),
         }
+    }
+
+    /// Nothing is in any slot any more.
+    pub fn forget(&mut self) {
+        self.policy = build(&self.replacement, self.len());
+        (0..).zip(&mut self.slots).for_each(|(frame, slot)| *slot = Slot::empty(frame));
+        self.valid.forget();
+        self.units.iter_mut().for_each(Units::forget);
+        self.counts = Counts::default();
     }
 
     pub fn len(&self) -> u32 {
@@ -88,7 +106,61 @@ impl Table {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Slot>() + self.valid.capacity() * size_of::<u64>()
+        let units = self.units.as_ref().map_or(0, Units::memory_bytes);
+        let slots = self.slots.capacity() * size_of::<Slot>();
+        self.policy.memory_bytes() + slots + self.valid.memory_bytes() + units
+    }
+
+    /// How often regions have changed their units.
+    pub fn unit_changes(&self) -> u64 {
+        self.units.as_ref().map_or(0, |units| units.changes)
+    }
+
+    pub fn start_measuring(&mut self) {
+        self.units.iter_mut().for_each(|units| units.changes = 0);
+    }
+
+    /// The slot of a segment, if it has one.
+    #[inline]
+    pub fn find(&self, segment: u64) -> Option<u32> {
+        self.policy.find(segment)
+    }
+
+    /// The segment of a slot in use.
+    pub fn segment(&self, slot: u32) -> u64 {
+        self.policy.key(slot)
+    }
+
+    /// The segment of a slot is asked for.
+    #[inline]
+    pub fn hit(&mut self, slot: u32) {
+        self.policy.hit(slot);
+    }
+
+    /// These blocks of the segment of a slot are asked for.
+    #[inline]
+    pub fn ask(&mut self, slot: u32, offset: u32, blocks: u32) {
+        if let Some(units) = &mut self.units {
+            units.ask(slot, offset, blocks);
+        }
+    }
+
+    /// Gives the segment of a piece a slot, if there is one that is free or whose segment may leave.
+    pub fn admit(&mut self, piece: &Piece) -> Option<Admission> {
+        let slots = &self.slots;
+        let admission = self.policy.admit(piece.segment, &mut |slot| slots[slot as usize].is_quiet())?;
+        if let Some(units) = &mut self.units {
+            if let Some(old) = admission.evicted {
+                units.leave(admission.slot, old);
+            }
+            units.ask(admission.slot, piece.offset, piece.blocks);
+        }
+        Some(admission)
+    }
+
+    /// A segment gives its slot back.
+    pub fn remove(&mut self, segment: u64) {
+        self.policy.remove(segment);
     }
 
     #[inline]
@@ -96,39 +168,56 @@ impl Table {
         &self.slots[slot as usize]
     }
 
-    /// How many slots are dirty.
+    /// Block of MEMS where the header of a slot is.
     #[inline]
-    pub const fn dirty(&self) -> u32 {
-        self.dirty
+    pub fn header_lbn(&self, slot: u32) -> u64 {
+        self.layout.header_lbn(self.slot(slot).frame)
     }
 
-    /// How many slots are to be flushed.
+    /// Block of MEMS where a block of the segment of a slot is.
     #[inline]
-    pub const fn owing(&self) -> u32 {
-        self.owing
+    pub fn lbn(&self, slot: u32, offset: u32) -> u64 {
+        self.header_lbn(slot) + 1 + u64::from(offset)
     }
 
-    /// How many slots may be flushed now.
     #[inline]
-    pub const fn flushable(&self) -> u32 {
-        self.flushable
+    pub const fn counts(&self) -> Counts {
+        self.counts
     }
 
-    /// Whether nothing is under way in a slot, so that its segment may leave.
-    #[inline]
-    pub fn is_quiet(&self, slot: u32) -> bool {
-        self.slot(slot).is_quiet()
+    /// Shows slots that may be flushed, in the order in which their segments would leave, up to so many.
+    pub fn first_to_flush(&self, most: usize, into: &mut Vec<u32>) {
+        self.policy.in_eviction_order(&mut |slot| {
+            if self.slot(slot).may_flush() {
+                into.push(slot);
+            }
+            into.len() < most
+        });
+    }
+
+    /// What is valid of changed segments: segment, first block and number of blocks. What is in a slot for a transition that
+    /// `is_fresh` does not count.
+    pub fn changed(&self, mut is_fresh: impl FnMut(u64) -> bool) -> Vec<(u64, u32, u32)> {
+        let mut found = Vec::new();
+        self.policy.in_eviction_order(&mut |slot| {
+            if self.slot(slot).dirty && !is_fresh(self.slot(slot).transit) {
+                let segment = self.segment(slot);
+                found.extend(self.runs(slot, segment).into_iter().map(|(first, blocks)| (segment, first, blocks)));
+            }
+            true
+        });
+        found
     }
 
     /// Changes what is true of a slot.
     #[inline]
     fn change(&mut self, slot: u32, change: impl FnOnce(&mut Slot)) {
-        let slot = &mut self.slots[slot as usize];
+        let (slot, counts) = (&mut self.slots[slot as usize], &mut self.counts);
         let (was_dirty, was_owing, was_flushable) = (slot.dirty, slot.owes(), slot.may_flush());
         change(slot);
-        self.owing = self.owing + u32::from(slot.owes()) - u32::from(was_owing);
-        self.dirty = self.dirty + u32::from(slot.dirty) - u32::from(was_dirty);
-        self.flushable = self.flushable + u32::from(slot.may_flush()) - u32::from(was_flushable);
+        counts.dirty = counts.dirty + u32::from(slot.dirty) - u32::from(was_dirty);
+        counts.owing = counts.owing + u32::from(slot.owes()) - u32::from(was_owing);
+        counts.flushable = counts.flushable + u32::from(slot.may_flush()) - u32::from(was_flushable);
     }
 
     /// An access of MEMS begins in a slot; writes make it dirty.
@@ -149,9 +238,9 @@ impl Table {
         });
     }
 
-    /// A header is being written in a slot, or is there.
-    pub fn write_header(&mut self, slot: u32, is_over: bool) {
-        self.change(slot, |slot| if is_over { slot.writes -= 1 } else { slot.writes += 1 });
+    /// A header is being written in a slot: see [`Table::end`].
+    pub fn write_header(&mut self, slot: u32) {
+        self.change(slot, |slot| slot.writes += 1);
     }
 
     /// The segment of a slot is in a transition, or [`AT_REST`].
@@ -175,48 +264,27 @@ impl Table {
         std::mem::replace(&mut self.slots[slot as usize].entry, entry)
     }
 
-    fn bits(&self, slot: u32) -> &[u64] {
-        &self.valid[slot as usize * self.words..][..self.words]
-    }
-
-    fn bits_mut(&mut self, slot: u32) -> &mut [u64] {
-        &mut self.valid[slot as usize * self.words..][..self.words]
-    }
-
-    /// The bits of valid blocks of a slot in use, of a segment of `blocks`.
-    pub fn valid(&self, slot: u32, blocks: u32) -> Vec<u64> {
-        if self.words > 0 {
-            return self.bits(slot).to_vec();
-        }
-        let mut words = vec![0; blocks.div_ceil(64) as usize];
-        fill(&mut words, 0, blocks);
-        words
-    }
-
-    /// Takes bits over from a header.
-    pub fn set_valid(&mut self, slot: u32, valid: &[u64]) {
-        self.bits_mut(slot).iter_mut().zip(valid).for_each(|(word, &bits)| *word = bits);
+    /// What the header of a slot that holds this segment says, in a run that checks data.
+    pub fn header(&self, slot: u32, segment: u64, context: &Context<'_>) -> Option<Header> {
+        let valid = || self.valid.bits(slot, self.layout.blocks(segment));
+        context.checks_data().then(|| Header { segment, valid: valid() })
     }
 
     /// Blocks of a slot become valid.
     pub fn fill(&mut self, slot: u32, first: u32, blocks: u32) {
-        if self.words > 0 {
-            fill(self.bits_mut(slot), first, blocks);
-        }
+        self.valid.fill(slot, first, blocks);
     }
 
-    /// No block of a slot is valid any more.
+    /// Nothing is in a slot any more.
     pub fn clear(&mut self, slot: u32) {
-        self.bits_mut(slot).fill(0);
+        self.valid.clear(slot);
+        self.set_dirty(slot, false);
     }
 
     /// Whether block `first` of a slot is valid, and how many blocks from there on, up to `end`, are alike.
     #[inline]
     pub fn run(&self, slot: u32, first: u32, end: u32) -> (bool, u32) {
-        if self.words == 0 {
-            return (true, end - first);
-        }
-        run(self.bits(slot), first, end)
+        self.valid.run(slot, first, end)
     }
 
     /// Whether blocks of a slot are all valid.
@@ -225,38 +293,63 @@ impl Table {
         self.run(slot, first, first + blocks) == (true, blocks)
     }
 
-    /// The runs of blocks below `blocks` that are valid, or those that are not.
-    pub fn runs(&self, slot: u32, blocks: u32, valid: bool) -> Vec<(u32, u32)> {
-        self.runs_within(slot, (0, blocks), valid)
+    /// The runs of blocks of a slot that holds this segment that are valid.
+    pub fn runs(&self, slot: u32, segment: u64) -> Vec<(u32, u32)> {
+        self.valid.runs(slot, (0, self.layout.blocks(segment)), true)
     }
 
-    /// The runs of blocks from one to before another that are valid, or those that are not.
-    pub fn runs_within(&self, slot: u32, (from, to): (u32, u32), valid: bool) -> Vec<(u32, u32)> {
-        let (mut runs, mut at) = (Vec::new(), from);
-        while at < to {
-            let (alike, length) = self.run(slot, at, to);
-            if alike == valid {
-                runs.push((at, length));
-            }
-            at += length;
+    /// The runs of blocks of a slot from one to before another that are not valid.
+    pub fn gaps(&self, slot: u32, window: (u32, u32)) -> Vec<(u32, u32)> {
+        self.valid.runs(slot, window, false)
+    }
+
+    /// Whether a segment has a slot before anything of it is there.
+    pub fn comes_in_parts(&self, op: Op, segment: u64) -> bool {
+        match op {
+            Op::Write => self.valid.is_partial(),
+            Op::Read => self.units.as_ref().is_some_and(|units| units.is_part(segment)),
         }
-        runs
+    }
+
+    /// The blocks of a segment that come with blocks that are waited for: from one to before another.
+    pub fn window(&mut self, segment: u64, waited_for: (u32, u32)) -> (u32, u32) {
+        let blocks = self.layout.blocks(segment);
+        let (from, to) = self.units.as_mut().map_or((0, blocks), |units| units.window(segment, waited_for));
+        (from, to.min(blocks))
+    }
+
+    /// These blocks of a segment come to its slot.
+    pub fn bring(&mut self, slot: u32, segment: u64, window: (u32, u32)) {
+        if let Some(units) = &mut self.units {
+            units.bring(slot, segment, window);
+        }
+    }
+
+    /// Takes segments in from their places and headers.
+    pub fn restore(&mut self, found: impl Iterator<Item = (u32, Header)>) {
+        let mut places = Vec::new();
+        for (frame, header) in found {
+            // What a damaged MEMS device brings back may say anything.
+            if let Some(Admission { slot, .. }) = self.policy.admit(header.segment, &mut |_| false) {
+                places.push((slot, frame));
+                self.valid.set(slot, &header.valid);
+                self.set_dirty(slot, true);
+            }
+        }
+        self.place(&places);
     }
 
     /// Gives slots other places, each slot and its place at most once; the others get those left over.
-    pub fn place(&mut self, places: &[(u32, u32)]) {
-        let count = self.slots.len() as u32;
-        let (mut placed, mut given) = (vec![false; count as usize], vec![false; count as usize]);
+    fn place(&mut self, places: &[(u32, u32)]) {
+        let count = self.slots.len();
+        let (mut placed, mut given) = (vec![false; count], vec![false; count]);
         for &(slot, frame) in places {
             self.slots[slot as usize].frame = frame;
             (placed[slot as usize], given[frame as usize]) = (true, true);
         }
-        let mut others = (0..count).filter(|&frame| !given[frame as usize]);
-        for slot in (0..count).filter(|&slot| !placed[slot as usize]) {
-            if let Some(frame) = others.next() {
-                self.slots[slot as usize].frame = frame;
-            }
-        }
+        let others = (0..).zip(&given).filter(|(_, &given)| !given);
+        let unplaced = self.slots.iter_mut().zip(&placed).filter(|(_, &placed)| !placed);
+        unplaced.zip(others).for_each(|((slot, _), (frame, _))| slot.frame = frame);
     }
 
     /// The slot of each place.
@@ -265,51 +358,22 @@ impl Table {
         (0..).zip(&self.slots).for_each(|(index, slot)| slots[slot.frame as usize] = index);
         slots
     }
-}
 
-/// Sets bits.
-fn fill(words: &mut [u64], first: u32, blocks: u32) {
-    for bit in first..first + blocks {
-        words[bit as usize / 64] |= 1 << (bit % 64);
-    }
-}
-
-/// A bit, and how many from it on, up to `end`, are alike.
-fn run(words: &[u64], first: u32, end: u32) -> (bool, u32) {
-    let word = |at: u32| words[at as usize / 64] >> (at % 64);
-    let set = word(first) & 1 == 1;
-    let mut at = first;
-    while at < end {
-        let room = 64 - at % 64;
-        let alike = if set { word(at).trailing_ones() } else { word(at).trailing_zeros() }.min(room);
-        at += alike;
-        if alike < room {
-            break;
-        }
-    }
-    (set, at.min(end) - first)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Bit by bit.
-    #[test]
-    fn runs_are_those_that_a_walk_over_the_bits_finds() {
-        let mut table = Table::new(2, 200, true);
-        let ranges = [(0, 3), (60, 8), (100, 1), (127, 2), (140, 60)];
-        ranges.iter().for_each(|&(first, blocks)| table.fill(1, first, blocks));
-        let is_set = |bit: u32| ranges.iter().any(|&(first, blocks)| (first..first + blocks).contains(&bit));
-        for first in 0..200 {
-            for end in first + 1..=200 {
-                let alike = (first..end).take_while(|&bit| is_set(bit) == is_set(first)).count() as u32;
-                assert_eq!(table.run(1, first, end), (is_set(first), alike), "{first} to {end}");
-            }
-        }
-        assert_eq!(table.runs(1, 200, true), ranges);
-        assert_eq!(table.runs(0, 200, false), [(0, 200)], "another slot has bits of its own");
-        table.clear(1);
-        assert_eq!(table.runs(1, 200, true), []);
+    /// Whether it counts right, with so many transitions; every segment has one slot, and every slot one place.
+    pub fn is_sound(&self, transits: usize) -> bool {
+        let count = |is: fn(&Slot) -> bool| self.slots.iter().filter(|slot| is(slot)).count() as u32;
+        let [dirty, owing, flushable] = [count(|slot| slot.dirty), count(Slot::owes), count(Slot::may_flush)];
+        let mut used = 0;
+        let mut mapped = true;
+        self.policy.in_eviction_order(&mut |slot| {
+            used += 1;
+            mapped &= self.find(self.segment(slot)) == Some(slot);
+            true
+        });
+        let slots = self.slots_of_frames();
+        let placed = (0..).zip(&self.slots).all(|(index, slot)| slots[slot.frame as usize] == index);
+        let owned = used == self.policy.len() && dirty <= used && used <= self.len();
+        let counted = self.counts == Counts { dirty, owing, flushable };
+        counted && mapped && placed && owned && transits == count(|slot| slot.transit != AT_REST) as usize
     }
 }

@@ -4,7 +4,7 @@ use super::counts::Way;
 use super::header::{encode, most_runs, Run};
 use super::{Job, Mwb};
 use crate::engine::{Completion, Context, Payload};
-use crate::hierarchy::parts::Gather;
+use crate::hierarchy::parts::{Gather, Tickets};
 use crate::request::{Flags, Op, Request, Spare};
 
 /// A write under way.
@@ -46,10 +46,10 @@ impl Mwb {
 
     /// Appends what is pending, if no record is under way and a log is free.
     pub(super) fn append(&mut self, context: &mut Context<'_>) {
-        let Some(&oldest) = self.pending.front() else { return };
-        if !self.record.runs.is_empty() {
+        let Some(&oldest) = self.pending.front().filter(|_| self.record.runs.is_empty()) else {
+            // Nothing is to be appended, or what is goes into the next record, when this one has come back.
             return;
-        }
+        };
         let room = self.ring.room();
         if room == 0 {
             self.stall(context);
@@ -58,7 +58,7 @@ impl Mwb {
         self.counts.flows(context.now());
         let data = self.fill(room, context.checks_data());
         let blocks: u32 = 1 + self.record.runs.iter().map(|run| run.blocks).sum::<u32>();
-        let Some(Write { gather, .. }) = self.writes.get_mut(oldest) else { return };
+        let Write { gather, .. } = at(&mut self.writes, oldest);
         // A record is asked for as the oldest write in it was, but for keeping it: that is what the buffer promises.
         let flags = gather.whole.flags.with(Flags::DURABLE);
         let (origin, lbn) = (gather.whole.origin, u64::from(self.ring.head()));
@@ -81,7 +81,7 @@ impl Mwb {
         let mut data = Vec::new();
         let mut left = room;
         while let Some(&id) = self.pending.front() {
-            let Some(write) = self.writes.get_mut(id) else { break };
+            let write = at(&mut self.writes, id);
             let rest = write.gather.whole.blocks - write.placed;
             let first = self.record.runs.is_empty();
             if left == 0 || self.record.runs.len() == most_runs(block_bytes) || rest > left && !first {
@@ -119,26 +119,33 @@ impl Mwb {
             self.counts.stalled_since = Some(now);
             for &id in &self.pending {
                 // Those that stalled before stalled once.
-                if let Some(write) = self.writes.get_mut(id).filter(|write| write.way == Way::Write) {
-                    write.way = Way::WriteStalled;
-                    self.counts.stalls += 1;
-                }
+                let write = at(&mut self.writes, id);
+                self.counts.stalls += u64::from(write.way == Way::Write);
+                write.way = Way::WriteStalled;
             }
         }
-        let Some(status) = self.cleaner.stuck else { return };
+        let Some(status) = self.cleaner.stuck else {
+            // It goes on when the cleaner has freed a log.
+            return;
+        };
         for id in std::mem::take(&mut self.pending) {
-            if let Some(Write { mut gather, way, .. }) = self.writes.settle(id) {
-                gather.fail(status);
-                self.counts.record(way, now - gather.whole.arrival);
-                context.complete(&gather.finish(now).0);
-            }
+            at(&mut self.writes, id).gather.fail(status);
+            self.finish_write(id, context);
         }
         self.counts.flows(now);
     }
 
+    /// A write is complete, or will never be.
+    fn finish_write(&mut self, id: u64, context: &mut Context<'_>) {
+        let now = context.now();
+        let Write { gather, way, .. } = at(&mut self.writes, id);
+        self.counts.record(*way, now - gather.whole.arrival);
+        context.complete(&gather.finish(now).0);
+        self.writes.forget(id);
+    }
+
     /// The record under way has come back.
     pub(super) fn appended(&mut self, completion: &Completion, context: &mut Context<'_>) {
-        let now = context.now();
         let mut record = std::mem::take(&mut self.record);
         let blocks: u32 = record.runs.iter().map(|run| run.blocks).sum();
         self.sequence += 1;
@@ -149,16 +156,13 @@ impl Mwb {
             self.ring.free();
         }
         for (run, &id) in record.runs.iter().zip(&record.writes) {
-            let Some(write) = self.writes.get_mut(id) else { continue };
+            let write = at(&mut self.writes, id);
             let mut part = *completion;
             // The energy of the record is shared by the blocks that are in it.
             part.service.energy = part.service.energy.share(f64::from(run.blocks) / f64::from(blocks));
             let none_under_way = write.gather.part(&part);
             if none_under_way && write.placed == write.gather.whole.blocks {
-                if let Some(Write { gather, way, .. }) = self.writes.settle(id) {
-                    self.counts.record(way, now - gather.whole.arrival);
-                    context.complete(&gather.finish(now).0);
-                }
+                self.finish_write(id, context);
             }
         }
         record.clear();
@@ -166,4 +170,9 @@ impl Mwb {
         self.append(context);
         self.clean(context);
     }
+}
+
+/// A write under way.
+fn at(writes: &mut Tickets<Write>, id: u64) -> &mut Write {
+    writes.get_mut(id).expect("a write is under way until all of it is in the log, or no log will ever be free")
 }

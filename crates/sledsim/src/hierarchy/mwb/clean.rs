@@ -76,6 +76,10 @@ impl Cleaner {
         (self.host_reads, self.idle_since) = (0, now);
     }
 
+    fn under_way(&mut self) -> &mut Pass {
+        self.pass.as_mut().expect("a pass ends when nothing of it is being read or written")
+    }
+
     /// A read of a request has come back from the disk.
     pub(super) fn host_read_done(&mut self, now: Time) {
         self.host_reads -= 1;
@@ -199,21 +203,19 @@ impl Mwb {
 
     /// A log that is cleaned has been read.
     pub(super) fn log_read(&mut self, completion: &Completion, answer: &Payload, context: &mut Context<'_>) {
-        if let Some(pass) = &mut self.cleaner.pass {
-            pass.reading = false;
-            pass.bytes.write(completion.request.lbn, answer, self.mems.block_bytes);
-        }
+        let pass = self.cleaner.under_way();
+        pass.reading = false;
+        pass.bytes.write(completion.request.lbn, answer, self.mems.block_bytes);
         self.heard(completion, context);
     }
 
     /// Blocks of the pass are on the disk.
     pub(super) fn written_back(&mut self, from: usize, to: usize, completion: &Completion, context: &mut Context<'_>) {
-        if let Some(pass) = &mut self.cleaner.pass {
-            pass.writing -= 1;
-            // A newer copy may have outdated some meanwhile.
-            let here = pass.blocks[from..to].iter().filter(|_| completion.served());
-            here.for_each(|&(_, at)| self.ring.release(at));
-        }
+        let pass = self.cleaner.under_way();
+        pass.writing -= 1;
+        // A newer copy may have outdated some meanwhile.
+        let here = pass.blocks[from..to].iter().filter(|_| completion.served());
+        here.for_each(|&(_, at)| self.ring.release(at));
         self.heard(completion, context);
     }
 

@@ -44,6 +44,9 @@ use crate::time::Time;
 pub use header::MAGIC;
 pub use spec::{MwbCleanSpec, MwbSpec};
 
+/// Most blocks of a log of which it is checked after every completion that its table is right.
+const MOST_CHECKED: u32 = 256;
+
 /// What a request to a child is for.
 #[derive(Debug)]
 enum Job {
@@ -159,14 +162,14 @@ impl Component for Mwb {
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let answer = context.answer(child, completion);
-        match self.jobs.settle(completion.request.id) {
-            Some(Job::Read { read, pieces, pin }) => self.read_part(read, &pieces, pin, completion, &answer, context),
-            Some(Job::Append) => self.appended(completion, context),
-            Some(Job::CleanRead) => self.log_read(completion, &answer, context),
-            Some(Job::CleanWrite { from, to }) => self.written_back(from, to, completion, context),
-            Some(Job::Recover) => self.recovered(completion, &answer, context),
-            None => {}
+        match self.jobs.settle(completion.request.id).expect("what comes back was sent, and comes back once") {
+            Job::Read { read, pieces, pin } => self.read_part(read, &pieces, pin, completion, &answer, context),
+            Job::Append => self.appended(completion, context),
+            Job::CleanRead => self.log_read(completion, &answer, context),
+            Job::CleanWrite { from, to } => self.written_back(from, to, completion, context),
+            Job::Recover => self.recovered(completion, &answer, context),
         }
+        debug_assert!(self.ring.table.len() > MOST_CHECKED || self.ring.is_sound(), "the log and its table agree");
     }
 
     fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {

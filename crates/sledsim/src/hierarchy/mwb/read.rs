@@ -114,17 +114,16 @@ impl Mwb {
             }
             None => self.cleaner.host_read_done(context.now()),
         }
-        if let Some(Read { gather, .. }) = self.reads.get_mut(read) {
-            for &(first, from, blocks) in pieces {
-                gather.bring(first, &answer.slice(from, blocks, block_bytes), block_bytes);
-            }
-            if gather.part(completion) {
-                if let Some(Read { gather, way }) = self.reads.settle(read) {
-                    self.counts.record(way, context.now() - gather.whole.arrival);
-                    let (completion, payload) = gather.finish(context.now());
-                    context.complete_with(&completion, payload);
-                }
-            }
+        let Read { gather, way } =
+            self.reads.get_mut(read).expect("a read is under way as long as one of its parts is");
+        for &(first, from, blocks) in pieces {
+            gather.bring(first, &answer.slice(from, blocks, block_bytes), block_bytes);
+        }
+        if gather.part(completion) {
+            self.counts.record(*way, context.now() - gather.whole.arrival);
+            let (completion, payload) = gather.finish(context.now());
+            context.complete_with(&completion, payload);
+            self.reads.forget(read);
         }
         self.append(context);
         self.clean(context);

@@ -52,7 +52,7 @@ impl Mwb {
 
     /// A log has been read.
     pub(super) fn recovered(&mut self, completion: &Completion, answer: &Payload, context: &mut Context<'_>) {
-        let Some(mut recovery) = self.recovery.take() else { return };
+        let mut recovery = self.recovery.take().expect("one log is read after the other until the recovery ends");
         if !completion.served() {
             self.lost = Some(completion.status);
         }
@@ -101,7 +101,10 @@ impl Mwb {
         let logs = &recovery.logs;
         self.sequence = recovery.sequence;
         let newest = (0..logs.len()).max_by_key(|&log| logs[log].last().map(|record| record.sequence));
-        let Some((newest, last)) = newest.and_then(|log| Some((log, logs[log].last()?))) else { return };
+        let Some((newest, last)) = newest.and_then(|log| Some((log, logs[log].last()?))) else {
+            // Nothing was ever appended: the ring was emptied when the recovery began.
+            return;
+        };
         let before = |log: usize| (log + logs.len() - 1) % logs.len();
         let mut tail = newest;
         while let (Some(last), Some(first)) = (logs[before(tail)].last(), logs[tail].first()) {

@@ -129,6 +129,21 @@ impl Ring {
         self.slots[(at / self.slot_blocks) as usize].valid
     }
 
+    /// Whether the table is in order, and logs in use, and they alone, have as many valid blocks as is known.
+    pub(super) fn is_sound(&self) -> bool {
+        let (slots, head) = (self.slots(), self.head());
+        let in_use = |slot: u32| (slot + slots - self.tail) % slots < self.used;
+        let right = |(slot, known): (u32, &Slot)| {
+            let valid = self.valid(slot * self.slot_blocks).count() as u32;
+            known.valid == valid && (in_use(slot) || (known.valid, known.pins) == (0, 0))
+        };
+        let fits = self.tail < slots && (1..=slots).contains(&self.used) && self.offset <= self.slot_blocks;
+        // What comes next goes where nothing is needed.
+        let newest = head - self.offset;
+        let is_free = (head..newest + self.slot_blocks).all(|at| self.table.holds(at).is_none());
+        fits && is_free && (0..).zip(&self.slots).all(right) && self.table.is_sound()
+    }
+
     /// Forgets who needs what.
     pub(super) fn unpin_all(&mut self) {
         self.slots.iter_mut().for_each(|slot| slot.pins = 0);

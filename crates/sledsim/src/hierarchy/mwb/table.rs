@@ -86,7 +86,10 @@ impl Table {
 
     /// Log block `at` holds nothing any more; returns whether it held something.
     pub(super) fn remove(&mut self, at: u32) -> bool {
-        let Some(lbn) = self.holds(at) else { return false };
+        let Some(lbn) = self.holds(at) else {
+            // A newer copy has outdated it.
+            return false;
+        };
         let places = self.index.len();
         let distance = |from: usize, to: usize| (to + places - from) % places;
         let mut hole = self.place(lbn);
@@ -103,6 +106,18 @@ impl Table {
         self.index[hole] = 0;
         self.held[at as usize] = 0;
         true
+    }
+
+    /// Log blocks of which it knows.
+    pub(super) fn len(&self) -> u32 {
+        self.held.len() as u32
+    }
+
+    /// Whether disk blocks and the log blocks that hold them name each other, and nothing else is in the index.
+    pub(super) fn is_sound(&self) -> bool {
+        let found = (0..self.len()).all(|at| self.holds(at).is_none_or(|lbn| self.find(lbn) == Some(at)));
+        let held = self.held.iter().filter(|&&lbn| lbn > 0).count();
+        found && self.index.iter().filter(|&&at| at > 0).count() == held
     }
 
     /// Forgets everything.

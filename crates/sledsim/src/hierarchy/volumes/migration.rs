@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::spec::{first_free, MoveSpec};
+use super::spec::{first_free, Extent, MoveSpec};
 use super::{Part, Volumes};
 use crate::engine::details::Count;
 use crate::engine::{Completion, ComponentId, Context, Payload};
@@ -22,6 +22,8 @@ pub(super) type Range = (u64, u64);
 /// Moves that are still to come, and the one under way.
 #[derive(Debug)]
 pub(super) struct Migration {
+    /// Whether there have ever been any to come.
+    is_planned: bool,
     moves: VecDeque<Move>,
     course: Option<Course>,
     /// By where blocks lie in the space of all volumes.
@@ -63,6 +65,16 @@ struct Course {
     lingering: u64,
 }
 
+impl Course {
+    /// The lock that the move has got.
+    fn locking(&self) -> (u64, Range) {
+        match self.phase {
+            Phase::Locking(id, range) => (id, range),
+            phase => unreachable!("a move that gives up gives up its claims, but this one is {phase:?}"),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The next chunk may begin in time.
@@ -99,8 +111,8 @@ struct Tally {
 }
 
 impl Migration {
-    /// The moves of `volumes`; none without any.
-    pub(super) fn new(moves: &[MoveSpec], volumes: &[usize], block_bytes: u32) -> Option<Self> {
+    /// The moves of `volumes`.
+    pub(super) fn new(moves: &[MoveSpec], volumes: &[usize], block_bytes: u32) -> Self {
         let each = |(spec, &volume): (&MoveSpec, &usize)| Move {
             volume,
             to: spec.to as usize,
@@ -108,7 +120,8 @@ impl Migration {
             chunk_blocks: spec.chunk_bytes / u64::from(block_bytes),
             ns_per_block: spec.mb_per_s.map_or(0.0, |mb_per_s| f64::from(block_bytes) * 1e3 / mb_per_s),
         };
-        (!moves.is_empty()).then(|| Self {
+        Self {
+            is_planned: !moves.is_empty(),
             moves: moves.iter().zip(volumes).map(each).collect(),
             course: None,
             locks: Locks::default(),
@@ -117,7 +130,20 @@ impl Migration {
             alarm: None,
             awake: false,
             tally: Tally::default(),
-        })
+        }
+    }
+
+    /// The move under way.
+    fn course(&mut self) -> &mut Course {
+        self.course.as_mut().expect("a move ends when no lock, access or read of the place that was left is part of it")
+    }
+
+    /// Looks again at a time.
+    fn alarm(&mut self, at: Time, context: &mut Context<'_>) {
+        if self.alarm.is_none_or(|alarm| alarm <= context.now() || alarm > at) {
+            self.alarm = Some(at);
+            context.timer(at, 0);
+        }
     }
 
     /// Asks for a lock, which is given when [`Volumes::grant`] comes to it.
@@ -166,8 +192,11 @@ impl Migration {
         self.tally = Tally { began, ended, ..Tally::default() };
     }
 
-    /// What it counted; when the latest move began and ended.
+    /// What it counted; when the latest move began and ended. Nothing where none was to come.
     pub(super) fn counts(&self, block_bytes: u32) -> Vec<Count> {
+        if !self.is_planned {
+            return Vec::new();
+        }
         let tally = &self.tally;
         let bytes = tally.copied_blocks as f64 * f64::from(block_bytes);
         let mut counts = vec![
@@ -202,23 +231,21 @@ impl Migration {
 impl Volumes {
     /// Sees to the moves when something happens for the first time.
     pub(super) fn wake(&mut self, context: &mut Context<'_>) {
-        let Some(migration) = &mut self.migration else { return };
-        if !std::mem::replace(&mut migration.awake, true) {
+        if !std::mem::replace(&mut self.migration.awake, true) {
             self.move_on(context);
         }
     }
 
     /// Those who have been given a lock go on.
     pub(super) fn grant(&mut self, context: &mut Context<'_>) {
-        while let Some(migration) = &mut self.migration {
-            let Some(id) = migration.granted.pop_front() else { return };
-            match migration.holders.settle(id) {
+        while let Some(id) = self.migration.granted.pop_front() {
+            match self.migration.holders.settle(id) {
                 Some(Holder::Write(request, payload, volume, inside)) => {
                     self.begin(request, &payload, (volume, inside), Some(id), context);
                 }
                 Some(Holder::Chunk) => self.read_chunk(context),
                 Some(Holder::Change) => self.change_place(),
-                // It has given up.
+                // The move was given up meanwhile, see [`Volumes::give_up`].
                 None => {}
             }
         }
@@ -228,15 +255,12 @@ impl Volumes {
     pub(super) fn move_on(&mut self, context: &mut Context<'_>) {
         loop {
             self.grant(context);
-            let now = context.now();
-            let starts = &self.starts;
-            let Some(migration) = &mut self.migration else { return };
+            let (now, migration) = (context.now(), &mut self.migration);
             let Some(course) = &mut migration.course else {
-                match migration.moves.front() {
+                match migration.moves.front().map(|next| next.at) {
                     None => return,
-                    Some(next) if next.at > now => {
-                        let at = next.at;
-                        self.alarm(at, context);
+                    Some(at) if at > now => {
+                        migration.alarm(at, context);
                         return;
                     }
                     Some(_) => self.set_out(now),
@@ -250,11 +274,11 @@ impl Volumes {
                 }
                 Phase::Pacing if now < course.next_at => {
                     let at = course.next_at;
-                    self.alarm(at, context);
+                    migration.alarm(at, context);
                     return;
                 }
                 Phase::Pacing => {
-                    let (volume, start) = (course.what.volume, starts[course.what.volume]);
+                    let (volume, start) = (course.what.volume, self.starts[course.what.volume]);
                     let blocks = self.extents[volume].blocks;
                     let (from, to) = (course.copied, blocks.min(course.copied + course.what.chunk_blocks));
                     let (holder, range) = match from < blocks {
@@ -262,9 +286,7 @@ impl Volumes {
                         false => (Holder::Change, (start, start + blocks)),
                     };
                     let id = migration.claim(holder, range);
-                    if let Some(course) = &mut migration.course {
-                        course.phase = Phase::Locking(id, range);
-                    }
+                    migration.course().phase = Phase::Locking(id, range);
                     if migration.granted.is_empty() {
                         return;
                     }
@@ -274,19 +296,10 @@ impl Volumes {
         }
     }
 
-    /// Looks again at a time.
-    fn alarm(&mut self, at: Time, context: &mut Context<'_>) {
-        let Some(migration) = &mut self.migration else { return };
-        if migration.alarm.is_none_or(|alarm| alarm <= context.now() || alarm > at) {
-            migration.alarm = Some(at);
-            context.timer(at, 0);
-        }
-    }
-
     /// The next move begins, if there is room for it.
     fn set_out(&mut self, now: Time) {
-        let Some(migration) = &mut self.migration else { return };
-        let Some(what) = migration.moves.pop_front() else { return };
+        let migration = &mut self.migration;
+        let what = migration.moves.pop_front().expect("a move whose time has come");
         let blocks = self.extents[what.volume].blocks;
         // Moves that failed may have left no room.
         let Ok(first_block) = first_free(&self.extents, None, what.to, self.capacities[what.to], blocks) else {
@@ -300,8 +313,8 @@ impl Volumes {
 
     fn read_chunk(&mut self, context: &mut Context<'_>) {
         let now = context.now();
-        let Some(course) = self.migration.as_mut().and_then(|migration| migration.course.as_mut()) else { return };
-        let Phase::Locking(id, range) = course.phase else { return };
+        let course = self.migration.course();
+        let (id, range) = course.locking();
         let blocks = range.1 - range.0;
         course.phase = Phase::Copying(id, range);
         course.next_at = now + (blocks as f64 * course.what.ns_per_block).ceil() as u64;
@@ -319,9 +332,7 @@ impl Volumes {
         payload: Payload,
         context: &mut Context<'_>,
     ) {
-        if let Some(course) = self.migration.as_mut().and_then(|migration| migration.course.as_mut()) {
-            course.accesses += 1;
-        }
+        self.migration.course().accesses += 1;
         let (id, arrival) = (self.parts.issue(Part::Chunk), context.now());
         let request = Request { id, arrival, lbn, blocks: blocks as u32, op, flags, origin: 0, spare: Spare::NONE };
         context.submit_with(member, request, payload);
@@ -329,10 +340,13 @@ impl Volumes {
 
     /// An access of the move itself is over.
     pub(super) fn chunk_over(&mut self, completion: &Completion, answer: Payload, context: &mut Context<'_>) {
-        self.access_over();
-        let Some(migration) = &mut self.migration else { return };
-        let Some(course) = &mut migration.course else { return };
-        let Phase::Copying(id, range) = course.phase else { return };
+        let course = self.migration.course();
+        course.accesses -= 1;
+        let Phase::Copying(id, range) = course.phase else {
+            // A write that had to be made at both places failed meanwhile, and the move with it.
+            debug_assert_eq!(course.phase, Phase::Emptying);
+            return;
+        };
         let (member, lbn) = (self.members[course.what.to], course.first_block + course.copied);
         let blocks = range.1 - range.0;
         if !completion.served() {
@@ -343,21 +357,14 @@ impl Volumes {
         } else {
             course.copied += blocks;
             course.phase = Phase::Pacing;
-            migration.tally.copied_blocks += blocks;
-            migration.release(id, range);
-        }
-    }
-
-    /// An access that was part of the move is over.
-    fn access_over(&mut self) {
-        if let Some(course) = self.migration.as_mut().and_then(|migration| migration.course.as_mut()) {
-            course.accesses -= 1;
+            self.migration.tally.copied_blocks += blocks;
+            self.migration.release(id, range);
         }
     }
 
     /// The second of two writes of the same is over.
     pub(super) fn doubled(&mut self, completion: &Completion) {
-        self.access_over();
+        self.migration.course().accesses -= 1;
         if !completion.served() {
             self.give_up();
         }
@@ -365,36 +372,48 @@ impl Volumes {
 
     /// The move can't be made: the volume stays where it is.
     fn give_up(&mut self) {
-        let Some(migration) = &mut self.migration else { return };
-        let Some(course) = &mut migration.course else { return };
-        let phase = std::mem::replace(&mut course.phase, Phase::Emptying);
+        let phase = std::mem::replace(&mut self.migration.course().phase, Phase::Emptying);
         if let Phase::Locking(id, range) | Phase::Copying(id, range) = phase {
-            migration.holders.settle(id);
-            migration.release(id, range);
+            self.migration.holders.settle(id);
+            self.migration.release(id, range);
         }
-        migration.tally.failed += u64::from(phase != Phase::Emptying);
+        self.migration.tally.failed += u64::from(phase != Phase::Emptying);
     }
 
     /// Everything is at the new place, and nobody is writing.
     fn change_place(&mut self) {
-        let Some(migration) = &mut self.migration else { return };
-        let Some(course) = &mut migration.course else { return };
-        let Phase::Locking(id, range) = course.phase else { return };
+        let course = self.migration.course();
+        let (id, range) = course.locking();
         let volume = course.what.volume;
+        debug_assert_eq!((course.copied, course.accesses), (self.extents[volume].blocks, 0), "all of it is there");
         (self.extents[volume].member, self.extents[volume].first_block) = (course.what.to, course.first_block);
         self.places[volume] += 1;
         course.lingering = std::mem::take(&mut self.reads[volume]);
         course.phase = Phase::Emptying;
-        migration.tally.done += 1;
-        migration.release(id, range);
+        self.migration.tally.done += 1;
+        self.migration.release(id, range);
     }
 
     /// A read of a volume is over, of the place that it had then.
     pub(super) fn read_over(&mut self, volume: usize, place: u32) {
         if self.places[volume] == place {
             self.reads[volume] -= 1;
-        } else if let Some(course) = self.migration.as_mut().and_then(|migration| migration.course.as_mut()) {
-            course.lingering -= 1;
+        } else {
+            self.migration.course().lingering -= 1;
         }
+    }
+
+    /// Whether volumes lie beside each other in their members, and beside the place that one moves to.
+    pub(super) fn is_sound(&self) -> bool {
+        let of = |extent: &Extent| (extent.member, extent.first_block, extent.first_block + extent.blocks);
+        let mut places: Vec<(usize, u64, u64)> = self.extents.iter().map(of).collect();
+        let comes = |course: &&Course| course.phase != Phase::Emptying;
+        let target = |Course { what, first_block, .. }: &Course| {
+            (what.to, *first_block, first_block + self.extents[what.volume].blocks)
+        };
+        places.extend(self.migration.course.as_ref().filter(comes).map(target));
+        places.sort_unstable();
+        places.windows(2).all(|two| two[0].0 < two[1].0 || two[0].2 <= two[1].1)
+            && places.iter().all(|&(member, _, end)| end <= self.capacities[member])
     }
 }

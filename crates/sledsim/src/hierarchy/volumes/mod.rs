@@ -51,8 +51,8 @@ pub struct Volumes {
     parts: Tickets<Part>,
     paths: Vec<Path>,
     split: u64,
-    /// Moves during the run, if there are any.
-    migration: Option<Migration>,
+    /// Moves during the run.
+    migration: Migration,
     /// How often each volume has changed its place, and the reads under way at its present one.
     places: Vec<u32>,
     reads: Vec<u64>,
@@ -145,7 +145,7 @@ impl Volumes {
                 let data = payload.slice(first, blocks, self.block_bytes);
                 let id = self.parts.issue(Part::Write { whole });
                 context.submit_with(member, Request { id, ..part }, data.clone());
-                if let Some((to, lbn)) = self.migration.as_mut().and_then(|it| it.double(volume, inside)) {
+                if let Some((to, lbn)) = self.migration.double(volume, inside) {
                     let id = self.parts.issue(Part::Double { whole });
                     let flags = request.flags.with(Flags::DURABLE);
                     context.submit_with(self.members[to], Request { id, lbn, flags, ..part }, data);
@@ -158,24 +158,25 @@ impl Volumes {
                 break;
             }
         }
-        if let Some(pending) = self.requests.get_mut(whole) {
-            pending.gather.expect(parts);
-        }
+        self.pending(whole).gather.expect(parts);
+    }
+
+    fn pending(&mut self, whole: u64) -> &mut Pending {
+        self.requests.get_mut(whole).expect("a request is under way as long as one of its parts is")
     }
 
     /// A part of a request is over; the last one completes it.
     fn part(&mut self, whole: u64, completion: &Completion, context: &mut Context<'_>) {
-        let Some(pending) = self.requests.get_mut(whole) else { return };
-        if !pending.gather.part(completion) {
+        if !self.pending(whole).gather.part(completion) {
             return;
         }
-        let Some(Pending { gather, volume, lock }) = self.requests.settle(whole) else { return };
+        let Pending { gather, volume, lock } = self.requests.settle(whole).expect("it was there just now");
         let now = context.now();
         self.paths[volume].record(now - gather.whole.arrival);
         let (completion, payload) = gather.finish(now);
         context.complete_with(&completion, payload);
-        if let (Some((lock, range)), Some(migration)) = (lock, &mut self.migration) {
-            migration.release(lock, range);
+        if let Some((lock, range)) = lock {
+            self.migration.release(lock, range);
         }
     }
 }
@@ -208,42 +209,38 @@ impl Component for Volumes {
             return;
         };
         self.wake(context);
-        match &mut self.migration {
-            Some(migration) if migration.is_pending() => {
-                migration.note_request();
-                if request.op == Op::Write {
-                    let from = self.starts[volume] + inside;
-                    let range = (from, from + u64::from(request.blocks));
-                    migration.claim(Holder::Write(request, payload, volume, inside), range);
-                    self.grant(context);
-                    return;
-                }
+        if self.migration.is_pending() {
+            self.migration.note_request();
+            if request.op == Op::Write {
+                let from = self.starts[volume] + inside;
+                let range = (from, from + u64::from(request.blocks));
+                self.migration.claim(Holder::Write(request, payload, volume, inside), range);
+                self.grant(context);
+                return;
             }
-            _ => {}
         }
         self.begin(request, &payload, (volume, inside), None, context);
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let answer = context.answer(child, completion);
-        match self.parts.settle(completion.request.id) {
-            Some(Part::Write { whole }) => self.part(whole, completion, context),
-            Some(Part::Read { whole, first, volume, place }) => {
+        match self.parts.settle(completion.request.id).expect("what comes back was sent, and comes back once") {
+            Part::Write { whole } => self.part(whole, completion, context),
+            Part::Read { whole, first, volume, place } => {
                 self.read_over(volume, place);
-                if let Some(pending) = self.requests.get_mut(whole) {
-                    pending.gather.bring(first, &answer, self.block_bytes);
-                }
+                let block_bytes = self.block_bytes;
+                self.pending(whole).gather.bring(first, &answer, block_bytes);
                 self.part(whole, completion, context);
             }
-            Some(Part::Double { whole }) => {
+            Part::Double { whole } => {
                 self.doubled(completion);
                 // The old place decides what came of it.
                 self.part(whole, &Completion { status: Status::Served, ..*completion }, context);
             }
-            Some(Part::Chunk) => self.chunk_over(completion, answer, context),
-            None => {}
+            Part::Chunk => self.chunk_over(completion, answer, context),
         }
         self.move_on(context);
+        debug_assert!(self.is_sound(), "no two volumes share a place");
     }
 
     fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
@@ -265,7 +262,7 @@ impl Component for Volumes {
         self.requests.clear();
         self.parts.clear();
         self.reads.fill(0);
-        self.migration.iter_mut().for_each(Migration::power_cut);
+        self.migration.power_cut();
     }
 
     fn restart(&mut self, context: &mut Context<'_>) {
@@ -278,15 +275,15 @@ impl Component for Volumes {
 
     /// A path for each volume, in their order.
     fn details(&self, _now: Time) -> Option<Details> {
-        let moves = self.migration.as_ref().map(|migration| migration.counts(self.block_bytes));
-        let counts = [Count::of("split_requests", self.split)].into_iter().chain(moves.into_iter().flatten()).collect();
+        let moves = self.migration.counts(self.block_bytes);
+        let counts = [Count::of("split_requests", self.split)].into_iter().chain(moves).collect();
         Some(Details { kind: "volumes", counts, paths: self.paths.clone() })
     }
 
     fn start_measuring(&mut self, _now: Time) {
         self.split = 0;
         self.paths.fill(Path::new("volume"));
-        self.migration.iter_mut().for_each(Migration::start_measuring);
+        self.migration.start_measuring();
     }
 
     fn measured(&self, _now: Time) -> Measured {

@@ -10,7 +10,7 @@ use sledsim::hierarchy::array::Level;
 use sledsim::hierarchy::{ArraySpec, Drive, RedundantArray};
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::{self, DeviceSpec};
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{build, fcfs, SchedulerSpec};
 use sledsim::service::Service;
 use sledsim::time::Time;
 
@@ -106,7 +106,7 @@ pub fn members(system: &mut System, device: &DeviceSpec, count: usize, hasty: bo
     let mut built = Built { system: System::default(), leaves: Vec::new(), switches: Vec::new() };
     let mut tops = Vec::new();
     for _ in 0..count {
-        let leaf = add_drive(system, device, &SchedulerSpec::Fcfs {});
+        let leaf = add_drive(system, device, &fcfs::POLICY.default);
         let broken = Arc::new(AtomicBool::new(false));
         let size = size(system, leaf);
         let breakable = Breakable { child: leaf, size, broken: broken.clone(), hasty };
@@ -139,8 +139,7 @@ pub fn array_over(level: Level, device: &DeviceSpec, count: usize, spec: &ArrayS
 /// An array straight over drives.
 pub fn plain_array(level: Level, device: &DeviceSpec, count: usize, spec: &ArraySpec) -> System {
     let mut system = System::default();
-    let drives: Vec<ComponentId> =
-        (0..count).map(|_| add_drive(&mut system, device, &SchedulerSpec::Fcfs {})).collect();
+    let drives: Vec<ComponentId> = (0..count).map(|_| add_drive(&mut system, device, &fcfs::POLICY.default)).collect();
     let sizes: Vec<(u64, u32)> = drives.iter().map(|&drive| size(&system, drive)).collect();
     let array = RedundantArray::new(level, drives.clone(), &sizes, spec).expect("they fit");
     system.add(Box::new(array), &drives);

@@ -5,7 +5,7 @@ use sledsim::engine::System;
 use sledsim::hierarchy::array::{Level, ReadChoice, WriteMethod};
 use sledsim::hierarchy::{ArraySpec, Spread};
 use sledsim::request::Op;
-use sledsim::schedulers::SchedulerSpec;
+use sledsim::schedulers::fcfs;
 use sledsim::time::Time;
 
 use super::building::*;
@@ -81,7 +81,7 @@ fn saturated_small_writes_cost_their_accesses() {
 fn spread_of(count: usize, striped: bool) -> System {
     let mut system = System::default();
     let drives: Vec<_> =
-        (0..count).map(|_| add_drive(&mut system, &constant(8000, 512), &SchedulerSpec::Fcfs {})).collect();
+        (0..count).map(|_| add_drive(&mut system, &constant(8000, 512), &fcfs::POLICY.default)).collect();
     let sizes = vec![(8000, 512); count];
     let spread =
         if striped { Spread::stripe(drives.clone(), &sizes, 4096) } else { Spread::concat(drives.clone(), &sizes) };
@@ -110,7 +110,7 @@ fn concatenated_members_of_any_size_follow_each_other() {
     let sizes: [(u64, u32); 3] = [(100, 512), (7, 512), (50, 512)];
     let drives: Vec<_> = sizes
         .iter()
-        .map(|&(blocks, bytes)| add_drive(&mut system, &constant(blocks, bytes), &SchedulerSpec::Fcfs {}))
+        .map(|&(blocks, bytes)| add_drive(&mut system, &constant(blocks, bytes), &fcfs::POLICY.default))
         .collect();
     let root = system.add(Box::new(Spread::concat(drives.clone(), &sizes).expect("they fit")), &drives);
     assert_eq!(system.component(root).capacity_blocks(), 157);
@@ -239,7 +239,7 @@ fn writes_of_a_mirror_keep_its_arms_together() {
 fn a_request_over_two_members_waits_for_the_farther_one() {
     let mut system = System::default();
     let device = linear(1_000_000, 1.0, 11.0);
-    let drives: Vec<_> = (0..2).map(|_| add_drive(&mut system, &device, &SchedulerSpec::Fcfs {})).collect();
+    let drives: Vec<_> = (0..2).map(|_| add_drive(&mut system, &device, &fcfs::POLICY.default)).collect();
     let mut stream = Stream::new(9, "places");
     let count = 40_000;
     // The members at places independent of each other: a concatenation of which both halves are asked at once.

@@ -8,7 +8,7 @@ use sledsim::hierarchy::array::{JournalSpec, Level, ReadChoice, Sparing, WriteMe
 use sledsim::hierarchy::faulty::UnreadableSpec;
 use sledsim::hierarchy::{ArraySpec, FaultSpec, Faulty, RedundantArray, Spread};
 use sledsim::request::{Flags, Op};
-use sledsim::schedulers::SchedulerSpec;
+use sledsim::schedulers::fcfs;
 use sledsim_testing::ground::{Ground, Load};
 
 use super::building::*;
@@ -104,7 +104,7 @@ fn with_errors(level: Level, count: usize, bad: usize, seed: u64) -> Ground {
     let mut stream = Stream::new(seed, "faults");
     let blocks = 40;
     let member = |number| {
-        let drive = add_drive(&mut system, &constant(blocks, BLOCK), &SchedulerSpec::Fcfs {});
+        let drive = add_drive(&mut system, &constant(blocks, BLOCK), &fcfs::POLICY.default);
         // One block in ten.
         let latent_per_gb = if number < bad { 0.1 * 1e9 / f64::from(BLOCK) } else { 0.0 };
         let spec = FaultSpec { latent_per_gb, ..FaultSpec::default() };
@@ -143,7 +143,7 @@ fn an_error_in_a_degraded_row_fails_the_request_and_a_write_mends_it() {
     let mut system = System::default();
     let mut tops = Vec::new();
     for member in 0..3 {
-        let drive = add_drive(&mut system, &constant(40, BLOCK), &SchedulerSpec::Fcfs {});
+        let drive = add_drive(&mut system, &constant(40, BLOCK), &fcfs::POLICY.default);
         let mut spec = FaultSpec::default();
         match member {
             0 => spec.fails_at_s = Some(0.0),
@@ -181,7 +181,7 @@ enum Part {
 /// Over drives, or over arrays of drives.
 fn add_part(system: &mut System, part: Part, below: Part) -> ComponentId {
     if part == Part::Drive {
-        return add_drive(system, &constant(24, BLOCK), &SchedulerSpec::Fcfs {});
+        return add_drive(system, &constant(24, BLOCK), &fcfs::POLICY.default);
     }
     let count = if part == Part::Redundant(Level::Raid6) { 4 } else { 3 };
     let children: Vec<ComponentId> = (0..count).map(|_| add_part(system, below, Part::Drive)).collect();

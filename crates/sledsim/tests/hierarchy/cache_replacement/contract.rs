@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use sledsim::hierarchy::cache::replacement::{build, Replacement, ReplacementSpec, Slot, POLICIES};
+use sledsim::hierarchy::cache::replacement::{
+    build, s3_fifo, slru, two_q, Replacement, ReplacementSpec, Slot, POLICIES,
+};
 
 use super::reference::reference;
 
@@ -42,10 +44,14 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 fn specs() -> Vec<ReplacementSpec> {
     let mut specs: Vec<ReplacementSpec> = POLICIES.iter().map(|policy| policy.default).collect();
     for share in [0.0, 1.0] {
-        specs.push(ReplacementSpec::TwoQ { in_share: share, out_share: 1.0 - share });
-        specs.push(ReplacementSpec::Slru { protected_share: share });
+        specs.push(ReplacementSpec::TwoQ(two_q::Spec { in_share: share, out_share: 1.0 - share }));
+        specs.push(ReplacementSpec::Slru(slru::Spec { protected_share: share }));
         for (ghost_ratio, promotion_references) in [(1.0, 1), (0.0, 3)] {
-            specs.push(ReplacementSpec::S3Fifo { small_share: share, ghost_ratio, promotion_references });
+            specs.push(ReplacementSpec::S3Fifo(s3_fifo::Spec {
+                small_share: share,
+                ghost_ratio,
+                promotion_references,
+            }));
         }
     }
     specs
@@ -210,11 +216,11 @@ fn names_read_back_and_defaults_are_filled_in() {
 #[test]
 fn parameters_out_of_range_are_refused_by_name() {
     let cases = [
-        (ReplacementSpec::TwoQ { in_share: 1.5, out_share: 0.5 }, "2q: in_share is 1.5"),
-        (ReplacementSpec::TwoQ { in_share: 0.5, out_share: f64::NAN }, "2q: out_share is NaN"),
-        (ReplacementSpec::Slru { protected_share: -0.1 }, "slru: protected_share is -0.1"),
+        (ReplacementSpec::TwoQ(two_q::Spec { in_share: 1.5, out_share: 0.5 }), "2q: in_share is 1.5"),
+        (ReplacementSpec::TwoQ(two_q::Spec { in_share: 0.5, out_share: f64::NAN }), "2q: out_share is NaN"),
+        (ReplacementSpec::Slru(slru::Spec { protected_share: -0.1 }), "slru: protected_share is -0.1"),
         (
-            ReplacementSpec::S3Fifo { small_share: 0.1, ghost_ratio: 1.0, promotion_references: 4 },
+            ReplacementSpec::S3Fifo(s3_fifo::Spec { small_share: 0.1, ghost_ratio: 1.0, promotion_references: 4 }),
             "s3-fifo: promotion_references is 4",
         ),
     ];

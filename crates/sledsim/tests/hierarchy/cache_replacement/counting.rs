@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::io::Cursor;
 
 use sledsim::hierarchy::cache::hit_ratio::{hit_ratios, CacheSpec, HitRatioError, HitRatios};
-use sledsim::hierarchy::cache::replacement::ReplacementSpec;
+use sledsim::hierarchy::cache::replacement::{lru, slru, ReplacementSpec};
 use sledsim::traces::{TraceOptions, TraceReader};
 
-const LRU: ReplacementSpec = ReplacementSpec::Lru {};
+const LRU: ReplacementSpec = lru::POLICY.default;
 
 /// A CSV trace of reads: device, offset, bytes.
 fn trace(requests: &[(u32, u64, u64)]) -> TraceReader {
@@ -59,7 +59,7 @@ fn impossible_sizes_and_parameters_are_refused() {
         let message = counted(&requests, page_bytes, pages).unwrap_err().to_string();
         assert!(message.contains(said), "{message}");
     }
-    let cache = CacheSpec { policy: ReplacementSpec::Slru { protected_share: 2.0 }, pages: 10 };
+    let cache = CacheSpec { policy: ReplacementSpec::Slru(slru::Spec { protected_share: 2.0 }), pages: 10 };
     let error = hit_ratios(&mut trace(&requests), 4096, &[cache], &mut |_, _| true).unwrap_err();
     assert!(matches!(error, HitRatioError::Policy(_)), "{error}");
     let error = hit_ratios(&mut trace(&requests), 4096, &[], &mut |_, _| true).unwrap_err();

@@ -2,7 +2,7 @@
 
 use sledsim::engine::System;
 use sledsim::hierarchy::McdSpec;
-use sledsim::schedulers::SchedulerSpec;
+use sledsim::schedulers::sptf;
 use sledsim_testing::ground::{Ground, Load};
 
 use super::{
@@ -60,15 +60,15 @@ fn what_is_read_is_what_was_written_over_devices_that_reorder() {
     for combination in 0..8 {
         let spec = techniques(combination);
         let mut system = System::default();
-        let mems = add_constant(&mut system, 12 * (SEGMENT + 1), MEMS_NS, &SchedulerSpec::Sptf {});
-        let disk = add_constant(&mut system, 300, DISK_NS, &SchedulerSpec::Sptf {});
+        let mems = add_constant(&mut system, 12 * (SEGMENT + 1), MEMS_NS, &sptf::POLICY.default);
+        let disk = add_constant(&mut system, 300, DISK_NS, &sptf::POLICY.default);
         add_mcd(&mut system, &spec, mems, disk);
         check(system, 5, 10_000, &LOAD, &format!("{spec:?}"));
 
         let spec = McdSpec { mems_bytes: Some(40 * (SEGMENT + 1) * 512), ..spec };
         let mut system = System::default();
-        let mems = add_drive(&mut system, "g2", &SchedulerSpec::Sptf {});
-        let disk = add_drive(&mut system, "atlas10k", &SchedulerSpec::Sptf {});
+        let mems = add_drive(&mut system, "g2", &sptf::POLICY.default);
+        let disk = add_drive(&mut system, "atlas10k", &sptf::POLICY.default);
         add_mcd(&mut system, &spec, mems, disk);
         let load = Load { span_blocks: 900, gap_ns: 3_000_000, ..LOAD };
         check(system, 6, 3000, &load, &format!("{spec:?}"));

@@ -5,7 +5,7 @@ use sledsim::engine::{Completion, Component, ComponentId, Context, System};
 use sledsim::hierarchy::mcd::MAGIC;
 use sledsim::hierarchy::{McdFlushSpec, McdSpec};
 use sledsim::request::{Flags, Request};
-use sledsim::schedulers::SchedulerSpec;
+use sledsim::schedulers::{fcfs, sptf};
 use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::planted::{Bug, Planted};
@@ -87,8 +87,8 @@ fn cuts_lose_nothing_while_changed_segments_are_flushed() {
 
 /// Over mechanisms, with a disk that reports writes before it has made them.
 fn mechanisms(system: &mut System, combination: u32) -> (ComponentId, ComponentId, McdSpec) {
-    let mems = add_drive(system, "g2", &SchedulerSpec::Sptf {});
-    let disk = add_drive(system, "atlas10k", &SchedulerSpec::Fcfs {});
+    let mems = add_drive(system, "g2", &sptf::POLICY.default);
+    let disk = add_drive(system, "atlas10k", &fcfs::POLICY.default);
     (mems, disk, McdSpec { mems_bytes: Some(8 * (SEGMENT + 1) * 512), ..techniques(combination) })
 }
 
@@ -167,7 +167,7 @@ fn planted_bugs_are_found_in_every_combination() {
             let spec = techniques(combination);
             let mut system = System::default();
             let mut children = [(5 * (SEGMENT + 1), MEMS_NS), (12 * SEGMENT - 3, DISK_NS)]
-                .map(|(blocks, access_ns)| add_constant(&mut system, blocks, access_ns, &SchedulerSpec::Fcfs {}));
+                .map(|(blocks, access_ns)| add_constant(&mut system, blocks, access_ns, &fcfs::POLICY.default));
             children[child] = Planted::over(&mut system, children[child], bug);
             add_mcd(&mut system, &spec, children[0], children[1]);
             let mut ground = Ground::new(system, 12);

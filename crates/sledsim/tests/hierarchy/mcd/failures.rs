@@ -7,7 +7,7 @@ use sledsim::engine::random::Stream;
 use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
 use sledsim::hierarchy::{Child, FaultSpec, Faulty, McdFlushSpec, McdSpec};
 use sledsim::request::{Flags, Op, Request};
-use sledsim::schedulers::SchedulerSpec;
+use sledsim::schedulers::fcfs;
 use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
 
@@ -26,7 +26,7 @@ fn add_faulty(system: &mut System, child: ComponentId, fault: &FaultSpec) -> Com
 /// A caching disk over children that may fail.
 fn faulty(spec: &McdSpec, mems: &FaultSpec, disk: &FaultSpec) -> System {
     let mut system = System::default();
-    let fcfs = SchedulerSpec::Fcfs {};
+    let fcfs = fcfs::POLICY.default;
     let below = add_constant(&mut system, SLOTS * (SEGMENT + 1), MEMS_NS, &fcfs);
     let mems = add_faulty(&mut system, below, mems);
     let below = add_constant(&mut system, DISK_BLOCKS, DISK_NS, &fcfs);
@@ -93,7 +93,7 @@ impl Component for Spoiling {
 fn spoiling(spec: &McdSpec, from_ns: u64, mems: &[u64], disk: &[u64]) -> System {
     let mut system = System::default();
     let mut add = |capacity_blocks, access_ns, blocks: &[u64]| {
-        let child = add_constant(&mut system, capacity_blocks, access_ns, &SchedulerSpec::Fcfs {});
+        let child = add_constant(&mut system, capacity_blocks, access_ns, &fcfs::POLICY.default);
         let (from, blocks) = (Time::from_ns(from_ns), blocks.iter().copied().collect());
         system.add(Box::new(Spoiling { child, capacity_blocks, from, blocks }), &[child])
     };

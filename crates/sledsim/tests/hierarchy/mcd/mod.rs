@@ -15,7 +15,7 @@ use sledsim::engine::{ComponentId, Details, System};
 use sledsim::hierarchy::cache::replacement::ReplacementSpec;
 use sledsim::hierarchy::{Child, Drive, Mcd, McdSpec, McdUnitsSpec};
 use sledsim::scenario::{self, DeviceSpec};
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{build, fcfs, SchedulerSpec};
 use sledsim_testing::scenarios;
 
 /// Time of a MEMS access, ns.
@@ -75,8 +75,8 @@ pub fn add_mcd(system: &mut System, spec: &McdSpec, mems: ComponentId, disk: Com
 /// A caching disk of `slots` segments over constant devices, with a disk whose last segment is short.
 pub fn constant(spec: &McdSpec, slots: u64, segments: u64) -> System {
     let mut system = System::default();
-    let mems = add_constant(&mut system, slots * (SEGMENT + 1), MEMS_NS, &SchedulerSpec::Fcfs {});
-    let disk = add_constant(&mut system, segments * SEGMENT - 3, DISK_NS, &SchedulerSpec::Fcfs {});
+    let mems = add_constant(&mut system, slots * (SEGMENT + 1), MEMS_NS, &fcfs::POLICY.default);
+    let disk = add_constant(&mut system, segments * SEGMENT - 3, DISK_NS, &fcfs::POLICY.default);
     add_mcd(&mut system, spec, mems, disk);
     system
 }

@@ -11,7 +11,7 @@ use sledsim::devices::mems::{Idle, MemsDevice, MemsParameters, Timeout};
 use sledsim::devices::{Device, State};
 use sledsim::hierarchy::MergeSpec;
 use sledsim::request::Request;
-use sledsim::schedulers::{SchedulerSpec, POLICIES};
+use sledsim::schedulers::{fcfs, SchedulerSpec, POLICIES};
 use sledsim::service::EnergyLedger;
 use sledsim::time::Time;
 use sledsim_testing::mems_designs::mems_design;
@@ -67,7 +67,7 @@ proptest! {
     fn first_come_first_served_a_run_takes_no_more(
         parameters in catalogue_sled(), subsector in any::<bool>(), merge in any_merge(), mix in any_mix(),
     ) {
-        let [merged_j, one_by_one_j] = whole_run_j(&parameters, subsector, SchedulerSpec::Fcfs {}, merge, &mix);
+        let [merged_j, one_by_one_j] = whole_run_j(&parameters, subsector, fcfs::POLICY.default, merge, &mix);
         prop_assert!(merged_j <= one_by_one_j * (1.0 + ROUNDING), "{merged_j} J merged, {one_by_one_j} J one by one");
     }
 
@@ -76,7 +76,7 @@ proptest! {
         design in mems_design(), subsector in any::<bool>(), merge in any_merge(), mix in any_mix(),
     ) {
         let stays = MemsParameters { idle: Idle::Hold, inactive_after_ms: Timeout::Never, ..design };
-        let [merged_j, one_by_one_j] = whole_run_j(&stays, subsector, SchedulerSpec::Fcfs {}, merge, &mix);
+        let [merged_j, one_by_one_j] = whole_run_j(&stays, subsector, fcfs::POLICY.default, merge, &mix);
         prop_assert!(merged_j <= one_by_one_j * (1.0 + ROUNDING), "{merged_j} J merged, {one_by_one_j} J one by one");
     }
 
@@ -85,7 +85,7 @@ proptest! {
         design in mems_design(), merge in any_merge(), mix in any_mix(),
     ) {
         let mix = Mix { gap_ns: 0, ..mix };
-        let [merged_j, one_by_one_j] = whole_run_j(&design, false, SchedulerSpec::Fcfs {}, merge, &mix);
+        let [merged_j, one_by_one_j] = whole_run_j(&design, false, fcfs::POLICY.default, merge, &mix);
         prop_assert!(merged_j <= one_by_one_j * (1.0 + ROUNDING), "{merged_j} J merged, {one_by_one_j} J one by one");
     }
 }
@@ -93,9 +93,10 @@ proptest! {
 /// Serves again what was dispatched.
 fn serve_again(device: &mut dyn Device, dispatch: &Dispatch) {
     let mut services = Vec::new();
-    match dispatch.way {
-        Some(way) => device.serve_merged(dispatch.now, &dispatch.requests, way, &mut services),
-        None => device.serve_batch(dispatch.now, &dispatch.requests, &mut services),
+    if dispatch.merged {
+        device.serve_merged(dispatch.now, &dispatch.requests, dispatch.plan.as_ref(), &mut services);
+    } else {
+        device.serve_batch(dispatch.now, &dispatch.requests, &mut services);
     }
 }
 
@@ -104,7 +105,7 @@ fn serve_again(device: &mut dyn Device, dispatch: &Dispatch) {
 fn dispatches_j(parameters: &MemsParameters, ran: &Ran) -> Vec<[f64; 2]> {
     let far = Time::from_ns(u64::MAX / 2);
     let mut energies_j = Vec::new();
-    for (index, dispatch) in ran.dispatches.iter().enumerate().filter(|(_, dispatch)| dispatch.way.is_some()) {
+    for (index, dispatch) in ran.dispatches.iter().enumerate().filter(|(_, dispatch)| dispatch.merged) {
         let served_j = |finish: &dyn Fn(&mut dyn Device)| {
             let mut device = device(parameters, false);
             ran.dispatches[..index].iter().for_each(|earlier| serve_again(device.as_mut(), earlier));
@@ -134,7 +135,7 @@ proptest! {
         parameters in catalogue_sled(), policy in any_policy(), merge in any_merge(), mix in any_mix(),
     ) {
         // First come, first served, what waits in between counts too: see above.
-        prop_assume!(policy != SchedulerSpec::Fcfs {});
+        prop_assume!(policy != fcfs::POLICY.default);
         let all = requests(&mix, device(&parameters, false).as_ref());
         let ran = run_drive(device(&parameters, false), policy, Together::Merge(merge), &all);
         for [merged_j, one_by_one_j] in dispatches_j(&parameters, &ran) {
@@ -180,6 +181,6 @@ fn every_policy_saves_over_many_runs() {
         assert!(ratio < 0.98, "{}: {ratio}", policy.name);
         // Three in a hundred at most, where it is not none.
         assert!(worse * 100 <= 3 * runs, "{}: {worse} of {runs} take more", policy.name);
-        assert!(policy.default != SchedulerSpec::Fcfs {} || worse == 0);
+        assert!(policy.default != fcfs::POLICY.default || worse == 0);
     }
 }

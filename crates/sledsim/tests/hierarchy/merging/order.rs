@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use sledsim::devices::Device;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec};
-use sledsim::schedulers::SchedulerSpec;
+use sledsim::schedulers::fcfs;
 use sledsim_testing::merging::{any_merge, any_mix, any_policy, requests, run_drive, Mix, Together};
 use sledsim_testing::scenarios;
 
@@ -86,7 +86,7 @@ proptest! {
         spec in any_device(), together in any_together(), mix in crowded_mix(),
     ) {
         let all = requests(&mix, device(&spec).as_ref());
-        let ran = run_drive(device(&spec), SchedulerSpec::Fcfs {}, together, &all);
+        let ran = run_drive(device(&spec), fcfs::POLICY.default, together, &all);
         let dispatched: Vec<&Request> = ran.dispatches.iter().flat_map(|dispatch| &dispatch.requests).collect();
         prop_assert_eq!(dispatched.len(), all.len());
         prop_assert_eq!(effects(dispatched.into_iter()), effects(all.iter()));

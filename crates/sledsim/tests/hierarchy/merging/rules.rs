@@ -5,11 +5,11 @@ use sledsim::devices::Device;
 use sledsim::hierarchy::MergeSpec;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec};
-use sledsim::schedulers::{SchedulerSpec, POLICIES};
+use sledsim::schedulers::{fcfs, SchedulerSpec, POLICIES};
 use sledsim_testing::merging::{blank, run_drive, Ran, Together};
 use sledsim_testing::scenarios;
 
-const FCFS: SchedulerSpec = SchedulerSpec::Fcfs {};
+const FCFS: SchedulerSpec = fcfs::POLICY.default;
 const LIN2002: MergeSpec = MergeSpec { requests: 2, anywhere: false, writes: false, rows: false };
 const EVERYTHING: MergeSpec = MergeSpec { requests: 1000, anywhere: true, writes: true, rows: true };
 
@@ -103,8 +103,9 @@ fn requests_that_share_a_row_join_by_other_tips() {
     let device = device("g2");
     let one = Request { lbn: 5_000, ..blank(0) };
     let mut far = 0;
-    device
-        .for_each_companion(&one, &mut |range| far = if range.start.abs_diff(5_000) > 100 { range.start } else { far });
+    let mut look =
+        |range: std::ops::Range<u64>| far = if range.start.abs_diff(5_000) > 100 { range.start } else { far };
+    device.planner().expect("rows are shared").for_each_companion(&one, &mut look);
     assert!(far > 0, "other tips have blocks of the same row");
     let pair = [(R, 5_000, 2), (R, far, 2)];
     assert_eq!(dispatched(LIN2002, &pair), [[1], [2]]);

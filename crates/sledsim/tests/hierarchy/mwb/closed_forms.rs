@@ -3,7 +3,7 @@
 use sledsim::engine::{Completion, Status, System};
 use sledsim::hierarchy::{Child, Mwb, MwbCleanSpec, MwbSpec};
 use sledsim::request::{Flags, Op, Request, Spare};
-use sledsim::schedulers::SchedulerSpec;
+use sledsim::schedulers::fcfs;
 use sledsim::time::Time;
 
 use super::{buffer, constant, count, details, over_constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
@@ -210,12 +210,12 @@ fn joules(system: &mut System, writes: &[(Time, u64, u32)]) -> (f64, Time) {
 #[test]
 fn the_energy_of_a_record_is_shared_by_its_writes() {
     let mut system = System::default();
-    let mems = super::drive(&mut system, "g2", sledsim::schedulers::SchedulerSpec::Fcfs {});
+    let mems = super::drive(&mut system, "g2", fcfs::POLICY.default);
     let disk = constant(&mut system, DISK_NS, DISK_BLOCKS);
     buffer(&mut system, &spec(16, 128, 1), mems, disk);
     let (writes, _) = joules(&mut system, &(0..9).map(|write| (Time::ZERO, write * 100, 8)).collect::<Vec<_>>());
     let mut alone = System::default();
-    super::drive(&mut alone, "g2", SchedulerSpec::Fcfs {});
+    super::drive(&mut alone, "g2", fcfs::POLICY.default);
     // The first write alone, the other eight together as soon as it is there.
     let (first, end) = joules(&mut alone, &[(Time::ZERO, 0, 9)]);
     let (second, _) = joules(&mut alone, &[(end, 9, 65)]);

@@ -4,7 +4,7 @@ use sledsim::engine::component::Measured;
 use sledsim::engine::{Completion, Component, ComponentId, Context, System};
 use sledsim::hierarchy::{MwbCleanSpec, MwbSpec};
 use sledsim::request::{Op, Request};
-use sledsim::schedulers::SchedulerSpec;
+use sledsim::schedulers::sptf;
 use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
 
@@ -47,8 +47,8 @@ fn cleaning_in_idle_periods() {
 #[test]
 fn over_a_sled_and_a_disk_that_reorder() {
     let mut system = System::default();
-    let mems = drive(&mut system, "g2", SchedulerSpec::Sptf {});
-    let disk = drive(&mut system, "atlas10k", SchedulerSpec::Sptf {});
+    let mems = drive(&mut system, "g2", sptf::POLICY.default);
+    let disk = drive(&mut system, "atlas10k", sptf::POLICY.default);
     buffer(&mut system, &spec(12, 16, 3), mems, disk);
     check(system, 30_000, &Load { gap_ns: 1_500_000, ..LOAD });
 }

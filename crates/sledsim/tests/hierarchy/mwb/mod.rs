@@ -10,7 +10,7 @@ use sledsim::devices::simple::{ConstantParameters, SimpleDevice};
 use sledsim::engine::{ComponentId, Details, System};
 use sledsim::hierarchy::{Child, Drive, Mwb, MwbCleanSpec, MwbSpec};
 use sledsim::scenario;
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{build, fcfs, SchedulerSpec};
 use sledsim_testing::scenarios;
 
 /// Every access of the MEMS device of these tests.
@@ -27,7 +27,7 @@ fn constant(system: &mut System, access_ns: u64, capacity_blocks: u64) -> Compon
     let parameters =
         ConstantParameters { name: String::new(), block_bytes: 512, capacity_blocks, access_ms, power: None };
     let device = SimpleDevice::constant(&parameters).expect("a device");
-    let scheduler = build(&SchedulerSpec::Fcfs {}, &device);
+    let scheduler = build(&fcfs::POLICY.default, &device);
     system.add(Box::new(Drive::new(Box::new(device), scheduler, 1)), &[])
 }
 

@@ -4,7 +4,7 @@ use sledsim::engine::System;
 use sledsim::hierarchy::mwb::MAGIC;
 use sledsim::hierarchy::{MwbCleanSpec, MwbSpec};
 use sledsim::request::{Flags, Op};
-use sledsim::schedulers::SchedulerSpec;
+use sledsim::schedulers::sptf;
 use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::planted::{Bug, Planted};
 
@@ -46,8 +46,8 @@ fn nothing_acknowledged_is_lost_in_10000_cuts() {
 fn nor_on_a_sled_over_a_disk_that_reports_early() {
     // The disk reports writes that only its buffer has; those of the write buffer must wait for the medium.
     let mut system = System::default();
-    let mems = drive(&mut system, "g2", SchedulerSpec::Sptf {});
-    let disk = drive(&mut system, "atlas10k", SchedulerSpec::Sptf {});
+    let mems = drive(&mut system, "g2", sptf::POLICY.default);
+    let disk = drive(&mut system, "atlas10k", sptf::POLICY.default);
     buffer(&mut system, &small(), mems, disk);
     let ground = cut(system, 1_000, &LOAD);
     assert_right(&ground);

@@ -6,7 +6,7 @@ use sledsim::hierarchy::cache::ram::{FlushSpec, RamCacheSpec, ReadAheadSpec, Wri
 use sledsim::hierarchy::cache::replacement::POLICIES;
 use sledsim::hierarchy::{Drive, Spread, SpreadLayout};
 use sledsim::scenario;
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{build, fcfs, sptf, SchedulerSpec};
 use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::scenarios::device_spec;
 
@@ -109,7 +109,7 @@ fn over_another_cache() {
 fn over_sleds_side_by_side() {
     for (index, layout) in [SpreadLayout::Split, SpreadLayout::Striped].into_iter().cycle().take(12).enumerate() {
         let mut system = System::default();
-        let sleds: Vec<ComponentId> = (0..3).map(|_| drive(&mut system, "g2", SchedulerSpec::Sptf {})).collect();
+        let sleds: Vec<ComponentId> = (0..3).map(|_| drive(&mut system, "g2", sptf::POLICY.default)).collect();
         let spread = system.add(Box::new(Spread::new(sleds.clone(), layout, 8, 220, 512)), &sleds);
         add_cache(&mut system, spread, &any_cache(index));
         check(system, index, 2_000, &LOAD);
@@ -122,7 +122,7 @@ fn under_sleds_side_by_side_and_over_a_disk() {
         let mut system = System::default();
         let caches: Vec<ComponentId> = (0..2)
             .map(|member| {
-                let disk = drive(&mut system, "atlas10k", SchedulerSpec::Fcfs {});
+                let disk = drive(&mut system, "atlas10k", fcfs::POLICY.default);
                 add_cache(&mut system, disk, &any_cache(index + 8 * member))
             })
             .collect();

@@ -5,7 +5,7 @@ use sledsim::engine::{Completion, ComponentId, Payload, Status, System};
 use sledsim::hierarchy::cache::ram::{FlushSpec, RamCache, RamCacheSpec};
 use sledsim::hierarchy::Drive;
 use sledsim::request::{Flags, Op, Request, Spare};
-use sledsim::schedulers::{build, SchedulerSpec};
+use sledsim::schedulers::{build, fcfs};
 use sledsim::time::Time;
 
 use super::between::{Between, Disturbance, Log};
@@ -23,7 +23,7 @@ pub fn constant_drive(system: &mut System, capacity_blocks: u64) -> ComponentId 
     let parameters =
         ConstantParameters { name, block_bytes: 512, capacity_blocks, access_ms: T as f64 * 1e-6, power: None };
     let device = SimpleDevice::constant(&parameters).expect("a device");
-    let scheduler = build(&SchedulerSpec::Fcfs {}, &device);
+    let scheduler = build(&fcfs::POLICY.default, &device);
     system.add(Box::new(Drive::new(Box::new(device), scheduler, 1)), &[])
 }
 

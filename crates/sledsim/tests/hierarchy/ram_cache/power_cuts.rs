@@ -4,7 +4,7 @@ use sledsim::engine::random::Stream;
 use sledsim::engine::System;
 use sledsim::hierarchy::cache::ram::{RamCacheSpec, WritePolicy};
 use sledsim::request::{Flags, Op};
-use sledsim::schedulers::SchedulerSpec;
+use sledsim::schedulers::fcfs;
 use sledsim_testing::ground::{Ground, Load};
 
 use super::between::{Between, Disturbance};
@@ -136,7 +136,7 @@ fn of_two_caches_it_is_enough_that_the_upper_one_is_not_volatile() {
 /// A cache that is not volatile over a disk that reports writes when its buffer has them.
 fn over_a_disk(index: usize, disturbance: Disturbance) -> Vec<String> {
     let mut system = System::default();
-    let disk = drive(&mut system, "atlas10k", SchedulerSpec::Fcfs {});
+    let disk = drive(&mut system, "atlas10k", fcfs::POLICY.default);
     let (child, _) = Between::over(&mut system, disk, disturbance);
     add_cache(&mut system, child, &RamCacheSpec { volatile: false, ..small(index) });
     cut(system, index, 30)

@@ -3,7 +3,7 @@
 use serde_json::json;
 use sledsim::engine::{ComponentId, Status};
 use sledsim::hierarchy::cache::ram::{FlushSpec, RamCache, RamCacheSpec, ReadAheadSpec};
-use sledsim::hierarchy::cache::replacement::ReplacementSpec;
+use sledsim::hierarchy::cache::replacement::{slru, ReplacementSpec};
 use sledsim::request::Op;
 
 use super::host::{plain, Host};
@@ -12,7 +12,7 @@ use super::host::{plain, Host};
 fn what_does_not_fit_is_named_with_what_it_does_not_fit() {
     let flush = |low_water, high_water| FlushSpec { low_water, high_water, ..FlushSpec::default() };
     let base = || RamCacheSpec::of(1 << 20);
-    let slru = ReplacementSpec::Slru { protected_share: 2.0 };
+    let slru = ReplacementSpec::Slru(slru::Spec { protected_share: 2.0 });
     for (spec, said) in [
         (RamCacheSpec::of(1 << 40), "bytes = 1099511627776 B: larger than the 33554432 B of child"),
         (RamCacheSpec::of(4096), "bytes = 4096 B: a cache holds at least two lines, and line_bytes = 4096 B"),

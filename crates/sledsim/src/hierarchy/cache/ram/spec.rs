@@ -18,7 +18,7 @@ pub struct RamCacheSpec {
     #[schemars(range(min = 512, max = 67108864), extend("x-unit" = "B"))]
     pub line_bytes: u64,
     /// Which lines are evicted.
-    #[serde(default = "lru")]
+    #[serde(default)]
     pub policy: ReplacementSpec,
     /// When a write is complete.
     #[serde(default)]
@@ -129,7 +129,7 @@ impl RamCacheSpec {
         Self {
             bytes,
             line_bytes: four_kib(),
-            policy: lru(),
+            policy: ReplacementSpec::default(),
             write: WritePolicy::default(),
             volatile: yes(),
             access_us: one(),
@@ -191,10 +191,6 @@ const fn kib_128() -> u64 {
 
 const fn mib() -> u64 {
     1 << 20
-}
-
-const fn lru() -> ReplacementSpec {
-    ReplacementSpec::Lru {}
 }
 
 const fn yes() -> bool {

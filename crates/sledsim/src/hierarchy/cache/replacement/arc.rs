@@ -7,11 +7,14 @@
 //! | `target` | p, a real number |
 //! | capacity | c |
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::entries::{keeps_entries, remembers_refusals, Entries};
 use super::ghosts::Ghosts;
-use super::{Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 
-/// ARC in the registry.
+/// ARC in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     name: "arc",
     title: "ARC",
@@ -19,8 +22,20 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
         hits on keys that left either of them lately give it more of the cache.",
     source: "Megiddo and Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003, Figure 4",
     bytes_per_slot: 66.0,
-    default: ReplacementSpec::Arc {},
+    default: ReplacementSpec::Arc(Spec {}),
 };
+
+/// Adaptive replacement cache.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {}
+
+impl PolicySpec for Spec {
+    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+        Box::new(Arc::new(capacity))
+    }
+}
 
 const RECENT: usize = 0;
 const FREQUENT: usize = 1;
@@ -35,8 +50,7 @@ pub struct Arc {
 
 impl Arc {
     /// An empty cache of `capacity` slots.
-    #[must_use]
-    pub fn new(capacity: u32) -> Self {
+    fn new(capacity: u32) -> Self {
         Self { entries: Entries::new(capacity), ghosts: Ghosts::new(capacity), target: 0.0 }
     }
 

@@ -1,11 +1,14 @@
 //! CLOCK: first in, first out, with a second chance for what was referenced since the hand last passed.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::entries::{keeps_entries, Entries};
 use super::second_chance::{in_sweeping_order, sweep};
 use super::slots::resize_within;
-use super::{Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 
-/// CLOCK in the registry.
+/// CLOCK in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     name: "clock",
     title: "CLOCK",
@@ -13,8 +16,20 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
         whose bit is clear. An entry comes in behind the hand with its bit clear; a hit sets it.",
     source: "Corbató, A paging experiment with the Multics system, in: In Honor of P. M. Morse, MIT Press 1969",
     bytes_per_slot: 33.0,
-    default: ReplacementSpec::Clock {},
+    default: ReplacementSpec::Clock(Spec {}),
 };
+
+/// Second chance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {}
+
+impl PolicySpec for Spec {
+    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+        Box::new(Clock::new(capacity))
+    }
+}
 
 /// From the place behind the hand, at the front, to that before it, at the back.
 const RING: usize = 0;
@@ -28,8 +43,7 @@ pub struct Clock {
 
 impl Clock {
     /// An empty cache of `capacity` slots.
-    #[must_use]
-    pub fn new(capacity: u32) -> Self {
+    fn new(capacity: u32) -> Self {
         Self { entries: Entries::new(capacity), referenced: Vec::new() }
     }
 }

@@ -1,17 +1,32 @@
 //! FIFO: the entry that came in longest ago leaves, however often it was referenced.
 
-use super::entries::{keeps_entries, remembers_refusals, Entries};
-use super::{Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// FIFO in the registry.
+use super::entries::{keeps_entries, remembers_refusals, Entries};
+use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+
+/// FIFO in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     name: "fifo",
     title: "FIFO",
     description: "First in, first out: the entry that came in longest ago leaves, however often it was referenced.",
     source: "Belady, A study of replacement algorithms for a virtual-storage computer, IBM Systems Journal 5(2), 1966",
     bytes_per_slot: 32.0,
-    default: ReplacementSpec::Fifo {},
+    default: ReplacementSpec::Fifo(Spec {}),
 };
+
+/// First in, first out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {}
+
+impl PolicySpec for Spec {
+    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+        Box::new(Fifo::new(capacity))
+    }
+}
 
 /// By the time of coming in.
 const AGE: usize = 0;
@@ -23,8 +38,7 @@ pub struct Fifo {
 
 impl Fifo {
     /// An empty cache of `capacity` slots.
-    #[must_use]
-    pub fn new(capacity: u32) -> Self {
+    fn new(capacity: u32) -> Self {
         Self { entries: Entries::new(capacity) }
     }
 }

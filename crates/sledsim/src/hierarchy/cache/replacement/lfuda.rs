@@ -9,10 +9,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::slots::{resize_within, Slots};
-use super::{Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// LFUDA in the registry.
+use super::slots::{resize_within, Slots};
+use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+
+/// LFUDA in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     name: "lfuda",
     title: "LFUDA",
@@ -22,8 +25,20 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     source: "Arlitt, Cherkasova, Dilley, Friedrich and Jin, Evaluating content management techniques for Web proxy \
         caches, ACM SIGMETRICS Performance Evaluation Review 27(4), 2000",
     bytes_per_slot: 52.0,
-    default: ReplacementSpec::Lfuda {},
+    default: ReplacementSpec::Lfuda(Spec {}),
 };
+
+/// Least frequently used with dynamic aging.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {}
+
+impl PolicySpec for Spec {
+    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+        Box::new(Lfuda::new(capacity))
+    }
+}
 
 /// What decides who leaves: the lowest does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,8 +72,7 @@ pub struct Lfuda {
 
 impl Lfuda {
     /// An empty cache of `capacity` slots.
-    #[must_use]
-    pub fn new(capacity: u32) -> Self {
+    fn new(capacity: u32) -> Self {
         Self { slots: Slots::new(capacity), heap: Vec::new(), age: 0, references: 0 }
     }
 

@@ -1,17 +1,32 @@
 //! LRU: the entry that was referenced longest ago leaves.
 
-use super::entries::{keeps_entries, remembers_refusals, Entries};
-use super::{Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// LRU in the registry.
+use super::entries::{keeps_entries, remembers_refusals, Entries};
+use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+
+/// LRU in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     name: "lru",
     title: "LRU",
     description: "Least recently used: the entry that was referenced longest ago leaves.",
     source: "Mattson et al., Evaluation techniques for storage hierarchies, IBM Systems Journal 9(2), 1970",
     bytes_per_slot: 32.0,
-    default: ReplacementSpec::Lru {},
+    default: ReplacementSpec::Lru(Spec {}),
 };
+
+/// Least recently used.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {}
+
+impl PolicySpec for Spec {
+    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+        Box::new(Lru::new(capacity))
+    }
+}
 
 /// By the last reference.
 const RECENCY: usize = 0;
@@ -23,8 +38,7 @@ pub struct Lru {
 
 impl Lru {
     /// An empty cache of `capacity` slots.
-    #[must_use]
-    pub fn new(capacity: u32) -> Self {
+    fn new(capacity: u32) -> Self {
         Self { entries: Entries::new(capacity) }
     }
 }

@@ -1,4 +1,4 @@
-//! Replacement policies: one policy, one file, one line in the registry.
+//! Replacement policies: one policy, one file, one line in the list.
 //!
 //! A policy has a fixed number of slots and says which key (the number of a block, page or segment) is in which of them;
 //! what else belongs to an entry its owner keeps in arrays indexed by slot. A key stays in its slot until it is evicted
@@ -9,24 +9,72 @@
 //! time (amortised), with LFUDA logarithmic. Where a policy is told when entries that may not be evicted may again, FIFO, LRU,
 //! SLRU, 2Q and ARC don't walk over them either: they take at most 40 bytes more for each slot then, and logarithmic time.
 
-pub mod arc;
-pub mod clock;
-pub mod fifo;
-pub mod lfuda;
-pub mod lru;
-pub mod s3_fifo;
-pub mod slru;
-pub mod two_q;
-
 mod entries;
 mod ghosts;
 mod index;
 mod refusals;
 mod second_chance;
 mod slots;
-mod spec;
 
-pub use spec::{build, with_policy, PolicyUser, ReplacementPolicy, ReplacementSpec, SpecError, MAX_SLOTS, POLICIES};
+use crate::registry::registry;
+pub use crate::registry::SpecError;
+
+/// Slots that a cache may have at most.
+pub const MAX_SLOTS: u32 = i32::MAX as u32;
+
+registry! {
+    /// A policy and its parameters.
+    #[derive(Copy)]
+    #[serde(tag = "name", rename_all = "kebab-case")]
+    pub enum ReplacementSpec: PolicySpec {
+        Lru => lru,
+        Fifo => fifo,
+        Clock => clock,
+        Lfuda => lfuda,
+        Arc => arc,
+        #[serde(rename = "2q")] TwoQ => two_q,
+        Slru => slru,
+        S3Fifo => s3_fifo,
+    }
+
+    /// Every policy.
+    pub const POLICIES: [ReplacementPolicy];
+}
+
+/// A policy as its file declares it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReplacementPolicy {
+    /// Key in scenarios.
+    pub name: &'static str,
+    /// Name in the literature.
+    pub title: &'static str,
+    /// What it does, in a sentence.
+    pub description: &'static str,
+    /// Where it is defined.
+    pub source: &'static str,
+    /// Bytes of memory per slot of a full cache, ghosts included, with default parameters.
+    pub bytes_per_slot: f64,
+    /// The policy with its default parameters.
+    pub default: ReplacementSpec,
+}
+
+/// Parameters of a policy.
+trait PolicySpec {
+    /// The policy that valid ones describe, empty and with `capacity` slots.
+    fn build(&self, capacity: u32) -> Box<dyn Replacement>;
+}
+
+impl ReplacementPolicy {
+    /// What messages call it.
+    const KIND: &str = "replacement policy";
+}
+
+/// The policy that a valid `spec` describes, empty and with `capacity` slots, 1 to [`MAX_SLOTS`].
+#[must_use]
+pub fn build(spec: &ReplacementSpec, capacity: u32) -> Box<dyn Replacement> {
+    assert!((1..=MAX_SLOTS).contains(&capacity), "a cache has from 1 to {MAX_SLOTS} slots");
+    spec.parameters().build(capacity)
+}
 
 /// The place of an entry, from 0 to the capacity less 1.
 pub type Slot = u32;
@@ -95,6 +143,12 @@ pub trait Replacement: Send {
         }
         self.admit(key, &mut |_| true);
         false
+    }
+
+    /// References each of `keys` in turn, as [`Replacement::reference`]; returns how many were there. One call of a policy whose
+    /// type is not known serves them all: nothing stands between the loop and the policy.
+    fn references(&mut self, keys: &[u64]) -> u64 {
+        keys.iter().map(|&key| u64::from(self.reference(key))).sum()
     }
 }
 

@@ -11,13 +11,16 @@
 //! authors' simulator (libCacheSim), M may then exceed its share, and what leaves next comes from it. An entry that moves
 //! to M begins there with no references.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::entries::{keeps_entries, Entries};
 use super::ghosts::Ghosts;
 use super::second_chance::{in_sweeping_order, sweep};
 use super::slots::resize_within;
-use super::{share_of, Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use super::{share_of, Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 
-/// S3-FIFO in the registry.
+/// S3-FIFO in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     name: "s3-fifo",
     title: "S3-FIFO",
@@ -26,33 +29,58 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
         into the main one if they are referenced in that time.",
     source: "Yang et al., FIFO queues are all you need for cache eviction, SOSP 2023, Algorithm 1",
     bytes_per_slot: 62.8,
-    default: ReplacementSpec::S3Fifo {
+    default: ReplacementSpec::S3Fifo(Spec {
         small_share: default_small_share(),
         ghost_ratio: default_ghost_ratio(),
         promotion_references: default_promotion_references(),
-    },
+    }),
 };
 
 /// Share of the small queue: 10 % (section 4.1).
-pub(super) const fn default_small_share() -> f64 {
+const fn default_small_share() -> f64 {
     0.1
 }
 
 /// Remembered keys per slot of the main queue: as many (section 4.1).
-pub(super) const fn default_ghost_ratio() -> f64 {
+const fn default_ghost_ratio() -> f64 {
     1.0
 }
 
 /// References that take an entry from the small queue to the main one: more than one (Algorithm 1).
-pub(super) const fn default_promotion_references() -> u8 {
+const fn default_promotion_references() -> u8 {
     2
+}
+
+/// S3-FIFO.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {
+    /// Share of the cache for the small queue.
+    #[serde(default = "default_small_share")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub small_share: f64,
+    /// Keys remembered after they left the small queue, per entry that the main queue may have.
+    #[serde(default = "default_ghost_ratio")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub ghost_ratio: f64,
+    /// References in the small queue that take an entry to the main one instead of out.
+    #[serde(default = "default_promotion_references")]
+    #[schemars(range(min = 1, max = 3))]
+    pub promotion_references: u8,
+}
+
+impl PolicySpec for Spec {
+    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+        Box::new(S3Fifo::new(capacity, self.small_share, self.ghost_ratio, self.promotion_references))
+    }
 }
 
 const SMALL: usize = 0;
 const MAIN: usize = 1;
 const GHOST: usize = 0;
 /// Where the two bits of a counter end.
-pub(super) const MOST_REFERENCES: u8 = 3;
+const MOST_REFERENCES: u8 = 3;
 
 /// S3-FIFO.
 pub struct S3Fifo {
@@ -67,8 +95,7 @@ pub struct S3Fifo {
 impl S3Fifo {
     /// An empty cache of `capacity` slots: `small_share` (0 to 1) of them for the small queue, `ghost_ratio` (0 to 1)
     /// remembered keys per slot of the main one, where an entry goes after `promotion_references` (0 to 3) hits.
-    #[must_use]
-    pub fn new(capacity: u32, small_share: f64, ghost_ratio: f64, promotion_references: u8) -> Self {
+    fn new(capacity: u32, small_share: f64, ghost_ratio: f64, promotion_references: u8) -> Self {
         let main_slots = capacity - share_of(capacity, small_share);
         Self {
             entries: Entries::new(capacity),

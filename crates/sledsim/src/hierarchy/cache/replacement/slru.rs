@@ -5,10 +5,13 @@
 //! | [`PROBATIONARY`] | probationary segment |
 //! | [`PROTECTED`], `protected_slots` | protected segment and its size |
 
-use super::entries::{keeps_entries, remembers_refusals, Entries};
-use super::{share_of, Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// SLRU in the registry.
+use super::entries::{keeps_entries, remembers_refusals, Entries};
+use super::{share_of, Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+
+/// SLRU in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     name: "slru",
     title: "SLRU",
@@ -17,12 +20,29 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     source:
         "Karedla, Love and Wherry, Caching strategies to improve disk system performance, IEEE Computer 27(3), 1994",
     bytes_per_slot: 33.0,
-    default: ReplacementSpec::Slru { protected_share: default_protected_share() },
+    default: ReplacementSpec::Slru(Spec { protected_share: default_protected_share() }),
 };
 
 /// Share of the protected segment. The paper leaves it to the workload; this is what simulators commonly take.
-pub(super) const fn default_protected_share() -> f64 {
+const fn default_protected_share() -> f64 {
     0.8
+}
+
+/// Segmented LRU.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {
+    /// Share of the cache that the protected segment may take; 0 is LRU.
+    #[serde(default = "default_protected_share")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub protected_share: f64,
+}
+
+impl PolicySpec for Spec {
+    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+        Box::new(Slru::new(capacity, self.protected_share))
+    }
 }
 
 const PROBATIONARY: usize = 0;
@@ -36,8 +56,7 @@ pub struct Slru {
 
 impl Slru {
     /// An empty cache of `capacity` slots, of which `protected_share` (0 to 1) may be protected.
-    #[must_use]
-    pub fn new(capacity: u32, protected_share: f64) -> Self {
+    fn new(capacity: u32, protected_share: f64) -> Self {
         Self { entries: Entries::new(capacity), protected_slots: share_of(capacity, protected_share) }
     }
 }

@@ -8,11 +8,14 @@
 //!
 //! The figure does not say when a page that comes back leaves A1out. Here it does so before another enters.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::entries::{keeps_entries, remembers_refusals, Entries};
 use super::ghosts::Ghosts;
-use super::{share_of, Admission, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use super::{share_of, Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
 
-/// 2Q in the registry.
+/// 2Q in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     name: "2q",
     title: "2Q",
@@ -21,17 +24,38 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     source:
         "Johnson and Shasha, 2Q: a low overhead high performance buffer management replacement algorithm, VLDB 1994",
     bytes_per_slot: 49.0,
-    default: ReplacementSpec::TwoQ { in_share: default_in_share(), out_share: default_out_share() },
+    default: ReplacementSpec::TwoQ(Spec { in_share: default_in_share(), out_share: default_out_share() }),
 };
 
 /// Kin as a share of the slots: 25 % (section 3).
-pub(super) const fn default_in_share() -> f64 {
+const fn default_in_share() -> f64 {
     0.25
 }
 
 /// Kout as a share of the slots: 50 % (section 3).
-pub(super) const fn default_out_share() -> f64 {
+const fn default_out_share() -> f64 {
     0.5
+}
+
+/// 2Q, full version.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {
+    /// Kin: share of the cache above which the entrance queue (A1in) gives up entries.
+    #[serde(default = "default_in_share")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub in_share: f64,
+    /// Kout: keys remembered after they left the entrance queue (A1out), as a share of the cache's entries.
+    #[serde(default = "default_out_share")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub out_share: f64,
+}
+
+impl PolicySpec for Spec {
+    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+        Box::new(TwoQ::new(capacity, self.in_share, self.out_share))
+    }
 }
 
 const IN: usize = 0;
@@ -47,8 +71,7 @@ pub struct TwoQ {
 
 impl TwoQ {
     /// An empty cache of `capacity` slots, with Kin and Kout as shares of them: 0 to 1.
-    #[must_use]
-    pub fn new(capacity: u32, in_share: f64, out_share: f64) -> Self {
+    fn new(capacity: u32, in_share: f64, out_share: f64) -> Self {
         Self {
             entries: Entries::new(capacity),
             out: Ghosts::new(share_of(capacity, out_share)),

@@ -1,4 +1,4 @@
-//! Requests that were merged: the order of passes in which they cost least.
+//! Requests that are merged: the orders of passes in which they may be served, and what each takes.
 //!
 //! A few orders are tried: that of the LBNs where the requests lie one behind the other, so that a large merge streams as one
 //! large request does; sweeps up and down the rows, cylinder by cylinder, from either end; and always the nearest position
@@ -6,10 +6,10 @@
 //! last one: what comes after may favour one or the other.
 
 use crate::devices::mems::access::MemsDevice;
-use crate::devices::mems::approach::{Approach, Sled};
+use crate::devices::mems::approach::Sled;
 use crate::devices::mems::batch::{extents, for_each_row, Joint, Visit, Wanted};
 use crate::devices::mems::energy::Books;
-use crate::devices::{are_contiguous, as_one, Trial};
+use crate::devices::{are_contiguous, as_one, Plan, PlannedPass, Trial};
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -17,70 +17,61 @@ use crate::time::Time;
 /// More positions than this are not tried nearest first, which takes time by their square.
 const MOST_NEAREST: usize = 32;
 
-/// A direction of a pass: upward or, where the sled can do that, downward.
-const DIRECTIONS: usize = 2;
-
-/// The passes in an order, their directions chosen for the least seek time.
-struct Tour {
-    /// For each pass and direction: the way there from the pass before it, whose direction is `before`; none where the sled
-    /// can't go in that direction.
-    steps: Vec<[Option<Step>; DIRECTIONS]>,
+/// Where the sled is after some passes, and the seek time until then.
+#[derive(Clone, Copy)]
+struct Reached {
+    sled: Sled,
+    seek_ns: u64,
 }
 
-#[derive(Clone, Copy)]
-struct Step {
-    approach: Approach,
-    before: usize,
-    /// Seek time from the start until this pass.
-    seek_ns: u64,
+/// The passes in an order, their directions chosen for the least seek time. Of two directions the second is downward.
+struct Tour {
+    /// For each pass and direction, whether the one before it goes downward.
+    after_downward: Vec<[bool; 2]>,
+    /// The outcome by the direction of the last pass; none where the sled can't go in that direction.
+    ends: [Option<Reached>; 2],
 }
 
 impl Tour {
     fn of(device: &MemsDevice, sled: Sled, wanted: &Wanted, order: &[Visit]) -> Self {
-        let mut steps: Vec<[Option<Step>; DIRECTIONS]> = Vec::with_capacity(order.len());
+        let positioning = device.positioning();
+        let mut after_downward = Vec::with_capacity(order.len());
+        let mut ends = [Some(Reached { sled, seek_ns: 0 }), None];
         let mut cylinder = sled.cylinder;
         for visit in order {
             let stop = &wanted.stops[visit.stop];
-            let (positioning, last) = (device.positioning(), steps.last());
             // However the sled passes, it goes the same way along X.
             let x_ns = positioning.x_ns(cylinder, stop.cylinder);
             cylinder = stop.cylinder;
-            let entries =
-                [Some(positioning.upward(stop.row)), device.bidirectional.then(|| positioning.downward(stop.row))];
-            let step = entries.map(|entry| {
-                let entry = entry?;
-                let reached = |before: usize, sled: &Sled, spent_ns: u64| {
-                    let approach = device.approach_by(x_ns, sled, cylinder, entry);
-                    Step { approach, before, seek_ns: spent_ns + approach.seek_ns }
-                };
-                let Some(last) = last else { return Some(reached(0, &sled, 0)) };
-                let ways = last.iter().enumerate().filter_map(|(before, step)| {
-                    step.as_ref().map(|step| reached(before, &step.approach.done(), step.seek_ns))
+            let (mut reached, mut after) = ([None; 2], [false; 2]);
+            for &downward in positioning.directions() {
+                let entry = positioning.entry(stop.row, downward);
+                let ways = ends.iter().zip([false, true]).filter_map(|(end, after_downward)| {
+                    let end: &Reached = end.as_ref()?;
+                    let approach = positioning.approach_by(x_ns, &end.sled, cylinder, entry);
+                    let reached = Reached { sled: approach.done(), seek_ns: end.seek_ns + approach.seek_ns };
+                    Some((reached, after_downward))
                 });
-                ways.min_by_key(|step| step.seek_ns)
-            });
-            steps.push(step);
-        }
-        Self { steps }
-    }
-
-    /// The last passes, one for each direction.
-    fn ends(&self) -> impl Iterator<Item = (usize, &Step)> + '_ {
-        let last = self.steps.last().into_iter().flatten();
-        last.enumerate().filter_map(|(direction, step)| Some((direction, step.as_ref()?)))
-    }
-
-    /// The ways to the passes, in their order, if the last is in `direction`.
-    fn approaches(&self, mut direction: usize) -> Vec<Approach> {
-        let mut approaches: Vec<Approach> = Vec::with_capacity(self.steps.len());
-        for step in self.steps.iter().rev() {
-            if let Some(step) = &step[direction] {
-                approaches.push(step.approach);
-                direction = step.before;
+                if let Some((least, after_downward)) = ways.min_by_key(|(reached, _)| reached.seek_ns) {
+                    reached[usize::from(downward)] = Some(least);
+                    after[usize::from(downward)] = after_downward;
+                }
             }
+            ends = reached;
+            after_downward.push(after);
         }
-        approaches.reverse();
-        approaches
+        Self { after_downward, ends }
+    }
+
+    /// The passes of `order`, each in its direction, if the last goes `downward`.
+    fn passes(&self, order: &[Visit], mut downward: bool) -> Vec<PlannedPass> {
+        let mut passes = Vec::with_capacity(order.len());
+        for (&Visit { stop, from, to }, after_downward) in order.iter().zip(&self.after_downward).rev() {
+            passes.push(PlannedPass { stop, from, to, downward });
+            downward = after_downward[usize::from(downward)];
+        }
+        passes.reverse();
+        passes
     }
 }
 
@@ -111,6 +102,7 @@ fn orders(device: &MemsDevice, sled: Sled, wanted: &Wanted, requests: &[Request]
 fn by_lbn(device: &MemsDevice, wanted: &Wanted, one: &Request) -> Vec<Visit> {
     let mut order: Vec<Visit> = Vec::new();
     for_each_row(&device.geometry, &device.extent(one), |cylinder, row, tips| {
+        // A row of which each request needs nothing, though the whole would.
         let Some(stop) = wanted.stop_at(cylinder, row) else { return };
         let (mut from, to) = (wanted.rank(stop, tips.start), wanted.rank(stop, tips.end));
         // Where a track ends and the next begins at one row, other tips go on in the same pass.
@@ -151,34 +143,41 @@ fn sweeps(wanted: &Wanted, outward: bool, mut upward: bool) -> Vec<Visit> {
     order
 }
 
-/// See [`crate::devices::Device::try_merged`].
-pub(super) fn try_merged(device: &MemsDevice, now: Time, requests: &[Request], out: &mut Vec<Trial>) {
+/// See [`crate::devices::Planner::plans`].
+pub(super) fn plans(device: &MemsDevice, now: Time, requests: &[Request]) -> Vec<Plan> {
     let sled = device.sled_at(now).0;
-    let extents = extents(device, requests);
-    let wanted = Wanted::by(&device.geometry, &extents);
+    let wanted = Wanted::by(&device.geometry, &extents(device, requests));
+    let mut plans: Vec<Plan> = Vec::new();
     for order in orders(device, sled, &wanted, requests) {
         let tip_passes = order.iter().map(|visit| u64::from(visit.to - visit.from)).sum();
         let passes = order.len() as u64;
-        for (_, end) in Tour::of(device, sled, &wanted, &order).ends() {
-            let books = Books { seek_ns: end.seek_ns, passes, tip_passes, ..Books::default() };
-            let servicing_j = books.service_energy(&device.power).servicing_j();
-            out.extend(end.approach.done().stance().map(|to| Trial { to, servicing_j }));
+        let tour = Tour::of(device, sled, &wanted, &order);
+        for (end, downward) in tour.ends.iter().zip([false, true]) {
+            let Some(Reached { sled, seek_ns }) = *end else { continue };
+            let books = Books { seek_ns, passes, tip_passes, ..Books::default() };
+            let trial = Trial { to: sled.stance(), servicing_j: books.service_energy(&device.power).servicing_j() };
+            let leads_there = |plan: &Plan| plan.trial.to == trial.to;
+            // Of those as good the first stays.
+            if plans.iter().all(|plan| !leads_there(plan) || plan.trial.servicing_j > trial.servicing_j) {
+                plans.retain(|plan| !leads_there(plan));
+                plans.push(Plan { trial, passes: tour.passes(&order, downward) });
+            }
         }
     }
+    plans
 }
 
-/// Serves requests in the way of that number among those that [`try_merged`] gives, in the first if there is none.
-pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], way: usize, out: &mut Vec<Service>) {
-    let sled = device.sled_at(now).0;
+/// Serves requests by a plan that [`plans`] made for them, and for now.
+pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], plan: &Plan, out: &mut Vec<Service>) {
+    let mut sled = device.sled_at(now).0;
     let extents = extents(device, requests);
     let wanted = Wanted::by(&device.geometry, &extents);
-    let orders = orders(device, sled, &wanted, requests);
-    let ends = if device.bidirectional { DIRECTIONS } else { 1 };
-    let order = orders.get(way / ends).unwrap_or(&orders[0]);
-    let tour = Tour::of(device, sled, &wanted, order);
     let mut joint = Joint::begin(device, now, requests, &wanted);
-    for (&visit, approach) in order.iter().zip(tour.approaches(way % ends)) {
-        joint.pass(visit, &approach);
+    for &PlannedPass { stop, from, to, downward } in &plan.passes {
+        let approach = joint.device.positioning().approach_in(&sled, wanted.stops[stop].place(), downward);
+        sled = approach.done();
+        joint.pass(Visit { stop, from, to }, &approach);
     }
+    debug_assert_eq!(sled.stance(), plan.trial.to, "a plan is served where and when it was made");
     joint.finish(&extents, out);
 }

@@ -46,6 +46,7 @@ impl Waiting {
 
     #[inline]
     pub(super) fn push(&mut self, request: Request) {
+        debug_assert!(self.slots.back().is_none_or(|last| last.request.id < request.id), "numbers rise with arrival");
         self.slots.push_back(Slot { request, gone: false, turn: None });
         self.len += 1;
         self.fresh += 1;
@@ -65,16 +66,17 @@ impl Waiting {
         self.fresh = 0;
     }
 
-    /// Forgets a request, if it waits.
+    /// Forgets a request that waits.
     #[inline]
     pub(super) fn remove(&mut self, id: u64) {
+        debug_assert!(self.get(id).is_some(), "whoever leaves has come, and leaves once: {id}");
         if self.len == 1 && self.fresh == 1 && self.slots.len() == 1 {
             // The common case: a request that finds nobody waiting.
             self.slots.clear();
             (self.len, self.fresh) = (0, 0);
             return;
         }
-        let Some(index) = self.position(id) else { return };
+        let index = self.index_from(id);
         if index < self.slots.len() - self.fresh {
             if let Some(places) = &mut self.places {
                 places.remove(&self.slots[index].request);
@@ -99,10 +101,10 @@ impl Waiting {
         self.slots.partition_point(|slot| slot.request.id < id)
     }
 
-    /// Index of a request that waits.
-    pub(super) fn position(&self, id: u64) -> Option<usize> {
-        let index = self.index_from(id);
-        self.slots.get(index).filter(|slot| slot.request.id == id && !slot.gone).map(|_| index)
+    /// A request, if it waits.
+    pub(super) fn get(&self, id: u64) -> Option<&Request> {
+        let slot = self.slots.get(self.index_from(id))?;
+        (slot.request.id == id && !slot.gone).then_some(&slot.request)
     }
 
     /// All slots, also of those that are gone.
@@ -110,8 +112,8 @@ impl Waiting {
         &self.slots
     }
 
-    pub(super) fn slot_mut(&mut self, index: usize) -> Option<&mut Slot> {
-        self.slots.get_mut(index)
+    pub(super) fn slot_mut(&mut self, index: usize) -> &mut Slot {
+        &mut self.slots[index]
     }
 
     /// The request next behind (`later`) or before a place among the slots.

@@ -1,8 +1,8 @@
-//! Requests served together: what a device says of it before it does it, and what every device can do.
+//! Requests served as one access: what a mechanism says of that before it does it, and what every device can do.
 
-use crate::devices::Device;
+use std::ops::Range;
+
 use crate::request::{Request, Spare};
-use crate::service::Service;
 use crate::time::Time;
 
 /// Where a mechanism stands between two services, as far as it decides what the next one takes; in its own terms.
@@ -21,6 +21,50 @@ pub struct Trial {
     pub to: Stance,
     /// Joules for positioning, servo and data.
     pub servicing_j: f64,
+}
+
+/// A way to serve requests as one access, worked out by the mechanism that is to take it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What it takes.
+    pub trial: Trial,
+    /// Its passes in their order.
+    pub(super) passes: Vec<PlannedPass>,
+}
+
+/// A pass of a plan, in the mechanism's own terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PlannedPass {
+    /// The place passed over, counted among those where something is wanted.
+    pub(super) stop: usize,
+    /// Of the tips wanted there, those from one to before another.
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) downward: bool,
+}
+
+/// What a mechanism that accesses blocks of several requests in one pass says of that before it does it.
+pub trait Planner {
+    /// The ways to serve `requests`, all of one kind, as one access from `now` on: at least one. Of ways that leave the mechanism at
+    /// one place, only that of least energy.
+    fn plans(&self, now: Time, requests: &[Request]) -> Vec<Plan>;
+
+    /// What [`Device::serve`](super::Device::serve) would take for `request` if the mechanism stood at `from`, or as it stands at `now`.
+    fn try_serve(&self, now: Time, from: Option<Stance>, request: &Request) -> Trial;
+
+    /// Joules to go from one place to another without serving anything.
+    fn way_j(&self, from: Stance, to: Stance) -> f64;
+
+    /// Most joules it takes, anywhere, to come to move the other way where it stands.
+    fn about_face_j(&self) -> f64;
+
+    /// Calls `visit` with ranges of blocks that together are those which can be accessed in the same pass as some block of
+    /// `request`, its own included. Ranges may overlap.
+    fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>));
+
+    /// Whether some block of `other` can be accessed in the same pass as some block of `first` (by other tips, or being the
+    /// same).
+    fn shares_pass(&self, first: &Request, other: &Request) -> bool;
 }
 
 /// Whether requests lie one behind the other, in whatever order they are given: serving them as one leaves nothing out, adds
@@ -46,26 +90,6 @@ pub fn as_one(requests: &[Request]) -> Request {
     one.lbn = first.lbn;
     one.spare = Spare { front_bytes: first.spare.front_bytes, back_bytes: last.spare.back_bytes };
     one
-}
-
-/// Serves contiguous requests as one larger one, with whose end they all complete, and others one after the other. Each has the
-/// phases of the whole, and its energy by its share of the blocks.
-pub(super) fn serve_as_one<D: Device + ?Sized>(
-    device: &mut D,
-    now: Time,
-    requests: &[Request],
-    out: &mut Vec<Service>,
-) {
-    if requests.len() < 2 || !are_contiguous(requests) {
-        device.serve_batch(now, requests, out);
-        return;
-    }
-    let one = as_one(requests);
-    let whole = device.serve(now, &one);
-    for request in requests {
-        let energy = whole.energy.share(f64::from(request.blocks) / f64::from(one.blocks));
-        out.push(Service { energy, ..whole });
-    }
 }
 
 #[cfg(test)]

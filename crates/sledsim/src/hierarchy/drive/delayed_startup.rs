@@ -1,4 +1,4 @@
-//! Delayed start-up: a stopped device waits for company before it starts up.
+//! Delayed start-up: a stopped device waits until more than one request is to be served.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_wait_for_company_or_the_deadline() {
+    fn requests_wait_for_others_or_the_deadline() {
         let mut delay = Delay::new(&DelayedStartupSpec { requests: 3, wait_ms: 2.0 });
         let at = Time::from_ns;
         let mut asked = |ns, pending, stopped| (delay.waits(at(ns), pending, || stopped), delay.deadline());

@@ -1,30 +1,58 @@
 //! What the requests that wait will take, one after the other; and what becomes of that when some are served before their turn.
 
 use super::waiting::Waiting;
-use crate::devices::{Device, Stance, Trial};
+use crate::devices::{Planner, Stance, Trial};
+use crate::request::Request;
 use crate::time::Time;
 
 /// Turns beyond the last one that is missing which are looked at for the mechanism to stand where it would have stood.
 const MOST_BEYOND: usize = 32;
 
 /// A dispatch at which requests may be served before their turn.
+#[derive(Clone, Copy)]
 pub(super) struct Dispatch<'a> {
     pub(super) now: Time,
-    pub(super) device: &'a dyn Device,
+    pub(super) planner: &'a dyn Planner,
     /// What serving the picked request alone would take.
     pub(super) alone: Trial,
-    /// See [`Device::about_face_j`].
+    /// See [`Planner::about_face_j`].
     pub(super) about_face_j: f64,
+}
+
+impl Dispatch<'_> {
+    /// What serving `request` would take from a place on.
+    fn try_from(&self, stance: Stance, request: &Request) -> Trial {
+        self.planner.try_serve(self.now, Some(stance), request)
+    }
+
+    /// What serving requests together takes in joules beyond serving them one by one, the picked one first and the others in
+    /// order of arrival, and going to where that would have ended.
+    pub(super) fn alone_excess_j(&self, way: &Trial, joined: &[Request]) -> f64 {
+        let mut others = joined[1..].to_vec();
+        others.sort_unstable_by_key(|request| request.id);
+        let mut excess_j = way.servicing_j - self.alone.servicing_j;
+        let mut stance = self.alone.to;
+        for request in &others {
+            let trial = self.try_from(stance, request);
+            excess_j -= trial.servicing_j;
+            stance = trial.to;
+        }
+        excess_j + self.planner.way_j(way.to, stance)
+    }
 }
 
 impl Waiting {
     /// What the turn of a slot takes when the mechanism stands at `stance` before it. All turns before it are known.
-    fn turn(&mut self, index: usize, stance: Stance, dispatch: &Dispatch<'_>) -> Option<Trial> {
-        let slot = self.slot_mut(index)?;
-        if slot.turn.is_none_or(|(from, _)| from != stance) {
-            slot.turn = Some((stance, dispatch.device.try_serve(dispatch.now, Some(stance), &slot.request)?));
+    fn turn(&mut self, index: usize, stance: Stance, dispatch: &Dispatch<'_>) -> Trial {
+        let slot = self.slot_mut(index);
+        match slot.turn {
+            Some((from, trial)) if from == stance => trial,
+            _ => {
+                let trial = dispatch.try_from(stance, &slot.request);
+                slot.turn = Some((stance, trial));
+                trial
+            }
         }
-        slot.turn.map(|(_, trial)| trial)
     }
 
     /// Sees to it that what is known of the turns from a slot on fits a mechanism that stands at `stance` before them.
@@ -33,10 +61,7 @@ impl Waiting {
             let slot = &self.slots()[index];
             match slot.turn {
                 _ if slot.gone => {}
-                Some((from, _)) if from != stance => match self.turn(index, stance, dispatch) {
-                    Some(trial) => stance = trial.to,
-                    None => return,
-                },
+                Some((from, _)) if from != stance => stance = self.turn(index, stance, dispatch).to,
                 // From here on nothing is known, or nothing changes.
                 _ => return,
             }
@@ -56,11 +81,9 @@ impl Waiting {
         let mut stance = self.stance_before(known, dispatch.alone.to);
         while known <= index && known < self.slots().len() {
             if self.slots()[known].gone {
-                if let Some(slot) = self.slot_mut(known) {
-                    slot.turn = Some((stance, Trial { to: stance, servicing_j: 0.0 }));
-                }
-            } else if let Some(trial) = self.turn(known, stance, dispatch) {
-                stance = trial.to;
+                self.slot_mut(known).turn = Some((stance, Trial { to: stance, servicing_j: 0.0 }));
+            } else {
+                stance = self.turn(known, stance, dispatch).to;
             }
             known += 1;
         }
@@ -78,6 +101,7 @@ impl Waiting {
         let (mut index, mut next, mut beyond) = (0, 0, 0);
         while index < self.slots().len() && beyond < MOST_BEYOND {
             if merged == in_turn {
+                // All have been served in both courses, which are the same from here on.
                 let Some(&id) = ids.get(next) else { return excess_j };
                 let ahead = self.index_from(id).max(index);
                 self.look_ahead(ahead, dispatch);
@@ -91,12 +115,12 @@ impl Waiting {
                 continue;
             }
             self.look_ahead(index - 1, dispatch);
-            let Some(turn) = self.turn(index - 1, in_turn, dispatch) else { break };
+            let turn = self.turn(index - 1, in_turn, dispatch);
             if ids.get(next) == Some(&request.id) {
                 excess_j -= turn.servicing_j;
                 next += 1;
             } else {
-                let Some(trial) = dispatch.device.try_serve(dispatch.now, Some(merged), &request) else { break };
+                let trial = dispatch.try_from(merged, &request);
                 excess_j += trial.servicing_j - turn.servicing_j;
                 merged = trial.to;
             }
@@ -106,7 +130,7 @@ impl Waiting {
         if merged == in_turn {
             return excess_j;
         }
-        excess_j + dispatch.device.way_j(merged, in_turn) + dispatch.about_face_j
+        excess_j + dispatch.planner.way_j(merged, in_turn) + dispatch.about_face_j
     }
 
     /// Forgets requests that are served before their turn (`ids` rising), in a way that leaves the mechanism at `to`.

@@ -1,0 +1,216 @@
+"""What is measured, each in a process of its own, by the public names of Sledsim: any build can be measured."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Scenario = dict[str, Any]
+Found = dict[str, float]
+
+TRACES = Path(os.environ.get("SLEDSIM_REFERENCE", Path(__file__).resolve().parents[2] / "shared")) / "traces"
+TRACE = TRACES / "hplajw-1992-1week.srt"
+# Four million references to pages of 512 bytes, in a quarter of a million requests.
+CACHE_TRACE = TRACES / "arc-P3.lis.zst"
+# Two hours of a virtual machine's disk, mapped onto one that is smaller.
+MCD_TRACE = TRACES / "cloudphysics-2hour.vscsi.zst"
+# MEMS that holds what is used, and a tenth of that.
+MCD_BYTES = {"mcd": 2_500_000_000, "mcd_small": 256_000_000}
+# Small runs, of which nothing but the sweep counts.
+SMALL_REQUESTS, SWEEP_REQUESTS = 20, 10_000
+
+
+def count(items: int, scale: float) -> int:
+    """Return how many of these items to take."""
+    return max(1, round(items * scale))
+
+
+def random_scenario(requests: int) -> Scenario:
+    """Describe random 4 KB reads, FCFS, open at 500 a second."""
+    return {
+        "workload": {"kind": "synthetic", "arrival": {"kind": "poisson", "rate_per_s": 500.0}},
+        "system": {"device": "g2", "scheduler": "fcfs"},
+        "run": {"requests": requests},
+    }
+
+
+def thrifty_scenario(requests: int) -> Scenario:
+    """Describe the same with every power strategy on, and requests that need only parts of their blocks."""
+    scenario = random_scenario(requests)
+    scenario["workload"] |= {"last_block": "uniform", "metadata": {"share": 0.2}}
+    merge = {"requests": 16, "anywhere": True, "writes": True, "rows": True}
+    scenario["system"] |= {"spin_down": "adaptive", "merge": merge, "subsector": True}
+    return scenario
+
+
+def disk_scenario(requests: int, *, buffer: bool) -> Scenario:
+    """Describe random 8 KB reads and writes, FCFS, open at 100 a second, on a disk with its buffer or without."""
+    off = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
+    arrival = {"kind": "poisson", "rate_per_s": 100.0}
+    size = {"kind": "fixed", "value": 8192}
+    return {
+        "workload": {"kind": "synthetic", "arrival": arrival, "size_bytes": size, "read_fraction": 0.67},
+        "system": {"device": {"name": "atlas10k"} | ({} if buffer else off), "scheduler": "fcfs"},
+        "run": {"requests": requests},
+    }
+
+
+def pending_scenario(scenario: Scenario, pending: int) -> Scenario:
+    """Describe the same with SPTF and so many requests pending at all times."""
+    scenario["workload"]["arrival"] = {"kind": "closed", "outstanding": pending}
+    scenario["system"]["scheduler"] = "sptf"
+    return scenario
+
+
+def looped_scenario(times: int) -> Scenario:
+    """Describe the week of hplajw, over and over."""
+    workload = {"kind": "trace", "path": str(TRACE), "repeat": times}
+    return {"workload": workload, "system": {"device": "g2", "scheduler": "fcfs"}}
+
+
+def mcd_scenario(times: int, mems_bytes: int) -> Scenario:
+    """Describe two hours of CloudPhysics, over and over, on a disk that MEMS caches in segments of 64 KiB.
+
+    2.5 GB of MEMS hold all that is used: the first round brings it. A tenth of that does not, and there the speed is
+    that of the disk's simulation, too.
+    """
+    fcfs = {"scheduler": "fcfs"}
+    return {
+        "workload": {"kind": "trace", "path": str(MCD_TRACE), "repeat": times, "fit": "scale"},
+        "system": {
+            "kind": "mcd",
+            "mems": {"device": "hong2006"} | fcfs,
+            "disk": {"device": "atlas10k"} | fcfs,
+            "mems_bytes": mems_bytes,
+        },
+    }
+
+
+# Each scenario, and how many requests it has or times it goes through its trace. Pending requests are outnumbered, so
+# that filling the queue does not count.
+SCENARIOS: dict[str, tuple[Callable[[int], Scenario], int]] = {
+    "random": (random_scenario, 2_000_000),
+    "thrifty": (thrifty_scenario, 1_000_000),
+    "looped": (looped_scenario, 30),
+    "sptf_1000": (lambda requests: pending_scenario(random_scenario(requests), 1_000), 500_000),
+    "sptf_10000": (lambda requests: pending_scenario(random_scenario(requests), 10_000), 500_000),
+    "disk_few": (partial(disk_scenario, buffer=False), 200_000),
+    "disk": (partial(disk_scenario, buffer=False), 2_000_000),
+    "disk_buffer": (partial(disk_scenario, buffer=True), 1_000_000),
+    "disk_sptf_1000": (lambda requests: pending_scenario(disk_scenario(requests, buffer=True), 1_000), 100_000),
+    "disk_sptf_10000": (lambda requests: pending_scenario(disk_scenario(requests, buffer=True), 10_000), 100_000),
+    "mcd": (lambda times: mcd_scenario(times, MCD_BYTES["mcd"]), 10),
+    "mcd_small": (lambda times: mcd_scenario(times, MCD_BYTES["mcd_small"]), 5),
+}
+
+
+def needed_trace(case: str) -> Path | None:
+    """Return the trace that a case reads."""
+    return {"looped": TRACE, "lru": CACHE_TRACE, "mcd": MCD_TRACE, "mcd_small": MCD_TRACE}.get(case)
+
+
+def run_scenario(name: str, scale: float, _: Path) -> Found:
+    """Run a scenario: the processor time of a request, and the memory of the process."""
+    import sledsim
+
+    make, items = SCENARIOS[name]
+    sledsim.run(random_scenario(1))
+    start = time.process_time()
+    requests = sledsim.run(make(count(items, scale))).requests
+    spent = time.process_time() - start
+    assert requests.completed == requests.submitted > 0, requests
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Linux counts in KiB, macOS in bytes.
+    return {"each_s": spent / requests.completed, "peak_mb": (peak if sys.platform == "darwin" else peak * 1024) / 1e6}
+
+
+def count_hits(_: float, __: Path) -> Found:
+    """Send a trace through a cache: the processor time of a reference."""
+    import sledsim
+
+    start = time.process_time()
+    found = sledsim.hit_ratio(CACHE_TRACE, "lru", 32_768, page_bytes=512)
+    assert found.references > found.requests > 0, found
+    return {"each_s": (time.process_time() - start) / found.references}
+
+
+def enclosure_tables(parity: int, spares: int, **repair: str) -> Scenario:
+    """Describe an enclosure of hong2006."""
+    enclosure = {"data": 19, "parity": parity, "spares": spares}
+    return {"enclosure": enclosure, "device": {"mttf": "200000 h"}, "rebuild": {"time": "15 min"}, "repair": repair}
+
+
+def draw_figure_4(_: float, __: Path) -> Found:
+    """Solve Figure 4 of hong2006: MTTF with 0 to 5 spares, two strategies, five times to a repair."""
+    from sledsim.reliability import Description, mttf_h
+
+    start = time.process_time()
+    for strategy in ("preventive", "mandatory"):
+        for repair in ("1 day", "1 week", "2 weeks", "1 month", "3 months"):
+            for spares in range(6):
+                tables = enclosure_tables(1, spares, **{"strategy": strategy, strategy: repair})
+                assert mttf_h(Description.of(tables)) > 0
+    return {"each_s": time.process_time() - start}
+
+
+def simulate_lifetimes(scale: float, _: Path) -> Found:
+    """Follow enclosures of hong2006 to their loss of data: the processor time of one."""
+    from sledsim.reliability import simulate
+
+    lifetimes = count(200_000, scale)
+    start = time.process_time()
+    found = simulate(enclosure_tables(1, 5), method="plain", lifetimes=lifetimes, to_loss=True, threads=2)
+    assert found.complete
+    assert found.mttf_h is not None
+    return {"each_s": (time.process_time() - start) / lifetimes}
+
+
+def simulate_rare_loss(_: float, __: Path) -> Found:
+    """Estimate a loss of 1.4e-9 to 10 % with 95 % confidence."""
+    from sledsim.reliability import simulate
+
+    start = time.process_time()
+    tables = enclosure_tables(2, 5, strategy="preventive", preventive="3 days")
+    found = simulate(tables, years=[1], method="biased", precision=0.1, threads=2).loss[0]
+    assert 1e-9 < found["low"] < found["high"] < 2e-9
+    return {"each_s": time.process_time() - start}
+
+
+def run_sweep(tens: int, requests: int, threads: int, scale: float, folder: Path) -> Found:
+    """Run a sweep of ten rates into a new store, after a short one that loads everything.
+
+    ``each_s`` is the processor time of a request, or of a run where runs are small; ``wall_s`` the time of the whole.
+    """
+    from sledsim.sweep import Range, Sweep, run
+
+    def sweep(replications: int) -> Any:
+        rates = {"workload.arrival.rate_per_s": Range(100, 1000, count=10)}
+        return Sweep(random_scenario(requests), rates, replications=replications)
+
+    run(sweep(1), folder / "warming", threads=threads)
+    wall_start, start = time.perf_counter(), time.process_time()
+    report = run(sweep(count(tens, scale)), folder / "store", threads=threads)
+    spent, wall_s = time.process_time() - start, time.perf_counter() - wall_start
+    assert report.done == 10 * count(tens, scale)
+    return {"each_s": spent / report.done / (requests if requests == SWEEP_REQUESTS else 1), "wall_s": wall_s}
+
+
+# What is measured: by how many times as much as usual, and a folder for what it writes.
+MEASURES: dict[str, Callable[[float, Path], Found]] = {
+    **{name: partial(run_scenario, name) for name in SCENARIOS},
+    "lru": count_hits,
+    "figure_4": draw_figure_4,
+    "lifetimes": simulate_lifetimes,
+    "rare_loss": simulate_rare_loss,
+    "threads_1": partial(run_sweep, 40, SWEEP_REQUESTS, 1),
+    "threads_2": partial(run_sweep, 40, SWEEP_REQUESTS, 2),
+    "sweep_small": partial(run_sweep, 50, SMALL_REQUESTS, 1),
+}

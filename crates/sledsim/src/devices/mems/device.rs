@@ -1,0 +1,180 @@
+//! The sled as a device: what schedulers and drives ask of it.
+
+use std::ops::Range;
+
+use crate::devices::mems::access::MemsDevice;
+use crate::devices::mems::subsector::PassesOf;
+use crate::devices::mems::{batch, plans, trial};
+use crate::devices::{Device, Location, Plan, Planner, Stance, Trial};
+use crate::power::Meter;
+use crate::request::{Op, Request};
+use crate::service::{EnergyLedger, Service};
+use crate::time::Time;
+
+impl Device for MemsDevice {
+    fn capacity_blocks(&self) -> u64 {
+        self.geometry.capacity_blocks()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.geometry.block_bytes
+    }
+
+    fn command_overhead_ns(&self) -> u64 {
+        self.overhead_ns
+    }
+
+    fn cylinders(&self) -> u32 {
+        self.geometry.cylinders
+    }
+
+    #[inline]
+    fn locate(&self, request: &Request) -> Location {
+        let place = self.geometry.place(self.extent(request).lbn);
+        Location { cylinder: place.cylinder, slot: place.row }
+    }
+
+    fn coordinates_m(&self, location: Location) -> (f64, f64) {
+        (self.geometry.x_m(location.cylinder), self.geometry.row_middle_m(location.slot))
+    }
+
+    fn position_m(&self, now: Time) -> (f64, f64) {
+        let (sled, _) = self.sled_at(now);
+        (self.geometry.x_m(sled.cylinder), self.positioning().position(&sled.y).0)
+    }
+
+    #[inline]
+    fn cylinder(&self, now: Time) -> u32 {
+        self.sled_at(now).0.cylinder
+    }
+
+    #[inline]
+    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
+        let (sled, startup_ns) = self.sled_at(now);
+        startup_ns + self.positioning().x_bound_ns(sled.cylinder, cylinder)
+    }
+
+    #[inline]
+    fn positioning_ns(&self, now: Time, location: Location) -> u64 {
+        let (sled, startup_ns) = self.sled_at(now);
+        startup_ns + self.positioning().approach(&sled, location.cylinder, location.slot).seek_ns
+    }
+
+    #[inline]
+    fn serve(&mut self, now: Time, request: &Request) -> Service {
+        let mut run = self.begin(now);
+        let mut passes = PassesOf::new(&self.geometry, self.extent(request));
+        while !passes.is_over() {
+            let pass = passes.next(&self.geometry);
+            let (reads, writes) = if request.op == Op::Read { (pass.blocks, 0) } else { (0, pass.blocks) };
+            let approach = self.positioning().approach(&self.sled, pass.cylinder, pass.row);
+            self.pass(&mut run, &approach, pass.tips, reads, writes);
+        }
+        self.finish(&mut run)
+    }
+
+    fn serve_batch(&mut self, now: Time, requests: &[Request], out: &mut Vec<Service>) {
+        match requests {
+            [] => {}
+            // Alone, a request is served in LBN order, as outside batches.
+            [only] => out.push(self.serve(now, only)),
+            _ => batch::serve(self, now, requests, out),
+        }
+    }
+
+    fn serve_merged(&mut self, now: Time, requests: &[Request], plan: Option<&Plan>, out: &mut Vec<Service>) {
+        match plan {
+            Some(plan) => plans::serve(self, now, requests, plan, out),
+            None => self.serve_batch(now, requests, out),
+        }
+    }
+
+    fn planner(&self) -> Option<&dyn Planner> {
+        Some(self)
+    }
+
+    fn access_subsectors(&mut self) -> bool {
+        self.subsector = true;
+        true
+    }
+
+    fn wake_ns(&self, now: Time) -> u64 {
+        self.sled_at(now).1
+    }
+
+    fn ledger(&self, now: Time) -> EnergyLedger {
+        if now < self.last.end {
+            let mut books = self.books;
+            books.remove_service(&self.course.books());
+            let tally = books.tally(&self.power).plus(&self.course.tally(&self.power, now));
+            let mut meter = self.meter.clone();
+            self.course.tell(&mut meter, &self.power, now);
+            // What of a start-up is still to come has not been spent yet, and would not be saved.
+            let ahead_j = self.spin_down.ahead_j(1, self.course.awake() - now.min(self.course.awake()));
+            let regret_j = self.regret_j + (self.last_regret_j - ahead_j).max(0.0);
+            return EnergyLedger { regret_j, ..tally.ledger(&self.power, &meter) };
+        }
+        let idle_ns = now.saturating_since(self.last.end);
+        self.idle_ledger(&self.idle_books(idle_ns, None), self.spin_down.waste_j(idle_ns))
+    }
+
+    fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
+        if then < self.last.end {
+            return self.ledger(then);
+        }
+        let [part_ns, whole_ns] = [then, now].map(|at| at.saturating_since(self.last.end));
+        let regret_j = self.spin_down.part_regret_j(part_ns, whole_ns);
+        self.idle_ledger(&self.idle_books(part_ns, Some(whole_ns)), regret_j)
+    }
+
+    fn meter(&self, now: Time) -> Option<Meter> {
+        if now < self.last.end {
+            let mut meter = self.meter.clone();
+            self.course.tell(&mut meter, &self.power, now);
+            return Some(meter);
+        }
+        Some(self.meter_after(&self.idle_books(now - self.last.end, None)))
+    }
+
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        self.course.tell(&mut self.meter, &self.power, now);
+        let idle_ns = now.saturating_since(self.last.end);
+        if now > self.last.end && (self.untouched() || self.spin_down.decided(idle_ns)) {
+            let idle = self.idle_books(idle_ns, Some(idle_ns));
+            self.last.tell_idle(&mut self.meter, &self.power, &idle);
+        }
+        Some(&mut self.meter)
+    }
+}
+
+impl Planner for MemsDevice {
+    fn plans(&self, now: Time, requests: &[Request]) -> Vec<Plan> {
+        plans::plans(self, now, requests)
+    }
+
+    fn try_serve(&self, now: Time, from: Option<Stance>, request: &Request) -> Trial {
+        trial::try_serve(self, now, from, request)
+    }
+
+    fn way_j(&self, from: Stance, to: Stance) -> f64 {
+        trial::way_j(self, from, to)
+    }
+
+    fn about_face_j(&self) -> f64 {
+        trial::about_face_j(self)
+    }
+
+    fn for_each_companion(&self, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
+        let extent = self.extent(request);
+        self.geometry.for_each_companion(extent.lbn, extent.blocks, visit);
+    }
+
+    fn shares_pass(&self, first: &Request, other: &Request) -> bool {
+        let other = self.extent(other);
+        let mut shares = false;
+        self.for_each_companion(first, &mut |range| {
+            shares |= other.lbn < range.end && range.start < other.lbn + u64::from(other.blocks);
+        });
+        shares
+    }
+}

@@ -1,0 +1,297 @@
+//! A drive: one device and the scheduler that holds its pending requests.
+//!
+//! [`Drive`] takes part in events; [`in_order`] does without where arrivals are known. Both look at one [`station`], the queue
+//! and its mechanism, which keeps the sums of the measurement [`window`], may wait before it starts up
+//! ([`delayed_startup`]), and serves requests together ([`merging`]).
+
+mod delayed_startup;
+mod in_order;
+mod merging;
+mod station;
+mod window;
+
+pub use delayed_startup::DelayedStartupSpec;
+pub use merging::MergeSpec;
+
+use delayed_startup::Delay;
+use in_order::Ahead;
+use merging::{Merging, Rule};
+use station::{Look, Station};
+
+use crate::devices::Device;
+use crate::engine::component::Measured;
+use crate::engine::{Below, Completion, Component, ComponentId, Context};
+use crate::power::Meter;
+use crate::request::Request;
+use crate::schedulers::{Checked, Scheduler};
+use crate::service::Service;
+use crate::time::Time;
+
+/// Timer tag: the oldest request in command processing is ready to be scheduled.
+const READY: u64 = u64::MAX;
+/// Timer tag: the mechanism is free again.
+const FREE: u64 = u64::MAX - 1;
+/// Timer tag: requests have waited long enough for the stopped device to start up.
+const DEADLINE: u64 = u64::MAX - 2;
+
+/// A queue with a mechanism behind it.
+///
+/// A request first passes command processing (requests overlap in it), then waits in the scheduler, then is served.
+pub struct Drive {
+    station: Station,
+    ahead: Ahead,
+    under_service: UnderService,
+    ready_timer: bool,
+    mechanism_busy: bool,
+    /// Whether a timer fires when the mechanism gets free. Where nobody waits for that, none is set before somebody does.
+    free_timer: bool,
+}
+
+/// Requests under service; the timer tag of a completion is its index here.
+#[derive(Default)]
+struct UnderService(Vec<Option<Completion>>);
+
+impl UnderService {
+    #[inline]
+    fn begin(&mut self, request: Request, service: &Service, context: &mut Context<'_>) {
+        let index = self.0.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.0.push(None);
+            self.0.len() - 1
+        });
+        self.0[index] = Some(Completion::of(request, *service));
+        context.timer(service.end, index as u64);
+    }
+
+    #[inline]
+    fn end(&mut self, tag: u64, context: &mut Context<'_>) {
+        let slot = &mut self.0[tag as usize];
+        debug_assert!(slot.is_some(), "each service sets one timer, and a power cut takes it away");
+        if let Some(completion) = slot {
+            context.complete(completion);
+        }
+        *slot = None;
+    }
+}
+
+impl Drive {
+    /// A drive; `batch_max` requests at most are dispatched together (1: no batches).
+    #[must_use]
+    pub fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
+        let drive = Self {
+            station: Station::new(device, scheduler),
+            ahead: Ahead::default(),
+            under_service: UnderService::default(),
+            ready_timer: false,
+            mechanism_busy: false,
+            free_timer: false,
+        };
+        if batch_max > 1 {
+            drive.together(Rule::Batch(batch_max))
+        } else {
+            drive
+        }
+    }
+
+    /// A drive that merges requests instead of forming batches.
+    #[must_use]
+    pub fn merging(self, merge: MergeSpec) -> Self {
+        self.together(Rule::Merge(merge))
+    }
+
+    fn together(mut self, rule: Rule) -> Self {
+        self.station.merging = Some(Merging::new(rule, self.station.scheduler.in_order()));
+        self
+    }
+
+    /// The same drive whose device, when it is stopped, waits for others before it starts up.
+    #[must_use]
+    pub fn with_delayed_startup(mut self, spec: &DelayedStartupSpec) -> Self {
+        self.station.delay = Some(Delay::new(spec));
+        self
+    }
+
+    /// The same drive, whose scheduler is watched.
+    #[must_use]
+    pub fn checked(mut self) -> Self {
+        self.station.scheduler = Box::new(Checked::new(self.station.scheduler));
+        self
+    }
+
+    fn dispatch(&mut self, context: &mut Context<'_>) {
+        if self.mechanism_busy {
+            return;
+        }
+        let now = context.now();
+        let deadline = self.station.deadline();
+        let look = self.station.look(now);
+        if deadline != self.station.deadline() {
+            // A timer that nobody waits for any more would still be an event of the run.
+            if deadline.is_some() {
+                context.cancel(DEADLINE);
+            }
+            if let Some(deadline) = self.station.deadline() {
+                context.timer(deadline, DEADLINE);
+            }
+        }
+        match look {
+            Look::Nothing => self.await_ready(context),
+            Look::Alone(request, service) => {
+                self.under_service.begin(request, &service, context);
+                self.occupy(service.free, service.end == service.free, context);
+            }
+            Look::Together => {
+                let mut free = now;
+                for (&request, service) in self.station.together() {
+                    self.under_service.begin(request, service, context);
+                    free = free.max(service.free);
+                }
+                let freed_by_completion = self.station.together().any(|(_, service)| service.end == free);
+                self.occupy(free, freed_by_completion, context);
+            }
+        }
+    }
+
+    /// Keeps the mechanism until `free`; where a completion's timer fires then too, it does for both.
+    #[inline]
+    fn occupy(&mut self, free: Time, freed_by_completion: bool, context: &mut Context<'_>) {
+        self.mechanism_busy = true;
+        self.free_timer = freed_by_completion;
+        if !(freed_by_completion || self.station.scheduler.is_empty() && self.station.incoming.is_empty()) {
+            self.await_free(free, context);
+        }
+    }
+
+    fn await_free(&mut self, free: Time, context: &mut Context<'_>) {
+        self.free_timer = true;
+        context.timer(free, FREE);
+    }
+
+    /// Sees to it that a request that comes now is served when the mechanism gets free, or at once where it is.
+    #[inline]
+    fn look_at_mechanism(&mut self, now: Time, context: &mut Context<'_>) {
+        if self.mechanism_busy && !self.free_timer {
+            match self.station.window.busy_until() {
+                Some(free) if free > now => self.await_free(free, context),
+                _ => self.mechanism_busy = false,
+            }
+        }
+    }
+
+    /// Gives the mechanism back if its service is over. Of several timers at the end of a service the first may have begun
+    /// the next one.
+    #[inline]
+    fn release(&mut self, now: Time) {
+        if self.station.window.busy_until() <= Some(now) {
+            self.mechanism_busy = false;
+        }
+    }
+
+    /// Sees to it that a timer fires when the next request in command processing is ready.
+    #[inline]
+    fn await_ready(&mut self, context: &mut Context<'_>) {
+        if let (false, Some(&(ready, _))) = (self.ready_timer, self.station.incoming.front()) {
+            self.ready_timer = true;
+            context.timer(ready, READY);
+        }
+    }
+}
+
+impl Component for Drive {
+    fn capacity_blocks(&self) -> u64 {
+        self.station.device.capacity_blocks()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.station.device.block_bytes()
+    }
+
+    fn in_order(&self) -> bool {
+        self.station.scheduler.in_order()
+    }
+
+    #[inline]
+    fn serve_in_order(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
+        if self.station.merging.is_some() || self.station.delay.is_some() {
+            self.ahead.serve_ahead(&mut self.station, next, completed);
+        } else if let Some(request) = next {
+            self.ahead.serve_at_once(&mut self.station, request, completed);
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self, request: Request, context: &mut Context<'_>) {
+        let now = context.now();
+        self.look_at_mechanism(now, context);
+        if self.station.overhead_ns > 0 {
+            self.station.incoming.push_back((now + self.station.overhead_ns, request));
+            if !self.mechanism_busy {
+                self.await_ready(context);
+            }
+        } else {
+            self.station.count_queue(now);
+            self.station.push(now, request);
+            self.dispatch(context);
+        }
+    }
+
+    fn completed(&mut self, _child: ComponentId, _completion: &Completion, _context: &mut Context<'_>) {
+        debug_assert!(false, "a drive has no children");
+    }
+
+    #[inline]
+    fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
+        match tag {
+            READY => self.ready_timer = false,
+            FREE => self.release(context.now()),
+            DEADLINE => {}
+            tag => {
+                self.under_service.end(tag, context);
+                self.release(context.now());
+            }
+        }
+        self.dispatch(context);
+    }
+
+    fn reach_ns(&self, now: Time, request: &Request, _below: &Below<'_>) -> Option<u64> {
+        let at = self.station.window.busy_until().map_or(now, |free| free.max(now));
+        Some(self.station.device.positioning_ns(at, self.station.device.locate(request)))
+    }
+
+    fn may_lose_writes(&self, _below: &Below<'_>) -> bool {
+        self.station.device.may_lose_writes()
+    }
+
+    /// The mechanism ends what it is doing; nobody hears of it.
+    fn power_cut(&mut self, now: Time) {
+        self.station.power_cut(now);
+        self.under_service.0.clear();
+        (self.ready_timer, self.free_timer) = (false, false);
+    }
+
+    fn check(&self, at_rest: bool) -> Result<(), String> {
+        let (pending, ready) = (self.station.scheduler.len(), self.station.incoming.len());
+        let serving = self.under_service.0.iter().flatten().count();
+        if at_rest && pending + ready + serving > 0 {
+            return Err(format!(
+                "at rest with {pending} pending, {ready} in command processing, {serving} under service"
+            ));
+        }
+        self.station.scheduler.check()
+    }
+
+    fn start_measuring(&mut self, now: Time) {
+        self.station.start_measuring(now);
+    }
+
+    fn measured(&self, now: Time) -> Measured {
+        self.station.measured(now)
+    }
+
+    fn meter(&self, now: Time) -> Option<Meter> {
+        self.station.device.meter(now)
+    }
+
+    fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
+        self.station.device.settle_meter(now)
+    }
+}

@@ -1,0 +1,210 @@
+//! A queue with a mechanism behind it, without events: whoever drives it says when to look.
+
+use std::collections::VecDeque;
+
+use super::delayed_startup::Delay;
+use super::merging::Merging;
+use super::window::Window;
+use crate::devices::Device;
+use crate::engine::component::Measured;
+use crate::request::Request;
+use crate::schedulers::Scheduler;
+use crate::service::Service;
+use crate::time::Time;
+
+/// What a look at the queue led to.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is looked at where it is made, once for each request, and kept nowhere"
+)]
+pub(super) enum Look {
+    /// Nobody is ready to be served, or whoever is waits for others.
+    Nothing,
+    /// A request is served alone.
+    Alone(Request, Service),
+    /// Requests are served together: those of [`Station::together`].
+    Together,
+}
+
+/// A queue with a mechanism behind it.
+pub(super) struct Station {
+    pub(super) device: Box<dyn Device>,
+    pub(super) scheduler: Box<dyn Scheduler>,
+    pub(super) overhead_ns: u64,
+    /// Which requests are served together, if any ever are.
+    pub(super) merging: Option<Merging>,
+    /// In command processing, with the time each is ready.
+    pub(super) incoming: VecDeque<(Time, Request)>,
+    /// What the stopped device waits for before it starts up.
+    pub(super) delay: Option<Delay>,
+    pub(super) window: Window,
+}
+
+impl Station {
+    pub(super) fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>) -> Self {
+        Self {
+            overhead_ns: device.command_overhead_ns(),
+            device,
+            scheduler,
+            merging: None,
+            incoming: VecDeque::new(),
+            delay: None,
+            window: Window::default(),
+        }
+    }
+
+    /// Moves what has passed command processing into the scheduler.
+    #[inline]
+    fn take_ready(&mut self, now: Time) {
+        while let Some(&(ready, request)) = self.incoming.front() {
+            if ready > now {
+                break;
+            }
+            self.incoming.pop_front();
+            // It has waited since it was ready, though it is moved only now that somebody looks.
+            self.window.count_one(now - ready.max(self.window.start));
+            self.push(ready, request);
+        }
+    }
+
+    /// A request that is ready joins the queue.
+    #[inline]
+    pub(super) fn push(&mut self, ready: Time, request: Request) {
+        self.scheduler.push(ready, request, self.device.as_ref());
+        if let Some(merging) = &mut self.merging {
+            merging.arrived(request);
+        }
+    }
+
+    /// Brings the queue's time integral up to `now`.
+    #[inline]
+    pub(super) fn count_queue(&mut self, now: Time) {
+        self.window.count_queue(now, self.scheduler.len());
+    }
+
+    #[inline]
+    fn watch_queue(&mut self) {
+        self.window.watch_queue(self.scheduler.len());
+    }
+
+    /// Looks at the queue of a mechanism with nothing to do at `now`, and serves what is to be served then.
+    #[inline]
+    pub(super) fn look(&mut self, now: Time) -> Look {
+        self.count_queue(now);
+        self.take_ready(now);
+        if self.window.busy_until() == Some(now) {
+            // All of these waited for the mechanism; one that finds it idle does not.
+            self.watch_queue();
+        }
+        if self.delay.is_some() && self.waits_for_others(now) {
+            self.watch_queue();
+            return Look::Nothing;
+        }
+        // An empty queue is looked at too: a service has ended, or nobody is ready yet.
+        let Some(picked) = self.scheduler.pop(now, self.device.as_ref()) else { return Look::Nothing };
+        self.watch_queue();
+        if self.window.began_idle {
+            self.settle_beginning(now);
+        }
+        if self.serve_together(now, picked) {
+            Look::Together
+        } else {
+            Look::Alone(picked, self.serve(now, &picked))
+        }
+    }
+
+    /// Until when pending requests wait for a stopped device to start up, if they do.
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.delay.as_ref().and_then(Delay::deadline)
+    }
+
+    /// Whether what is pending waits on, because the device is stopped and neither enough requests are pending nor the oldest
+    /// has waited long enough.
+    fn waits_for_others(&mut self, now: Time) -> bool {
+        let (device, pending) = (&self.device, self.scheduler.len());
+        self.delay.as_mut().is_some_and(|delay| delay.waits(now, pending, || device.wake_ns(now) > 0))
+    }
+
+    /// What the ledger was when the window began is known now that a request dispatched at `now` ends the idle period in
+    /// which it did.
+    #[cold]
+    fn settle_beginning(&mut self, now: Time) {
+        self.window.began_idle = false;
+        self.window.ledger_at_start = self.device.ledger_before(self.window.start, now);
+    }
+
+    /// Serves a request alone.
+    #[inline]
+    pub(super) fn serve(&mut self, now: Time, request: &Request) -> Service {
+        let service = self.device.serve(now, request);
+        self.check(now, request, &service);
+        self.window.serve(now, service.free);
+        service
+    }
+
+    /// Serves the request that the scheduler picked with those that join it; `false` where nobody does, and none is served.
+    #[inline]
+    fn serve_together(&mut self, now: Time, picked: Request) -> bool {
+        // A drive that neither merges nor forms batches.
+        let Some(merging) = &mut self.merging else { return false };
+        if !merging.serve(now, picked, self.scheduler.as_mut(), self.device.as_mut()) {
+            return false;
+        }
+        let free = self.together().map(|(_, service)| service.free).fold(now, Time::max);
+        self.together().for_each(|(request, service)| self.check(now, request, service));
+        self.window.together_requests += self.together().count() as u64;
+        self.window.together_accesses += 1;
+        self.window.serve(now, free);
+        true
+    }
+
+    /// The requests that were served together last.
+    #[inline]
+    pub(super) fn together(&self) -> impl Iterator<Item = (&Request, &Service)> {
+        self.merging.iter().flat_map(Merging::served)
+    }
+
+    /// What a drive owes its device, and a device whoever it serves.
+    #[inline]
+    fn check(&self, now: Time, request: &Request, service: &Service) {
+        debug_assert!(
+            request.fits(self.device.capacity_blocks()),
+            "{request:?} reaches beyond {} blocks",
+            self.device.capacity_blocks()
+        );
+        debug_assert!(now <= service.start && service.start <= service.end.min(service.free), "{service:?} at {now:?}");
+        debug_assert_eq!(service.phases.service_ns(), service.end - service.start, "{service:?}");
+    }
+
+    /// Nobody waits any more; the mechanism ends what it is doing.
+    pub(super) fn power_cut(&mut self, now: Time) {
+        self.count_queue(now);
+        while self.scheduler.pop(now, self.device.as_ref()).is_some() {}
+        self.incoming.clear();
+        self.merging.iter_mut().for_each(Merging::forget);
+        self.delay.iter_mut().for_each(Delay::forget);
+    }
+
+    /// Opens the measurement window at `now`.
+    pub(super) fn start_measuring(&mut self, now: Time) {
+        if let Some(meter) = self.device.settle_meter(now) {
+            meter.start(now);
+        }
+        self.window = self.window.next(now, self.scheduler.len(), self.device.ledger(now));
+    }
+
+    /// What it measured from the start of the window until `now`.
+    pub(super) fn measured(&self, now: Time) -> Measured {
+        let incoming = self.incoming.iter().map(|&(ready, _)| ready);
+        let (queue_ns, queue_max) = self.window.queue(now, self.scheduler.len(), incoming);
+        Measured {
+            mechanisms: 1,
+            busy_ns: self.window.busy_ns(now),
+            queue_ns,
+            queue_max,
+            ledger: &self.device.ledger(now) - &self.window.ledger_at_start,
+            together_requests: self.window.together_requests,
+            together_accesses: self.window.together_accesses,
+        }
+    }
+}

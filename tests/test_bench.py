@@ -1,0 +1,61 @@
+"""The bench measures, and sees a broken promise and a slower build."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from source_text import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RUN = ROOT / "bench" / "run.py"
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.syspath_prepend(RUN.parent)
+    yield importlib.import_module("run")
+    del sys.modules["run"], sys.modules["measures"]
+
+
+def test_a_row_at_tiny_size() -> None:
+    command = [sys.executable, str(RUN), "--only", "sptf_1000*", "--rounds", "1", "--scale", "0.01"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    # So small a row is no measure of speed: its promises may be broken.
+    assert ran.returncode in {0, 1}, ran.stderr
+    rows = [line.split("×")[0].split()[-1] for line in ran.stdout.splitlines() if "× floor.mems" in line]
+    assert len(rows) == 1
+    assert float(rows[0].replace(",", "")) > 0
+
+
+def test_every_promise_is_of_something_measured(bench: Any) -> None:
+    cases = {*bench.MEASURES, "import", "import_all", "help", "floor", "threads"}
+    assert {promise.measured.split(".")[0] for promise in bench.PROMISES} <= cases
+    assert {key for promise in bench.PROMISES if (key := promise.over) and key.split(".")[0] not in cases} == set()
+
+
+@pytest.mark.parametrize(("each_s", "broken"), [(1e-7, 0), (1e-5, 1)])
+def test_a_broken_promise_is_seen(bench: Any, each_s: float, broken: int) -> None:
+    rounds = [{"floor.mems": 1e-7, "random.each_s": each_s}] * 3
+    lines, found = bench.table(rounds)
+    assert found == broken
+    assert ["BROKEN" in line for line in lines] == [False, False, bool(broken)]
+
+
+@pytest.mark.parametrize(("new_s", "slower"), [(1.02e-7, 0), (1.05e-7, 1), (0.5e-7, 0)])
+def test_a_slower_build_is_seen(bench: Any, capsys: pytest.CaptureFixture[str], new_s: float, slower: int) -> None:
+    # The machine slows down in the second round: both builds do.
+    old = [{"random.each_s": pace * 1e-7} for pace in (1, 3, 1)]
+    new = [{"random.each_s": pace * new_s} for pace in (1, 3, 1)]
+    assert bench.compared(old, new) == slower
+    assert ("WORSE" in capsys.readouterr().out) == bool(slower)
+
+
+def test_the_page_has_room_for_the_table(bench: Any) -> None:
+    assert len(bench.BLOCK.findall(bench.PAGE.read_text(encoding="utf-8"))) == 1
