@@ -221,7 +221,6 @@ pub fn without_buffer(drive: &DiskParameters) -> DiskParameters {
 }
 
 /// A drive without any time for commands, connections and the bus.
-#[allow(dead_code, reason = "each test file uses its part of it")]
 pub fn without_overheads(drive: &DiskParameters) -> DiskParameters {
     let mut values = serde_json::to_value(drive).expect("numbers");
     for key in TIMES.iter().chain(&EXTRA_TIMES) {
@@ -245,7 +244,6 @@ pub fn disk_design() -> impl Strategy<Value = DiskParameters> {
 
 /// Drives whose numbers lie at the ends of what the keys allow, or close by. Buffers stay below a thousand tracks of a sector,
 /// for the sake of time.
-#[allow(dead_code, reason = "each test file uses its part of it")]
 pub fn extreme_design() -> impl Strategy<Value = DiskParameters> {
     let ends = prop::collection::vec(any::<prop::sample::Index>(), 20 + TIMES.len() + EXTRA_TIMES.len());
     let designs = (disk_design(), ends).prop_map(|(design, ends)| {

@@ -264,7 +264,11 @@ fn a_scenario_reports_the_energy_of_a_drive() {
     let energy = own.energy.as_ref().expect("the powers of the drive are known");
     // Each read finds the drive in low-power idle.
     assert_eq!(energy.startups, 50);
-    assert!((own.startup.mean_ms - 400.0).abs() < 1e-9 && own.startup.std_ms < 1e-6, "{:?}", own.startup);
+    assert!(
+        (own.phases.startup.mean_ms - 400.0).abs() < 1e-9 && own.phases.startup.std_ms < 1e-6,
+        "{:?}",
+        own.phases.startup
+    );
     let parts_j = energy.servicing_j + energy.startup_j + energy.idle_j + energy.inactive_j;
     assert!((parts_j - energy.total_j).abs() < 1e-9 * energy.total_j);
     assert!((energy.startup_j - 50.0 * 0.88).abs() < 1e-9);

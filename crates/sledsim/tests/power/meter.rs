@@ -24,7 +24,7 @@ const ROUNDING: f64 = 1e-10;
 fn run_keeping(document: &Value, timeline: TimelineSpec) -> RunOutput {
     let scenario = resolved(document);
     let run = |timeline| {
-        let keep = Keep { log: true, timeline };
+        let keep = Keep { log: true, timeline, check: true };
         scenario::run_keeping(&scenario, Vec::new(), &keep, &mut |_| true)
             .unwrap_or_else(|error| panic!("{error}\n{document:#}"))
     };
@@ -316,7 +316,7 @@ fn a_timeline_keeps_a_stretch_and_says_where_it_stopped() {
 fn a_timeline_is_kept_on_demand() {
     let of = |device: &str, timeline| {
         let document = json!({"workload": spells(20.0), "system": {"device": device}, "run": {"requests": 50}});
-        let keep = Keep { log: false, timeline };
+        let keep = Keep { log: false, timeline, check: true };
         scenario::run_keeping(&resolved(&document), Vec::new(), &keep, &mut |_| true).expect("it runs").timeline
     };
     assert_eq!(of("g2", None), None);

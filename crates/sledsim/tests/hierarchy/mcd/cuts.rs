@@ -1,5 +1,7 @@
 //! Power cuts: what was acknowledged before one is there after it, whatever the caching disk was at, recovery included.
 
+use std::collections::BTreeSet;
+
 use sledsim::engine::component::Measured;
 use sledsim::engine::{Completion, Component, ComponentId, Context, System};
 use sledsim::hierarchy::mcd::MAGIC;
@@ -108,6 +110,8 @@ fn cuts_lose_nothing_over_a_disk_that_reports_early() {
 struct Careless {
     child: ComponentId,
     capacity_blocks: u64,
+    /// Those that it did not say it of.
+    durable: BTreeSet<u64>,
 }
 
 impl Component for Careless {
@@ -121,13 +125,18 @@ impl Component for Careless {
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let payload = context.payload(&request);
+        if request.flags.contains(Flags::DURABLE) {
+            self.durable.insert(request.id);
+        }
         let flags = request.flags.without(Flags::DURABLE);
         context.submit_with(self.child, Request { flags, ..request }, payload);
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
-        context.complete_with(completion, answer);
+        let (answer, request) = (context.answer(child, completion), completion.request);
+        let durable = if self.durable.remove(&request.id) { Flags::DURABLE } else { Flags::NONE };
+        let request = Request { flags: request.flags.with(durable), ..request };
+        context.complete_with(&Completion { request, ..*completion }, answer);
     }
 
     fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {}
@@ -144,7 +153,7 @@ fn a_destage_that_is_not_durable_is_found() {
     let mut system = System::default();
     let (mems, disk, spec) = mechanisms(&mut system, 7);
     let capacity_blocks = system.component(disk).capacity_blocks();
-    let disk = system.add(Box::new(Careless { child: disk, capacity_blocks }), &[disk]);
+    let disk = system.add(Box::new(Careless { child: disk, capacity_blocks, durable: BTreeSet::new() }), &[disk]);
     add_mcd(&mut system, &spec, mems, disk);
     let mut ground = Ground::new(system, 11);
     cut(&mut ground, 300, &SLOW);
