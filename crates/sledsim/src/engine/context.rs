@@ -76,10 +76,10 @@ impl Context<'_> {
         self.messages.push_back(Message::Submit(child, request));
     }
 
-    /// Whether this run checks data: then writes carry bytes, and reads bring them.
+    /// Whether this run holds data: then writes carry bytes, and reads bring them.
     #[inline]
     #[must_use]
-    pub fn checks_data(&self) -> bool {
+    pub fn holds_data(&self) -> bool {
         self.data.is_some()
     }
 

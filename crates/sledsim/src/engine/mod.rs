@@ -11,6 +11,7 @@ pub mod queue;
 pub mod random;
 pub mod run;
 pub mod system;
+mod testing;
 pub mod workload;
 
 pub use component::{Completion, Component, ComponentId, Status};

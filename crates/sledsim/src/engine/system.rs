@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::engine::component::{Completion, Component, ComponentId};
 use crate::engine::context::{Below, Context, Message};
-use crate::engine::data::{DataPlane, Memory, Payload};
+use crate::engine::data::{DataPlane, Payload};
 use crate::engine::ledger::Kept;
 use crate::engine::queue::EventQueue;
 use crate::engine::random::Stream;
@@ -30,7 +30,7 @@ pub struct System {
     now: Time,
     /// The power of several mechanisms together, from the start of the measurement window; of one its own meter is enough.
     power: Option<PeakOfSum>,
-    data: Option<Box<DataPlane>>,
+    pub(super) data: Option<Box<DataPlane>>,
     /// Blocks of the root.
     capacity_blocks: u64,
     ledger: Kept,
@@ -126,20 +126,14 @@ impl System {
         self.data = Some(Box::new(DataPlane::new(ids.map(leaf), stream)));
     }
 
-    /// What a component without children holds, in a run that checks data.
-    #[must_use]
-    pub fn medium(&self, leaf: ComponentId) -> Option<&Memory> {
-        self.data.as_ref().and_then(|data| data.medium(leaf))
-    }
-
-    /// What a read that the root has completed brought, in a run that checks data.
+    /// What a read that the root has completed brought, in a run that holds data.
     #[must_use]
     pub fn take_answer(&mut self, id: u64) -> Payload {
         let root = self.root();
         self.data.as_mut().map_or(Payload::NONE, |data| data.take(root, id))
     }
 
-    /// Cuts power after so many more calls of components, in a run that checks data. Nothing happens from then on until
+    /// Cuts power after so many more calls of components, in a run that holds data. Nothing happens from then on until
     /// [`System::restore_power`].
     pub fn cut_after(&mut self, calls: u64) {
         if let Some(data) = &mut self.data {

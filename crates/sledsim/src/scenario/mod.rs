@@ -23,10 +23,11 @@ mod run;
 mod spec;
 mod strict;
 mod system_spec;
+pub mod testing;
 mod tree;
 
 pub use array_spec::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
-pub use assemble::{assemble, device, device_with, trace_options, Between};
+pub use assemble::{device, device_with, trace_options};
 pub use catalog::{Catalog, Entry};
 pub use component_report::{ComponentReport, CountReport, PathReport};
 pub use document::Notation;

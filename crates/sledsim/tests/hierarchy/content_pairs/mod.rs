@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use serde_json::Value;
-use sledsim::scenario::{assemble, Between, SystemSpec};
+use sledsim::scenario::testing::{assemble, Between};
+use sledsim::scenario::SystemSpec;
 use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::kinds;
 use sledsim_testing::planted::{Bug, Planted};

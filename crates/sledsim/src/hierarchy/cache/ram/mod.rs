@@ -304,9 +304,9 @@ impl RamCache {
         self.counts.dirty.set(now, self.lines.dirty_lines());
     }
 
-    /// Bytes of blocks of a job, in runs that check data.
+    /// Bytes of blocks of a job, in runs that hold data.
     fn bring(&mut self, job: u64, lbn: u64, end: u64, context: &Context<'_>) {
-        if !context.checks_data() {
+        if !context.holds_data() {
             return;
         }
         let gather = &mut self.jobs[job].gather;
