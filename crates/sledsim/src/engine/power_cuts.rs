@@ -58,6 +58,16 @@ pub struct Losses {
     pub unreadable: u64,
 }
 
+/// Which cut is about to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fuse {
+    Out,
+    /// The next one at a time.
+    Time,
+    /// The next one after a request.
+    Request,
+}
+
 /// A request under way.
 struct UnderWay {
     request: Request,
@@ -73,6 +83,7 @@ pub(super) struct Course {
     plan: CutPlan,
     next_time: usize,
     next_request: usize,
+    fuse: Fuse,
     pub(super) cuts: Vec<Cut>,
     /// By number.
     under_way: BTreeMap<u64, UnderWay>,
@@ -99,6 +110,7 @@ impl Course {
             plan: plan.clone(),
             next_time: 0,
             next_request: 0,
+            fuse: Fuse::Out,
             cuts: Vec::new(),
             under_way: BTreeMap::new(),
             answered: Vec::new(),
@@ -114,18 +126,19 @@ impl Course {
         self.plan.times.get(self.next_time).copied()
     }
 
-    /// Whether power fails now that so many requests have been submitted.
+    /// Whether power fails soon, now that so many requests have been submitted.
     pub(super) fn is_due(&self, submitted: u64) -> bool {
-        self.plan.requests.get(self.next_request).is_some_and(|&(request, _)| request <= submitted)
+        let next = self.plan.requests.get(self.next_request);
+        self.fuse == Fuse::Out && next.is_some_and(|&(request, _)| request <= submitted)
     }
 
     /// Power fails, at once if it is time for that, or else as many calls later as was planned.
     pub(super) fn light_fuse(&mut self, system: &mut System, is_time: bool) {
         if is_time {
-            self.next_time += 1;
+            self.fuse = Fuse::Time;
             system.cut_after(0);
         } else if let Some(&(_, calls)) = self.plan.requests.get(self.next_request) {
-            self.next_request += 1;
+            self.fuse = Fuse::Request;
             system.cut_after(calls);
         }
     }
@@ -167,6 +180,12 @@ impl Course {
 
     /// Power has failed: says who was under way.
     pub(super) fn cut(&mut self, now: Time) -> Vec<Request> {
+        // A time that comes while another cut is near goes first; that one is made later.
+        match std::mem::replace(&mut self.fuse, Fuse::Out) {
+            Fuse::Time => self.next_time += 1,
+            Fuse::Request => self.next_request += 1,
+            Fuse::Out => debug_assert!(false, "nobody has cut power"),
+        }
         let dead: Vec<Request> = std::mem::take(&mut self.under_way).into_values().map(|entry| entry.request).collect();
         if let Some(inquiry) = self.inquiry.as_mut().filter(|inquiry| inquiry.cut > self.cuts.len()) {
             inquiry.oracle.cut();

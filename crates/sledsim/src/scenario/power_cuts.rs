@@ -9,9 +9,9 @@ use crate::engine::{Cut, CutPlan, Losses, Path};
 use crate::time::{ns_to_s, s_to_ns, Time};
 use crate::units::ns_to_ms;
 
-/// Most calls of components between a random request and the cut that follows it, and one more: a request takes some ten of
-/// them on a deep system.
-const MOST_CALLS: u64 = 100;
+/// Calls of components between a random request and the cut that follows it are fewer: a request takes some ten of them on a
+/// deep system.
+const MOST_CALLS: u64 = 30;
 
 /// A power cut: what it took, how long recovery took, and the service after it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

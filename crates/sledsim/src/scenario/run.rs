@@ -85,11 +85,13 @@ pub fn run_keeping(
         }
     };
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
+    // What is left to be done is not told: it is the same requests again.
+    let done = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: Some(1.0) };
     for (index, cut) in cuts.iter().enumerate() {
         let (mut assembly, mut workload) = parts(scenario, keep.check, true)?;
         let losses = match &plan {
             Some(plan) if outcome.end != End::Interrupted => {
-                engine::losses(&mut assembly.system, &mut workload, &limits, plan, index, keep_going)
+                engine::losses(&mut assembly.system, &mut workload, &limits, plan, index, &mut |_| keep_going(done))
                     .map_err(stopped)?
             }
             _ => None,

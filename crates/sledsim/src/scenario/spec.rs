@@ -286,7 +286,7 @@ pub struct PowerCutsSpec {
     #[schemars(inner(range(min = 0.0, max = 1e10)), length(max = 1000), extend("x-unit" = "s"))]
     pub times_s: Vec<f64>,
     /// At so many random moments besides: after a random one of `run.requests`, between any two steps of what follows; or at
-    /// random times before `run.time_s`.
+    /// random times before `run.time_s`. One that would come after the end of the run does not.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000))]
     pub random: u32,
