@@ -107,7 +107,7 @@ fn two_hundred_random_systems_lose_nothing_that_was_acknowledged_as_durable() {
         cuts > 580 && under_way > 600 && written > 20_000 && recovering > 100,
         "{under_way} {written} {recovering}"
     );
-    assert!(lost > 100, "volatile caches lose something: {lost} blocks");
+    assert!(lost > 50, "volatile caches lose something: {lost} blocks");
 }
 
 #[test]
