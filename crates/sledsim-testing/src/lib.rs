@@ -3,6 +3,7 @@
 
 pub mod disk_designs;
 pub mod ground;
+pub mod kinds;
 pub mod mems_designs;
 pub mod merging;
 pub mod planted;

@@ -10,6 +10,7 @@ use super::catalog::{is_file, Catalog};
 use super::check::{self, unit_of};
 use super::document::{overlay, set, Notation};
 use super::named_device::{name_alone, of_entry, wrong_unit};
+use super::power_cuts;
 use super::spec::Scenario;
 use super::tree::{self, COMPONENTS};
 use crate::fault::{self, Fault, Faults};
@@ -315,5 +316,6 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
     if let Some(time_s) = run.time_s.filter(|time_s| *time_s <= run.warmup_s) {
         found.push(leaves_nothing("warmup_s", run.warmup_s.into(), "time_s", time_s.into()));
     }
+    found.extend(power_cuts::faults(&scenario.run));
     found
 }

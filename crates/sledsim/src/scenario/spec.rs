@@ -149,6 +149,26 @@ pub struct RunSpec {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
     pub warmup_s: f64,
+    /// When power fails; never when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_cuts: Option<PowerCutsSpec>,
+}
+
+/// When power fails, and comes back in the same instant. What was under way then never comes back; what the system does to
+/// recover takes time. The run holds the bytes of all blocks that are written, and what each cut took is found by running the
+/// same again as far as that and reading them all: it takes as many runs more as there are cuts, each as far as its cut.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerCutsSpec {
+    /// At these times.
+    #[serde(default)]
+    #[schemars(inner(range(min = 0.0, max = 1e10)), length(max = 1000), extend("x-unit" = "s"))]
+    pub times_s: Vec<f64>,
+    /// At so many random moments besides: after a random one of `run.requests`, between any two steps of what follows; or at
+    /// random times before `run.time_s`. One that would come after the end of the run does not.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1000))]
+    pub random: u32,
 }
 
 const fn one_u64() -> u64 {

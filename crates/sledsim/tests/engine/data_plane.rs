@@ -1,4 +1,4 @@
-//! Runs that check data: media hold what was written, a power cut leaves a prefix of each write under way, and the oracle of the
+//! Runs that hold data: media hold what was written, a power cut leaves a prefix of each write under way, and the oracle of the
 //! test ground finds what is wrong.
 
 use sledsim::engine::{ComponentId, System};

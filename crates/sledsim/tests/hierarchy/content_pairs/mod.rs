@@ -3,14 +3,14 @@
 //!
 //! Kinds come from the schema: a new one fails these tests until [`kinds::over`] says how to build it.
 
-mod kinds;
-
 use std::time::Instant;
 
 use rayon::prelude::*;
 use serde_json::Value;
-use sledsim::scenario::{assemble, Between, SystemSpec};
+use sledsim::scenario::testing::{assemble, Between};
+use sledsim::scenario::SystemSpec;
 use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::kinds;
 use sledsim_testing::planted::{Bug, Planted};
 
 /// Of each kind, and of each pair.
