@@ -53,7 +53,7 @@ def words_of(command: Any) -> "Words":
         name = path.removeprefix("workload.")
         if name in options:
             return f"{options[name]} {text}".rstrip()
-        if "set" in options:
+        if "set" in options and "." in path:
             return f"--set {path}={text or '...'}"
         return f"{path} = {text}" if text else path
 
