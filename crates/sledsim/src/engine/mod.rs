@@ -20,6 +20,6 @@ pub use data::{Memory, Payload};
 pub use details::{Count, Details, Path};
 pub use power_cuts::{losses, Cut, CutPlan, Losses};
 pub use queue::EventQueue;
-pub use run::{run, run_with_cuts, End, EngineError, Limits, Observer, Outcome, Progress};
+pub use run::{run, run_with_cuts, End, Limits, Observer, Outcome, Progress};
 pub use system::{InOrder, System};
-pub use workload::{Next, Workload, WorkloadError};
+pub use workload::{Next, Workload};

@@ -10,9 +10,10 @@ use crate::engine::component::{Completion, Status};
 use crate::engine::data::Payload;
 use crate::engine::details::Path;
 use crate::engine::oracle::{stamped, Found, Oracle};
-use crate::engine::run::{EngineError, Limits, Observer, Progress, Run};
+use crate::engine::run::{Limits, Observer, Progress, Run};
 use crate::engine::system::System;
 use crate::engine::workload::Workload;
+use crate::fault::Fault;
 use crate::request::{Flags, Op, Request, Spare};
 use crate::service::Service;
 use crate::time::Time;
@@ -317,7 +318,7 @@ pub fn losses(
     plan: &CutPlan,
     cut: usize,
     keep_going: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Option<Losses>, EngineError> {
+) -> Result<Option<Losses>, Fault> {
     let mut course = Course::new(plan, system);
     course.inquiry = Some(Inquiry { cut, oracle: Oracle::default(), addresses: BTreeMap::new() });
     Run::new(system, workload, limits, &mut Nobody, Some(&mut course)).go(keep_going)?;

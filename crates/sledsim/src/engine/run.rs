@@ -4,7 +4,8 @@ use crate::engine::component::{Completion, Status};
 use crate::engine::data::Payload;
 use crate::engine::power_cuts::{Course, Cut, CutPlan};
 use crate::engine::system::System;
-use crate::engine::workload::{Next, Workload, WorkloadError};
+use crate::engine::workload::{Next, Workload};
+use crate::fault::{Fault, Kind};
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -106,17 +107,6 @@ impl Work {
     }
 }
 
-/// What stops a run.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// What the workload reports.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    /// A rule between components does not hold, in a system that checks them.
-    #[error("a rule of the simulator is broken: {0}")]
-    Rule(String),
-}
-
 /// Runs `workload` on `system` until a limit is reached, the workload ends or `keep_going` answers false.
 ///
 /// # Errors
@@ -127,7 +117,7 @@ pub fn run(
     limits: &Limits,
     observer: &mut impl Observer,
     keep_going: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Outcome, EngineError> {
+) -> Result<Outcome, Fault> {
     Run::new(system, workload, limits, observer, None).go(keep_going)
 }
 
@@ -142,7 +132,7 @@ pub fn run_with_cuts(
     observer: &mut impl Observer,
     plan: &CutPlan,
     keep_going: &mut dyn FnMut(Progress) -> bool,
-) -> Result<(Outcome, Vec<Cut>), EngineError> {
+) -> Result<(Outcome, Vec<Cut>), Fault> {
     let mut course = Course::new(plan, system);
     let outcome = Run::new(system, workload, limits, observer, Some(&mut course)).go(keep_going)?;
     Ok((outcome, course.cuts))
@@ -184,7 +174,7 @@ impl<'a, O: Observer> Run<'a, O> {
         Self { system, workload, limits, observer, counts, measured_from: None, work, looks: 0, course }
     }
 
-    pub(super) fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, EngineError> {
+    pub(super) fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
         let whole = Limits { requests: self.limits.requests, ..Limits::default() };
         if self.course.is_none()
             && *self.limits == whole
@@ -266,7 +256,7 @@ impl<'a, O: Observer> Run<'a, O> {
 
     /// The plain case: open arrivals, served in their order, measured from start to end. Nothing has to wait in an event
     /// queue then; results are the same.
-    fn go_in_order(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, EngineError> {
+    fn go_in_order(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
         let last = self.limits.requests.unwrap_or(u64::MAX);
         self.start_measuring();
         let mut finished = Time::ZERO;
@@ -312,7 +302,7 @@ impl<'a, O: Observer> Run<'a, O> {
     }
 
     /// What is done now and then.
-    fn look_up(&mut self) -> Result<(), EngineError> {
+    fn look_up(&mut self) -> Result<(), Fault> {
         self.looks += 1;
         if self.looks.is_multiple_of(SETTLE_EVERY) {
             self.system.settle_power();
@@ -321,8 +311,10 @@ impl<'a, O: Observer> Run<'a, O> {
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), EngineError> {
-        self.system.broken_rule().map_or(Ok(()), |rule| Err(EngineError::Rule(rule.to_owned())))
+    fn check(&mut self) -> Result<(), Fault> {
+        self.system.broken_rule().map_or(Ok(()), |rule| {
+            Err(Fault::new(Kind::Rule).says(format!("a rule of the simulator is broken: {rule}")))
+        })
     }
 
     fn start_measuring(&mut self) {
@@ -366,7 +358,7 @@ impl<'a, O: Observer> Run<'a, O> {
         system.step(&mut |completion| settle(completion, &mut **workload, *observer, counts, course.as_deref_mut()));
     }
 
-    fn outcome(mut self, end: End) -> Result<Outcome, EngineError> {
+    fn outcome(mut self, end: End) -> Result<Outcome, Fault> {
         self.check()?;
         if self.measured_from.is_none() {
             // The warm-up never ended: the window is empty.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::spec::{RunSpec, Scenario};
 use crate::engine::random::Stream;
 use crate::engine::{Cut, CutPlan, Losses, Path};
+use crate::fault::Fault;
 use crate::time::{ns_to_s, s_to_ns, Time};
 use crate::units::ns_to_ms;
 
@@ -76,18 +77,13 @@ impl PowerCutReport {
     }
 }
 
-/// Checks that random cuts have something to be random in.
-///
-/// # Errors
-/// They have nothing.
-pub(super) fn check(run: &RunSpec) -> Result<(), String> {
-    match &run.power_cuts {
-        Some(cuts) if cuts.random > 0 && run.requests.is_none() && run.time_s.is_none() => Err(format!(
-            "run.power_cuts.random = {} needs run.requests or run.time_s: else nobody knows in advance how long a trace is",
-            cuts.random
-        )),
-        _ => Ok(()),
-    }
+/// What is wrong with cuts: random ones need something to be random in.
+pub(super) fn check(run: &RunSpec) -> Option<Fault> {
+    let cuts = run.power_cuts.as_ref().filter(|cuts| cuts.random > 0)?;
+    let fault =
+        Fault::conflict("power_cuts.random", cuts.random).says(" needs ").key("requests").says(" or ").key("time_s");
+    let fault = fault.says(": else nobody knows in advance how long a trace is").within("run");
+    (run.requests.is_none() && run.time_s.is_none()).then_some(fault)
 }
 
 /// When power fails in the run of a scenario; `None` where it never does.

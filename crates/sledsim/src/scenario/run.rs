@@ -5,7 +5,8 @@ use super::power_cuts::{self, PowerCutReport};
 use super::report::Report;
 use super::spec::{Scenario, WorkloadSpec};
 use crate::engine::random::Stream;
-use crate::engine::{self, End, EngineError, Progress, System, WorkloadError};
+use crate::engine::{self, End, Progress, System};
+use crate::fault::{Fault, Kind};
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
 
@@ -13,14 +14,14 @@ use crate::power::{Activity, Timeline, TimelineSpec};
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The system or the generator can't be built.
-    #[error("{0}")]
-    Scenario(String),
+    #[error(transparent)]
+    Scenario(Fault),
     /// The trace can't be read or does not fit.
-    #[error("{0}")]
-    Trace(String),
+    #[error(transparent)]
+    Trace(Fault),
     /// The simulator broke a rule of its own, which is found where the run checks them.
-    #[error("{0}")]
-    Rule(String),
+    #[error(transparent)]
+    Rule(Fault),
 }
 
 /// A finished run.
@@ -77,7 +78,7 @@ pub fn run_keeping(
         assembly.system.record_power(timeline);
     }
     let (limits, system) = (assemble::limits(scenario), &mut assembly.system);
-    let stopped = |error| stopped(scenario, error);
+    let stopped = |fault| stopped(scenario, fault);
     let (outcome, cuts) = match &plan {
         None => (engine::run(system, &mut workload, &limits, &mut recorder, keep_going).map_err(stopped)?, Vec::new()),
         Some(plan) => {
@@ -112,20 +113,15 @@ fn parts(scenario: &Scenario, checks: bool, holds_data: bool) -> Result<(Assembl
     if holds_data {
         assembly.system.hold_data(Stream::new(scenario.seed, "media at power cuts"));
     }
-    let workload = assemble::workload(scenario, &assembly).map_err(|error| bad_workload(scenario, error))?;
+    let workload = assemble::workload(scenario, &assembly).map_err(|fault| stopped(scenario, fault))?;
     Ok((assembly, workload))
 }
 
-fn bad_workload(scenario: &Scenario, error: WorkloadError) -> RunError {
-    match scenario.workload {
-        WorkloadSpec::Trace(_) => RunError::Trace(error.0),
-        _ => RunError::Scenario(error.0),
-    }
-}
-
-fn stopped(scenario: &Scenario, error: EngineError) -> RunError {
-    match error {
-        EngineError::Workload(error) => bad_workload(scenario, error),
-        EngineError::Rule(_) => RunError::Rule(error.to_string()),
+fn stopped(scenario: &Scenario, fault: Fault) -> RunError {
+    let fault = fault.within("workload");
+    match (fault.kind, &scenario.workload) {
+        (Kind::Rule, _) => RunError::Rule(fault),
+        (_, WorkloadSpec::Trace(_)) => RunError::Trace(fault),
+        _ => RunError::Scenario(fault),
     }
 }

@@ -3,5 +3,7 @@
 mod bad_input;
 mod bounds;
 mod documents;
+mod faults;
 mod power_cuts;
+mod registries;
 mod tree;

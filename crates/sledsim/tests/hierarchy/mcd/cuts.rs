@@ -12,7 +12,9 @@ use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::planted::{Bug, Planted};
 
-use super::{add_constant, add_drive, add_mcd, constant, count, techniques, units, DISK_NS, MEMS_NS, SEGMENT};
+use super::{
+    add_constant, add_drive, add_mcd, constant, count, techniques, units, DISK_NS, LARGE_SEGMENT, MEMS_NS, SEGMENT,
+};
 
 const LOAD: Load = Load { span_blocks: 90, most_blocks: 12, writes: 0.7, gap_ns: 150_000, outstanding: 6 };
 
@@ -85,6 +87,23 @@ fn cuts_lose_nothing_while_changed_segments_are_flushed() {
         let ground = loses_nothing(Ground::new(constant(&spec, 9, 12), 9), 1000, &LOAD, &spec);
         assert!(count(&ground.system, "flushes") > 1000.0);
     }
+}
+
+/// Segments so large that recovery reads their headers one by one, more of them than the journal has room for: while it goes
+/// on, nobody knows yet which slots the headers in the journal have.
+#[test]
+fn cuts_lose_nothing_with_a_crowded_journal_and_a_long_recovery() {
+    let (segment, slots) = (LARGE_SEGMENT, 130);
+    let spec = McdSpec { segment_bytes: segment * 512, buffer_bytes: 136 * 1024, ..techniques(7) };
+    let mut system = System::default();
+    let mems = add_constant(&mut system, slots * (segment + 1), MEMS_NS, &fcfs::POLICY.default);
+    let disk = add_constant(&mut system, 2 * slots * segment, DISK_NS, &fcfs::POLICY.default);
+    add_mcd(&mut system, &spec, mems, disk);
+    let load = Load { span_blocks: slots * segment, most_blocks: 2, writes: 0.9, ..LOAD };
+    let mut ground = Ground::new(system, 15);
+    ground.operate(2000, &load);
+    let ground = loses_nothing(ground, 30, &load, &spec);
+    assert!(count(&ground.system, "header_writes") > 100.0);
 }
 
 /// Over mechanisms, with a disk that reports writes before it has made them.
