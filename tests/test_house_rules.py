@@ -33,12 +33,14 @@ FILE_LINES = 500
 FUNCTION_LINES = 70
 
 # What every room of the core may name.
-SPOKEN = {"time", "request", "service", "units"}
+SPOKEN = {"time", "request", "service", "units", "fault", "registry"}
 
 # The rooms that each room of the core may name besides itself: the arrows of ARCHITECTURE.md.
 CORE_ARROWS = {
     "time": set(),
     "units": set(),
+    "registry": set(),
+    "fault": set(),
     "request": {"time", "units"},
     "service": {"time", "units", "request"},
     "power": SPOKEN,
@@ -48,11 +50,21 @@ CORE_ARROWS = {
     "traces": SPOKEN,
     "workloads": SPOKEN | {"engine", "traces"},
     "metrics": SPOKEN | {"engine"},
-    "reliability": {"engine"},
+    "reliability": {"engine", "fault"},
     "hierarchy": SPOKEN | {"engine", "power", "devices", "schedulers", "workloads", "traces", "metrics"},
     "scenario": SPOKEN | {"engine", "power", "devices", "schedulers", "workloads", "traces", "metrics", "hierarchy"},
     "lib": set(),
 }
+
+# The lists of the core: the enum that each makes, and its room.
+LISTS = {
+    "SchedulerSpec": "schedulers",
+    "ReplacementSpec": "hierarchy/cache/replacement",
+    "TraceFormat": "traces",
+}
+
+# What only some can do, and is not in their own files: CSV has columns to map, three formats can be written.
+ONLY_SOME = {"reader.rs": {"Csv"}, "writer.rs": {"Csv", "DisksimAscii", "Mqsim"}}
 
 # The rooms of the Python package: each may name itself and those of the levels before its own.
 PACKAGE_LEVELS = (
@@ -96,7 +108,7 @@ def test_arrows_between_rooms_of_the_core_point_down(path: Path) -> None:
 
 @pytest.mark.parametrize("room", ["engine", "schedulers", "hierarchy", "workloads", "metrics"])
 def test_only_the_scenario_knows_concrete_devices_and_policies(room: str) -> None:
-    policies = {path.stem for path in (CORE / "schedulers").glob("*.rs")} - {"mod", "spec"}
+    policies = {path.stem for path in (CORE / "schedulers").glob("*.rs")} - {"mod", "checked"}
     mechanisms = {path.stem for path in (CORE / "devices").iterdir()} - {"mod"}
     assert policies
     assert mechanisms
@@ -105,6 +117,29 @@ def test_only_the_scenario_knows_concrete_devices_and_policies(room: str) -> Non
         if room != "schedulers":
             assert not set(re.findall(r"\bschedulers::(\w+)", code)) & policies, place(path)
         assert not set(re.findall(r"\bdevices::(\w+)", code)) & mechanisms, place(path)
+
+
+def lines_of(enum: str) -> dict[str, str]:
+    """Return the lines of a list: the module of each variant."""
+    text = (CORE / LISTS[enum] / "mod.rs").read_text()
+    return dict(re.findall(r"^ +(?:#\[[^\n]*\] )?(\w+) => (\w+),$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("enum", LISTS)
+def test_what_a_list_adds_is_named_in_its_file_and_its_line_alone(enum: str) -> None:
+    # DiskSim's names for its policies are data of the importer; a name that two lists have is in the files of both.
+    own = {CORE / LISTS[each] / f"{module}.rs" for each in LISTS for module in lines_of(each).values()}
+    own |= {CORE / room / "mod.rs" for room in LISTS.values()}
+    others = [path for path in CORE.rglob("*.rs") if path not in own and "disksim" not in path.parts]
+    texts = {path: re.sub(r"//.*", "", path.read_text()).split("#[cfg(test)]")[0] for path in others}
+    assert len(lines_of(enum)) > 2
+    for variant, module in lines_of(enum).items():
+        key = re.search(r'^    name: ("[\w-]+"),$', (CORE / LISTS[enum] / f"{module}.rs").read_text(), re.MULTILINE)
+        assert key, f"{module} declares its name"
+        for path, text in texts.items():
+            if variant not in ONLY_SOME.get(path.name, set()):
+                named = re.search(rf"\b{enum}::{variant}\b|\b{module}::(?:POLICY|ENTRY|Spec)\b|{key[1]}", text)
+                assert not named, f"{place(path)} names {named}"
 
 
 def test_reliability_takes_only_random_streams_from_the_engine() -> None:
@@ -257,3 +292,58 @@ def test_pinned_packages_are_exact_and_hashed() -> None:
         for line in packages:
             assert re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; .+)? \\", line), line
         assert sum("--hash=sha256:" in line for line in lines) >= len(packages)
+
+
+# What takes a text apart: none of it is for what an error says, which carries all that it knows as data.
+TAKEN_APART = {
+    "count", "endswith", "find", "index", "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex",
+    "rpartition", "rsplit", "split", "splitlines", "startswith", "strip", "translate",
+}  # fmt: skip
+PATTERNS = {"findall", "finditer", "fullmatch", "match", "search", "split", "sub"}
+OUR_ERRORS = re.compile(r"^(Scenario|Trace|Run|Sledsim|Store|Reliability)Error$")
+
+
+def caught(handler: ast.ExceptHandler) -> bool:
+    """Tell whether a handler catches errors of Sledsim's own."""
+    named = ast.walk(handler.type) if handler.type is not None else ()
+    names = [node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "") for node in named]
+    return any(OUR_ERRORS.match(name) for name in names)
+
+
+def messages_read(tree: ast.Module) -> list[int]:
+    """Return the lines of a module that look into what an error of Sledsim's says."""
+    found = []
+    for handler in (node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and caught(node)):
+        said = {ast.unparse(ast.parse(f"str({handler.name})")), f"{handler.name}.args[0]"}
+        for node in ast.walk(handler):
+            if isinstance(node, ast.Assign) and ast.unparse(node.value) in said:
+                said |= {ast.unparse(target) for target in node.targets}
+        for node in ast.walk(handler):
+            parts: list[ast.expr] = []
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                parts += [node.func.value] if node.func.attr in TAKEN_APART else []
+                parts += node.args if node.func.attr in PATTERNS else []
+            elif isinstance(node, ast.Compare) and any(isinstance(each, ast.In | ast.NotIn) for each in node.ops):
+                parts += node.comparators
+            found += [node.lineno for part in parts if ast.unparse(part) in said]
+    return found
+
+
+def test_nobody_reads_what_an_error_says() -> None:
+    read = {place(path): messages_read(ast.parse(path.read_text())) for path in sources(".py") if PACKAGE in path.parents}
+    assert not {name: lines for name, lines in read.items() if lines}
+    for path in CORE.rglob("*.rs"):
+        code = rust_code_without_tests(path.read_text())
+        names = r"(?:error|fault|reason|problem)s?(?:\.to_string\(\))?"
+        parsed = rf"\b{names}\.(?:replace|split\w*|strip_\w+|find|contains|starts_with|ends_with)\(\s*[\"'\[&|]"
+        assert not re.search(parsed, code), place(path)
+
+
+@pytest.mark.parametrize(
+    "looked",
+    ["re.search('x', str(error))", "str(error).split(':')", "'axis' in str(error)", "text.removeprefix('a')"],
+)
+def test_the_search_for_read_messages_sees_each_way(looked: str) -> None:
+    code = f"try:\n    run()\nexcept _core.ScenarioError as error:\n    text = str(error)\n    found = {looked}\n"
+    assert messages_read(ast.parse(code)) == [5]
+    assert not messages_read(ast.parse(code.replace("ScenarioError", "OSError")))

@@ -3,7 +3,7 @@
 # ruff: noqa: A002  a trace's format is the word of the field
 
 from collections.abc import Callable
-from typing import final
+from typing import Any, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Device",
     "Disk",
+    "Fault",
     "RunError",
     "RunOutput",
     "ScenarioError",
@@ -22,9 +23,12 @@ __all__ = [
     "cache_policies",
     "disksim_reference",
     "enclosure_lifetimes",
+    "error_of",
     "explain",
     "hit_ratios",
     "import_disksim",
+    "most_like",
+    "nearest",
     "phases",
     "resolve",
     "result_schema",
@@ -39,8 +43,76 @@ __all__ = [
 
 __version__: str
 
+_Error = TypeVar("_Error", bound=SledsimError)
+
+@final
+class Fault:
+    """Something wrong with what a user gave, as data; ``str`` makes a sentence of it."""
+
+    def __new__(
+        cls,
+        kind: str,
+        says: str = "",
+        *,
+        path: str = "",
+        value: object = None,
+        known: list[str] | None = None,
+        file: str | None = None,
+    ) -> Self: ...
+    @property
+    def kind(self) -> str:
+        """In what way it is wrong: ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``,
+        ``conflict``, ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported``
+        or ``rule``."""
+    @property
+    def path(self) -> str | None:
+        """The key that is wrong, with dots and entries of lists by number: ``system.members.0.device.tips``."""
+    @property
+    def field(self) -> str | None:
+        """The field of a trace, or the parameter of a foreign file, that is wrong."""
+    @property
+    def value(self) -> Any:
+        """What it is."""
+    @property
+    def allowed(self) -> Any:
+        """What it may be: a tuple of words, a dictionary of bounds (``least``, ``above``, ``most``, ``below``), or a text."""
+    @property
+    def suggestion(self) -> str | None:
+        """The allowed word most like the one given."""
+    @property
+    def file(self) -> str | None:
+        """The file in which it is to be put right."""
+    @property
+    def line(self) -> int | None:
+        """Its line there, from 1."""
+    @property
+    def setting(self) -> str | None:
+        """The setting (``path=value``) on top of the document that it comes from."""
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every key that the sentence names, the wrong one first."""
+    def about(self, about: str) -> Self: ...
+    def text(self, words: Callable[[str, Any], str] | None = None) -> str: ...
+    def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]: ...
+    @staticmethod
+    def _of(held: str) -> Fault: ...
+
 class SledsimError(Exception):
-    """What Sledsim cannot do, and what to do about it."""
+    """What Sledsim cannot do, and what to do about it.
+
+    The attributes are those of the first of ``faults``, which has all that is wrong; None where nothing is known but words.
+    """
+
+    kind: str | None
+    path: str | None
+    field: str | None
+    value: Any
+    allowed: Any
+    suggestion: str | None
+    file: str | None
+    line: int | None
+    setting: str | None
+    faults: tuple[Fault, ...]
 
 class ScenarioError(SledsimError):
     """A scenario, or a catalogue entry that it names, is wrong."""
@@ -51,6 +123,9 @@ class TraceError(SledsimError):
 class RunError(SledsimError):
     """A run cannot go on."""
 
+def error_of(kind: type[_Error], faults: list[Fault]) -> _Error: ...
+def nearest(given: str, known: list[str]) -> str | None: ...
+def most_like(given: str, known: list[str], count: int) -> list[str]: ...
 def schema(*, document: bool = False) -> str: ...
 def result_schema() -> str: ...
 def resolve(text: str, *, format: str, source: str, sets: list[str], catalog: list[str], base_dir: str) -> str: ...

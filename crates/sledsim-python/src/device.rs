@@ -160,7 +160,7 @@ impl Device {
         same_length(&[lbns.len(), blocks.len()])?;
         let members: u128 = sizes.iter().map(|&size| u128::from(size)).sum();
         if members != lbns.len() as u128 {
-            return Err(errors::run(format!("batches of {members} requests in all, but {} requests", lbns.len())));
+            return Err(errors::misuse(format!("batches of {members} requests in all, but {} requests", lbns.len())));
         }
         let mut requests = Vec::with_capacity(lbns.len());
         for (id, (&lbn, &blocks)) in lbns.iter().zip(blocks).enumerate() {
@@ -214,11 +214,11 @@ fn built(spec: &DeviceSpec) -> PyResult<Box<dyn devices::Device>> {
 /// Refuses a request that does not lie inside a device.
 pub fn require_inside(capacity_blocks: u64, lbn: u64, blocks: u64) -> PyResult<()> {
     if blocks == 0 {
-        return Err(errors::run(format!("a request at lbn {lbn} has no blocks: it needs at least 1")));
+        return Err(errors::misuse(format!("a request at lbn {lbn} has no blocks: it needs at least 1")));
     }
     match lbn.checked_add(blocks) {
         Some(end) if end <= capacity_blocks => Ok(()),
-        _ => Err(errors::run(format!(
+        _ => Err(errors::misuse(format!(
             "{blocks} blocks from lbn {lbn} lie beyond the device: it has {capacity_blocks} blocks"
         ))),
     }
@@ -227,7 +227,7 @@ pub fn require_inside(capacity_blocks: u64, lbn: u64, blocks: u64) -> PyResult<(
 /// Refuses columns that do not belong together.
 pub fn same_length(lengths: &[usize]) -> PyResult<()> {
     match lengths.iter().find(|&&length| length != lengths[0]) {
-        Some(other) => Err(errors::run(format!("arrays of different lengths: {} and {other}", lengths[0]))),
+        Some(other) => Err(errors::misuse(format!("arrays of different lengths: {} and {other}", lengths[0]))),
         None => Ok(()),
     }
 }

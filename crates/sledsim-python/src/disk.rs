@@ -28,7 +28,7 @@ impl Disk {
     #[new]
     fn new(parameters: &str) -> PyResult<Self> {
         let DeviceSpec::Disk(parameters) = serde_json::from_str(parameters).map_err(errors::scenario)? else {
-            return Err(errors::run("this device has no platters: it is not a disk drive"));
+            return Err(errors::misuse("this device has no platters: it is not a disk drive"));
         };
         let mechanics = errors::guarded(|| Mechanics::new(&parameters))?.map_err(errors::scenario)?;
         let figures = errors::guarded(|| Characteristics::of(&parameters))?.map_err(errors::scenario)?;
@@ -70,7 +70,7 @@ impl Disk {
         let mut times = Vec::with_capacity(distances.len()?);
         for &distance in distances.as_array() {
             if distance >= cylinders {
-                return Err(errors::run(format!(
+                return Err(errors::misuse(format!(
                     "a seek over {distance} cylinders leaves the drive: it has {cylinders}"
                 )));
             }

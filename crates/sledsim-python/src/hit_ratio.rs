@@ -37,7 +37,7 @@ pub fn cache_policies() -> PyResult<String> {
 fn caches(text: &str) -> PyResult<Vec<CacheSpec>> {
     let pairs: Vec<(serde_json::Value, u64)> = serde_json::from_str(text).map_err(errors::scenario)?;
     let cache = |(policy, pages)| scenario::replacement(policy).map(|policy| CacheSpec { policy, pages });
-    pairs.into_iter().map(cache).collect::<Result<_, _>>().map_err(|error| errors::scenario(format!("policy: {error}")))
+    pairs.into_iter().map(cache).collect::<Result<_, _>>().map_err(|faults| errors::scenario(faults.within("policy")))
 }
 
 /// Sends a trace through caches; returns what they did as JSON.
@@ -79,7 +79,7 @@ pub fn hit_ratios(
     let found = found.map_err(|error| match error {
         HitRatioError::Trace(error) => failed(error),
         HitRatioError::Interrupted => stopped.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
-        HitRatioError::Policy(_) | HitRatioError::Size { .. } => errors::scenario(error),
+        HitRatioError::Cache(fault) => errors::scenario(fault),
     })?;
     serde_json::to_string(&found).map_err(errors::run)
 }

@@ -11,6 +11,7 @@ mod mems;
 mod reliability;
 mod run;
 mod trace;
+mod values;
 
 /// The compiled core of Sledsim.
 #[pymodule]
@@ -23,6 +24,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", python.get_type::<errors::ScenarioError>())?;
     module.add("TraceError", python.get_type::<errors::TraceError>())?;
     module.add("RunError", python.get_type::<errors::RunError>())?;
+    errors::prepare(python)?;
+    module.add_class::<errors::Fault>()?;
+    module.add_function(wrap_pyfunction!(errors::error_of, module)?)?;
+    module.add_function(wrap_pyfunction!(errors::nearest, module)?)?;
+    module.add_function(wrap_pyfunction!(errors::most_like, module)?)?;
     module.add_class::<run::RunOutput>()?;
     module.add_class::<device::Device>()?;
     module.add_class::<disk::Disk>()?;

@@ -25,7 +25,7 @@ impl Sled {
     #[new]
     fn new(parameters: &str) -> PyResult<Self> {
         let DeviceSpec::Mems(parameters) = serde_json::from_str(parameters).map_err(errors::scenario)? else {
-            return Err(errors::run("this device has no sled: it is not MEMS storage"));
+            return Err(errors::misuse("this device has no sled: it is not MEMS storage"));
         };
         let device = errors::guarded(|| MemsDevice::new(&parameters))?.map_err(errors::scenario)?;
         let figures = errors::guarded(|| Characteristics::of(&parameters))?.map_err(errors::scenario)?;
@@ -116,7 +116,7 @@ impl Sled {
         same_length(&[y0.len(), y1.len(), d0.len(), d1.len()])?;
         self.check_travel(y0.iter().chain(y1), self.parameters.y_range_um)?;
         if d1.iter().any(|&d| d == 0) {
-            return Err(errors::run("a seek along Y ends moving: to_direction must be +1 or -1"));
+            return Err(errors::misuse("a seek along Y ends moving: to_direction must be +1 or -1"));
         }
         let device = locked(&self.device);
         let times: Vec<f64> = (0..y0.len())
@@ -134,7 +134,7 @@ impl Sled {
         for place in places_um {
             if place.is_nan() || place.abs() > range_um / 2.0 {
                 let half = range_um / 2.0;
-                return Err(errors::run(format!("{place} um is outside the travel: from -{half} to {half} um")));
+                return Err(errors::misuse(format!("{place} um is outside the travel: from -{half} to {half} um")));
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::engine::Progress;
+use sledsim::fault::Fault;
 use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
 use sledsim::power::{Activity, Span, Timeline, TimelineSpec};
 use sledsim::request::{Flags, Op, Request};
@@ -96,8 +97,8 @@ pub fn run(
         return Err(error);
     }
     let output = outcome.map_err(|error| match error {
-        scenario::RunError::Scenario(message) | scenario::RunError::Rule(message) => errors::run(message),
-        scenario::RunError::Trace(message) => errors::trace(message),
+        scenario::RunError::Scenario(fault) | scenario::RunError::Rule(fault) => errors::run(fault),
+        scenario::RunError::Trace(fault) => errors::trace(fault),
     })?;
     let (timeline, activities) = (output.timeline.unwrap_or_default(), output.activities);
     Ok(RunOutput { report: output.report, recorder: output.recorder, timeline, activities })
@@ -108,7 +109,7 @@ fn stretch((start_s, end_s): (f64, f64)) -> PyResult<TimelineSpec> {
     // Beyond the clock's end, as infinity is, there is nothing.
     const LAST_S: f64 = 9e9;
     if !(start_s >= 0.0 && start_s < end_s) {
-        return Err(errors::run(format!(
+        return Err(errors::misuse(format!(
             "timeline = ({start_s}, {end_s}): expected two times in seconds, the first not negative and below the second"
         )));
     }
@@ -228,13 +229,13 @@ impl RunOutput {
             "response" => Quantity::Response,
             "wait" => Quantity::Wait,
             "service" => Quantity::Service,
-            other => return Err(errors::run(format!("no quantity {other:?}: expected response, wait or service"))),
+            other => return Err(errors::run(Fault::unknown_name("quantity", other, ["response", "wait", "service"]))),
         };
         let which = match op {
             "all" => Which::All,
             "reads" => Which::Reads,
             "writes" => Which::Writes,
-            other => return Err(errors::run(format!("no requests {other:?}: expected all, reads or writes"))),
+            other => return Err(errors::run(Fault::unknown_name("op", other, ["all", "reads", "writes"]))),
         };
         python.import("numpy")?;
         let bins = self.recorder.histogram(quantity, which).bins(BINS_PER_OCTAVE);

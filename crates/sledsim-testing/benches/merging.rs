@@ -2,7 +2,8 @@
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use sledsim::engine::random::Stream;
-use sledsim::engine::{run, Limits, Next, Observer, System, Workload, WorkloadError};
+use sledsim::engine::{run, Limits, Next, Observer, System, Workload};
+use sledsim::fault::Fault;
 use sledsim::hierarchy::{Drive, MergeSpec};
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario;
@@ -25,7 +26,7 @@ struct Streams {
 }
 
 impl Workload for Streams {
-    fn peek(&mut self) -> Result<Next, WorkloadError> {
+    fn peek(&mut self) -> Result<Next, Fault> {
         Ok(match (self.next_id, self.outstanding) {
             (REQUESTS, _) => Next::Ended,
             (_, outstanding) if outstanding < self.pending => Next::At(self.now),

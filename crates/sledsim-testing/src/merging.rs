@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use sledsim::devices::{Device, EnergyLedger, Location, Plan, Planner, Platter, Service};
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
-use sledsim::engine::{run, ComponentId, Limits, Next, Observer, System, Workload, WorkloadError};
+use sledsim::engine::{run, ComponentId, Limits, Next, Observer, System, Workload};
+use sledsim::fault::Fault;
 use sledsim::hierarchy::{Drive, MergeSpec};
 use sledsim::power::Meter;
 use sledsim::request::{Flags, Op, Request, Spare};
@@ -18,7 +19,7 @@ use sledsim::time::Time;
 pub struct Listed(pub VecDeque<Request>);
 
 impl Workload for Listed {
-    fn peek(&mut self) -> Result<Next, WorkloadError> {
+    fn peek(&mut self) -> Result<Next, Fault> {
         Ok(self.0.front().map_or(Next::Ended, |request| Next::At(request.arrival)))
     }
 

@@ -1,11 +1,12 @@
 //! Sledsim: a simulator of storage that moves.
 //!
-//! Everything speaks [`time`], [`request`] and [`units`]; `engine` runs components; `power`, `devices`, `schedulers`,
+//! Everything speaks [`time`], [`request`], [`units`] and [`fault`]; `engine` runs components; `power`, `devices`, `schedulers`,
 //! `workloads`, `traces`, `metrics` and `reliability` stand beside each other on top of it; `hierarchy` nests components;
 //! only `scenario` knows concrete names.
 
 pub mod devices;
 pub mod engine;
+pub mod fault;
 pub mod hierarchy;
 pub mod metrics;
 pub mod power;

@@ -2,6 +2,7 @@
 
 use schemars::{schema_for, JsonSchema};
 use serde::Serialize;
+use serde_json::Value;
 
 /// Declares the choice among the policies of a room from a list of their names and modules. A line of the list is all that
 /// the room says of a policy; all else is in the module, which has
@@ -101,8 +102,12 @@ pub(crate) fn check_ranges<S: Serialize + JsonSchema>(
     let schema = schema_for!(S).to_value();
     let values = serde_json::to_value(spec).unwrap_or_default();
     for (parameter, declared) in schema["properties"].as_object().into_iter().flatten() {
-        // Serde has no numbers that are not finite: they come as null.
-        let value = values[parameter].as_f64().unwrap_or(f64::NAN);
+        let is_optional = declared["type"].is_array();
+        // Serde has no numbers that are not finite: they come as null, too.
+        let value = match &values[parameter] {
+            Value::Null if is_optional => continue,
+            value => value.as_f64().unwrap_or(f64::NAN),
+        };
         let allowed = match (declared["minimum"].as_f64(), declared["maximum"].as_f64()) {
             (Some(min), Some(max)) if !(min..=max).contains(&value) => format!("from {min} to {max}"),
             (Some(min), None) if value.is_nan() || value < min => {

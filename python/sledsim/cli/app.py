@@ -23,7 +23,7 @@ from sledsim.cli import (
     sweep,
     traces,
 )
-from sledsim.cli.output import complain
+from sledsim.cli.output import complain, words_of
 
 __all__ = ["app"]
 
@@ -31,17 +31,28 @@ __all__ = ["app"]
 WRONG, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
 
+#: Where a context remembers the command that it runs.
+COMMAND = "sledsim.command"
+
+
 class Commands(TyperGroup):
     """The commands; errors become one message and an exit status."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command, and remember whose options errors are told in."""
+        found = super().resolve_command(ctx, args)
+        ctx.meta[COMMAND] = found[1]
+        return found
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         from sledsim._core import SledsimError
+        from sledsim.show.faults import spoken
 
         try:
             return super().invoke(ctx)
         except SledsimError as error:
-            complain(str(error))
+            complain(spoken(error, words_of(ctx.meta[COMMAND])))
             raise typer.Exit(WRONG) from None
         except KeyboardInterrupt:
             complain("interrupted")
@@ -112,6 +123,6 @@ layouts.register(app)
 objective.register(app)
 for _command in entry_points(group="sledsim.commands"):
     _command.load()(app)
-app.add_typer(sweep.app, name="sweep")
-app.add_typer(traces.app, name="trace")
-app.add_typer(imports.app, name="import")
+app.add_typer(sweep.app, name="sweep", cls=Commands)
+app.add_typer(traces.app, name="trace", cls=Commands)
+app.add_typer(imports.app, name="import", cls=Commands)

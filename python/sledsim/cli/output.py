@@ -1,6 +1,7 @@
 """What the commands print, and where."""
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from sledsim.runs.result import Result
+    from sledsim.show.faults import Words
     from sledsim.show.tables import Table
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "print_json",
     "print_tables",
     "show_timeline",
+    "words_of",
 ]
 
 # Files that a timeline can be written to, and those that it can be drawn into.
@@ -32,6 +35,28 @@ TIMELINE_PICTURES = (".html", ".png", ".svg")
 def complain(message: str) -> None:
     """Print an error."""
     typer.echo(f"error: {message}", err=True)
+
+
+def words_of(command: Any) -> "Words":
+    """Return how keys are given on the command line: by an option of the command, else by ``--set``.
+
+    Parameters
+    ----------
+    command
+        The command that was called.
+    """
+    options = {str(each.name).rstrip("_"): max(each.opts, key=len) for each in command.params}
+
+    def words(path: str, value: Any) -> str:
+        text = "" if value is None else shlex.quote(value if isinstance(value, str) else json.dumps(value))
+        name = path.removeprefix("workload.")
+        if name in options:
+            return f"{options[name]} {text}".rstrip()
+        if "set" in options:
+            return f"--set {path}={text or '...'}"
+        return f"{path} = {text}" if text else path
+
+    return words
 
 
 def print_json(value: Any) -> None:

@@ -100,16 +100,8 @@ def run(
     """Run a scenario and print what it found."""
     from sledsim.scenario.reading import from_argument
 
-    _run(
-        from_argument(file),
-        sets,
-        as_json=as_json,
-        log=log,
-        plot=plot,
-        timeline=timeline,
-        check=check,
-        only_resolve=resolved,
-    )
+    scenario = from_argument(file)
+    _run(scenario, sets, as_json=as_json, log=log, plot=plot, timeline=timeline, check=check, resolved=resolved)
 
 
 def replay(
@@ -180,16 +172,7 @@ def replay(
         "scheduler": {"name": scheduler} if scheduler else None,
     }
     scenario = {"workload": _given(workload), "system": _given(system)}
-    _run(
-        scenario,
-        sets,
-        as_json=as_json,
-        log=log,
-        plot=plot,
-        timeline=timeline,
-        check=check,
-        only_resolve=resolved,
-    )
+    _run(scenario, sets, as_json=as_json, log=log, plot=plot, timeline=timeline, check=check, resolved=resolved)
 
 
 def compare(
@@ -274,7 +257,7 @@ def _run(
     plot: Path | None,
     timeline: Path | None,
     check: bool,
-    only_resolve: bool,
+    resolved: bool,
 ) -> None:
     """Run a scenario, print and write what was asked for."""
     from sledsim.runs.running import run_resolved
@@ -284,11 +267,11 @@ def _run(
     check_target(log, COPY_OPTIONS)
     check_picture(plot)
     check_timeline(timeline)
-    resolved = resolve(scenario, sets or [])
-    if only_resolve:
-        print_json(resolved.values)
+    whole = resolve(scenario, sets or [])
+    if resolved:
+        print_json(whole.values)
         return
-    result = run_resolved(resolved, log=log is not None, timeline=timeline is not None, progress=True, check=check)
+    result = run_resolved(whole, log=log is not None, timeline=timeline is not None, progress=True, check=check)
     if as_json:
         print_json(result.to_json())
     else:

@@ -1,7 +1,6 @@
 """Names: what a wrong one was perhaps meant to be, and what to call a device."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
 __all__ = ["did_you_mean", "label_of", "nearest_file"]
@@ -17,9 +16,11 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     known
         Those that are.
     """
+    from sledsim._core import nearest
+
     names = list(known)
-    near = get_close_matches(given, names, n=1)
-    return (f"; did you mean {near[0]}?" if near else "") + f" (known: {', '.join(names)})"
+    near = nearest(given, names)
+    return (f"; did you mean {near}?" if near else "") + f" (known: {', '.join(names)})"
 
 
 def nearest_file(path: Path) -> str:
@@ -32,8 +33,10 @@ def nearest_file(path: Path) -> str:
     """
     if not path.parent.is_dir():
         return f", and no folder {path.parent}"
-    near = get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)
-    return f"; did you mean {path.parent / near[0]}?" if near else ""
+    from sledsim._core import nearest
+
+    near = nearest(path.name, [entry.name for entry in path.parent.iterdir()])
+    return f"; did you mean {path.parent / near}?" if near else ""
 
 
 def label_of(device: str) -> str:

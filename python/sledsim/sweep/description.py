@@ -12,6 +12,7 @@ from typing import Any
 
 from sledsim._core import ScenarioError
 from sledsim.scenario.reading import ScenarioLike, Sets, Written, plain_value, set_list, written
+from sledsim.show.faults import about
 from sledsim.show.naming import did_you_mean, nearest_file
 from sledsim.sweep.axes import RANGE_KEYS, Assignment, Sample, crossed, derived_seed, zipped
 from sledsim.sweep.execution import checked_text
@@ -282,10 +283,11 @@ class Sweep:
         try:
             return checked_text(self.base, self._ordered(values), self.parameters)
         except ScenarioError as error:
-            guilty = [path for path in suspected if _own_path(path) in str(error)]
-            if not guilty or str(error).startswith("axis"):
+            named = {_own_path(key) for fault in error.faults if fault.kind != "unknown-key" for key in fault.keys}
+            guilty = [path for path in suspected if any(_meet(_own_path(path), key) for key in named)]
+            if not guilty:
                 raise
-            raise ScenarioError(f"axis {guilty[0]!r} = {json.dumps(values[guilty[0]])}: {error}") from None
+            raise about(error, f"axis {guilty[0]!r} = {json.dumps(values[guilty[0]])}") from None
 
 
 #: What can be swept: a file, the tables of one, or a sweep.
@@ -294,6 +296,11 @@ SweepLike = Sweep | Mapping[str, Any] | Path | str
 
 def _paths(sweep: Sweep) -> list[str]:
     return [*sweep.axes, *(path for group in (*sweep.zipped, *(s.axes for s in sweep.samples)) for path in group)]
+
+
+def _meet(path: str, key: str) -> bool:
+    """Tell whether one of two paths leads to the other."""
+    return f"{path}.".startswith(f"{key}.") or f"{key}.".startswith(f"{path}.")
 
 
 def _own_path(path: str) -> str:
@@ -375,38 +382,32 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
     given = tables.get("name", name)
     if not isinstance(given, str):
         raise ScenarioError(f"{place}: name = {given!r}: expected a text")
-    with errors_of(place, given):
-        sweep = Sweep(
-            scenario_of(tables["scenario"], place, folder),
-            axes_of(table_of(tables, "axes", place), f"{place}: axes"),
-            zipped=[axes_of(group, f"{place}: zip[{i}]") for i, group in enumerate(_tables(tables, "zip", place))],
-            samples=[_sample(each, f"{place}: sample[{i}]") for i, each in enumerate(_tables(tables, "sample", place))],
-            set=(*set_list(leaves_of(table_of(tables, "set", place))), *sets),
-            name=given,
-            **own,
-        )
+    base = scenario_of(tables["scenario"], place, folder)
+    axes = axes_of(table_of(tables, "axes", place), f"{place}: axes")
+    together = [axes_of(group, f"{place}: zip.{i}") for i, group in enumerate(_tables(tables, "zip", place))]
+    samples = [_sample(each, f"{place}: sample.{i}") for i, each in enumerate(_tables(tables, "sample", place))]
+    replaced = (*set_list(leaves_of(table_of(tables, "set", place))), *sets)
+    with errors_of(place):
+        sweep = Sweep(base, axes, zipped=together, samples=samples, set=replaced, name=given, **own)
         sweep.read_axes()
     return sweep
 
 
 @contextmanager
-def errors_of(source: object, name: str) -> Iterator[None]:
-    """Let messages begin with the file that is wrong, not with the name that it gave.
+def errors_of(source: object) -> Iterator[None]:
+    """Let messages begin with the file that is wrong.
 
     Parameters
     ----------
     source
         The file; anything else leaves messages as they are.
-    name
-        What it describes is called.
     """
     try:
         yield
     except ScenarioError as error:
-        text = str(error)
-        if not isinstance(source, str | Path) or text.startswith(str(source)):
+        if not isinstance(source, str | Path):
             raise
-        raise ScenarioError(f"{source}: {text.removeprefix(f'{name}: ')}") from None
+        raise about(error, str(source)) from None
 
 
 def scenario_of(scenario: Any, place: str, folder: Path) -> Path | Written:

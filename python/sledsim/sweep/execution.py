@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from sledsim import _core
 from sledsim._core import ScenarioError, SledsimError
 from sledsim.runs.running import readable
 from sledsim.scenario.reading import Resolved, Written, catalog_folders
+from sledsim.show.faults import about
 
 if TYPE_CHECKING:
     import numpy as np
@@ -167,16 +167,14 @@ def checked_text(base: Written, sets: Sequence[str], parameters: Sequence[str]) 
     try:
         return resolved_text(base, sets)
     except ScenarioError as error:
-        unknown = re.search(r'unknown key "?([\w.]+)', str(error))
-        if unknown is None:
-            raise
-        named = unknown.group(1).removeprefix("system.")
-        guilty = next((path for path in parameters if _may_be(path.strip().removeprefix("system."), named)), None)
+        unknown = [str(fault.path).removeprefix("system.") for fault in error.faults if fault.kind == "unknown-key"]
+        own = {path: path.strip().removeprefix("system.") for path in parameters}
+        guilty = next((path for path in parameters if any(_may_be(own[path], key) for key in unknown)), None)
         if guilty is None:
             raise
         near = _nearest(base, [text for text in sets if text.partition("=")[0] not in parameters], guilty)
         meant = f"; did you mean {near!r}?" if near else ""
-        raise ScenarioError(f"axis {guilty!r} names no parameter{meant} ({error})") from None
+        raise about(error, f"axis {guilty!r} names no parameter{meant}") from None
 
 
 def _may_be(path: str, named: str) -> bool:
@@ -194,8 +192,7 @@ def _nearest(base: Written, sets: Sequence[str], path: str) -> str | None:
     # A part of a name is nearer to the whole than another name that happens to be as short.
     last = path.rpartition(".")[2]
     longer = [each for each in known if last in each.rpartition(".")[2]]
-    near = get_close_matches(path.removeprefix("system."), longer or known, n=1, cutoff=0.0)
-    return near[0] if near else None
+    return next(iter(_core.most_like(path.removeprefix("system."), longer or known, 1)), None)
 
 
 def _leaf_paths(values: Mapping[str, Any], before: str = "") -> Iterator[str]:

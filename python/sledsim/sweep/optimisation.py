@@ -65,7 +65,7 @@ def optimise(
     whole = Search.load(search, set=set)
     if trials is not None:
         whole = whole.trying(trials)
-    with errors_of(search, whole.name):
+    with errors_of(search):
         whole.check()
     guide = _Guide(whole)
     folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")

@@ -345,9 +345,9 @@ def require_axis(known: Sequence[str], given: str, what: str) -> None:
 
 def _nearest_metrics(metric: str, known: Sequence[str]) -> str:
     """Suggest the metric that was perhaps meant; all of them would fill the screen."""
-    from difflib import get_close_matches
+    from sledsim._core import most_like
 
-    near = get_close_matches(metric, known, n=5, cutoff=0.3)
+    near = most_like(metric, list(known), 5)
     return f"; did you mean {near[0]}? (near: {', '.join(near)})" if near else f" (known are {len(known)})"
 
 

@@ -109,7 +109,7 @@ def run(
     """
     clock = time.perf_counter()
     whole = Sweep.load(sweep, set=set)
-    with errors_of(sweep, whole.name):
+    with errors_of(sweep):
         text = whole.check()
     folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
     first = json.loads(text)

@@ -275,10 +275,13 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
         if key not in tables:
             raise ScenarioError(f"{place}: {key} is missing")
     own = {key: tables[key] for key in ("trials", "batch", "sampler", "replications", "seed") if key in tables}
-    with errors_of(place, str(tables.get("name", name))):
+    base = scenario_of(tables["scenario"], place, folder)
+    parameters = axes_of(table_of(tables, "parameters", place), f"{place}: parameters")
+    prices = table_of(tables, "prices", place)
+    with errors_of(place):
         return Search(
-            scenario_of(tables["scenario"], place, folder),
-            axes_of(table_of(tables, "parameters", place), f"{place}: parameters"),
+            base,
+            parameters,
             [_made(Objective, each, "objectives", i) for i, each in enumerate(_listed(tables["objectives"]))],
             [
                 _made(Constraint, each, "constraints", i)
@@ -286,7 +289,7 @@ def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequen
             ],
             set=(*set_list(leaves_of(table_of(tables, "set", place))), *sets),
             name=str(tables.get("name", name)),
-            prices=table_of(tables, "prices", place),
+            prices=prices,
             **own,
         )
 

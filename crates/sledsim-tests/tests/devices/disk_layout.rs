@@ -330,7 +330,7 @@ fn follow(p: &DiskParameters, layout: &Layout) {
 
 /// The message that refuses a drive.
 fn refusal(p: &DiskParameters) -> String {
-    Layout::new(p).map(|_| ()).expect_err("contradicts itself")
+    Layout::new(p).map(|_| ()).expect_err("contradicts itself").to_string()
 }
 
 #[test]

@@ -232,10 +232,11 @@ fn a_late_block_waits_for_its_sector_to_come_again() {
 
 #[test]
 fn speeds_and_arms_out_of_range_are_named() {
-    let message = |more: Value| Mechanics::new(&parameters([0.0; 2], &more)).map(|_| ()).expect_err("no drive");
+    let message =
+        |more: Value| Mechanics::new(&parameters([0.0; 2], &more)).map(|_| ()).expect_err("no drive").to_string();
     assert!(message(json!({"rotation_rpm": 0.1})).contains("rotation_rpm = 0.1"));
     assert!(message(json!({"actuators": 3})).contains("actuators = 3"));
     assert!(message(json!({"head_switch_ms": -1.0})).contains("head_switch_ms = -1"));
-    let skewed = Mechanics::new(&parameters([-1.0, 0.0], &json!({}))).map(|_| ()).expect_err("no drive");
-    assert!(skewed.contains("zones[0].track_skew_sectors = -1"), "{skewed}");
+    let skewed = Mechanics::new(&parameters([-1.0, 0.0], &json!({}))).map(|_| ()).expect_err("no drive").to_string();
+    assert!(skewed.contains("zones.0.track_skew_sectors = -1"), "{skewed}");
 }

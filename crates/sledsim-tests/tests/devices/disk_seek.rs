@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::devices::disk::{DiskParameters, Seek};
+use sledsim::fault::Fault;
 use sledsim_testing::tiers::cases;
 
 /// A curve of a drive of so many cylinders.
-fn seek(cylinders: u32, curve: &Value) -> Result<Seek, String> {
+fn seek(cylinders: u32, curve: &Value) -> Result<Seek, Fault> {
     let drive = json!({
         "name": "small", "surfaces": 1, "cylinders": cylinders,
         "zones": [{"first_cylinder": 0, "last_cylinder": 0, "sectors_per_track": 10,
@@ -98,10 +99,11 @@ fn lines_and_constants() {
 
 #[test]
 fn nonsense_is_named() {
-    let table = |points: Value| seek(100, &json!({"curve": "table", "points": points})).expect_err("no curve");
-    assert!(table(json!([])).contains("none"));
-    assert!(table(json!([[1.0, 1.0], [1.0, 2.0]])).contains("a distance of 1 follows one of 1"));
-    assert!(table(json!([[5.0, 1.0], [3.0, 2.0]])).contains("a distance of 3 follows one of 5"));
+    let table =
+        |points: Value| seek(100, &json!({"curve": "table", "points": points})).expect_err("no curve").to_string();
+    assert!(table(json!([])).contains("no point"));
+    assert!(table(json!([[1.0, 1.0], [1.0, 2.0]])).contains("seek.points.1.0 = 1: this distance follows one of 1"));
+    assert!(table(json!([[5.0, 1.0], [3.0, 2.0]])).contains("seek.points.1.0 = 3: this distance follows one of 5"));
     assert!(table(json!([[-1.0, 1.0]])).contains("-1"));
 }
 

@@ -71,7 +71,7 @@ fn the_far_end_may_not_be_nearer() {
         power: None,
     };
     let refusal = SimpleDevice::linear(&parameters).map(|_| ()).expect_err("times that fall with the distance");
-    assert_eq!(refusal, "farthest_ms = 0.1 is below nearest_ms = 2");
+    assert_eq!(refusal.to_string(), "farthest_ms = 0.1 is below nearest_ms = 2");
 }
 
 #[test]

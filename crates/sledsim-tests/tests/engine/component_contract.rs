@@ -8,7 +8,8 @@ use sledsim::devices::mems::{MemsDevice, MemsParameters, Timeout};
 use sledsim::devices::Device;
 use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
-use sledsim::engine::{run, Component, ComponentId, End, Limits, Next, Observer, System, Workload, WorkloadError};
+use sledsim::engine::{run, Component, ComponentId, End, Limits, Next, Observer, System, Workload};
+use sledsim::fault::Fault;
 use sledsim::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use sledsim::hierarchy::{
     Child, DelayedStartupSpec, Drive, Mcd, McdSpec, MergeSpec, Mwb, MwbSpec, Partition, PartitionSpec, RamCache,
@@ -46,7 +47,7 @@ struct Listed {
 }
 
 impl Workload for Listed {
-    fn peek(&mut self) -> Result<Next, WorkloadError> {
+    fn peek(&mut self) -> Result<Next, Fault> {
         Ok(self.requests.front().map_or(Next::Ended, |request| Next::At(request.arrival)))
     }
 
@@ -263,9 +264,9 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
     ("five drives with parity of two kinds", "raid6", |spec| redundant(spec, 5, Level::Raid6)),
 ];
 
-type Made = Result<Box<dyn Component>, String>;
+type Made = Result<Box<dyn Component>, Fault>;
 
-fn boxed(made: Result<impl Component + 'static, String>) -> Made {
+fn boxed(made: Result<impl Component + 'static, Fault>) -> Made {
     made.map(|component| Box::new(component) as Box<dyn Component>)
 }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 use sledsim::devices::simple::{ConstantParameters, SimpleDevice};
 use sledsim::engine::random::Stream;
 use sledsim::engine::{ComponentId, Status, System};
+use sledsim::fault::Fault;
 use sledsim::hierarchy::{Child, Drive, FaultSpec, Faulty, MoveSpec, VolumeSpec, Volumes, VolumesSpec};
 use sledsim::request::{Flags, Op};
 use sledsim::scenario::explain;
@@ -53,7 +54,7 @@ fn over(moves: Vec<MoveSpec>, mut over: impl FnMut(&mut System, usize, Component
     system
 }
 
-fn volumes(moves: Vec<MoveSpec>, members: &[Child]) -> Result<Volumes, String> {
+fn volumes(moves: Vec<MoveSpec>, members: &[Child]) -> Result<Volumes, Fault> {
     let volumes = vec![volume("a", 50, 0), volume("b", 40, 1), volume("c", 60, 2)];
     Volumes::new(&VolumesSpec { volumes, moves, ..VolumesSpec::default() }, members)
 }

@@ -82,7 +82,7 @@ fn what_saves_no_power_never_breaks_even() {
     let always = Some(Interval { from_s: 0.0, to_s: None });
     assert_eq!((found[0].best, found[0].best_fixed_span), (always, always));
     let dearer = mems(r#"{"name": "g2", "inactive_mw": 101}"#);
-    assert!(ladder(&dearer, 0).expect_err("a stopped sled saves power").contains("inactive_mw = 101"));
+    assert!(ladder(&dearer, 0).expect_err("a stopped sled saves power").to_string().contains("inactive_mw = 101"));
 }
 
 #[test]

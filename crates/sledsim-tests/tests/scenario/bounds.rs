@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{json, Value};
+use sledsim::fault::shown;
 use sledsim::scenario::schema;
 use sledsim_testing::scenarios;
 
@@ -85,7 +86,7 @@ impl Walk {
                 "array" => {
                     let mut document = document.clone();
                     *document.pointer_mut(pointer).unwrap() = self.least_list(&option);
-                    self.walk(&option["items"], &document, &format!("{pointer}/0"), &format!("{path}[0]"));
+                    self.walk(&option["items"], &document, &format!("{pointer}/0"), &format!("{path}.0"));
                 }
                 "number" | "integer" => self.leaves.push(Leaf {
                     document: document.clone(),
@@ -167,7 +168,7 @@ impl Leaf {
     fn check(&self, value: f64, allowed: &str) {
         let value = self.number(value);
         let error = self.error(&value);
-        let expected = format!("test: {} = {value} is out of range: expected ", self.path);
+        let expected = format!("test: {} = {} is out of range: expected ", self.path, shown(&value));
         assert!(error.starts_with(&expected) && error.contains(allowed), "{error}\nexpected: {expected}…{allowed}");
     }
 }
@@ -182,25 +183,25 @@ fn the_walk_finds_the_keys() {
         "run.warmup_s",
         "system.batch_max",
         "system.unit_bytes",
-        "system.members[0].count",
+        "system.members.0.count",
         "system.rebuild.mb_per_s",
         "system.segment_bytes",
         "system.clean.high_water",
         "system.flush.idle_ms",
         "system.device.bit_nm",
         "system.device.inactive_after_ms",
-        "system.device.zones[0].spares",
-        "system.device.zones[0].remaps[0][0]",
-        "system.device.seek.points[0][0]",
-        "system.device.seek.first_ms[0]",
+        "system.device.zones.0.spares",
+        "system.device.zones.0.remaps.0.0",
+        "system.device.seek.points.0.0",
+        "system.device.seek.first_ms.0",
         "system.scheduler.zones",
         "system.scheduler.weight",
         "workload.time_scale",
-        "workload.devices[0]",
+        "workload.devices.0",
         "workload.read_fraction",
         "workload.arrival.think_ms.k",
-        "workload.size_bytes.points[0].weight",
-        "workload.location.spots[0].probability",
+        "workload.size_bytes.points.0.weight",
+        "workload.location.spots.0.probability",
     ];
     for path in some {
         assert!(paths.contains(path), "{path} is not among {paths:?}");

@@ -105,7 +105,7 @@ fn notations_mean_the_same() {
         assert_eq!(Notation::named(name), Ok(notation));
     }
     let error = Notation::named("xml").unwrap_err().to_string();
-    assert_eq!(error, "xml: is no notation for scenarios: expected toml, yaml or json");
+    assert_eq!(error, "format = \"xml\" is not known: did you mean \"yaml\"? (known: toml, yaml, json)");
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn settings_reach_into_what_the_catalogue_has() {
     assert_eq!(changed, expected);
     for (setting, problem) in [
         ("device.zones.13.spares=1", "system.device.zones"),
-        ("device.zones.3.spares=-1", "system.device.zones[3].spares = -1 is out of range"),
-        ("device.zones.3.sparez=1", "unknown key system.device.zones[3].sparez"),
+        ("device.zones.3.spares=-1", "system.device.zones.3.spares = -1 is out of range"),
+        ("device.zones.3.sparez=1", "unknown key system.device.zones.3.sparez"),
     ] {
         let error = read(text, Notation::Toml, &[setting]).expect_err(setting);
         assert!(error.contains(problem), "{error}");

@@ -3,4 +3,6 @@
 mod bad_input;
 mod bounds;
 mod documents;
+mod faults;
+mod registries;
 mod tree;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{json, Value};
 use sledsim::engine::{Next, Workload};
+use sledsim::fault::Kind;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::service::Service;
 use sledsim::traces::{TraceFormat, TraceOptions};
@@ -335,11 +336,12 @@ fn errors_name_key_value_and_remedy() {
     assert!(message.contains("workload.last_block") && message.contains("half"), "{message}");
     for device in ["atlas10k", "simpledisk-constant"] {
         let message = error(&scenarios::poisson(10.0), &json!({"device": device, "subsector": true}));
-        let words = ["system.subsector = true", device, "leave out subsector, or take a MEMS device"];
+        let words = ["system.subsector = true", device, "leave it out, or take a MEMS device"];
         assert!(words.iter().all(|word| message.contains(word)), "{message}");
         let off = json!({"device": device, "subsector": false});
         assert!(scenarios::resolve(&json!({"workload": scenarios::poisson(10.0), "system": off})).is_ok());
     }
     let of_code = MetadataSpec { share: Some(f64::NAN), read_bytes: 1, write_bytes: 1 };
-    assert_eq!(of_code.validate(), Err("metadata.share = NaN: must be from 0 to 1".into()));
+    let fault = of_code.validate().expect_err("no share");
+    assert_eq!((fault.kind, fault.path.to_string()), (Kind::OutOfRange, "metadata.share".to_owned()));
 }

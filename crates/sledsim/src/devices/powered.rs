@@ -2,6 +2,7 @@
 //!
 //! Times are whole nanoseconds and become joules only when asked for, so that nothing is lost however long a run is.
 
+use crate::fault::Fault;
 use crate::power::{Activity, Meter, PowerParameters, SpinDown, SpinDownSpec};
 use crate::request::Op;
 use crate::service::{EnergyLedger, RequestEnergy, State, MODES, STATES};
@@ -96,7 +97,7 @@ impl Powered {
     ///
     /// # Errors
     /// Parameters that contradict each other: says which.
-    pub(super) fn new(parameters: &PowerParameters) -> Result<Self, String> {
+    pub(super) fn new(parameters: &PowerParameters) -> Result<Self, Fault> {
         let active_w = [parameters.active_read_w, parameters.active_write_w];
         Ok(Self {
             active_w,

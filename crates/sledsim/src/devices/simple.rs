@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::devices::powered::{Busy, Deeds, Powered, Work};
 use crate::devices::{Device, EnergyLedger, Location, Phases, Service, State};
+use crate::fault::{Fault, Kind, Range};
 use crate::power::{Ladder, Meter, PowerParameters, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::time::{s_to_ns, Time};
@@ -89,7 +90,7 @@ impl SimpleDevice {
     ///
     /// # Errors
     /// Parameters that contradict each other: says which.
-    pub fn constant(parameters: &ConstantParameters) -> Result<Self, String> {
+    pub fn constant(parameters: &ConstantParameters) -> Result<Self, Fault> {
         let ConstantParameters { block_bytes, capacity_blocks, access_ms, .. } = *parameters;
         Self::new(block_bytes, capacity_blocks, access_ms, access_ms)?.powered(parameters.power.as_ref())
     }
@@ -98,10 +99,12 @@ impl SimpleDevice {
     ///
     /// # Errors
     /// Parameters that contradict each other: says which.
-    pub fn linear(parameters: &LinearParameters) -> Result<Self, String> {
+    pub fn linear(parameters: &LinearParameters) -> Result<Self, Fault> {
         let LinearParameters { block_bytes, capacity_blocks, nearest_ms, farthest_ms, .. } = *parameters;
         if farthest_ms < nearest_ms {
-            return Err(format!("farthest_ms = {farthest_ms} is below nearest_ms = {nearest_ms}"));
+            return Err(Fault::conflict("farthest_ms", farthest_ms)
+                .says(" is below ")
+                .key_is("nearest_ms", nearest_ms));
         }
         Self::new(block_bytes, capacity_blocks, nearest_ms, farthest_ms)?.powered(parameters.power.as_ref())
     }
@@ -116,17 +119,18 @@ impl SimpleDevice {
         self
     }
 
-    fn powered(mut self, parameters: Option<&PowerParameters>) -> Result<Self, String> {
+    fn powered(mut self, parameters: Option<&PowerParameters>) -> Result<Self, Fault> {
         self.powered = parameters.map(Powered::new).transpose()?.map(Box::new);
         Ok(self)
     }
 
-    fn new(block_bytes: u32, capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> Result<Self, String> {
+    fn new(block_bytes: u32, capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> Result<Self, Fault> {
         if capacity_blocks == 0 {
-            return Err("capacity_blocks = 0: a device has at least one block".into());
+            return Err(Fault::out_of_range("capacity_blocks", 0, Range::at_least(1.0)));
         }
         if !(nearest_ms >= 0.0 && farthest_ms.is_finite()) {
-            return Err(format!("times of {nearest_ms} to {farthest_ms} ms: they are finite and not negative"));
+            let says = format!("times of {nearest_ms} to {farthest_ms} ms: they are finite and not negative");
+            return Err(Fault::new(Kind::OutOfRange).says(says));
         }
         let capacity = capacity_blocks as f64;
         Ok(Self {

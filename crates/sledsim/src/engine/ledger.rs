@@ -132,7 +132,7 @@ mod tests {
                 ledger.submitted(THERE, &request(0, 0), 9);
                 ledger.completed(THERE, &done(request(0, 1), 5), Time::from_ns(5));
             }),
-            ("at 6", |ledger| {
+            ("at Time(6)", |ledger| {
                 ledger.submitted(THERE, &request(0, 0), 9);
                 ledger.completed(THERE, &done(request(0, 0), 5), Time::from_ns(6));
             }),

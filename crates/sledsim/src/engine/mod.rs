@@ -16,6 +16,6 @@ pub use context::{Below, Context};
 pub use data::{Memory, Payload};
 pub use details::{Count, Details, Path};
 pub use queue::EventQueue;
-pub use run::{run, End, EngineError, Limits, Observer, Outcome, Progress};
+pub use run::{run, End, Limits, Observer, Outcome, Progress};
 pub use system::{InOrder, System};
-pub use workload::{Next, Workload, WorkloadError};
+pub use workload::{Next, Workload};

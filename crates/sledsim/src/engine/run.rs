@@ -2,7 +2,8 @@
 
 use crate::engine::component::{Completion, Status};
 use crate::engine::system::System;
-use crate::engine::workload::{Next, Workload, WorkloadError};
+use crate::engine::workload::{Next, Workload};
+use crate::fault::{Fault, Kind};
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -102,17 +103,6 @@ impl Work {
     }
 }
 
-/// What stops a run.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// What the workload reports.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    /// A rule between components does not hold, in a system that checks them.
-    #[error("a rule of the simulator is broken: {0}")]
-    Rule(String),
-}
-
 /// Runs `workload` on `system` until a limit is reached, the workload ends or `keep_going` answers false.
 ///
 /// # Errors
@@ -123,7 +113,7 @@ pub fn run(
     limits: &Limits,
     observer: &mut impl Observer,
     keep_going: &mut dyn FnMut(Progress) -> bool,
-) -> Result<Outcome, EngineError> {
+) -> Result<Outcome, Fault> {
     Run {
         system,
         workload,
@@ -159,7 +149,7 @@ struct Run<'a, O> {
 }
 
 impl<O: Observer> Run<'_, O> {
-    fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, EngineError> {
+    fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
         let whole = Limits { requests: self.limits.requests, ..Limits::default() };
         if *self.limits == whole && self.workload.is_open() && self.system.in_order_root().is_some() {
             return self.go_in_order(keep_going);
@@ -211,7 +201,7 @@ impl<O: Observer> Run<'_, O> {
 
     /// The plain case: open arrivals, served in their order, measured from start to end. Nothing has to wait in an event
     /// queue then; results are the same.
-    fn go_in_order(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, EngineError> {
+    fn go_in_order(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
         let last = self.limits.requests.unwrap_or(u64::MAX);
         self.start_measuring();
         let mut finished = Time::ZERO;
@@ -257,7 +247,7 @@ impl<O: Observer> Run<'_, O> {
     }
 
     /// What is done now and then.
-    fn look_up(&mut self) -> Result<(), EngineError> {
+    fn look_up(&mut self) -> Result<(), Fault> {
         self.looks += 1;
         if self.looks.is_multiple_of(SETTLE_EVERY) {
             self.system.settle_power();
@@ -266,8 +256,10 @@ impl<O: Observer> Run<'_, O> {
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), EngineError> {
-        self.system.broken_rule().map_or(Ok(()), |rule| Err(EngineError::Rule(rule.to_owned())))
+    fn check(&mut self) -> Result<(), Fault> {
+        self.system.broken_rule().map_or(Ok(()), |rule| {
+            Err(Fault::new(Kind::Rule).says(format!("a rule of the simulator is broken: {rule}")))
+        })
     }
 
     fn start_measuring(&mut self) {
@@ -308,7 +300,7 @@ impl<O: Observer> Run<'_, O> {
         system.step(&mut |completion| settle(completion, &mut **workload, *observer, counts));
     }
 
-    fn outcome(mut self, end: End) -> Result<Outcome, EngineError> {
+    fn outcome(mut self, end: End) -> Result<Outcome, Fault> {
         self.check()?;
         if self.measured_from.is_none() {
             // The warm-up never ended: the window is empty.

@@ -1,5 +1,6 @@
 //! What the run loop asks of a workload.
 
+use crate::fault::Fault;
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -17,11 +18,6 @@ pub enum Next {
     Ended,
 }
 
-/// What goes wrong in a workload while it runs.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct WorkloadError(pub String);
-
 /// Produces arrivals and hears completions, so closed loops, think times and dependent replay need no special case.
 pub trait Workload: Send {
     /// When the next request comes. May be asked any number of times; after an
@@ -29,7 +25,7 @@ pub trait Workload: Send {
     ///
     /// # Errors
     /// Whatever stops the source: a corrupt trace record, a request that does not fit.
-    fn peek(&mut self) -> Result<Next, WorkloadError>;
+    fn peek(&mut self) -> Result<Next, Fault>;
 
     /// Removes the next request; called only when [`Workload::peek`] answered [`Next::At`]. The request's `arrival` is
     /// that time and its `id` counts from 0.

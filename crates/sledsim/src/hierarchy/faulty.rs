@@ -7,6 +7,7 @@ use super::parts::{BlockSet, Tickets};
 use crate::engine::component::Measured;
 use crate::engine::random::Stream;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
+use crate::fault::{Fault, Kind};
 use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
@@ -77,7 +78,7 @@ impl Faulty {
         (capacity_blocks, block_bytes): (u64, u32),
         spec: &FaultSpec,
         stream: &mut Stream,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Fault> {
         let mut faulty = Self {
             child,
             capacity_blocks,
@@ -90,9 +91,12 @@ impl Faulty {
             under_way: Tickets::default(),
             failing: Tickets::default(),
         };
-        for &UnreadableSpec { lbn, blocks } in &spec.unreadable {
+        for (entry, &UnreadableSpec { lbn, blocks }) in spec.unreadable.iter().enumerate() {
             let end = lbn.checked_add(blocks).filter(|&end| blocks > 0 && end <= capacity_blocks);
-            let end = end.ok_or(format!("{capacity_blocks} blocks, no {blocks} from {lbn} on"))?;
+            let end = end.ok_or_else(|| {
+                let says = format!(": the member has {capacity_blocks} blocks, no {blocks} from {lbn} on");
+                Fault::at(Kind::Misfit, format!("unreadable.{entry}")).says(says)
+            })?;
             faulty.unreadable.insert(lbn, end);
         }
         // Errors at exponential distances.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::parts::Child;
 use crate::engine::component::Measured;
 use crate::engine::{Below, Completion, Component, ComponentId, Context};
+use crate::fault::{Fault, Path};
 use crate::request::Request;
 use crate::time::Time;
 use crate::units::shown_bytes;
@@ -36,16 +37,15 @@ impl Partition {
     ///
     /// # Errors
     /// The range is no whole number of blocks, or does not lie inside the child.
-    pub fn new(spec: &PartitionSpec, child: Child) -> Result<Self, String> {
+    pub fn new(spec: &PartitionSpec, child: Child) -> Result<Self, Fault> {
         let blocks = whole_blocks("bytes", spec.bytes, child.block_bytes)?;
         let end = spec.first_block.checked_add(blocks);
         if end.is_none_or(|end| end > child.capacity_blocks) {
-            return Err(format!(
-                "bytes = {} from first_block = {} on reaches beyond the {} of child",
-                shown_bytes(spec.bytes),
-                spec.first_block,
-                shown_bytes(child.bytes()),
-            ));
+            return Err(Fault::misfit("bytes", spec.bytes)
+                .says(format!(" ({}) from ", shown_bytes(spec.bytes)))
+                .key_is("first_block", spec.first_block)
+                .says(format!(" on reaches beyond the {} of ", shown_bytes(child.bytes())))
+                .key("child"));
         }
         Ok(Self { child: child.id, first_block: spec.first_block, blocks, block_bytes: child.block_bytes })
     }
@@ -55,11 +55,11 @@ impl Partition {
 ///
 /// # Errors
 /// It is not a whole number of them, or none: names the key.
-pub(super) fn whole_blocks(key: &str, bytes: u64, block_bytes: u32) -> Result<u64, String> {
+pub(super) fn whole_blocks(key: impl Into<Path>, bytes: u64, block_bytes: u32) -> Result<u64, Fault> {
     let block_bytes = u64::from(block_bytes);
     match bytes / block_bytes {
         blocks @ 1.. if bytes.is_multiple_of(block_bytes) => Ok(blocks),
-        _ => Err(format!("{key} = {bytes} is no multiple of the {block_bytes} B blocks below it")),
+        _ => Err(Fault::misfit(key, bytes).says(format!(" is no multiple of the {block_bytes} B blocks below it"))),
     }
 }
 
@@ -110,11 +110,11 @@ mod tests {
         let made = |first_block, bytes| Partition::new(&PartitionSpec { first_block, bytes }, child);
         assert_eq!(made(90, 5120).map(|partition| partition.blocks), Ok(10));
         for (first_block, bytes, problem) in [
-            (91, 5120, "bytes = 5 KiB from first_block = 91 on reaches beyond the 50 KiB of child"),
+            (91, 5120, "bytes = 5120 (5 KiB) from first_block = 91 on reaches beyond the 50 KiB of child"),
             (0, 1000, "bytes = 1000 is no multiple of the 512 B blocks"),
             (u64::MAX, 512, "reaches beyond"),
         ] {
-            let error = made(first_block, bytes).map(|_| ()).expect_err(problem);
+            let error = made(first_block, bytes).map(|_| ()).expect_err(problem).to_string();
             assert!(error.contains(problem), "{error}");
         }
     }

@@ -5,6 +5,7 @@ use super::parts::{Gather, Tickets};
 use crate::engine::component::Measured;
 use crate::engine::details::{Details, Path};
 use crate::engine::{Completion, Component, ComponentId, Context, Payload};
+use crate::fault::{Fault, Kind};
 use crate::request::{Op, Request};
 use crate::time::Time;
 
@@ -90,7 +91,7 @@ impl Spread {
     ///
     /// # Errors
     /// Members whose blocks differ: names two of them.
-    pub fn concat(children: Vec<ComponentId>, sizes: &[(u64, u32)]) -> Result<Self, String> {
+    pub fn concat(children: Vec<ComponentId>, sizes: &[(u64, u32)]) -> Result<Self, Fault> {
         let block_bytes = array::equal_blocks(sizes)?;
         let add = |end: &mut u64, &(blocks, _): &(u64, u32)| {
             *end += blocks;
@@ -105,10 +106,11 @@ impl Spread {
     ///
     /// # Errors
     /// Members that don't fit each other or the stripe unit: names both sides.
-    pub fn stripe(children: Vec<ComponentId>, sizes: &[(u64, u32)], unit_bytes: u64) -> Result<Self, String> {
+    pub fn stripe(children: Vec<ComponentId>, sizes: &[(u64, u32)], unit_bytes: u64) -> Result<Self, Fault> {
         let block_bytes = array::equal_blocks(sizes)?;
         if sizes.len() < 2 {
-            return Err(format!("members are {} in all: stripe needs at least 2", sizes.len()));
+            let says = format!(" are {} in all: stripe needs at least 2", sizes.len());
+            return Err(Fault::at(Kind::Misfit, "members").says(says));
         }
         let unit_blocks = array::unit(unit_bytes, block_bytes, sizes)?;
         let child_blocks = sizes.iter().map(|&(blocks, _)| blocks).min().unwrap_or(0);

@@ -1,5 +1,6 @@
 //! Idle modes, from the one in which a device is ready down to the one that takes least power.
 
+use crate::fault::{Fault, Kind};
 use crate::service::MODES;
 
 /// An idle mode.
@@ -33,11 +34,12 @@ impl Ladder {
     /// # Errors
     /// No modes or more than [`MODES`]; a first mode that is not ready; a mode that takes more power than the one before it, or
     /// is entered before it.
-    pub fn new(modes: Vec<Mode>) -> Result<Self, String> {
+    pub fn new(modes: Vec<Mode>) -> Result<Self, Fault> {
         for pair in modes.windows(2) {
             let (upper, lower) = (&pair[0], &pair[1]);
             if lower.power_w > upper.power_w {
-                return Err(format!("{:?} takes more power than {:?}, the mode above it", lower.name, upper.name));
+                let says = format!(": {:?} takes more power than {:?}, the mode above it", lower.name, upper.name);
+                return Err(Fault::at(Kind::Conflict, "idle_modes").says(says));
             }
         }
         Self::of_any_power(modes)
@@ -48,22 +50,25 @@ impl Ladder {
     ///
     /// # Errors
     /// As for [`Ladder::new`], powers apart.
-    pub fn of_any_power(modes: Vec<Mode>) -> Result<Self, String> {
-        let Some(ready) = modes.first() else { return Err("a device has at least one idle mode".into()) };
+    pub fn of_any_power(modes: Vec<Mode>) -> Result<Self, Fault> {
+        let Some(ready) = modes.first() else {
+            return Err(Fault::at(Kind::Conflict, "idle_modes").says(": a device has at least one idle mode"));
+        };
         if modes.len() > MODES {
-            return Err(format!("{} idle modes: at most {MODES} are possible", modes.len()));
+            let says = format!(": {} idle modes: at most {MODES} are possible", modes.len());
+            return Err(Fault::at(Kind::Conflict, "idle_modes").says(says));
         }
         if ready.wake_ns > 0 || ready.after_ns != Some(0) {
-            return Err(format!(
-                "{:?}, the first idle mode, must be entered at once and take no time to leave",
-                ready.name
-            ));
+            let says =
+                format!(": {:?}, the first idle mode, must be entered at once and take no time to leave", ready.name);
+            return Err(Fault::at(Kind::Conflict, "idle_modes").says(says));
         }
         for pair in modes.windows(2) {
             let (upper, lower) = (&pair[0], &pair[1]);
             let (after, before) = (lower.after_ns.unwrap_or(u64::MAX), upper.after_ns.unwrap_or(u64::MAX));
             if after < before {
-                return Err(format!("{:?} is entered before {:?}, the mode above it", lower.name, upper.name));
+                let says = format!(": {:?} is entered before {:?}, the mode above it", lower.name, upper.name);
+                return Err(Fault::at(Kind::Conflict, "idle_modes").says(says));
             }
         }
         let mut ladder = Self { modes, above_w: [0.0; MODES], return_j: [0.0; MODES] };

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Ladder, Mode};
+use crate::fault::Fault;
 use crate::service::STATES;
 use crate::time::s_to_ns;
 use crate::units::NS_PER_MS;
@@ -56,26 +57,24 @@ impl PowerParameters {
     ///
     /// # Errors
     /// Modes that contradict each other: says which key.
-    pub fn ladder(&self) -> Result<Ladder, String> {
+    pub fn ladder(&self) -> Result<Ladder, Fault> {
         for (index, pair) in self.idle_modes.windows(2).enumerate() {
             let (upper, lower) = (&pair[0], &pair[1]);
             if lower.power_w > upper.power_w {
-                return Err(format!(
-                    "power.idle_modes.{}.power_w = {} is more than the {} W of the mode above it ({:?} above {:?}): the first \
-                     mode takes most, the last takes least",
-                    index + 1,
-                    lower.power_w,
-                    upper.power_w,
-                    upper.name,
-                    lower.name
-                ));
+                let key = format!("power.idle_modes.{}.power_w", index + 1);
+                return Err(Fault::conflict(key, lower.power_w).says(format!(
+                    " is more than the {} W of the mode above it ({:?} above {:?}): the first mode takes most, the last takes \
+                     least",
+                    upper.power_w, upper.name, lower.name
+                )));
             }
         }
         let powers_w = |mode: Option<&IdleModeParameters>| mode.map_or(0.0, |mode| mode.power_w);
         let (ready_w, least_w) = (powers_w(self.idle_modes.first()), powers_w(self.idle_modes.last()));
         let mut modes: Vec<Mode> = Vec::with_capacity(self.idle_modes.len());
         for (index, mode) in self.idle_modes.iter().enumerate() {
-            let wrong = |what: &str| Err(format!("power.idle_modes.{index}.name = {:?}: {what}", mode.name));
+            let key = |name: &str| format!("power.idle_modes.{index}.{name}");
+            let wrong = |what: &str| Err(Fault::conflict(key("name"), mode.name.as_str()).says(format!(": {what}")));
             if mode.name.trim().is_empty() {
                 return wrong("an idle mode has a name");
             }
@@ -87,10 +86,9 @@ impl PowerParameters {
                 return wrong("the name of another state");
             }
             if let Some(wake_w) = mode.wake_w.filter(|&wake_w| wake_w < least_w) {
-                return Err(format!(
-                    "power.idle_modes.{index}.wake_w = {wake_w} is less than the {least_w} W of the last mode: a device that \
-                     returns draws no less than one that rests"
-                ));
+                return Err(Fault::conflict(key("wake_w"), wake_w).says(format!(
+                    " is less than the {least_w} W of the last mode: a device that returns draws no less than one that rests"
+                )));
             }
             modes.push(Mode {
                 name: mode.name.clone(),
@@ -104,6 +102,6 @@ impl PowerParameters {
                 wake_w: mode.wake_w.unwrap_or(ready_w),
             });
         }
-        Ladder::new(modes).map_err(|reason| format!("power.idle_modes: {reason}"))
+        Ladder::new(modes).map_err(|fault| fault.within("power"))
     }
 }

@@ -1,5 +1,7 @@
 //! What is wrong with a description of an enclosure or of an experiment.
 
+use crate::fault::{Fault, Kind};
+
 /// A value that cannot be used: its field, what is wrong, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
@@ -8,6 +10,12 @@ pub struct ReliabilityError {
     pub field: String,
     /// What is wrong with it, and what is allowed.
     pub message: String,
+}
+
+impl From<ReliabilityError> for Fault {
+    fn from(error: ReliabilityError) -> Self {
+        Self::at(Kind::OutOfRange, error.field).says(format!(": {}", error.message))
+    }
 }
 
 impl ReliabilityError {

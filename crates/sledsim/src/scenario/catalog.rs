@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::error::did_you_mean;
-use super::strict::Strict;
+use super::document::Notation;
+use crate::fault::{Fault, Kind, Range};
 
 /// Folders of catalogue files, searched in order.
 #[derive(Clone, Debug, Default)]
@@ -40,19 +40,19 @@ impl Catalog {
     ///
     /// # Errors
     /// There is no such device, or its file is not as it should be.
-    pub fn device(&self, name: &str, base: &Path) -> Result<Entry, String> {
-        self.entry(Kind::Device, name, base)
+    pub fn device(&self, name: &str, base: &Path) -> Result<Entry, Fault> {
+        self.entry(Subject::Device, name, base)
     }
 
     /// The workload called `name`, or in the file `name`, as with [`Catalog::device`].
     ///
     /// # Errors
     /// There is no such workload, or its file is not as it should be.
-    pub fn workload(&self, name: &str, base: &Path) -> Result<Entry, String> {
-        self.entry(Kind::Workload, name, base)
+    pub fn workload(&self, name: &str, base: &Path) -> Result<Entry, Fault> {
+        self.entry(Subject::Workload, name, base)
     }
 
-    fn entry(&self, kind: Kind, name: &str, base: &Path) -> Result<Entry, String> {
+    fn entry(&self, kind: Subject, name: &str, base: &Path) -> Result<Entry, Fault> {
         if is_file(name) {
             return read(kind, &base.join(name));
         }
@@ -61,17 +61,15 @@ impl Catalog {
         match found {
             Some((_, path)) => read(kind, path),
             None => {
-                let hint = did_you_mean(name, names.iter().map(|(known, _)| known.as_str()));
                 let kind = kind.word();
-                Err(format!(
-                    "{kind} {name:?} is not in the catalogue: {hint}; or give the path of a {kind} file (.toml)"
-                ))
+                Err(Fault::unknown_name("name", name, names.iter().map(|(known, _)| known.as_str()))
+                    .says(format!("; no such {kind} is in the catalogue: or give the path of a {kind} file (.toml)")))
             }
         }
     }
 
     /// Names and files of all entries of a kind, by name.
-    fn names(&self, kind: Kind) -> Vec<(String, PathBuf)> {
+    fn names(&self, kind: Subject) -> Vec<(String, PathBuf)> {
         let mut names: Vec<(String, PathBuf)> = Vec::new();
         for folder in &self.folders {
             let Ok(files) = std::fs::read_dir(folder.join(format!("{}s", kind.word()))) else { continue };
@@ -91,12 +89,12 @@ impl Catalog {
 
 /// What an entry describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Subject {
     Device,
     Workload,
 }
 
-impl Kind {
+impl Subject {
     const fn word(self) -> &'static str {
         match self {
             Self::Device => "device",
@@ -115,29 +113,37 @@ fn is_bare(table: &Map<String, Value>) -> bool {
     table.get("kind").and_then(Value::as_str).is_some_and(|kind| !["published", "derived", "assumed"].contains(&kind))
 }
 
-fn read(kind: Kind, path: &Path) -> Result<Entry, String> {
-    let shown = format!("{} file {}", kind.word(), path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
-    let Strict(table) = toml::from_str(&text).map_err(|error| format!("{shown}: {}", error.to_string().trim_end()))?;
-    let Value::Object(mut table) = table else {
-        return Err(format!("{shown}: expected a table at the top"));
-    };
+fn read(kind: Subject, path: &Path) -> Result<Entry, Fault> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let says = format!(": the {} file can't be read: {error}", kind.word());
+        Fault::of(Kind::Unreadable, "name", file.as_str()).says(says)
+    })?;
+    entry_of(kind, &text).map_err(|fault| fault.in_file(file))
+}
+
+fn entry_of(kind: Subject, text: &str) -> Result<Entry, Fault> {
+    let Value::Object(mut table) = Notation::Toml.read(text, "")? else { return Err(Fault::new(Kind::WrongType)) };
     let mechanism = match (kind, table.remove("mechanism")) {
-        (Kind::Device, Some(Value::String(mechanism))) => mechanism,
-        (Kind::Device, _) => {
-            return Err(format!("{shown}: mechanism is missing: the kind of device, for example \"mems\""));
+        (Subject::Device, Some(Value::String(mechanism))) => mechanism,
+        (Subject::Device, _) => {
+            return Err(Fault::missing("mechanism").says(": the kind of device, for example \"mems\""));
         }
-        (Kind::Workload, _) => String::new(),
+        (Subject::Workload, _) => String::new(),
     };
-    let requests = match table.remove("requests").filter(|_| kind == Kind::Workload) {
+    let requests = match table.remove("requests").filter(|_| kind == Subject::Workload) {
         None => None,
         Some(requests) => match requests.as_u64() {
             Some(1..) => requests.as_u64(),
-            _ => return Err(format!("{shown}: requests = {requests}: expected a whole number above 0")),
+            _ => {
+                let whole = Range { whole: true, ..Range::at_least(1.0) };
+                return Err(Fault::out_of_range("requests", requests, whole));
+            }
         },
     };
     let Some(Value::Object(entries)) = table.remove("values") else {
-        return Err(format!("{shown}: there is no table [values] with the {}'s parameters", kind.word()));
+        let says = format!(": there is no table [values] with the {}'s parameters", kind.word());
+        return Err(Fault::missing("values").says(says));
     };
     let (mut values, mut units) = (Map::new(), BTreeMap::new());
     for (key, entry) in entries {
@@ -150,7 +156,7 @@ fn read(kind: Kind, path: &Path) -> Result<Entry, String> {
             }
             plain => Some(plain),
         };
-        let value = value.ok_or_else(|| format!("{shown}: values.{key} has no value"))?;
+        let value = value.ok_or_else(|| Fault::missing(format!("values.{key}.value")))?;
         values.insert(key, value);
     }
     let citations = match table.remove("citations") {

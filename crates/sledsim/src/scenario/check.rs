@@ -1,149 +1,179 @@
-//! Checks a document against the schema, so that every message names the key, the value and what is allowed.
+//! Checks a document against the schema, so that every fault has the key, the value and what is allowed.
 //!
 //! The schema comes from the parameters' definitions; this file knows nothing of any of them.
 
 use serde_json::{Map, Value};
 
-use super::error::did_you_mean;
 use super::quantity;
+use crate::fault::{Fault, Faults, Kind, Path, Range};
 
 /// Checks `document` against `schema`; quantities with units are converted to numbers on the way.
 ///
 /// # Errors
-/// The first thing wrong: its path, value, and what is allowed.
-pub fn check(document: &mut Value, schema: &Value) -> Result<(), String> {
-    let checker = Checker { definitions: schema.get("$defs").unwrap_or(&Value::Null) };
-    checker.value(document, schema, "", "")
+/// All that is wrong: each with its path, value, and what is allowed.
+pub fn check(document: &mut Value, schema: &Value) -> Result<(), Faults> {
+    Faults::none_of(faults(document, schema, &[]))
+}
+
+/// The same, but for what stands at `broken`: what is wrong there has been said.
+pub(super) fn faults(document: &mut Value, schema: &Value, broken: &[Path]) -> Vec<Fault> {
+    let definitions = schema.get("$defs").unwrap_or(&Value::Null);
+    let mut checker = Checker { definitions, broken, found: Vec::new() };
+    checker.value(document, schema, &Trail::Start, "");
+    checker.found
+}
+
+/// The way to a value. Paths are made of it only where something is wrong.
+enum Trail<'a> {
+    Start,
+    Key(&'a Trail<'a>, &'a str),
+    Entry(&'a Trail<'a>, usize),
+}
+
+impl Trail<'_> {
+    fn path(&self) -> Path {
+        match self {
+            Self::Start => Path::default(),
+            Self::Key(outer, key) => outer.path().step(key),
+            Self::Entry(outer, entry) => outer.path().step(entry),
+        }
+    }
 }
 
 struct Checker<'a> {
     definitions: &'a Value,
+    broken: &'a [Path],
+    found: Vec<Fault>,
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
     /// Checks one value; `unit` is the one that an enclosing key's name gives.
-    fn value(&self, value: &mut Value, schema: &Value, path: &str, unit: &str) -> Result<(), String> {
+    fn value(&mut self, value: &mut Value, schema: &'a Value, trail: &Trail<'_>, unit: &'a str) {
+        if !self.broken.is_empty() && self.broken.contains(&trail.path()) {
+            return;
+        }
         let schema = self.dereference(schema);
         let unit = schema.get("x-unit").and_then(Value::as_str).unwrap_or(unit);
         if let Some(options) = schema.get("oneOf").and_then(Value::as_array) {
             return match tag_of(options) {
-                Some(tag) => self.tagged(value, options, tag, path, unit),
-                None => choice(value, options, path),
+                Some(tag) => self.tagged(value, options, tag, trail, unit),
+                None => self.found.extend(choice(value, options, trail)),
             };
         }
         if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
-            return self.any_of(value, options, path, unit);
+            return self.any_of(value, options, trail, unit);
         }
         if let Some(options) = schema.get("enum").and_then(Value::as_array) {
             let options: Vec<Value> = options.iter().map(|option| serde_json::json!({ "const": option })).collect();
-            return choice(value, &options, path);
+            return self.found.extend(choice(value, &options, trail));
         }
         let types = types_of(schema);
         if value.is_null() && types.contains(&"null") {
-            return Ok(());
+            return;
         }
         match types.first().copied().unwrap_or_default() {
-            "object" => self.object(value, schema, path, unit),
-            "array" => self.array(value, schema, path, unit),
-            "number" => number(value, schema, path, unit, false),
-            "integer" => number(value, schema, path, unit, true),
-            "string" if !value.is_string() => Err(wrong(path, value, "a string")),
-            "boolean" if !value.is_boolean() => Err(wrong(path, value, "true or false")),
-            _ => Ok(()),
+            "object" => self.object(value, schema, trail, unit),
+            "array" => self.array(value, schema, trail, unit),
+            "number" => self.found.extend(number(value, schema, trail, unit, false)),
+            "integer" => self.found.extend(number(value, schema, trail, unit, true)),
+            "string" if !value.is_string() => self.wrong(trail, value, "a string"),
+            "boolean" if !value.is_boolean() => self.wrong(trail, value, "true or false"),
+            _ => {}
         }
     }
 
-    fn dereference<'s>(&'s self, schema: &'s Value) -> &'s Value {
+    fn wrong(&mut self, trail: &Trail<'_>, value: &Value, expected: impl Into<String>) {
+        self.found.push(Fault::wrong_type(trail.path(), value.clone(), expected));
+    }
+
+    fn dereference(&self, schema: &'a Value) -> &'a Value {
         let name = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix("#/$defs/"));
         name.and_then(|name| self.definitions.get(name)).unwrap_or(schema)
     }
 
     /// An object whose variant the key `tag` names.
-    fn tagged(&self, value: &mut Value, options: &[Value], tag: &str, path: &str, unit: &str) -> Result<(), String> {
-        let names = || options.iter().filter_map(|option| constant(option, tag));
+    fn tagged(&mut self, value: &mut Value, options: &'a [Value], tag: &str, trail: &Trail<'_>, unit: &'a str) {
+        let names: Vec<&str> = options.iter().filter_map(|option| constant(option, tag)).collect();
         let Some(object) = value.as_object() else {
-            return Err(wrong(
-                path,
-                value,
-                &format!("a table with {tag} = one of {}", names().collect::<Vec<_>>().join(", ")),
-            ));
+            return self.wrong(trail, value, format!("a table with {tag} = one of {}", names.join(", ")));
         };
-        let tag_path = join(path, tag);
+        let at_tag = Trail::Key(trail, tag);
         let given = match object.get(tag) {
             Some(Value::String(given)) => given,
-            Some(other) => return Err(wrong(&tag_path, other, "a string")),
-            None => return Err(format!("{tag_path} is missing: one of {}", names().collect::<Vec<_>>().join(", "))),
+            Some(other) => return self.wrong(&at_tag, other, "a string"),
+            None => return self.found.push(Fault::missing(at_tag.path()).one_of("", names)),
         };
         match options.iter().find(|option| constant(option, tag) == Some(given)) {
-            Some(option) => self.value(value, option, path, unit),
-            None => Err(format!("{tag_path} = {given:?} is not known: {}", did_you_mean(given, names()))),
+            Some(option) => self.value(value, option, trail, unit),
+            None => self.found.push(Fault::unknown_name(at_tag.path(), given, names)),
         }
     }
 
-    fn any_of(&self, value: &mut Value, options: &[Value], path: &str, unit: &str) -> Result<(), String> {
+    fn any_of(&mut self, value: &mut Value, options: &'a [Value], trail: &Trail<'_>, unit: &'a str) {
         if value.is_null() && options.iter().any(|option| types_of(self.dereference(option)).contains(&"null")) {
-            return Ok(());
+            return;
         }
         if options.iter().any(|option| option.get("const").is_some_and(|constant| constant == value)) {
-            return Ok(());
+            return;
         }
-        let words: Vec<String> =
+        let words: String =
             options.iter().filter_map(|option| option.get("const")).map(|word| format!(" or {word}")).collect();
         let substantial = options
             .iter()
             .find(|option| option.get("const").is_none() && types_of(self.dereference(option)) != ["null"]);
-        match substantial {
-            Some(option) => self.value(value, option, path, unit).map_err(|error| error + &words.concat()),
-            None => Err(wrong(path, value, &words.concat())),
+        let Some(option) = substantial else { return self.wrong(trail, value, words) };
+        let before = self.found.len();
+        self.value(value, option, trail, unit);
+        if !words.is_empty() {
+            let said = self.found.split_off(before).into_iter().map(|fault| fault.says(words.as_str()));
+            self.found.extend(said.collect::<Vec<_>>());
         }
     }
 
-    fn object(&self, value: &mut Value, schema: &Value, path: &str, unit: &str) -> Result<(), String> {
-        let Some(object) = value.as_object_mut() else { return Err(wrong(path, value, "a table")) };
+    fn object(&mut self, value: &mut Value, schema: &'a Value, trail: &Trail<'_>, unit: &'a str) {
+        let Some(object) = value.as_object_mut() else { return self.wrong(trail, value, "a table") };
         let none = Map::new();
-        let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+        let properties = schema.get("properties").and_then(Value::as_object);
         let additional = schema.get("additionalProperties");
         for (key, item) in object.iter_mut() {
-            let path = join(path, key);
-            match (properties.get(key), additional) {
-                (Some(property), _) => self.value(item, property, &path, unit_of(key).unwrap_or(unit))?,
+            let at_key = Trail::Key(trail, key);
+            match (properties.and_then(|properties| properties.get(key)), additional) {
+                (Some(property), _) => self.value(item, property, &at_key, unit_of(key).unwrap_or(unit)),
                 (None, Some(Value::Bool(false))) => {
-                    let known = properties.keys().map(String::as_str);
-                    return Err(format!("unknown key {path}: {}", did_you_mean(key, known)));
+                    let known = properties.unwrap_or(&none).keys().map(String::as_str);
+                    self.found.push(Fault::unknown_key(at_key.path(), known));
                 }
-                (None, Some(property)) => self.value(item, property, &path, unit)?,
+                (None, Some(property)) => self.value(item, property, &at_key, unit),
                 (None, None) => {}
             }
         }
-        for required in schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
-        {
-            if !object.contains_key(required) {
-                let what =
-                    properties.get(required).and_then(|property| property.get("description")).and_then(Value::as_str);
-                return Err(format!("{} is missing: {}", join(path, required), what.unwrap_or("it has no default")));
-            }
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        for key in required.filter_map(Value::as_str).filter(|key| !object.contains_key(*key)) {
+            let property = properties.and_then(|properties| properties.get(key));
+            let what = property.and_then(|property| property.get("description")).and_then(Value::as_str);
+            let what = format!(": {}", what.unwrap_or("it has no default"));
+            self.found.push(Fault::missing(trail.path().step(key)).says(what));
         }
-        Ok(())
     }
 
-    fn array(&self, value: &mut Value, schema: &Value, path: &str, unit: &str) -> Result<(), String> {
-        let Some(items) = value.as_array_mut() else { return Err(wrong(path, value, "a list")) };
+    fn array(&mut self, value: &mut Value, schema: &'a Value, trail: &Trail<'_>, unit: &'a str) {
+        let Some(items) = value.as_array_mut() else { return self.wrong(trail, value, "a list") };
         let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
         let (count, least, most) = (items.len() as u64, bound("minItems").unwrap_or(0), bound("maxItems"));
         if count < least || most.is_some_and(|most| count > most) {
-            return Err(match most {
-                Some(most) if most == least => format!("{path} has {count} entries: expected {most}"),
-                Some(most) => format!("{path} has {count} entries: expected from {least} to {most}"),
-                None if count == 0 => format!("{path} is empty: it needs at least one entry"),
-                None => format!("{path} has {count} entries: expected at least {least}"),
-            });
+            let says = match most {
+                Some(most) if most == least => format!(" has {count} entries: expected {most}"),
+                Some(most) => format!(" has {count} entries: expected from {least} to {most}"),
+                None if count == 0 => " is empty: it needs at least one entry".into(),
+                None => format!(" has {count} entries: expected at least {least}"),
+            };
+            self.found.push(Fault::at(Kind::OutOfRange, trail.path()).says(says));
         }
         if let Some(schema) = schema.get("items") {
             for (index, item) in items.iter_mut().enumerate() {
-                self.value(item, schema, &format!("{path}[{index}]"), unit)?;
+                self.value(item, schema, &Trail::Entry(trail, index), unit);
             }
         }
-        Ok(())
     }
 }
 
@@ -158,13 +188,13 @@ fn constant<'a>(option: &'a Value, tag: &str) -> Option<&'a str> {
     option.get("properties")?.get(tag)?.get("const")?.as_str()
 }
 
-/// One of several words.
-fn choice(value: &Value, options: &[Value], path: &str) -> Result<(), String> {
+/// What is wrong with one of several words.
+fn choice(value: &Value, options: &[Value], trail: &Trail<'_>) -> Option<Fault> {
     let words: Vec<&str> = options.iter().flat_map(words_of).collect();
     match value {
-        Value::String(given) if words.contains(&given.as_str()) => Ok(()),
-        Value::String(given) => Err(format!("{path} = {given:?} is not allowed: {}", did_you_mean(given, words))),
-        other => Err(wrong(path, other, &format!("one of {}", words.join(", ")))),
+        Value::String(given) if words.contains(&given.as_str()) => None,
+        Value::String(given) => Some(Fault::unknown_name(trail.path(), given, words)),
+        other => Some(Fault::wrong_type(trail.path(), other.clone(), format!("one of {}", words.join(", ")))),
     }
 }
 
@@ -185,40 +215,42 @@ fn types_of(schema: &Value) -> Vec<&str> {
     }
 }
 
-fn number(value: &mut Value, schema: &Value, path: &str, unit: &str, whole: bool) -> Result<(), String> {
+/// Converts a quantity to a number, and says what is wrong with it.
+fn number(value: &mut Value, schema: &Value, trail: &Trail<'_>, unit: &str, whole: bool) -> Option<Fault> {
     if let Value::String(text) = value {
-        let parsed = quantity::parse(text, unit).map_err(|error| format!("{path} = {text:?}: {error}"))?;
+        let parsed = match quantity::parse(text, unit) {
+            Ok(parsed) => parsed,
+            Err(expected) => return Some(Fault::wrong_type(trail.path(), text.as_str(), expected)),
+        };
         let exact = whole && parsed.fract() == 0.0 && parsed.abs() < 9e15;
         *value = if exact { Value::from(parsed as i64) } else { Value::from(parsed) };
     }
-    let kind = if whole { "a whole number" } else { "a number" };
-    let kind = if unit.is_empty() { kind.to_owned() } else { format!("{kind} ({unit})") };
-    let Some(given) = value.as_f64().filter(|number| number.is_finite()) else { return Err(wrong(path, value, &kind)) };
+    let wrong = |value: &Value| {
+        let kind = Range { whole, unit: unit.to_owned(), ..Range::default() };
+        Some(Fault::wrong_type(trail.path(), value.clone(), kind.to_string()))
+    };
+    let Some(given) = value.as_f64().filter(|number| number.is_finite()) else { return wrong(value) };
     if whole && !value.is_u64() && !value.is_i64() {
         if given.fract() != 0.0 || given.abs() >= 9e15 {
-            return Err(wrong(path, value, &kind));
+            return wrong(value);
         }
         // 1e6 is a whole number however it is written.
         *value = Value::from(given as i64);
     }
     let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
-    let (least, above) = (bound("minimum"), bound("exclusiveMinimum"));
     let is_word = schema.get("format").is_some_and(|format| format == "uint32");
-    let most = bound("maximum").or(is_word.then_some(f64::from(u32::MAX)));
-    let below = bound("exclusiveMaximum");
-    let fits = least.is_none_or(|bound| given >= bound)
-        && most.is_none_or(|bound| given <= bound)
-        && above.is_none_or(|bound| given > bound)
-        && below.is_none_or(|bound| given < bound);
-    if fits {
-        return Ok(());
+    let mut range = Range {
+        least: bound("minimum"),
+        above: bound("exclusiveMinimum"),
+        most: bound("maximum").or(is_word.then_some(f64::from(u32::MAX))),
+        below: bound("exclusiveMaximum"),
+        ..Range::default()
+    };
+    if range.holds(given) {
+        return None;
     }
-    let mut allowed: Vec<String> = Vec::new();
-    allowed.extend(least.map(|bound| format!("at least {bound}")));
-    allowed.extend(above.map(|bound| format!("above {bound}")));
-    allowed.extend(most.map(|bound| format!("at most {bound}")));
-    allowed.extend(below.map(|bound| format!("below {bound}")));
-    Err(format!("{path} = {value} is out of range: expected {kind} {}", allowed.join(" and ")))
+    (range.whole, range.unit) = (whole, unit.to_owned());
+    Some(Fault::out_of_range(trail.path(), value.clone(), range))
 }
 
 /// The unit that a key's name ends in.
@@ -230,17 +262,4 @@ pub(super) fn unit_of(key: &str) -> Option<&'static str> {
         .iter()
         .find(|(suffix, _)| key.ends_with(suffix))
         .map(|(_, unit)| *unit)
-}
-
-fn wrong(path: &str, value: &Value, expected: &str) -> String {
-    let path = if path.is_empty() { "the document" } else { path };
-    format!("{path} = {value} is of the wrong type: expected {expected}")
-}
-
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() {
-        key.to_owned()
-    } else {
-        format!("{path}.{key}")
-    }
 }

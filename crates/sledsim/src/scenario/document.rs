@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::error::{did_you_mean, ScenarioError};
 use super::strict::Strict;
 use super::system_spec::CHILD_KEYS;
+use crate::fault::{Fault, Kind, Path};
 
 /// Keys that say which kind a table is: its other keys are that kind's.
 const KINDS: [&str; 2] = ["curve", "kind"];
@@ -26,12 +26,12 @@ impl Notation {
     ///
     /// # Errors
     /// No such notation.
-    pub fn named(name: &str) -> Result<Self, ScenarioError> {
+    pub fn named(name: &str) -> Result<Self, Fault> {
         match name {
             "toml" => Ok(Self::Toml),
             "yaml" | "yml" => Ok(Self::Yaml),
             "json" => Ok(Self::Json),
-            _ => Err(ScenarioError::new(name, "is no notation for scenarios: expected toml, yaml or json")),
+            _ => Err(Fault::unknown_name("format", name, ["toml", "yaml", "json"])),
         }
     }
 
@@ -39,19 +39,34 @@ impl Notation {
     ///
     /// # Errors
     /// Text that is not of this notation: says line and column.
-    pub fn read(self, text: &str, source: &str) -> Result<Value, ScenarioError> {
+    pub fn read(self, text: &str, source: &str) -> Result<Value, Fault> {
         let document = match self {
-            Self::Toml => toml::from_str(text).map_err(|error| error.to_string()),
-            Self::Yaml => serde_yaml_ng::from_str(text).map_err(|error| error.to_string()),
-            Self::Json => serde_json::from_str(text).map_err(|error| error.to_string()),
+            Self::Toml => read_toml(text),
+            Self::Yaml => serde_yaml_ng::from_str(text)
+                .map_err(|error| unread(error.to_string(), error.location().map(|location| location.line() as u64))),
+            Self::Json => {
+                serde_json::from_str(text).map_err(|error| unread(error.to_string(), Some(error.line() as u64)))
+            }
         };
         match document.map(|Strict(document)| document) {
             Ok(Value::Object(table)) => Ok(Value::Object(table)),
             Ok(Value::Null) => Ok(Value::Object(Map::new())),
-            Ok(_) => Err(ScenarioError::new(source, "expected a table of settings at the top")),
-            Err(error) => Err(ScenarioError::new(source, error.trim_end().to_owned())),
+            Ok(_) => Err(Fault::new(Kind::WrongType).in_file(source).says("expected a table of settings at the top")),
+            Err(fault) => Err(fault.in_file(source)),
         }
     }
+}
+
+fn read_toml(text: &str) -> Result<Strict, Fault> {
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        unread(error.to_string(), before.map(|before| before.matches('\n').count() as u64 + 1))
+    })
+}
+
+/// What a notation's reader says: it shows the line itself.
+fn unread(said: String, line: Option<u64>) -> Fault {
+    Fault::new(Kind::Notation).says(said.trim_end()).on_line(line)
 }
 
 /// Applies a setting `path=value` to a document. The path is dotted; `system.` in front may be left out, and entries of
@@ -59,22 +74,29 @@ impl Notation {
 ///
 /// # Errors
 /// A setting without `=`, a path through something that is neither a table nor a list, or a number that is not finite.
-pub fn set(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str]) -> Result<(), ScenarioError> {
-    let error = |message: String| ScenarioError::new(format!("--set {setting}"), message);
+pub fn set(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str]) -> Result<(), Fault> {
+    apply(document, setting, top, below_system).map_err(|mut fault| {
+        fault.setting = Some(setting.to_owned());
+        fault
+    })
+}
+
+fn apply(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str]) -> Result<(), Fault> {
     let Some((path, text)) = setting.split_once('=') else {
-        return Err(error("expected path=value, for example device.settle_constants=0".into()));
+        return Err(Fault::new(Kind::Notation).says("expected path=value, for example device.settle_constants=0"));
     };
     let mut keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
     if keys.iter().any(|key| key.is_empty()) {
-        return Err(error(format!("{path:?} is no dotted path of keys")));
+        return Err(Fault::new(Kind::Notation).says(format!("{path:?} is no dotted path of keys")));
     }
     if !top.contains(&keys[0]) {
         if !below_system.contains(&keys[0]) {
             let known = top.iter().chain(below_system).copied();
-            return Err(error(format!("unknown key {:?}: {}", keys[0], did_you_mean(keys[0], known))));
+            return Err(Fault::unknown_key(keys[0], known));
         }
         keys.insert(0, "system");
     }
+    let here = |depth: usize| keys[..=depth].iter().fold(Path::default(), |path, key| path.step(key));
     let mut place = document;
     for (depth, key) in keys.iter().enumerate() {
         // A device, a drive or a scheduler given by its name alone becomes a table when one of its keys is set.
@@ -90,12 +112,22 @@ pub fn set(document: &mut Value, setting: &str, top: &[&str], below_system: &[&s
             Value::Array(items) => {
                 let count = items.len();
                 let item = key.parse::<usize>().ok().and_then(|index| items.get_mut(index));
-                item.ok_or_else(|| error(format!("{key:?} is no entry of a list: expected 0 to {}", count.max(1) - 1)))?
+                item.ok_or_else(|| {
+                    let says = format!(" is no entry of a list: expected 0 to {}", count.max(1) - 1);
+                    Fault::at(Kind::UnknownKey, here(depth)).says(says)
+                })?
             }
-            _ => return Err(error(format!("{key:?} can't be set inside {place}, which is not a table"))),
+            _ => {
+                let says = format!(" can't be set inside {place}, which is not a table");
+                return Err(Fault::at(Kind::WrongType, here(depth)).says(says));
+            }
         };
     }
-    *place = value_of(text.trim()).map_err(error)?;
+    *place = value_of(text.trim()).map_err(|says| {
+        let mut fault = Fault::at(Kind::WrongType, here(keys.len() - 1)).says(format!(": {says}"));
+        fault.value = Some(text.trim().into());
+        fault
+    })?;
     Ok(())
 }
 

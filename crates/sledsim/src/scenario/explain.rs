@@ -7,6 +7,7 @@ use super::assemble;
 use super::notes::notes;
 use super::system_spec::{Children, SystemSpec};
 use crate::engine::System;
+use crate::fault::Fault;
 
 /// A component of a scenario, and what is below it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,7 +38,7 @@ pub struct Explained {
 ///
 /// # Errors
 /// What does not fit together: names both sides.
-pub fn explain(system: &SystemSpec) -> Result<Explained, String> {
+pub fn explain(system: &SystemSpec) -> Result<Explained, Fault> {
     let assembly = assemble::system(System::default(), system, 0)?;
     let sizes: Vec<(&str, u64, u32)> = assembly
         .nodes

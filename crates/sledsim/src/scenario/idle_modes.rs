@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::spec::DeviceSpec;
 use crate::devices::mems::{idle_tips, ladder};
+use crate::fault::Fault;
 use crate::power::{BreakEven, PowerParameters};
 
 /// Break-even times of one mechanism of a device in certain circumstances.
@@ -21,15 +22,11 @@ impl DeviceSpec {
     ///
     /// # Errors
     /// Powers that make no ladder: says which.
-    pub fn break_even(&self) -> Result<Vec<BreakEvenReport>, String> {
+    pub fn break_even(&self) -> Result<Vec<BreakEvenReport>, Fault> {
         match self {
             Self::Mems(parameters) => idle_tips(parameters)
                 .into_iter()
-                .map(|tips| {
-                    let ladder = ladder(parameters, tips)
-                        .map_err(|reason| format!("{}: system.device.{reason}", self.name()))?;
-                    Ok(BreakEvenReport { idle_tips: tips, modes: ladder.break_even() })
-                })
+                .map(|tips| Ok(BreakEvenReport { idle_tips: tips, modes: ladder(parameters, tips)?.break_even() }))
                 .collect(),
             Self::Disk(parameters) => of_powers(parameters.power.as_ref()),
             Self::SimplediskConstant(parameters) => of_powers(parameters.power.as_ref()),
@@ -39,7 +36,7 @@ impl DeviceSpec {
 }
 
 /// Break-even times of the idle modes that powers name, if they are known.
-fn of_powers(power: Option<&PowerParameters>) -> Result<Vec<BreakEvenReport>, String> {
+fn of_powers(power: Option<&PowerParameters>) -> Result<Vec<BreakEvenReport>, Fault> {
     let report = |power: &PowerParameters| Ok(BreakEvenReport { idle_tips: 0, modes: power.ladder()?.break_even() });
     power.map(report).into_iter().collect()
 }

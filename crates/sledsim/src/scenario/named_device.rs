@@ -7,30 +7,25 @@ use serde_json::{Map, Value};
 use super::catalog::{is_file, Catalog};
 use super::document::overlay;
 use super::resolve::anchored;
+use crate::fault::{self, Fault, Kind};
 
 /// A device that comes from a device file.
-#[derive(Default)]
 pub(super) struct Filed {
     /// Where the scenario has it.
-    place: String,
-    /// The file; empty where the device comes from none.
+    place: fault::Path,
+    /// The file.
     path: String,
     /// The keys that the scenario itself gives.
     own: Vec<String>,
 }
 
 impl Filed {
-    /// `message` with the device file, where it tells of what the file gives or should give.
-    pub(super) fn located(&self, message: String) -> String {
-        let Some((_, place)) = message.split_once(&self.place).filter(|_| !self.path.is_empty()) else {
-            return message;
-        };
-        let is_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let key = place.strip_prefix('.').map(|key| key.split(|c| !is_key(c)).next().unwrap_or_default());
-        if key.is_some_and(|key| self.own.iter().any(|own| own == key)) {
-            return message;
+    /// Names the device file in a fault of what the file gives or should give.
+    pub(super) fn locate(&self, fault: &mut Fault) {
+        let Some(below) = fault.path.below(&self.place) else { return };
+        if below.first().is_none_or(|key| !self.own.contains(key)) {
+            fault.used_by = fault.file.replace(self.path.clone());
         }
-        format!("{message} (in device file {})", self.path)
     }
 }
 
@@ -44,11 +39,10 @@ pub(super) fn name_alone(parent: Option<&mut Map<String, Value>>, key: &str) {
 }
 
 /// Shows how to give the one policy that its name alone does not complete.
-pub(super) fn check_timeout(drive: &Map<String, Value>, path: &str) -> Result<(), String> {
+pub(super) fn check_timeout(drive: &Map<String, Value>, path: &fault::Path) -> Result<(), Fault> {
     if drive.get("spin_down").is_some_and(|spin_down| *spin_down == serde_json::json!({ "name": "timeout" })) {
-        return Err(format!(
-            "{path}.spin_down.after_ms is missing: the idle time after which the device stops; write \
-             spin_down = {{ name = \"timeout\", after_ms = 5.0 }}"
+        return Err(Fault::missing(path.step("spin_down").step("after_ms")).says(
+            ": the idle time after which the device stops; write spin_down = { name = \"timeout\", after_ms = 5.0 }",
         ));
     }
     Ok(())
@@ -57,43 +51,42 @@ pub(super) fn check_timeout(drive: &Map<String, Value>, path: &str) -> Result<()
 /// Completes the device of the drive at `path` from its catalogue entry; says what a device file gave.
 pub(super) fn fill_device(
     drive: &mut Map<String, Value>,
-    path: &str,
+    path: &fault::Path,
     catalog: &Catalog,
     base: &Path,
     schema: &Value,
-) -> Result<Filed, String> {
+) -> Result<Option<Filed>, Fault> {
     name_alone(Some(&mut *drive), "device");
-    let Some(device) = drive.get_mut("device").and_then(Value::as_object_mut) else { return Ok(Filed::default()) };
+    let Some(device) = drive.get_mut("device").and_then(Value::as_object_mut) else { return Ok(None) };
+    let place = path.step("device");
     let name = match device.get("name") {
         Some(Value::String(name)) => name.clone(),
-        Some(other) => return Err(format!("{path}.device.name = {other} is of the wrong type: expected a string")),
+        Some(other) => return Err(Fault::wrong_type(place.step("name"), other.clone(), "a string")),
         None => {
-            return Err(format!(
-                "{path}.device.name is missing: a device of the catalogue, or the path of a device file"
-            ))
+            let says = ": a device of the catalogue, or the path of a device file";
+            return Err(Fault::missing(place.step("name")).says(says));
         }
     };
     let entry = match catalog.device(&name, base) {
         Ok(entry) => entry,
         // A device that says everything itself needs no entry; its name is only a name then.
-        Err(error) => match missing(device, schema).filter(|_| !is_file(&name)) {
-            Some(keys) if keys.is_empty() => return Ok(Filed::default()),
+        Err(fault) => match missing(device, schema).filter(|_| !is_file(&name)) {
+            Some(keys) if keys.is_empty() => return Ok(None),
             Some(keys) => {
-                let keys = keys.join(", ");
-                return Err(format!("{path}.device.name: {error}; or give the device whole, which lacks {keys}"));
+                let says = format!("; or give the device whole, which lacks {}", keys.join(", "));
+                return Err(fault.within(&place).says(says));
             }
-            None => return Err(format!("{path}.device.name: {error}")),
+            None => return Err(of_entry(fault, &place)),
         },
     };
     for (key, unit) in &entry.units {
         let own = unit_of_device_key(schema, &entry.mechanism, key);
         if own.is_some_and(|own| own != unit) {
             let own = own.unwrap_or_default();
-            return Err(format!("{path}.device.name: device {name:?}: values.{key}.unit = {unit:?}: expected {own:?}"));
+            return Err(wrong_unit(&name, key, unit, own));
         }
     }
     let own = device.keys().cloned().collect();
-    let mut filed = Filed { place: format!("{path}.device"), path: String::new(), own };
     for (key, value) in entry.values {
         let value = match device.remove(&key) {
             Some(given) => overlay(given, value),
@@ -102,11 +95,28 @@ pub(super) fn fill_device(
         device.insert(key, value);
     }
     device.entry("mechanism").or_insert(Value::String(entry.mechanism));
-    if is_file(&name) {
-        filed.path = anchored(&name, base);
-        device.insert("name".into(), Value::String(filed.path.clone()));
+    if !is_file(&name) {
+        return Ok(None);
     }
-    Ok(filed)
+    let path = anchored(&name, base);
+    device.insert("name".into(), Value::String(path.clone()));
+    Ok(Some(Filed { place, path, own }))
+}
+
+/// What is wrong with an entry of the catalogue: its own faults stay those of its file, others are of the table at `place`
+/// that names it.
+pub(super) fn of_entry(fault: Fault, place: &fault::Path) -> Fault {
+    if fault.file.is_some() {
+        fault
+    } else {
+        fault.within(place)
+    }
+}
+
+/// An entry of the catalogue that gives a value in another unit than its key's.
+pub(super) fn wrong_unit(name: &str, key: &str, unit: &str, own: &str) -> Fault {
+    let path = fault::Path::from("values").step(key).step("unit");
+    Fault::of(Kind::UnknownName, path, unit).one_of(unit, [own]).in_file(name)
 }
 
 /// Keys that a device lacks to be one without an entry, so that its name need not be in the catalogue; `None` where it says

@@ -26,7 +26,7 @@ const DIMENSIONS: &[Dimension] = &[LENGTH, TIME, FREQUENCY, RATE, POWER, ACCELER
 /// `text`, a number with an optional unit, in `unit`.
 ///
 /// # Errors
-/// Text that is no such thing, or a unit of another dimension: says what is allowed.
+/// Text that is no such thing, or a unit of another dimension: says in words what is allowed.
 pub fn parse(text: &str, unit: &str) -> Result<f64, String> {
     let text = text.trim();
     // A letter after digits can belong to the number only as an exponent, which a digit or sign follows.
@@ -50,19 +50,19 @@ pub fn parse(text: &str, unit: &str) -> Result<f64, String> {
         // One rounding where the units are whole multiples of each other.
         (Some(given), Some(own)) if given >= own => Ok(number * (given / own)),
         (Some(given), Some(own)) => Ok(number / (own / given)),
-        _ => Err(format!("unit {given:?} does not fit: {}", allowed(unit))),
+        _ => Err(format!("{}, not of {given:?}", allowed(unit))),
     }
 }
 
 fn allowed(unit: &str) -> String {
     let dimension = DIMENSIONS.iter().find(|dimension| dimension.iter().any(|(name, _)| *name == unit));
     match dimension {
-        _ if unit.is_empty() => "expected a number without a unit".into(),
+        _ if unit.is_empty() => "a number without a unit".into(),
         Some(dimension) => {
             let names: Vec<&str> = dimension.iter().map(|(name, _)| *name).collect();
-            format!("expected a number in {unit}, or one with a unit of {}", names.join(", "))
+            format!("a number in {unit}, or one with a unit of {}", names.join(", "))
         }
-        None => format!("expected a number in {unit}"),
+        None => format!("a number in {unit}"),
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn other_units_are_refused_with_what_is_allowed() {
         let error = parse("3 m", "ms").unwrap_err();
-        assert!(error.contains("\"m\"") && error.contains("expected a number in ms"), "{error}");
+        assert!(error.contains("\"m\"") && error.contains("a number in ms"), "{error}");
         assert!(parse("fast", "ms").is_err());
         assert!(parse("3 ms", "").is_err());
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::check::check;
+use crate::fault::Faults;
 use crate::hierarchy::cache::replacement::ReplacementSpec;
 
 /// The schema of a replacement policy: every key it may have, with type, range and default.
@@ -14,11 +15,11 @@ pub fn replacement_schema() -> Value {
 /// The policy that `document` describes: a name, or a table with a name and parameters.
 ///
 /// # Errors
-/// The first thing wrong: its key, value, and what is allowed.
-pub fn replacement(document: Value) -> Result<ReplacementSpec, String> {
+/// All that is wrong: each with its key, value, and what is allowed.
+pub fn replacement(document: Value) -> Result<ReplacementSpec, Faults> {
     let mut document = if document.is_string() { serde_json::json!({ "name": document }) } else { document };
     check(&mut document, &replacement_schema())?;
-    serde_json::from_value(document).map_err(|error| error.to_string())
+    Ok(serde_json::from_value(document)?)
 }
 
 #[cfg(test)]
@@ -47,7 +48,7 @@ mod tests {
             (json!({"in_share": 0.5}), "name is missing"),
             (json!(7), "expected"),
         ] {
-            let message = replacement(document).unwrap_err();
+            let message = replacement(document).unwrap_err().to_string();
             assert!(message.contains(said), "{message}");
         }
     }

@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 
 use super::assemble::{self, trace_options};
 use super::catalog::{is_file, Catalog};
-use super::check::{check, unit_of};
+use super::check::{self, unit_of};
 use super::document::{overlay, set, Notation};
-use super::error::ScenarioError;
-use super::named_device::name_alone;
+use super::named_device::{name_alone, of_entry, wrong_unit};
 use super::spec::{Scenario, WorkloadSpec};
 use super::tree::{self, COMPONENTS};
+use crate::fault::{self, Fault, Faults};
 
 /// Requests of a generator when the run names no limit.
 const DEFAULT_REQUESTS: u64 = 100_000;
@@ -128,7 +128,7 @@ fn relax_workload(schema: &mut Value) {
 /// `base`.
 ///
 /// # Errors
-/// The first thing wrong, with its place, value and what is allowed.
+/// All that is wrong, each with its place, value and what is allowed.
 pub fn resolve(
     text: &str,
     notation: Notation,
@@ -136,23 +136,47 @@ pub fn resolve(
     settings: &[String],
     catalog: &Catalog,
     base: &Path,
-) -> Result<Scenario, ScenarioError> {
-    let error = |message: String| ScenarioError::new(source, message);
+) -> Result<Scenario, Faults> {
     let mut document = notation.read(text, source)?;
+    completed(&mut document, settings, catalog, base).map_err(|mut faults| {
+        for fault in faults.iter_mut() {
+            let given = if fault.setting.is_some() { None } else { Some(source.to_owned()) };
+            match &fault.file {
+                None => fault.file = given,
+                Some(_) if fault.used_by.is_none() => fault.used_by = given,
+                Some(_) => {}
+            }
+        }
+        faults
+    })
+}
+
+fn completed(document: &mut Value, settings: &[String], catalog: &Catalog, base: &Path) -> Result<Scenario, Faults> {
     let schema = schema();
     let top: Vec<&str> = keys_of(schema).into_iter().chain([COMPONENTS]).collect();
+    let mut found = Vec::new();
     for setting in settings {
-        let below_system = keys_of_system(&document, schema);
-        set(&mut document, setting, &top, &below_system)?;
+        let below_system = keys_of_system(document, schema);
+        found.extend(set(document, setting, &top, &below_system).err());
     }
     name_alone(document.as_object_mut(), "workload");
-    fill_kinds(&mut document);
-    fill_workload(&mut document, catalog, base, schema).map_err(error)?;
-    let filed = tree::expand(&mut document, catalog, base, schema).map_err(error)?;
-    let error = |message: String| error(filed.iter().fold(message, |message, file| file.located(message)));
-    check(&mut document, schema).map_err(error)?;
-    let mut scenario: Scenario = serde_json::from_value(document).map_err(|e| error(e.to_string()))?;
-    complete(&mut scenario, base).map_err(error)?;
+    fill_kinds(document);
+    let mut broken: Vec<fault::Path> = Vec::new();
+    if let Err(fault) = fill_workload(document, catalog, base, schema) {
+        found.push(of_entry(fault, &"workload".into()));
+        broken.push("workload".into());
+    }
+    let expanded = tree::expand(document, catalog, base, schema);
+    found.extend(expanded.found);
+    broken.extend(expanded.broken);
+    found.extend(check::faults(document, schema, &broken));
+    let located = |mut faults: Vec<Fault>| {
+        expanded.filed.iter().for_each(|file| faults.iter_mut().for_each(|fault| file.locate(fault)));
+        Faults::none_of(faults)
+    };
+    located(found)?;
+    let mut scenario: Scenario = serde_json::from_value(document.take())?;
+    located(complete(&mut scenario, base))?;
     Ok(scenario)
 }
 
@@ -223,7 +247,7 @@ fn fill_kinds(document: &mut Value) {
 }
 
 /// Completes a workload that has a name from its catalogue entry, and the run with the requests that it stands for.
-fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &Value) -> Result<(), String> {
+fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &Value) -> Result<(), Fault> {
     let Some(workload) = document.get_mut("workload").and_then(Value::as_object_mut) else { return Ok(()) };
     let name = match workload.get("name") {
         Some(Value::String(name)) if workload.get("kind").is_some_and(|kind| kind == "synthetic" || kind == "mix") => {
@@ -231,7 +255,7 @@ fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &
         }
         _ => return Ok(()),
     };
-    let entry = catalog.workload(&name, base).map_err(|error| format!("workload.name: {error}"))?;
+    let entry = catalog.workload(&name, base)?;
     // What is in the entry says of which kind it is.
     let telling = if entry.values.contains_key("streams") { "streams" } else { "arrival" };
     workload.insert("kind".into(), if telling == "streams" { "mix" } else { "synthetic" }.into());
@@ -240,7 +264,7 @@ fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &
     for (key, unit) in &entry.units {
         let own = unit_of(key).unwrap_or_default();
         if own != unit && known.is_some_and(|keys| keys.get(key).is_some()) {
-            return Err(format!("workload.name: workload {name:?}: values.{key}.unit = {unit:?}: expected {own:?}"));
+            return Err(wrong_unit(&name, key, unit, own));
         }
     }
     for (key, value) in entry.values {
@@ -269,41 +293,36 @@ pub(super) fn anchored(path: &str, base: &Path) -> String {
     std::path::absolute(&joined).unwrap_or(joined).to_string_lossy().into_owned()
 }
 
-/// Makes explicit what depends on other keys, and checks what takes more than one key to see.
-fn complete(scenario: &mut Scenario, base: &Path) -> Result<(), String> {
-    assemble::check(&scenario.system, scenario.seed)?;
-    match &mut scenario.workload {
-        WorkloadSpec::Synthetic(spec) => spec.validate().map_err(|error| format!("workload.{error}"))?,
-        WorkloadSpec::Mix(spec) => spec.validate().map_err(|error| format!("workload.{error}"))?,
+/// Makes explicit what depends on other keys, and says what takes more than one key to see.
+fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
+    let mut found = assemble::faults(&scenario.system, scenario.seed);
+    let workload = match &mut scenario.workload {
+        WorkloadSpec::Synthetic(spec) => spec.validate().err(),
+        WorkloadSpec::Mix(spec) => spec.validate().err(),
         WorkloadSpec::Trace(trace) => {
-            if trace.end_s.is_some_and(|end_s| end_s <= trace.start_s) {
-                return Err(format!(
-                    "workload.end_s = {} is not after start_s = {}",
-                    trace.end_s.unwrap_or(0.0),
-                    trace.start_s
-                ));
-            }
-            trace_options(trace).map_err(|error| format!("workload.{error}"))?;
+            let options = trace_options(trace).err();
             trace.path = anchored(&trace.path, base);
+            let end_s = trace.end_s.filter(|end_s| *end_s <= trace.start_s);
+            let ends = end_s
+                .map(|end_s| Fault::conflict("end_s", end_s).says(" is not after ").key_is("start_s", trace.start_s));
+            found.extend(options.map(|fault| fault.within("workload")));
+            ends
         }
-    }
+    };
+    found.extend(workload.map(|fault| fault.within("workload")));
+    let run = &mut scenario.run;
     let is_endless = !matches!(scenario.workload, WorkloadSpec::Trace(_));
-    if is_endless && scenario.run.requests.is_none() && scenario.run.time_s.is_none() {
-        scenario.run.requests = Some(DEFAULT_REQUESTS);
+    if is_endless && run.requests.is_none() && run.time_s.is_none() {
+        run.requests = Some(DEFAULT_REQUESTS);
     }
-    if scenario.run.requests.is_some_and(|requests| requests <= scenario.run.warmup_requests) {
-        return Err(format!(
-            "run.warmup_requests = {} leaves nothing of run.requests = {} to measure",
-            scenario.run.warmup_requests,
-            scenario.run.requests.unwrap_or(0)
-        ));
+    let leaves_nothing = |warmup: &str, given: Value, whole: &str, of: Value| {
+        Fault::conflict(warmup, given).says(" leaves nothing of ").key_is(whole, of).says(" to measure").within("run")
+    };
+    if let Some(requests) = run.requests.filter(|requests| *requests <= run.warmup_requests) {
+        found.push(leaves_nothing("warmup_requests", run.warmup_requests.into(), "requests", requests.into()));
     }
-    if scenario.run.time_s.is_some_and(|time_s| time_s <= scenario.run.warmup_s) {
-        return Err(format!(
-            "run.warmup_s = {} leaves nothing of run.time_s = {} to measure",
-            scenario.run.warmup_s,
-            scenario.run.time_s.unwrap_or(0.0)
-        ));
+    if let Some(time_s) = run.time_s.filter(|time_s| *time_s <= run.warmup_s) {
+        found.push(leaves_nothing("warmup_s", run.warmup_s.into(), "time_s", time_s.into()));
     }
-    Ok(())
+    found
 }

@@ -3,7 +3,8 @@
 use super::assemble;
 use super::report::Report;
 use super::spec::{Scenario, WorkloadSpec};
-use crate::engine::{self, EngineError, Progress, System, WorkloadError};
+use crate::engine::{self, Progress, System};
+use crate::fault::{Fault, Kind};
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
 
@@ -11,14 +12,14 @@ use crate::power::{Activity, Timeline, TimelineSpec};
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The system or the generator can't be built.
-    #[error("{0}")]
-    Scenario(String),
+    #[error(transparent)]
+    Scenario(Fault),
     /// The trace can't be read or does not fit.
-    #[error("{0}")]
-    Trace(String),
+    #[error(transparent)]
+    Trace(Fault),
     /// The simulator broke a rule of its own, which is found where the run checks them.
-    #[error("{0}")]
-    Rule(String),
+    #[error(transparent)]
+    Rule(Fault),
 }
 
 /// A finished run.
@@ -69,8 +70,14 @@ pub fn run_keeping(
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<RunOutput, RunError> {
     let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
-    let bad_workload =
-        |error: WorkloadError| if is_trace { RunError::Trace(error.0) } else { RunError::Scenario(error.0) };
+    let bad_workload = |fault: Fault| {
+        let fault = fault.within("workload");
+        match fault.kind {
+            Kind::Rule => RunError::Rule(fault),
+            _ if is_trace => RunError::Trace(fault),
+            _ => RunError::Scenario(fault),
+        }
+    };
     let mut empty = System::default();
     if keep.check {
         empty.check_rules();
@@ -82,12 +89,8 @@ pub fn run_keeping(
         assembly.system.record_power(timeline);
     }
     let limits = assemble::limits(scenario);
-    let stopped = |error| match error {
-        EngineError::Workload(error) => bad_workload(error),
-        EngineError::Rule(_) => RunError::Rule(error.to_string()),
-    };
     let outcome =
-        engine::run(&mut assembly.system, &mut workload, &limits, &mut recorder, keep_going).map_err(stopped)?;
+        engine::run(&mut assembly.system, &mut workload, &limits, &mut recorder, keep_going).map_err(bad_workload)?;
     let report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     let timeline = keep.timeline.map(|_| assembly.system.timeline());
     Ok(RunOutput { report, recorder, timeline, activities: scenario.system.activities() })

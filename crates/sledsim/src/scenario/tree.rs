@@ -8,6 +8,7 @@ use serde_json::{json, Map, Value};
 use super::catalog::Catalog;
 use super::named_device::{check_timeout, fill_device, name_alone, Filed};
 use super::system_spec::CHILD_KEYS;
+use crate::fault::{self, Fault, Kind};
 
 /// The key of a scenario that has components by name.
 pub(super) const COMPONENTS: &str = "components";
@@ -19,36 +20,56 @@ const POLICY_KEYS: [&str; 3] = ["scheduler", "spin_down", "policy"];
 const DEEPEST: usize = 16;
 
 /// Writes out the system of a document: named components where they are named, drives given by their device alone, entries of
-/// `members` that are components, and devices from the catalogue. Says what device files gave.
-///
-/// # Errors
-/// A name that is not known, a component that is used twice, not at all or within itself, or a tree that is too deep.
-pub(super) fn expand(
-    document: &mut Value,
-    catalog: &Catalog,
-    base: &Path,
-    schema: &Value,
-) -> Result<Vec<Filed>, String> {
+/// `members` that are components, and devices from the catalogue. Says what device files gave, and what is wrong: a name that
+/// is not known, a component that is used twice, not at all or within itself, or a tree that is too deep.
+pub(super) fn expand(document: &mut Value, catalog: &Catalog, base: &Path, schema: &Value) -> Expanded {
     let components = match document.as_object_mut().and_then(|document| document.remove(COMPONENTS)) {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(components)) => components,
-        Some(other) => return Err(format!("{COMPONENTS} = {other} is of the wrong type: expected a table")),
+        Some(other) => {
+            let fault = Fault::wrong_type(COMPONENTS, other, "a table");
+            return Expanded { filed: Vec::new(), found: vec![fault], broken: vec!["system".into()] };
+        }
     };
     let names: Vec<String> = components.keys().cloned().collect();
-    let mut tree =
-        Expansion { catalog, base, schema, components, uses: BTreeMap::new(), open: Vec::new(), filed: Vec::new() };
+    let mut tree = Expansion {
+        catalog,
+        base,
+        schema,
+        components,
+        uses: BTreeMap::new(),
+        open: Vec::new(),
+        done: Expanded::default(),
+    };
     if let Some(system) = document.get_mut("system") {
-        tree.component(system, "system", 1)?;
+        tree.component(system, &"system".into(), 1);
     }
+    // What is wrong may keep a component from being reached.
+    let mut is_whole = tree.done.found.is_empty();
     for name in names {
-        if !tree.uses.contains_key(&name) {
+        if is_whole && !tree.uses.contains_key(&name) {
             // One that is a part of itself is not used by the system either: say rather that.
-            let place = format!("{COMPONENTS}.{name}");
-            tree.component(&mut Value::String(name), &place, 1)?;
-            return Err(format!("{place} is used nowhere: system and what is below it do not name it"));
+            let place = fault::Path::from(COMPONENTS).step(&name);
+            tree.component(&mut Value::String(name), &place, 1);
+            is_whole = tree.done.found.is_empty();
+            if is_whole {
+                let says = " is used nowhere: system and what is below it do not name it";
+                tree.done.found.push(Fault::at(Kind::Conflict, place).says(says));
+            }
         }
     }
-    Ok(tree.filed)
+    tree.done
+}
+
+/// What writing out the system came to.
+#[derive(Default)]
+pub(super) struct Expanded {
+    /// What device files gave.
+    pub filed: Vec<Filed>,
+    /// What is wrong.
+    pub found: Vec<Fault>,
+    /// What could not be completed, so that there is no use in looking at it.
+    pub broken: Vec<fault::Path>,
 }
 
 struct Expansion<'a> {
@@ -57,23 +78,24 @@ struct Expansion<'a> {
     schema: &'a Value,
     components: Map<String, Value>,
     /// Where each named component is used.
-    uses: BTreeMap<String, String>,
+    uses: BTreeMap<String, fault::Path>,
     /// The named components around the one at hand.
     open: Vec<String>,
-    filed: Vec<Filed>,
+    done: Expanded,
 }
 
 impl Expansion<'_> {
     /// Writes out the component at `path`, so deep.
-    fn component(&mut self, component: &mut Value, path: &str, depth: usize) -> Result<(), String> {
+    fn component(&mut self, component: &mut Value, path: &fault::Path, depth: usize) {
         if depth > DEEPEST {
-            return Err(format!("{path}: it is nested deeper than {DEEPEST} components"));
+            let says = format!(": it is nested deeper than {DEEPEST} components");
+            return self.give_up(path, Fault::at(Kind::Misfit, path).says(says));
         }
         if let Value::String(name) = component {
             let name = std::mem::take(name);
             return self.named(component, name, path, depth);
         }
-        let Some(table) = component.as_object_mut() else { return Ok(()) };
+        let Some(table) = component.as_object_mut() else { return };
         let has_below = |table: &Map<String, Value>| {
             table.contains_key("members") || CHILD_KEYS.iter().any(|key| table.contains_key(*key))
         };
@@ -81,30 +103,39 @@ impl Expansion<'_> {
             table.insert("kind".into(), "drive".into());
         }
         if table.get("kind").is_some_and(|kind| kind == "drive") {
-            let filed = fill_device(table, path, self.catalog, self.base, self.schema)?;
-            self.filed.push(filed);
+            match fill_device(table, path, self.catalog, self.base, self.schema) {
+                Ok(filed) => self.done.filed.extend(filed),
+                Err(fault) => self.give_up(&path.step("device"), fault),
+            }
         }
         for policy in POLICY_KEYS {
             name_alone(Some(&mut *table), policy);
         }
-        check_timeout(table, path)?;
+        if let Err(fault) = check_timeout(table, path) {
+            self.give_up(&path.step("spin_down"), fault);
+        }
         for key in CHILD_KEYS {
             if let Some(child) = table.get_mut(key) {
-                self.component(child, &format!("{path}.{key}"), depth + 1)?;
+                self.component(child, &path.step(key), depth + 1);
             }
         }
         for (entry, member) in table.get_mut("members").and_then(Value::as_array_mut).into_iter().flatten().enumerate()
         {
             wrap(member);
             if let Some(system) = member.get_mut("system") {
-                self.component(system, &format!("{path}.members[{entry}].system"), depth + 1)?;
+                self.component(system, &path.step("members").step(entry).step("system"), depth + 1);
             }
         }
-        Ok(())
+    }
+
+    /// Keeps a fault, for which what stands at `path` can't be looked at any further.
+    fn give_up(&mut self, path: &fault::Path, fault: Fault) {
+        self.done.found.push(fault);
+        self.done.broken.push(path.clone());
     }
 
     /// Puts the component called `name` in its place, or a drive with the device of that name.
-    fn named(&mut self, place: &mut Value, name: String, path: &str, depth: usize) -> Result<(), String> {
+    fn named(&mut self, place: &mut Value, name: String, path: &fault::Path, depth: usize) {
         let Some(component) = self.components.get(&name) else {
             let known: Vec<&str> = self.components.keys().map(String::as_str).collect();
             let hint = match known.as_slice() {
@@ -112,29 +143,39 @@ impl Expansion<'_> {
                 known => format!("; and {COMPONENTS} has {}", known.join(", ")),
             };
             *place = json!({ "kind": "drive", "device": name });
-            return self.component(place, path, depth).map_err(|error| error + &hint);
+            let before = self.done.found.len();
+            self.component(place, path, depth);
+            let found = self.done.found.split_off(before).into_iter().map(|fault| fault.says(hint.as_str()));
+            self.done.found.extend(found.collect::<Vec<_>>());
+            return;
         };
         *place = component.clone();
         if let Some(outer) = self.open.iter().position(|open| *open == name) {
             let chain: Vec<&str> = self.open[outer..].iter().map(String::as_str).chain([name.as_str()]).collect();
-            return Err(format!(
-                "{COMPONENTS}.{} has {COMPONENTS}.{name} below it, which it is itself a part of ({}): leave one of them out",
-                chain[chain.len() - 2],
-                chain.join(" -> ")
-            ));
+            let says =
+                format!(" below it, which it is itself a part of ({}): leave one of them out", chain.join(" -> "));
+            let components = fault::Path::from(COMPONENTS);
+            let fault = Fault::at(Kind::Conflict, components.step(chain[chain.len() - 2]))
+                .says(" has ")
+                .key(components.step(&name))
+                .says(says);
+            return self.give_up(path, fault);
         }
-        if let Some(other) = self.uses.insert(name.clone(), path.to_owned()) {
-            return Err(format!(
-                "{COMPONENTS}.{name} is both {other} and {path}: a component has one place; give the other one a name of its own"
-            ));
+        if let Some(other) = self.uses.insert(name.clone(), path.clone()) {
+            let fault = Fault::at(Kind::Conflict, fault::Path::from(COMPONENTS).step(&name))
+                .says(" is both ")
+                .key(other)
+                .says(" and ")
+                .key(path)
+                .says(": a component has one place; give the other one a name of its own");
+            return self.give_up(path, fault);
         }
         self.open.push(name.clone());
-        self.component(place, path, depth)?;
+        self.component(place, path, depth);
         self.open.pop();
         if let Some(table) = place.as_object_mut() {
             table.entry("name").or_insert(Value::String(name));
         }
-        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@
 //! and for every read but read-ahead (`A`), as Linux has it. Other events and the statistics at the end are counted as
 //! other records. The device is Linux's number: major × 2^20 + minor.
 
-use super::error::{Fault, Parsed};
+use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};
 use super::options::BlkparseEvent;
 use super::text::{digits, sectors_to_bytes, time_ns, uint, words, wrong_count, LineParser, Lines, TimeUnit};
@@ -65,12 +65,12 @@ impl LineParser for Blkparse {
         if self.in_statistics {
             return match device(first) {
                 Err(_) => Ok(Step::Other),
-                Ok(_) => Err(Fault::text("line", "nothing but statistics after their beginning", line)),
+                Ok(_) => Err(FieldFault::text("line", "nothing but statistics after their beginning", line)),
             };
         }
         // Every event names one process or error at the most: a damaged line end would hide the record behind it.
         if line.iter().filter(|&&byte| byte == b']').count() > 1 {
-            return Err(Fault::text("line", "one event", line));
+            return Err(FieldFault::text("line", "one event", line));
         }
         let device = device(first)?;
         let mut next = || words.next().ok_or_else(|| wrong_count(super::text::words(line).count(), 7, SHAPE, line));
@@ -80,16 +80,16 @@ impl LineParser for Blkparse {
         uint("pid", next()?)?;
         let (action, rwbs) = (next()?, next()?);
         if !ACTIONS.contains(&action) {
-            return Err(Fault::text("action", "one of blkparse's actions, such as Q, D or C", action));
+            return Err(FieldFault::text("action", "one of blkparse's actions, such as Q, D or C", action));
         }
         if !rwbs.iter().all(u8::is_ascii_uppercase) {
-            return Err(Fault::text("rwbs", "upper-case letters, such as R, WS or FWFS", rwbs));
+            return Err(FieldFault::text("rwbs", "upper-case letters, such as R, WS or FWFS", rwbs));
         }
         let Some(op) = op(rwbs).filter(|_| action == self.event) else { return Ok(Step::Other) };
         let Some(sector) = words.next().filter(|word| !word.starts_with(b"[")) else { return Ok(Step::Other) };
         let offset_bytes = sectors_to_bytes("sector", uint("sector", sector)?, self.sector_bytes)?;
         if words.next() != Some(b"+") {
-            return Err(Fault::text("line", "`sector + blocks`", line));
+            return Err(FieldFault::text("line", "`sector + blocks`", line));
         }
         let bytes = sectors_to_bytes("blocks", uint("blocks", words.next().unwrap_or(&[]))?, self.sector_bytes)?;
         let flags = flags(rwbs, op);
@@ -116,7 +116,7 @@ fn device(text: &[u8]) -> Parsed<u32> {
         (Some(major), Some(minor)) => u32::try_from(major << MINOR_BITS | minor).ok(),
         _ => None,
     }
-    .ok_or_else(|| Fault::text("device", "major,minor below 4096 and 1048576", text))
+    .ok_or_else(|| FieldFault::text("device", "major,minor below 4096 and 1048576", text))
 }
 
 /// Read, write, or neither.

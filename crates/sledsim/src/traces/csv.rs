@@ -17,7 +17,7 @@
 //! quotes. The first line is taken for a header when columns are named, and, when they are given by position, if no cell
 //! of it begins with a digit.
 
-use super::error::{excerpt, Failure, Fault, Parsed, Place, TraceError};
+use super::error::{excerpt, Failure, FieldFault, Parsed, Place, TraceError};
 use super::format::{Built, Carries, Entry, Head};
 use super::options::{ColumnMap, ColumnRef, LengthUnit};
 use super::source::{Input, LONGEST_LINE_BYTES};
@@ -233,7 +233,7 @@ impl Columns {
             None => operation("op", cell),
             Some((read, _)) if cell == read.as_bytes() => Ok(Op::Read),
             Some((_, write)) if cell == write.as_bytes() => Ok(Op::Write),
-            Some((read, write)) => Err(Fault::text("op", format!("{read} (read) or {write} (write)"), cell)),
+            Some((read, write)) => Err(FieldFault::text("op", format!("{read} (read) or {write} (write)"), cell)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! DiskSim's default ASCII format (Bucy et al., CMU-PDL-08-101): `time_ms devno blkno blocks flags`, blocks of 512 bytes.
 //! The flags are hexadecimal; bit 0 is set for a read. The other bits are DiskSim's own and not looked at.
 
-use super::error::{Fault, Parsed};
+use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};
 use super::text::{exact_words, sectors_to_bytes, time_ns, uint, uint32, LineParser, Lines, TimeUnit};
 use super::{Step, TraceRecord, DEFAULT_SECTOR_BYTES};
@@ -59,7 +59,7 @@ fn hexadecimal(field: &'static str, text: &[u8]) -> Parsed<u32> {
     if is_number {
         Ok(value)
     } else {
-        Err(Fault::text(field, "a hexadecimal integer below 2^32", text))
+        Err(FieldFault::text(field, "a hexadecimal integer below 2^32", text))
     }
 }
 

@@ -4,7 +4,7 @@
 //! drive took. There are no arrival times, so every record stands at 0. The outcome is what the drive's cache did: `Hit`
 //! or `Miss`, and in the HP C2247A's trace also `Doub` and `Trip` for writes. It is passed on and decides nothing.
 
-use super::error::{Fault, Parsed};
+use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};
 use super::text::{exact_words, sectors_to_bytes, time_ns, uint, LineParser, Lines, TimeUnit};
 use super::{Outcome, Step, TraceRecord, DEFAULT_SECTOR_BYTES};
@@ -36,12 +36,12 @@ impl LineParser for DisksimValidate {
         let op = match op {
             b"R" => Op::Read,
             b"W" => Op::Write,
-            _ => return Err(Fault::text("operation", "R or W", op)),
+            _ => return Err(FieldFault::text("operation", "R or W", op)),
         };
         let outcome = Outcome::ALL
             .into_iter()
             .find(|known| known.name().as_bytes() == outcome)
-            .ok_or_else(|| Fault::text("outcome", "Hit, Miss, Doub or Trip", outcome))?;
+            .ok_or_else(|| FieldFault::text("outcome", "Hit, Miss, Doub or Trip", outcome))?;
         let offset_bytes = sectors_to_bytes("lbn", uint("lbn", lbn)?, self.sector_bytes)?;
         let bytes = sectors_to_bytes("blocks", uint("blocks", blocks)?, self.sector_bytes)?;
         Ok(Step::Request(TraceRecord {

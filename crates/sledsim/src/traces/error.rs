@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-use super::TraceFormat;
+use super::{format, TraceFormat};
+use crate::fault::{Allowed, Fault, Kind};
 
 /// A place in the (decompressed) content of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +27,9 @@ impl fmt::Display for Place {
 }
 
 /// Why a trace cannot be read or written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum TraceError {
     /// The file cannot be opened, read, decompressed or written.
-    #[error("{file}: {place}: cannot {action}: {source}")]
     Io {
         /// The trace's name.
         file: String,
@@ -41,9 +41,6 @@ pub enum TraceError {
         source: io::Error,
     },
     /// No format recognises the content.
-    #[error(
-        "{file}: {place}: no known trace format begins with {found}; name the format with `--format`, one of: {formats}"
-    )]
     UnknownContent {
         /// The trace's name.
         file: String,
@@ -51,21 +48,8 @@ pub enum TraceError {
         place: Place,
         /// Its first bytes, made readable.
         found: String,
-        /// Every format's name.
-        formats: String,
-    },
-    /// A format's name that no format bears.
-    #[error("unknown trace format {found:?}; the nearest is `{nearest}`; the formats are: {formats}")]
-    UnknownFormat {
-        /// The name given.
-        found: String,
-        /// The name least different from it.
-        nearest: &'static str,
-        /// Every format's name.
-        formats: String,
     },
     /// A trace without any request.
-    #[error("{file}: {place}: the trace ends here and contains no records ({skipped} bad records skipped)")]
     Empty {
         /// The trace's name.
         file: String,
@@ -75,10 +59,8 @@ pub enum TraceError {
         skipped: u64,
     },
     /// A record, or a header, that is not one of its format.
-    #[error(transparent)]
     BadRecord(Box<BadRecord>),
     /// An option that does not fit the trace or the format.
-    #[error("{file}: {place}: option `{option}`: {problem}")]
     Option {
         /// The trace's name.
         file: String,
@@ -90,7 +72,6 @@ pub enum TraceError {
         problem: String,
     },
     /// A record that the target format cannot express.
-    #[error("{file}: record {record} (from 1): {format} cannot express {problem}; write `csv` instead")]
     Inexpressible {
         /// The name of the trace being written.
         file: String,
@@ -113,14 +94,119 @@ impl TraceError {
             | Self::Empty { place, .. }
             | Self::Option { place, .. } => Some(*place),
             Self::BadRecord(bad) => Some(bad.place),
-            Self::UnknownFormat { .. } | Self::Inexpressible { .. } => None,
+            Self::Inexpressible { .. } => None,
+        }
+    }
+}
+
+impl TraceError {
+    /// The same as data, as every other fault is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Io { file, place, action, source } => Fault::new(Kind::Unreadable)
+                .in_file(file.as_str())
+                .says(format!("cannot {action}: {source}"))
+                .located(*place),
+            Self::UnknownContent { file, place, found } => {
+                let names: Vec<&str> = format::names().collect();
+                let mut fault = Fault::new(Kind::UnknownFormat).in_file(file.as_str()).located(*place);
+                fault.allowed = Some(Allowed::Names(names.iter().map(|&name| name.into()).collect()));
+                fault
+                    .says(format!("no known trace format begins with {found}; name the format with "))
+                    .option("format")
+                    .says(format!(", one of: {}", names.join(", ")))
+            }
+            Self::Empty { file, place, skipped } => {
+                let says = format!("the trace ends here and contains no records ({skipped} bad records skipped)");
+                Fault::new(Kind::Missing).in_file(file.as_str()).says(says).located(*place)
+            }
+            Self::BadRecord(bad) => bad.fault(),
+            Self::Option { file, place, option, problem } => {
+                Fault::at(Kind::Conflict, *option).in_file(file.as_str()).says(format!(": {problem}")).located(*place)
+            }
+            Self::Inexpressible { file, record, format, problem } => {
+                let says = format!("record {record} (from 1): {format} cannot express {problem}; write `csv` instead");
+                Fault::new(Kind::Unsupported).in_file(file.as_str()).says(says)
+            }
+        }
+    }
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fault().fmt(f)
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+impl From<TraceError> for Fault {
+    fn from(error: TraceError) -> Self {
+        error.fault()
+    }
+}
+
+impl Fault {
+    /// The same, at a place in the content of a trace.
+    fn located(mut self, place: Place) -> Self {
+        match place {
+            Place::Line(line) => self.line = Some(line),
+            Place::Byte(byte) => self.byte = Some(byte),
+        }
+        self
+    }
+}
+
+/// What the user can do about a record.
+#[derive(Clone, Copy, Debug)]
+pub enum Remedy {
+    /// Repair the whole: where the next record begins is unknown.
+    RepairTrace,
+    /// Restore the header, or read it as another format.
+    RestoreHeader,
+    /// Read it as another format.
+    OtherFormat,
+    /// Say how large its sectors are.
+    NameSectors,
+    /// Repair or tolerate the record.
+    RepairRecord,
+    /// Tolerate more than so many.
+    SkipMore {
+        /// How many are tolerated.
+        tolerated: u64,
+    },
+}
+
+impl BadRecord {
+    fn fault(&self) -> Fault {
+        let mut fault = Fault::new(Kind::Record).in_file(self.file.as_str()).located(self.place);
+        fault.field = Some(self.field.to_string());
+        fault.value = Some(self.found.as_str().into());
+        fault.allowed = Some(Allowed::Type(self.expected.to_string()));
+        let fault = fault.says(format!(", in format {}; ", self.format));
+        match self.remedy {
+            Remedy::RepairTrace => {
+                fault.says("what follows cannot be told apart: repair the trace, or name another ").option("format")
+            }
+            Remedy::RestoreHeader => fault.says("restore the header, or name another ").option("format"),
+            Remedy::OtherFormat => fault.says("name another ").option("format"),
+            Remedy::NameSectors => fault.says("name it: ").option("sector_bytes"),
+            Remedy::RepairRecord => fault
+                .says("repair the record, tolerate so many such records with ")
+                .option("skip_bad")
+                .says(", or name another ")
+                .option("format"),
+            Remedy::SkipMore { tolerated } => fault
+                .says(format!("this is bad record {} and ", tolerated + 1))
+                .set("skip_bad", tolerated)
+                .says(" tolerates no more"),
         }
     }
 }
 
 /// What is wrong with a record, or with a header.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}: {place}: {format}: field `{field}`: expected {expected}, found {found}; {remedy}")]
+#[derive(Debug)]
 pub struct BadRecord {
     /// The trace's name.
     pub file: String,
@@ -135,12 +221,12 @@ pub struct BadRecord {
     /// What it is.
     pub found: String,
     /// What the user can do.
-    pub remedy: String,
+    pub remedy: Remedy,
 }
 
 /// A field that is wrong, before anybody knows the file or the place.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct FieldFault {
     /// The field's name.
     pub field: Cow<'static, str>,
     /// What it should be.
@@ -150,9 +236,9 @@ pub(super) struct Fault {
 }
 
 /// The result of parsing a field; the fault is boxed because it is rare and large.
-pub(super) type Parsed<T> = Result<T, Box<Fault>>;
+pub(super) type Parsed<T> = Result<T, Box<FieldFault>>;
 
-impl Fault {
+impl FieldFault {
     /// A fault whose finding is shown as given.
     pub fn new(
         field: impl Into<Cow<'static, str>>,
@@ -176,9 +262,9 @@ impl Fault {
 #[derive(Debug)]
 pub(super) enum Failure {
     /// One record is bad; the parser stands behind it and can go on.
-    Bad(Place, Box<Fault>),
+    Bad(Place, Box<FieldFault>),
     /// One record is bad and where the next begins is unknown.
-    Lost(Place, Box<Fault>),
+    Lost(Place, Box<FieldFault>),
     /// The content cannot be read at all.
     Fatal(Box<TraceError>),
 }

@@ -6,7 +6,7 @@
 //! logs that count microseconds, as those do which fio itself records, are read with
 //! [`super::TraceOptions::fio_time_unit`]. A file's device is its number in the order of first appearance.
 
-use super::error::{excerpt, BadRecord, Failure, Fault, Parsed, Place, TraceError};
+use super::error::{excerpt, BadRecord, Failure, FieldFault, Parsed, Place, Remedy, TraceError};
 use super::format::{Built, Carries, Entry, CERTAIN};
 use super::intern::Names;
 use super::source::Input;
@@ -47,7 +47,7 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
                 field: "header".into(),
                 expected: "`fio version 2 iolog` or `fio version 3 iolog`".into(),
                 found: excerpt(other),
-                remedy: "restore the header, or name another `--format`".to_owned(),
+                remedy: Remedy::RestoreHeader,
             }))));
         }
     };
@@ -84,7 +84,7 @@ impl LineParser for Fio {
             _ => {
                 let expected = "read, write, sync, datasync, trim (and wait, in version 2) with offset and length, or \
                                 add, open, close without";
-                return Err(Fault::text("action", expected, action));
+                return Err(FieldFault::text("action", expected, action));
             }
         };
         Ok(Step::Request(TraceRecord::new(time_ns, device, uint("offset", offset)?, uint("length", length)?, op)))

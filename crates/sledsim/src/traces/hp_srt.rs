@@ -24,7 +24,7 @@
 //! 1.x stands in the header as `sectorsize`; without one it is 256 bytes, as on the HP-IB disks of that trace.
 //! The device of a 1.7 record is its whole device number, since no part of it is known to be unique.
 
-use super::error::{excerpt, BadRecord, Failure, Fault, Parsed, Place, TraceError};
+use super::error::{excerpt, BadRecord, Failure, FieldFault, Parsed, Place, Remedy, TraceError};
 use super::format::{Built, Carries, Entry, CERTAIN};
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::{digits, sectors_to_bytes};
@@ -63,7 +63,7 @@ const FLAG_ASYNCHRONOUS: u32 = 0x100;
 fn build(input: &mut Input, options: &TraceOptions) -> Built {
     let name = input.name().to_owned();
     let text = input.peek(LONGEST_HEADER_BYTES)?;
-    let bad = |field: &'static str, expected: String, found: String, remedy: &str| {
+    let bad = |field: &'static str, expected: String, found: String, remedy: Remedy| {
         Box::new(TraceError::BadRecord(Box::new(BadRecord {
             file: name.clone(),
             place: Place::Byte(0),
@@ -71,19 +71,19 @@ fn build(input: &mut Input, options: &TraceOptions) -> Built {
             field: field.into(),
             expected: expected.into(),
             found,
-            remedy: remedy.to_owned(),
+            remedy,
         })))
     };
     if !text.starts_with(MAGIC) {
         let expected = format!("\"{}\"", MAGIC.escape_ascii());
-        return Err(bad("header", expected, excerpt(text), "name another `--format`"));
+        return Err(bad("header", expected, excerpt(text), Remedy::OtherFormat));
     }
     let Some(length) = text.iter().position(|&byte| byte == 0x0c) else {
         let expected = format!("a form feed (0x0c) within {LONGEST_HEADER_BYTES} bytes");
-        return Err(bad("header", expected, "none".to_owned(), "restore the header"));
+        return Err(bad("header", expected, "none".to_owned(), Remedy::RestoreHeader));
     };
     let stated = header_sector_bytes(&text[..length])
-        .map_err(|found| bad("sectorsize", "one size of at least 1".to_owned(), found, "name it: `sector_bytes`"));
+        .map_err(|found| bad("sectorsize", "one size of at least 1".to_owned(), found, Remedy::NameSectors));
     let sector_bytes = match options.sector_bytes {
         Some(sector_bytes) => Some(sector_bytes),
         None => stated?,
@@ -133,7 +133,7 @@ impl RecordParser for HpSrt {
         };
         let outcome = if raw.len() < size {
             let found = format!("{} bytes before the end of the trace", raw.len());
-            Err(Fault::new("record", format!("{size} bytes"), found))
+            Err(FieldFault::new("record", format!("{size} bytes"), found))
         } else if self.is_1_7 {
             self.record_1_7(raw)
         } else {
@@ -163,7 +163,7 @@ impl HpSrt {
     fn size(&self, raw: &[u8]) -> Parsed<usize> {
         if raw.len() < 2 * WORD {
             let found = format!("{} bytes before the end of the trace", raw.len());
-            return Err(Fault::new("record", "at least 8 bytes", found));
+            return Err(FieldFault::new("record", "at least 8 bytes", found));
         }
         let (size, id) = (word(raw, 0), word(raw, 1));
         let expected = self.size_of(id).ok_or_else(|| {
@@ -172,12 +172,12 @@ impl HpSrt {
             } else {
                 "version 1 to 4 in the high half, 1 (short I/O) or 4 (suspect) in the low half"
             };
-            Fault::new("id", expected, format!("{id:#x}"))
+            FieldFault::new("id", expected, format!("{id:#x}"))
         })?;
         if size as usize == expected {
             Ok(expected)
         } else {
-            Err(Fault::new("size", format!("{expected} bytes for id {id:#x}"), size.to_string()))
+            Err(FieldFault::new("size", format!("{expected} bytes for id {id:#x}"), size.to_string()))
         }
     }
 
@@ -220,7 +220,7 @@ impl HpSrt {
 fn record(raw: &[u8], device: u32, offset_bytes: u64) -> Parsed<Step> {
     let (seconds, microseconds) = (u64::from(word(raw, 2)), u64::from(word(raw, 3)));
     if microseconds >= 1_000_000 {
-        return Err(Fault::new("usec", "microseconds below 1000000", microseconds.to_string()));
+        return Err(FieldFault::new("usec", "microseconds below 1000000", microseconds.to_string()));
     }
     let flags = word(raw, 11);
     let op = if flags & FLAG_READ == 0 { Op::Write } else { Op::Read };

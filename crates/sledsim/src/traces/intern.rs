@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::error::{excerpt, Fault, Parsed};
+use super::error::{excerpt, FieldFault, Parsed};
 
 /// Names told apart before a trace counts as damaged; bounds the memory.
 const MOST_NAMES: u32 = 65_536;
@@ -29,7 +29,7 @@ impl Names {
                 let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
                 if next >= MOST_NAMES {
                     let found = format!("{} as another", excerpt(name));
-                    return Err(Fault::new(field, format!("at most {MOST_NAMES} different names"), found));
+                    return Err(FieldFault::new(field, format!("at most {MOST_NAMES} different names"), found));
                 }
                 self.numbers.insert(name.into(), next);
                 next

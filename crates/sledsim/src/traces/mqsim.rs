@@ -1,7 +1,7 @@
 //! MQSim (Tavakkol et al., FAST 2018): one request a line, `time_ns device lba sectors type`, type 1 for a read and 0
 //! for a write, sectors of 512 bytes.
 
-use super::error::{Fault, Parsed};
+use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};
 use super::text::{exact_words, sectors_to_bytes, uint, uint32, LineParser, Lines};
 use super::{Step, TraceRecord, DEFAULT_SECTOR_BYTES};
@@ -32,7 +32,7 @@ impl LineParser for Mqsim {
         let op = match kind {
             b"1" => Op::Read,
             b"0" => Op::Write,
-            _ => return Err(Fault::text("type", "1 (read) or 0 (write)", kind)),
+            _ => return Err(FieldFault::text("type", "1 (read) or 0 (write)", kind)),
         };
         Ok(Step::Request(TraceRecord::new(
             uint("time_ns", time)?,

@@ -6,7 +6,7 @@
 //! one host, as they are published, it is the disk number.
 
 use super::csv::cells;
-use super::error::{Fault, Parsed};
+use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};
 use super::intern::Names;
 use super::text::{operation, split, time_ns, uint, wrong_count, LineParser, Lines, TimeUnit};
@@ -44,7 +44,7 @@ impl LineParser for Msr {
             .ok()
             .and_then(|disk| u32::try_from(disk).ok())
             .filter(|&disk| disk < DISKS)
-            .ok_or_else(|| Fault::text("disk", "a disk number below 256", disk))?;
+            .ok_or_else(|| FieldFault::text("disk", "a disk number below 256", disk))?;
         let op = operation("type", op)?;
         let (offset_bytes, bytes) = (uint("offset", offset)?, uint("bytes", bytes)?);
         uint("response", response)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-use super::error::{BadRecord, Failure, Fault, Place, TraceError};
+use super::error::{BadRecord, Failure, FieldFault, Place, Remedy, TraceError};
 use super::options::TraceOptions;
 use super::source::Input;
 use super::{RecordParser, Step, TraceFormat, TraceRecord};
@@ -236,8 +236,8 @@ impl TraceReader {
                 Err(Failure::Bad(place, fault)) => self.tolerate(place, *fault)?,
                 Err(Failure::Lost(place, fault)) => {
                     self.done = true;
-                    let remedy = "what follows cannot be told apart: repair the trace, or name another `--format`";
-                    return Err(self.bad(place, *fault, remedy.to_owned()));
+                    let remedy = Remedy::RepairTrace;
+                    return Err(self.bad(place, *fault, remedy));
                 }
                 Err(Failure::Fatal(error)) => {
                     self.done = true;
@@ -265,7 +265,7 @@ impl TraceReader {
 
     /// Checks what must hold for a request of any format, and rebases its time.
     #[inline]
-    fn accept(&mut self, mut record: TraceRecord) -> Result<TraceRecord, Box<Fault>> {
+    fn accept(&mut self, mut record: TraceRecord) -> Result<TraceRecord, Box<FieldFault>> {
         let time_ns = record.time.ns();
         if record.bytes == 0 || record.offset_bytes.checked_add(record.bytes).is_none() || time_ns < self.last_ns {
             return Err(self.refuse(&record));
@@ -281,16 +281,16 @@ impl TraceReader {
 
     /// Why [`TraceReader::accept`] refuses a record.
     #[cold]
-    fn refuse(&self, record: &TraceRecord) -> Box<Fault> {
+    fn refuse(&self, record: &TraceRecord) -> Box<FieldFault> {
         if record.bytes == 0 {
-            return Fault::new("bytes", "a length of at least 1", "0 (a request of zero length)");
+            return FieldFault::new("bytes", "a length of at least 1", "0 (a request of zero length)");
         }
         if record.offset_bytes.checked_add(record.bytes).is_none() {
             let found = format!("offset {} plus length {}", record.offset_bytes, record.bytes);
-            return Fault::new("offset", "a request that ends within 2^64 bytes", found);
+            return FieldFault::new("offset", "a request that ends within 2^64 bytes", found);
         }
         let back_ns = self.last_ns - record.time.ns();
-        Fault::new(
+        FieldFault::new(
             "time",
             "a time not before that of the record above",
             format!("one {back_ns} ns earlier (time runs backwards; sorting the trace by time would help)"),
@@ -299,21 +299,18 @@ impl TraceReader {
 
     /// Counts a bad record, or makes it an error when there have been enough.
     #[cold]
-    fn tolerate(&mut self, place: Place, fault: Fault) -> Result<(), TraceError> {
+    fn tolerate(&mut self, place: Place, fault: FieldFault) -> Result<(), TraceError> {
         if self.skipped < self.skip_bad {
             self.skipped += 1;
             return Ok(());
         }
         self.done = true;
-        let remedy = if self.skipped == 0 {
-            "repair the record, tolerate N such records with `--skip-bad N`, or name another `--format`".to_owned()
-        } else {
-            format!("this is bad record {} and `--skip-bad {}` tolerates no more", self.skipped + 1, self.skip_bad)
-        };
+        let remedy =
+            if self.skipped == 0 { Remedy::RepairRecord } else { Remedy::SkipMore { tolerated: self.skip_bad } };
         Err(self.bad(place, fault, remedy))
     }
 
-    fn bad(&self, place: Place, fault: Fault, remedy: String) -> TraceError {
+    fn bad(&self, place: Place, fault: FieldFault, remedy: Remedy) -> TraceError {
         TraceError::BadRecord(Box::new(BadRecord {
             file: self.input.name().to_owned(),
             place,

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufReader, Cursor, Read};
 
-use super::error::{Failure, Fault, Place, TraceError};
+use super::error::{Failure, FieldFault, Place, TraceError};
 
 /// Size of the window on the content; also how much of it detection may look at.
 const WINDOW_BYTES: usize = 256 * 1024;
@@ -196,7 +196,7 @@ impl Input {
             searched = unread.len();
             if searched > LONGEST_LINE_BYTES {
                 let expected = format!("a line end within {LONGEST_LINE_BYTES} bytes");
-                let fault = Fault::text("line", expected, unread);
+                let fault = FieldFault::text("line", expected, unread);
                 return Err(Failure::Lost(Place::Line(self.line + 1), fault));
             }
             if !self.fill()? {

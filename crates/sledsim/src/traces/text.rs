@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::error::{Failure, Fault, Parsed, Place};
+use super::error::{Failure, FieldFault, Parsed, Place};
 use super::source::Input;
 use super::{RecordParser, Step};
 use crate::request::Op;
@@ -86,15 +86,15 @@ pub(super) fn exact_words<'a, const N: usize>(line: &'a [u8], shape: &'static st
 
 /// The fault of a line with the wrong number of fields.
 #[cold]
-pub(super) fn wrong_count(count: usize, wanted: usize, shape: &'static str, line: &[u8]) -> Box<Fault> {
+pub(super) fn wrong_count(count: usize, wanted: usize, shape: &'static str, line: &[u8]) -> Box<FieldFault> {
     let found = format!("{count} fields in {}", super::error::excerpt(line));
-    Fault::new("line", format!("{wanted} fields `{shape}`"), found)
+    FieldFault::new("line", format!("{wanted} fields `{shape}`"), found)
 }
 
 /// An unsigned decimal integer.
 #[inline]
 pub(super) fn uint(field: &'static str, text: &[u8]) -> Parsed<u64> {
-    digits(text).ok_or_else(|| Fault::text(field, "an unsigned integer below 2^64", text))
+    digits(text).ok_or_else(|| FieldFault::text(field, "an unsigned integer below 2^64", text))
 }
 
 /// An unsigned decimal integer that fits a device number.
@@ -102,7 +102,7 @@ pub(super) fn uint(field: &'static str, text: &[u8]) -> Parsed<u64> {
 pub(super) fn uint32(field: &'static str, text: &[u8]) -> Parsed<u32> {
     digits(text)
         .and_then(|value| u32::try_from(value).ok())
-        .ok_or_else(|| Fault::text(field, "an unsigned integer below 2^32", text))
+        .ok_or_else(|| FieldFault::text(field, "an unsigned integer below 2^32", text))
 }
 
 /// The value of a non-empty run of digits; `None` for anything else or when it does not fit.
@@ -126,7 +126,7 @@ pub(super) fn digits(text: &[u8]) -> Option<u64> {
 #[inline]
 pub(super) fn sectors_to_bytes(field: impl Into<Cow<'static, str>>, count: u64, sector_bytes: u32) -> Parsed<u64> {
     count.checked_mul(u64::from(sector_bytes)).ok_or_else(|| {
-        Fault::new(field, format!("sectors of {sector_bytes} bytes within 2^64 bytes"), count.to_string())
+        FieldFault::new(field, format!("sectors of {sector_bytes} bytes within 2^64 bytes"), count.to_string())
     })
 }
 
@@ -188,7 +188,7 @@ impl std::str::FromStr for TimeUnit {
 /// exponent.
 #[inline]
 pub(super) fn time_ns(field: impl Into<Cow<'static, str>>, text: &[u8], unit: TimeUnit) -> Parsed<u64> {
-    decimal(text, unit.digits()).ok_or_else(|| Fault::text(field, unit.expected(), text))
+    decimal(text, unit.digits()).ok_or_else(|| FieldFault::text(field, unit.expected(), text))
 }
 
 /// The decimal number `text` times ten to the `shift`, rounded half up; `None` if it is no such number.
@@ -237,7 +237,7 @@ pub(super) fn operation(field: impl Into<Cow<'static, str>>, text: &[u8]) -> Par
         [b'W' | b'w'] => Ok(Op::Write),
         _ if text.eq_ignore_ascii_case(b"read") => Ok(Op::Read),
         _ if text.eq_ignore_ascii_case(b"write") => Ok(Op::Write),
-        _ => Err(Fault::text(field, "R, W, read or write", text)),
+        _ => Err(FieldFault::text(field, "R, W, read or write", text)),
     }
 }
 

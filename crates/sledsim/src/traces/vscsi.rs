@@ -15,7 +15,7 @@
 //! reservations, cache flushes, unmaps) are counted as other records; an operation code that is none of SCSI's usual
 //! ones is an error.
 
-use super::error::{Failure, Fault, Parsed, Place};
+use super::error::{Failure, FieldFault, Parsed, Place};
 use super::format::{Built, Carries, Entry, Head, CERTAIN};
 use super::source::Input;
 use super::text::sectors_to_bytes;
@@ -85,7 +85,7 @@ impl RecordParser for Vscsi {
             0 => return Ok(None),
             _ if got < size => {
                 let found = format!("{got} bytes before the end of the trace");
-                Err(Fault::new("record", format!("{size} bytes"), found))
+                Err(FieldFault::new("record", format!("{size} bytes"), found))
             }
             _ => self.record(raw),
         };
@@ -113,13 +113,13 @@ impl Vscsi {
         let version = raw[layout.ver + 1];
         if version != layout.version {
             let expected = format!("version {}, as in the first records", layout.version);
-            return Err(Fault::new("ver", expected, format!("version {version}")));
+            return Err(FieldFault::new("ver", expected, format!("version {version}")));
         }
         let Some(op) = command(raw, layout)? else { return Ok(Step::Other) };
         let ticks_us = u64_at(raw, TS);
         let time_ns = ticks_us
             .checked_mul(1000)
-            .ok_or_else(|| Fault::new("ts", "microseconds within 584 years", ticks_us.to_string()))?;
+            .ok_or_else(|| FieldFault::new("ts", "microseconds within 584 years", ticks_us.to_string()))?;
         let offset_bytes = sectors_to_bytes("lbn", u64_at(raw, LBN), self.sector_bytes)?;
         Ok(Step::Request(TraceRecord::new(time_ns, 0, offset_bytes, u64::from(u32_at(raw, layout.len)), op)))
     }
@@ -165,7 +165,7 @@ fn command(raw: &[u8], layout: Layout) -> Parsed<Option<Op>> {
         | 0xa3
         | 0xa4
         | 0xaf => Ok(None),
-        _ => Err(Fault::new("cmd", "a SCSI operation code", format!("{code:#04x}"))),
+        _ => Err(FieldFault::new("cmd", "a SCSI operation code", format!("{code:#04x}"))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Choice among weighted items in constant time.
 
 use crate::engine::random::Stream;
+use crate::fault::{Fault, Kind, Range};
 
 /// Draws an index with a probability proportional to its weight.
 ///
@@ -23,14 +24,16 @@ impl AliasTable {
     ///
     /// # Errors
     /// When a weight is negative or not finite, none is positive, or there are more than 2^32 - 1.
-    pub(super) fn new(weights: &[f64]) -> Result<Self, String> {
-        let n = u32::try_from(weights.len()).map_err(|_| "more than 2^32 - 1 weights".to_owned())?;
-        if let Some(weight) = weights.iter().find(|weight| !(**weight >= 0.0 && weight.is_finite())) {
-            return Err(format!("weight = {weight}: a weight must be finite and at least 0"));
+    pub(super) fn new(weights: &[f64]) -> Result<Self, Fault> {
+        let n =
+            u32::try_from(weights.len()).map_err(|_| Fault::new(Kind::Misfit).says("more than 2^32 - 1 weights"))?;
+        if let Some(entry) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
+            let key = format!("{entry}.weight");
+            return Err(Fault::out_of_range(key, weights[entry], Range::at_least(0.0)));
         }
         let largest = weights.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 {
-            return Err("at least one weight must be above 0".to_owned());
+            return Err(Fault::at(Kind::Conflict, "0.weight").says(": at least one weight must be above 0"));
         }
         // Dividing by the largest first keeps the sum finite.
         let sum: f64 = weights.iter().map(|weight| weight / largest).sum();

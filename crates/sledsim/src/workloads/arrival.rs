@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::distribution::{above, within};
 use super::{Distribution, Next, Sampler};
 use crate::engine::random::Stream;
+use crate::fault::{Fault, Kind};
 use crate::time::Time;
 use crate::units::NS_PER_MS;
 
@@ -72,24 +73,32 @@ impl ArrivalSpec {
     ///
     /// # Errors
     /// Names the key, its value and what is allowed.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), Fault> {
         match *self {
             Self::Poisson { rate_per_s } | Self::Constant { rate_per_s } => above("rate_per_s", rate_per_s, 0.0, 1e9),
             Self::Renewal { ref interarrival_ms } => {
-                interarrival_ms.validate().map_err(|error| format!("interarrival_ms: {error}"))?;
+                interarrival_ms.validate().map_err(|fault| fault.within("interarrival_ms"))?;
                 // A mean of 0 would keep the run at time 0 for ever.
-                above("interarrival_ms: mean", interarrival_ms.mean(), 0.0, f64::MAX)
+                if interarrival_ms.mean() > 0.0 {
+                    return Ok(());
+                }
+                Err(Fault::at(Kind::Conflict, "interarrival_ms").says(": its mean is 0, and has to be above"))
             }
             Self::OnOff { burst_ms, idle_ms, rate_per_s } => {
                 above("burst_ms", burst_ms, 0.0, 1e12)?;
                 within("idle_ms", idle_ms, 0.0, 1e12)?;
                 above("rate_per_s", rate_per_s, 0.0, 1e9)?;
                 // The next arrival is found burst by burst.
-                within("requests per burst (rate_per_s * burst_ms / 1000)", rate_per_s * burst_ms * 1e-3, 1e-3, 1e21)
+                let requests = rate_per_s * burst_ms * 1e-3;
+                if (1e-3..=1e21).contains(&requests) {
+                    return Ok(());
+                }
+                let says = format!(": {requests} requests in a burst, where 0.001 to 1e21 are allowed");
+                Err(Fault::conflict("rate_per_s", rate_per_s).says(" and ").key_is("burst_ms", burst_ms).says(says))
             }
             Self::Closed { outstanding, ref think_ms } => {
                 within("outstanding", f64::from(outstanding), 1.0, 1e6)?;
-                think_ms.validate().map_err(|error| format!("think_ms: {error}"))
+                think_ms.validate().map_err(|fault| fault.within("think_ms"))
             }
         }
     }
@@ -126,7 +135,7 @@ enum Process {
 
 impl Arrivals {
     /// The process of `spec` with all its times multiplied by `time_scale`, its first arrival drawn.
-    pub(super) fn new(spec: &ArrivalSpec, time_scale: f64, mut stream: Stream) -> Result<Self, String> {
+    pub(super) fn new(spec: &ArrivalSpec, time_scale: f64, mut stream: Stream) -> Result<Self, Fault> {
         spec.validate()?;
         let process = match *spec {
             ArrivalSpec::Poisson { rate_per_s } => Process::Poisson { mean_ns: NS_PER_S / rate_per_s },

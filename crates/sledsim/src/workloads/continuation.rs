@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::distribution::within;
 use crate::engine::random::Stream;
+use crate::fault::Fault;
 use crate::request::Op;
 
 /// Requests that go on where the one before them ends, with the same operation. They keep the share of reads as it is.
@@ -26,7 +27,7 @@ impl ContinuationSpec {
     ///
     /// # Errors
     /// Names the key, its value and what is allowed.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), Fault> {
         within("reads", self.reads, 0.0, 1.0)?;
         within("writes", self.writes, 0.0, 1.0)
     }
@@ -122,6 +123,7 @@ mod tests {
     #[test]
     fn shares_beyond_all_are_refused() {
         let error = ContinuationSpec { reads: 1.5, writes: 0.0 }.validate();
-        assert_eq!(error, Err("reads = 1.5: must be from 0 to 1".to_owned()));
+        let error = error.expect_err("a share is at most 1");
+        assert_eq!((error.path.to_string(), error.value.clone()), ("reads".to_owned(), Some(1.5.into())));
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::alias::AliasTable;
 use crate::engine::random::Stream;
+use crate::fault::{Fault, Range};
 
 /// Largest value or mean accepted, in whatever unit: 10^15 ms are 31 700 years, 10^15 bytes a petabyte.
 const LARGEST: f64 = 1e15;
@@ -117,18 +118,18 @@ pub struct WeightedValue {
     pub weight: f64,
 }
 
-pub(super) fn within(key: &str, value: f64, min: f64, max: f64) -> Result<(), String> {
+pub(super) fn within(key: &str, value: f64, min: f64, max: f64) -> Result<(), Fault> {
     if (min..=max).contains(&value) {
         return Ok(());
     }
-    Err(format!("{key} = {value}: must be from {min} to {max}"))
+    Err(Fault::out_of_range(key, value, Range::from_to(min, max)))
 }
 
-pub(super) fn above(key: &str, value: f64, min: f64, max: f64) -> Result<(), String> {
+pub(super) fn above(key: &str, value: f64, min: f64, max: f64) -> Result<(), Fault> {
     if value > min && value <= max {
         return Ok(());
     }
-    Err(format!("{key} = {value}: must be above {min} and at most {max}"))
+    Err(Fault::out_of_range(key, value, Range::above_to(min, max)))
 }
 
 impl Distribution {
@@ -136,7 +137,7 @@ impl Distribution {
     ///
     /// # Errors
     /// Names the key, its value and what is allowed.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), Fault> {
         let mean_above_0 = |mean| above("mean", mean, 0.0, LARGEST);
         match *self {
             Self::Fixed { value } => within("value", value, 0.0, LARGEST),
@@ -170,11 +171,12 @@ impl Distribution {
                 above("shape", shape, 1.0, 1e3)
             }
             Self::Empirical { ref points } | Self::ExponentialMixture { means: ref points } => {
-                for point in points {
-                    within("value", point.value, 0.0, LARGEST)?;
-                    within("weight", point.weight, 0.0, LARGEST)?;
+                let list = if matches!(self, Self::Empirical { .. }) { "points" } else { "means" };
+                for (entry, point) in points.iter().enumerate() {
+                    within(&format!("{list}.{entry}.value"), point.value, 0.0, LARGEST)?;
+                    within(&format!("{list}.{entry}.weight"), point.weight, 0.0, LARGEST)?;
                 }
-                AliasTable::new(&weights(points)).map(|_| ())
+                AliasTable::new(&weights(points)).map(|_| ()).map_err(|fault| fault.within(list))
             }
         }
     }
@@ -229,7 +231,7 @@ impl Distribution {
     ///
     /// # Errors
     /// As [`Distribution::validate`].
-    pub fn sampler(&self) -> Result<Sampler, String> {
+    pub fn sampler(&self) -> Result<Sampler, Fault> {
         self.validate()?;
         Ok(Sampler(match *self {
             Self::Fixed { value } => Form::Fixed(value),
@@ -357,9 +359,9 @@ mod tests {
     #[test]
     fn errors_name_key_value_and_limits() {
         let message = Distribution::Hyperexponential { mean: 1.0, scv: 0.5 }.validate();
-        assert_eq!(message, Err("scv = 0.5: must be from 1 to 1000000".to_owned()));
+        assert_eq!(message, Err(Fault::out_of_range("scv", 0.5, Range::from_to(1.0, 1e6))));
         let message = Distribution::Exponential { mean: 0.0 }.validate();
-        assert_eq!(message, Err("mean = 0: must be above 0 and at most 1000000000000000".to_owned()));
+        assert_eq!(message, Err(Fault::out_of_range("mean", 0.0, Range::above_to(0.0, LARGEST))));
     }
 
     #[test]

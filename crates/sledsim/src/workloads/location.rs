@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::alias::AliasTable;
 use super::distribution::{above, within};
 use crate::engine::random::Stream;
+use crate::fault::{Fault, Kind, Range};
 
 /// Most regions of a `zipf` location.
 const MAX_REGIONS: u32 = 1 << 20;
@@ -102,11 +103,13 @@ impl LocationSpec {
     ///
     /// # Errors
     /// Names the key, its value and what is allowed.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), Fault> {
         match *self {
             Self::Uniform { align_bytes: Some(0) }
             | Self::Zipf { align_bytes: Some(0), .. }
-            | Self::HotSpots { align_bytes: Some(0), .. } => Err("align_bytes = 0: must be at least 1".to_owned()),
+            | Self::HotSpots { align_bytes: Some(0), .. } => {
+                Err(Fault::out_of_range("align_bytes", 0, Range::at_least(1.0)))
+            }
             Self::Uniform { .. } | Self::Sequential { run_requests: None } => Ok(()),
             Self::Sequential { run_requests: Some(mean) } => within("run_requests", mean, 1.0, 1e12),
             Self::LocalWalk { scale_bytes } => within("scale_bytes", scale_bytes, 0.0, 1e15),
@@ -116,16 +119,21 @@ impl LocationSpec {
             }
             Self::HotSpots { ref spots, .. } => {
                 if spots.is_empty() {
-                    return Err("spots: at least one is needed".to_owned());
+                    return Err(Fault::missing("spots.0").says(": at least one is needed"));
                 }
-                for spot in spots {
-                    within("start_fraction", spot.start_fraction, 0.0, 1.0)?;
-                    above("end_fraction", spot.end_fraction, spot.start_fraction, 1.0)?;
-                    within("probability", spot.probability, 0.0, 1.0)?;
+                for (entry, spot) in spots.iter().enumerate() {
+                    let key = |name: &str| format!("spots.{entry}.{name}");
+                    within(&key("start_fraction"), spot.start_fraction, 0.0, 1.0)?;
+                    above(&key("end_fraction"), spot.end_fraction, spot.start_fraction, 1.0)?;
+                    within(&key("probability"), spot.probability, 0.0, 1.0)?;
                 }
                 let sum: f64 = spots.iter().map(|spot| spot.probability).sum();
                 // Decimal fractions such as 0.7 + 0.2 + 0.1 may add up to a little more than 1.
-                within("sum of the probabilities", sum, 0.0, 1.0 + 1e-9)
+                if sum <= 1.0 + 1e-9 {
+                    return Ok(());
+                }
+                Err(Fault::at(Kind::Conflict, "spots")
+                    .says(format!(": the sum of the probabilities is {sum}, above 1")))
             }
         }
     }
@@ -147,11 +155,14 @@ impl Extent {
     ///
     /// # Errors
     /// When no block is left.
-    pub(super) fn part(self, start_fraction: f64, end_fraction: f64) -> Result<Self, String> {
+    pub(super) fn part(self, start_fraction: f64, end_fraction: f64) -> Result<Self, Fault> {
         let at = |fraction: f64| self.first + ((fraction * self.blocks() as f64) as u64).min(self.blocks());
         let part = Self { first: at(start_fraction), end: at(end_fraction) };
         if part.first >= part.end {
-            return Err(format!("no block lies between the fractions {start_fraction} and {end_fraction}"));
+            return Err(Fault::misfit("start_fraction", start_fraction)
+                .says(" and ")
+                .key_is("end_fraction", end_fraction)
+                .says(": no block lies between them"));
         }
         Ok(part)
     }
@@ -198,7 +209,7 @@ impl Locations {
         block_bytes: u32,
         mut stream: Stream,
         shuffle: Stream,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Fault> {
         spec.validate()?;
         let slots = spec.align_bytes().map(|bytes| Slots::new(bytes, block_bytes, extent)).transpose()?;
         let mut previous_end = extent.first;
@@ -303,16 +314,15 @@ struct Slots {
 }
 
 impl Slots {
-    fn new(align_bytes: u64, block_bytes: u32, extent: Extent) -> Result<Self, String> {
+    fn new(align_bytes: u64, block_bytes: u32, extent: Extent) -> Result<Self, Fault> {
         if !align_bytes.is_multiple_of(u64::from(block_bytes)) {
-            return Err(format!(
-                "align_bytes = {align_bytes}: must be a multiple of the block size, {block_bytes} bytes"
-            ));
+            let says = format!(": must be a multiple of the block size, {block_bytes} bytes");
+            return Err(Fault::misfit("align_bytes", align_bytes).says(says));
         }
         let blocks = align_bytes / u64::from(block_bytes);
         let first = extent.first.div_ceil(blocks);
         if first > (extent.end - 1) / blocks {
-            return Err(format!("align_bytes = {align_bytes}: no multiple of it lies in the range in use"));
+            return Err(Fault::misfit("align_bytes", align_bytes).says(": no multiple of it lies in the range in use"));
         }
         Ok(Self { blocks, first })
     }
@@ -337,9 +347,10 @@ impl Slots {
     }
 }
 
-fn zipf(exponent: f64, regions: u32, shuffle: Option<Stream>, extent: Extent) -> Result<Policy, String> {
+fn zipf(exponent: f64, regions: u32, shuffle: Option<Stream>, extent: Extent) -> Result<Policy, Fault> {
     if u64::from(regions) > extent.blocks() {
-        return Err(format!("regions = {regions}: the range in use has only {} blocks", extent.blocks()));
+        let says = format!(": the range in use has only {} blocks", extent.blocks());
+        return Err(Fault::misfit("regions", regions).says(says));
     }
     let weights: Vec<f64> = (1..=regions).map(|rank| libm::pow(f64::from(rank), -exponent)).collect();
     let mut order: Vec<u32> = (0..regions).collect();
@@ -373,10 +384,11 @@ impl Regions {
     }
 }
 
-fn hot_spots(spots: &[HotSpot], extent: Extent) -> Result<Policy, String> {
+fn hot_spots(spots: &[HotSpot], extent: Extent) -> Result<Policy, Fault> {
     let mut extents = Vec::with_capacity(spots.len() + 1);
-    for spot in spots {
-        extents.push(extent.part(spot.start_fraction, spot.end_fraction)?);
+    for (entry, spot) in spots.iter().enumerate() {
+        let part = extent.part(spot.start_fraction, spot.end_fraction);
+        extents.push(part.map_err(|fault| fault.within(format!("spots.{entry}")))?);
     }
     let mut weights: Vec<f64> = spots.iter().map(|spot| spot.probability).collect();
     weights.push((1.0 - weights.iter().sum::<f64>()).max(0.0));

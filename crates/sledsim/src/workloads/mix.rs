@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::distribution::{above, within};
+use super::distribution::above;
 use super::synthetic::one;
-use super::{Next, Synthetic, SyntheticSpec, Workload, WorkloadError};
+use super::{Next, Synthetic, SyntheticSpec, Workload};
+use crate::fault::{Fault, Kind, Path};
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -35,17 +36,25 @@ impl MixSpec {
     ///
     /// # Errors
     /// Names the stream, the key, its value and what is allowed.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), Fault> {
         above("time_scale", self.time_scale, 0.0, 1e9)?;
-        within("number of streams", self.streams.len() as f64, 1.0, MAX_STREAMS as f64)?;
+        if !(1..=MAX_STREAMS).contains(&self.streams.len()) {
+            let says = format!(" are {}: 1 to {MAX_STREAMS} are allowed", self.streams.len());
+            return Err(Fault::at(Kind::OutOfRange, "streams").says(says));
+        }
         for (index, stream) in self.streams.iter().enumerate() {
+            let own = Path::from("streams").step(index);
             if let Some(name) = &stream.name {
-                return Err(format!(
-                    "streams[{index}].name = {name:?}: only the whole mix has a name; leave this one out"
-                ));
+                return Err(Fault::conflict(own.step("name"), name.as_str())
+                    .says(": only the whole mix has a name; leave this one out"));
             }
-            stream.validate().map_err(|error| format!("streams[{index}].{error}"))?;
-            above(&format!("streams[{index}].time_scale * time_scale"), stream.time_scale * self.time_scale, 0.0, 1e9)?;
+            stream.validate().map_err(|fault| fault.within(&own))?;
+            if stream.time_scale * self.time_scale > 1e9 {
+                return Err(Fault::conflict(own.step("time_scale"), stream.time_scale)
+                    .says(" times ")
+                    .key_is("time_scale", self.time_scale)
+                    .says(" is above 1e9"));
+            }
         }
         Ok(())
     }
@@ -68,12 +77,12 @@ impl Mix {
     ///
     /// # Errors
     /// When the parameters are out of range, or don't suit the device.
-    pub fn new(spec: &MixSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, WorkloadError> {
-        spec.validate().map_err(WorkloadError)?;
+    pub fn new(spec: &MixSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, Fault> {
+        spec.validate()?;
         let stream_of = |(index, stream): (usize, &SyntheticSpec)| {
             let scaled = SyntheticSpec { time_scale: stream.time_scale * spec.time_scale, ..stream.clone() };
             Synthetic::build(&scaled, &format!("workload.{index}"), seed, capacity_blocks, block_bytes)
-                .map_err(|error| WorkloadError(format!("streams[{index}].{error}")))
+                .map_err(|fault| fault.within(format!("streams.{index}")))
         };
         let streams = spec.streams.iter().enumerate().map(stream_of).collect::<Result<Vec<_>, _>>()?;
         let mut mix = Self { streams, next_id: 0, next: (Next::Ended, 0) };
@@ -101,7 +110,7 @@ impl Mix {
 
 impl Workload for Mix {
     #[inline]
-    fn peek(&mut self) -> Result<Next, WorkloadError> {
+    fn peek(&mut self) -> Result<Next, Fault> {
         Ok(self.next.0)
     }
 

@@ -10,7 +10,7 @@ mod needs;
 mod replay;
 mod synthetic;
 
-pub use crate::engine::workload::{Next, Workload, WorkloadError};
+pub use crate::engine::workload::{Next, Workload};
 pub use arrival::ArrivalSpec;
 pub use continuation::ContinuationSpec;
 pub use distribution::{Distribution, Sampler, WeightedValue};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::distribution::within;
 use crate::engine::random::Indexed;
+use crate::fault::Fault;
 use crate::request::{Flags, Op, Request};
 
 /// Parts of a block that a request may need the first ones of.
@@ -59,7 +60,7 @@ impl MetadataSpec {
     ///
     /// # Errors
     /// Names the key, its value and what is allowed.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), Fault> {
         self.share.map_or(Ok(()), |share| within("metadata.share", share, 0.0, 1.0))?;
         for (key, bytes) in [("read_bytes", self.read_bytes), ("write_bytes", self.write_bytes)] {
             within(&format!("metadata.{key}"), f64::from(bytes), 1.0, f64::from(MOST_BYTES))?;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::arrival::LAST_ARRIVAL_NS;
 use super::needs::{LastBlock, MetadataSpec, Needs};
-use crate::engine::workload::{Next, Workload, WorkloadError};
+use crate::engine::workload::{Next, Workload};
+use crate::fault::{Fault, Kind};
 use crate::request::{Request, Spare};
 use crate::service::Service;
 use crate::time::{Time, NS_PER_S};
@@ -137,18 +138,18 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn open(path: &Path, options: &TraceOptions) -> Result<Self, WorkloadError> {
-        let reader = TraceReader::open(path, options).map_err(|error| WorkloadError(error.to_string()))?;
+    fn open(path: &Path, options: &TraceOptions) -> Result<Self, Fault> {
+        let reader = TraceReader::open(path, options)?;
         Ok(Self { reader, seen: 0, replayed: 0, origin_ns: None })
     }
 
     /// The next chosen record, unless it takes long to find.
-    fn next(&mut self, options: &ReplayOptions) -> Result<Found, WorkloadError> {
+    fn next(&mut self, options: &ReplayOptions) -> Result<Found, Fault> {
         if options.records.is_some_and(|most| self.replayed >= most) {
             return Ok(Found::End);
         }
         for _ in 0..RECORDS_AT_ONCE {
-            let Some(record) = self.reader.next().map_err(|error| WorkloadError(error.to_string()))? else {
+            let Some(record) = self.reader.next()? else {
                 return Ok(Found::End);
             };
             if options.end_ns.is_some_and(|end| record.time.ns() >= end) {
@@ -196,7 +197,7 @@ impl Replay {
         options: ReplayOptions,
         capacity_blocks: u64,
         block_bytes: u32,
-    ) -> Result<Self, WorkloadError> {
+    ) -> Result<Self, Fault> {
         let cursor = Cursor::open(path, &trace_options)?;
         let closed = cursor.reader.format().is_closed_loop();
         let timed = cursor.reader.has_times();
@@ -246,7 +247,7 @@ impl Replay {
     }
 
     /// Goes on to measure the address space of the chosen records.
-    fn measure(&mut self, mut extent: Extent) -> Result<(), WorkloadError> {
+    fn measure(&mut self, mut extent: Extent) -> Result<(), Fault> {
         for _ in 0..RECORDS_AT_ONCE {
             match extent.cursor.next(&self.options)? {
                 Found::Record(record) => extent.end_bytes = extent.end_bytes.max(record.offset_bytes + record.bytes),
@@ -262,7 +263,7 @@ impl Replay {
     }
 
     /// Makes the next request ready, if there is one and it is found soon.
-    fn fetch(&mut self) -> Result<(), WorkloadError> {
+    fn fetch(&mut self) -> Result<(), Fault> {
         if let Some(extent) = self.measuring.take() {
             return self.measure(extent);
         }
@@ -277,10 +278,16 @@ impl Replay {
                 Found::End => {}
             }
             if self.cursor.replayed == 0 {
-                return Err(WorkloadError(format!(
-                    "{}: no record of the trace is chosen: check devices, start_s, end_s, first_record",
-                    self.path.display()
-                )));
+                return Err(Fault::new(Kind::Misfit)
+                    .in_file(self.path.display().to_string())
+                    .says("no record of the trace is chosen: check ")
+                    .option("devices")
+                    .says(", ")
+                    .option("start_s")
+                    .says(", ")
+                    .option("end_s")
+                    .says(", ")
+                    .option("first_record"));
             }
             if self.passes_left == 0 {
                 self.ended = true;
@@ -295,7 +302,7 @@ impl Replay {
         }
     }
 
-    fn request(&mut self, record: &TraceRecord) -> Result<Request, WorkloadError> {
+    fn request(&mut self, record: &TraceRecord) -> Result<Request, Fault> {
         let origin_ns = *self.cursor.origin_ns.get_or_insert(record.time.ns());
         if self.next_id == 0 && !self.options.rebase {
             let first_ns = self.cursor.reader.first_time_ns().checked_add(origin_ns);
@@ -329,7 +336,7 @@ impl Replay {
     }
 
     /// Where on the device a request for `blocks` from `first` on goes.
-    fn place(&self, first: u64, blocks: u64) -> Result<u64, WorkloadError> {
+    fn place(&self, first: u64, blocks: u64) -> Result<u64, Fault> {
         let end = first + blocks;
         let last_start = self.capacity_blocks.checked_sub(blocks).ok_or_else(|| self.beyond(first, end))?;
         match (self.options.fit, self.extent_blocks) {
@@ -343,25 +350,36 @@ impl Replay {
         }
     }
 
-    fn beyond(&self, first: u64, end: u64) -> WorkloadError {
-        WorkloadError(format!(
-            "{}: record {}: blocks {first} to {} lie beyond the device, which has {} blocks of {} bytes: replay on a larger \
-             device, choose one device of the trace with `devices`, or map addresses with fit = \"wrap\" or \"scale\"",
-            self.path.display(),
-            self.cursor.reader.records(),
+    fn beyond(&self, first: u64, end: u64) -> Fault {
+        let blocks = format!(
+            "blocks {first} to {} lie beyond the device, which has {} blocks of {} bytes: replay on a larger device, choose \
+             one device of the trace with ",
             end - 1,
             self.capacity_blocks,
             self.block_bytes,
-        ))
+        );
+        self.of_record(Kind::Misfit)
+            .says(blocks)
+            .option("devices")
+            .says(", or map addresses with ")
+            .set("fit", "wrap")
+            .says(" or ")
+            .set("fit", "scale")
     }
 
-    fn too_long(&self) -> WorkloadError {
+    fn too_long(&self) -> Fault {
         let years = LAST_ARRIVAL_NS / NS_PER_S / 86_400 / 365;
-        WorkloadError(format!(
-            "{}: record {}: the replay would last longer than {years} years: lower time_scale or repeat",
-            self.path.display(),
-            self.cursor.reader.records(),
-        ))
+        self.of_record(Kind::OutOfRange)
+            .says(format!("the replay would last longer than {years} years: lower "))
+            .option("time_scale")
+            .says(" or ")
+            .option("repeat")
+    }
+
+    /// A fault of the record at hand.
+    fn of_record(&self, kind: Kind) -> Fault {
+        let record = format!("record {}: ", self.cursor.reader.records());
+        Fault::new(kind).in_file(self.path.display().to_string()).says(record)
     }
 
     /// Most requests in flight in the closed modes.
@@ -375,15 +393,18 @@ impl Replay {
 }
 
 /// What requests need; refuses metadata that nothing tells apart.
-fn needs(path: &Path, options: &ReplayOptions, format: TraceFormat, block_bytes: u32) -> Result<Needs, WorkloadError> {
+fn needs(path: &Path, options: &ReplayOptions, format: TraceFormat, block_bytes: u32) -> Result<Needs, Fault> {
     if let Some(metadata) = &options.metadata {
-        metadata.validate().map_err(|error| WorkloadError(format!("workload.{error}")))?;
+        metadata.validate()?;
         if metadata.share.is_none() && !format.tells_metadata() {
-            return Err(WorkloadError(format!(
-                "{}: workload.metadata.share is missing, and a trace of format {format} does not say which requests are \
-                 metadata: give the share of them, from 0 to 1, or leave out metadata",
-                path.display()
-            )));
+            let says = format!(
+                ", and a trace of format {format} does not say which requests are metadata: give the share of them, from 0 to \
+                 1, or leave out "
+            );
+            return Err(Fault::missing("metadata.share")
+                .in_file(path.display().to_string())
+                .says(says)
+                .key("metadata"));
         }
     }
     Ok(Needs::new(options.last_block, options.metadata, "workload", options.seed, block_bytes))
@@ -397,16 +418,18 @@ fn scaled(ns: u64, factor: f64) -> u64 {
     }
 }
 
-fn lacks(path: &Path, what: &str, mode: &str) -> WorkloadError {
-    WorkloadError(format!(
-        "{}: the trace has no {what}, which mode = \"{mode}\" needs: use mode = \"auto\" or \"outstanding\"",
-        path.display()
-    ))
+fn lacks(path: &Path, what: &str, mode: &str) -> Fault {
+    Fault::conflict("mode", mode)
+        .in_file(path.display().to_string())
+        .says(format!(": the trace has no {what}, which it needs: use "))
+        .set("mode", "auto")
+        .says(" or ")
+        .set("mode", "outstanding")
 }
 
 impl Workload for Replay {
     #[inline]
-    fn peek(&mut self) -> Result<Next, WorkloadError> {
+    fn peek(&mut self) -> Result<Next, Fault> {
         if self.pending.is_none() && !self.ended {
             self.fetch()?;
         }

@@ -8,8 +8,9 @@ use super::continuation::{ContinuationSpec, Operations};
 use super::distribution::{above, within};
 use super::location::{Extent, Locations};
 use super::needs::{LastBlock, MetadataSpec, Needs};
-use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, Workload, WorkloadError};
+use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, Workload};
 use crate::engine::random::{Indexed, Stream};
+use crate::fault::{Fault, Kind};
 use crate::request::{Flags, Request, Spare};
 use crate::service::Service;
 
@@ -112,23 +113,19 @@ impl SyntheticSpec {
     ///
     /// # Errors
     /// Names the key, its value and what is allowed.
-    pub fn validate(&self) -> Result<(), String> {
-        self.arrival.validate().map_err(|error| format!("arrival: {error}"))?;
-        self.size_bytes.validate().map_err(|error| format!("size_bytes: {error}"))?;
-        self.location.validate().map_err(|error| format!("location: {error}"))?;
-        within("range: start_fraction", self.range.start_fraction, 0.0, 1.0)?;
-        above("range: end_fraction", self.range.end_fraction, self.range.start_fraction, 1.0)?;
+    pub fn validate(&self) -> Result<(), Fault> {
+        self.arrival.validate().map_err(|fault| fault.within("arrival"))?;
+        self.size_bytes.validate().map_err(|fault| fault.within("size_bytes"))?;
+        self.location.validate().map_err(|fault| fault.within("location"))?;
+        within("range.start_fraction", self.range.start_fraction, 0.0, 1.0)?;
+        above("range.end_fraction", self.range.end_fraction, self.range.start_fraction, 1.0)?;
         above("time_scale", self.time_scale, 0.0, 1e9)?;
         within("read_fraction", self.read_fraction, 0.0, 1.0)?;
-        self.continuation
-            .map_or(Ok(()), |shares| shares.validate().map_err(|error| format!("continuation: {error}")))?;
+        self.continuation.map_or(Ok(()), |shares| shares.validate().map_err(|fault| fault.within("continuation")))?;
         within("synchronous_fraction", self.synchronous_fraction, 0.0, 1.0)?;
         match self.metadata {
-            Some(MetadataSpec { share: None, .. }) => {
-                Err("metadata.share is missing: no trace says which requests are metadata, so give the share of them, from \
-                     0 to 1"
-                    .into())
-            }
+            Some(MetadataSpec { share: None, .. }) => Err(Fault::missing("metadata.share")
+                .says(": no trace says which requests are metadata, so give the share of them, from 0 to 1")),
             Some(spec) => spec.validate(),
             None => Ok(()),
         }
@@ -155,8 +152,8 @@ impl Synthetic {
     ///
     /// # Errors
     /// When the parameters are out of range, or don't suit the device.
-    pub fn new(spec: &SyntheticSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, WorkloadError> {
-        Self::build(spec, "workload", seed, capacity_blocks, block_bytes).map_err(WorkloadError)
+    pub fn new(spec: &SyntheticSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, Fault> {
+        Self::build(spec, "workload", seed, capacity_blocks, block_bytes)
     }
 
     /// As [`Synthetic::new`], with another word than `workload` before the names of the random streams.
@@ -166,20 +163,22 @@ impl Synthetic {
         seed: u64,
         capacity_blocks: u64,
         block_bytes: u32,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Fault> {
         spec.validate()?;
         if !(1..=MAX_CAPACITY_BLOCKS).contains(&capacity_blocks) || block_bytes == 0 {
-            return Err(format!("no workload fits a device of {capacity_blocks} blocks of {block_bytes} bytes"));
+            let says = format!("no workload fits a device of {capacity_blocks} blocks of {block_bytes} bytes");
+            return Err(Fault::new(Kind::Misfit).says(says));
         }
         let stream = |part: &str| Stream::new(seed, &format!("{prefix}.{part}"));
         let extent = Extent { first: 0, end: capacity_blocks }
             .part(spec.range.start_fraction, spec.range.end_fraction)
-            .map_err(|error| format!("range: {error}"))?;
+            .map_err(|fault| fault.within("range"))?;
         let locations = Locations::new(&spec.location, extent, block_bytes, stream("location"), stream("shuffle"))
-            .map_err(|error| format!("location: {error}"))?;
+            .map_err(|fault| fault.within("location"))?;
         let max_blocks = u32::try_from(locations.max_blocks()).unwrap_or(u32::MAX);
         Ok(Self {
-            arrivals: Arrivals::new(&spec.arrival, spec.time_scale, stream("arrival"))?,
+            arrivals: Arrivals::new(&spec.arrival, spec.time_scale, stream("arrival"))
+                .map_err(|fault| fault.within("arrival"))?,
             sizes: Sizes::new(&spec.size_bytes, stream("size"), block_bytes, max_blocks)?,
             locations,
             operations: Operations::new(
@@ -224,7 +223,7 @@ impl Synchronous {
 
 impl Workload for Synthetic {
     #[inline]
-    fn peek(&mut self) -> Result<Next, WorkloadError> {
+    fn peek(&mut self) -> Result<Next, Fault> {
         Ok(self.next())
     }
 
@@ -279,8 +278,8 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn new(size_bytes: &Distribution, stream: Stream, block_bytes: u32, max_blocks: u32) -> Result<Self, String> {
-        let bytes = size_bytes.sampler().map_err(|error| format!("size_bytes: {error}"))?;
+    fn new(size_bytes: &Distribution, stream: Stream, block_bytes: u32, max_blocks: u32) -> Result<Self, Fault> {
+        let bytes = size_bytes.sampler().map_err(|fault| fault.within("size_bytes"))?;
         let fixed = bytes.fixed().map(|bytes| whole_blocks(bytes, block_bytes, max_blocks));
         Ok(Self { stream, bytes, block_bytes, max_blocks, fixed })
     }
@@ -311,6 +310,7 @@ fn whole_blocks(bytes: f64, block_bytes: u32, max_blocks: u32) -> Size {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::Range;
 
     #[test]
     fn sizes_round_up_to_whole_blocks() {
@@ -342,7 +342,7 @@ mod tests {
         let text = r#"{"arrival": {"kind": "poisson", "rate_per_s": -1}}"#;
         let mut spec: SyntheticSpec = serde_json::from_str(text).expect("well-formed");
         let message = spec.validate();
-        assert_eq!(message, Err("arrival: rate_per_s = -1: must be above 0 and at most 1000000000".to_owned()));
+        assert_eq!(message, Err(Fault::out_of_range("arrival.rate_per_s", -1.0, Range::above_to(0.0, 1e9))));
         spec.arrival = ArrivalSpec::Poisson { rate_per_s: 1.0 };
         assert!(Synthetic::new(&spec, 0, 0, 512).is_err());
         assert!(Synthetic::new(&spec, 0, 1, 0).is_err());

@@ -13,6 +13,7 @@ from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.scenario.explanation import bytes_text, explain
 from sledsim.scenario.reading import ScenarioLike, Sets, resolve
+from sledsim.show.faults import about
 from sledsim.show.naming import label_of
 from sledsim.show.tables import Table, number
 from sledsim.studies.cost.cached_disk import GB, CachedDisk, CacheDesign
@@ -307,7 +308,7 @@ def _saying(what: str) -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
-        raise ScenarioError(f"disk with a cache of {what}: {str(error).removeprefix('scenario: ')}") from None
+        raise about(error, f"disk with a cache of {what}") from None
 
 
 def _replicated(values: Mapping[str, Any], system: Mapping[str, Any], seeds: int, progress: Any) -> list[Result]:

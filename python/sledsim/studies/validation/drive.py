@@ -359,7 +359,7 @@ def _measured_trace(path: str | Path, skip_bad: int) -> Trace:
     try:
         trace = open_trace(path, skip_bad=skip_bad)
     except TraceError as error:
-        if "no known trace format" in str(error):
+        if error.kind == "unknown-format":
             raise TraceError(f"{path}: not a trace; {expected}") from None
         raise
     if trace.format != MEASURED:

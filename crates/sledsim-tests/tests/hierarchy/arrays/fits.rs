@@ -8,7 +8,7 @@ use super::building::units;
 
 fn refusal(level: Level, sizes: &[(u64, u32)], spec: &ArraySpec) -> String {
     let children = (0..sizes.len() as u32).map(ComponentId).collect();
-    RedundantArray::new(level, children, sizes, spec).err().expect("they don't fit")
+    RedundantArray::new(level, children, sizes, spec).err().expect("they don't fit").to_string()
 }
 
 #[test]
@@ -22,14 +22,17 @@ fn what_does_not_fit_is_named_on_both_sides() {
         (refusal(Level::Raid5, &three[..2], &units(512)), "members are 2 in all: raid5 needs at least 3"),
         (refusal(Level::Raid6, &three, &units(512)), "members are 3 in all: raid6 needs at least 4"),
         (refusal(Level::Raid5, &[(1000, 512); 4], &spared), "of 4 members 2 are left, raid5 needs at least 3"),
-        (refusal(Level::Raid5, &[(9, 512), (9, 4096), (9, 512)], &units(512)), "members[1] has blocks of 4096 B"),
+        (refusal(Level::Raid5, &[(9, 512), (9, 4096), (9, 512)], &units(512)), "members.1 has blocks of 4096 B"),
         (refusal(Level::Raid5, &three, &units(6000)), "unit_bytes = 6000 is no multiple of the 512 B blocks"),
-        (refusal(Level::Raid5, &three, &units(1 << 20)), "unit_bytes = 1048576 exceeds the 512000 B of members[0]"),
+        (refusal(Level::Raid5, &three, &units(1 << 20)), "unit_bytes = 1048576 exceeds the 512000 B of members.0"),
         (refusal(Level::Mirror, &three, &distributed), "mirror has no units that go round"),
         (refusal(Level::Raid5, &three, &small), "too small for a row of 3 units of 512 B, which takes 1568 B"),
         (refusal(Level::Mirror, &three, &small), "too small for 3 copies of a block of 512 B"),
-        (Spread::stripe(vec![ComponentId(0)], &three[..1], 512).err().expect("one"), "stripe needs at least 2"),
-        (Spread::concat(Vec::new(), &[]).err().expect("none"), "an array needs at least 1"),
+        (
+            Spread::stripe(vec![ComponentId(0)], &three[..1], 512).err().expect("one").to_string(),
+            "stripe needs at least 2",
+        ),
+        (Spread::concat(Vec::new(), &[]).err().expect("none").to_string(), "an array needs at least 1"),
     ];
     for (found, expected) in cases {
         assert!(found.contains(expected), "{found}");

@@ -51,19 +51,19 @@ fn the_last_page_there_can_be_is_counted() {
 fn impossible_sizes_and_parameters_are_refused() {
     let requests = [(0, 0, 4096)];
     for (page_bytes, pages, said) in [
-        (0, 10, "the size of a page is 0, but must be at least 1 byte"),
-        (4096, 0, "the size of a cache is 0, but must be from 1 to 2147483647 pages"),
-        (4096, 1 << 31, "the size of a cache is 2147483648"),
-        (4096, 1 << 32, "the size of a cache is 4294967296"),
+        (0, 10, "page_bytes = 0 is out of range: expected a number at least 1"),
+        (4096, 0, "pages = 0 is out of range: expected a number at least 1 and at most 2147483647"),
+        (4096, 1 << 31, "pages = 2147483648"),
+        (4096, 1 << 32, "pages = 4294967296"),
     ] {
         let message = counted(&requests, page_bytes, pages).unwrap_err().to_string();
         assert!(message.contains(said), "{message}");
     }
     let cache = CacheSpec { policy: ReplacementSpec::Slru(slru::Spec { protected_share: 2.0 }), pages: 10 };
     let error = hit_ratios(&mut trace(&requests), 4096, &[cache], &mut |_, _| true).unwrap_err();
-    assert!(matches!(error, HitRatioError::Policy(_)), "{error}");
+    assert!(matches!(error, HitRatioError::Cache(_)), "{error}");
     let error = hit_ratios(&mut trace(&requests), 4096, &[], &mut |_, _| true).unwrap_err();
-    assert!(error.to_string().contains("the number of caches is 0"), "{error}");
+    assert!(error.to_string().contains("caches.0 is missing"), "{error}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What does not fit is refused with the key and what would fit; what it takes of the host's memory.
 
 use sledsim::engine::ComponentId;
+use sledsim::fault::Fault;
 use sledsim::hierarchy::{Child, Mcd, McdFlushSpec, McdSpec};
 
 const MIB: u64 = 1 << 20;
@@ -9,7 +10,7 @@ fn child(id: u32, bytes: u64, block_bytes: u32) -> Child {
     Child { id: ComponentId(id), capacity_blocks: bytes / u64::from(block_bytes), block_bytes }
 }
 
-fn build(spec: &McdSpec) -> Result<Mcd, String> {
+fn build(spec: &McdSpec) -> Result<Mcd, Fault> {
     Mcd::new(spec, child(0, 3456 * MIB, 512), child(1, 8600 * MIB, 512))
 }
 
@@ -34,37 +35,37 @@ fn what_does_not_fit_is_refused_with_what_would() {
     let cases = [
         (
             McdSpec { mems_bytes: Some(4000 * MIB), ..fits.clone() },
-            "mems_bytes = 4194304000 B exceeds the 3623878656 B of mems",
+            "mems_bytes = 4194304000 exceeds the 3623878656 B of mems",
         ),
         (
             McdSpec { segment_bytes: 6000, ..fits.clone() },
-            "segment_bytes = 6000 B is no multiple of the 512 B blocks of disk",
+            "segment_bytes = 6000 is no multiple of the 512 B blocks of disk",
         ),
-        (McdSpec { segment_bytes: 0, ..fits.clone() }, "segment_bytes = 0 B is no multiple"),
+        (McdSpec { segment_bytes: 0, ..fits.clone() }, "segment_bytes = 0 is no multiple"),
         (McdSpec { segment_bytes: 4 * MIB, ..fits.clone() }, "exceeds 2015232 B: its header must fit a block"),
         (
             McdSpec { segment_bytes: MIB, ..fits.clone() },
-            "exceeds half of the 2031616 B that buffer_bytes = 2097152 B leaves",
+            "exceeds half of the 2031616 B that buffer_bytes = 2097152 leaves",
         ),
         (
             McdSpec { segment_bytes: 512, buffer_bytes: 2000, ..fits.clone() },
-            "room for 3 headers of 17 B, but 4 are needed: make it 2176 B",
+            "room for 3 headers of 17 B, but 4 are needed: buffer_bytes = 2176",
         ),
         (
             McdSpec { mems_bytes: Some(100_000), ..fits.clone() },
-            "holds 1 segments of segment_bytes = 65536 B and a header",
+            "holds 1 segments of segment_bytes = 65536 and a header",
         ),
         (McdSpec { flush, ..fits.clone() }, "flush.low_water = 0.5 is above flush.high_water = 0.2"),
     ];
     assert!(build(&fits).is_ok());
     for (spec, message) in cases {
         let error = build(&spec).err().unwrap_or_else(|| panic!("{spec:?} is accepted"));
-        assert!(error.contains(message), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
     }
     let small = Mcd::new(&McdSpec::default(), child(0, 100 * MIB, 512), child(1, 100 * MIB, 512)).err();
-    assert!(small.is_some_and(|error| error.contains("a cache must be smaller than what it caches")));
+    assert!(small.is_some_and(|error| error.to_string().contains("a cache must be smaller than what it caches")));
     let blocks = Mcd::new(&fits, child(0, 1000 * MIB, 4096), child(1, 8600 * MIB, 512)).err();
-    assert!(blocks.is_some_and(|error| error.contains("mems has blocks of 4096 B, disk of 512 B")));
+    assert!(blocks.is_some_and(|error| error.to_string().contains("mems has blocks of 4096 B, disk of 512 B")));
 }
 
 #[test]

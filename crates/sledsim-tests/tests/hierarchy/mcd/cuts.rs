@@ -1,5 +1,7 @@
 //! Power cuts: what was acknowledged before one is there after it, whatever the caching disk was at, recovery included.
 
+use std::collections::BTreeSet;
+
 use sledsim::engine::component::Measured;
 use sledsim::engine::{Completion, Component, ComponentId, Context, System};
 use sledsim::hierarchy::mcd::MAGIC;
@@ -11,7 +13,9 @@ use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::planted::{Bug, Planted};
 use sledsim_testing::tiers::size;
 
-use super::{add_constant, add_drive, add_mcd, constant, count, techniques, units, DISK_NS, MEMS_NS, SEGMENT};
+use super::{
+    add_constant, add_drive, add_mcd, constant, count, techniques, units, DISK_NS, LARGE_SEGMENT, MEMS_NS, SEGMENT,
+};
 
 const LOAD: Load = Load { span_blocks: 90, most_blocks: 12, writes: 0.7, gap_ns: 150_000, outstanding: 6 };
 
@@ -91,6 +95,23 @@ fn cuts_lose_nothing_while_changed_segments_are_flushed() {
     }
 }
 
+/// Segments so large that recovery reads their headers one by one, more of them than the journal has room for: while it goes
+/// on, nobody knows yet which slots the headers in the journal have.
+#[test]
+fn cuts_lose_nothing_with_a_crowded_journal_and_a_long_recovery() {
+    let (segment, slots) = (LARGE_SEGMENT, 130);
+    let spec = McdSpec { segment_bytes: segment * 512, buffer_bytes: 136 * 1024, ..techniques(7) };
+    let mut system = System::default();
+    let mems = add_constant(&mut system, slots * (segment + 1), MEMS_NS, &fcfs::POLICY.default);
+    let disk = add_constant(&mut system, 2 * slots * segment, DISK_NS, &fcfs::POLICY.default);
+    add_mcd(&mut system, &spec, mems, disk);
+    let load = Load { span_blocks: slots * segment, most_blocks: 2, writes: 0.9, ..LOAD };
+    let mut ground = Ground::new(system, 15);
+    ground.operate(2000, &load);
+    let ground = loses_nothing(ground, 30, &load, &spec);
+    assert!(count(&ground.system, "header_writes") > 100.0);
+}
+
 /// Over mechanisms, with a disk that reports writes before it has made them.
 fn mechanisms(system: &mut System, combination: u32) -> (ComponentId, ComponentId, McdSpec) {
     let mems = add_drive(system, "g2", &sptf::POLICY.default);
@@ -114,6 +135,8 @@ fn cuts_lose_nothing_over_a_disk_that_reports_early() {
 struct Careless {
     child: ComponentId,
     capacity_blocks: u64,
+    /// Those that it did not say it of.
+    durable: BTreeSet<u64>,
 }
 
 impl Component for Careless {
@@ -127,13 +150,18 @@ impl Component for Careless {
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let payload = context.payload(&request);
+        if request.flags.contains(Flags::DURABLE) {
+            self.durable.insert(request.id);
+        }
         let flags = request.flags.without(Flags::DURABLE);
         context.submit_with(self.child, Request { flags, ..request }, payload);
     }
 
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
-        let answer = context.answer(child, completion);
-        context.complete_with(completion, answer);
+        let (answer, request) = (context.answer(child, completion), completion.request);
+        let durable = if self.durable.remove(&request.id) { Flags::DURABLE } else { Flags::NONE };
+        let request = Request { flags: request.flags.with(durable), ..request };
+        context.complete_with(&Completion { request, ..*completion }, answer);
     }
 
     fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {}
@@ -150,7 +178,7 @@ fn a_destage_that_is_not_durable_is_found() {
     let mut system = System::default();
     let (mems, disk, spec) = mechanisms(&mut system, 7);
     let capacity_blocks = system.component(disk).capacity_blocks();
-    let disk = system.add(Box::new(Careless { child: disk, capacity_blocks }), &[disk]);
+    let disk = system.add(Box::new(Careless { child: disk, capacity_blocks, durable: BTreeSet::new() }), &[disk]);
     add_mcd(&mut system, &spec, mems, disk);
     let mut ground = Ground::new(system, 11);
     cut(&mut ground, 300, &SLOW);

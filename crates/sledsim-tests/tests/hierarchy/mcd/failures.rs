@@ -11,7 +11,7 @@ use sledsim::schedulers::fcfs;
 use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
 
-use super::{add_constant, add_mcd, count, techniques, DISK_NS, MEMS_NS, SEGMENT};
+use super::{add_constant, add_mcd, count, techniques, DISK_NS, LARGE_SEGMENT, MEMS_NS, SEGMENT};
 
 const SLOTS: u64 = 6;
 const DISK_BLOCKS: u64 = 12 * SEGMENT;
@@ -203,6 +203,34 @@ fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_before_its_table_i
         assert!(ground.wrong.is_empty(), "{seed}: {:?}", ground.wrong.first());
         assert!(ground.lost.contains_key(&Status::Unreadable), "{:?}", ground.lost);
         assert!(request(&mut ground, Op::Write, 0, 90) && request(&mut ground, Op::Read, 0, 90));
+    }
+}
+
+/// It fails when some of its headers have been read: what they say is there is lost as well.
+#[test]
+fn all_is_lost_that_may_have_been_on_a_mems_device_that_fails_while_its_table_is_read() {
+    let (segment, slots) = (LARGE_SEGMENT, 30);
+    let spec = McdSpec { segment_bytes: segment * 512, buffer_bytes: 136 * 1024, ..techniques(7) };
+    for headers in 0..slots {
+        let at = Time::from_ns(1_000_000_000);
+        let mut system = System::default();
+        let fcfs = fcfs::POLICY.default;
+        let below = add_constant(&mut system, slots * (segment + 1), MEMS_NS, &fcfs);
+        let mems = add_faulty(&mut system, below, &fails_at(at.ns() + headers * MEMS_NS + MEMS_NS / 2));
+        let disk = add_constant(&mut system, 2 * slots * segment, DISK_NS, &fcfs);
+        add_mcd(&mut system, &spec, mems, disk);
+        let mut ground = Ground::new(system, headers);
+        for written in 0..4 {
+            ground.submit(ground.system.now(), Op::Write, written * segment, segment as u32, Flags::NONE);
+            ground.settle();
+        }
+        ground.system.advance(at);
+        ground.system.cut_after(1);
+        ground.cut(0, &Load { span_blocks: 1, most_blocks: 1, writes: 0.0, gap_ns: 1, outstanding: 1 }, 0);
+        assert_eq!(ground.wrong, [] as [String; 0], "{headers}");
+        assert_eq!(ground.lost, BTreeMap::from([(Status::Unreadable, 4 * segment)]), "{headers}");
+        assert!(request(&mut ground, Op::Write, 0, segment) && request(&mut ground, Op::Read, 0, segment));
+        assert!(!request(&mut ground, Op::Read, segment, 1));
     }
 }
 

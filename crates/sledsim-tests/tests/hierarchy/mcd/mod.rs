@@ -24,6 +24,8 @@ pub const MEMS_NS: u64 = 100_000;
 pub const DISK_NS: u64 = 700_000;
 /// Blocks of 512 bytes of a segment.
 pub const SEGMENT: u64 = 8;
+/// The same of one whose header is read by itself after a power cut, not together with others.
+pub const LARGE_SEGMENT: u64 = 128;
 
 /// The techniques of combination 0 to 7: shortcut, immediate report, partial write.
 pub fn techniques(combination: u32) -> McdSpec {

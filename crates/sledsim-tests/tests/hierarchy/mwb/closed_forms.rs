@@ -229,32 +229,38 @@ fn sizes_that_do_not_fit_are_named_both() {
     let mems = constant(&mut system, MEMS_NS, MEMS_BLOCKS);
     let disk = constant(&mut system, DISK_NS, DISK_BLOCKS);
     let (mems, disk) = (Child::of(&system, mems), Child::of(&system, disk));
-    let error = |spec: &MwbSpec, mems, disk| Mwb::new(spec, mems, disk).map(|_| ()).expect_err("must not fit");
+    let error =
+        |spec: &MwbSpec, mems, disk| Mwb::new(spec, mems, disk).map(|_| ()).expect_err("must not fit").to_string();
     let clean = |change: fn(&mut MwbCleanSpec)| {
         let mut spec = spec(16, 16, 4);
         change(&mut spec.clean);
         spec
     };
     let cases = [
-        (spec(1024, 16, 4), mems, disk, "mems_bytes = 8388608 B exceeds the 2097152 B of mems"),
-        (MwbSpec { mems_bytes: None, ..spec(8, 8, 8) }, disk, mems, "mems_bytes = 51200000 B, disk has 2097152 B"),
+        (spec(1024, 16, 4), mems, disk, "mems_bytes = 8388608 exceeds the 2097152 B of mems"),
+        (MwbSpec { mems_bytes: None, ..spec(8, 8, 8) }, disk, mems, "mems_bytes = 51200000, disk has 2097152 B"),
         (
             MwbSpec { log_bytes: 5000, ..spec(8, 8, 8) },
             mems,
             disk,
-            "log_bytes = 5000 B: a log is 2 or more blocks of 512 B",
+            "log_bytes = 5000: a log is 2 or more blocks of 512 B",
         ),
-        (spec(3, 16, 4), mems, disk, "log_bytes = 8192 B: mems_bytes = 24576 B must hold at least 4 logs"),
-        (spec(16, 16, 0), mems, disk, "log_bytes = 8192 B exceeds buffer_bytes = 0 B"),
+        (spec(3, 16, 4), mems, disk, "log_bytes = 8192: mems_bytes = 24576 must hold at least 4 logs"),
+        (spec(16, 16, 0), mems, disk, "log_bytes = 8192 exceeds buffer_bytes = 0"),
         (clean(|clean| clean.low_water = 0.9), mems, disk, "low_water = 0.9 is above clean.high_water = 0.8"),
         (clean(|clean| clean.urgent = 0.5), mems, disk, "high_water = 0.8 is above clean.urgent = 0.5"),
-        (clean(|clean| clean.high_water = 1.5), mems, disk, "high_water = 1.5 is no share"),
-        (clean(|clean| clean.idle_ms = f64::NAN), mems, disk, "idle_ms = NaN"),
+        (
+            clean(|clean| clean.high_water = 1.5),
+            mems,
+            disk,
+            "clean.high_water = 1.5 is out of range: expected a number at least 0 and at most 1",
+        ),
+        (clean(|clean| clean.idle_ms = f64::NAN), mems, disk, "clean.idle_ms = null is out of range"),
         (
             clean(|clean| clean.most_write_bytes = 511),
             mems,
             disk,
-            "most_write_bytes = 511 B is less than a block of 512 B",
+            "most_write_bytes = 511 is less than a block of 512 B",
         ),
         (clean(|clean| clean.outstanding = 0), mems, disk, "outstanding = 0"),
         (spec(16, 16, 4), Child { block_bytes: 4096, ..mems }, disk, "mems has blocks of 4096 B, disk of 512 B"),

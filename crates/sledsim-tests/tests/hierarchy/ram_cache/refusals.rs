@@ -14,23 +14,24 @@ fn what_does_not_fit_is_named_with_what_it_does_not_fit() {
     let base = || RamCacheSpec::of(1 << 20);
     let slru = ReplacementSpec::Slru(slru::Spec { protected_share: 2.0 });
     for (spec, said) in [
-        (RamCacheSpec::of(1 << 40), "bytes = 1099511627776 B: larger than the 33554432 B of child"),
-        (RamCacheSpec::of(4096), "bytes = 4096 B: a cache holds at least two lines, and line_bytes = 4096 B"),
-        (RamCacheSpec { line_bytes: 6000, ..base() }, "line_bytes = 6000 B is no whole number of the 512 B blocks"),
-        (RamCacheSpec { line_bytes: 0, ..base() }, "line_bytes = 0 B is no whole number"),
+        (RamCacheSpec::of(1 << 40), "bytes = 1099511627776: larger than the 33554432 B of child"),
+        (RamCacheSpec::of(4096), "bytes = 4096: a cache holds at least two lines, and line_bytes = 4096"),
+        (RamCacheSpec { line_bytes: 6000, ..base() }, "line_bytes = 6000 is no whole number of the 512 B blocks"),
+        (RamCacheSpec { line_bytes: 0, ..base() }, "line_bytes = 0 is no whole number"),
         (RamCacheSpec { flush: flush(0.9, 0.8), ..base() }, "flush.low_water = 0.9 and flush.high_water = 0.8"),
-        (RamCacheSpec { flush: flush(0.5, f64::NAN), ..base() }, "flush.high_water = NaN"),
+        (RamCacheSpec { flush: flush(0.5, f64::NAN), ..base() }, "flush.high_water = null"),
         (
             RamCacheSpec { flush: FlushSpec { most_write_bytes: 100, ..FlushSpec::default() }, ..base() },
-            "flush.most_write_bytes = 100 B: less than a block of 512 B",
+            "flush.most_write_bytes = 100: less than a block of 512 B",
         ),
         (
             RamCacheSpec { read_ahead: ReadAheadSpec::Sequential { most_bytes: 512 }, ..base() },
-            "read_ahead.most_bytes = 512 B: less than a line, and line_bytes = 4096 B",
+            "read_ahead.most_bytes = 512: less than a line, and line_bytes = 4096",
         ),
-        (RamCacheSpec { policy: slru, ..base() }, "protected_share is 2"),
+        (RamCacheSpec { policy: slru, ..base() }, "policy.protected_share = 2 is out of range: expected from 0 to 1"),
     ] {
-        let error = RamCache::new(&spec, ComponentId(0), 65_536, 512).err().unwrap_or_default();
+        let error =
+            RamCache::new(&spec, ComponentId(0), 65_536, 512).err().map_or_else(String::new, |fault| fault.to_string());
         assert!(error.contains(said), "{spec:?}: {error}");
     }
 }

@@ -31,8 +31,14 @@ fn whole_or_refused(folder: &Path, main: &str, damaged: &Path, content: &[u8], w
             true
         }
         Err(error) => {
-            assert!(error.file.starts_with(folder) && !error.message.is_empty(), "{error}");
-            assert!(error.line.is_none_or(|line| line > 0), "{error}");
+            for fault in error.iter() {
+                let file = fault.file.as_deref().expect("a file");
+                assert!(
+                    Path::new(file).starts_with(folder) && !fault.words.is_empty() | fault.field.is_some(),
+                    "{fault}"
+                );
+                assert!(fault.line.is_none_or(|line| line > 0), "{fault}");
+            }
             false
         }
     }
@@ -117,7 +123,8 @@ proptest! {
         files.write(name, content);
         for result in [files.import("drive.parv"), files.scenario("drive.parv")] {
             if let Err(error) = result {
-                prop_assert!(error.file.starts_with(files.folder()), "{}", error);
+                let is_inside = |file: &String| Path::new(file).starts_with(files.folder());
+                prop_assert!(error.iter().all(|fault| fault.file.as_ref().is_some_and(is_inside)), "{}", error);
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sledsim::scenario::disksim::{import, Import, ImportError, ImportOptions};
+use sledsim::fault::Faults;
+use sledsim::scenario::disksim::{import, Import, ImportOptions};
 use tempfile::TempDir;
 
 /// Files in a folder of their own.
@@ -48,11 +49,11 @@ impl Files {
         self.write(name, content.replacen(from, to, 1));
     }
 
-    pub fn import(&self, name: &str) -> Result<Import, ImportError> {
+    pub fn import(&self, name: &str) -> Result<Import, Faults> {
         import(&self.path(name), &ImportOptions::default())
     }
 
-    pub fn scenario(&self, name: &str) -> Result<Import, ImportError> {
+    pub fn scenario(&self, name: &str) -> Result<Import, Faults> {
         import(&self.path(name), &ImportOptions { scenario: true, device: None })
     }
 }

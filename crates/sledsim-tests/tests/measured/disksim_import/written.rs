@@ -209,7 +209,7 @@ fn a_device_given_whole_needs_no_catalogue() {
     let without = text.replace("head_switch_ms = 0.75", "");
     let error =
         resolve(&without, Notation::Toml, "t", &[], &Catalog::default(), Path::new("")).expect_err("a key is missing");
-    assert!(error.message.contains("device \"TINY\" is not in the catalogue"), "{error}");
+    assert!(error.to_string().contains("system.device.name = \"TINY\" is not known"), "{error}");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn what_is_wrong_deep_in_a_device_is_named_by_its_path() {
         assert!(text.contains(from), "{from:?} is not in {text}");
         let text = text.replacen(from, to, 1);
         let error = resolve(&text, Notation::Toml, "t", &[], &Catalog::default(), Path::new("")).expect_err(to);
-        assert!(error.message.contains(expected), "{error}\nexpected {expected:?}");
+        assert!(error.to_string().contains(expected), "{error}\nexpected {expected:?}");
     };
     refused("first_cylinder = 50", "first_cylinder = -1", "system.device.zones[1].first_cylinder = -1 is out of range");
     refused("spares = 2", "spare = 2", "unknown key system.device.zones[0].spare");

@@ -13,6 +13,7 @@ use super::writing::Set;
 use super::{Arm, DiskParameters, FastWrite, Mechanics, Place, ReadAhead, Zone};
 use crate::devices::powered::Powered;
 use crate::devices::{Device, EnergyLedger, Location, Platter, Service};
+use crate::fault::Fault;
 use crate::power::Meter;
 use crate::request::{Flags, Op, Request};
 use crate::time::Time;
@@ -29,11 +30,12 @@ struct SlotBits {
 
 impl SlotBits {
     /// Room for so many sectors on a track and so many heads, and a bit for writes.
-    fn new(sectors: u32, surfaces: u32) -> Result<Self, String> {
+    fn new(sectors: u32, surfaces: u32) -> Result<Self, Fault> {
         let bits = |count: u32| u32::BITS - (count - 1).leading_zeros();
         let (sector, head) = (bits(sectors), bits(surfaces));
         if sector + head + 1 > u32::BITS {
-            return Err(format!("surfaces = {surfaces} with {sectors} sectors on a track: too many to tell apart"));
+            let says = format!(" with {sectors} sectors on a track: too many to tell apart");
+            return Err(Fault::conflict("surfaces", surfaces).says(says));
         }
         Ok(Self { sector })
     }
@@ -113,12 +115,15 @@ impl DiskDevice {
     ///
     /// # Errors
     /// Parameters that contradict each other: says which.
-    pub fn new(parameters: &DiskParameters) -> Result<Self, String> {
+    pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         let p = parameters;
         if !p.buffer_caching && (p.read_ahead != ReadAhead::None || p.fast_write != FastWrite::None) {
-            return Err("buffer_caching = false: a buffer that keeps nothing can't read ahead or write behind; set \
-                        read_ahead = \"none\" and fast_write = \"none\" too"
-                .into());
+            return Err(Fault::conflict("buffer_caching", false)
+                .says(": a buffer that keeps nothing can't read ahead or write behind; set ")
+                .set("read_ahead", "none")
+                .says(" and ")
+                .set("fast_write", "none")
+                .says(" too"));
         }
         let mechanics = Mechanics::new(p)?;
         let sectors = p.zones.iter().map(|zone| zone.sectors_per_track).max().unwrap_or(1);
@@ -178,7 +183,7 @@ impl DiskDevice {
 
 /// Least time of the first seek of a read: the one given; or the shorter of what the makers' own track skew leaves for a change
 /// of tracks, in the zone where that is least, and the shortest seek.
-fn least_read_seek_ns(p: &DiskParameters, mechanics: &Mechanics) -> Result<u64, String> {
+fn least_read_seek_ns(p: &DiskParameters, mechanics: &Mechanics) -> Result<u64, Fault> {
     if let Some(ms) = p.least_read_seek_ms {
         return ns("least_read_seek_ms", ms);
     }

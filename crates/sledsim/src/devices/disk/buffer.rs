@@ -4,6 +4,7 @@
 //! The segment least recently used is taken for a request that finds nothing.
 
 use super::DiskParameters;
+use crate::fault::Fault;
 
 /// A segment: the blocks from `first` up to, and not including, `end`. Empty where they are equal.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,15 +45,18 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    pub(super) fn new(p: &DiskParameters) -> Result<Self, String> {
+    pub(super) fn new(p: &DiskParameters) -> Result<Self, Fault> {
         if p.buffer_segments == 0 || p.segment_blocks == 0 {
-            return Err(format!(
-                "buffer_segments = {}, segment_blocks = {}: at least 1 each",
-                p.buffer_segments, p.segment_blocks
-            ));
+            return Err(Fault::conflict("buffer_segments", p.buffer_segments)
+                .says(", ")
+                .key_is("segment_blocks", p.segment_blocks)
+                .says(": at least 1 each"));
         }
         if p.separate_write_segment && p.buffer_segments < 2 {
-            return Err("separate_write_segment: needs buffer_segments = 2 or more".into());
+            return Err(Fault::conflict("separate_write_segment", true)
+                .says(" needs ")
+                .set("buffer_segments", 2)
+                .says(" or more"));
         }
         Ok(Self {
             segments: vec![Segment::default(); p.buffer_segments as usize],

@@ -3,6 +3,7 @@
 use super::layout::Place;
 use super::mechanics::{Arm, Mechanics};
 use super::DiskParameters;
+use crate::fault::Fault;
 use crate::request::Op;
 use crate::time::{ns_to_s, Time};
 
@@ -50,7 +51,7 @@ impl Characteristics {
     ///
     /// # Errors
     /// As [`Mechanics::new`].
-    pub fn of(parameters: &DiskParameters) -> Result<Self, String> {
+    pub fn of(parameters: &DiskParameters) -> Result<Self, Fault> {
         let mechanics = Mechanics::new(parameters)?;
         let rotation_s = ns_to_s(mechanics.spindle().period_ns());
         let zones: Vec<ZoneFigures> =

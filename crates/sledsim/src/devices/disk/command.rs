@@ -1,6 +1,7 @@
 //! What a drive's electronics take for commands and for the bus, in nanoseconds.
 
 use super::DiskParameters;
+use crate::fault::{Fault, Range};
 use crate::request::Op;
 
 /// Nanoseconds in a millisecond.
@@ -10,11 +11,11 @@ const NS_PER_MS: f64 = 1e6;
 ///
 /// # Errors
 /// A time outside 0 to a million ms: names the parameter.
-pub(super) fn ns(name: &str, ms: f64) -> Result<u64, String> {
+pub(super) fn ns(name: &str, ms: f64) -> Result<u64, Fault> {
     if (0.0..=1e6).contains(&ms) {
         Ok((ms * NS_PER_MS).round() as u64)
     } else {
-        Err(format!("{name} = {ms}: from 0 to a million"))
+        Err(Fault::out_of_range(name, ms, Range::from_to(0.0, 1e6)))
     }
 }
 
@@ -94,9 +95,9 @@ impl Overheads {
     ///
     /// # Errors
     /// A time that is negative, not a number, or beyond 1,000 s.
-    pub(super) fn new(p: &DiskParameters) -> Result<Self, String> {
+    pub(super) fn new(p: &DiskParameters) -> Result<Self, Fault> {
         let scaled = |name: &str, ms: f64| ns(name, ms * p.overhead_scale);
-        let after = |name: &str, read_ms: f64, write_ms: f64| -> Result<After, String> {
+        let after = |name: &str, read_ms: f64, write_ms: f64| -> Result<After, Fault> {
             Ok(After {
                 read_ns: scaled(&format!("{name}_after_read_ms"), read_ms)?,
                 write_ns: scaled(&format!("{name}_after_write_ms"), write_ms)?,

@@ -6,6 +6,7 @@
 use super::divisor::Divisor;
 use super::sparing::Slots;
 use super::{DiskParameters, Mapping, Zone};
+use crate::fault::{Fault, Range};
 
 /// Most cylinders for which the zone of each is kept in a table.
 const TABLE_CYLINDERS: u32 = 1 << 20;
@@ -71,13 +72,15 @@ impl Layout {
     /// # Errors
     /// Zones that overlap or leave the drive, spares or defects that leave their zone, a capacity beyond what the zones
     /// hold: says which zone and which value.
-    pub fn new(parameters: &DiskParameters) -> Result<Self, String> {
+    pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         let p = parameters;
         if p.surfaces == 0 || p.cylinders == 0 || p.sparing_range_cylinders == 0 {
-            return Err(format!(
-                "surfaces = {}, cylinders = {}, sparing_range_cylinders = {}: at least 1 each",
-                p.surfaces, p.cylinders, p.sparing_range_cylinders
-            ));
+            return Err(Fault::conflict("surfaces", p.surfaces)
+                .says(", ")
+                .key_is("cylinders", p.cylinders)
+                .says(", ")
+                .key_is("sparing_range_cylinders", p.sparing_range_cylinders)
+                .says(": at least 1 each"));
         }
         let mut zones: Vec<ZoneLayout> = Vec::with_capacity(p.zones.len());
         let mut next_lbn = 0;
@@ -95,14 +98,15 @@ impl Layout {
                         slots,
                     });
                 })
-                .map_err(|reason| format!("zones[{index}].{reason}"))?;
+                .map_err(|fault| fault.within(format!("zones.{index}")))?;
         }
         if zones.is_empty() {
-            return Err("zones: there is none".into());
+            return Err(Fault::missing("zones.0").says(": there is no zone"));
         }
         let capacity_blocks = p.capacity_blocks.unwrap_or(next_lbn);
         if capacity_blocks > next_lbn || capacity_blocks == 0 {
-            return Err(format!("capacity_blocks = {capacity_blocks}, of {next_lbn} that the zones hold"));
+            let says = format!(", of {next_lbn} that the zones hold");
+            return Err(Fault::misfit("capacity_blocks", capacity_blocks).says(says));
         }
         let end_lbns: Vec<u64> = zones.iter().map(|zone| zone.first_lbn + zone.slots.blocks()).collect();
         // As many guesses as there are at most; the end of the last zone is above 0.
@@ -273,23 +277,22 @@ impl Layout {
 }
 
 /// Checks where a zone lies, behind one that ends at `before`.
-fn check_cylinders(p: &DiskParameters, zone: &Zone, before: Option<u32>) -> Result<(), String> {
+fn check_cylinders(p: &DiskParameters, zone: &Zone, before: Option<u32>) -> Result<(), Fault> {
     if zone.sectors_per_track == 0 {
-        return Err("sectors_per_track = 0: at least 1".into());
+        return Err(Fault::out_of_range("sectors_per_track", 0, Range::at_least(1.0)));
     }
     if zone.last_cylinder < zone.first_cylinder {
-        return Err(format!(
-            "last_cylinder = {} comes before first_cylinder = {}",
-            zone.last_cylinder, zone.first_cylinder
-        ));
+        return Err(Fault::conflict("last_cylinder", zone.last_cylinder)
+            .says(" comes before ")
+            .key_is("first_cylinder", zone.first_cylinder));
     }
     if zone.last_cylinder >= p.cylinders {
-        return Err(format!("last_cylinder = {} is beyond the drive's {} cylinders", zone.last_cylinder, p.cylinders));
+        let says = format!(" is beyond the drive's {} cylinders", p.cylinders);
+        return Err(Fault::misfit("last_cylinder", zone.last_cylinder).says(says));
     }
     match before {
-        Some(last) if zone.first_cylinder <= last => Err(format!(
-            "first_cylinder = {}: the zone before ends at cylinder {last}; zones may not overlap, and go from the outermost in",
-            zone.first_cylinder
+        Some(last) if zone.first_cylinder <= last => Err(Fault::conflict("first_cylinder", zone.first_cylinder).says(
+            format!(": the zone before ends at cylinder {last}; zones may not overlap, and go from the outermost in"),
         )),
         _ => Ok(()),
     }

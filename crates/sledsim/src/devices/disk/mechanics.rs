@@ -6,6 +6,7 @@ use super::rotation::{Angle, Spindle};
 use super::seek::Seek;
 use super::{DiskParameters, Sparing, Zone};
 use crate::devices::Platter;
+use crate::fault::{Fault, Range};
 use crate::request::Op;
 use crate::time::Time;
 
@@ -36,7 +37,7 @@ struct ZoneAngles {
 }
 
 impl ZoneAngles {
-    fn new(zone: &Zone, surfaces: u32, sparing: Sparing) -> Result<Self, String> {
+    fn new(zone: &Zone, surfaces: u32, sparing: Sparing) -> Result<Self, Fault> {
         let sector = u128::MAX / u128::from(zone.sectors_per_track);
         let skew = |name: &str, sectors: f64| {
             if sectors.is_finite() && (0.0..=1e15).contains(&sectors) {
@@ -46,7 +47,7 @@ impl ZoneAngles {
                     .wrapping_mul(whole as u128)
                     .wrapping_add((sector >> 53) * ((part * (1u64 << 53) as f64) as u128)))
             } else {
-                Err(format!("{name} = {sectors}: not a skew"))
+                Err(Fault::out_of_range(name, sectors, Range::from_to(0.0, 1e15)))
             }
         };
         let track = skew("track_skew_sectors", zone.track_skew_sectors)?;
@@ -106,7 +107,7 @@ struct Settle {
 }
 
 impl Settle {
-    fn new(ms: f64) -> Result<Self, String> {
+    fn new(ms: f64) -> Result<Self, Fault> {
         let size_ns = ns("write_settle_ms", ms.abs())?;
         Ok(if ms < 0.0 {
             Self { read_less_ns: size_ns, ..Self::default() }
@@ -141,14 +142,14 @@ impl Mechanics {
     ///
     /// # Errors
     /// Parameters that contradict each other: says which.
-    pub fn new(parameters: &DiskParameters) -> Result<Self, String> {
+    pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         let p = parameters;
         let layout = Layout::new(p)?;
         if !(1..=2).contains(&p.actuators) {
-            return Err(format!("actuators = {}: 1 or 2", p.actuators));
+            return Err(Fault::out_of_range("actuators", p.actuators, Range::from_to(1.0, 2.0)));
         }
         let zones = p.zones.iter().enumerate().map(|(index, zone)| {
-            ZoneAngles::new(zone, p.surfaces, p.sparing).map_err(|reason| format!("zones[{index}].{reason}"))
+            ZoneAngles::new(zone, p.surfaces, p.sparing).map_err(|fault| fault.within(format!("zones.{index}")))
         });
         Ok(Self {
             zones: zones.collect::<Result<_, _>>()?,

@@ -6,6 +6,7 @@
 //! angle is short by less than 2^-63 of a revolution after the 2^64 ns that a run can last: nothing adds up.
 
 use super::{DiskParameters, RotationModel};
+use crate::fault::Fault;
 
 /// Nanoseconds in a minute.
 const NS_PER_MINUTE: u128 = 60_000_000_000;
@@ -34,13 +35,13 @@ impl Spindle {
     ///
     /// # Errors
     /// A speed outside 0.5 to 1.5 million rpm.
-    pub fn new(parameters: &DiskParameters) -> Result<Self, String> {
+    pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         let rpm = parameters.rotation_rpm * (1.0 + parameters.rotation_error_percent / 100.0);
         if !(0.5..=1.5e6).contains(&rpm) {
-            return Err(format!(
-                "rotation_rpm = {}, rotation_error_percent = {}: from 0.5 to 1.5 million rpm",
-                parameters.rotation_rpm, parameters.rotation_error_percent
-            ));
+            return Err(Fault::conflict("rotation_rpm", parameters.rotation_rpm)
+                .says(", ")
+                .key_is("rotation_error_percent", parameters.rotation_error_percent)
+                .says(": from 0.5 to 1.5 million rpm"));
         }
         let turn_per_ns = ratio(rpm, NS_PER_MINUTE);
         // Half of 2^26, to round: the speed range keeps the period within 2^37 ns.

@@ -1,6 +1,7 @@
 //! Time of a seek by its distance.
 
 use super::{DiskParameters, SeekCurve};
+use crate::fault::{Fault, Kind};
 
 /// Nanoseconds in a millisecond.
 const NS_PER_MS: f64 = 1e6;
@@ -40,7 +41,7 @@ enum Formula {
 
 impl Formula {
     /// The formula of a curve over distances up to `farthest`, at least 1.
-    fn new(curve: &SeekCurve, farthest: u64, cylinders: u32) -> Result<Self, String> {
+    fn new(curve: &SeekCurve, farthest: u64, cylinders: u32) -> Result<Self, Fault> {
         let ns = |ms: f64| ms * NS_PER_MS;
         let span = (farthest - 1) as f64;
         let third = f64::from(cylinders) / 3.0;
@@ -123,20 +124,21 @@ impl Formula {
 }
 
 /// Straight lines through points.
-fn points_formula(points: &[[f64; 2]]) -> Result<Formula, String> {
+fn points_formula(points: &[[f64; 2]]) -> Result<Formula, Fault> {
     if points.is_empty() {
-        return Err("seek.points: there is none".into());
+        return Err(Fault::missing("seek.points.0").says(": there is no point"));
     }
-    if let Some([distance, ms]) =
-        points.iter().find(|point| !(point[0] >= 0.0 && point[0].is_finite() && point[1].is_finite()))
-    {
-        return Err(format!("seek.points: [{distance}, {ms}] is no distance with a time"));
+    let is_point = |point: &[f64; 2]| point[0] >= 0.0 && point[0].is_finite() && point[1].is_finite();
+    if let Some(entry) = points.iter().position(|point| !is_point(point)) {
+        let value = points[entry].to_vec();
+        return Err(
+            Fault::of(Kind::OutOfRange, format!("seek.points.{entry}"), value).says(" is no distance with a time")
+        );
     }
-    if let Some(pair) = points.windows(2).find(|pair| pair[0][0] >= pair[1][0]) {
-        return Err(format!(
-            "seek.points: a distance of {} follows one of {}; distances must rise",
-            pair[1][0], pair[0][0]
-        ));
+    if let Some(entry) = points.windows(2).position(|pair| pair[0][0] >= pair[1][0]) {
+        let (distance, before) = (points[entry + 1][0], points[entry][0]);
+        return Err(Fault::conflict(format!("seek.points.{}.0", entry + 1), distance)
+            .says(format!(": this distance follows one of {before}; distances must rise")));
     }
     Ok(Formula::Points(points.iter().map(|[distance, ms]| [*distance, ms * NS_PER_MS]).collect()))
 }
@@ -155,7 +157,7 @@ fn three_point([single, average, full]: [f64; 3], third: f64, farthest: u64) -> 
 }
 
 /// Refuses what is not a number, or not one to reckon with.
-fn check(curve: &SeekCurve) -> Result<(), String> {
+fn check(curve: &SeekCurve) -> Result<(), Fault> {
     let values = match curve {
         SeekCurve::Table { .. } => Vec::new(),
         SeekCurve::Hpl {
@@ -177,7 +179,7 @@ fn check(curve: &SeekCurve) -> Result<(), String> {
         SeekCurve::Constant { seek_ms } => vec![*seek_ms],
     };
     match values.iter().find(|value| !value.is_finite()) {
-        Some(value) => Err(format!("seek: {value} is no number to reckon with")),
+        Some(value) => Err(Fault::of(Kind::OutOfRange, "seek", *value).says(" is no number to reckon with")),
         None => Ok(()),
     }
 }
@@ -187,7 +189,7 @@ impl Seek {
     ///
     /// # Errors
     /// Distances of a table that do not rise, times that are not numbers: says which.
-    pub fn new(parameters: &DiskParameters) -> Result<Self, String> {
+    pub fn new(parameters: &DiskParameters) -> Result<Self, Fault> {
         check(&parameters.seek)?;
         let farthest = u64::from(parameters.cylinders.max(2) - 1);
         let formula = Formula::new(&parameters.seek, farthest, parameters.cylinders)?;

@@ -7,6 +7,7 @@
 
 use super::divisor::Divisor;
 use super::{Sparing, Zone};
+use crate::fault::{Fault, Kind};
 
 /// What a slip does to the LBNs behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +124,7 @@ impl Slots {
     ///
     /// # Errors
     /// Spares that leave nothing, defects outside the zone: says which value.
-    pub(super) fn new(scheme: Sparing, zone: &Zone, surfaces: u64, range_cylinders: u64) -> Result<Self, String> {
+    pub(super) fn new(scheme: Sparing, zone: &Zone, surfaces: u64, range_cylinders: u64) -> Result<Self, Fault> {
         let track = u64::from(zone.sectors_per_track);
         let sectors = track * surfaces * (u64::from(zone.last_cylinder) - u64::from(zone.first_cylinder) + 1);
         let cut = Cut::new(scheme, sectors, track, surfaces, range_cylinders);
@@ -131,11 +132,13 @@ impl Slots {
         let spares = u64::from(zone.spares);
         if spares >= cut.unit || (spares > 0 && scheme == Sparing::None) {
             let of = if scheme == Sparing::None { 0 } else { cut.unit };
-            return Err(format!("spares = {spares}, of {of} sectors or tracks that there are to spare from"));
+            let says = format!(", of {of} sectors or tracks that there are to spare from");
+            return Err(Fault::misfit("spares", spares).says(says));
         }
         let (remaps, spares_in_use) = remaps(zone, items)?;
-        if let Some(slip) = zone.slips.iter().find(|slip| **slip >= items) {
-            return Err(format!("slips: {slip} is beyond the zone, which ends at {items}"));
+        if let Some(entry) = zone.slips.iter().position(|slip| *slip >= items) {
+            let says = format!(" is beyond the zone, which ends at {items}");
+            return Err(Fault::misfit(format!("slips.{entry}"), zone.slips[entry]).says(says));
         }
         // In the zone-wide schemes with spares that slips use, the spares are whatever is left at the end.
         let unit_data = if slips_use_spares(scheme) { cut.unit } else { cut.unit - spares };
@@ -162,11 +165,8 @@ impl Slots {
             Slipping::Unit => slots.close_units(),
         }
         if slots.slots * slots.item_sectors <= slots.empty_sectors {
-            return Err(format!(
-                "empty_sectors = {}: the zone has {} without its spares and slips",
-                slots.empty_sectors,
-                slots.slots * slots.item_sectors
-            ));
+            let says = format!(": the zone has {} without its spares and slips", slots.slots * slots.item_sectors);
+            return Err(Fault::misfit("empty_sectors", slots.empty_sectors).says(says));
         }
         Ok(slots)
     }
@@ -398,20 +398,23 @@ impl Slots {
 type Pairs = Vec<(u64, u64)>;
 
 /// The remaps of a zone, by item and by spare.
-fn remaps(zone: &Zone, items: u64) -> Result<(Pairs, Pairs), String> {
+fn remaps(zone: &Zone, items: u64) -> Result<(Pairs, Pairs), Fault> {
     let mut remaps: Pairs = zone.remaps.iter().filter(|[item, spare]| item != spare).map(|[a, b]| (*a, *b)).collect();
     if let Some((item, spare)) = remaps.iter().find(|(item, spare)| *item.max(spare) >= items) {
-        return Err(format!("remaps: [{item}, {spare}] is beyond the zone, which ends at {items}"));
+        let says = format!(": [{item}, {spare}] is beyond the zone, which ends at {items}");
+        return Err(Fault::at(Kind::Misfit, "remaps").says(says));
     }
     remaps.sort_unstable();
     remaps.dedup();
     let mut spares: Pairs = remaps.iter().map(|(item, spare)| (*spare, *item)).collect();
     spares.sort_unstable();
     if let Some(twice) = remaps.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        return Err(format!("remaps: {} has two spares, {} and {}", twice[0].0, twice[0].1, twice[1].1));
+        let says = format!(": {} has two spares, {} and {}", twice[0].0, twice[0].1, twice[1].1);
+        return Err(Fault::at(Kind::Conflict, "remaps").says(says));
     }
     if let Some(twice) = spares.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        return Err(format!("remaps: {} is the spare of both {} and {}", twice[0].0, twice[0].1, twice[1].1));
+        let says = format!(": {} is the spare of both {} and {}", twice[0].0, twice[0].1, twice[1].1);
+        return Err(Fault::at(Kind::Conflict, "remaps").says(says));
     }
     Ok((remaps, spares))
 }

@@ -8,6 +8,7 @@ use crate::devices::mems::idle_modes;
 use crate::devices::mems::parameters::{Idle, MemsParameters};
 use crate::devices::mems::positioning::{Positioning, YState};
 use crate::devices::mems::subsector::Extent;
+use crate::fault::Fault;
 use crate::power::{Activity, Meter, SpinDown, SpinDownSpec};
 use crate::request::Request;
 use crate::service::{EnergyLedger, Phases, Service};
@@ -86,7 +87,7 @@ impl MemsDevice {
     ///
     /// # Errors
     /// When the parameters do not fit each other: says which to change.
-    pub fn new(parameters: &MemsParameters) -> Result<Self, String> {
+    pub fn new(parameters: &MemsParameters) -> Result<Self, Fault> {
         Self::with_spin_down(parameters, None)
     }
 
@@ -94,17 +95,19 @@ impl MemsDevice {
     ///
     /// # Errors
     /// As [`MemsDevice::new`]; a policy where stopping saves nothing.
-    pub fn with_spin_down(parameters: &MemsParameters, spin_down: Option<&SpinDownSpec>) -> Result<Self, String> {
+    pub fn with_spin_down(parameters: &MemsParameters, spin_down: Option<&SpinDownSpec>) -> Result<Self, Fault> {
         let p = parameters;
         let geometry = Geometry::new(p)?;
         let positioning = Positioning::new(p, &geometry);
         if !positioning.starts() {
-            return Err(format!(
-                "the springs (spring_factor = {}) keep a sled at rest from reaching the access speed of {} m/s everywhere: \
-                 lower spring_factor or bit_rate_kbit_s, or raise acceleration_y_m_s2",
-                p.spring_factor,
-                positioning.speed_m_s()
-            ));
+            let speed_m_s = positioning.speed_m_s();
+            return Err(Fault::conflict("spring_factor", p.spring_factor)
+                .says(format!(
+                    ": a sled at rest does not reach the access speed of {speed_m_s} m/s everywhere: lower it or "
+                ))
+                .option("bit_rate_kbit_s")
+                .says(", or raise ")
+                .option("acceleration_y_m_s2"));
         }
         let bit_s = 1.0 / (p.bit_rate_kbit_s * 1e3);
         // A pass is rounded as a whole: streaming then keeps the bit rate to the nanosecond per row.

@@ -51,12 +51,11 @@ impl Positioning {
     #[inline]
     pub(super) fn approach(&self, sled: &Sled, cylinder: u32, row: u32) -> Approach {
         let x_ns = self.x_ns(sled.cylinder, cylinder);
-        let way = |downward| self.approach_by(x_ns, sled, cylinder, self.entry(row, downward));
-        let up = way(false);
+        let up = self.approach_by(x_ns, sled, cylinder, self.entry(row, false));
         if self.directions().len() == 1 {
             return up;
         }
-        let down = way(true);
+        let down = self.approach_by(x_ns, sled, cylinder, self.entry(row, true));
         if down.seek_ns <= up.seek_ns {
             down
         } else {

@@ -4,6 +4,7 @@ use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::motion::{x_move_s, y_seek};
 use crate::devices::mems::parameters::MemsParameters;
 use crate::devices::Device;
+use crate::fault::Fault;
 use crate::request::{Flags, Op, Request, Spare};
 use crate::time::{ns_to_s, Time};
 
@@ -33,7 +34,7 @@ impl Characteristics {
     ///
     /// # Errors
     /// As [`MemsDevice::new`].
-    pub fn of(parameters: &MemsParameters) -> Result<Self, String> {
+    pub fn of(parameters: &MemsParameters) -> Result<Self, Fault> {
         let p = parameters;
         let device = MemsDevice::new(p)?;
         let geometry = device.geometry();

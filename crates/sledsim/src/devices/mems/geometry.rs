@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use crate::devices::mems::parameters::{Layout, MemsParameters};
+use crate::fault::Fault;
 use crate::units::{M_PER_NM, M_PER_UM};
 
 /// Largest capacity of a device: addresses stay far from overflow.
@@ -59,51 +60,58 @@ impl Geometry {
     ///
     /// # Errors
     /// When the parameters leave no room for a single block: says which parameter to change.
-    pub fn new(parameters: &MemsParameters) -> Result<Self, String> {
+    pub fn new(parameters: &MemsParameters) -> Result<Self, Fault> {
         let p = parameters;
         let bits = |range_um: f64| (range_um * M_PER_UM / (p.bit_nm * M_PER_NM) + 1e-6).floor();
         if !p.block_bytes.is_multiple_of(p.tip_sector_bytes) {
-            return Err(format!(
-                "block_bytes = {} is not a multiple of tip_sector_bytes = {}: a block is striped over whole tip sectors",
-                p.block_bytes, p.tip_sector_bytes
-            ));
+            return Err(Fault::conflict("block_bytes", p.block_bytes)
+                .says(" is not a multiple of ")
+                .key_is("tip_sector_bytes", p.tip_sector_bytes)
+                .says(": a block is striped over whole tip sectors"));
         }
         if p.active_tips > p.tips {
-            return Err(format!("active_tips = {} exceeds tips = {}", p.active_tips, p.tips));
+            return Err(Fault::conflict("active_tips", p.active_tips).says(" exceeds ").key_is("tips", p.tips));
         }
         let tips_per_block = p.block_bytes / p.tip_sector_bytes;
         let blocks_per_row = p.active_tips / tips_per_block;
         if blocks_per_row == 0 {
-            return Err(format!(
-                "active_tips = {} is fewer than the {tips_per_block} tips of a block: raise active_tips, or tip_sector_bytes",
-                p.active_tips
-            ));
+            return Err(Fault::conflict("active_tips", p.active_tips)
+                .says(format!(" is fewer than the {tips_per_block} tips of a block: raise "))
+                .option("active_tips")
+                .says(", or ")
+                .option("tip_sector_bytes"));
         }
         let data_bits = p.tip_sector_bytes * p.encoded_bits_per_byte;
         let pitch = f64::from(p.servo_bits + data_bits);
         let rows = ((bits(p.y_range_um) - f64::from(p.servo_bits)) / pitch).floor();
         if rows < 1.0 {
-            return Err(format!(
-                "a tip region of y_range_um = {} holds {} bits of bit_nm = {}, fewer than one tip sector between two servo \
-                 bursts ({} bits): raise y_range_um or lower bit_nm",
-                p.y_range_um,
-                bits(p.y_range_um),
-                p.bit_nm,
-                pitch + f64::from(p.servo_bits)
-            ));
+            let least = pitch + f64::from(p.servo_bits);
+            return Err(Fault::conflict("y_range_um", p.y_range_um)
+                .says(format!(": a tip region holds {} bits of ", bits(p.y_range_um)))
+                .key_is("bit_nm", p.bit_nm)
+                .says(format!(
+                    ", fewer than one tip sector between two servo bursts ({least} bits): raise it or lower "
+                ))
+                .option("bit_nm"));
         }
         let cylinders = bits(p.x_range_um);
         if cylinders < 1.0 {
-            return Err(format!("x_range_um = {} is less than one bit of bit_nm = {}", p.x_range_um, p.bit_nm));
+            return Err(Fault::conflict("x_range_um", p.x_range_um)
+                .says(" is less than one bit of ")
+                .key_is("bit_nm", p.bit_nm));
         }
         let tracks = p.tips / p.active_tips;
         let blocks_per_track = rows as u64 * u64::from(blocks_per_row);
         let factors = [u64::from(tracks), cylinders as u64, u64::from(p.block_bytes), u64::from(p.sleds)];
         let bytes = factors.iter().try_fold(blocks_per_track, |bytes, &factor| bytes.checked_mul(factor));
         if bytes.is_none_or(|bytes| bytes > MOST_BYTES) {
-            return Err(format!(
-                "the device would hold more than {MOST_BYTES} bytes: raise bit_nm or lower tips or sleds"
-            ));
+            return Err(Fault::conflict("bit_nm", p.bit_nm)
+                .says(format!(": the device would hold more than {MOST_BYTES} bytes: raise "))
+                .option("bit_nm")
+                .says(" or lower ")
+                .option("tips")
+                .says(" or ")
+                .option("sleds"));
         }
         Ok(Self {
             cylinders: cylinders as u32,

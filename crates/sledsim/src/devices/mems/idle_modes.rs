@@ -1,6 +1,7 @@
 //! The idle modes of a sled: moving, and stopped at the centre.
 
 use crate::devices::mems::parameters::{IdleTips, MemsParameters, Timeout};
+use crate::fault::Fault;
 use crate::power::{Ladder, Mode, SpinDown, SpinDownSpec};
 use crate::units::NS_PER_MS;
 
@@ -8,13 +9,16 @@ use crate::units::NS_PER_MS;
 ///
 /// # Errors
 /// A stopped sled that takes more power than a moving one.
-pub fn ladder(parameters: &MemsParameters, idle_tips: u32) -> Result<Ladder, String> {
+pub fn ladder(parameters: &MemsParameters, idle_tips: u32) -> Result<Ladder, Fault> {
     let MemsParameters { inactive_mw, sled_mw, .. } = parameters;
     if inactive_mw > sled_mw {
-        return Err(format!(
-            "inactive_mw = {inactive_mw} exceeds sled_mw = {sled_mw}: stopping the sled saves nothing; lower inactive_mw or \
-             raise sled_mw"
-        ));
+        return Err(Fault::conflict("inactive_mw", *inactive_mw)
+            .says(" exceeds ")
+            .key_is("sled_mw", *sled_mw)
+            .says(": stopping the sled saves nothing; lower ")
+            .option("inactive_mw")
+            .says(" or raise ")
+            .option("sled_mw"));
     }
     Ladder::new(modes(parameters, idle_tips))
 }
@@ -23,7 +27,7 @@ pub fn ladder(parameters: &MemsParameters, idle_tips: u32) -> Result<Ladder, Str
 ///
 /// # Errors
 /// A policy for a sled that stopping does not save power.
-pub(super) fn policy(parameters: &MemsParameters, spin_down: Option<&SpinDownSpec>) -> Result<SpinDown, String> {
+pub(super) fn policy(parameters: &MemsParameters, spin_down: Option<&SpinDownSpec>) -> Result<SpinDown, Fault> {
     let ladder = match spin_down {
         Some(_) => ladder(parameters, 0)?,
         None => Ladder::of_any_power(modes(parameters, 0))?,

@@ -3,26 +3,39 @@
 use super::journal::Journal;
 use super::layout::{Layout, Level};
 use super::spec::{ArraySpec, JournalHolds, Sparing};
+use crate::fault::{Fault, Kind, Path};
+
+/// So many members.
+fn members(count: usize) -> Fault {
+    Fault::at(Kind::Misfit, "members").says(format!(" are {count} in all"))
+}
+
+/// The member of that number, all of them counted.
+fn member(number: usize) -> Path {
+    Path::from("members").step(number)
+}
 
 /// Blocks of a stripe unit over members of so many blocks of so many bytes.
 ///
 /// # Errors
 /// What does not fit: names both sides.
-pub(super) fn unit_blocks(level: Level, sizes: &[(u64, u32)], spec: &ArraySpec) -> Result<u64, String> {
+pub(super) fn unit_blocks(level: Level, sizes: &[(u64, u32)], spec: &ArraySpec) -> Result<u64, Fault> {
     let (count, spares, fewest) = (sizes.len(), spec.spares as usize, level.fewest_members());
     let name = level.name();
     if count.saturating_sub(spares) < fewest {
         let left = count.saturating_sub(spares);
         return Err(match spares {
-            0 => format!("members are {count} in all: {name} needs at least {fewest}"),
-            _ => format!("spares = {spares}: of {count} members {left} are left, {name} needs at least {fewest}"),
+            0 => members(count).says(format!(": {name} needs at least {fewest}")),
+            _ => Fault::conflict("spares", spares)
+                .says(format!(": of {count} members {left} are left, {name} needs at least {fewest}")),
         });
     }
     if count - spares > level.most_members() {
-        return Err(format!("members are {} in all: {name} takes at most {}", count - spares, level.most_members()));
+        return Err(members(count - spares).says(format!(": {name} takes at most {}", level.most_members())));
     }
     if spec.sparing == Sparing::Distributed && !matches!(level, Level::Raid5 | Level::Raid6) {
-        return Err(format!("sparing is distributed: {name} has no units that go round, only raid5 and raid6 have"));
+        return Err(Fault::conflict("sparing", "distributed")
+            .says(format!(": {name} has no units that go round, only raid5 and raid6 have")));
     }
     let block_bytes = equal_blocks(sizes)?;
     match level {
@@ -36,12 +49,13 @@ pub(super) fn unit_blocks(level: Level, sizes: &[(u64, u32)], spec: &ArraySpec) 
 ///
 /// # Errors
 /// If they differ: names two members.
-pub(in crate::hierarchy) fn equal_blocks(sizes: &[(u64, u32)]) -> Result<u32, String> {
-    let first = sizes.first().ok_or("members are 0 in all: an array needs at least 1")?.1;
+pub(in crate::hierarchy) fn equal_blocks(sizes: &[(u64, u32)]) -> Result<u32, Fault> {
+    let first = sizes.first().ok_or_else(|| members(0).says(": an array needs at least 1"))?.1;
     match sizes.iter().enumerate().find(|(_, &(_, bytes))| bytes != first) {
-        Some((i, (_, bytes))) => Err(format!(
-            "members[{i}] has blocks of {bytes} B, members[0] of {first} B: members of one array need equal blocks"
-        )),
+        Some((i, (_, bytes))) => Err(Fault::at(Kind::Misfit, member(i))
+            .says(format!(" has blocks of {bytes} B, "))
+            .key(member(0))
+            .says(format!(" of {first} B: members of one array need equal blocks"))),
         None => Ok(first),
     }
 }
@@ -50,15 +64,18 @@ pub(in crate::hierarchy) fn equal_blocks(sizes: &[(u64, u32)]) -> Result<u32, St
 ///
 /// # Errors
 /// If it is no whole number of blocks, or larger than a member.
-pub(in crate::hierarchy) fn unit(unit_bytes: u64, block_bytes: u32, sizes: &[(u64, u32)]) -> Result<u64, String> {
+pub(in crate::hierarchy) fn unit(unit_bytes: u64, block_bytes: u32, sizes: &[(u64, u32)]) -> Result<u64, Fault> {
     let block = u64::from(block_bytes);
     if unit_bytes == 0 || !unit_bytes.is_multiple_of(block) {
-        return Err(format!("unit_bytes = {unit_bytes} is no multiple of the {block} B blocks of members[0]"));
+        return Err(Fault::misfit("unit_bytes", unit_bytes)
+            .says(format!(" is no multiple of the {block} B blocks of "))
+            .key(member(0)));
     }
     let unit_blocks = unit_bytes / block;
     match sizes.iter().enumerate().find(|(_, &(blocks, _))| blocks < unit_blocks) {
         Some((i, (blocks, _))) => {
-            Err(format!("unit_bytes = {unit_bytes} exceeds the {} B of members[{i}]", blocks * block))
+            let room = format!(" exceeds the {} B of ", blocks * block);
+            Err(Fault::misfit("unit_bytes", unit_bytes).says(room).key(member(i)))
         }
         None => Ok(unit_blocks),
     }
@@ -68,30 +85,28 @@ pub(in crate::hierarchy) fn unit(unit_bytes: u64, block_bytes: u32, sizes: &[(u6
 ///
 /// # Errors
 /// If it has none for a row, or for a block of a mirror: names both sizes.
-pub(super) fn journaled(layout: Layout, block_bytes: u32, spec: &ArraySpec) -> Result<Layout, String> {
+pub(super) fn journaled(layout: Layout, block_bytes: u32, spec: &ArraySpec) -> Result<Layout, Fault> {
     let Some(journal) = spec.journal else { return Ok(layout) };
     let block_bytes = u64::from(block_bytes);
     if layout.level() == Level::Mirror && journal.holds == JournalHolds::Data {
         let room_bytes = journal.size_bytes.saturating_sub(Journal::entry_bytes(journal.holds, 0));
         let most_blocks = room_bytes / (block_bytes * layout.columns() as u64);
         return match most_blocks {
-            0 => Err(format!(
-                "journal.size_bytes = {} is too small for {} copies of a block of {block_bytes} B",
-                journal.size_bytes,
-                layout.columns()
-            )),
+            0 => {
+                let needed = format!(" is too small for {} copies of a block of {block_bytes} B", layout.columns());
+                Err(Fault::misfit("journal.size_bytes", journal.size_bytes).says(needed))
+            }
             _ => Ok(layout.cut_at(most_blocks)),
         };
     }
     let row_bytes = layout.columns() as u64 * layout.unit_blocks() * block_bytes;
     let entry_bytes = Journal::entry_bytes(journal.holds, row_bytes);
     if entry_bytes > journal.size_bytes {
-        return Err(format!(
-            "journal.size_bytes = {} is too small for a row of {} units of {} B, which takes {entry_bytes} B",
-            journal.size_bytes,
+        return Err(Fault::misfit("journal.size_bytes", journal.size_bytes).says(format!(
+            " is too small for a row of {} units of {} B, which takes {entry_bytes} B",
             layout.columns(),
             spec.unit_bytes(),
-        ));
+        )));
     }
     Ok(layout)
 }

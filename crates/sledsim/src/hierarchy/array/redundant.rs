@@ -12,6 +12,7 @@ use super::tally::Tally;
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{Completion, Component, ComponentId, Context, Payload, Status};
+use crate::fault::Fault;
 use crate::hierarchy::parts::{Gather, Locks, Tickets};
 use crate::request::{Flags, Op, Request, Spare};
 use crate::time::Time;
@@ -93,7 +94,7 @@ impl RedundantArray {
         children: Vec<ComponentId>,
         sizes: &[(u64, u32)],
         spec: &ArraySpec,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Fault> {
         let unit_blocks = super::check::unit_blocks(level, sizes, spec)?;
         let block_bytes = sizes[0].1;
         let member_blocks = sizes.iter().map(|&(blocks, _)| blocks).min().unwrap_or(0);

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::replacement::{build, ReplacementSpec, SpecError, MAX_SLOTS};
+use super::replacement::{build, ReplacementSpec, MAX_SLOTS};
+use crate::fault::{Fault, Range};
 use crate::traces::{TraceError, TraceReader, TraceRecord};
 
 /// References that go through a cache at a time.
@@ -59,19 +60,9 @@ pub enum HitRatioError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A parameter of a policy is outside its range.
+    /// A parameter of a policy is outside its range, a cache or a page has an impossible size, or there is no cache.
     #[error(transparent)]
-    Policy(#[from] SpecError),
-    /// A cache or a page has an impossible size, or there is no cache.
-    #[error("{what} is {value}, but must be {allowed}")]
-    Size {
-        /// Which size.
-        what: &'static str,
-        /// What was given.
-        value: u64,
-        /// What is allowed.
-        allowed: String,
-    },
+    Cache(#[from] Fault),
     /// The caller wanted no more.
     #[error("interrupted")]
     Interrupted,
@@ -149,23 +140,20 @@ pub fn hit_ratios(
     keep_going: &mut dyn FnMut(u64, Option<f64>) -> bool,
 ) -> Result<HitRatios, HitRatioError> {
     if page_bytes == 0 {
-        return Err(HitRatioError::Size {
-            what: "the size of a page",
-            value: 0,
-            allowed: "at least 1 byte".to_owned(),
-        });
+        return Err(Fault::out_of_range("page_bytes", 0, Range::at_least(1.0)).into());
     }
     if caches.is_empty() {
-        let (what, allowed) = ("the number of caches", "at least 1".to_owned());
-        return Err(HitRatioError::Size { what, value: 0, allowed });
+        return Err(Fault::missing("caches.0").says(": at least one is needed").into());
     }
     let mut policies = Vec::with_capacity(caches.len());
     for cache in caches {
-        cache.policy.validate()?;
+        cache
+            .policy
+            .validate()
+            .map_err(|error| Fault::bounded(error.parameter, error.value, error.allowed).within("policy"))?;
         let slots = u32::try_from(cache.pages).ok().filter(|slots| (1..=MAX_SLOTS).contains(slots));
         let Some(slots) = slots else {
-            let (what, allowed) = ("the size of a cache", format!("from 1 to {MAX_SLOTS} pages"));
-            return Err(HitRatioError::Size { what, value: cache.pages, allowed });
+            return Err(Fault::out_of_range("pages", cache.pages, Range::from_to(1.0, f64::from(MAX_SLOTS))).into());
         };
         policies.push((build(&cache.policy, slots), 0));
     }

@@ -30,7 +30,8 @@ impl Ahead {
         let ready = request.arrival + station.overhead_ns;
         let free = station.window.busy_until().filter(|&free| free >= ready);
         let start = free.unwrap_or(ready);
-        let completion = Completion::of(*request, station.serve(start, request));
+        let completion = Completion::of(*request, station.device.serve(start, request));
+        station.served(start, request, &completion.service);
         // Those that waited when this request became ready, and this one if it has to.
         while self.waited.front().is_some_and(|&dispatched| dispatched < ready) {
             self.waited.pop_front();
@@ -112,7 +113,8 @@ impl Ahead {
         if station.window.busy_until() == Some(now) {
             station.window.watch_queue(1);
         }
-        let completion = Completion::of(request, station.serve(now, &request));
+        let completion = Completion::of(request, station.device.serve(now, &request));
+        station.served(now, &request, &completion.service);
         self.look = None;
         completed(&completion);
         true

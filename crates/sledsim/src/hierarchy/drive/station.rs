@@ -106,11 +106,12 @@ impl Station {
         if self.window.began_idle {
             self.settle_beginning(now);
         }
-        if self.serve_together(now, picked) {
-            Look::Together
-        } else {
-            Look::Alone(picked, self.serve(now, &picked))
+        if self.merging.is_some() && self.serve_together(now, picked) {
+            return Look::Together;
         }
+        let service = self.device.serve(now, &picked);
+        self.served(now, &picked, &service);
+        Look::Alone(picked, service)
     }
 
     /// Until when pending requests wait for a stopped device to start up, if they do.
@@ -133,26 +134,26 @@ impl Station {
         self.window.ledger_at_start = self.device.ledger_before(self.window.start, now);
     }
 
-    /// Serves a request alone.
+    /// The mechanism serves a request alone from `now` on.
     #[inline]
-    pub(super) fn serve(&mut self, now: Time, request: &Request) -> Service {
-        let service = self.device.serve(now, request);
-        self.check(now, request, &service);
+    pub(super) fn served(&mut self, now: Time, request: &Request, service: &Service) {
+        self.check(now, request, service);
         self.window.serve(now, service.free);
-        service
     }
 
     /// Serves the request that the scheduler picked with those that join it; `false` where nobody does, and none is served.
-    #[inline]
     fn serve_together(&mut self, now: Time, picked: Request) -> bool {
-        // A drive that neither merges nor forms batches.
-        let Some(merging) = &mut self.merging else { return false };
-        if !merging.serve(now, picked, self.scheduler.as_mut(), self.device.as_mut()) {
+        let (scheduler, device) = (self.scheduler.as_mut(), self.device.as_mut());
+        if !self.merging.as_mut().is_some_and(|merging| merging.serve(now, picked, scheduler, device)) {
             return false;
         }
-        let free = self.together().map(|(_, service)| service.free).fold(now, Time::max);
-        self.together().for_each(|(request, service)| self.check(now, request, service));
-        self.window.together_requests += self.together().count() as u64;
+        let (mut free, mut members) = (now, 0);
+        for (request, service) in self.together() {
+            self.check(now, request, service);
+            free = free.max(service.free);
+            members += 1;
+        }
+        self.window.together_requests += members;
         self.window.together_accesses += 1;
         self.window.serve(now, free);
         true

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::buffer::{Awaiting, Buffer};
+use super::buffer::{Awaiting, Buffer, Held};
 use super::children::{Children, Job};
 use super::requests::Piece;
 use super::table::Table;
@@ -101,10 +101,14 @@ impl Destager {
         id
     }
 
-    /// The disk has to get a segment that only the buffer has.
-    pub fn owe(&mut self, held: u32, buffer: &Buffer) {
-        let segment = buffer.held(held).segment;
-        let runs = buffer.held(held).runs.clone();
+    /// A segment in the buffer will not get to MEMS: the disk has to get what was acknowledged of it.
+    pub fn owe(&mut self, held: u32, buffer: &mut Buffer) {
+        let Held { segment, ref runs, .. } = *buffer.held(held);
+        if runs.is_empty() {
+            buffer.release(held);
+            return;
+        }
+        let runs = runs.clone();
         let id = self.destages.issue(Destage { segment, runs, held: Some(held), ..Destage::default() });
         self.leaving.insert(segment, id);
         self.deferred.push_back(id);

@@ -19,11 +19,13 @@ pub(super) struct Losses {
     pub mems_failed: bool,
     /// Blocks of the disk whose newest content is lost.
     lost: BlockSet,
+    /// Blocks that were lost in the measurement window.
+    pub lost_blocks: u64,
 }
 
 impl Losses {
     pub fn new(layout: Layout) -> Self {
-        Self { layout, mems_failed: false, lost: BlockSet::default() }
+        Self { layout, mems_failed: false, lost: BlockSet::default(), lost_blocks: 0 }
     }
 
     /// Whether any of these blocks of the disk is lost.
@@ -38,10 +40,10 @@ impl Losses {
         self.mems_failed || (!self.lost.is_empty() && is_lost())
     }
 
-    /// Blocks of a segment are lost; says how many were not before.
-    fn lose(&mut self, segment: u64, first: u32, blocks: u32) -> u64 {
+    /// Blocks of a segment are lost.
+    pub fn lose(&mut self, segment: u64, first: u32, blocks: u32) {
         let from = self.layout.disk_lbn(segment) + u64::from(first);
-        self.lost.insert(from, from + u64::from(blocks))
+        self.lost_blocks += self.lost.insert(from, from + u64::from(blocks));
     }
 
     /// Blocks of the disk are not lost.
@@ -77,12 +79,12 @@ impl Mcd {
         // One that is just being written for the first time counts as changed. What was in the slot of a new segment has its
         // destage.
         for (segment, first, blocks) in self.table.changed(|transit| self.transits.is_fresh(transit)) {
-            self.lose(segment, first, blocks);
+            self.losses.lose(segment, first, blocks);
         }
         let mut pieces: Vec<Piece> = self.stalled.drain(..).collect();
         for transit in self.transits.drain() {
             if let Some(held) = transit.held {
-                self.leave_to_disk(held);
+                self.destager.owe(held, &mut self.buffer);
             }
             pieces.extend(transit.writer);
             pieces.extend(transit.waiters);
@@ -95,20 +97,6 @@ impl Mcd {
         if self.recovery.is_some() {
             self.recovered(context);
         }
-    }
-
-    /// A segment in the buffer will not get to MEMS: what was acknowledged of it goes to the disk.
-    pub(super) fn leave_to_disk(&mut self, held: u32) {
-        if self.buffer.held(held).runs.is_empty() {
-            self.buffer.release(held);
-        } else {
-            self.destager.owe(held, &self.buffer);
-        }
-    }
-
-    /// Blocks of a segment are lost.
-    pub(super) fn lose(&mut self, segment: u64, first: u32, blocks: u32) {
-        self.statistics.lost_blocks += self.losses.lose(segment, first, blocks);
     }
 
     /// What becomes of a piece that MEMS has not served: it goes to the disk if that has what is asked for; given back if not.

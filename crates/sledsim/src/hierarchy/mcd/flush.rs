@@ -3,6 +3,7 @@
 use super::spec::McdFlushSpec;
 use super::table::{Counts, Table};
 use crate::engine::Context;
+use crate::fault::Fault;
 use crate::time::Time;
 
 /// Changed segments looked up at once for a flush.
@@ -38,13 +39,13 @@ pub(super) struct Flush {
 
 impl Flush {
     /// Never, or as a scenario says.
-    pub fn new(spec: Option<&McdFlushSpec>, slots: u32) -> Result<Self, String> {
+    pub fn new(spec: Option<&McdFlushSpec>, slots: u32) -> Result<Self, Fault> {
         let Some(spec) = spec else { return Ok(Self::default()) };
         if spec.low_water > spec.high_water {
-            return Err(format!(
-                "flush.low_water = {} is above flush.high_water = {}: it must not be",
-                spec.low_water, spec.high_water
-            ));
+            return Err(Fault::conflict("flush.low_water", spec.low_water)
+                .says(" is above ")
+                .key_is("flush.high_water", spec.high_water)
+                .says(": it must not be"));
         }
         let share = |share: f64| (f64::from(slots) * share).floor() as u32;
         let idle_ns = spec.idle_ms.map(|idle_ms| (idle_ms * 1e6).round() as u64);

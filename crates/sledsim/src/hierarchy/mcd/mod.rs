@@ -71,6 +71,7 @@ use super::cache::replacement::MAX_SLOTS;
 use super::Child;
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Status};
+use crate::fault::{Fault, Kind};
 use crate::request::Request;
 use crate::time::Time;
 
@@ -150,45 +151,45 @@ pub struct Mcd {
 }
 
 /// Segments and headers that the buffer has room for.
-fn room(spec: &McdSpec, block_bytes: u32) -> Result<(u32, u32), String> {
+fn room(spec: &McdSpec, block_bytes: u32) -> Result<(u32, u32), Fault> {
     let (segment_bytes, buffer_bytes) = (spec.segment_bytes, spec.buffer_bytes);
     let journal_bytes = buffer_bytes / JOURNAL_PART;
     let entry_bytes = ENTRY_BYTES + (segment_bytes / u64::from(block_bytes)).div_ceil(8);
     let (segments, headers) = ((buffer_bytes - journal_bytes) / segment_bytes, journal_bytes / entry_bytes);
     if segments < 2 {
-        return Err(format!(
-            "segment_bytes = {segment_bytes} B exceeds half of the {} B that buffer_bytes = {buffer_bytes} B leaves for \
-             segments: the buffer must hold two, one coming and one leaving",
-            buffer_bytes - journal_bytes
-        ));
+        return Err(Fault::misfit("segment_bytes", segment_bytes)
+            .says(format!(" exceeds half of the {} B that ", buffer_bytes - journal_bytes))
+            .key_is("buffer_bytes", buffer_bytes)
+            .says(" leaves for segments: the buffer must hold two, one coming and one leaving"));
     }
     if headers < LEAST_ENTRIES {
-        return Err(format!(
-            "buffer_bytes = {buffer_bytes} B has room for {headers} headers of {entry_bytes} B, but {LEAST_ENTRIES} are \
-             needed: make it {} B",
-            LEAST_ENTRIES * entry_bytes * JOURNAL_PART
-        ));
+        return Err(Fault::misfit("buffer_bytes", buffer_bytes)
+            .says(format!(" has room for {headers} headers of {entry_bytes} B, but {LEAST_ENTRIES} are needed: "))
+            .set("buffer_bytes", LEAST_ENTRIES * entry_bytes * JOURNAL_PART));
     }
     Ok((segments.min(1 << 20) as u32, headers.min(1 << 20) as u32))
 }
 
 /// Blocks of a segment, and how many segments fit on MEMS.
-fn slots(spec: &McdSpec, mems_bytes: u64, block_bytes: u32) -> Result<(u32, u32), String> {
+fn slots(spec: &McdSpec, mems_bytes: u64, block_bytes: u32) -> Result<(u32, u32), Fault> {
     let segment_bytes = spec.segment_bytes;
     let segment_blocks = segment_bytes / u64::from(block_bytes);
     if segment_blocks == 0 || !segment_bytes.is_multiple_of(u64::from(block_bytes)) {
-        return Err(format!("segment_bytes = {segment_bytes} B is no multiple of the {block_bytes} B blocks of disk"));
+        return Err(Fault::misfit("segment_bytes", segment_bytes)
+            .says(format!(" is no multiple of the {block_bytes} B blocks of "))
+            .key("disk"));
     }
     if segment_blocks > header::most_blocks(block_bytes) {
         let most = header::most_blocks(block_bytes) * u64::from(block_bytes);
-        return Err(format!("segment_bytes = {segment_bytes} B exceeds {most} B: its header must fit a block"));
+        return Err(Fault::misfit("segment_bytes", segment_bytes)
+            .says(format!(" exceeds {most} B: its header must fit a block")));
     }
     let slots = mems_bytes / u64::from(block_bytes) / (segment_blocks + 1);
     if !(2..=u64::from(MAX_SLOTS)).contains(&slots) {
-        return Err(format!(
-            "mems_bytes = {mems_bytes} B holds {slots} segments of segment_bytes = {segment_bytes} B and a header, but \
-             must hold from 2 to {MAX_SLOTS}"
-        ));
+        return Err(Fault::misfit("mems_bytes", mems_bytes)
+            .says(format!(" holds {slots} segments of "))
+            .key_is("segment_bytes", segment_bytes)
+            .says(format!(" and a header, but must hold from 2 to {MAX_SLOTS}")));
     }
     Ok((segment_blocks as u32, slots as u32))
 }
@@ -198,31 +199,38 @@ impl Mcd {
     ///
     /// # Errors
     /// Says which key does not fit the children or another key, and what would.
-    pub fn new(spec: &McdSpec, mems: Child, disk: Child) -> Result<Self, String> {
+    pub fn new(spec: &McdSpec, mems: Child, disk: Child) -> Result<Self, Fault> {
         let block_bytes = disk.block_bytes;
         if mems.block_bytes != block_bytes {
-            return Err(format!(
-                "mems has blocks of {} B, disk of {block_bytes} B: they must be equal",
-                mems.block_bytes
-            ));
+            return Err(Fault::at(Kind::Misfit, "mems")
+                .says(format!(" has blocks of {} B, ", mems.block_bytes))
+                .key("disk")
+                .says(format!(" of {block_bytes} B: they must be equal")));
         }
         let (mems_bytes, segment_bytes) = (spec.mems_bytes.unwrap_or_else(|| mems.bytes()), spec.segment_bytes);
         if mems_bytes > mems.bytes() {
-            return Err(format!("mems_bytes = {mems_bytes} B exceeds the {} B of mems", mems.bytes()));
+            let exceeds = format!(" exceeds the {} B of ", mems.bytes());
+            return Err(Fault::misfit("mems_bytes", mems_bytes).says(exceeds).key("mems"));
         }
         if mems_bytes >= disk.bytes() {
-            return Err(format!(
-                "mems_bytes = {mems_bytes} B of mems are used, and disk has only {} B: a cache must be smaller than what it \
-                 caches",
-                disk.bytes()
-            ));
+            return Err(Fault::misfit("mems_bytes", mems_bytes)
+                .says(" of ")
+                .key("mems")
+                .says(" are used, and ")
+                .key("disk")
+                .says(format!(" has only {} B: a cache must be smaller than what it caches", disk.bytes())));
         }
         let (segment_blocks, slots) = slots(spec, mems_bytes, block_bytes)?;
         let (segments, headers) = room(spec, block_bytes)?;
-        spec.policy.validate().map_err(|error| format!("policy: {error}"))?;
+        spec.policy
+            .validate()
+            .map_err(|error| Fault::bounded(error.parameter, error.value, error.allowed).within("policy"))?;
         let flush = Flush::new(spec.flush.as_ref(), slots)?;
         if spec.units.is_some() && !spec.partial_write {
-            return Err(String::from("units needs partial_write = true: segments are there in parts then"));
+            return Err(Fault::at(Kind::Conflict, "units")
+                .says(" needs ")
+                .set("partial_write", true)
+                .says(": segments are there in parts then"));
         }
         let sizes = (slots, disk.bytes());
         let units = spec.units.map(|units| Units::new(&units, block_bytes, segment_bytes, sizes)).transpose()?;
@@ -344,7 +352,12 @@ impl Component for Mcd {
                 self.destage_on(destage, step, context);
             }
             Job::Header { slot } => self.header_written(slot, context),
-            Job::Recover { lbn } => self.headers_read(lbn, completion, &answer, context),
+            Job::Recover { lbn } => {
+                let recovery = self.recovery.as_mut().expect("a recovery ends when all of its reads have come back");
+                if recovery.hear((lbn, completion, &answer), &mut self.children, context) {
+                    self.recovered(context);
+                }
+            }
         }
         self.go_on(context);
     }
@@ -388,6 +401,7 @@ impl Component for Mcd {
         self.children.sent = Sent::default();
         self.table.start_measuring();
         self.buffer.stalls = 0;
+        self.losses.lost_blocks = 0;
     }
 
     fn measured(&self, _now: Time) -> Measured {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::children::Job;
+use super::children::{Children, Job};
 use super::header::{self, Header};
 use super::journal::Journal;
 use super::{Layout, Mcd};
@@ -57,30 +57,39 @@ impl Recovery {
         (places as u32, places * stride)
     }
 
-    /// What to read next: first block and number of blocks; none where all has been asked for.
-    fn next(&mut self) -> Option<(u64, u32)> {
+    /// Reads the next headers, if there are any that nobody reads yet.
+    fn read(&mut self, children: &mut Children, context: &mut Context<'_>) {
         let ((places, blocks), count) = (self.step(), self.headers.len() as u32);
         let frame = self.next;
         if frame >= count {
-            return None;
+            return;
         }
         self.next = (frame + places).min(count);
         self.left += 1;
         let lbn = self.layout.header_lbn(frame);
         let blocks = if blocks == 1 { 1 } else { blocks.min(self.layout.header_lbn(count) - lbn) };
-        Some((lbn, blocks as u32))
+        children.send(Job::Recover { lbn }, Op::Read, (lbn, blocks as u32), Payload::NONE, context);
     }
 
-    /// Some headers have been read, or could not be: says where headers have to be read one by one.
-    fn hear(&mut self, lbn: u64, completion: &Completion, answer: &Payload) -> Vec<u64> {
+    /// Some headers have been read, or could not be; says whether all have.
+    pub fn hear(
+        &mut self,
+        (lbn, completion, answer): (u64, &Completion, &Payload),
+        children: &mut Children,
+        context: &mut Context<'_>,
+    ) -> bool {
         let (stride, size) = (self.layout.header_lbn(1), self.layout.block_bytes as usize);
         let words = self.layout.segment_blocks.div_ceil(64) as usize;
         self.left -= 1;
         let (first, blocks) = ((lbn / stride) as u32, u64::from(completion.request.blocks));
         if !completion.served() && blocks > 1 {
+            // One header after the other.
             let places = first..first + blocks.div_ceil(stride) as u32;
             self.left += places.len() as u32;
-            return places.map(|place| self.layout.header_lbn(place)).collect();
+            for lbn in places.map(|place| self.layout.header_lbn(place)) {
+                children.send(Job::Recover { lbn }, Op::Read, (lbn, 1), Payload::NONE, context);
+            }
+            return false;
         }
         if !completion.served() {
             self.unreadable.push(first);
@@ -90,7 +99,8 @@ impl Recovery {
                 self.headers[first as usize + place] = header::parse(&slot[..size], words);
             }
         }
-        Vec::new()
+        self.read(children, context);
+        self.left == 0
     }
 
     /// What the journal says counts in place of what MEMS says.
@@ -108,40 +118,13 @@ impl Recovery {
 impl Mcd {
     /// Begins to read the headers.
     pub(super) fn recover(&mut self, context: &mut Context<'_>) {
-        self.recovery = Some(Recovery::new(self.layout, self.table.len(), context.now()));
+        let recovery = self.recovery.insert(Recovery::new(self.layout, self.table.len(), context.now()));
         if self.losses.mems_failed {
             self.recovered(context);
             return;
         }
         for _ in 0..OUTSTANDING {
-            self.read_headers(context);
-        }
-    }
-
-    fn read_headers(&mut self, context: &mut Context<'_>) {
-        if let Some(place @ (lbn, _)) = self.recovery.as_mut().and_then(Recovery::next) {
-            self.children.send(Job::Recover { lbn }, Op::Read, place, Payload::NONE, context);
-        }
-    }
-
-    /// Some headers have been read.
-    pub(super) fn headers_read(
-        &mut self,
-        lbn: u64,
-        completion: &Completion,
-        answer: &Payload,
-        context: &mut Context<'_>,
-    ) {
-        let recovery = self.recovery.as_mut().expect("a recovery ends when all of its reads have come back");
-        let again = recovery.hear(lbn, completion, answer);
-        for &lbn in &again {
-            self.children.send(Job::Recover { lbn }, Op::Read, (lbn, 1), Payload::NONE, context);
-        }
-        if again.is_empty() {
-            self.read_headers(context);
-        }
-        if self.recovery.as_ref().is_some_and(|recovery| recovery.left == 0) {
-            self.recovered(context);
+            recovery.read(&mut self.children, context);
         }
     }
 
@@ -165,7 +148,7 @@ impl Mcd {
             if self.table.find(self.buffer.held(held).segment).is_some() {
                 self.buffer.release(held);
             } else {
-                self.destager.owe(held, &self.buffer);
+                self.destager.owe(held, &mut self.buffer);
             }
         }
         self.statistics.recovery_ns += context.now() - recovery.began;

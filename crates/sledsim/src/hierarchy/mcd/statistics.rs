@@ -37,7 +37,6 @@ pub(super) struct Statistics {
     pub evictions: u64,
     pub dirty_evictions: u64,
     pub flushes: u64,
-    pub lost_blocks: u64,
     /// Accesses of the disk for sequential streams, and their blocks.
     pub bypasses: u64,
     pub bypassed_blocks: u64,
@@ -66,7 +65,7 @@ impl Mcd {
             Count::of("flushes", own.flushes),
             Count::of("destage_writes", sent.destage_writes),
             Count::of("destaged_blocks", sent.destaged_blocks),
-            Count::of("lost_blocks", own.lost_blocks),
+            Count::of("lost_blocks", self.losses.lost_blocks),
             Count::of("bypasses", own.bypasses),
             Count::of("bypassed_blocks", own.bypassed_blocks),
             Count::of("detours", own.detours),

@@ -199,7 +199,7 @@ impl Mcd {
                 self.requests.part(piece.whole, completion, context);
             }
             if let Some(held) = held {
-                self.leave_to_disk(held);
+                self.destager.owe(held, &mut self.buffer);
             }
             self.give_up(id, status, context);
             return;
@@ -288,7 +288,7 @@ impl Mcd {
             return;
         }
         for (first, blocks) in lost {
-            self.lose(segment, first, blocks);
+            self.losses.lose(segment, first, blocks);
         }
         if let Some(transit) = transit {
             self.vacated(transit, context);

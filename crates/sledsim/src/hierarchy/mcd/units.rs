@@ -10,6 +10,7 @@
 //! double or halve the unit.
 
 use super::spec::McdUnitsSpec;
+use crate::fault::Fault;
 
 /// Votes that change the size of a unit.
 const VOTES: i8 = 4;
@@ -63,20 +64,20 @@ impl Units {
         block_bytes: u32,
         segment_bytes: u64,
         (slots, capacity_bytes): (u32, u64),
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Fault> {
         let McdUnitsSpec { least_bytes, region_bytes } = *spec;
         let count = segment_bytes.checked_div(least_bytes).unwrap_or(0);
         let fits = least_bytes.is_multiple_of(u64::from(block_bytes)) && count * least_bytes == segment_bytes;
         if !fits || !count.is_power_of_two() || !(2..=MOST_UNITS).contains(&count) {
-            return Err(format!(
-                "units.least_bytes = {least_bytes} B must be a half, a quarter and so on to a {MOST_UNITS}th of \
-                 segment_bytes = {segment_bytes} B, in whole blocks of {block_bytes} B"
-            ));
+            return Err(Fault::misfit("units.least_bytes", least_bytes)
+                .says(format!(" must be a half, a quarter and so on to a {MOST_UNITS}th of "))
+                .key_is("segment_bytes", segment_bytes)
+                .says(format!(", in whole blocks of {block_bytes} B")));
         }
         if region_bytes == 0 || !region_bytes.is_multiple_of(segment_bytes) {
-            return Err(format!(
-                "units.region_bytes = {region_bytes} B must be a multiple of segment_bytes = {segment_bytes} B"
-            ));
+            return Err(Fault::misfit("units.region_bytes", region_bytes)
+                .says(" must be a multiple of ")
+                .key_is("segment_bytes", segment_bytes));
         }
         let most = count.trailing_zeros() as u8;
         Ok(Self {
@@ -242,10 +243,10 @@ mod tests {
         };
         assert_eq!(new(4096, 1 << 24), None);
         for least_bytes in [0, 65_536, 512, 24_576, 1000, 1 << 20] {
-            let error = new(least_bytes, 1 << 24).expect("it does not fit");
+            let error = new(least_bytes, 1 << 24).expect("it does not fit").to_string();
             assert!(error.contains("units.least_bytes") && error.contains("65536"), "{error}");
         }
         assert!(new(4096, 0).is_some());
-        assert!(new(4096, 100_000).is_some_and(|error| error.contains("units.region_bytes = 100000 B")));
+        assert!(new(4096, 100_000).is_some_and(|error| error.to_string().contains("units.region_bytes = 100000 ")));
     }
 }

@@ -37,6 +37,7 @@ use self::ring::Ring;
 use super::parts::{Child, Tickets};
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload, Status};
+use crate::fault::{Fault, Kind};
 use crate::request::{Flags, Op, Request, Spare};
 use crate::service::Service;
 use crate::time::Time;
@@ -92,13 +93,17 @@ impl Mwb {
     ///
     /// # Errors
     /// Sizes that do not fit each other: names both.
-    pub fn new(spec: &MwbSpec, mems: Child, disk: Child) -> Result<Self, String> {
+    pub fn new(spec: &MwbSpec, mems: Child, disk: Child) -> Result<Self, Fault> {
         if mems.block_bytes != disk.block_bytes {
             let (ours, theirs) = (mems.block_bytes, disk.block_bytes);
-            return Err(format!("mems has blocks of {ours} B, disk of {theirs} B: they must be equal"));
+            return Err(Fault::at(Kind::Misfit, "mems")
+                .says(format!(" has blocks of {ours} B, "))
+                .key("disk")
+                .says(format!(" of {theirs} B: they must be equal")));
         }
         if header::most_runs(mems.block_bytes) == 0 {
-            return Err(format!("mems has blocks of {} B, too few for a header", mems.block_bytes));
+            let few = format!(" has blocks of {} B, too few for a header", mems.block_bytes);
+            return Err(Fault::at(Kind::Misfit, "mems").says(few));
         }
         let (logs, log_blocks) = spec.logs(mems.bytes(), disk.bytes(), mems.block_bytes)?;
         Ok(Self {

@@ -2,6 +2,7 @@
 
 use super::header::Run;
 use super::table::Table;
+use crate::fault::Fault;
 
 /// What is known of one log.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,7 +31,7 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    pub(super) fn new(slots: u32, slot_blocks: u32) -> Result<Self, String> {
+    pub(super) fn new(slots: u32, slot_blocks: u32) -> Result<Self, Fault> {
         let table = Table::new(u64::from(slots) * u64::from(slot_blocks))?;
         Ok(Self { slot_blocks, slots: vec![Slot::default(); slots as usize], tail: 0, used: 1, offset: 0, table })
     }

@@ -1,5 +1,6 @@
 //! What a scenario says of a write buffer.
 
+use crate::fault::{Fault, Range};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -117,59 +118,69 @@ impl Default for MwbCleanSpec {
 
 impl MwbSpec {
     /// Logs and blocks of one, on a MEMS device of `mems_bytes` in blocks of `block_bytes`, over a disk of `disk_bytes`.
-    pub(super) fn logs(&self, mems_bytes: u64, disk_bytes: u64, block_bytes: u32) -> Result<(u32, u32), String> {
+    pub(super) fn logs(&self, mems_bytes: u64, disk_bytes: u64, block_bytes: u32) -> Result<(u32, u32), Fault> {
         let (log, buffer, block) = (self.log_bytes, self.buffer_bytes, u64::from(block_bytes));
         let area = self.mems_bytes.unwrap_or(mems_bytes);
         if area > mems_bytes {
-            return Err(format!("mems_bytes = {area} B exceeds the {mems_bytes} B of mems"));
+            let exceeds = format!(" exceeds the {mems_bytes} B of ");
+            return Err(Fault::misfit("mems_bytes", area).says(exceeds).key("mems"));
         }
         if area >= disk_bytes {
-            return Err(format!(
-                "mems_bytes = {area} B, disk has {disk_bytes} B: a write buffer is smaller than its disk"
-            ));
+            return Err(Fault::misfit("mems_bytes", area)
+                .says(", ")
+                .key("disk")
+                .says(format!(" has {disk_bytes} B: a write buffer is smaller than its disk")));
         }
         if log % block != 0 || log < 2 * block {
-            return Err(format!("log_bytes = {log} B: a log is 2 or more blocks of {block} B"));
+            return Err(Fault::misfit("log_bytes", log).says(format!(": a log is 2 or more blocks of {block} B")));
         }
         if area / log < LEAST_LOGS {
-            return Err(format!("log_bytes = {log} B: mems_bytes = {area} B must hold at least {LEAST_LOGS} logs"));
+            return Err(Fault::misfit("log_bytes", log)
+                .says(": ")
+                .key_is("mems_bytes", area)
+                .says(format!(" must hold at least {LEAST_LOGS} logs")));
         }
         if log > buffer {
-            return Err(format!("log_bytes = {log} B exceeds buffer_bytes = {buffer} B, which must hold a log"));
+            return Err(Fault::misfit("log_bytes", log)
+                .says(" exceeds ")
+                .key_is("buffer_bytes", buffer)
+                .says(", which must hold a log"));
         }
         let fits = (u32::try_from(area / log), u32::try_from(log / block));
         let (Ok(logs), Ok(blocks)) = fits else {
-            return Err(format!("log_bytes = {log} B: mems_bytes = {area} B holds more logs than can be numbered"));
+            return Err(Fault::misfit("log_bytes", log)
+                .says(": ")
+                .key_is("mems_bytes", area)
+                .says(" holds more logs than can be numbered"));
         };
-        self.clean.check(block_bytes)?;
+        self.clean.check(block_bytes).map_err(|fault| fault.within("clean"))?;
         Ok((logs, blocks))
     }
 }
 
 impl MwbCleanSpec {
-    fn check(&self, block_bytes: u32) -> Result<(), String> {
+    fn check(&self, block_bytes: u32) -> Result<(), Fault> {
         let Self { high_water, low_water, urgent, idle_ms, most_write_bytes, outstanding } = *self;
         for (key, share) in [("high_water", high_water), ("low_water", low_water), ("urgent", urgent)] {
             if !(0.0..=1.0).contains(&share) {
-                return Err(format!("clean.{key} = {share} is no share: 0 to 1 are allowed"));
+                return Err(Fault::out_of_range(key, share, Range::from_to(0.0, 1.0)));
             }
         }
         if low_water > high_water {
-            return Err(format!("clean.low_water = {low_water} is above clean.high_water = {high_water}"));
+            return Err(Fault::conflict("low_water", low_water).says(" is above ").key_is("high_water", high_water));
         }
         if high_water > urgent {
-            return Err(format!("clean.high_water = {high_water} is above clean.urgent = {urgent}"));
+            return Err(Fault::conflict("high_water", high_water).says(" is above ").key_is("urgent", urgent));
         }
         if !(idle_ms >= 0.0 && idle_ms.is_finite()) {
-            return Err(format!("clean.idle_ms = {idle_ms}: a time is finite and not negative"));
+            return Err(Fault::out_of_range("idle_ms", idle_ms, Range::at_least(0.0)));
         }
         if most_write_bytes < u64::from(block_bytes) {
-            return Err(format!(
-                "clean.most_write_bytes = {most_write_bytes} B is less than a block of {block_bytes} B"
-            ));
+            let less = format!(" is less than a block of {block_bytes} B");
+            return Err(Fault::misfit("most_write_bytes", most_write_bytes).says(less));
         }
         if outstanding == 0 {
-            return Err("clean.outstanding = 0: nothing would ever be cleaned".into());
+            return Err(Fault::out_of_range("outstanding", 0, Range::at_least(1.0)));
         }
         Ok(())
     }

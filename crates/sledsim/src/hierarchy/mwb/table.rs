@@ -1,5 +1,7 @@
 //! Which block of the log holds the newest copy of which block of the disk.
 
+use crate::fault::{Fault, Kind};
+
 /// Disk blocks that follow each other and have their places in the index side by side.
 const GROUP: u64 = 8;
 
@@ -21,9 +23,10 @@ impl Table {
     ///
     /// # Errors
     /// More than 32 bits can number.
-    pub(super) fn new(log_blocks: u64) -> Result<Self, String> {
+    pub(super) fn new(log_blocks: u64) -> Result<Self, Fault> {
         if log_blocks >= u64::from(u32::MAX) {
-            return Err(format!("a log of {log_blocks} blocks: at most {} can be numbered", u32::MAX - 1));
+            let says = format!(" = {log_blocks} blocks: at most {} can be numbered", u32::MAX - 1);
+            return Err(Fault::at(Kind::Misfit, "log_bytes").says(says));
         }
         let places = (2 * log_blocks).next_multiple_of(GROUP);
         Ok(Self { index: vec![0; places as usize], held: vec![0; log_blocks as usize] })
@@ -169,6 +172,6 @@ mod tests {
         (0..4096).for_each(|at| assert_eq!(table.put(u64::from(at) * 8, at), None));
         (0..4096).for_each(|at| assert_eq!(table.find(u64::from(at) * 8), Some(at)));
         assert_eq!(table.find(1), None);
-        assert!(Table::new(1 << 32).unwrap_err().contains("4294967296 blocks"));
+        assert!(Table::new(1 << 32).unwrap_err().to_string().contains("4294967296 blocks"));
     }
 }

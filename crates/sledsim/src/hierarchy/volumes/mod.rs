@@ -11,6 +11,7 @@ use spec::Extent;
 use super::parts::{Child, Gather, Tickets};
 use crate::engine::component::Measured;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload, Status};
+use crate::fault::{Fault, Kind};
 use crate::request::{Flags, Op, Request};
 use crate::time::Time;
 
@@ -63,8 +64,8 @@ impl Volumes {
     ///
     /// # Errors
     /// Volumes that do not fit their members, or contradict each other: names both.
-    pub fn new(spec: &VolumesSpec, members: &[Child]) -> Result<Self, String> {
-        let block_bytes = members.first().ok_or("members is empty: it needs at least one entry")?.block_bytes;
+    pub fn new(spec: &VolumesSpec, members: &[Child]) -> Result<Self, Fault> {
+        let block_bytes = members.first().ok_or_else(|| Fault::missing("members.0"))?.block_bytes;
         let capacities: Vec<u64> = members.iter().map(|member| member.capacity_blocks).collect();
         let extents = spec.place(&capacities, block_bytes)?;
         let moves = spec.check_moves(&extents, &capacities, block_bytes)?;
@@ -72,7 +73,9 @@ impl Volumes {
         let mut total: u64 = 0;
         for extent in &extents {
             starts.push(total);
-            total = total.checked_add(extent.blocks).ok_or("volumes: more blocks than can be counted")?;
+            total = total
+                .checked_add(extent.blocks)
+                .ok_or_else(|| Fault::at(Kind::OutOfRange, "volumes").says(": more blocks than can be counted"))?;
         }
         let origins = spec.by_origin.then(|| origins(&extents)).transpose()?;
         let largest = extents.iter().map(|extent| extent.blocks).max().unwrap_or(0);
@@ -182,12 +185,16 @@ impl Volumes {
 }
 
 /// Origins in order, with the volume of each.
-fn origins(extents: &[Extent]) -> Result<Vec<(u32, usize)>, String> {
+fn origins(extents: &[Extent]) -> Result<Vec<(u32, usize)>, Fault> {
     let mut origins: Vec<(u32, usize)> = extents.iter().map(|extent| extent.origin).zip(0..).collect();
     origins.sort_unstable();
     match origins.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         Some(pair) => {
-            Err(format!("volumes[{}] and volumes[{}] have the same origin, {}", pair[0].1, pair[1].1, pair[0].0))
+            let (first, second) = (&pair[0], &pair[1]);
+            Err(Fault::at(Kind::Conflict, format!("volumes.{}", first.1))
+                .says(" and ")
+                .key(format!("volumes.{}", second.1))
+                .says(format!(" have the same origin, {}", first.0)))
         }
         None => Ok(origins),
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::fault::{Fault, Kind, Path};
 use crate::hierarchy::partition::whole_blocks;
 use crate::units::shown_bytes;
 
@@ -131,7 +132,7 @@ impl VolumesSpec {
     }
 
     /// Where each volume lies on members of these capacities.
-    pub(super) fn place(&self, capacities: &[u64], block_bytes: u32) -> Result<Vec<Extent>, String> {
+    pub(super) fn place(&self, capacities: &[u64], block_bytes: u32) -> Result<Vec<Extent>, Fault> {
         self.check_names()?;
         let mut extents: Vec<Extent> = Vec::new();
         if self.volumes.is_empty() {
@@ -140,31 +141,34 @@ impl VolumesSpec {
             return Ok(capacities.iter().enumerate().map(whole).collect());
         }
         for (number, volume) in self.volumes.iter().enumerate() {
-            let (key, member) = (format!("volumes[{number}]"), volume.member as usize);
-            let capacity = capacity_of(&format!("{key}.member"), member, capacities)?;
-            let blocks = whole_blocks(&format!("{key}.bytes"), volume.bytes, block_bytes)?;
+            let (key, member) = (Path::from("volumes").step(number), volume.member as usize);
+            let capacity = capacity_of(&key.step("member"), member, capacities)?;
+            let blocks = whole_blocks(key.step("bytes"), volume.bytes, block_bytes)?;
             let placed = extents.iter().filter(|other| other.member == member);
             let next = placed.clone().map(Extent::end).max().unwrap_or(0);
             let first_block = volume.first_block.unwrap_or(next);
             let end = first_block.checked_add(blocks).filter(|&end| end <= capacity).ok_or_else(|| {
                 let left = capacity.saturating_sub(first_block) * u64::from(block_bytes);
-                format!(
-                    "{key}.bytes = {}: members[{member}] has {} from block {first_block} on",
-                    shown_bytes(volume.bytes),
-                    shown_bytes(left)
-                )
+                Fault::misfit(key.step("bytes"), volume.bytes)
+                    .says(format!(" ({}): ", shown_bytes(volume.bytes)))
+                    .key(member_path(member))
+                    .says(format!(" has {} from block {first_block} on", shown_bytes(left)))
             })?;
             if let Some(other) = extents
                 .iter()
                 .position(|other| other.member == member && other.first_block < end && first_block < other.end())
             {
-                return Err(format!("{key} and volumes[{other}] overlap on members[{member}]"));
+                return Err(Fault::at(Kind::Conflict, key)
+                    .says(" and ")
+                    .key(Path::from("volumes").step(other))
+                    .says(" overlap on ")
+                    .key(member_path(member)));
             }
             extents.push(Extent { member, first_block, blocks, origin: volume.origin.unwrap_or(number as u32) });
         }
         for (number, volume) in self.volumes.iter().enumerate() {
             if let Some(&member) = self.moved.get(&volume.name) {
-                let key = format!("moved.{} = {member}", volume.name);
+                let key = Path::from("moved").step(&volume.name);
                 let leaving = Some(number);
                 relocate(&mut extents, number, leaving, member as usize, capacities, block_bytes, &key)?;
             }
@@ -178,45 +182,58 @@ impl VolumesSpec {
         extents: &[Extent],
         capacities: &[u64],
         block_bytes: u32,
-    ) -> Result<Vec<usize>, String> {
+    ) -> Result<Vec<usize>, Fault> {
         let names = self.names(capacities.len());
         let mut extents = extents.to_vec();
         let mut volumes = Vec::new();
         for (entry, MoveSpec { volume, to, chunk_bytes, .. }) in self.moves.iter().enumerate() {
-            let key = format!("moves[{entry}]");
-            let number = names.iter().position(|name| name == volume).ok_or_else(|| {
-                format!("{key}.volume = {volume:?}: there is no such volume (known: {})", names.join(", "))
-            })?;
-            whole_blocks(&format!("{key}.chunk_bytes"), *chunk_bytes, block_bytes)?;
+            let key = Path::from("moves").step(entry);
+            let number = names
+                .iter()
+                .position(|name| name == volume)
+                .ok_or_else(|| Fault::unknown_name(key.step("volume"), volume, names.iter().map(String::as_str)))?;
+            whole_blocks(key.step("chunk_bytes"), *chunk_bytes, block_bytes)?;
             // What it leaves is free only when it has left.
-            relocate(&mut extents, number, None, *to as usize, capacities, block_bytes, &format!("{key}.to = {to}"))?;
+            relocate(&mut extents, number, None, *to as usize, capacities, block_bytes, &key.step("to"))?;
             volumes.push(number);
         }
         Ok(volumes)
     }
 
-    fn check_names(&self) -> Result<(), String> {
+    fn check_names(&self) -> Result<(), Fault> {
         for (number, volume) in self.volumes.iter().enumerate() {
+            let own = Path::from("volumes").step(number);
             if let Some(other) = self.volumes[..number].iter().position(|other| other.name == volume.name) {
-                return Err(format!("volumes[{number}].name = {:?} is the name of volumes[{other}] too", volume.name));
+                return Err(Fault::conflict(own.step("name"), volume.name.as_str())
+                    .says(" is the name of ")
+                    .key(Path::from("volumes").step(other))
+                    .says(" too"));
             }
             if let (Some(origin), false) = (volume.origin, self.by_origin) {
-                return Err(format!("volumes[{number}].origin = {origin} says nothing without by_origin = true"));
+                return Err(Fault::conflict(own.step("origin"), origin)
+                    .says(" says nothing without ")
+                    .key_is("by_origin", true));
             }
         }
         let known: Vec<&str> = self.volumes.iter().map(|volume| volume.name.as_str()).collect();
         match self.moved.keys().find(|name| !known.contains(&name.as_str())) {
-            Some(name) => {
-                Err(format!("moved.{name}: there is no such volume in volumes (known: {})", known.join(", ")))
-            }
+            Some(name) => Err(Fault::unknown_key(Path::from("moved").step(name), known)),
             None => Ok(()),
         }
     }
 }
 
-fn capacity_of(key: &str, member: usize, capacities: &[u64]) -> Result<u64, String> {
+/// The member of that number, all of them counted.
+fn member_path(member: usize) -> Path {
+    Path::from("members").step(member)
+}
+
+fn capacity_of(key: &Path, member: usize, capacities: &[u64]) -> Result<u64, Fault> {
     let found = capacities.get(member).copied();
-    found.ok_or_else(|| format!("{key} = {member}: members has {} in all, from 0 on", capacities.len()))
+    found.ok_or_else(|| {
+        let says = format!(" has {} in all, from 0 on", capacities.len());
+        Fault::misfit(key, member).says(": ").key("members").says(says)
+    })
 }
 
 /// Puts a volume into the first free range of another member, where `key` wants it.
@@ -227,17 +244,15 @@ fn relocate(
     member: usize,
     capacities: &[u64],
     block_bytes: u32,
-    key: &str,
-) -> Result<(), String> {
-    let name = key.split(" = ").next().unwrap_or(key);
-    let capacity = capacity_of(name, member, capacities)?;
+    key: &Path,
+) -> Result<(), Fault> {
+    let capacity = capacity_of(key, member, capacities)?;
     let blocks = extents[volume].blocks;
     let first_block = first_free(extents, leaving, member, capacity, blocks).map_err(|longest| {
-        format!(
-            "{key}: the volume has {}, members[{member}] at most {} free in one piece",
-            shown_bytes(blocks * u64::from(block_bytes)),
-            shown_bytes(longest * u64::from(block_bytes))
-        )
+        Fault::misfit(key, member)
+            .says(format!(": the volume has {}, ", shown_bytes(blocks * u64::from(block_bytes))))
+            .key(member_path(member))
+            .says(format!(" at most {} free in one piece", shown_bytes(longest * u64::from(block_bytes))))
     })?;
     (extents[volume].member, extents[volume].first_block) = (member, first_block);
     Ok(())
@@ -284,7 +299,7 @@ mod tests {
             change(&mut spec);
             let member = |id, capacity_blocks| Child { id: ComponentId(id), capacity_blocks, block_bytes: 512 };
             let made = Volumes::new(&spec, &[member(0, 100), member(1, 80)]);
-            let error = made.map(|_| ()).expect_err(problem);
+            let error = made.map(|_| ()).expect_err(problem).to_string();
             assert!(error.contains(problem), "{error}");
         };
         refused(

@@ -5,6 +5,7 @@ use crate::devices::mems::{ladder as mems_ladder, MemsDevice, MemsParameters, Sl
 use crate::devices::simple::SimpleDevice;
 use crate::devices::Device;
 use crate::engine::{ComponentId, System};
+use crate::fault::{Fault, Kind, Path};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
 use crate::power::SpinDownSpec;
 use crate::scenario::spec::{DeviceSpec, DriveSpec};
@@ -21,8 +22,8 @@ pub(super) struct Built {
 /// Adds a drive to a system.
 ///
 /// # Errors
-/// Parameters that contradict each other: says which, as if the drive were the whole `system`.
-pub(super) fn add(system: &mut System, drive: &DriveSpec) -> Result<Built, String> {
+/// Parameters that contradict each other: says which.
+pub(super) fn add(system: &mut System, drive: &DriveSpec) -> Result<Built, Fault> {
     check_delay(drive)?;
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
@@ -52,54 +53,75 @@ pub(super) fn add(system: &mut System, drive: &DriveSpec) -> Result<Built, Strin
     Ok(Built { ids, overhead_ns })
 }
 
-/// Checks what takes more than one key of a drive to see.
-///
-/// # Errors
-/// The first thing wrong, as if the drive were the whole `system`.
-pub(super) fn check(drive: &DriveSpec) -> Result<(), String> {
-    let mut device = device(&drive.device).map_err(|error| format!("system.device: {error}"))?;
+/// What is wrong with more than one key of the drive at `path`.
+pub(super) fn faults(drive: &DriveSpec, path: &Path) -> Vec<Fault> {
+    let scheduler = drive
+        .scheduler
+        .validate()
+        .map_err(|error| Fault::bounded(error.parameter, error.value, error.allowed).within("scheduler"));
+    let found = [
+        check_device(drive),
+        check_policy(&drive.device, drive.spin_down.as_ref()),
+        check_delay(drive),
+        check_merge(drive),
+        scheduler,
+    ];
+    found.into_iter().filter_map(Result::err).map(|fault| fault.within(path)).collect()
+}
+
+fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
+    let mut device = device(&drive.device).map_err(|fault| fault.within("device"))?;
     set_access(drive, device.as_mut())?;
     if let DeviceSpec::Mems(parameters) = &drive.device {
         let (unit, sled) = (parameters.stripe_blocks, device.capacity_blocks());
         if parameters.sleds > 1 && parameters.sled_layout == SledLayout::Striped && u64::from(unit) > sled {
-            return Err(format!("system.device: stripe_blocks = {unit} exceeds the {sled} blocks of a sled"));
+            return Err(
+                Fault::misfit("device.stripe_blocks", unit).says(format!(" exceeds the {sled} blocks of a sled"))
+            );
         }
     }
-    check_policy(&drive.device, drive.spin_down.as_ref())?;
-    check_delay(drive)?;
-    if drive.merge.is_some() && drive.batch_max > 1 {
-        return Err(format!(
-            "system.batch_max = {} and system.merge exclude each other: leave one out; merge with rows = true, anywhere = true \
-             and requests = {0} lets the same requests join",
-            drive.batch_max
-        ));
+    Ok(())
+}
+
+fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {
+    if drive.merge.is_none() || drive.batch_max <= 1 {
+        return Ok(());
     }
-    drive.scheduler.validate().map_err(|error| format!("system.scheduler: {error}"))
+    Err(Fault::conflict("batch_max", drive.batch_max)
+        .says(" and ")
+        .key("merge")
+        .says(" exclude each other: leave one out; merge with ")
+        .set("merge.rows", true)
+        .says(", ")
+        .set("merge.anywhere", true)
+        .says(" and ")
+        .set("merge.requests", drive.batch_max)
+        .says(" lets the same requests join"))
 }
 
 /// Builds one mechanism of a device.
 ///
 /// # Errors
 /// Parameters that contradict each other: says which.
-pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, String> {
-    device_with(spec, None)
+pub fn device(spec: &DeviceSpec) -> Result<Box<dyn Device>, Fault> {
+    build(spec, None)
 }
 
 /// Checks that a spin-down policy has idle modes to choose from, and something to save.
 ///
 /// # Errors
 /// It has none: the powers of the device are not known, or a stopped sled takes more than one that moves.
-fn check_policy(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<(), String> {
+fn check_policy(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<(), Fault> {
     match (spin_down, spec) {
-        (Some(policy), _) if !spec.has_powers() => Err(format!(
-            "system.spin_down = {:?}: {} has no idle modes whose powers are known: leave out spin_down, give the device's \
-             power, or take a device that has it (every MEMS device does)",
-            policy.name(),
-            spec.name()
-        )),
+        (Some(policy), _) if !spec.has_powers() => Err(Fault::conflict("spin_down", policy.name())
+            .says(format!(": {} has no idle modes whose powers are known: leave out ", spec.name()))
+            .key("spin_down")
+            .says(", give ")
+            .key("device.power")
+            .says(", or take a device that has it (every MEMS device does)")),
         (Some(_), DeviceSpec::Mems(parameters)) => match mems_ladder(parameters, 0) {
             Ok(_) => Ok(()),
-            Err(reason) => Err(format!("system.device.{reason}, or leave out system.spin_down")),
+            Err(fault) => Err(fault.within("device").says(", or leave out ").key("spin_down")),
         },
         _ => Ok(()),
     }
@@ -109,13 +131,14 @@ fn check_policy(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<(
 ///
 /// # Errors
 /// It does not: the powers of the device are not known.
-fn check_delay(drive: &DriveSpec) -> Result<(), String> {
+fn check_delay(drive: &DriveSpec) -> Result<(), Fault> {
     if drive.delayed_startup.is_some() && !drive.device.has_powers() {
-        return Err(format!(
-            "system.delayed_startup: {} never stops, having no idle modes whose powers are known: leave out delayed_startup, \
-             or take a device that has them (every MEMS device does)",
+        let never = format!(
+            ": {} never stops, having no idle modes whose powers are known: leave it out, or take a device that has them (every \
+             MEMS device does)",
             drive.device.name()
-        ));
+        );
+        return Err(Fault::at(Kind::Conflict, "delayed_startup").says(never));
     }
     Ok(())
 }
@@ -124,8 +147,13 @@ fn check_delay(drive: &DriveSpec) -> Result<(), String> {
 ///
 /// # Errors
 /// Parameters that contradict each other: says which. A policy for a device that has no idle modes.
-pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, String> {
+pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, Fault> {
     check_policy(spec, spin_down)?;
+    build(spec, spin_down).map_err(|fault| fault.within("device"))
+}
+
+/// The faults are those of the device's own keys.
+fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn Device>, Fault> {
     Ok(match spec {
         DeviceSpec::Mems(parameters) => Box::new(MemsDevice::with_spin_down(parameters, spin_down)?),
         DeviceSpec::Disk(parameters) => Box::new(DiskDevice::new(parameters)?.with_spin_down(spin_down)),
@@ -142,12 +170,11 @@ pub fn device_with(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Resul
 ///
 /// # Errors
 /// It can't.
-fn set_access(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), String> {
+fn set_access(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), Fault> {
     if drive.subsector && !device.access_subsectors() {
-        return Err(format!(
-            "system.subsector = true: {} can't access less than a block: leave out subsector, or take a MEMS device",
-            drive.device.name()
-        ));
+        let says =
+            format!(": {} can't access less than a block: leave it out, or take a MEMS device", drive.device.name());
+        return Err(Fault::conflict("subsector", true).says(says));
     }
     Ok(())
 }

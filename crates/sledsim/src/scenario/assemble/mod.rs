@@ -8,9 +8,10 @@ pub use workload::trace_options;
 pub(super) use workload::{limits, workload};
 
 use super::array_spec::MemberFaultSpec;
-use super::system_spec::{Children, MemberSpec, SystemSpec, CHILD_KEYS};
+use super::system_spec::{Children, MemberSpec, SystemSpec};
 use crate::engine::random::Stream;
 use crate::engine::{Completion, Component, ComponentId, System};
+use crate::fault::{Fault, Kind, Path};
 use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::Faulty;
 use crate::hierarchy::{Child, Mcd, Mwb, Partition, RamCache, Spread, Volumes};
@@ -50,13 +51,13 @@ impl Node<'_> {
 ///
 /// # Errors
 /// What does not fit together: names both sides.
-pub(super) fn system(empty: System, spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, String> {
+pub(super) fn system(empty: System, spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, Fault> {
     build(empty, spec, seed, &mut |_, id, _| id)
 }
 
-fn build<'a>(empty: System, spec: &'a SystemSpec, seed: u64, between: Between<'_>) -> Result<Assembly<'a>, String> {
+fn build<'a>(empty: System, spec: &'a SystemSpec, seed: u64, between: Between<'_>) -> Result<Assembly<'a>, Fault> {
     let mut builder = Builder { seed, between, system: empty, nodes: Vec::new(), overhead_ns: 0 };
-    builder.add(spec, "system", "system", None)?;
+    builder.add(spec, &"system".into(), "system", None)?;
     let Builder { system, nodes, overhead_ns, .. } = builder;
     let root = system.component(system.root());
     let (capacity_blocks, block_bytes) = (root.capacity_blocks(), root.block_bytes());
@@ -73,38 +74,32 @@ pub type Between<'b> = &'b mut dyn FnMut(&mut System, ComponentId, &str) -> Comp
 ///
 /// # Errors
 /// What does not fit together: names both sides.
-pub fn assemble(spec: &SystemSpec, seed: u64, between: Between<'_>) -> Result<System, String> {
+pub fn assemble(spec: &SystemSpec, seed: u64, between: Between<'_>) -> Result<System, Fault> {
     build(System::default(), spec, seed, between).map(|assembly| assembly.system)
 }
 
-/// Checks what takes more than one key of a system to see.
-///
-/// # Errors
-/// The first thing wrong: names both sides.
-pub(super) fn check(spec: &SystemSpec, seed: u64) -> Result<(), String> {
-    check_drives(spec, "system")?;
-    match spec {
-        SystemSpec::Drive(_) => Ok(()),
-        _ => system(System::default(), spec, seed).map(|_| ()),
+/// What is wrong with more than one key of a system: with each of its drives, or with what they stand in.
+pub(super) fn faults(spec: &SystemSpec, seed: u64) -> Vec<Fault> {
+    let mut found = Vec::new();
+    collect_of_drives(spec, &"system".into(), &mut found);
+    if found.is_empty() && !matches!(spec, SystemSpec::Drive(_)) {
+        found.extend(system(System::default(), spec, seed).err());
     }
+    found
 }
 
-fn check_drives(spec: &SystemSpec, path: &str) -> Result<(), String> {
+fn collect_of_drives(spec: &SystemSpec, path: &Path, found: &mut Vec<Fault>) {
     match spec.children() {
-        Children::None => spec.drive().map_or(Ok(()), |each| drive::check(each).map_err(|error| at(path, &error))),
+        Children::None => found.extend(spec.drive().into_iter().flat_map(|each| drive::faults(each, path))),
         Children::Keyed(children) => {
-            children.into_iter().try_for_each(|(key, child)| check_drives(child, &format!("{path}.{key}")))
+            children.into_iter().for_each(|(key, child)| collect_of_drives(child, &path.step(key), found));
         }
-        Children::Members(members, _) => members
-            .iter()
-            .enumerate()
-            .try_for_each(|(entry, member)| check_drives(&member.system, &format!("{path}.members[{entry}].system"))),
+        Children::Members(members, _) => {
+            for (entry, member) in members.iter().enumerate() {
+                collect_of_drives(&member.system, &member_of(path, entry), found);
+            }
+        }
     }
-}
-
-/// What is said of a drive as if it were the whole system, of one that stands at `path`.
-fn at(path: &str, message: &str) -> String {
-    message.replace("system.", &format!("{path}."))
 }
 
 /// A component that has been added, as one above it sees it.
@@ -124,20 +119,24 @@ struct Builder<'a, 'b> {
 impl<'a> Builder<'a, '_> {
     /// Adds a component and all below it; `written` is where the scenario has it, `path` where it is with members counted one
     /// by one.
-    fn add(&mut self, spec: &'a SystemSpec, written: &str, path: &str, parent: Option<usize>) -> Result<Below, String> {
+    fn add(&mut self, spec: &'a SystemSpec, written: &Path, path: &str, parent: Option<usize>) -> Result<Below, Fault> {
         let place = self.nodes.len();
         self.nodes.push(Node { spec, path: path.to_owned(), parent, ids: Vec::new() });
         let children = self.add_below(spec, written, path, place)?;
         let ids = match spec {
             SystemSpec::Drive(drive) => {
-                let built = drive::add(&mut self.system, drive).map_err(|error| at(written, &error))?;
+                let built = drive::add(&mut self.system, drive).map_err(|fault| fault.within(written))?;
                 self.overhead_ns = built.overhead_ns;
                 built.ids
             }
-            composite => vec![self.system.add(over(composite, path, &children)?, &ids_of(&children))],
+            composite => {
+                let made = over(composite, &children).map_err(|fault| fault.within(written))?;
+                vec![self.system.add(made, &ids_of(&children))]
+            }
         };
         if self.system.root().0 as usize >= MOST_COMPONENTS {
-            return Err(format!("{path}: with it, the system has more than {MOST_COMPONENTS} components"));
+            let says = format!(": with it, the system has more than {MOST_COMPONENTS} components");
+            return Err(Fault::at(Kind::Misfit, written).says(says));
         }
         let id = ids[ids.len() - 1];
         self.nodes[place].ids = ids;
@@ -149,41 +148,44 @@ impl<'a> Builder<'a, '_> {
     fn add_below(
         &mut self,
         spec: &'a SystemSpec,
-        written: &str,
+        written: &Path,
         path: &str,
         place: usize,
-    ) -> Result<Vec<Below>, String> {
+    ) -> Result<Vec<Below>, Fault> {
         match spec.children() {
             Children::None => Ok(Vec::new()),
             Children::Keyed(children) => children
                 .into_iter()
-                .map(|(key, child)| self.add(child, &format!("{written}.{key}"), &format!("{path}.{key}"), Some(place)))
+                .map(|(key, child)| self.add(child, &written.step(key), &format!("{path}.{key}"), Some(place)))
                 .collect(),
             Children::Members(members, spares) => {
                 let mut children = self.add_members(members, written, path, place)?;
                 for spare in 0..spares {
-                    let (written, path) = (format!("{written}.members[0].system"), format!("{path}.spares[{spare}]"));
+                    let (written, path) = (member_of(written, 0), format!("{path}.spares[{spare}]"));
                     children.push(self.add(&members[0].system, &written, &path, Some(place))?);
                 }
-                self.add_faults(spec.faults(), path, &mut children)?;
+                self.add_faults(spec.faults(), written, &mut children)?;
                 Ok(children)
             }
         }
     }
 
     /// Puts what is to befall members between them and what is above.
-    fn add_faults(&mut self, faults: &[MemberFaultSpec], path: &str, children: &mut [Below]) -> Result<(), String> {
+    fn add_faults(&mut self, faults: &[MemberFaultSpec], written: &Path, children: &mut [Below]) -> Result<(), Fault> {
         let count = children.len();
         for (entry, MemberFaultSpec { member, fault }) in faults.iter().enumerate() {
-            let key = format!("{path}.faults[{entry}]");
+            let key = written.step("faults").step(entry);
             let Some(below) = children.get_mut(*member as usize) else {
-                return Err(format!("{key}.member = {member}: {path} has {count} members and spares, from 0 on"));
+                return Err(Fault::misfit(key.step("member"), *member)
+                    .says(": ")
+                    .key(written)
+                    .says(format!(" has {count} members and spares, from 0 on")));
             };
             let Child { id, capacity_blocks, block_bytes } = below.child;
             // A stream for each: what befalls one member leaves the others as they were.
             let mut stream = Stream::new(self.seed, &format!("faults of {}", below.path));
             let faulty = Faulty::new(id, (capacity_blocks, block_bytes), fault, &mut stream);
-            let faulty = faulty.map_err(|error| format!("{key}.unreadable: {} has {error}", below.path))?;
+            let faulty = faulty.map_err(|fault| fault.within(&key))?;
             let id = self.system.add(Box::new(faulty), &[id]);
             below.child = Child::of(&self.system, id);
         }
@@ -193,14 +195,14 @@ impl<'a> Builder<'a, '_> {
     fn add_members(
         &mut self,
         members: &'a [MemberSpec],
-        written: &str,
+        written: &Path,
         path: &str,
         place: usize,
-    ) -> Result<Vec<Below>, String> {
+    ) -> Result<Vec<Below>, Fault> {
         let mut children = Vec::new();
         for (entry, member) in members.iter().enumerate() {
             for _ in 0..member.count {
-                let written = format!("{written}.members[{entry}].system");
+                let written = member_of(written, entry);
                 let path = format!("{path}.members[{}]", children.len());
                 children.push(self.add(&member.system, &written, &path, Some(place))?);
             }
@@ -210,11 +212,11 @@ impl<'a> Builder<'a, '_> {
 }
 
 /// The component that `spec` describes, over children that have been added.
-fn over(spec: &SystemSpec, path: &str, children: &[Below]) -> Result<Box<dyn Component>, String> {
-    let made: Result<Box<dyn Component>, String> = match spec {
-        SystemSpec::Drive(_) => Err("kind = drive: it has nothing below it".into()),
+fn over(spec: &SystemSpec, children: &[Below]) -> Result<Box<dyn Component>, Fault> {
+    match spec {
+        SystemSpec::Drive(_) => Err(Fault::conflict("kind", "drive").says(": it has nothing below it")),
         SystemSpec::Partition(node) => Partition::new(&node.spec, children[0].child).map(boxed),
-        SystemSpec::Volumes(node) => Volumes::new(&node.spec, &alike(path, children)?).map(boxed),
+        SystemSpec::Volumes(node) => Volumes::new(&node.spec, &alike(children)?).map(boxed),
         SystemSpec::Concat(_) => Spread::concat(ids_of(children), &sizes_of(children)).map(boxed),
         SystemSpec::Stripe(node) => {
             Spread::stripe(ids_of(children), &sizes_of(children), node.spec.unit_bytes).map(boxed)
@@ -229,29 +231,15 @@ fn over(spec: &SystemSpec, path: &str, children: &[Below]) -> Result<Box<dyn Com
         }
         SystemSpec::Mwb(node) => Mwb::new(&node.spec, children[0].child, children[1].child).map(boxed),
         SystemSpec::Mcd(node) => Mcd::new(&node.spec, children[0].child, children[1].child).map(boxed),
-    };
-    made.map_err(|error| placed(path, &error))
+    }
 }
 
-/// What a component at `path` says of its keys and of what is below it, which it names as if nothing were above it: with the
-/// paths of all of them.
-fn placed(path: &str, error: &str) -> String {
-    let words: Vec<&str> = error.split(' ').collect();
-    let is_named = |place: usize| {
-        let plain = words[place].trim_end_matches([',', ':', ';']);
-        let is_numbered = plain.contains('[') && plain.starts_with(|first: char| first.is_ascii_lowercase());
-        let is_key = words.get(place + 1) == Some(&"=");
-        let is_common = place > 0 && ["a", "its", "the"].contains(&words[place - 1]);
-        place == 0 || is_numbered || is_key || (CHILD_KEYS.contains(&plain) && !is_common)
-    };
-    let named = words.iter().enumerate().map(|(place, word)| match is_named(place) {
-        true => format!("{path}.{word}"),
-        false => (*word).to_owned(),
-    });
-    named.collect::<Vec<_>>().join(" ")
+/// The component of an entry of `members`.
+fn member_of(written: &Path, entry: usize) -> Path {
+    written.step("members").step(entry).step("system")
 }
 
-fn array(level: Level, spec: &ArraySpec, children: &[Below]) -> Result<Box<dyn Component>, String> {
+fn array(level: Level, spec: &ArraySpec, children: &[Below]) -> Result<Box<dyn Component>, Fault> {
     RedundantArray::new(level, ids_of(children), &sizes_of(children), spec).map(boxed)
 }
 
@@ -268,40 +256,17 @@ fn ids_of(children: &[Below]) -> Vec<ComponentId> {
     children.iter().map(|below| below.child.id).collect()
 }
 
-/// The children of the component at `path`, which all need blocks of one size.
-fn alike(path: &str, children: &[Below]) -> Result<Vec<Child>, String> {
+/// The children of a component, which all need blocks of one size.
+fn alike(children: &[Below]) -> Result<Vec<Child>, Fault> {
     let first = &children[0];
-    match children.iter().find(|below| below.child.block_bytes != first.child.block_bytes) {
-        Some(other) => Err(format!(
-            "{} has blocks of {} B, {} of {} B: what {path} is made of needs equal blocks",
-            other.path, other.child.block_bytes, first.path, first.child.block_bytes
-        )),
+    match children.iter().position(|below| below.child.block_bytes != first.child.block_bytes) {
+        Some(other) => Err(Fault::at(Kind::Misfit, Path::from("members").step(other))
+            .says(format!(" has blocks of {} B, ", children[other].child.block_bytes))
+            .key("members.0")
+            .says(format!(" of {} B: what they make up needs equal blocks", first.child.block_bytes))),
         None => Ok(children.iter().map(|below| below.child).collect()),
     }
 }
 
 /// A completion is as large as it looks: it is copied on its way up.
 const _: () = assert!(std::mem::size_of::<Completion>() <= 256);
-
-#[cfg(test)]
-mod tests {
-    use super::placed;
-
-    #[test]
-    fn both_sides_of_what_does_not_fit_have_their_paths() {
-        for (error, expected) in [
-            (
-                "bytes = 5 B from first_block = 9 on is too much",
-                "s.c.bytes = 5 B from s.c.first_block = 9 on is too much",
-            ),
-            (
-                "mems_bytes = 9 B, disk has 8 B: less than its disk",
-                "s.c.mems_bytes = 9 B, s.c.disk has 8 B: less than its disk",
-            ),
-            ("members[1] has 2, members[0], 3", "s.c.members[1] has 2, s.c.members[0], 3"),
-            ("line_bytes = 7 B: the blocks of child", "s.c.line_bytes = 7 B: the blocks of s.c.child"),
-        ] {
-            assert_eq!(placed("s.c", error), expected);
-        }
-    }
-}

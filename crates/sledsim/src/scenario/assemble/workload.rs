@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::Assembly;
-use crate::engine::{Limits, Next, Workload, WorkloadError};
+use crate::engine::{Limits, Next, Workload};
+use crate::fault::{self, Fault};
 use crate::request::Request;
-use crate::scenario::did_you_mean;
 use crate::scenario::spec::{Scenario, TraceSpec, WorkloadSpec};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
@@ -32,7 +32,7 @@ impl AnyWorkload {
 
 impl Workload for AnyWorkload {
     #[inline]
-    fn peek(&mut self) -> Result<Next, WorkloadError> {
+    fn peek(&mut self) -> Result<Next, Fault> {
         match self {
             Self::Synthetic(workload) => workload.peek(),
             Self::Mix(workload) => workload.peek(),
@@ -76,10 +76,7 @@ impl Workload for AnyWorkload {
 }
 
 /// Builds the workload of a scenario for a system of that size.
-pub(in crate::scenario) fn workload(
-    scenario: &Scenario,
-    assembly: &Assembly<'_>,
-) -> Result<AnyWorkload, WorkloadError> {
+pub(in crate::scenario) fn workload(scenario: &Scenario, assembly: &Assembly<'_>) -> Result<AnyWorkload, Fault> {
     let (capacity, block_bytes) = (assembly.capacity_blocks, assembly.block_bytes);
     match &scenario.workload {
         WorkloadSpec::Synthetic(spec) => {
@@ -89,7 +86,7 @@ pub(in crate::scenario) fn workload(
             Ok(AnyWorkload::Mix(Box::new(Mix::new(spec, scenario.seed, capacity, block_bytes)?)))
         }
         WorkloadSpec::Trace(spec) => {
-            let trace_options = trace_options(spec).map_err(|error| WorkloadError(format!("workload.{error}")))?;
+            let trace_options = trace_options(spec)?;
             let options = ReplayOptions {
                 mode: spec.mode,
                 time_scale: spec.time_scale,
@@ -126,12 +123,12 @@ pub(in crate::scenario) fn limits(scenario: &Scenario) -> Limits {
 ///
 /// # Errors
 /// An unknown format, or columns that make no sense.
-pub fn trace_options(spec: &TraceSpec) -> Result<TraceOptions, String> {
+pub fn trace_options(spec: &TraceSpec) -> Result<TraceOptions, Fault> {
     let format = match spec.format.as_str() {
         "auto" => None,
-        name => Some(name.parse::<TraceFormat>().map_err(|error| format!("format: {error}"))?),
+        name => Some(name.parse::<TraceFormat>()?),
     };
-    let columns = spec.columns.as_ref().map(column_map).transpose().map_err(|error| format!("columns: {error}"))?;
+    let columns = spec.columns.as_ref().map(column_map).transpose().map_err(|fault| fault.within("columns"))?;
     Ok(TraceOptions {
         format,
         skip_bad: spec.skip_bad,
@@ -142,10 +139,10 @@ pub fn trace_options(spec: &TraceSpec) -> Result<TraceOptions, String> {
 }
 
 /// Columns of a CSV trace from names: `time`, `device`, `offset`, `bytes`, `op`, and the unit of time.
-fn column_map(columns: &BTreeMap<String, String>) -> Result<ColumnMap, String> {
+fn column_map(columns: &BTreeMap<String, String>) -> Result<ColumnMap, Fault> {
     const KNOWN: [&str; 7] = ["time", "time_unit", "device", "offset", "bytes", "op", "length_unit"];
     if let Some(unknown) = columns.keys().find(|key| !KNOWN.contains(&key.as_str())) {
-        return Err(format!("unknown key {unknown:?}: {}", did_you_mean(unknown, KNOWN)));
+        return Err(Fault::unknown_key(fault::Path::default().step(unknown), KNOWN));
     }
     let column = |key: &str, default: &str| {
         let name = columns.get(key).map_or(default, String::as_str);
@@ -156,12 +153,12 @@ fn column_map(columns: &BTreeMap<String, String>) -> Result<ColumnMap, String> {
         Some("us") => TimeUnit::Us,
         Some("ms") => TimeUnit::Ms,
         Some("s") => TimeUnit::S,
-        Some(other) => return Err(format!("time_unit = {other:?}: expected s, ms, us or ns")),
+        Some(other) => return Err(Fault::unknown_name("time_unit", other, ["s", "ms", "us", "ns"])),
     };
     let length_unit = match columns.get("length_unit").map(String::as_str) {
         None | Some("bytes") => LengthUnit::Bytes,
         Some("sectors") => LengthUnit::Sectors,
-        Some(other) => return Err(format!("length_unit = {other:?}: expected bytes or sectors")),
+        Some(other) => return Err(Fault::unknown_name("length_unit", other, ["bytes", "sectors"])),
     };
     Ok(ColumnMap {
         time: column("time", "t_ns"),

@@ -1,9 +1,12 @@
 //! Blocks checked against what DiskSim defines, and their parameters by name.
 
+use serde_json::Value as Json;
+
 use super::fault::{Fault, Place};
 use super::grammar::{block_type, BlockType, ParameterType, Takes, BLOCK_TYPES, UNSUPPORTED};
+use super::sources::printable;
 use super::syntax::{Block, Content, Parameter, Value};
-use crate::scenario::error::did_you_mean;
+use crate::fault::{self, Allowed, Kind};
 
 impl Block {
     /// The parameter called `name`.
@@ -84,26 +87,34 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// Checks a block and those in it: that DiskSim knows them and their parameters, that none is missing, and the values.
-pub(super) fn check(block: &Block) -> Result<(), Fault> {
-    let known = known_type(&block.kind, block.place)?;
+/// What is wrong with a block and those in it: what DiskSim does not know, parameters that are missing, and values.
+pub(super) fn faults(block: &Block) -> Vec<Fault> {
+    let known = match known_type(&block.kind, block.place) {
+        Ok(known) => known,
+        Err(fault) => return vec![fault],
+    };
+    let mut found = Vec::new();
     for parameter in &block.parameters {
-        let Some(found) = known.parameters.iter().find(|known| *known.name == *parameter.name) else {
-            let names = known.parameters.iter().map(|known| known.name);
-            let hint = did_you_mean(&parameter.name, names);
-            let message = format!("{} has no parameter {:?}: {hint}", block.kind, parameter.name);
-            return Err(Fault::new(parameter.place, message));
-        };
-        check_value(parameter, found)?;
-    }
-    for missing in known.parameters.iter().filter(|known| known.required) {
-        if block.get(missing.name).is_none() {
-            let message =
-                format!("the {} block has no {:?}: expected {}", block.kind, missing.name, allowed(missing.takes));
-            return Err(Fault::new(block.place, message));
+        match known.parameters.iter().find(|known| *known.name == *parameter.name) {
+            Some(known) => found.extend(faults_of_value(parameter, known)),
+            None => {
+                let names = known.parameters.iter().map(|known| known.name);
+                let mut what = fault::Fault::new(Kind::UnknownKey).one_of(&parameter.name, names);
+                what.field = Some(parameter.name.to_string());
+                found.push(Fault::of(parameter.place, what.says(format!(" in a block of {}", block.kind))));
+            }
         }
     }
-    Ok(())
+    for missing in known.parameters.iter().filter(|known| known.required && block.get(known.name).is_none()) {
+        let mut what = fault::Fault::new(Kind::Missing).says(format!(
+            " in the {} block: expected {}",
+            block.kind,
+            allowed(missing.takes)
+        ));
+        what.field = Some(missing.name.to_owned());
+        found.push(Fault::of(block.place, what));
+    }
+    found
 }
 
 fn known_type(kind: &str, place: Place) -> Result<&'static BlockType, Fault> {
@@ -111,13 +122,15 @@ fn known_type(kind: &str, place: Place) -> Result<&'static BlockType, Fault> {
         return Ok(known);
     }
     if let Some((_, what)) = UNSUPPORTED.iter().find(|(name, _)| *name == kind) {
-        return Err(Fault::new(place, format!("{kind} can't be imported: it describes {what}")));
+        let says = format!("{kind} can't be imported: it describes {what}");
+        return Err(Fault::of(place, fault::Fault::new(Kind::Unsupported).says(says)));
     }
-    let hint = did_you_mean(kind, BLOCK_TYPES.iter().map(|known| known.name));
-    Err(Fault::new(place, format!("unknown type of block {kind:?}: {hint}")))
+    let mut what = fault::Fault::new(Kind::UnknownName).one_of(kind, BLOCK_TYPES.iter().map(|known| known.name));
+    (what.field, what.value) = (Some("type of block".into()), Some(kind.into()));
+    Err(Fault::of(place, what))
 }
 
-fn check_value(parameter: &Parameter, known: &ParameterType) -> Result<(), Fault> {
+fn faults_of_value(parameter: &Parameter, known: &ParameterType) -> Vec<Fault> {
     let value = &*parameter.value;
     let fits = match (known.takes, &value.content) {
         (Takes::Flag, Content::Whole(whole)) => (0..=1).contains(whole),
@@ -128,27 +141,36 @@ fn check_value(parameter: &Parameter, known: &ParameterType) -> Result<(), Fault
         (Takes::Choice(words), Content::Text(word)) => words.contains(&word.as_str()),
         (Takes::Text, Content::Text(_) | Content::Whole(_) | Content::Real(_)) => true,
         (Takes::List, Content::List(items)) => {
-            items.iter().try_for_each(|item| match &item.content {
-                Content::Block(block) => check(block),
-                _ => Ok(()),
-            })?;
-            true
+            let blocks = items.iter().filter_map(|item| match &item.content {
+                Content::Block(block) => Some(block),
+                _ => None,
+            });
+            return blocks.flat_map(|block| faults(block)).collect();
         }
-        (Takes::Block(kinds), Content::Block(block)) => {
-            known_type(&block.kind, block.place)?;
-            let fits = kinds.contains(&block.kind.as_str());
-            if fits {
-                check(block)?;
-            }
-            fits
-        }
+        (Takes::Block(kinds), Content::Block(block)) => match known_type(&block.kind, block.place) {
+            Err(fault) => return vec![fault],
+            Ok(_) if kinds.contains(&block.kind.as_str()) => return faults(block),
+            Ok(_) => false,
+        },
         _ => false,
     };
     if fits {
-        return Ok(());
+        return Vec::new();
     }
-    let message = format!("{:?} = {}: expected {}", known.name, shown(value), allowed(known.takes));
-    Err(Fault::new(parameter.place, message))
+    let kind = if number(value).is_some() { Kind::OutOfRange } else { Kind::WrongType };
+    let mut what = fault::Fault::new(kind);
+    (what.field, what.value) = (Some(known.name.to_owned()), Some(json(value)));
+    what.allowed = Some(Allowed::Type(allowed(known.takes)));
+    vec![Fault::of(parameter.place, what)]
+}
+
+/// A value as a fault holds it: a number, or a text that shows it.
+fn json(value: &Value) -> Json {
+    match value.content {
+        Content::Whole(whole) => whole.into(),
+        Content::Real(real) => real.into(),
+        _ => printable(&shown(value)).into(),
+    }
 }
 
 /// What a parameter takes, in words.

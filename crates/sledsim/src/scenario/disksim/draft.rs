@@ -6,6 +6,7 @@ use super::block::{number, shown};
 use super::fault::{Fault, Place};
 use super::grammar::{Fate, Takes};
 use super::syntax::{Block, Content, Parameter};
+use crate::fault;
 
 /// How sure a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,14 +215,13 @@ pub(super) fn table(values: &[Draft]) -> Map<String, Json> {
     values.iter().map(|draft| (draft.key.to_owned(), draft.value.clone())).collect()
 }
 
-/// The fault of a value that the keys' own definitions refuse: at the parameter that gives it. The message begins with the
-/// path of the key.
-pub(super) fn refused(values: &[Draft], message: String, otherwise: Place) -> Fault {
-    let path = message.split([' ', '.', '=', ':']).next().unwrap_or_default();
-    let (key, index) = path.split_once('[').unwrap_or((path, ""));
+/// The fault of a value that the keys' own definitions refuse: at the parameter that gives it.
+pub(super) fn refused(values: &[Draft], fault: fault::Fault, otherwise: Place) -> Fault {
+    let mut steps = fault.path.steps().iter();
+    let key = steps.next();
     // Of the zones, the parameter of the list comes first.
-    let index = index.trim_end_matches(']').parse::<usize>().map_or(0, |index| index + 1);
-    let from = values.iter().find(|draft| draft.key == key).map(|draft| &draft.from);
+    let index = steps.next().and_then(|entry| entry.parse::<usize>().ok()).map_or(0, |index| index + 1);
+    let from = values.iter().find(|draft| key.is_some_and(|key| key == draft.key)).map(|draft| &draft.from);
     let place = from.and_then(|from| from.get(index).or(from.first())).map_or(otherwise, |(place, _)| *place);
-    Fault::new(place, message)
+    Fault::of(place, fault)
 }

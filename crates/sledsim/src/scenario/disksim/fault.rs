@@ -1,6 +1,6 @@
 //! What is wrong with a parameter file, and where.
 
-use std::path::PathBuf;
+use crate::fault::{self, Kind};
 
 /// A line of one of the files read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,23 +15,27 @@ pub(super) struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fault {
     pub place: Place,
-    pub message: String,
+    pub what: fault::Fault,
 }
 
 impl Fault {
+    /// What is not as DiskSim has it, in words.
     pub fn new(place: Place, message: impl Into<String>) -> Self {
-        Self { place, message: message.into() }
+        Self::of(place, fault::Fault::new(Kind::Syntax).says(message))
+    }
+
+    /// A fault whose place is known.
+    pub fn of(place: Place, what: fault::Fault) -> Self {
+        Self { place, what }
     }
 }
 
-/// A parameter file that can't be imported: file, line, what is wrong and what is expected.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{}: {message}", file.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
-pub struct ImportError {
-    /// The file.
-    pub file: PathBuf,
-    /// The line, from 1; none where the whole file is meant.
-    pub line: Option<u32>,
-    /// What is wrong, and what is expected.
-    pub message: String,
+/// Why nothing is imported: at least one fault.
+#[derive(Debug)]
+pub(super) struct Refusal(pub Vec<Fault>);
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self(vec![fault])
+    }
 }

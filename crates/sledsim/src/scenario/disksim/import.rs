@@ -7,13 +7,14 @@ use serde_json::{Map, Value as Json};
 use super::block;
 use super::disk;
 use super::draft::{refused, table, Draft, Drafts, Origin};
-use super::fault::{Fault, ImportError, Place};
+use super::fault::{Fault, Place, Refusal};
 use super::mems;
 use super::sources::Sources;
 use super::syntax::{self, Block, Document};
 use super::system::Way;
 use super::workload;
 use crate::devices::disk::Layout;
+use crate::fault::{self, Faults};
 use crate::scenario::assemble;
 use crate::scenario::catalog::Catalog;
 use crate::scenario::check::check;
@@ -112,7 +113,7 @@ impl Import {
 /// # Errors
 /// A file that is missing or is not as DiskSim defines it, or a device that can't be carried over: file, line, what is
 /// wrong and what is expected.
-pub fn read_device(path: &Path) -> Result<Import, ImportError> {
+pub fn read_device(path: &Path) -> Result<Import, Faults> {
     import(path, &ImportOptions::default())
 }
 
@@ -120,14 +121,17 @@ pub fn read_device(path: &Path) -> Result<Import, ImportError> {
 ///
 /// # Errors
 /// As [`read_device`]; for a scenario also files without a workload.
-pub fn import(path: &Path, options: &ImportOptions) -> Result<Import, ImportError> {
+pub fn import(path: &Path, options: &ImportOptions) -> Result<Import, Faults> {
     let mut sources = Sources::default();
-    read(path, options, &mut sources).map_err(|fault| sources.error(fault))
+    read(path, options, &mut sources).map_err(|refusal| sources.faults(refusal))
 }
 
-fn read(path: &Path, options: &ImportOptions, sources: &mut Sources) -> Result<Import, Fault> {
+fn read(path: &Path, options: &ImportOptions, sources: &mut Sources) -> Result<Import, Refusal> {
     let document = syntax::read(sources, path)?;
-    document.blocks.iter().try_for_each(block::check)?;
+    let found: Vec<Fault> = document.blocks.iter().flat_map(block::faults).collect();
+    if !found.is_empty() {
+        return Err(Refusal(found));
+    }
     let way = Way::find(&document, options.device)?;
     let mut drafts = Drafts::default();
     let mechanism = match way.device.kind.as_str() {
@@ -152,7 +156,7 @@ fn read(path: &Path, options: &ImportOptions, sources: &mut Sources) -> Result<I
     let device = device(mechanism, &way, &mut drafts)?;
     let mut settings = Vec::new();
     if options.scenario {
-        let size = size(&device).map_err(|error| Fault::new(way.device.place, error))?;
+        let size = size(&device).map_err(|fault| Fault::of(way.device.place, fault))?;
         let values = std::mem::take(&mut drafts.values);
         workload::carry(&document, &way, size, &mut drafts)?;
         settings = std::mem::replace(&mut drafts.values, values);
@@ -166,7 +170,7 @@ fn read(path: &Path, options: &ImportOptions, sources: &mut Sources) -> Result<I
 }
 
 /// Blocks that the device offers, and their size.
-fn size(device: &DeviceSpec) -> Result<(u64, u32), String> {
+fn size(device: &DeviceSpec) -> Result<(u64, u32), fault::Fault> {
     let mechanism = assemble::device(device)?;
     Ok((mechanism.capacity_blocks() * u64::from(device.mechanisms()), mechanism.block_bytes()))
 }
@@ -212,12 +216,12 @@ fn remark_organisation(organisation: &Block, drafts: &mut Drafts) {
 }
 
 /// The device that the values make, checked as one that a user writes.
-fn device(mechanism: &str, way: &Way, drafts: &mut Drafts) -> Result<DeviceSpec, Fault> {
+fn device(mechanism: &str, way: &Way, drafts: &mut Drafts) -> Result<DeviceSpec, Refusal> {
     let place = way.device.place;
     let mut device = specified(mechanism, way, drafts)?;
     if let DeviceSpec::Disk(parameters) = &mut device {
         let offered = parameters.capacity_blocks.take();
-        let layout = Layout::new(parameters).map_err(|message| refused(&drafts.values, message, place))?;
+        let layout = Layout::new(parameters).map_err(|fault| refused(&drafts.values, fault, place))?;
         let held = layout.capacity_blocks();
         // DiskSim goes by what the zones hold; a drive that says it has less hides the rest.
         parameters.capacity_blocks = offered.filter(|offered| *offered <= held);
@@ -225,18 +229,18 @@ fn device(mechanism: &str, way: &Way, drafts: &mut Drafts) -> Result<DeviceSpec,
             drafts.withdraw("capacity_blocks", &format!("the zones hold {held} blocks, by which DiskSim goes too"));
         }
     }
-    assemble::device(&device).map_err(|message| refused(&drafts.values, message, place))?;
+    assemble::device(&device).map_err(|fault| refused(&drafts.values, fault, place))?;
     Ok(device)
 }
 
-fn specified(mechanism: &str, way: &Way, drafts: &Drafts) -> Result<DeviceSpec, Fault> {
+fn specified(mechanism: &str, way: &Way, drafts: &Drafts) -> Result<DeviceSpec, Refusal> {
     let mut values = table(&drafts.values);
     values.insert("name".into(), way.device.name.clone().into());
     values.insert("mechanism".into(), mechanism.into());
     let mut document = Json::Object(values);
-    let fault = |message: String| refused(&drafts.values, message, way.device.place);
-    check(&mut document, &device_schema()).map_err(fault)?;
-    serde_json::from_value(document).map_err(|error| fault(error.to_string()))
+    let refusal = |fault: fault::Fault| refused(&drafts.values, fault, way.device.place);
+    check(&mut document, &device_schema()).map_err(|faults| Refusal(faults.into_iter().map(refusal).collect()))?;
+    Ok(serde_json::from_value(document).map_err(|error| refusal(error.into()))?)
 }
 
 fn device_schema() -> Json {
@@ -244,16 +248,15 @@ fn device_schema() -> Json {
 }
 
 /// Checks that the scenario can be run as it is written.
-fn check_scenario(import: &Import, settings: &[Draft], end: Place) -> Result<(), Fault> {
+fn check_scenario(import: &Import, settings: &[Draft], end: Place) -> Result<(), Refusal> {
     let Some(text) = import.scenario_toml() else { return Ok(()) };
     let resolved = resolve(&text, Notation::Toml, "scenario", &[], &Catalog::default(), Path::new(""));
-    resolved.map(|_| ()).map_err(|error| {
-        let message = error.message;
-        let path = message.split([' ', '=', ':']).next().unwrap_or_default();
-        let draft = settings.iter().find(|draft| path.split('.').any(|part| part == draft.key));
+    let placed = |fault: fault::Fault| {
+        let draft = settings.iter().find(|draft| fault.path.steps().iter().any(|step| step == draft.key));
         let place = draft.and_then(|draft| draft.from.first()).map_or(end, |(place, _)| *place);
-        Fault::new(place, message)
-    })
+        Fault::of(place, fault)
+    };
+    resolved.map(|_| ()).map_err(|faults| Refusal(faults.into_iter().map(placed).collect()))
 }
 
 fn finish(way: &Way, device: DeviceSpec, mut drafts: Drafts, settings: &[Draft], sources: &Sources) -> Import {

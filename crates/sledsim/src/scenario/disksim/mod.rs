@@ -21,7 +21,6 @@ mod tokens;
 mod workload;
 
 pub use draft::Origin;
-pub use fault::ImportError;
 pub use grammar::{block_type, BlockType, Fate, ParameterType, Takes, BLOCK_TYPES, UNSUPPORTED};
 pub use import::{import, read_device, Entry, Import, ImportOptions, Note, Source};
 pub use reference::reference;

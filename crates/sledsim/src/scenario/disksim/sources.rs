@@ -4,7 +4,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::fault::{Fault, ImportError, Place};
+use super::fault::{Fault, Place, Refusal};
+use crate::fault::{self, Faults, Kind, Word};
 
 /// Largest file read, bytes; a drive's files have some tens of thousands.
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -40,9 +41,12 @@ impl Sources {
         }
         let shown = path.display();
         // A main file is told of by its own name, an included one by the line that asks for it.
-        let fault = |message: String| match from {
-            Some(place) => Fault::new(place, format!("{shown}: {message}")),
-            None => Fault::new(Place { file: number, line: 0 }, message),
+        let fault = |message: String| {
+            let unreadable = fault::Fault::new(Kind::Unreadable);
+            match from {
+                Some(place) => Fault::of(place, unreadable.says(format!("{shown}: {message}"))),
+                None => Fault::of(Place { file: number, line: 0 }, unreadable.says(message)),
+            }
         };
         if number as usize >= MAX_FILES {
             return Err(fault(format!("more than {MAX_FILES} files are included")));
@@ -82,10 +86,18 @@ impl Sources {
         })
     }
 
-    /// The error to report for a fault.
-    pub fn error(&self, fault: Fault) -> ImportError {
-        let line = (fault.place.line > 0).then_some(fault.place.line);
-        ImportError { file: self.path(fault.place.file).to_path_buf(), line, message: printable(&fault.message) }
+    /// The faults to report, with the names of their files and with nothing that would break a line.
+    pub fn faults(&self, refusal: Refusal) -> Faults {
+        let named = |Fault { place, mut what }: Fault| {
+            for word in &mut what.words {
+                if let Word::Text(text) = word {
+                    *text = printable(text);
+                }
+            }
+            let line = (place.line > 0).then_some(u64::from(place.line));
+            what.in_file(self.path(place.file).display().to_string()).on_line(line)
+        };
+        refusal.0.into_iter().map(named).collect()
     }
 }
 

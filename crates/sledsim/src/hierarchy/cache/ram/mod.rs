@@ -30,6 +30,7 @@ pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
 
 use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload};
+use crate::fault::Fault;
 use crate::hierarchy::cache::replacement::Slot;
 use crate::hierarchy::parts::{Gather, Tickets};
 use crate::request::{Flags, Op, Request};
@@ -111,12 +112,7 @@ impl RamCache {
     ///
     /// # Errors
     /// The first two values that do not fit each other, see [`RamCacheSpec::validate`].
-    pub fn new(
-        spec: &RamCacheSpec,
-        child: ComponentId,
-        capacity_blocks: u64,
-        block_bytes: u32,
-    ) -> Result<Self, String> {
+    pub fn new(spec: &RamCacheSpec, child: ComponentId, capacity_blocks: u64, block_bytes: u32) -> Result<Self, Fault> {
         spec.validate(capacity_blocks, block_bytes)?;
         let line_blocks = spec.line_bytes / u64::from(block_bytes);
         // Validated: at most 2^31 - 1.

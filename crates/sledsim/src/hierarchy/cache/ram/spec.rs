@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::fault::Fault;
 use crate::hierarchy::cache::replacement::ReplacementSpec;
 
 /// A controller's cache in RAM.
@@ -143,38 +144,47 @@ impl RamCacheSpec {
     ///
     /// # Errors
     /// The first two values that do not fit each other.
-    pub fn validate(&self, capacity_blocks: u64, block_bytes: u32) -> Result<(), String> {
+    pub fn validate(&self, capacity_blocks: u64, block_bytes: u32) -> Result<(), Fault> {
         let (block, line, bytes) = (u64::from(block_bytes), self.line_bytes, self.bytes);
         if line == 0 || line % block != 0 {
-            return Err(format!("line_bytes = {line} B is no whole number of the {block} B blocks of child"));
+            let blocks = format!(" is no whole number of the {block} B blocks of ");
+            return Err(Fault::misfit("line_bytes", line).says(blocks).key("child"));
         }
         if bytes / line < 2 {
-            return Err(format!("bytes = {bytes} B: a cache holds at least two lines, and line_bytes = {line} B"));
+            return Err(Fault::conflict("bytes", bytes)
+                .says(": a cache holds at least two lines, and ")
+                .key_is("line_bytes", line));
         }
         let child = u128::from(capacity_blocks) * u128::from(block);
         if u128::from(bytes) > child {
-            return Err(format!("bytes = {bytes} B: larger than the {child} B of child that it caches"));
+            let larger = format!(": larger than the {child} B of ");
+            return Err(Fault::misfit("bytes", bytes).says(larger).key("child").says(" that it caches"));
         }
         if bytes / line > u64::from(crate::hierarchy::cache::replacement::MAX_SLOTS) {
-            return Err(format!(
-                "bytes = {bytes} B in lines of line_bytes = {line} B: a cache has at most 2^31 - 1 lines"
-            ));
+            return Err(Fault::conflict("bytes", bytes)
+                .says(" in lines of ")
+                .key_is("line_bytes", line)
+                .says(": a cache has at most 2^31 - 1 lines"));
         }
-        self.policy.validate().map_err(|error| error.to_string())?;
+        self.policy
+            .validate()
+            .map_err(|error| Fault::bounded(error.parameter, error.value, error.allowed).within("policy"))?;
         let FlushSpec { high_water, low_water, most_write_bytes, outstanding, .. } = self.flush;
         if !((0.0..=1.0).contains(&high_water) && (0.0..=high_water).contains(&low_water)) {
-            return Err(format!(
-                "flush.low_water = {low_water} and flush.high_water = {high_water}: from 0 to 1, in order"
-            ));
+            return Err(Fault::conflict("flush.low_water", low_water)
+                .says(" and ")
+                .key_is("flush.high_water", high_water)
+                .says(": from 0 to 1, in order"));
         }
         if most_write_bytes < block || outstanding == 0 {
-            return Err(format!(
-                "flush.most_write_bytes = {most_write_bytes} B: less than a block of {block} B of child"
-            ));
+            let less = format!(": less than a block of {block} B of ");
+            return Err(Fault::misfit("flush.most_write_bytes", most_write_bytes).says(less).key("child"));
         }
         match self.read_ahead {
             ReadAheadSpec::Sequential { most_bytes } if most_bytes < line => {
-                Err(format!("read_ahead.most_bytes = {most_bytes} B: less than a line, and line_bytes = {line} B"))
+                Err(Fault::conflict("read_ahead.most_bytes", most_bytes)
+                    .says(": less than a line, and ")
+                    .key_is("line_bytes", line))
             }
             _ => Ok(()),
         }

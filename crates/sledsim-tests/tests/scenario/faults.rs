@@ -1,0 +1,251 @@
+//! What is wrong with a document, as data and as a sentence: for each kind of fault what a program sees and what two readers read.
+
+use std::path::Path as File;
+
+use serde_json::{json, Value};
+use sledsim::fault::{Allowed, Fault, Faults, Keys, Kind, Path, Range, Vocabulary};
+use sledsim::scenario::{resolve, Notation};
+use sledsim_testing::scenarios::{catalog, poisson};
+
+/// The words of a command line.
+struct Options;
+
+impl Vocabulary for Options {
+    fn setting(&self, path: &Path, value: Option<&Value>) -> String {
+        let name = path.last().unwrap_or_default().replace('_', "-");
+        match value.and_then(Value::as_str) {
+            Some(word) => format!("--{name} {word}"),
+            None => value.map_or(format!("--{name}"), |value| format!("--{name} {value}")),
+        }
+    }
+}
+
+fn document() -> Value {
+    json!({"workload": poisson(10.0), "system": {"device": "g2"}})
+}
+
+fn faults(document: &Value, settings: &[&str]) -> Faults {
+    let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
+    let found = resolve(&document.to_string(), Notation::Json, "my.json", &settings, &catalog(), File::new("."));
+    found.expect_err(&document.to_string())
+}
+
+/// The only fault of a document that has one key changed.
+fn only(pointer: &str, value: Value) -> Fault {
+    let mut document = document();
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+    document.pointer_mut(parent).expect(pointer)[key] = value;
+    let found = faults(&document, &[]);
+    assert_eq!(found.len(), 1, "{found}");
+    found[0].clone()
+}
+
+fn names(words: &[&str]) -> Option<Allowed> {
+    Some(Allowed::Names(words.iter().map(|&word| word.to_owned()).collect()))
+}
+
+/// A document, with the kind, path, value and nearest name that its fault has.
+type Case = (&'static str, Value, Kind, &'static str, Option<Value>, Option<&'static str>);
+
+fn cases() -> Vec<Case> {
+    let least_one = json!({"kind": "partition", "child": "g2", "bytes": 1000});
+    let stripe =
+        json!({"kind": "stripe", "unit_bytes": 4096, "members": ["g2", {"device": {"name": "g3", "tips": "many"}}]});
+    vec![
+        ("/sead", json!(1), Kind::UnknownKey, "sead", None, Some("seed")),
+        ("/run/reqests", json!(1), Kind::UnknownKey, "run.reqests", None, Some("requests")),
+        (
+            "/system/scheduler",
+            json!("spft"),
+            Kind::UnknownName,
+            "system.scheduler.name",
+            Some(json!("spft")),
+            Some("sptf"),
+        ),
+        ("/system/device", json!("g22"), Kind::UnknownName, "system.device.name", Some(json!("g22")), Some("g2")),
+        ("/seed", json!("x"), Kind::WrongType, "seed", Some(json!("x")), None),
+        ("/run", json!(7), Kind::WrongType, "run", Some(json!(7)), None),
+        (
+            "/system/device",
+            json!({"name": "g2", "bit_nm": "3 s"}),
+            Kind::WrongType,
+            "system.device.bit_nm",
+            Some(json!("3 s")),
+            None,
+        ),
+        (
+            "/system/device",
+            json!({"name": "g2", "bit_nm": 0}),
+            Kind::OutOfRange,
+            "system.device.bit_nm",
+            Some(json!(0)),
+            None,
+        ),
+        ("/system/device", json!({"bit_nm": 50}), Kind::Missing, "system.device.name", None, None),
+        (
+            "/system/device",
+            json!({"name": "g2", "active_tips": 9000}),
+            Kind::Conflict,
+            "system.device.active_tips",
+            Some(json!(9000)),
+            None,
+        ),
+        (
+            "/run",
+            json!({"requests": 5, "warmup_requests": 5}),
+            Kind::Conflict,
+            "run.warmup_requests",
+            Some(json!(5)),
+            None,
+        ),
+        ("/system", least_one, Kind::Misfit, "system.bytes", Some(json!(1000)), None),
+        ("/system", stripe, Kind::WrongType, "system.members.1.system.device.tips", Some(json!("many")), None),
+        (
+            "/system/device",
+            json!("no/such.toml"),
+            Kind::Unreadable,
+            "system.device.name",
+            Some(json!("./no/such.toml")),
+            None,
+        ),
+    ]
+}
+
+#[test]
+fn each_kind_of_fault_is_told_as_data() {
+    for (pointer, value, kind, path, found, suggestion) in cases() {
+        let mut whole = document();
+        whole["run"] = json!({});
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+        whole.pointer_mut(parent).expect(pointer)[key] = value;
+        let faults = faults(&whole, &[]);
+        assert_eq!(faults.len(), 1, "{faults}");
+        let fault = &faults[0];
+        assert_eq!((fault.kind, fault.path.to_string(), &fault.value), (kind, path.to_owned(), &found), "{fault}");
+        assert_eq!(fault.suggestion.as_deref(), suggestion, "{fault}");
+        assert_eq!(fault.file.as_deref(), Some("my.json"));
+        let text = fault.to_string();
+        assert!(text.starts_with("my.json: ") && text.contains(path), "{text}");
+        if let Some(name) = suggestion {
+            assert!(text.contains(&format!("did you mean {name:?}?")), "{text}");
+        }
+        if let Some(Value::Number(number)) = found {
+            assert!(text.contains(&format!("{path} = {number}")), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_is_allowed_is_bounds_or_words() {
+    let bits = only("/system/device", json!({"name": "g2", "bit_nm": 0}));
+    let range = Range { least: Some(1.0), most: Some(10_000.0), unit: "nm".into(), ..Range::default() };
+    assert_eq!(bits.allowed, Some(Allowed::Range(range)));
+    let mut whole = document();
+    whole["workload"]["arrival"] = json!({"kind": "poison", "rate_per_s": 1});
+    let kind = &faults(&whole, &[])[0];
+    assert_eq!(kind.allowed, names(&["poisson", "constant", "renewal", "on-off", "closed"]));
+}
+
+#[test]
+fn all_faults_of_a_document_are_told_at_once() {
+    let document = json!({
+        "sead": 1,
+        "workload": {"arrival": {"kind": "poisson", "rate_per_s": -1}, "read_fraction": 3},
+        "system": {"kind": "volumes", "members": ["g22", {"device": {"name": "g2", "bit_nm": "wide"}, "sceduler": "sptf"}]},
+        "run": {"requests": "many"},
+    });
+    let found = faults(&document, &["devise=1", "run.time_s=x"]);
+    let paths: Vec<String> = found.iter().map(|fault| fault.path.to_string()).collect();
+    let mut sorted = paths.clone();
+    sorted.sort();
+    assert_eq!(
+        sorted,
+        [
+            "devise",
+            "run.requests",
+            "run.time_s",
+            "sead",
+            "system.members.0.system.device.name",
+            "system.members.1.system.device.bit_nm",
+            "system.members.1.system.sceduler",
+            "workload.arrival.rate_per_s",
+            "workload.read_fraction",
+        ]
+    );
+    assert_eq!(found.to_string().lines().count(), paths.len());
+    // The same where it takes more than one key to see: each drive, the workload and the run.
+    let mut document = document_that_contradicts_itself();
+    let found = faults(&document, &[]);
+    let paths: Vec<String> = found.iter().map(|fault| fault.path.to_string()).collect();
+    assert_eq!(
+        paths,
+        ["system.child.device.active_tips", "system.child.batch_max", "workload.range.end_fraction", "run.warmup_s"]
+    );
+    document["system"]["child"] = json!("g2");
+    assert_eq!(faults(&document, &[])[0].path.to_string(), "system.bytes");
+}
+
+fn document_that_contradicts_itself() -> Value {
+    let mut document = document();
+    document["system"] = json!({"kind": "partition", "bytes": 100, "child":
+        {"device": {"name": "g2", "active_tips": 9000}, "batch_max": 4, "merge": {}}});
+    document["workload"]["range"] = json!({"start_fraction": 0.9, "end_fraction": 0.1});
+    document["run"] = json!({"time_s": 1, "warmup_s": 2});
+    document
+}
+
+#[test]
+fn readers_are_told_in_their_own_words() {
+    let fault = Fault::misfit("last_block", 9)
+        .says(" is beyond ")
+        .key_is("blocks", 4)
+        .says(": give ")
+        .set("fit", "wrap")
+        .says(" or ")
+        .option("first_record")
+        .within("workload")
+        .in_file("a.trace")
+        .on_line(3);
+    assert_eq!(
+        fault.text(&Keys),
+        "a.trace: line 3: workload.last_block = 9 is beyond workload.blocks = 4: give workload.fit = \"wrap\" or workload.first_record"
+    );
+    assert_eq!(
+        fault.text(&Options),
+        "a.trace: line 3: workload.last_block = 9 is beyond workload.blocks = 4: give --fit wrap or --first-record"
+    );
+    let setting = &faults(&document(), &["sead=1"])[0];
+    assert_eq!(setting.setting.as_deref(), Some("sead=1"));
+    assert!(setting.text(&Keys).starts_with("set = \"sead=1\": unknown key sead: did you mean \"seed\"?"), "{setting}");
+    assert!(setting.text(&Options).starts_with("--set sead=1: unknown key sead: did you mean \"seed\"?"));
+}
+
+#[test]
+fn a_notation_is_told_with_its_line() {
+    let read = |text: &str, notation| {
+        Fault::clone(&resolve(text, notation, "a", &[], &catalog(), File::new(".")).unwrap_err()[0])
+    };
+    for (text, notation) in [
+        ("seed = 1\nseed = = 2", Notation::Toml),
+        ("seed: 1\nrun: [", Notation::Yaml),
+        ("{\"seed\": 1,\n\"run\":: 2}", Notation::Json),
+    ] {
+        let fault = read(text, notation);
+        assert_eq!((fault.kind, fault.line.is_some_and(|line| line >= 2)), (Kind::Notation, true), "{fault}");
+    }
+}
+
+#[test]
+fn a_device_file_is_told_apart_from_the_document_that_names_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("own.toml");
+    let text =
+        "mechanism = \"simpledisk-constant\"\n[values]\nblock_bytes = 512\naccess_ms = -1.0\ncapacity_blocks = 9\n";
+    std::fs::write(&file, text).expect("written");
+    let mut whole = document();
+    whole["system"]["device"] = json!(file);
+    let fault = &faults(&whole, &[])[0];
+    assert_eq!(fault.file.as_deref(), file.to_str());
+    assert_eq!(fault.used_by.as_deref(), Some("my.json"));
+    assert_eq!(fault.path.to_string(), "system.device.access_ms");
+}

@@ -1,0 +1,34 @@
+//! The word that was perhaps meant.
+
+/// The word of `known` that a reader may have meant by `given`, if one is near: upper and lower case alike.
+#[must_use]
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = most_like(given, known).into_iter().next()?;
+    (distance(given, name) <= 1 + given.len() / 3).then_some(name)
+}
+
+/// The words of `known`, those most like `given` first.
+#[must_use]
+pub fn most_like<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut words: Vec<&str> = known.into_iter().collect();
+    words.sort_by_cached_key(|name| distance(given, name));
+    words
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours between two words.
+fn distance(one: &str, other: &str) -> usize {
+    strsim::osa_distance(&one.to_lowercase(), &other.to_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn nearest_names_are_suggested() {
+        assert_eq!(nearest("sptff", ["fcfs", "sptf"]), Some("sptf"));
+        assert_eq!(nearest("spft", ["fcfs", "sptf"]), Some("sptf"));
+        assert_eq!(nearest("raid", ["fcfs", "sptf"]), None);
+        assert_eq!(nearest("raid", []), None);
+    }
+}

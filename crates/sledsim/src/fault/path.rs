@@ -1,0 +1,81 @@
+//! Where in a document something is.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A path of keys and of entries of lists by their number, from 0: `system.members.0.device.tips`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Path(Vec<String>);
+
+impl Path {
+    /// This path, and `rest` from its end on.
+    #[must_use]
+    pub fn join(&self, rest: &Self) -> Self {
+        Self(self.0.iter().chain(&rest.0).cloned().collect())
+    }
+
+    /// This path and one key, which may be any text, or one number of an entry.
+    #[must_use]
+    pub fn step(&self, step: impl ToString) -> Self {
+        let mut path = self.clone();
+        path.0.push(step.to_string());
+        path
+    }
+
+    /// The path without its last key.
+    #[must_use]
+    pub fn parent(&self) -> Self {
+        Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
+    }
+
+    /// Its keys.
+    #[must_use]
+    pub fn steps(&self) -> &[String] {
+        &self.0
+    }
+
+    /// Its last key.
+    #[must_use]
+    pub fn last(&self) -> Option<&str> {
+        self.0.last().map(String::as_str)
+    }
+
+    /// Whether it is the path of the document itself.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is below `outer` of it, if it leads there.
+    #[must_use]
+    pub fn below(&self, outer: &Self) -> Option<&[String]> {
+        self.0.strip_prefix(outer.0.as_slice())
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("."))
+    }
+}
+
+impl From<&str> for Path {
+    /// A path as it is written, with dots.
+    fn from(dotted: &str) -> Self {
+        Self(dotted.split('.').filter(|step| !step.is_empty()).map(str::to_owned).collect())
+    }
+}
+
+impl From<String> for Path {
+    fn from(dotted: String) -> Self {
+        Self::from(dotted.as_str())
+    }
+}
+
+impl From<&Path> for Path {
+    fn from(path: &Path) -> Self {
+        path.clone()
+    }
+}

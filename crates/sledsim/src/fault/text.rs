@@ -1,0 +1,150 @@
+//! The one printer of faults.
+
+use std::fmt::{self, Write as _};
+
+use serde_json::Value;
+
+use super::{Allowed, Fault, Faults, Kind, Path, Range, Word};
+
+/// How a reader sets a key: a document and Python have one way, a command line another.
+pub trait Vocabulary {
+    /// How to give the key at `path`, with `value` where there is one to give: `fit = "scale"`.
+    fn setting(&self, path: &Path, value: Option<&Value>) -> String;
+}
+
+/// The words of documents and of Python: keys as they are written.
+#[derive(Clone, Copy, Debug)]
+pub struct Keys;
+
+impl Vocabulary for Keys {
+    fn setting(&self, path: &Path, value: Option<&Value>) -> String {
+        value.map_or_else(|| path.to_string(), |value| format!("{path} = {}", shown(value)))
+    }
+}
+
+/// A value as a document has it: whole numbers without a point.
+#[must_use]
+pub fn shown(value: &Value) -> String {
+    match value.as_f64() {
+        Some(number) if number.fract() == 0.0 && number.abs() < 1e16 => format!("{number}"),
+        _ => value.to_string(),
+    }
+}
+
+impl Fault {
+    /// The fault in words that a reader of `vocabulary` understands.
+    #[must_use]
+    pub fn text(&self, vocabulary: &dyn Vocabulary) -> String {
+        let mut text = self.place(vocabulary);
+        text += &self.sentence();
+        for word in &self.words {
+            match word {
+                Word::Text(words) => text += words,
+                Word::Key(path, value) => text += &Keys.setting(path, value.as_ref()),
+                Word::Setting(path, value) => text += &vocabulary.setting(path, value.as_ref()),
+            }
+        }
+        if let (Some(file), Some(_)) = (&self.file, &self.used_by) {
+            let _ = write!(text, " (in {file})");
+        }
+        text
+    }
+
+    /// Where it is, up to the colon before the sentence.
+    fn place(&self, vocabulary: &dyn Vocabulary) -> String {
+        let setting =
+            self.setting.as_ref().map(|setting| vocabulary.setting(&"set".into(), Some(&setting.as_str().into())));
+        let line = self.line.filter(|_| self.kind != Kind::Notation).map(|line| format!("line {line}"));
+        let byte = self.byte.map(|byte| format!("byte {byte}"));
+        let places = [setting.or_else(|| self.used_by.clone()).or_else(|| self.file.clone()), line, byte];
+        self.about.iter().cloned().chain(places.into_iter().flatten()).map(|place| place + ": ").collect()
+    }
+
+    /// What the kind of fault says by itself.
+    fn sentence(&self) -> String {
+        let subject = match (&self.field, self.path.is_empty()) {
+            (Some(field), _) if self.kind == Kind::Record => format!("field `{field}`"),
+            (Some(field), _) => format!("{field:?}"),
+            (None, true) if self.value.is_some() && self.kind == Kind::WrongType => "the document".to_owned(),
+            (None, true) => return String::new(),
+            (None, false) => self.path.to_string(),
+        };
+        let expected = self.expected();
+        let valued = match &self.value {
+            Some(value) => format!("{subject} = {}", shown(value)),
+            None => subject.clone(),
+        };
+        match self.kind {
+            Kind::Missing if expected.is_empty() => format!("{subject} is missing"),
+            _ if expected.is_empty() => valued,
+            Kind::UnknownKey => format!("unknown key {subject}: {expected}"),
+            Kind::UnknownName => format!("{valued} is not known: {expected}"),
+            Kind::Missing => format!("{subject} is missing: {expected}"),
+            Kind::OutOfRange => format!("{valued} is out of range: expected {expected}"),
+            Kind::WrongType => format!("{valued} is of the wrong type: expected {expected}"),
+            Kind::Record => format!("{subject}: expected {expected}, found {}", self.found()),
+            _ => valued,
+        }
+    }
+
+    /// What a record has in the place of what was expected; it is readable already.
+    fn found(&self) -> String {
+        self.value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    fn expected(&self) -> String {
+        match &self.allowed {
+            None => String::new(),
+            Some(Allowed::Type(words)) => words.clone(),
+            Some(Allowed::Range(range)) => range.to_string(),
+            Some(Allowed::Names(names)) => {
+                let known = names.join(", ");
+                match (&self.suggestion, self.kind) {
+                    (Some(name), _) => format!("did you mean {name:?}? (known: {known})"),
+                    (None, Kind::Missing) => format!("one of {known}"),
+                    (None, _) => format!("known: {known}"),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.whole { "a whole number" } else { "a number" })?;
+        if !self.unit.is_empty() {
+            write!(f, " ({})", self.unit)?;
+        }
+        let bounds = [
+            self.least.map(|bound| format!("at least {bound}")),
+            self.above.map(|bound| format!("above {bound}")),
+            self.most.map(|bound| format!("at most {bound}")),
+            self.below.map(|bound| format!("below {bound}")),
+        ];
+        let bounds: Vec<String> = bounds.into_iter().flatten().collect();
+        if bounds.is_empty() {
+            return Ok(());
+        }
+        write!(f, " {}", bounds.join(" and "))
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(&Keys))
+    }
+}
+
+impl Faults {
+    /// All of them, each in a line of its own.
+    #[must_use]
+    pub fn text(&self, vocabulary: &dyn Vocabulary) -> String {
+        self.iter().map(|fault| fault.text(vocabulary)).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(&Keys))
+    }
+}
