@@ -89,7 +89,7 @@ fn a_disk_that_reports_early_loses_writes_unless_they_are_durable() {
 }
 
 #[test]
-fn the_oracle_finds_writes_that_were_acknowledged_too_early() {
+fn writes_acknowledged_too_early_are_found() {
     let mut system = drive("g2", fcfs::POLICY.default, false);
     let child = system.root();
     Planted::over(&mut system, child, Bug::EarlyAcknowledge);

@@ -187,7 +187,7 @@ fn a_destage_that_is_not_durable_is_found() {
 
 /// Bugs below the caching disk, on the way to MEMS or to the disk.
 #[test]
-fn planted_bugs_are_found_in_every_combination() {
+fn planted_bugs_are_found() {
     let headers = Bug::DropHeaders { magic: &MAGIC, every: 3 };
     let bugs = [
         (0, headers),

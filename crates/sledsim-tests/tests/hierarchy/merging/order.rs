@@ -121,7 +121,7 @@ fn careless(requests: &[Request]) -> Vec<Vec<Request>> {
 
 /// The checks above see what a merge without the look at what waits would do.
 #[test]
-fn a_merge_that_does_not_look_is_found_out() {
+fn a_merge_that_does_not_look_is_found() {
     let spec = scenarios::device_spec("g2");
     let (mut overtook, mut went_wrong) = (0, 0);
     let seeds = size(40, 400);

@@ -88,7 +88,7 @@ fn recovery_reads_every_log_once() {
 }
 
 #[test]
-fn a_log_that_was_never_cut_short_is_found_whole() {
+fn a_log_that_was_never_cut_short_is_whole() {
     // The ring has gone round several times; after the cut it is as full as before and cleaning goes on.
     let mut ground = Ground::new(over_constant(&spec(10, 8, 2)), 1);
     for write in 0..400 {

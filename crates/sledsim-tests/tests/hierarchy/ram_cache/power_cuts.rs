@@ -153,7 +153,7 @@ fn what_a_disk_only_buffers_does_not_count() {
 }
 
 #[test]
-fn a_child_that_reports_early_is_found_out() {
+fn a_child_that_reports_early_is_found() {
     let found = |volatile: bool| -> usize {
         (0..8)
             .map(|index| {
@@ -170,7 +170,7 @@ fn a_child_that_reports_early_is_found_out() {
 }
 
 #[test]
-fn a_volatile_cache_that_promises_everything_is_found_out() {
+fn a_volatile_cache_that_promises_everything_is_found() {
     let found = (0..6).map(|index| {
         let mut system = System::default();
         let child = scrambled_drive(&mut system);
