@@ -81,10 +81,11 @@ pub fn run_keeping(
     let (limits, system) = (assemble::limits(scenario), &mut assembly.system);
     let stopped = |fault| stopped(scenario, fault);
     let (outcome, cuts) = match &plan {
-        None => (engine::run(system, workload.as_mut(), &limits, &mut recorder, keep_going).map_err(stopped)?, Vec::new()),
-        Some(plan) => {
-            engine::run_with_cuts(system, workload.as_mut(), &limits, &mut recorder, plan, keep_going).map_err(stopped)?
+        None => {
+            (engine::run(system, workload.as_mut(), &limits, &mut recorder, keep_going).map_err(stopped)?, Vec::new())
         }
+        Some(plan) => engine::run_with_cuts(system, workload.as_mut(), &limits, &mut recorder, plan, keep_going)
+            .map_err(stopped)?,
     };
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     // What is left to be done is not told: it is the same requests again.
