@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import sledsim
+from ctrl_c import PROMPT_S, interrupted
 from sledsim import ScenarioError, SledsimError, TraceError
-from test_interrupt import COMMAND, PROMPT_S, SLACK_S
 from test_trace import parquet_of
 
 if TYPE_CHECKING:
@@ -201,19 +198,13 @@ def test_policies_are_listed(sledsim_cli: Callable[..., Outcome]) -> None:
     assert "in_share = 0.25, out_share = 0.5" in table
 
 
+@pytest.mark.prompt
 def test_a_count_is_interrupted(tmp_path: Path) -> None:
     """A single request of 2^40 pages would take a day."""
     path = tmp_path / "endless.csv"
     path.write_text(f"t_ns,device,offset_bytes,bytes,op\n0,0,0,{2**52},R\n")
-    command = [*COMMAND, "hit-ratio", str(path), "--policy", "arc"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        # Python has to be done loading, on a busy machine too: before that Ctrl-C ends it without a word.
-        time.sleep(4.0)
-        assert process.poll() is None
-        pressed = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-        assert time.monotonic() - pressed < PROMPT_S + SLACK_S
-    assert (process.returncode, out) == (130, "")
+    status, out, err, took_s = interrupted("hit-ratio", path, "--policy", "arc")
+    assert took_s < PROMPT_S
+    assert (status, out) == (130, "")
     assert "interrupted" in err
     assert "Traceback" not in err
