@@ -27,12 +27,16 @@ help:
 run: $(STAMPS)/extension
 	@$(BIN)/python examples/generations.py $(if $(TRACE),--trace "$(TRACE)") $(ARGS)
 
-#: make test              set up, then run every test of the core and of the package
-.PHONY: test
-test: $(STAMPS)/extension $(STAMPS)/dev
+#: make test              set up, then run the tests of the core and of the package: every behaviour once
+#: make test-all          the same with what takes minutes: every claim, sweeps that are killed ten times
+.PHONY: test test-all
+test: but := and not slow
+test test-all: $(STAMPS)/extension $(STAMPS)/dev
 	# The same random cases everywhere: a test that fails here fails on any machine.
 	PROPTEST_RNG_SEED=1 $(CARGO) test --locked --package sledsim --no-fail-fast
-	$(BIN)/python -m pytest
+	# What must end within a second or two has the machine to itself.
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=10 -m "not prompt $(but)"
+	$(BIN)/python -m pytest --durations=10 -m "prompt $(but)"
 
 #: make check             formatting, lints and types of both languages; the stub against the built extension
 .PHONY: check
