@@ -177,7 +177,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(shared))
 
 
-@pytest.fixture(scope="session", params=["griffin1999", pytest.param(None, marks=pytest.mark.slow, id="all")])
+@pytest.fixture(
+    scope="session", params=["lin2002", "schlosser2004", pytest.param(None, marks=pytest.mark.slow, id="all")]
+)
 def quick_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
     """Return what a quick run of a paper finds, or of all, and the folder with its report. All take minutes, once."""
     from sledsim_papers.harness.pages import Pages
