@@ -27,13 +27,19 @@ help:
 run: $(STAMPS)/extension
 	@$(BIN)/python examples/generations.py $(if $(TRACE),--trace "$(TRACE)") $(ARGS)
 
-#: make test              set up, then run the tests of the core and of the package: every behaviour once
-#: make test-all          the same with what takes minutes: every claim, sweeps that are killed ten times
+#: make test              set up, then run every test of the core and of the package, at sizes that find every planted bug
+#: make test-all          the same at full size: content pairs of a million operations, 10,000 power cuts, every claim
 .PHONY: test test-all
+test-all: export SLEDSIM_TESTS := all
 test: but := and not slow
+# The same random cases everywhere: a test that fails here fails on any machine.
+test test-all: export PROPTEST_RNG_SEED := 1
+# Only with this do test programs say how long each test took.
+report_time := --config 'target."cfg(all())".runner = ["env", "RUSTC_BOOTSTRAP=1"]'
 test test-all: $(STAMPS)/extension $(STAMPS)/dev
-	# The same random cases everywhere: a test that fails here fails on any machine.
-	PROPTEST_RNG_SEED=1 $(CARGO) test --locked --package sledsim --no-fail-fast
+	$(CARGO) test --locked --profile dev --package sledsim --lib
+	$(CARGO) test --locked --package sledsim-tests --no-fail-fast $(report_time) -- -Z unstable-options --report-time 2>&1 \
+		| $(BIN)/python tools/slowest_tests.py
 	# What must end within a second or two has the machine to itself.
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=10 -m "not prompt $(but)"
 	$(BIN)/python -m pytest --durations=10 -m "prompt $(but)"
@@ -51,7 +57,7 @@ check: $(STAMPS)/extension $(STAMPS)/dev
 #: make bench             speed and memory: the benchmarks of the core, then whole runs (ARGS=--write for docs/validation.md)
 .PHONY: bench
 bench: $(STAMPS)/extension $(STAMPS)/dev
-	$(CARGO) bench --locked --package sledsim
+	$(CARGO) bench --locked --package sledsim-testing
 	$(BIN)/python bench/run.py $(ARGS)
 
 #: make generate          write anew what follows from the core's definitions: typed scenarios, reference pages

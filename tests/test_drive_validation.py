@@ -108,7 +108,7 @@ def test_the_command_prints_json_and_tables(
         ("", "contains no records"),
         ("t_ns,device,offset_bytes,bytes,op\n0,0,0,4096,R\n", "csv, has no measured service times"),
         ("once upon a time\n", "not a trace; expected DiskSim's validation format"),
-        ("R Hit 0 4 1.0 2.0\nR Hit x 4 1.0 2.0\n", "line 2: disksim-validate: field `lbn`"),
+        ("R Hit 0 4 1.0 2.0\nR Hit x 4 1.0 2.0\n", "line 2: field `lbn`"),
         ("R Hit 0 4 1.0 2.0\nR Hit 23999 2 1.0 2.0\n", "record 2, lbn 23,999, reaches beyond small-disk"),
     ],
 )

@@ -103,11 +103,11 @@ def test_the_python_door_gives_the_device_itself(simple: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "line", "expected"),
     [
-        ("disksim_simpledisk", "disksim_simplydisk", 2, "unknown type of block"),
-        ("Block count", "Block number", 3, 'no parameter "Block number"'),
+        ("disksim_simpledisk", "disksim_simplydisk", 2, "\"type of block\" = \"disksim_simplydisk\" is not known"),
+        ("Block count", "Block number", 3, 'unknown key "Block number"'),
         ("= 100000", "= 0", 3, "expected a whole number from 1"),
         ("= 9.5", "= quick", 4, "expected a number"),
-        ("  Never disconnect = 0,\n", "", 2, 'no "Never disconnect"'),
+        ("  Never disconnect = 0,\n", "", 2, '"Never disconnect" is missing'),
         ("Never disconnect = 0", "source gone.specs", 7, "gone.specs"),
         ("Print stats = 1", "Never disconnect = 1", 8, "second time"),
     ],
@@ -119,7 +119,7 @@ def test_what_is_wrong_is_an_error_with_its_place(
     simple.write_text(SIMPLE.replace(before, after, 1))
     found = sledsim_cli("import", "disksim", simple)
     assert (found.status, found.out) == (2, "")
-    assert found.err.startswith(f"error: {simple}:{line}: ")
+    assert found.err.startswith(f"error: {simple}: line {line}: ")
     assert expected in found.err
 
 

@@ -137,5 +137,5 @@ def test_a_wrong_tree_is_refused_on_the_command_line(sledsim_command: Callable[.
     )
     outcome = sledsim_command("explain", file)
     assert outcome.status == 2
-    assert "system.bytes = 10 GB" in outcome.err
+    assert "system.bytes = 10000000000 (10 GB)" in outcome.err
     assert "Traceback" not in outcome.err

@@ -10,8 +10,8 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::request::Op;
-use sledsim::scenario::{trace_options, TraceSpec};
 use sledsim::traces::{self, Outcome, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceRecord};
+use sledsim::workloads::trace::{self, TraceSpec};
 
 use crate::errors;
 
@@ -32,7 +32,7 @@ pub fn options(
         columns,
         ..TraceSpec::default()
     };
-    trace_options(&spec).map_err(errors::trace)
+    trace::options(&spec).map_err(errors::trace)
 }
 
 /// A reader that a signal stops.

@@ -1,8 +1,9 @@
-//! A test ground: a system that holds real bytes, random reads and writes, power cuts, and an oracle that knows what each block
-//! may hold.
+//! A test ground: a system that holds real bytes, random reads and writes, power cuts, and the oracle that knows what each
+//! block may hold.
 
 use std::collections::BTreeMap;
 
+use sledsim::engine::oracle::{holds, stamped, Oracle};
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Completion, Payload, Status, System};
 use sledsim::request::{Flags, Op, Request, Spare};
@@ -10,96 +11,6 @@ use sledsim::time::Time;
 
 /// Steps after which something under way is taken to be stuck.
 const MOST_STEPS: u64 = 10_000_000;
-
-/// A write to a block, in ticks: each submission and each completion is one.
-#[derive(Clone, Copy, Debug)]
-struct Write {
-    id: u64,
-    submitted: u64,
-    acknowledged: Option<u64>,
-    /// When it was promised to outlive a power cut.
-    promised: Option<u64>,
-}
-
-impl Write {
-    /// Whether it was acknowledged before a tick.
-    fn is_before(&self, tick: u64) -> bool {
-        self.acknowledged.is_some_and(|at| at < tick)
-    }
-}
-
-/// When the latest of those writes was submitted for which something was done before a tick; 0 if it was for none.
-fn latest(writes: &[Write], done: impl Fn(&Write) -> Option<u64>, before: u64) -> u64 {
-    let over = writes.iter().filter(|write| done(write).is_some_and(|at| at < before));
-    over.map(|write| write.submitted).max().unwrap_or(0)
-}
-
-/// What each block may hold: a read that begins at a tick and ends at another may find a write that was submitted before its
-/// end, unless another, submitted after that one was acknowledged, was itself acknowledged before the read began.
-#[derive(Default)]
-pub struct Oracle {
-    blocks: BTreeMap<u64, Vec<Write>>,
-    tick: u64,
-}
-
-/// A block as nobody has written it.
-const BLANK: u64 = 0;
-
-impl Oracle {
-    fn tick(&mut self) -> u64 {
-        self.tick += 1;
-        self.tick
-    }
-
-    fn writes(&mut self, lbn: u64) -> &mut Vec<Write> {
-        let blank = Write { id: BLANK, submitted: 0, acknowledged: Some(0), promised: Some(0) };
-        self.blocks.entry(lbn).or_insert_with(|| vec![blank])
-    }
-
-    /// Which writes a read of a block that began at `began` may find.
-    fn allowed(&mut self, lbn: u64, began: u64) -> impl Iterator<Item = u64> + '_ {
-        let writes = self.writes(lbn);
-        let latest = latest(writes, |write| write.acknowledged, began);
-        writes.iter().filter(move |write| !write.is_before(latest)).map(|write| write.id)
-    }
-
-    /// Power was cut: what was not promised may be gone, and what was under way may be there.
-    fn cut(&mut self) {
-        for writes in self.blocks.values_mut() {
-            let latest = latest(writes, |write| write.promised, u64::MAX);
-            writes.retain(|write| !write.is_before(latest));
-            // All that is left may be found, until it has been looked at.
-            writes.iter_mut().for_each(|write| write.acknowledged = None);
-        }
-    }
-
-    /// A block was found to hold a write after a cut: so it stays.
-    fn settle(&mut self, lbn: u64, id: u64) {
-        let tick = self.tick();
-        let writes = self.writes(lbn);
-        writes.retain(|write| write.id == id);
-        writes.iter_mut().for_each(|write| (write.acknowledged, write.promised) = (Some(tick), Some(tick)));
-    }
-
-    /// Forgets what no read can find any more: those under way began at `since` or later.
-    fn prune(&mut self, lbn: u64, since: u64, volatile: bool) {
-        let writes = self.writes(lbn);
-        let latest = latest(writes, |write| if volatile { write.promised } else { write.acknowledged }, since);
-        writes.retain(|write| !write.is_before(latest));
-    }
-}
-
-/// What a write puts into a block, over and over; zeroes where nobody has written.
-fn stamp(lbn: u64, id: u64) -> [u8; 16] {
-    let words = if id == BLANK { 0 } else { u128::from(id) << 64 | u128::from(lbn) };
-    words.to_le_bytes()
-}
-
-/// Whether a block holds a write.
-fn holds(block: &[u8], lbn: u64, id: u64) -> bool {
-    let stamp = stamp(lbn, id);
-    block.chunks(stamp.len()).all(|chunk| *chunk == stamp[..chunk.len()])
-}
 
 /// What the random operations are like.
 #[derive(Clone, Copy, Debug)]
@@ -169,16 +80,8 @@ impl Ground {
         let tick = self.oracle.tick();
         let mut payload = Payload::NONE;
         if op == Op::Write {
-            for lbn in lbn..request.end_lbn() {
-                let write = Write { id, submitted: tick, acknowledged: None, promised: None };
-                self.oracle.writes(lbn).push(write);
-            }
-            let mut bytes = vec![0; blocks as usize * self.block_bytes as usize];
-            for (lbn, block) in (lbn..).zip(bytes.chunks_mut(self.block_bytes as usize)) {
-                let stamp = stamp(lbn, id);
-                block.chunks_mut(stamp.len()).for_each(|chunk| chunk.copy_from_slice(&stamp[..chunk.len()]));
-            }
-            payload = Payload::of(&bytes);
+            self.oracle.submitted(id, lbn..request.end_lbn(), tick);
+            payload = stamped(&request, id, self.block_bytes);
         }
         self.under_way.push((request, tick));
         let mut done = Vec::new();
@@ -210,11 +113,8 @@ impl Ground {
             if !completion.served() {
                 *self.lost.entry(completion.status).or_default() += 1;
             } else if request.op == Op::Write {
-                let promised = (!self.volatile || request.flags.contains(Flags::DURABLE)).then_some(tick);
-                for lbn in request.lbn..request.end_lbn() {
-                    let written = self.oracle.writes(lbn).iter_mut().find(|write| write.id == id);
-                    written.into_iter().for_each(|it| (it.acknowledged, it.promised) = (Some(tick), promised));
-                }
+                let is_promised = !self.volatile || request.flags.contains(Flags::DURABLE);
+                self.oracle.acknowledged(id, request.lbn..request.end_lbn(), tick, is_promised);
             } else {
                 self.check(&request, began, &answer);
             }
@@ -314,8 +214,7 @@ impl Ground {
 
     /// Reads everything that was ever written, block by block, and takes what it finds for settled.
     pub fn read_all(&mut self) {
-        let lbns: Vec<u64> = self.oracle.blocks.keys().copied().collect();
-        for lbn in lbns {
+        for lbn in self.oracle.blocks() {
             let now = self.system.now();
             let wrong = self.wrong.len();
             let id = self.next_id;

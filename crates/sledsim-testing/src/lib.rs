@@ -3,13 +3,16 @@
 
 pub mod disk_designs;
 pub mod ground;
+pub mod kinds;
 pub mod mems_designs;
 pub mod merging;
 pub mod planted;
 pub mod powers;
+pub mod replacement;
 pub mod scenario_runs;
 pub mod scenarios;
 pub mod sled;
+pub mod tiers;
 
 use std::path::{Path, PathBuf};
 

@@ -4,6 +4,8 @@ use schemars::{schema_for, JsonSchema};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::fault::{Fault, Range};
+
 /// Declares the choice among the policies of a room from a list of their names and modules. A line of the list is all that
 /// the room says of a policy; all else is in the module, which has
 ///
@@ -61,8 +63,8 @@ macro_rules! listed {
             ///
             /// # Errors
             /// The first parameter outside its range.
-            pub fn validate(&self) -> Result<(), $crate::registry::SpecError> {
-                match self { $(Self::$variant(spec) => $crate::registry::check_ranges(<$policy>::KIND, self.name(), spec),)+ }
+            pub fn validate(&self) -> Result<(), $crate::fault::Fault> {
+                match self { $(Self::$variant(spec) => $crate::registry::check_ranges(spec),)+ }
             }
         }
 
@@ -77,46 +79,24 @@ macro_rules! listed {
 
 pub(crate) use {listed, registry};
 
-/// A parameter outside its range.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{kind} {name}: {parameter} is {value}, but must be {allowed}")]
-pub struct SpecError {
-    /// Of what kind the policy is.
-    pub kind: &'static str,
-    /// The policy's name.
-    pub name: &'static str,
-    /// The parameter's name.
-    pub parameter: String,
-    /// What was given; not a number where it is not finite.
-    pub value: f64,
-    /// What is allowed.
-    pub allowed: String,
-}
-
-/// Checks the numbers among the parameters of the policy `name` against the ranges in their declarations.
-pub(crate) fn check_ranges<S: Serialize + JsonSchema>(
-    kind: &'static str,
-    name: &'static str,
-    spec: &S,
-) -> Result<(), SpecError> {
+/// Checks the numbers among parameters against the ranges in their declarations.
+pub(crate) fn check_ranges<S: Serialize + JsonSchema>(spec: &S) -> Result<(), Fault> {
     let schema = schema_for!(S).to_value();
     let values = serde_json::to_value(spec).unwrap_or_default();
     for (parameter, declared) in schema["properties"].as_object().into_iter().flatten() {
+        let bound = |key: &str| declared[key].as_f64();
+        let (above, below) = (bound("exclusiveMinimum"), bound("exclusiveMaximum"));
+        let range = Range { least: bound("minimum"), above, most: bound("maximum"), below, ..Range::default() };
+        let is_bounded = range != Range::default();
         let is_optional = declared["type"].is_array();
-        // Serde has no numbers that are not finite: they come as null, too.
-        let value = match &values[parameter] {
-            Value::Null if is_optional => continue,
-            value => value.as_f64().unwrap_or(f64::NAN),
+        // Serde has no numbers that are not finite: they come as null, as what is absent does.
+        let is_right = match &values[parameter] {
+            Value::Null => is_optional,
+            value => value.as_f64().is_none_or(|number| range.holds(number)),
         };
-        let allowed = match (declared["minimum"].as_f64(), declared["maximum"].as_f64()) {
-            (Some(min), Some(max)) if !(min..=max).contains(&value) => format!("from {min} to {max}"),
-            (Some(min), None) if value.is_nan() || value < min => {
-                let finite = if declared["type"] == "number" { " and finite" } else { "" };
-                format!("at least {min}{finite}")
-            }
-            _ => continue,
-        };
-        return Err(SpecError { kind, name, parameter: parameter.clone(), value, allowed });
+        if is_bounded && !is_right {
+            return Err(Fault::out_of_range(parameter.as_str(), values[parameter].clone(), range));
+        }
     }
     Ok(())
 }

@@ -45,14 +45,15 @@ def words_of(command: Any) -> "Words":
     command
         The command that was called.
     """
-    options = {str(each.name).rstrip("_"): max(each.opts, key=len) for each in command.params}
+    longest = [max(each.opts, key=len) for each in command.params]
+    options = {option.lstrip("-").replace("-", "_"): option for option in longest if option.startswith("--")}
 
     def words(path: str, value: Any) -> str:
         text = "" if value is None else shlex.quote(value if isinstance(value, str) else json.dumps(value))
         name = path.removeprefix("workload.")
         if name in options:
             return f"{options[name]} {text}".rstrip()
-        if "set" in options:
+        if "set" in options and "." in path:
             return f"--set {path}={text or '...'}"
         return f"{path} = {text}" if text else path
 

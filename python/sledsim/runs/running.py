@@ -50,8 +50,8 @@ def run(
         A function called about ten times a second, or true for a progress bar on a terminal.
     check
         Whether the simulator checks its own rules on the way: that requests fit whom they are sent to and complete
-        once, that events come in their order, that schedulers give back what they were given, that the books of arrays
-        and caches agree. It takes time and changes no result.
+        once, that events come in their order, that schedulers give back what they were given, that the books of
+        arrays and caches agree. It takes time and changes no result.
 
     Returns
     -------

@@ -7,6 +7,7 @@ from sledsim._core import SledsimError
 from sledsim.runs.component_tables import component_tables
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.phases import PHASES, STATES, phases_of, states_of
+from sledsim.runs.power_cut_table import power_cut_table
 from sledsim.scenario.system_tree import drives_in
 from sledsim.show.naming import did_you_mean
 from sledsim.show.tables import Table, number
@@ -61,9 +62,10 @@ PHASE_KEYS = frozenset(part.key for part in PHASES)
 
 
 def summary_tables(summary: Mapping[str, Any]) -> list[Table]:
-    """Lay out a summary as tables: times, phases, load, states with their energy, and components."""
+    """Lay out a summary as tables: times, phases, load, states with their energy, components, and power cuts."""
     tables = [_times(summary), _phases(summary), _load(summary), _states(summary)]
-    return tables + (component_tables(summary["components"]) if summary.get("components") else [])
+    tables += component_tables(summary["components"]) if summary.get("components") else []
+    return tables + ([power_cut_table(summary["power_cuts"])] if summary.get("power_cuts") else [])
 
 
 def metric_rows(summary: Mapping[str, Any]) -> list[tuple[str, str, float | None]]:

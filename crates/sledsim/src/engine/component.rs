@@ -99,10 +99,17 @@ pub trait Component: Send {
         None
     }
 
-    /// Whether writes that it completed, without children, may be lost when power fails, unless they are
-    /// [`Flags::DURABLE`](crate::request::Flags::DURABLE).
-    fn may_lose_writes(&self) -> bool {
+    /// Whether writes that it completed may be lost when power fails, unless they are
+    /// [`Flags::DURABLE`](crate::request::Flags::DURABLE): here, or below where it hands them on as they are.
+    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
+        let _ = below;
         false
+    }
+
+    /// The place of a request's first block among all that it has: the LBN, unless that means different blocks to requests of
+    /// different origins.
+    fn place(&self, request: &Request) -> u64 {
+        request.lbn
     }
 
     /// Power is gone at `now`: forgets everything that does not outlive that, requests under way included.

@@ -27,6 +27,12 @@ impl Below<'_> {
     pub fn reach_ns(&self, child: ComponentId, now: Time, request: &Request) -> Option<u64> {
         self.0[child.0 as usize].reach_ns(now, request, self)
     }
+
+    /// See [`Component::may_lose_writes`] of a child.
+    #[must_use]
+    pub fn may_lose_writes(&self, child: ComponentId) -> bool {
+        self.0[child.0 as usize].may_lose_writes(self)
+    }
 }
 
 /// What a component may do while it handles something.
@@ -70,10 +76,10 @@ impl Context<'_> {
         self.messages.push_back(Message::Submit(child, request));
     }
 
-    /// Whether this run checks data: then writes carry bytes, and reads bring them.
+    /// Whether this run holds data: then writes carry bytes, and reads bring them.
     #[inline]
     #[must_use]
-    pub fn checks_data(&self) -> bool {
+    pub fn holds_data(&self) -> bool {
         self.data.is_some()
     }
 

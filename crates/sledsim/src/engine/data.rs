@@ -1,4 +1,5 @@
-//! What is stored: bytes that travel with requests in runs that check data, media that hold them, and the loss of power.
+//! What is stored: bytes that travel with requests in runs that hold data (those with power cuts), media that hold them, and the
+//! loss of power.
 //!
 //! A run without it pays one test for each message. With it every component without children has a medium that holds real
 //! bytes: a write changes it when it completes, and a read takes what is there then. Power can be cut between any two calls of
@@ -17,12 +18,12 @@ use crate::request::{Flags, Op, Request};
 /// Most blocks that a medium behind a volatile buffer has completed and may still lose.
 const UNSETTLED_BLOCKS: usize = 512;
 
-/// Bytes of a request's blocks; nothing in runs that don't check data, where every operation is free.
+/// Bytes of a request's blocks; nothing in runs that hold no data, where every operation is free.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Payload(Option<Arc<[u8]>>);
 
 impl Payload {
-    /// Nothing: a run that does not check data.
+    /// Nothing: a run that holds no data.
     pub const NONE: Self = Self(None);
 
     /// Those bytes.
@@ -73,7 +74,7 @@ impl Payload {
 }
 
 /// Blocks that are kept together in a memory.
-const PAGE_BLOCKS: u64 = 64;
+const PAGE_BLOCKS: u64 = 8;
 
 /// Bytes by block, of a medium or of a component's own memory. Blocks never written are zeroes.
 #[derive(Clone, Debug, Default)]
@@ -176,7 +177,7 @@ impl Medium {
     }
 }
 
-/// Hashes numbers that nobody chooses to make them collide: runs that check data look up one for each message.
+/// Hashes numbers that nobody chooses to make them collide: runs that hold data look up one for each message.
 #[derive(Clone, Copy, Debug, Default)]
 struct IdHasher(u64);
 

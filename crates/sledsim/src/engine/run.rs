@@ -1,6 +1,8 @@
 //! The run loop: arrivals from a workload, timers of a system, limits, interruption.
 
 use crate::engine::component::{Completion, Status};
+use crate::engine::data::Payload;
+use crate::engine::power_cuts::{Course, Cut, CutPlan};
 use crate::engine::system::System;
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
@@ -62,6 +64,8 @@ pub struct Outcome {
     pub failed: u64,
     /// Those of them that would have fitted it: what they asked for was lost, or can't be read.
     pub lost: u64,
+    /// Those of the failed ones that were under way when power failed.
+    pub cut: u64,
     /// Of the submitted ones, how many fell into the warm-up.
     pub warmup: u64,
 }
@@ -114,17 +118,24 @@ pub fn run(
     observer: &mut impl Observer,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, Fault> {
-    Run {
-        system,
-        workload,
-        limits,
-        observer,
-        counts: Counts::default(),
-        measured_from: None,
-        work: Work::default(),
-        looks: 0,
-    }
-    .go(keep_going)
+    Run::new(system, workload, limits, observer, None).go(keep_going)
+}
+
+/// The same for a system that holds data, with power cuts; tells what each of them did.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_with_cuts(
+    system: &mut System,
+    workload: &mut dyn Workload,
+    limits: &Limits,
+    observer: &mut impl Observer,
+    plan: &CutPlan,
+    keep_going: &mut dyn FnMut(Progress) -> bool,
+) -> Result<(Outcome, Vec<Cut>), Fault> {
+    let mut course = Course::new(plan, system);
+    let outcome = Run::new(system, workload, limits, observer, Some(&mut course)).go(keep_going)?;
+    Ok((outcome, course.cuts))
 }
 
 #[derive(Default)]
@@ -133,10 +144,11 @@ struct Counts {
     completed: u64,
     failed: u64,
     lost: u64,
+    cut: u64,
     warmup: u64,
 }
 
-struct Run<'a, O> {
+pub(super) struct Run<'a, O> {
     system: &'a mut System,
     workload: &'a mut dyn Workload,
     limits: &'a Limits,
@@ -146,12 +158,29 @@ struct Run<'a, O> {
     work: Work,
     /// How often it was due.
     looks: u64,
+    /// Power cuts.
+    course: Option<&'a mut Course>,
 }
 
-impl<O: Observer> Run<'_, O> {
-    fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
+impl<'a, O: Observer> Run<'a, O> {
+    pub(super) fn new(
+        system: &'a mut System,
+        workload: &'a mut dyn Workload,
+        limits: &'a Limits,
+        observer: &'a mut O,
+        course: Option<&'a mut Course>,
+    ) -> Self {
+        let (counts, work) = (Counts::default(), Work::default());
+        Self { system, workload, limits, observer, counts, measured_from: None, work, looks: 0, course }
+    }
+
+    pub(super) fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
         let whole = Limits { requests: self.limits.requests, ..Limits::default() };
-        if *self.limits == whole && self.workload.is_open() && self.system.in_order_root().is_some() {
+        if self.course.is_none()
+            && *self.limits == whole
+            && self.workload.is_open()
+            && self.system.in_order_root().is_some()
+        {
             return self.go_in_order(keep_going);
         }
         let until = self.limits.until.unwrap_or(Time::MAX);
@@ -185,18 +214,44 @@ impl<O: Observer> Run<'_, O> {
                 (None, Some(timer)) => (timer, false),
                 (None, None) => break if exhausted { End::Requests } else { End::WorkloadEnded },
             };
-            self.end_warmup_by(at.min(until));
-            if at > until {
+            let cut_at = self.course.as_ref().and_then(|course| course.next_time()).filter(|&cut| cut <= at);
+            self.end_warmup_by(cut_at.unwrap_or(at).min(until));
+            if cut_at.unwrap_or(at) > until {
                 self.system.advance(until);
                 break End::Time;
             }
-            if is_arrival {
-                self.arrive();
-            } else {
-                self.fire();
+            match cut_at {
+                Some(cut_at) => self.system.advance(cut_at),
+                None if is_arrival => self.arrive(),
+                None => self.fire(),
+            }
+            if self.course.is_some() && !self.attend_power(cut_at.is_some()) {
+                break End::Interrupted;
             }
         };
         self.outcome(end)
+    }
+
+    /// Cuts power if it is time, and restores it; says whether to go on.
+    fn attend_power(&mut self, is_due: bool) -> bool {
+        let Some(course) = &mut self.course else { return true };
+        course.forget_answers(self.system);
+        if is_due || course.is_due(self.counts.submitted) {
+            course.light_fuse(self.system, is_due);
+        }
+        if self.system.is_cut() {
+            let now = self.system.now();
+            let dead = course.cut(now);
+            let Self { system, workload, observer, counts, .. } = self;
+            system
+                .restore_power(&mut |completion| settle(completion, &mut **workload, *observer, counts, Some(course)));
+            let service = Service { start: now, end: now, free: now, ..Service::default() };
+            counts.failed += dead.len() as u64;
+            counts.cut += dead.len() as u64;
+            dead.iter().for_each(|request| workload.completed(request, &service));
+        }
+        course.watch_recovery(self.system);
+        !course.is_over()
     }
 
     /// The plain case: open arrivals, served in their order, measured from start to end. Nothing has to wait in an event
@@ -229,12 +284,12 @@ impl<O: Observer> Run<'_, O> {
                 counts.submitted += 1;
                 root.serve(Some(&request), &mut |completion| {
                     finished = finished.max(completion.service.end);
-                    settle(completion, &mut **workload, *observer, counts);
+                    settle(completion, &mut **workload, *observer, counts, None);
                 });
             }
             root.serve(None, &mut |completion| {
                 finished = finished.max(completion.service.end);
-                settle(completion, &mut **workload, *observer, counts);
+                settle(completion, &mut **workload, *observer, counts, None);
             });
         }
         system.advance(finished);
@@ -290,14 +345,17 @@ impl<O: Observer> Run<'_, O> {
             }
         }
         self.counts.submitted += 1;
-        let Self { system, workload, observer, counts, .. } = self;
-        system.submit(request, &mut |completion| settle(completion, &mut **workload, *observer, counts));
+        let Self { system, workload, observer, counts, course, .. } = self;
+        let payload = course.as_mut().map_or(Payload::NONE, |course| course.submitted(&request, system));
+        system.submit_with(request, payload, &mut |completion| {
+            settle(completion, &mut **workload, *observer, counts, course.as_deref_mut());
+        });
     }
 
     #[inline]
     fn fire(&mut self) {
-        let Self { system, workload, observer, counts, .. } = self;
-        system.step(&mut |completion| settle(completion, &mut **workload, *observer, counts));
+        let Self { system, workload, observer, counts, course, .. } = self;
+        system.step(&mut |completion| settle(completion, &mut **workload, *observer, counts, course.as_deref_mut()));
     }
 
     fn outcome(mut self, end: End) -> Result<Outcome, Fault> {
@@ -315,6 +373,7 @@ impl<O: Observer> Run<'_, O> {
             completed: self.counts.completed,
             failed: self.counts.failed,
             lost: self.counts.lost,
+            cut: self.counts.cut,
             warmup: self.counts.warmup,
         })
     }
@@ -322,7 +381,16 @@ impl<O: Observer> Run<'_, O> {
 
 /// Books one completion. Requests are numbered from 0 in order of submission, so the warm-up's are the lowest ids.
 #[inline]
-fn settle(completion: &Completion, workload: &mut dyn Workload, observer: &mut impl Observer, counts: &mut Counts) {
+fn settle(
+    completion: &Completion,
+    workload: &mut dyn Workload,
+    observer: &mut impl Observer,
+    counts: &mut Counts,
+    course: Option<&mut Course>,
+) {
+    if let Some(course) = course {
+        course.completed(completion);
+    }
     if completion.served() {
         counts.completed += 1;
         if completion.request.id >= counts.warmup {

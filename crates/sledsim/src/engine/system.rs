@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::engine::component::{Completion, Component, ComponentId};
 use crate::engine::context::{Below, Context, Message};
-use crate::engine::data::{DataPlane, Memory, Payload};
+use crate::engine::data::{DataPlane, Payload};
 use crate::engine::ledger::Kept;
 use crate::engine::queue::EventQueue;
 use crate::engine::random::Stream;
@@ -30,7 +30,7 @@ pub struct System {
     now: Time,
     /// The power of several mechanisms together, from the start of the measurement window; of one its own meter is enough.
     power: Option<PeakOfSum>,
-    data: Option<Box<DataPlane>>,
+    pub(super) data: Option<Box<DataPlane>>,
     /// Blocks of the root.
     capacity_blocks: u64,
     ledger: Kept,
@@ -89,6 +89,17 @@ impl System {
         id
     }
 
+    fn below(&self, id: ComponentId) -> Below<'_> {
+        Below(&self.components[..id.0 as usize])
+    }
+
+    /// Whether writes that the root has completed may be lost when power fails, see [`Component::may_lose_writes`].
+    #[must_use]
+    pub fn may_lose_writes(&self) -> bool {
+        let root = self.root();
+        self.component(root).may_lose_writes(&self.below(root))
+    }
+
     /// The component requests enter by.
     #[must_use]
     pub fn root(&self) -> ComponentId {
@@ -107,25 +118,22 @@ impl System {
         let ids = (0..self.components.len() as u32).map(ComponentId);
         let leaf = |id: ComponentId| {
             let component = self.component(id);
-            self.children(id).next().is_none().then(|| (component.block_bytes(), component.may_lose_writes()))
+            self.children(id)
+                .next()
+                .is_none()
+                .then(|| (component.block_bytes(), component.may_lose_writes(&self.below(id))))
         };
         self.data = Some(Box::new(DataPlane::new(ids.map(leaf), stream)));
     }
 
-    /// What a component without children holds, in a run that checks data.
-    #[must_use]
-    pub fn medium(&self, leaf: ComponentId) -> Option<&Memory> {
-        self.data.as_ref().and_then(|data| data.medium(leaf))
-    }
-
-    /// What a read that the root has completed brought, in a run that checks data.
+    /// What a read that the root has completed brought, in a run that holds data.
     #[must_use]
     pub fn take_answer(&mut self, id: u64) -> Payload {
         let root = self.root();
         self.data.as_mut().map_or(Payload::NONE, |data| data.take(root, id))
     }
 
-    /// Cuts power after so many more calls of components, in a run that checks data. Nothing happens from then on until
+    /// Cuts power after so many more calls of components, in a run that holds data. Nothing happens from then on until
     /// [`System::restore_power`].
     pub fn cut_after(&mut self, calls: u64) {
         if let Some(data) = &mut self.data {

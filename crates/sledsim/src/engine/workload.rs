@@ -41,6 +41,11 @@ pub trait Workload: Send {
         None
     }
 
+    /// Bad records passed over so far, as far as that was allowed.
+    fn skipped(&self) -> u64 {
+        0
+    }
+
     /// Hears that `request` has completed at `service.end`, now.
     fn completed(&mut self, request: &Request, service: &Service);
 }

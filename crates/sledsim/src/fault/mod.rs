@@ -227,14 +227,6 @@ impl Fault {
         fault
     }
 
-    /// A number beyond its bounds, which words tell.
-    #[must_use]
-    pub fn bounded(path: impl Into<Path>, value: impl Into<Value>, allowed: impl Into<String>) -> Self {
-        let mut fault = Self::of(Kind::OutOfRange, path, value);
-        fault.allowed = Some(Allowed::Type(allowed.into()));
-        fault
-    }
-
     /// A value of another type than `expected`, in words.
     #[must_use]
     pub fn wrong_type(path: impl Into<Path>, value: impl Into<Value>, expected: impl Into<String>) -> Self {

@@ -191,6 +191,10 @@ impl Component for Faulty {
         below.reach_ns(self.child, now, request)
     }
 
+    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
+        below.may_lose_writes(self.child)
+    }
+
     fn power_cut(&mut self, _now: Time) {
         self.under_way.clear();
         self.failing.clear();

@@ -88,6 +88,10 @@ impl Component for Partition {
         below.reach_ns(self.child, now, &Request { lbn, ..*request })
     }
 
+    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
+        below.may_lose_writes(self.child)
+    }
+
     fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {
         // Sets none.
     }

@@ -4,7 +4,7 @@ use super::array;
 use super::parts::{Gather, Tickets};
 use crate::engine::component::Measured;
 use crate::engine::details::{Details, Path};
-use crate::engine::{Completion, Component, ComponentId, Context, Payload};
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Payload};
 use crate::fault::{Fault, Kind};
 use crate::request::{Op, Request};
 use crate::time::Time;
@@ -233,6 +233,10 @@ impl Component for Spread {
             }
             context.complete_with(&completion, payload);
         }
+    }
+
+    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
+        self.children.iter().any(|&child| below.may_lose_writes(child))
     }
 
     fn power_cut(&mut self, _now: Time) {

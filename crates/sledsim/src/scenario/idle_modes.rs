@@ -26,7 +26,12 @@ impl DeviceSpec {
         match self {
             Self::Mems(parameters) => idle_tips(parameters)
                 .into_iter()
-                .map(|tips| Ok(BreakEvenReport { idle_tips: tips, modes: ladder(parameters, tips)?.break_even() }))
+                .map(|tips| {
+                    Ok(BreakEvenReport {
+                        idle_tips: tips,
+                        modes: ladder(parameters, tips).map_err(|fault| fault.within("system.device"))?.break_even(),
+                    })
+                })
                 .collect(),
             Self::Disk(parameters) => of_powers(parameters.power.as_ref()),
             Self::SimplediskConstant(parameters) => of_powers(parameters.power.as_ref()),

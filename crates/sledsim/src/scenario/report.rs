@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::assemble::Assembly;
 use super::component_report::ComponentReport;
 use super::energy_report::{Energy, EnergyFacts, StateTime};
-use super::spec::{Scenario, WorkloadSpec};
+use super::power_cuts::PowerCutReport;
+use super::spec::Scenario;
 use crate::engine::component::Measured;
 use crate::engine::{End, Outcome};
 use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorder, Which};
@@ -15,6 +16,7 @@ use crate::metrics::Summary;
 use crate::service::each_phase;
 use crate::time::ns_to_s;
 use crate::units::{ns_to_ms, BYTES_PER_MB};
+use crate::workloads::WorkloadSpec;
 
 /// Bins of a reported histogram in each doubling of the value.
 const BINS_PER_OCTAVE: u32 = 4;
@@ -69,6 +71,9 @@ pub struct Report {
     /// What each component did, each before those below it; left out where the system is a drive alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentReport>,
+    /// What each power cut did; left out where power never failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub power_cuts: Vec<PowerCutReport>,
     /// Works the device's values come from: keys of the catalogue's citations.
     pub citations: Vec<String>,
     /// The complete scenario: run it again for the same result.
@@ -104,7 +109,7 @@ pub struct Requests {
     pub submitted: u64,
     /// Completed, warm-up included.
     pub completed: u64,
-    /// Refused by the system, or for data that it has lost.
+    /// Refused by the system, or for data that it has lost, or under way when power failed.
     pub failed: u64,
     /// Those of the failed ones that would have fitted: what they asked for is lost, or can't be read.
     pub lost: u64,
@@ -290,6 +295,7 @@ impl Report {
             device: DeviceReport::of(&system.title(), assembly),
             scheduler: system.scheduler().to_owned(),
             components: ComponentReport::all(assembly, outcome.finished, window_s),
+            power_cuts: Vec::new(),
             citations,
             scenario: serde_json::to_value(scenario).unwrap_or_default(),
         }
@@ -334,12 +340,15 @@ impl RunReport {
         if outcome.end == End::Time && in_flight > 0 {
             notes.push(format!("the time limit left {in_flight} requests unfinished"));
         }
-        let misplaced = outcome.failed - outcome.lost;
+        let misplaced = outcome.failed - outcome.lost - outcome.cut;
         if misplaced > 0 {
             notes.push(format!("{misplaced} requests failed: they lie beyond the device or are empty"));
         }
         if outcome.lost > 0 {
             notes.push(format!("{} requests failed: what they asked for is lost or can't be read", outcome.lost));
+        }
+        if outcome.cut > 0 {
+            notes.push(format!("{} requests were under way when power failed", outcome.cut));
         }
         if outcome.end == End::WorkloadEnded && !is_trace {
             notes.push("the next arrival lies beyond the clock, which ends after 292 years".to_owned());

@@ -5,14 +5,16 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use super::assemble::{self, trace_options};
+use super::assemble;
 use super::catalog::{is_file, Catalog};
 use super::check::{self, unit_of};
 use super::document::{overlay, set, Notation};
 use super::named_device::{name_alone, of_entry, wrong_unit};
-use super::spec::{Scenario, WorkloadSpec};
+use super::power_cuts;
+use super::spec::Scenario;
 use super::tree::{self, COMPONENTS};
 use crate::fault::{self, Fault, Faults};
+use crate::workloads::WorkloadSpec;
 
 /// Requests of a generator when the run names no limit.
 const DEFAULT_REQUESTS: u64 = 100_000;
@@ -296,20 +298,10 @@ pub(super) fn anchored(path: &str, base: &Path) -> String {
 /// Makes explicit what depends on other keys, and says what takes more than one key to see.
 fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
     let mut found = assemble::faults(&scenario.system, scenario.seed);
-    let workload = match &mut scenario.workload {
-        WorkloadSpec::Synthetic(spec) => spec.validate().err(),
-        WorkloadSpec::Mix(spec) => spec.validate().err(),
-        WorkloadSpec::Trace(trace) => {
-            let options = trace_options(trace).err();
-            trace.path = anchored(&trace.path, base);
-            let end_s = trace.end_s.filter(|end_s| *end_s <= trace.start_s);
-            let ends = end_s
-                .map(|end_s| Fault::conflict("end_s", end_s).says(" is not after ").key_is("start_s", trace.start_s));
-            found.extend(options.map(|fault| fault.within("workload")));
-            ends
-        }
-    };
-    found.extend(workload.map(|fault| fault.within("workload")));
+    found.extend(scenario.workload.faults().into_iter().map(|fault| fault.within("workload")));
+    if let WorkloadSpec::Trace(trace) = &mut scenario.workload {
+        trace.path = anchored(&trace.path, base);
+    }
     let run = &mut scenario.run;
     let is_endless = !matches!(scenario.workload, WorkloadSpec::Trace(_));
     if is_endless && run.requests.is_none() && run.time_s.is_none() {
@@ -324,5 +316,6 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
     if let Some(time_s) = run.time_s.filter(|time_s| *time_s <= run.warmup_s) {
         found.push(leaves_nothing("warmup_s", run.warmup_s.into(), "time_s", time_s.into()));
     }
+    found.extend(power_cuts::faults(&scenario.run));
     found
 }

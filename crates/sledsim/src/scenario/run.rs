@@ -1,12 +1,15 @@
 //! Running a scenario.
 
-use super::assemble;
+use super::assemble::{self, Assembly};
+use super::power_cuts::{self, PowerCutReport};
 use super::report::Report;
-use super::spec::{Scenario, WorkloadSpec};
-use crate::engine::{self, Progress, System};
+use super::spec::Scenario;
+use crate::engine::random::Stream;
+use crate::engine::{self, End, Progress, System, Workload};
 use crate::fault::{Fault, Kind};
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
+use crate::workloads::WorkloadSpec;
 
 /// What stops a run.
 #[derive(Debug, thiserror::Error)]
@@ -69,29 +72,59 @@ pub fn run_keeping(
     keep: &Keep,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<RunOutput, RunError> {
-    let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
-    let bad_workload = |fault: Fault| {
-        let fault = fault.within("workload");
-        match fault.kind {
-            Kind::Rule => RunError::Rule(fault),
-            _ if is_trace => RunError::Trace(fault),
-            _ => RunError::Scenario(fault),
-        }
-    };
-    let mut empty = System::default();
-    if keep.check {
-        empty.check_rules();
-    }
-    let mut assembly = assemble::system(empty, &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
-    let mut workload = assemble::workload(scenario, &assembly).map_err(bad_workload)?;
+    let plan = power_cuts::plan(scenario);
+    let (mut assembly, mut workload) = parts(scenario, keep.check, plan.is_some())?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
     if let Some(timeline) = keep.timeline {
         assembly.system.record_power(timeline);
     }
-    let limits = assemble::limits(scenario);
-    let outcome =
-        engine::run(&mut assembly.system, &mut workload, &limits, &mut recorder, keep_going).map_err(bad_workload)?;
-    let report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
+    let (limits, system) = (assemble::limits(scenario), &mut assembly.system);
+    let stopped = |fault| stopped(scenario, fault);
+    let (outcome, cuts) = match &plan {
+        None => {
+            (engine::run(system, workload.as_mut(), &limits, &mut recorder, keep_going).map_err(stopped)?, Vec::new())
+        }
+        Some(plan) => engine::run_with_cuts(system, workload.as_mut(), &limits, &mut recorder, plan, keep_going)
+            .map_err(stopped)?,
+    };
+    let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
+    // What is left to be done is not told: it is the same requests again.
+    let done = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: Some(1.0) };
+    for (index, cut) in cuts.iter().enumerate() {
+        let (mut assembly, mut workload) = parts(scenario, keep.check, true)?;
+        let losses = match &plan {
+            Some(plan) if outcome.end != End::Interrupted => {
+                engine::losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut |_| keep_going(done))
+                    .map_err(stopped)?
+            }
+            _ => None,
+        };
+        report.power_cuts.push(PowerCutReport::new(cut, losses));
+    }
     let timeline = keep.timeline.map(|_| assembly.system.timeline());
     Ok(RunOutput { report, recorder, timeline, activities: scenario.system.activities() })
+}
+
+/// The system and the workload of a scenario, which may check rules and hold the bytes of its blocks.
+fn parts(scenario: &Scenario, checks: bool, holds_data: bool) -> Result<(Assembly<'_>, Box<dyn Workload>), RunError> {
+    let mut empty = System::default();
+    if checks {
+        empty.check_rules();
+    }
+    let mut assembly = assemble::system(empty, &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
+    if holds_data {
+        assembly.system.hold_data(Stream::new(scenario.seed, "media at power cuts"));
+    }
+    let workload = assemble::workload(scenario, &assembly).map_err(|fault| stopped(scenario, fault))?;
+    Ok((assembly, workload))
+}
+
+/// What stops a run, by where the fault is: in the simulator, a trace, or the scenario.
+fn stopped(scenario: &Scenario, fault: Fault) -> RunError {
+    let fault = fault.within("workload");
+    match (fault.kind, &scenario.workload) {
+        (Kind::Rule, _) => RunError::Rule(fault),
+        (_, WorkloadSpec::Trace(_)) => RunError::Trace(fault),
+        _ => RunError::Scenario(fault),
+    }
 }

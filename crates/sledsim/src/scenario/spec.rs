@@ -2,8 +2,6 @@
 //!
 //! Parameters of devices, schedulers and generators are defined where they are read; this file puts them together.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +12,7 @@ use crate::devices::simple::{ConstantParameters, LinearParameters};
 use crate::hierarchy::{DelayedStartupSpec, MergeSpec};
 use crate::power::SpinDownSpec;
 use crate::schedulers::SchedulerSpec;
-use crate::workloads::{Fit, LastBlock, MetadataSpec, MixSpec, ReplayMode, SyntheticSpec};
+use crate::workloads::WorkloadSpec;
 
 /// A run: what is asked of which system, for how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,100 +32,6 @@ pub struct Scenario {
     /// When the run ends and what it leaves out.
     #[serde(default)]
     pub run: RunSpec,
-}
-
-/// What is asked of the system.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum WorkloadSpec {
-    /// Requests drawn from distributions.
-    Synthetic(SyntheticSpec),
-    /// Several synthetic workloads at once.
-    Mix(MixSpec),
-    /// Replay of a block trace.
-    Trace(TraceSpec),
-}
-
-impl WorkloadSpec {
-    /// Name of the stand-in of the catalogue that it is, or the path of its file; none for other workloads.
-    #[must_use]
-    pub fn stand_in(&self) -> Option<&str> {
-        match self {
-            Self::Synthetic(spec) => spec.name.as_deref(),
-            Self::Mix(spec) => spec.name.as_deref(),
-            Self::Trace(_) => None,
-        }
-    }
-}
-
-/// Replay of a block trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TraceSpec {
-    /// The trace file, plain or compressed; relative to the scenario file.
-    pub path: String,
-    /// Format of the trace, `auto` to detect it; `sledsim trace formats` lists them.
-    #[serde(default = "auto")]
-    pub format: String,
-    /// When requests arrive.
-    #[serde(default)]
-    pub mode: ReplayMode,
-    /// Factor on all times between requests: 0.5 is twice as fast.
-    #[serde(default = "one_f64")]
-    #[schemars(range(min = 0.0, max = 1e9))]
-    pub time_scale: f64,
-    /// Requests outstanding in mode `outstanding`.
-    #[serde(default = "one_u32")]
-    #[schemars(range(min = 1, max = 1000000))]
-    pub outstanding: u32,
-    /// Whether the first request arrives at time 0; otherwise it arrives at the time the trace gives it, which makes sense
-    /// for traces that count time from the start of a run (mode `open`).
-    #[serde(default = "yes")]
-    pub rebase: bool,
-    /// Leave out what the trace has before this time after its first record.
-    #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
-    pub start_s: f64,
-    /// Leave out what the trace has from this time after its first record on.
-    #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
-    pub end_s: Option<f64>,
-    /// Leave out this many records (of the chosen devices) first.
-    #[serde(default)]
-    #[schemars(range(min = 0))]
-    pub first_record: u64,
-    /// Replay at most this many records each time.
-    #[serde(default)]
-    #[schemars(range(min = 1))]
-    pub records: Option<u64>,
-    /// Devices of the trace to replay, merged into one stream; all when empty.
-    #[serde(default)]
-    pub devices: Vec<u32>,
-    /// What becomes of requests beyond the end of the device.
-    #[serde(default)]
-    pub fit: Fit,
-    /// How many times to replay.
-    #[serde(default = "one_u64")]
-    #[schemars(range(min = 1))]
-    pub repeat: u64,
-    /// Bad records to skip and count before one is an error.
-    #[serde(default)]
-    #[schemars(range(min = 0))]
-    pub skip_bad: u64,
-    /// Bytes in a sector, for formats that count in sectors; the format's own when absent.
-    #[serde(default)]
-    #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
-    pub sector_bytes: Option<u32>,
-    /// Columns of a CSV trace: `time`, `device`, `offset`, `bytes`, `op` to a column's name or number (from 0), and
-    /// `time_unit` to `s`, `ms`, `us` or `ns`.
-    #[serde(default)]
-    pub columns: Option<BTreeMap<String, String>>,
-    /// How much a request needs of what it asks for in its last block.
-    #[serde(default)]
-    pub last_block: LastBlock,
-    /// Metadata requests, which need only a few bytes; none when absent.
-    #[serde(default)]
-    pub metadata: Option<MetadataSpec>,
 }
 
 /// One device and the scheduler that holds its pending requests. A device of several sleds has a queue for each.
@@ -174,31 +78,6 @@ pub enum DeviceSpec {
     SimplediskConstant(ConstantParameters),
     /// A device whose time is linear in the LBN distance between requests.
     SimplediskLinear(LinearParameters),
-}
-
-impl Default for TraceSpec {
-    fn default() -> Self {
-        Self {
-            path: String::new(),
-            format: auto(),
-            mode: ReplayMode::default(),
-            time_scale: 1.0,
-            outstanding: 1,
-            rebase: true,
-            start_s: 0.0,
-            end_s: None,
-            first_record: 0,
-            records: None,
-            devices: Vec::new(),
-            fit: Fit::default(),
-            repeat: 1,
-            skip_bad: 0,
-            sector_bytes: None,
-            columns: None,
-            last_block: LastBlock::default(),
-            metadata: None,
-        }
-    }
 }
 
 impl DeviceSpec {
@@ -270,6 +149,26 @@ pub struct RunSpec {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
     pub warmup_s: f64,
+    /// When power fails; never when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_cuts: Option<PowerCutsSpec>,
+}
+
+/// When power fails, and comes back in the same instant. What was under way then never comes back; what the system does to
+/// recover takes time. The run holds the bytes of all blocks that are written, and what each cut took is found by running the
+/// same again as far as that and reading them all: it takes as many runs more as there are cuts, each as far as its cut.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerCutsSpec {
+    /// At these times.
+    #[serde(default)]
+    #[schemars(inner(range(min = 0.0, max = 1e10)), length(max = 1000), extend("x-unit" = "s"))]
+    pub times_s: Vec<f64>,
+    /// At so many random moments besides: after a random one of `run.requests`, between any two steps of what follows; or at
+    /// random times before `run.time_s`. One that would come after the end of the run does not.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1000))]
+    pub random: u32,
 }
 
 const fn one_u64() -> u64 {
@@ -278,16 +177,4 @@ const fn one_u64() -> u64 {
 
 const fn one_u32() -> u32 {
     1
-}
-
-const fn one_f64() -> f64 {
-    1.0
-}
-
-const fn yes() -> bool {
-    true
-}
-
-fn auto() -> String {
-    "auto".into()
 }

@@ -14,7 +14,6 @@ pub use checked::Checked;
 
 use crate::devices::Device;
 use crate::registry::registry;
-pub use crate::registry::SpecError;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -57,11 +56,6 @@ pub struct Policy {
 trait PolicySpec {
     /// The scheduler that valid ones describe, with nothing pending, for `device`.
     fn build(&self, device: &dyn Device) -> Box<dyn Scheduler>;
-}
-
-impl Policy {
-    /// What messages call it.
-    const KIND: &str = "scheduler";
 }
 
 /// The scheduler that a valid `spec` describes, with nothing pending, for `device`.

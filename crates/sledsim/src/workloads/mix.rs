@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::distribution::above;
 use super::synthetic::one;
-use super::{Next, Synthetic, SyntheticSpec, Workload};
+use super::{Next, SourceSpec, Synthetic, SyntheticSpec, Workload};
 use crate::fault::{Fault, Kind, Path};
 use crate::request::Request;
 use crate::service::Service;
@@ -13,6 +13,9 @@ use crate::time::Time;
 
 /// Most streams of a mix.
 const MAX_STREAMS: usize = 256;
+
+/// Its parameters, as the list of workloads calls them.
+pub type Spec = MixSpec;
 
 /// Several synthetic workloads at once, each with its own arrivals, part of the device, sizes and share of reads. A request's
 /// origin is the number of its stream, from 0.
@@ -57,6 +60,20 @@ impl MixSpec {
             }
         }
         Ok(())
+    }
+}
+
+impl SourceSpec for MixSpec {
+    fn faults(&self) -> Vec<Fault> {
+        self.validate().err().into_iter().collect()
+    }
+
+    fn stand_in(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    fn start(&self, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Box<dyn Workload>, Fault> {
+        Ok(Box::new(Mix::new(self, seed, capacity_blocks, block_bytes)?))
     }
 }
 

@@ -240,12 +240,6 @@ impl Replay {
         Ok(replay)
     }
 
-    /// Records skipped as bad so far.
-    #[must_use]
-    pub fn skipped(&self) -> u64 {
-        self.skipped_before + self.cursor.reader.skipped()
-    }
-
     /// Goes on to measure the address space of the chosen records.
     fn measure(&mut self, mut extent: Extent) -> Result<(), Fault> {
         for _ in 0..RECORDS_AT_ONCE {
@@ -467,6 +461,10 @@ impl Workload for Replay {
 
     fn is_open(&self) -> bool {
         self.mode == ReplayMode::Open
+    }
+
+    fn skipped(&self) -> u64 {
+        self.skipped_before + self.cursor.reader.skipped()
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use super::continuation::{ContinuationSpec, Operations};
 use super::distribution::{above, within};
 use super::location::{Extent, Locations};
 use super::needs::{LastBlock, MetadataSpec, Needs};
-use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, Workload};
+use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, SourceSpec, Workload};
 use crate::engine::random::{Indexed, Stream};
 use crate::fault::{Fault, Kind};
 use crate::request::{Flags, Request, Spare};
@@ -16,6 +16,9 @@ use crate::service::Service;
 
 /// Largest device a workload can be made for, blocks: positions and distances stay far from overflow.
 const MAX_CAPACITY_BLOCKS: u64 = 1 << 60;
+
+/// Its parameters, as the list of workloads calls them.
+pub type Spec = SyntheticSpec;
 
 /// A synthetic workload. Arrivals, sizes, locations and operations are independent of one another, and each has a
 /// random stream of its own; only with `continuation` do operations and locations hang together.
@@ -129,6 +132,20 @@ impl SyntheticSpec {
             Some(spec) => spec.validate(),
             None => Ok(()),
         }
+    }
+}
+
+impl SourceSpec for SyntheticSpec {
+    fn faults(&self) -> Vec<Fault> {
+        self.validate().err().into_iter().collect()
+    }
+
+    fn stand_in(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    fn start(&self, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Box<dyn Workload>, Fault> {
+        Ok(Box::new(Synthetic::new(self, seed, capacity_blocks, block_bytes)?))
     }
 }
 
@@ -309,6 +326,8 @@ fn whole_blocks(bytes: f64, block_bytes: u32, max_blocks: u32) -> Size {
 
 #[cfg(test)]
 mod tests {
+    use super::super::arrival::poisson;
+    use super::super::location::uniform;
     use super::*;
     use crate::fault::Range;
 
@@ -332,9 +351,9 @@ mod tests {
         let text = r#"{"arrival": {"kind": "poisson", "rate_per_s": 100}}"#;
         let spec: SyntheticSpec = serde_json::from_str(text).expect("a valid workload");
         assert_eq!(spec.size_bytes, Distribution::Fixed { value: 4096.0 });
-        assert_eq!(spec.location, LocationSpec::Uniform { align_bytes: None });
+        assert_eq!(spec.location, LocationSpec::Uniform(uniform::Spec { align_bytes: None }));
         assert_eq!((spec.range, spec.read_fraction), (RangeSpec::default(), 1.0));
-        assert_eq!(spec, SyntheticSpec::arriving(ArrivalSpec::Poisson { rate_per_s: 100.0 }));
+        assert_eq!(spec, SyntheticSpec::arriving(ArrivalSpec::Poisson(poisson::Spec { rate_per_s: 100.0 })));
     }
 
     #[test]
@@ -343,7 +362,7 @@ mod tests {
         let mut spec: SyntheticSpec = serde_json::from_str(text).expect("well-formed");
         let message = spec.validate();
         assert_eq!(message, Err(Fault::out_of_range("arrival.rate_per_s", -1.0, Range::above_to(0.0, 1e9))));
-        spec.arrival = ArrivalSpec::Poisson { rate_per_s: 1.0 };
+        spec.arrival = ArrivalSpec::Poisson(poisson::Spec { rate_per_s: 1.0 });
         assert!(Synthetic::new(&spec, 0, 0, 512).is_err());
         assert!(Synthetic::new(&spec, 0, 1, 0).is_err());
         assert!(Synthetic::new(&spec, 0, 1, 512).is_ok());

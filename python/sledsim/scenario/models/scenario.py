@@ -214,6 +214,7 @@ __all__ = [
     "ParetoDistribution",
     "PartitionSystem",
     "PoissonArrival",
+    "PowerCuts",
     "PowerParameters",
     "Raid4System",
     "Raid5System",
@@ -271,6 +272,27 @@ __all__ = [
 ]
 
 
+class PowerCuts(Model):
+    """When power fails, and comes back in the same instant.
+
+    What was under way then never comes back; what the system does to recover takes time. The run holds the bytes
+    of all blocks that are written, and what each cut took is found by running the same again as far as that and
+    reading them all: it takes as many runs more as there are cuts, each as far as its cut.
+
+    Attributes
+    ----------
+    times_s
+        At these times (s; default []).
+    random
+        At so many random moments besides: after a random one of `run.requests`, between any two steps of what
+        follows; or at random times before `run.time_s`. One that would come after the end of the run does not (at
+        least 0, at most 1,000; default 0).
+    """
+
+    times_s: list[float | str] | None = None
+    random: int | None = None
+
+
 class Run(Model):
     """When the run ends and what it leaves out.
 
@@ -287,12 +309,15 @@ class Run(Model):
     warmup_s
         Leave requests that arrive before this time out of the statistics (s; at least 0, at most 1e+10; default
         0.0).
+    power_cuts
+        When power fails; never when absent.
     """
 
     requests: int | None = None
     time_s: float | str | None = None
     warmup_requests: int | None = None
     warmup_s: float | str | None = None
+    power_cuts: PowerCuts | None = None
 
 
 class ScenarioModel(Model):

@@ -11,7 +11,7 @@ use super::spec::{ArraySpec, ReadChoice, Sparing, WriteMethod};
 use super::tally::Tally;
 use crate::engine::component::Measured;
 use crate::engine::details::Details;
-use crate::engine::{Completion, Component, ComponentId, Context, Payload, Status};
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Payload, Status};
 use crate::fault::Fault;
 use crate::hierarchy::parts::{Gather, Locks, Tickets};
 use crate::request::{Flags, Op, Request, Spare};
@@ -329,6 +329,11 @@ impl Component for RedundantArray {
             self.write(tag, context);
         }
         self.go_on(context);
+    }
+
+    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
+        // What a journal forgets has to be durable.
+        self.journal.is_none() && self.children.iter().any(|&child| below.may_lose_writes(child))
     }
 
     fn power_cut(&mut self, _now: Time) {

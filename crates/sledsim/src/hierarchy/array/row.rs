@@ -110,7 +110,7 @@ impl Operation {
         !matches!(self.task, Task::Recover { .. })
     }
 
-    /// A column, over the range of the operation, from what was read of others; nothing in runs that don't check data, and
+    /// A column, over the range of the operation, from what was read of others; nothing in runs that hold no data, and
     /// `None` where they don't determine it.
     pub(super) fn recovered(&self, layout: &Layout, column: usize) -> Option<Payload> {
         if !self.reads.iter().all(|read| read.payload.is_some()) {

@@ -147,10 +147,7 @@ pub fn hit_ratios(
     }
     let mut policies = Vec::with_capacity(caches.len());
     for cache in caches {
-        cache
-            .policy
-            .validate()
-            .map_err(|error| Fault::bounded(error.parameter, error.value, error.allowed).within("policy"))?;
+        cache.policy.validate().map_err(|fault| fault.within("policy"))?;
         let slots = u32::try_from(cache.pages).ok().filter(|slots| (1..=MAX_SLOTS).contains(slots));
         let Some(slots) = slots else {
             return Err(Fault::out_of_range("pages", cache.pages, Range::from_to(1.0, f64::from(MAX_SLOTS))).into());

@@ -257,7 +257,7 @@ impl Component for Drive {
         Some(self.station.device.positioning_ns(at, self.station.device.locate(request)))
     }
 
-    fn may_lose_writes(&self) -> bool {
+    fn may_lose_writes(&self, _below: &Below<'_>) -> bool {
         self.station.device.may_lose_writes()
     }
 

@@ -21,7 +21,7 @@ pub(super) struct Held {
     pub segment: u64,
     /// First block and number of blocks that the disk must get before the buffer may forget them.
     pub runs: Vec<(u32, u32)>,
-    /// The bytes of the whole segment, in runs that check data.
+    /// The bytes of the whole segment, in runs that hold data.
     bytes: Vec<u8>,
     in_use: bool,
 }
@@ -90,7 +90,7 @@ impl Buffer {
         &mut self.held[index as usize]
     }
 
-    /// Blocks of a segment from one on have come, or been written, in a run that checks data.
+    /// Blocks of a segment from one on have come, or been written, in a run that holds data.
     pub fn write(&mut self, index: u32, first: u32, data: &Payload) {
         let (held, size) = (&mut self.held[index as usize], self.layout.block_bytes as usize);
         if let Some(data) = data.bytes() {
@@ -99,7 +99,7 @@ impl Buffer {
         }
     }
 
-    /// Blocks of a segment from one on, in a run that checks data.
+    /// Blocks of a segment from one on, in a run that holds data.
     pub fn read(&self, index: u32, first: u32, blocks: u32) -> Payload {
         let (held, size) = (&self.held[index as usize], self.layout.block_bytes as usize);
         if held.bytes.is_empty() {

@@ -19,7 +19,7 @@ pub(super) struct Entry {
     pub frame: u32,
     /// Its slot.
     pub slot: u32,
-    /// The header; none where nothing is there. Kept in runs that check data.
+    /// The header; none where nothing is there. Kept in runs that hold data.
     pub header: Option<Header>,
     /// What is under way that will change it, and needs it until then.
     claims: u32,
@@ -153,7 +153,7 @@ impl Journal {
             self.writes += 1;
             let (layout, entry) = (self.layout, self.entry_mut(index));
             entry.changed = false;
-            let data = match context.checks_data() {
+            let data = match context.holds_data() {
                 true => header::block(entry.header.as_ref(), layout.block_bytes),
                 false => Payload::NONE,
             };

@@ -222,9 +222,7 @@ impl Mcd {
         }
         let (segment_blocks, slots) = slots(spec, mems_bytes, block_bytes)?;
         let (segments, headers) = room(spec, block_bytes)?;
-        spec.policy
-            .validate()
-            .map_err(|error| Fault::bounded(error.parameter, error.value, error.allowed).within("policy"))?;
+        spec.policy.validate().map_err(|fault| fault.within("policy"))?;
         let flush = Flush::new(spec.flush.as_ref(), slots)?;
         if spec.units.is_some() && !spec.partial_write {
             return Err(Fault::at(Kind::Conflict, "units")

@@ -129,7 +129,7 @@ impl Requests {
         self.takes(piece.whole, MISS[piece.op as usize]);
     }
 
-    /// Blocks of a request from one on have been read, in a run that checks data.
+    /// Blocks of a request from one on have been read, in a run that holds data.
     pub fn bring(&mut self, whole: u64, first: u32, data: &Payload) {
         if data.is_some() {
             let block_bytes = self.block_bytes;

@@ -264,10 +264,10 @@ impl Table {
         std::mem::replace(&mut self.slots[slot as usize].entry, entry)
     }
 
-    /// What the header of a slot that holds this segment says, in a run that checks data.
+    /// What the header of a slot that holds this segment says, in a run that holds data.
     pub fn header(&self, slot: u32, segment: u64, context: &Context<'_>) -> Option<Header> {
         let valid = || self.valid.bits(slot, self.layout.blocks(segment));
-        context.checks_data().then(|| Header { segment, valid: valid() })
+        context.holds_data().then(|| Header { segment, valid: valid() })
     }
 
     /// Blocks of a slot become valid.

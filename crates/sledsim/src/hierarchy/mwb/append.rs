@@ -56,7 +56,7 @@ impl Mwb {
             return;
         }
         self.counts.flows(context.now());
-        let data = self.fill(room, context.checks_data());
+        let data = self.fill(room, context.holds_data());
         let blocks: u32 = 1 + self.record.runs.iter().map(|run| run.blocks).sum::<u32>();
         let Write { gather, .. } = at(&mut self.writes, oldest);
         // A record is asked for as the oldest write in it was, but for keeping it: that is what the buffer promises.
@@ -103,7 +103,7 @@ impl Mwb {
         data
     }
 
-    /// The record's bytes, header first; nothing in runs that don't check data.
+    /// The record's bytes, header first; nothing in runs that hold no data.
     fn with_header(&self, data: &[Payload]) -> Payload {
         let data = Payload::join(data);
         // Joining nothing gives no bytes, which is what a run without data joins.

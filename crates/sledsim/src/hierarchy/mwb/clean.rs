@@ -44,7 +44,7 @@ struct Pass {
     /// How many of those have been seen to, and how many writes are under way.
     next: usize,
     writing: u32,
-    /// By block of the log, in runs that check data.
+    /// By block of the log, in runs that hold data.
     bytes: Memory,
 }
 
@@ -187,7 +187,7 @@ impl Mwb {
             let (from, to) = (pass.next, pass.next + joined);
             let lbn = pass.blocks[from].0;
             let request = self.own(Job::CleanWrite { from, to }, Op::Write, lbn, joined as u32, context.now());
-            let payload = if context.checks_data() { self.gathered(pass, from, to) } else { Payload::NONE };
+            let payload = if context.holds_data() { self.gathered(pass, from, to) } else { Payload::NONE };
             context.submit_with(self.disk.id, request, payload);
             self.counts.disk_writes += 1;
             self.counts.disk_blocks += joined as u64;

@@ -7,7 +7,7 @@ use crate::hierarchy::parts::Gather;
 use crate::request::{Request, Spare};
 
 /// Blocks of a part that a read needs: where they begin in the read, where in the part, and how many they are. Only in runs that
-/// check data.
+/// hold data.
 pub(super) type Piece = (u64, u64, u64);
 
 /// A read under way.
@@ -30,7 +30,7 @@ impl Mwb {
     /// Reads every block where its newest copy is.
     pub(super) fn read(&mut self, request: Request, context: &mut Context<'_>) {
         let mut parts = std::mem::take(&mut self.parts);
-        self.cut(&request, context.checks_data(), &mut parts);
+        self.cut(&request, context.holds_data(), &mut parts);
         let on_disk = parts.iter().filter(|part| part.on_disk).count();
         let way = match (on_disk, parts.len() - on_disk) {
             (0, _) => Way::ReadMems,

@@ -36,7 +36,7 @@ impl Mwb {
     /// Forgets the table and begins to read the log. In runs without data nothing is on the MEMS device that could be read: the
     /// table stays, and reading takes its time.
     pub(super) fn recover(&mut self, context: &mut Context<'_>) {
-        if context.checks_data() {
+        if context.holds_data() {
             self.ring.restore(0, 1, 0);
             self.sequence = 0;
         }
@@ -65,7 +65,7 @@ impl Mwb {
             self.read_log(read, context);
             return;
         }
-        if context.checks_data() {
+        if context.holds_data() {
             self.replay(&recovery);
         }
         self.ring.free();

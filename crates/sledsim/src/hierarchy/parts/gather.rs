@@ -14,7 +14,7 @@ pub struct Gather {
     status: Status,
     /// The earliest dispatch, the latest end, the phases of the part that ended last, the energy of all.
     service: Service,
-    /// The bytes read, in runs that check data.
+    /// The bytes read, in runs that hold data.
     bytes: Vec<u8>,
 }
 
@@ -58,7 +58,7 @@ impl Gather {
 
     /// A read brought blocks from block `first` of the request on.
     pub fn bring(&mut self, first: u64, payload: &Payload, block_bytes: u32) {
-        // Runs that don't check data have no bytes.
+        // Runs that hold no data have no bytes.
         let Some(brought) = payload.bytes() else { return };
         let size = block_bytes as usize;
         self.bytes.resize(self.whole.blocks as usize * size, 0);

@@ -257,6 +257,14 @@ impl Component for Volumes {
         below.reach_ns(self.members[extent.member], now, &request)
     }
 
+    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
+        self.members.iter().any(|&member| below.may_lose_writes(member))
+    }
+
+    fn place(&self, request: &Request) -> u64 {
+        self.find(request).map_or(request.lbn, |(volume, inside)| self.starts[volume] + inside)
+    }
+
     fn power_cut(&mut self, _now: Time) {
         self.requests.clear();
         self.parts.clear();

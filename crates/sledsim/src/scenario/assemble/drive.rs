@@ -55,10 +55,7 @@ pub(super) fn add(system: &mut System, drive: &DriveSpec) -> Result<Built, Fault
 
 /// What is wrong with more than one key of the drive at `path`.
 pub(super) fn faults(drive: &DriveSpec, path: &Path) -> Vec<Fault> {
-    let scheduler = drive
-        .scheduler
-        .validate()
-        .map_err(|error| Fault::bounded(error.parameter, error.value, error.allowed).within("scheduler"));
+    let scheduler = drive.scheduler.validate().map_err(|fault| fault.within("scheduler"));
     let found = [
         check_device(drive),
         check_policy(&drive.device, drive.spin_down.as_ref()),

@@ -4,7 +4,6 @@ mod drive;
 mod workload;
 
 pub use drive::{device, device_with};
-pub use workload::trace_options;
 pub(super) use workload::{limits, workload};
 
 use super::array_spec::MemberFaultSpec;

@@ -145,7 +145,7 @@ fn faults_of_value(parameter: &Parameter, known: &ParameterType) -> Vec<Fault> {
                 Content::Block(block) => Some(block),
                 _ => None,
             });
-            return blocks.flat_map(|block| faults(block)).collect();
+            return blocks.flat_map(faults).collect();
         }
         (Takes::Block(kinds), Content::Block(block)) => match known_type(&block.kind, block.place) {
             Err(fault) => return vec![fault],

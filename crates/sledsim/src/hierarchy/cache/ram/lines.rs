@@ -50,7 +50,7 @@ pub(super) struct Lines {
     pinned: u32,
     /// Lines with dirty blocks.
     dirty: BTreeSet<u64>,
-    /// What blocks hold, in runs that check data.
+    /// What blocks hold, in runs that hold data.
     memory: Memory,
     /// Blocks of a line.
     pub line_blocks: u64,
@@ -307,7 +307,7 @@ impl Lines {
         self.memory.write(lbn, data, self.block_bytes);
     }
 
-    /// What blocks hold, in a run that checks data.
+    /// What blocks hold, in a run that holds data.
     pub fn data(&self, lbn: u64, blocks: u64) -> Payload {
         self.memory.read(lbn, blocks, self.block_bytes)
     }

@@ -29,7 +29,7 @@ use read_ahead::Streams;
 pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
 
 use crate::engine::component::Measured;
-use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload};
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Details, Payload};
 use crate::fault::Fault;
 use crate::hierarchy::cache::replacement::Slot;
 use crate::hierarchy::parts::{Gather, Tickets};
@@ -300,9 +300,9 @@ impl RamCache {
         self.counts.dirty.set(now, self.lines.dirty_lines());
     }
 
-    /// Bytes of blocks of a job, in runs that check data.
+    /// Bytes of blocks of a job, in runs that hold data.
     fn bring(&mut self, job: u64, lbn: u64, end: u64, context: &Context<'_>) {
-        if !context.checks_data() {
+        if !context.holds_data() {
             return;
         }
         let gather = &mut self.jobs[job].gather;
@@ -375,6 +375,10 @@ impl Component for RamCache {
             job => self.answer(job, context),
         }
         self.attend(context);
+    }
+
+    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
+        self.is_volatile && (!self.writes_through || below.may_lose_writes(self.child))
     }
 
     fn power_cut(&mut self, now: Time) {

@@ -166,9 +166,7 @@ impl RamCacheSpec {
                 .key_is("line_bytes", line)
                 .says(": a cache has at most 2^31 - 1 lines"));
         }
-        self.policy
-            .validate()
-            .map_err(|error| Fault::bounded(error.parameter, error.value, error.allowed).within("policy"))?;
+        self.policy.validate().map_err(|fault| fault.within("policy"))?;
         let FlushSpec { high_water, low_water, most_write_bytes, outstanding, .. } = self.flush;
         if !((0.0..=1.0).contains(&high_water) && (0.0..=high_water).contains(&low_water)) {
             return Err(Fault::conflict("flush.low_water", low_water)

@@ -130,7 +130,7 @@ impl RamCache {
             origin: 0,
             spare: Spare::NONE,
         };
-        let data = if context.checks_data() { self.lines.data(lbn, blocks) } else { Payload::NONE };
+        let data = if context.holds_data() { self.lines.data(lbn, blocks) } else { Payload::NONE };
         context.submit_with(self.child, request, data);
     }
 

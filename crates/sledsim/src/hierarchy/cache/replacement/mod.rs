@@ -17,7 +17,6 @@ mod second_chance;
 mod slots;
 
 use crate::registry::registry;
-pub use crate::registry::SpecError;
 
 /// Slots that a cache may have at most.
 pub const MAX_SLOTS: u32 = i32::MAX as u32;
@@ -62,11 +61,6 @@ pub struct ReplacementPolicy {
 trait PolicySpec {
     /// The policy that valid ones describe, empty and with `capacity` slots.
     fn build(&self, capacity: u32) -> Box<dyn Replacement>;
-}
-
-impl ReplacementPolicy {
-    /// What messages call it.
-    const KIND: &str = "replacement policy";
 }
 
 /// The policy that a valid `spec` describes, empty and with `capacity` slots, 1 to [`MAX_SLOTS`].

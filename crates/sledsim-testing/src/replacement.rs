@@ -1,0 +1,378 @@
+//! The policies once more, word for word from their papers, on the collections of the standard library.
+//!
+//! Nothing here is shared with the policies under test: no slots, no links, no lists with ends.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+/// A cache that says of each reference whether it is a hit.
+pub trait Reference {
+    /// Whether a reference to a page hits; the page is in the cache afterwards, unless the policy keeps it out.
+    fn reference(&mut self, x: u64) -> bool;
+}
+
+/// A list of pages from LRU to MRU, by a stamp for each time that a page is put at the MRU end.
+#[derive(Default)]
+struct Recency {
+    stamps: HashMap<u64, u64>,
+    pages: BTreeMap<u64, u64>,
+    clock: u64,
+}
+
+impl Recency {
+    fn len(&self) -> usize {
+        self.stamps.len()
+    }
+
+    fn contains(&self, x: u64) -> bool {
+        self.stamps.contains_key(&x)
+    }
+
+    fn remove(&mut self, x: u64) -> bool {
+        let Some(stamp) = self.stamps.remove(&x) else { return false };
+        self.pages.remove(&stamp);
+        true
+    }
+
+    fn put_mru(&mut self, x: u64) {
+        self.remove(x);
+        self.clock += 1;
+        self.stamps.insert(x, self.clock);
+        self.pages.insert(self.clock, x);
+    }
+
+    fn take_lru(&mut self) -> Option<u64> {
+        let (_, x) = self.pages.pop_first()?;
+        self.stamps.remove(&x);
+        Some(x)
+    }
+}
+
+/// The reference for a policy with its published parameters, or for one with parameters of its own.
+///
+/// # Panics
+/// If there is none.
+pub fn reference(policy: &str, pages: usize) -> Box<dyn Reference> {
+    match policy {
+        "lru" => Box::new(Lru { pages, stack: Recency::default() }),
+        "fifo" => Box::new(Fifo { pages, queue: VecDeque::new(), cached: HashMap::new() }),
+        "clock" => Box::new(Clock { pages, frames: Vec::new(), hand: 0, frame_of: HashMap::new() }),
+        "lfuda" => Box::new(Lfuda { pages, entries: HashMap::new(), queue: BTreeSet::new(), l: 0, time: 0 }),
+        "arc" => Box::new(Arc::new(pages)),
+        "2q" => Box::new(TwoQ { pages, kin: pages / 4, kout: pages / 2, ..TwoQ::default() }),
+        "slru" => Box::new(Slru { pages, protected_pages: pages * 8 / 10, ..Slru::default() }),
+        "s3-fifo" => Box::new(S3Fifo { pages, ..S3Fifo::default() }),
+        other => panic!("no reference for {other}: write one"),
+    }
+}
+
+struct Lru {
+    pages: usize,
+    stack: Recency,
+}
+
+impl Reference for Lru {
+    fn reference(&mut self, x: u64) -> bool {
+        let hit = self.stack.contains(x);
+        if !hit && self.stack.len() == self.pages {
+            self.stack.take_lru();
+        }
+        self.stack.put_mru(x);
+        hit
+    }
+}
+
+struct Fifo {
+    pages: usize,
+    queue: VecDeque<u64>,
+    cached: HashMap<u64, ()>,
+}
+
+impl Reference for Fifo {
+    fn reference(&mut self, x: u64) -> bool {
+        if self.cached.contains_key(&x) {
+            return true;
+        }
+        if self.queue.len() == self.pages {
+            self.cached.remove(&self.queue.pop_front().unwrap());
+        }
+        self.queue.push_back(x);
+        self.cached.insert(x, ());
+        false
+    }
+}
+
+/// Frames in a circle, each with a page and its reference bit, and a hand.
+struct Clock {
+    pages: usize,
+    frames: Vec<(u64, bool)>,
+    hand: usize,
+    frame_of: HashMap<u64, usize>,
+}
+
+impl Reference for Clock {
+    fn reference(&mut self, x: u64) -> bool {
+        if let Some(&frame) = self.frame_of.get(&x) {
+            self.frames[frame].1 = true;
+            return true;
+        }
+        if self.frames.len() < self.pages {
+            self.frame_of.insert(x, self.frames.len());
+            self.frames.push((x, false));
+            return false;
+        }
+        while self.frames[self.hand].1 {
+            self.frames[self.hand].1 = false;
+            self.hand = (self.hand + 1) % self.pages;
+        }
+        self.frame_of.remove(&self.frames[self.hand].0);
+        self.frame_of.insert(x, self.hand);
+        self.frames[self.hand] = (x, false);
+        self.hand = (self.hand + 1) % self.pages;
+        false
+    }
+}
+
+/// Arlitt et al.: K = F + L; the lowest K leaves, and L becomes it. Ties by the last reference.
+struct Lfuda {
+    pages: usize,
+    /// F, K, time of the last reference.
+    entries: HashMap<u64, (u64, u64, u64)>,
+    queue: BTreeSet<(u64, u64, u64)>,
+    l: u64,
+    time: u64,
+}
+
+impl Reference for Lfuda {
+    fn reference(&mut self, x: u64) -> bool {
+        self.time += 1;
+        let found = self.entries.get(&x).copied();
+        if let Some((_, k, time)) = found {
+            self.queue.remove(&(k, time, x));
+        } else if self.entries.len() == self.pages {
+            let (k, _, evicted) = self.queue.pop_first().unwrap();
+            self.entries.remove(&evicted);
+            self.l = k;
+        }
+        let f = found.map_or(0, |(f, _, _)| f) + 1;
+        self.entries.insert(x, (f, f + self.l, self.time));
+        self.queue.insert((f + self.l, self.time, x));
+        found.is_some()
+    }
+}
+
+/// Megiddo and Modha, Figure 4.
+struct Arc {
+    c: usize,
+    p: f64,
+    t1: Recency,
+    t2: Recency,
+    b1: Recency,
+    b2: Recency,
+}
+
+impl Arc {
+    fn new(c: usize) -> Self {
+        let list = Recency::default;
+        Self { c, p: 0.0, t1: list(), t2: list(), b1: list(), b2: list() }
+    }
+
+    fn replace(&mut self, is_in_b2: bool) {
+        let t1 = self.t1.len() as f64;
+        if self.t1.len() >= 1 && ((is_in_b2 && t1 == self.p) || t1 > self.p) {
+            let lru = self.t1.take_lru().unwrap();
+            self.b1.put_mru(lru);
+        } else {
+            let lru = self.t2.take_lru().unwrap();
+            self.b2.put_mru(lru);
+        }
+    }
+}
+
+impl Reference for Arc {
+    fn reference(&mut self, x: u64) -> bool {
+        let (b1, b2) = (self.b1.len() as f64, self.b2.len() as f64);
+        if self.t1.remove(x) || self.t2.contains(x) {
+            self.t2.put_mru(x);
+            return true;
+        }
+        if self.b1.contains(x) {
+            let delta = if b1 >= b2 { 1.0 } else { b2 / b1 };
+            self.p = f64::min(self.p + delta, self.c as f64);
+            self.replace(false);
+            self.b1.remove(x);
+            self.t2.put_mru(x);
+        } else if self.b2.contains(x) {
+            let delta = if b2 >= b1 { 1.0 } else { b1 / b2 };
+            self.p = f64::max(self.p - delta, 0.0);
+            self.replace(true);
+            self.b2.remove(x);
+            self.t2.put_mru(x);
+        } else {
+            let l1 = self.t1.len() + self.b1.len();
+            let both = l1 + self.t2.len() + self.b2.len();
+            if l1 == self.c {
+                if self.t1.len() < self.c {
+                    self.b1.take_lru();
+                    self.replace(false);
+                } else {
+                    self.t1.take_lru();
+                }
+            } else if both >= self.c {
+                if both == 2 * self.c {
+                    self.b2.take_lru();
+                }
+                self.replace(false);
+            }
+            self.t1.put_mru(x);
+        }
+        false
+    }
+}
+
+/// Johnson and Shasha, Figure 2.
+#[derive(Default)]
+struct TwoQ {
+    pages: usize,
+    kin: usize,
+    kout: usize,
+    a1in: Recency,
+    a1out: Recency,
+    am: Recency,
+}
+
+impl TwoQ {
+    fn reclaim(&mut self) {
+        if self.a1in.len() + self.am.len() < self.pages {
+            return;
+        }
+        if self.a1in.len() > self.kin {
+            let y = self.a1in.take_lru().unwrap();
+            self.a1out.put_mru(y);
+            if self.a1out.len() > self.kout {
+                self.a1out.take_lru();
+            }
+        } else {
+            self.am.take_lru();
+        }
+    }
+}
+
+impl Reference for TwoQ {
+    fn reference(&mut self, x: u64) -> bool {
+        if self.am.contains(x) {
+            self.am.put_mru(x);
+            return true;
+        }
+        if self.a1in.contains(x) {
+            return true;
+        }
+        // The figure does not say when x leaves A1out: here, before another comes in.
+        if self.a1out.remove(x) {
+            self.reclaim();
+            self.am.put_mru(x);
+        } else {
+            self.reclaim();
+            self.a1in.put_mru(x);
+        }
+        false
+    }
+}
+
+/// Karedla et al., in words.
+#[derive(Default)]
+struct Slru {
+    pages: usize,
+    protected_pages: usize,
+    probationary: Recency,
+    protected: Recency,
+}
+
+impl Reference for Slru {
+    fn reference(&mut self, x: u64) -> bool {
+        if self.probationary.remove(x) || self.protected.contains(x) {
+            self.protected.put_mru(x);
+            if self.protected.len() > self.protected_pages {
+                let moved = self.protected.take_lru().unwrap();
+                self.probationary.put_mru(moved);
+            }
+            return true;
+        }
+        if self.probationary.len() + self.protected.len() == self.pages && self.probationary.take_lru().is_none() {
+            self.protected.take_lru();
+        }
+        self.probationary.put_mru(x);
+        false
+    }
+}
+
+/// Yang et al., Algorithm 1, with the main queue's excess taken back at the next eviction, as libCacheSim does.
+#[derive(Default)]
+struct S3Fifo {
+    pages: usize,
+    small: VecDeque<u64>,
+    main: VecDeque<u64>,
+    ghost: Recency,
+    freq: HashMap<u64, u8>,
+}
+
+impl S3Fifo {
+    fn main_pages(&self) -> usize {
+        self.pages - self.pages / 10
+    }
+
+    fn evict(&mut self) {
+        if self.main.len() > self.main_pages() || self.small.is_empty() {
+            self.evict_main();
+        } else {
+            self.evict_small();
+        }
+    }
+
+    fn evict_small(&mut self) {
+        while let Some(t) = self.small.pop_back() {
+            if self.freq[&t] > 1 {
+                self.freq.insert(t, 0);
+                self.main.push_front(t);
+            } else {
+                self.freq.remove(&t);
+                self.ghost.put_mru(t);
+                if self.ghost.len() > self.main_pages() {
+                    self.ghost.take_lru();
+                }
+                return;
+            }
+        }
+    }
+
+    fn evict_main(&mut self) {
+        while let Some(t) = self.main.pop_back() {
+            let freq = self.freq[&t];
+            if freq == 0 {
+                self.freq.remove(&t);
+                return;
+            }
+            self.freq.insert(t, freq - 1);
+            self.main.push_front(t);
+        }
+    }
+}
+
+impl Reference for S3Fifo {
+    fn reference(&mut self, x: u64) -> bool {
+        if let Some(freq) = self.freq.get_mut(&x) {
+            *freq = (*freq + 1).min(3);
+            return true;
+        }
+        let is_ghost = self.ghost.remove(x);
+        while self.freq.len() >= self.pages {
+            self.evict();
+        }
+        if is_ghost {
+            self.main.push_front(x);
+        } else {
+            self.small.push_front(x);
+        }
+        self.freq.insert(x, 0);
+        false
+    }
+}

@@ -1,0 +1,226 @@
+//! What every device keeps to when it serves several requests together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters};
+use sledsim::devices::{Device, Planner, Service, State, STATES};
+use sledsim::engine::random::Stream;
+use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::time::Time;
+use sledsim_testing::mems_designs::mems_design;
+use sledsim_testing::scenarios;
+use sledsim_testing::tiers::cases;
+
+use super::mems_passes;
+
+fn device(parameters: &MemsParameters) -> MemsDevice {
+    MemsDevice::new(parameters).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Requests of a few blocks, many of them at positions of one another, some the same.
+fn batch(geometry: &Geometry, random: &mut Stream) -> Vec<Request> {
+    let capacity = geometry.capacity_blocks();
+    let anchor = random.below(capacity);
+    let neighbours = geometry.equivalent(anchor);
+    let count = 1 + random.below(6);
+    let mut batch = Vec::new();
+    for id in 0..count {
+        let lbn = match random.below(4) {
+            0 => random.below(capacity),
+            1 => anchor,
+            _ if neighbours.is_empty() => anchor,
+            _ => neighbours[random.below(neighbours.len() as u64) as usize],
+        };
+        let longest = (2 * u64::from(geometry.blocks_per_row)).min(capacity - lbn);
+        let blocks = (1 + random.below(longest)) as u32;
+        let op = if random.chance(0.5) { Op::Read } else { Op::Write };
+        batch.push(Request {
+            id,
+            arrival: Time::ZERO,
+            lbn,
+            blocks,
+            op,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        });
+    }
+    batch
+}
+
+/// Sled positions that a request needs, each with the tip groups it wants there.
+fn positions(geometry: &Geometry, request: &Request) -> BTreeMap<(u32, u32), BTreeSet<u32>> {
+    let mut positions: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
+    for lbn in request.lbn..request.end_lbn() {
+        let place = geometry.place(lbn);
+        positions.entry((place.cylinder, place.row)).or_default().insert(geometry.group(&place));
+    }
+    positions
+}
+
+/// The fewest passes in which all groups wanted at all positions fit under the active tips.
+fn fewest_passes(geometry: &Geometry, requests: &[Request]) -> u64 {
+    let mut wanted: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
+    for request in requests {
+        for (position, groups) in positions(geometry, request) {
+            wanted.entry(position).or_default().extend(groups);
+        }
+    }
+    wanted.values().map(|groups| groups.len().div_ceil(geometry.blocks_per_row as usize) as u64).sum()
+}
+
+fn check_batches(parameters: &MemsParameters, batches: usize) {
+    let mut device = device(parameters);
+    let geometry = device.geometry().clone();
+    let mut random = Stream::new(3, "batches");
+    let mut now = Time::ZERO;
+    for _ in 0..batches {
+        let requests = batch(&geometry, &mut random);
+        let before = device.ledger(now);
+        let mut services = Vec::new();
+        device.serve_batch(now, &requests, &mut services);
+        assert_eq!(services.len(), requests.len(), "each is served once");
+        let free = services[0].free;
+        let spent = &device.ledger(free) - &before;
+        check_passes(parameters, &geometry, &requests, &services, spent.time_ns);
+        let all_tips_w = (parameters.sled_mw + f64::from(parameters.active_tips) * parameters.tip_mw) * 1e-3;
+        for state in [State::Servo, State::Data] {
+            let most_j = spent.time_ns[state as usize] as f64 * 1e-9 * all_tips_w;
+            assert!(spent.energy_j[state as usize] <= most_j * (1.0 + 1e-6) + 1e-15, "more tips than can be active");
+        }
+        let members_j: f64 = services.iter().map(|service| service.energy.total_j()).sum();
+        assert!((members_j - spent.total_j()).abs() <= 1e-7 * spent.total_j(), "{members_j} J of {spent:?}");
+        for service in &services {
+            assert_eq!((service.start, service.free), (now, free));
+            assert_eq!(service.phases.service_ns(), service.end - service.start, "{service:?}");
+            assert_eq!(service.phases.seek_ns, service.phases.seek_x_ns.max(service.phases.seek_y_ns));
+        }
+        let last = services.iter().map(|service| service.end).max();
+        assert!(last >= Some(free), "the last member ends with the last pass or after it");
+        now = free + random.below(3) * 700_000;
+    }
+}
+
+fn check_passes(
+    parameters: &MemsParameters,
+    geometry: &Geometry,
+    requests: &[Request],
+    services: &[Service],
+    spent_ns: [u64; STATES.len()],
+) {
+    let bit_s = 1.0 / (parameters.bit_rate_kbit_s * 1e3);
+    let pass_ns = sledsim::time::s_to_ns(f64::from(geometry.pitch_bits()) * bit_s);
+    let transfer_ns = pass_ns - sledsim::time::s_to_ns(f64::from(geometry.servo_bits) * bit_s);
+    let passes = spent_ns[State::Data as usize] / transfer_ns;
+    assert_eq!(spent_ns[State::Data as usize] % transfer_ns, 0);
+    assert_eq!(spent_ns[State::Data as usize] + spent_ns[State::Servo as usize], passes * pass_ns);
+    match requests {
+        [only] => assert_eq!(passes, mems_passes::passes(geometry, only).len() as u64),
+        _ => assert_eq!(passes, fewest_passes(geometry, requests), "{requests:?}"),
+    }
+    let alone: usize = requests.iter().map(|request| mems_passes::passes(geometry, request).len()).sum();
+    assert!(passes <= alone as u64, "{passes} passes together, {alone} one after the other");
+    for (request, service) in requests.iter().zip(services) {
+        let own = service.phases.transfer_ns / transfer_ns;
+        assert!(own >= positions(geometry, request).len() as u64 && own <= passes);
+    }
+}
+
+fn check_batch_of_one(parameters: &MemsParameters) {
+    let (mut single, mut batched) = (device(parameters), device(parameters));
+    let geometry = single.geometry().clone();
+    let mut random = Stream::new(5, "one");
+    let mut now = Time::ZERO;
+    for _ in 0..40 {
+        let request = batch(&geometry, &mut random)[0];
+        let mut services = Vec::new();
+        batched.serve_batch(now, &[request], &mut services);
+        let service = single.serve(now, &request);
+        assert_eq!(services, [service]);
+        now = service.free + random.below(2) * 900_000;
+    }
+    assert_eq!(single.ledger(now), batched.ledger(now));
+    let mut services = Vec::new();
+    batched.serve_batch(now, &[], &mut services);
+    assert!(services.is_empty());
+    assert_eq!(single.ledger(now), batched.ledger(now), "an empty batch changes nothing");
+}
+
+fn check_shared_passes(parameters: &MemsParameters) {
+    let device = device(parameters);
+    let geometry = device.geometry();
+    let mut random = Stream::new(9, "shared");
+    for _ in 0..40 {
+        let requests = batch(geometry, &mut random);
+        let places: Vec<BTreeSet<(u32, u32)>> =
+            requests.iter().map(|request| positions(geometry, request).into_keys().collect()).collect();
+        for (first, here) in requests.iter().zip(&places) {
+            for (other, there) in requests.iter().zip(&places) {
+                assert_eq!(device.shares_pass(first, other), !here.is_disjoint(there), "{first:?} {other:?}");
+            }
+        }
+    }
+}
+
+/// Blocks at one position under as many tips as can work are read in a single pass, as quickly as one of them.
+#[test]
+fn equivalent_blocks_cost_one_pass() {
+    for (name, parameters) in scenarios::mems_devices() {
+        let (mut one, mut many) = (device(&parameters), device(&parameters));
+        let geometry = one.geometry().clone();
+        let lbn = geometry.capacity_blocks() / 3;
+        let mut requests = vec![Request {
+            id: 0,
+            arrival: Time::ZERO,
+            lbn,
+            blocks: 1,
+            op: Op::Read,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        }];
+        let others = one.equivalent(lbn);
+        let step = (others.len() / geometry.blocks_per_row as usize).max(1);
+        for &lbn in others.iter().step_by(step).take(geometry.blocks_per_row as usize - 1) {
+            requests.push(Request { id: requests.len() as u64, lbn, ..requests[0] });
+        }
+        assert_eq!(requests.len() as u32, geometry.blocks_per_row);
+        let alone = one.serve(Time::ZERO, &requests[0]);
+        let mut services = Vec::new();
+        many.serve_batch(Time::ZERO, &requests, &mut services);
+        for service in services {
+            assert_eq!(service.free, alone.free, "{name}");
+            assert_eq!(service.phases.seek_ns, alone.phases.seek_ns, "{name}");
+            assert_eq!(service.phases.transfer_ns, alone.phases.transfer_ns, "{name}");
+        }
+    }
+}
+
+#[test]
+fn batches_on_the_catalogue_take_the_fewest_passes() {
+    for (_, parameters) in scenarios::mems_devices() {
+        check_batches(&parameters, 100);
+        check_batch_of_one(&parameters);
+        check_shared_passes(&parameters);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(128))]
+
+    #[test]
+    fn batches_take_the_fewest_passes(design in mems_design()) {
+        check_batches(&design, 12);
+    }
+
+    #[test]
+    fn a_batch_of_one_is_a_request(design in mems_design()) {
+        check_batch_of_one(&design);
+    }
+
+    #[test]
+    fn passes_are_shared_where_positions_are(design in mems_design()) {
+        check_shared_passes(&design);
+    }
+}

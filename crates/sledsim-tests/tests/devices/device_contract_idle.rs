@@ -1,0 +1,141 @@
+//! What every device does while it has nothing to do: hold, sweep, stop, and start again.
+
+use proptest::prelude::*;
+use sledsim::devices::mems::motion::{exact_turnaround_s, Axis};
+use sledsim::devices::mems::{Idle, MemsDevice, MemsParameters, SeekModel, Timeout};
+use sledsim::devices::{Device, State};
+use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::time::Time;
+use sledsim_testing::mems_designs::mems_design;
+use sledsim_testing::scenarios;
+use sledsim_testing::tiers::cases;
+
+/// Positions are computed in floating point from micrometres.
+const POSITION_TOLERANCE_M: f64 = 1e-14;
+
+/// A device that has just served one block, idling as told, and when it became free.
+fn idling(parameters: &MemsParameters, idle: Idle, inactive_after_ms: Timeout) -> (MemsDevice, Time) {
+    let mut device = MemsDevice::new(&MemsParameters { idle, inactive_after_ms, ..parameters.clone() })
+        .unwrap_or_else(|error| panic!("{error}"));
+    let service = device.serve(Time::ZERO, &read(device.capacity_blocks() / 3));
+    (device, service.free)
+}
+
+fn read(lbn: u64) -> Request {
+    Request {
+        id: 0,
+        arrival: Time::ZERO,
+        lbn,
+        blocks: 1,
+        op: Op::Read,
+        flags: Flags::NONE,
+        origin: 0,
+        spare: Spare::NONE,
+    }
+}
+
+fn check_hold(parameters: &MemsParameters) {
+    let (device, free) = idling(parameters, Idle::Hold, Timeout::Never);
+    let later = free + 3_600_000_000_000;
+    assert_eq!(device.position_m(later), device.position_m(free));
+    assert_eq!(device.cylinder(later), device.cylinder(free));
+    let there = device.locate(&read(0));
+    assert_eq!(device.positioning_ns(later, there), device.positioning_ns(free, there));
+}
+
+/// Time for the sled to sweep its column up and down, with both reversals, in seconds.
+fn sweep_s(parameters: &MemsParameters, bottom_m: f64, top_m: f64) -> f64 {
+    let speed_m_s = parameters.bit_rate_kbit_s * 1e3 * parameters.bit_nm * 1e-9;
+    let spring = if parameters.seek_model == SeekModel::FirstOrder { 0.0 } else { parameters.spring_factor };
+    let accel_m_s2 = parameters.acceleration_y_m_s2;
+    let axis = Axis { accel_m_s2, spring, range_m: parameters.y_range_um * 1e-6 };
+    let reversals_s = exact_turnaround_s(&axis, bottom_m, -speed_m_s) + exact_turnaround_s(&axis, top_m, speed_m_s);
+    2.0 * (top_m - bottom_m) / speed_m_s + reversals_s
+}
+
+fn check_sweep(parameters: &MemsParameters) {
+    let (mut device, free) = idling(parameters, Idle::Sweep, Timeout::Never);
+    let geometry = device.geometry();
+    let (bottom_m, top_m) = (geometry.y_m(geometry.upward_bit(0)), geometry.y_m(geometry.downward_bit(geometry.rows)));
+    let speed_m_s = parameters.bit_rate_kbit_s * 1e3 * parameters.bit_nm * 1e-9;
+    let period_ns = sweep_s(parameters, bottom_m, top_m) * 1e9;
+    let step_ns = (period_ns / 200.0).ceil().max(1.0) as u64;
+    let (x_m, mut last_m) = device.position_m(free);
+    let (mut lowest_m, mut highest_m) = (last_m, last_m);
+    for step in 1..=250 {
+        let now = free + step * step_ns;
+        let (x_now_m, y_m) = device.position_m(now);
+        assert_eq!(x_now_m, x_m, "the sled stays in its column");
+        assert!(y_m >= bottom_m - POSITION_TOLERANCE_M && y_m <= top_m + POSITION_TOLERANCE_M);
+        let reach_m = speed_m_s * (step_ns as f64 + 1.0) * 1e-9 + POSITION_TOLERANCE_M;
+        assert!((y_m - last_m).abs() <= reach_m, "{last_m} to {y_m} is more than {reach_m}");
+        (lowest_m, highest_m) = (lowest_m.min(y_m), highest_m.max(y_m));
+        last_m = y_m;
+        // A sled that repeats itself to a nanosecond in position repeats itself in what it can reach.
+        let again_m = device.position_m(now + period_ns.round() as u64).1;
+        assert!((again_m - y_m).abs() <= 2e-9 * speed_m_s + POSITION_TOLERANCE_M, "the period is {period_ns} ns");
+    }
+    let step_m = speed_m_s * step_ns as f64 * 1e-9;
+    assert!(lowest_m - bottom_m <= step_m && top_m - highest_m <= step_m, "the sweep goes from end to end");
+    let now = free + 77 * step_ns + 13;
+    let request = read(device.capacity_blocks() - 1);
+    let expected_ns = device.positioning_ns(now, device.locate(&request));
+    assert_eq!(device.serve(now, &request).phases.seek_ns, expected_ns);
+}
+
+fn check_inactivity(parameters: &MemsParameters) {
+    let timeout_ns = 2_000_000;
+    let (mut device, free) = idling(parameters, parameters.idle, Timeout::AfterMs(2.0));
+    let startup_ns = (parameters.startup_ms * 1e6).round() as u64;
+    let lbn = device.capacity_blocks() / 3;
+    let (still, stopped) = (free + timeout_ns, free + timeout_ns + 1);
+    assert!(device.ledger(still).time_ns[State::Inactive as usize] == 0);
+    assert_eq!(device.ledger(stopped + 9).time_ns[State::Inactive as usize], 10);
+    assert_eq!(device.cylinder(stopped), device.geometry().centre_cylinder());
+    assert_eq!(device.position_m(stopped).1, 0.0, "the sled rests at the centre");
+    let there = device.locate(&read(lbn));
+    assert!(device.positioning_ns(stopped, there) >= startup_ns);
+    assert!(device.cylinder_bound_ns(stopped, there.cylinder) >= startup_ns);
+    let service = device.serve(stopped, &read(lbn));
+    assert_eq!(service.phases.startup_ns, startup_ns);
+    assert_eq!(device.ledger(service.free).startups(), 2);
+    let again = device.serve(service.free + timeout_ns, &read(lbn));
+    assert_eq!(again.phases.startup_ns, 0, "at the timeout itself the sled still moves");
+    assert_eq!(device.ledger(again.free).startups(), 2);
+}
+
+/// A fresh device is stopped, and asking it anything changes nothing.
+fn check_rest(parameters: &MemsParameters) {
+    let device = MemsDevice::new(parameters).unwrap_or_else(|error| panic!("{error}"));
+    let now = Time::from_ns(123_456_789);
+    let ledger = device.ledger(now);
+    assert_eq!(ledger.time_ns[State::Inactive as usize], now.ns());
+    assert!((ledger.total_j() - now.seconds() * parameters.inactive_mw * 1e-3).abs() < 1e-15);
+    let _ =
+        (device.positioning_ns(now, device.locate(&read(0))), device.position_m(now), device.cylinder_bound_ns(now, 0));
+    assert_eq!(device.ledger(now), ledger);
+}
+
+fn check_all(parameters: &MemsParameters) {
+    check_rest(parameters);
+    check_hold(parameters);
+    check_sweep(parameters);
+    check_inactivity(parameters);
+}
+
+#[test]
+fn the_catalogue_idles_as_described() {
+    for (name, parameters) in scenarios::mems_devices() {
+        println!("{name}");
+        check_all(&parameters);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn every_design_idles_as_described(design in mems_design()) {
+        check_all(&design);
+    }
+}

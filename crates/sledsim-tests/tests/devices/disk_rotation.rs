@@ -1,0 +1,220 @@
+//! No drive serves a sector before the platter brings it round: against exact arithmetic of this test's own.
+//!
+//! Angles and instants are fractions with one denominator, in 128 bits. Only where LBNs lie is taken from the layout.
+
+use proptest::prelude::*;
+use rayon::prelude::*;
+use sledsim::devices::disk::{DiskDevice, DiskParameters, FastWrite, Layout, Place, RotationModel, Sparing};
+use sledsim::devices::Device;
+use sledsim::engine::random::Stream;
+use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::time::Time;
+use sledsim_testing::disk_designs::{disk_design, without_buffer, without_overheads};
+use sledsim_testing::scenarios;
+use sledsim_testing::tiers::{cases, size};
+
+/// Nanoseconds in a minute.
+const MINUTE_NS: u128 = 60_000_000_000;
+
+/// Parts of a sector that skews are counted in.
+const SECTOR_PARTS: u32 = 32;
+
+/// A platter in ticks: so fine that a nanosecond and a revolution are both whole numbers of them.
+struct Platter<'a> {
+    drive: &'a DiskParameters,
+    layout: Layout,
+    ticks_per_ns: u128,
+    ticks_per_revolution: u128,
+}
+
+impl<'a> Platter<'a> {
+    fn new(drive: &'a DiskParameters) -> Self {
+        let rpm = drive.rotation_rpm * (1.0 + drive.rotation_error_percent / 100.0);
+        // rpm = mantissa / 2^places; a revolution takes MINUTE_NS * 2^places / mantissa nanoseconds.
+        let places = 52 - rpm.log2().floor() as i32;
+        let mantissa = (rpm * f64::powi(2.0, places)) as u128;
+        assert_eq!(mantissa as f64, rpm * f64::powi(2.0, places), "all bits of {rpm}");
+        let layout = Layout::new(drive).unwrap_or_else(|error| panic!("{error}"));
+        Self { drive, layout, ticks_per_ns: mantissa, ticks_per_revolution: MINUTE_NS << places }
+    }
+
+    /// Ticks from angle 0 to the beginning of a sector.
+    fn sector_ticks(&self, zone: usize, place: Place) -> u128 {
+        let z = &self.drive.zones[zone];
+        let parts = |sectors: f64| (sectors * f64::from(SECTOR_PARTS).exp2()).round() as u128;
+        let cylinders = u128::from(place.cylinder - z.first_cylinder);
+        let surfaces = u128::from(self.drive.surfaces);
+        let turn = u128::from(self.layout.turn(zone, place.cylinder, place.head));
+        let tracks = cylinders * (surfaces - 1) + turn;
+        let sectors = u128::from(place.sector) + u128::from(self.slips_before(zone, cylinders * surfaces, turn));
+        let whole = parts(z.first_sector_offset)
+            + cylinders * parts(z.cylinder_skew_sectors)
+            + tracks * parts(z.track_skew_sectors)
+            + (sectors << SECTOR_PARTS);
+        let round = u128::from(z.sectors_per_track) << SECTOR_PARTS;
+        whole % round * (self.ticks_per_revolution >> SECTOR_PARTS) / u128::from(z.sectors_per_track)
+    }
+
+    /// Slips in the tracks, or cylinders, before: those that turn what lies behind them.
+    fn slips_before(&self, zone: usize, tracks: u128, turn: u128) -> u64 {
+        let z = &self.drive.zones[zone];
+        let before = match self.drive.sparing {
+            Sparing::SectorsPerTrack => tracks + turn,
+            Sparing::SectorsPerCylinder
+            | Sparing::SectorsPerCylinderSlipToEnd
+            | Sparing::SectorsAtCylinderFront
+            | Sparing::SectorsAtCylinderFrontSlipToEnd => tracks,
+            _ => 0,
+        };
+        let mut slips: Vec<u64> = z.slips.clone();
+        slips.sort_unstable();
+        slips.dedup();
+        slips.iter().filter(|&&slip| u128::from(slip) < before * u128::from(z.sectors_per_track)).count() as u64
+    }
+
+    /// Ticks that so many sectors of a zone take to pass.
+    fn passing_ticks(&self, zone: usize, sectors: u64) -> u128 {
+        u128::from(sectors) * self.ticks_per_revolution / u128::from(self.drive.zones[zone].sectors_per_track)
+    }
+
+    /// Ticks from `at` until the sector begins to pass under an arm. Arms are evenly spaced.
+    fn wait_ticks(&self, at: u128, zone: usize, place: Place) -> u128 {
+        let between_arms = self.ticks_per_revolution / u128::from(self.drive.actuators);
+        (self.sector_ticks(zone, place) + between_arms - at % between_arms) % between_arms
+    }
+
+    /// The instant at which the last sector has passed at the earliest, when the first begins to pass at `from`: with no
+    /// time at all from track to track.
+    fn ends_ticks(&self, from: u128, request: &Request) -> u128 {
+        let mut at = from;
+        let mut lbn = request.lbn;
+        while lbn < request.end_lbn() {
+            let run = self.layout.run(lbn);
+            let zone = run.zone as usize;
+            if lbn > request.lbn {
+                // The instants of the drive are whole nanoseconds: what comes within half of one is just in time.
+                let early = self.ticks_per_ns / 2 + 1;
+                at += (self.wait_ticks(at - early, zone, run.place)).saturating_sub(early);
+            }
+            let blocks = run.blocks.min(request.end_lbn() - lbn);
+            at += self.passing_ticks(zone, blocks);
+            lbn += blocks;
+        }
+        at
+    }
+
+    /// Checks a request that reaches the medium, from its first block on, on a drive that does nothing else.
+    fn check(&self, device: &mut DiskDevice, now: Time, request: &Request) -> Time {
+        let service = device.serve(now, request);
+        let phases = &service.phases;
+        let run = self.layout.run(request.lbn);
+        let zone = run.zone as usize;
+        // The first sector does not pass before this; and at this very instant where there are no overheads.
+        let positioned = now + phases.startup_ns + phases.seek_ns + phases.rotation_ns;
+        let positioned = u128::from(positioned.ns()) * self.ticks_per_ns;
+        // To the nearest nanosecond, and some more for skews, which may be rounded by 2^-33 of a sector for each cylinder.
+        let half = self.ticks_per_ns / 2 + self.ticks_per_ns / 16;
+        let begins = positioned - half + self.wait_ticks(positioned - half, zone, run.place);
+        assert!(
+            phases.command_ns > 0 || begins <= positioned + half,
+            "{request:?} at {now:?}: {:?} passes {} ns after it is said to, {service:?}",
+            run.place,
+            (begins - positioned) as f64 / self.ticks_per_ns as f64
+        );
+        // A write may miss a turn because its data come late.
+        let rotation = u128::from(service.phases.rotation_ns) * self.ticks_per_ns;
+        let in_time = request.op == Op::Write || rotation <= self.ticks_per_revolution + half;
+        assert!(in_time, "{request:?} at {now:?}: waits too long: {service:?}");
+        // Whole nanoseconds again, one for each track.
+        let tracks = u128::from(request.blocks) + 1;
+        let ends = self.ends_ticks(begins, request).saturating_sub(tracks * half);
+        let end = u128::from(service.end.ns()) * self.ticks_per_ns;
+        assert!(end + half >= ends, "{request:?} at {now:?}: done before the last sector has passed: {service:?}");
+        service.free
+    }
+}
+
+/// A request anywhere, often over several tracks.
+fn request(random: &mut Stream, capacity: u64) -> Request {
+    let blocks = if random.chance(0.5) { 1 + random.below(16) } else { 1 + random.below(1_000) }.min(capacity);
+    let lbn = random.below(capacity - blocks + 1);
+    let op = if random.chance(0.5) { Op::Read } else { Op::Write };
+    Request {
+        id: 0,
+        arrival: Time::ZERO,
+        lbn,
+        blocks: blocks as u32,
+        op,
+        flags: Flags::NONE,
+        origin: 0,
+        spare: Spare::NONE,
+    }
+}
+
+/// Requests one after the other, begun at an instant, on a drive without buffer.
+fn check_in_turn(drive: &DiskParameters, began: Time, requests: usize) {
+    let platter = Platter::new(drive);
+    let mut device = DiskDevice::new(drive).unwrap_or_else(|error| panic!("{error}"));
+    let mut random = Stream::new(23, "requests");
+    let mut now = began;
+    for _ in 0..requests {
+        let request = request(&mut random, device.capacity_blocks());
+        now = platter.check(&mut device, now, &request) + random.below(4) * random.below(30_000_000);
+    }
+}
+
+/// Single requests at any time of 20 years to drives that have nothing in their buffers yet.
+fn check_alone(drive: &DiskParameters, requests: usize) {
+    let platter = Platter::new(drive);
+    let new = DiskDevice::new(drive).unwrap_or_else(|error| panic!("{error}"));
+    let mut random = Stream::new(29, "requests");
+    for _ in 0..requests {
+        let mut device = DiskDevice::new(drive).unwrap_or_else(|error| panic!("{error}"));
+        let request = request(&mut random, new.capacity_blocks());
+        let taken_at_once = request.op == Op::Write && drive.fast_write != FastWrite::None;
+        if !taken_at_once {
+            platter.check(&mut device, Time::from_ns(random.below(20 * YEAR_NS)), &request);
+        }
+    }
+}
+
+const YEAR_NS: u64 = 365 * 24 * 3_600 * 1_000_000_000;
+
+fn check(drive: &DiskParameters, requests: usize) {
+    let drive = DiskParameters {
+        rotation: RotationModel::Phase,
+        zero_latency_reads: false,
+        zero_latency_writes: false,
+        read_free_blocks: false,
+        ..drive.clone()
+    };
+    check_alone(&drive, requests);
+    for drive in [without_buffer(&drive), without_overheads(&without_buffer(&drive))] {
+        for began in [Time::from_ns(1), Time::from_ns(YEAR_NS + 1), Time::from_ns(20 * YEAR_NS)] {
+            check_in_turn(&drive, began, requests);
+        }
+    }
+}
+
+#[test]
+fn the_catalogue_waits_for_the_platter() {
+    let drives = scenarios::disk_devices();
+    assert!(drives.len() >= 6, "{} drives", drives.len());
+    drives.par_iter().for_each(|(name, drive)| {
+        println!("{name}");
+        for actuators in [1, 2] {
+            for rotation_error_percent in [0.0, -0.37, 4.9] {
+                check(&DiskParameters { actuators, rotation_error_percent, ..drive.clone() }, size(20, 200));
+            }
+        }
+    });
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn every_design_waits_for_the_platter(drive in disk_design()) {
+        check(&drive, 30);
+    }
+}

@@ -1,0 +1,104 @@
+//! Runs that hold data: media hold what was written, a power cut leaves a prefix of each write under way, and the oracle of the
+//! test ground finds what is wrong.
+
+use sledsim::engine::{ComponentId, System};
+use sledsim::hierarchy::{Drive, MergeSpec, Spread, SpreadLayout};
+use sledsim::request::{Flags, Op};
+use sledsim::scenario;
+use sledsim::schedulers::{build, fcfs, sptf, SchedulerSpec};
+use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::planted::{Bug, Planted};
+use sledsim_testing::scenarios;
+
+const LOAD: Load = Load { span_blocks: 400, most_blocks: 24, writes: 0.6, gap_ns: 300_000, outstanding: 12 };
+
+fn add_drive(system: &mut System, name: &str, scheduler: SchedulerSpec, merges: bool) -> ComponentId {
+    let device = scenario::device(&scenarios::device_spec(name)).expect("a device");
+    let scheduler = build(&scheduler, device.as_ref());
+    let mut drive = Drive::new(device, scheduler, 1);
+    if merges {
+        drive = drive.merging(MergeSpec { requests: 8, anywhere: true, writes: true, rows: true });
+    }
+    system.add(Box::new(drive), &[])
+}
+
+fn drive(name: &str, scheduler: SchedulerSpec, merges: bool) -> System {
+    let mut system = System::default();
+    add_drive(&mut system, name, scheduler, merges);
+    system
+}
+
+fn sleds(layout: SpreadLayout) -> System {
+    let mut system = System::default();
+    let sleds: Vec<ComponentId> = (0..3).map(|_| add_drive(&mut system, "g2", sptf::POLICY.default, false)).collect();
+    system.add(Box::new(Spread::new(sleds.clone(), layout, 8, 120, 512)), &sleds);
+    system
+}
+
+/// First come, first served keeps requests that overlap in order.
+fn systems() -> Vec<System> {
+    vec![
+        drive("g2", fcfs::POLICY.default, false),
+        drive("g2", fcfs::POLICY.default, true),
+        drive("atlas10k", fcfs::POLICY.default, false),
+    ]
+}
+
+#[test]
+fn what_is_read_is_what_was_written() {
+    for (index, system) in systems().into_iter().chain([sleds(SpreadLayout::Split)]).enumerate() {
+        let mut ground = Ground::new(system, index as u64);
+        let span_blocks = ground.capacity_blocks().min(LOAD.span_blocks);
+        ground.operate(3000, &Load { span_blocks, ..LOAD });
+        ground.settle();
+        ground.read_all();
+        assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "system {index}: {:?}", ground.wrong.first());
+        assert!(ground.checked > 10_000, "{}", ground.checked);
+    }
+}
+
+#[test]
+fn after_a_cut_media_hold_what_they_promised_or_something_newer() {
+    for (index, system) in systems().into_iter().enumerate() {
+        let mut ground = Ground::new(system, index as u64);
+        // The atlas10k reports writes that only its buffer has.
+        ground.volatile = index == 2;
+        for cut in 0..60 {
+            ground.cut(1 + cut * 7 % 500, &LOAD, 0);
+        }
+        assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "system {index}: {:?}", ground.wrong.first());
+    }
+}
+
+#[test]
+fn a_disk_that_reports_early_loses_writes_unless_they_are_durable() {
+    for (flags, loses) in [(Flags::NONE, true), (Flags::DURABLE, false)] {
+        let mut wrong = 0;
+        for seed in 0..30 {
+            let mut ground = Ground::new(drive("atlas10k", fcfs::POLICY.default, false), seed);
+            for write in 0..20 {
+                ground.submit(ground.system.now(), Op::Write, write * 31 % 200, 8, flags);
+                ground.settle();
+            }
+            ground.system.cut_after(0);
+            ground.cut(0, &LOAD, 0);
+            wrong += ground.wrong.len();
+        }
+        assert_eq!(wrong > 0, loses, "{flags:?}: {wrong} blocks are wrong");
+    }
+}
+
+#[test]
+fn writes_acknowledged_too_early_are_found() {
+    let mut system = drive("g2", fcfs::POLICY.default, false);
+    let child = system.root();
+    Planted::over(&mut system, child, Bug::EarlyAcknowledge);
+    let mut ground = Ground::new(system, 5);
+    ground.operate(500, &LOAD);
+    ground.settle();
+    assert!(ground.wrong.is_empty(), "with power, nobody notices: {:?}", ground.wrong.first());
+    for cut in 0..40 {
+        ground.cut(20 + cut, &LOAD, 0);
+    }
+    assert!(!ground.wrong.is_empty(), "nothing was found wrong");
+}

@@ -1,0 +1,230 @@
+//! What is read is what was written: whole, degraded, nested, and with latent sector errors.
+
+use std::sync::atomic::Ordering;
+
+use sledsim::engine::random::Stream;
+use sledsim::engine::{ComponentId, Status, System};
+use sledsim::hierarchy::array::{JournalSpec, Level, ReadChoice, Sparing, WriteMethod};
+use sledsim::hierarchy::faulty::UnreadableSpec;
+use sledsim::hierarchy::{ArraySpec, FaultSpec, Faulty, RedundantArray, Spread};
+use sledsim::request::{Flags, Op};
+use sledsim::schedulers::fcfs;
+use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::tiers::size;
+
+use super::building::*;
+
+/// Blocks small enough for many operations, with room for what tells them apart.
+pub const BLOCK: u32 = 32;
+
+/// Units of 4 blocks.
+pub fn small() -> ArraySpec {
+    units(4 * u64::from(BLOCK))
+}
+
+pub fn load(span_blocks: u64) -> Load {
+    Load { span_blocks, most_blocks: 14, writes: 0.6, gap_ns: T_NS / 2, outstanding: 6 }
+}
+
+/// Members of a level that tolerates `.1` failures.
+pub const ARRAYS: [(Level, usize, usize); 4] =
+    [(Level::Mirror, 3, 2), (Level::Raid4, 4, 1), (Level::Raid5, 4, 1), (Level::Raid6, 5, 2)];
+
+/// A test ground over an array, and its members.
+pub fn on_ground(level: Level, count: usize, spec: &ArraySpec, seed: u64) -> (Ground, Built) {
+    let mut built = array(level, &constant(40, BLOCK), count, spec);
+    (Ground::new(std::mem::take(&mut built.system), seed), built)
+}
+
+pub fn assert_right(ground: &Ground, what: &str) {
+    assert!(ground.wrong.is_empty(), "{what}: {:?}", ground.wrong.first());
+    assert!(ground.lost.is_empty(), "{what}: lost {:?}", ground.lost);
+}
+
+/// Of each kind of array in each setting; where there are many, with the other tests here more than a million.
+fn operations() -> u64 {
+    size(4_000, 20_000)
+}
+
+#[test]
+fn whole_arrays_hold_what_was_written() {
+    let journal = Some(JournalSpec { size_bytes: 1024, access_us: 5.0, ..JournalSpec::default() });
+    for (level, count, _) in ARRAYS {
+        for (seed, write) in [WriteMethod::Cost, WriteMethod::Rmw, WriteMethod::Reconstruct].into_iter().enumerate() {
+            for journal in [None, journal] {
+                let read = [ReadChoice::ShortestQueue, ReadChoice::RoundRobin, ReadChoice::Nearest][seed];
+                let spec = ArraySpec { write, read, journal, ..small() };
+                let (mut ground, _) = on_ground(level, count, &spec, seed as u64);
+                let capacity = ground.capacity_blocks();
+                ground.operate(operations(), &load(capacity));
+                ground.settle();
+                ground.read_all();
+                assert_right(&ground, &format!("{level:?} {spec:?}"));
+                let stalls = counted(&ground.system, "journal_stalls");
+                assert_eq!(stalls > 0.0, journal.is_some(), "a journal of a few rows is full at times");
+                let waits = counted(&ground.system, "row_waits");
+                assert!(waits > 0.0, "{level:?}: nobody waited for a row");
+            }
+        }
+    }
+}
+
+/// Failures in the midst of it, as many as redundancy bears; then one more.
+#[test]
+fn arrays_bear_failures_and_lose_nothing_that_redundancy_keeps() {
+    for (level, count, most) in ARRAYS {
+        for seed in 0..8 {
+            let (mut ground, built) = on_ground(level, count, &small(), seed);
+            let span = load(ground.capacity_blocks());
+            for member in 0..most {
+                ground.operate(2000, &span);
+                built.switch((member * 2 + seed as usize) % count).store(true, Ordering::Relaxed);
+            }
+            ground.operate(2000, &span);
+            ground.settle();
+            ground.read_all();
+            assert_right(&ground, &format!("{level:?}"));
+            let paths =
+                ground.system.component(ground.system.root()).details(ground.system.now()).expect("details").paths;
+            assert!(paths.iter().any(|path| path.name == "degraded-write" && path.count > 0));
+            // The last member of RAID-4 holds nothing that is read.
+            let may_be_whole = matches!(level, Level::Mirror | Level::Raid4);
+            assert!(may_be_whole || paths[1].count > 0, "nothing was read degraded");
+            // One more: requests are lost, but what is read is right.
+            let left = (0..count).find(|&member| !built.switches[member].load(Ordering::Relaxed)).expect("one is left");
+            built.switch(left).store(true, Ordering::Relaxed);
+            ground.operate(500, &span);
+            ground.settle();
+            assert!(ground.wrong.is_empty(), "{level:?}: {:?}", ground.wrong.first());
+            assert!(ground.lost[&Status::Failed] > 0 && counted(&ground.system, "lost_requests") > 0.0);
+        }
+    }
+}
+
+/// A level over members, some of which have latent sector errors at random places.
+fn with_errors(level: Level, count: usize, bad: usize, seed: u64) -> Ground {
+    let mut system = System::default();
+    let mut stream = Stream::new(seed, "faults");
+    let blocks = 40;
+    let member = |number| {
+        let drive = add_drive(&mut system, &constant(blocks, BLOCK), &fcfs::POLICY.default);
+        // One block in ten.
+        let latent_per_gb = if number < bad { 0.1 * 1e9 / f64::from(BLOCK) } else { 0.0 };
+        let spec = FaultSpec { latent_per_gb, ..FaultSpec::default() };
+        let faulty = Faulty::new(drive, (blocks, BLOCK), &spec, &mut stream).expect("it fits");
+        system.add(Box::new(faulty), &[drive])
+    };
+    let members: Vec<ComponentId> = (0..count).map(member).collect();
+    let array = RedundantArray::new(level, members.clone(), &vec![(blocks, BLOCK); count], &small());
+    system.add(Box::new(array.expect("they fit")), &members);
+    Ground::new(system, seed)
+}
+
+/// As many members have errors as the level bears to lose: whatever errors meet in a row, nothing is lost.
+#[test]
+fn latent_sector_errors_are_recovered_and_repaired() {
+    for (level, count, most) in ARRAYS {
+        let mut repaired = 0.0;
+        for seed in 0..40 {
+            let mut ground = with_errors(level, count, most, seed);
+            let capacity = ground.capacity_blocks();
+            ground.operate(600, &load(capacity));
+            ground.settle();
+            for lbn in 0..capacity {
+                ground.submit(ground.system.now(), Op::Read, lbn, 1, Flags::NONE);
+                ground.settle();
+            }
+            assert_right(&ground, &format!("{level:?} {seed}"));
+            repaired += counted(&ground.system, "repaired_parts");
+        }
+        assert!(repaired > 10.0, "{level:?}: {repaired}");
+    }
+}
+
+#[test]
+fn an_error_in_a_degraded_row_fails_the_request_and_a_write_mends_it() {
+    let mut system = System::default();
+    let mut tops = Vec::new();
+    for member in 0..3 {
+        let drive = add_drive(&mut system, &constant(40, BLOCK), &fcfs::POLICY.default);
+        let mut spec = FaultSpec::default();
+        match member {
+            0 => spec.fails_at_s = Some(0.0),
+            _ => spec.unreadable = vec![UnreadableSpec { lbn: 2, blocks: member }],
+        }
+        let faulty = Faulty::new(drive, (40, BLOCK), &spec, &mut Stream::new(0, "faults")).expect("it fits");
+        tops.push(system.add(Box::new(faulty), &[drive]));
+    }
+    let array = RedundantArray::new(Level::Raid4, tops.clone(), &[(40, BLOCK); 3], &small()).expect("they fit");
+    system.add(Box::new(array), &tops);
+    // Column 0 is lost; column 1 has an error at its block 2, parity at 2 and 3.
+    assert_eq!(serve_one(&mut system, Op::Read, 0, 1).status, Status::Served);
+    for lbn in [2, 3, 6] {
+        assert_eq!(serve_one(&mut system, Op::Read, lbn, 1).status, Status::Unreadable, "{lbn}");
+    }
+    assert_eq!(serve_one(&mut system, Op::Read, 7, 1).status, Status::Served);
+    // All of column 1: parity can't be had from column 0, which is lost, nor from itself.
+    assert_eq!(serve_one(&mut system, Op::Write, 6, 2).status, Status::Failed);
+    // The whole row needs nothing of what was there.
+    assert_eq!(serve_one(&mut system, Op::Write, 0, 8).status, Status::Served);
+    for lbn in 0..8 {
+        assert_eq!(serve_one(&mut system, Op::Read, lbn, 1).status, Status::Served, "{lbn}");
+    }
+}
+
+/// What a member of an array is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Drive,
+    Concat,
+    Stripe,
+    Redundant(Level),
+}
+
+/// Over drives, or over arrays of drives.
+fn add_part(system: &mut System, part: Part, below: Part) -> ComponentId {
+    if part == Part::Drive {
+        return add_drive(system, &constant(24, BLOCK), &fcfs::POLICY.default);
+    }
+    let count = if part == Part::Redundant(Level::Raid6) { 4 } else { 3 };
+    let children: Vec<ComponentId> = (0..count).map(|_| add_part(system, below, Part::Drive)).collect();
+    let sizes: Vec<(u64, u32)> = children.iter().map(|&child| super::building::size(system, child)).collect();
+    let spec = ArraySpec { journal: Some(JournalSpec::default()), ..small() };
+    match part {
+        Part::Drive => unreachable!("handled above"),
+        Part::Concat => system.add(Box::new(Spread::concat(children.clone(), &sizes).expect("fits")), &children),
+        Part::Stripe => system.add(Box::new(Spread::stripe(children.clone(), &sizes, 96).expect("fits")), &children),
+        Part::Redundant(level) => {
+            let array = RedundantArray::new(level, children.clone(), &sizes, &spec).expect("they fit");
+            system.add(Box::new(array), &children)
+        }
+    }
+}
+
+#[test]
+fn arrays_of_arrays_hold_what_was_written() {
+    let redundant = LEVELS.map(Part::Redundant);
+    let parts: Vec<Part> = [Part::Concat, Part::Stripe].into_iter().chain(redundant).collect();
+    for (seed, (&outer, &inner)) in parts.iter().flat_map(|outer| parts.iter().map(move |p| (outer, p))).enumerate() {
+        let mut system = System::default();
+        add_part(&mut system, outer, inner);
+        let mut ground = Ground::new(system, seed as u64);
+        let capacity = ground.capacity_blocks();
+        ground.operate(4000, &load(capacity));
+        ground.settle();
+        ground.read_all();
+        assert_right(&ground, &format!("{outer:?} of {inner:?}"));
+    }
+}
+
+#[test]
+fn spare_units_take_part_in_nothing_until_they_are_needed() {
+    let spec = ArraySpec { spares: 1, sparing: Sparing::Distributed, ..small() };
+    let (mut ground, _) = on_ground(Level::Raid5, 5, &spec, 1);
+    assert_eq!(ground.capacity_blocks(), 3 * 40);
+    ground.operate(operations(), &load(3 * 40));
+    ground.settle();
+    ground.read_all();
+    assert_right(&ground, "with distributed spares");
+    assert_eq!(counted(&ground.system, "background_accesses"), 0.0);
+}

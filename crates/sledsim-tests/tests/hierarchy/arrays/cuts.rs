@@ -1,0 +1,177 @@
+//! Power cuts: with a journal every row fits its parity afterwards and nothing acknowledged is lost, without one the write hole
+//! is found.
+
+use std::sync::atomic::Ordering;
+
+use sledsim::hierarchy::array::{JournalHolds, JournalSpec, Level, RebuildSpec};
+use sledsim::hierarchy::ArraySpec;
+use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::scenarios;
+use sledsim_testing::tiers::size;
+
+use super::building::{array, array_over, constant, units, Built};
+use super::contents::{load, on_ground, small, BLOCK};
+
+/// Blocks of a member.
+const BLOCKS: u64 = 40;
+
+fn journal(holds: JournalHolds) -> Option<JournalSpec> {
+    Some(JournalSpec { size_bytes: 2048, holds, access_us: 3.0 })
+}
+
+/// Rows of single parity, or copies, that don't fit each other.
+fn torn_blocks(ground: &Ground, built: &Built, level: Level) -> usize {
+    let size = ground.system.component(ground.system.root()).block_bytes();
+    let block = |leaf: usize, lbn| {
+        let medium = ground.system.medium(built.leaves[leaf]).expect("data is held");
+        medium.read(lbn, 1, size).bytes().expect("bytes").to_vec()
+    };
+    let members = built.leaves.len();
+    let torn = |lbn: &u64| match level {
+        Level::Mirror => (1..members).any(|copy| block(copy, *lbn) != block(0, *lbn)),
+        _ => {
+            let mut sum = vec![0; size as usize];
+            (0..members).for_each(|member| sum.iter_mut().zip(block(member, *lbn)).for_each(|(a, b)| *a ^= b));
+            sum.iter().any(|&byte| byte != 0)
+        }
+    };
+    (0..BLOCKS).filter(torn).count()
+}
+
+/// What was found over many cuts.
+#[derive(Debug, Default)]
+struct Found {
+    cuts: u64,
+    torn: usize,
+    /// Blocks that were wrong before and after a member failed.
+    wrong: usize,
+    wrong_degraded: usize,
+}
+
+/// `rounds` arrays, each of which loses power five times at random and a member after the last.
+fn cut(level: Level, count: usize, spec: &ArraySpec, rounds: u64) -> Found {
+    let mut found = Found::default();
+    for seed in 0..rounds {
+        let (mut ground, built) = on_ground(level, count, spec, seed);
+        let span = load(ground.capacity_blocks());
+        for cut in 0..5 {
+            // Power fails again during one recovery of ten.
+            let again = u64::from((seed + cut) % 10 == 0);
+            ground.cut(1 + (seed * 31 + cut * 17) % 120, &span, again);
+            found.cuts += 1 + again;
+            if level != Level::Raid6 {
+                found.torn += torn_blocks(&ground, &built, level);
+            }
+        }
+        found.wrong += ground.wrong.len() + ground.lost.len();
+        let before = ground.wrong.len() + ground.lost.len();
+        let most = if level == Level::Raid6 { 2 } else { 1 };
+        for member in 0..most {
+            built.switch((seed as usize + member) % count).store(true, Ordering::Relaxed);
+        }
+        ground.read_all();
+        found.wrong_degraded += ground.wrong.len() + ground.lost.len() - before;
+    }
+    found
+}
+
+/// With the journal, and the same without it: the test must find the hole.
+#[test]
+fn a_journal_closes_the_write_hole_of_raid5() {
+    let spec = ArraySpec { journal: journal(JournalHolds::Data), ..small() };
+    let rounds = size(100, 2000);
+    let found = cut(Level::Raid5, 4, &spec, rounds);
+    assert!(found.cuts >= 5 * rounds, "{found:?}");
+    assert_eq!((found.torn, found.wrong, found.wrong_degraded), (0, 0, 0), "{found:?}");
+    let found = cut(Level::Raid5, 4, &small(), 100);
+    assert_eq!(found.wrong, 0, "while all members are there nobody notices: {found:?}");
+    assert!(found.torn > 0 && found.wrong_degraded > 0, "the hole was not found: {found:?}");
+}
+
+#[test]
+fn a_journal_keeps_copies_and_double_parity_together() {
+    for (level, count) in [(Level::Mirror, 3), (Level::Raid4, 3), (Level::Raid6, 5)] {
+        let spec = ArraySpec { journal: journal(JournalHolds::Data), ..small() };
+        let found = cut(level, count, &spec, 150);
+        assert_eq!((found.torn, found.wrong, found.wrong_degraded), (0, 0, 0), "{level:?} {found:?}");
+        let found = cut(level, count, &small(), 100);
+        assert!(found.torn + found.wrong + found.wrong_degraded > 0, "{level:?} has no hole: {found:?}");
+    }
+}
+
+#[test]
+fn intents_are_enough_while_all_members_are_there() {
+    for (level, count) in [(Level::Mirror, 3), (Level::Raid5, 4)] {
+        let spec = ArraySpec { journal: journal(JournalHolds::Intents), ..small() };
+        let found = cut(level, count, &spec, size(100, 300));
+        assert_eq!((found.torn, found.wrong, found.wrong_degraded), (0, 0, 0), "{level:?} {found:?}");
+    }
+}
+
+/// Cuts while a member is gone, or being rebuilt; then another one fails.
+fn cut_degraded(holds: JournalHolds, spares: u32, rounds: u64) -> usize {
+    let mut wrong = 0;
+    for seed in 0..rounds {
+        let rebuild = RebuildSpec { rows: 1, outstanding: 2, mb_per_s: Some(0.05), ..RebuildSpec::default() };
+        let spec = ArraySpec { journal: journal(holds), spares, rebuild, ..small() };
+        let (mut ground, built) = on_ground(Level::Raid5, 4 + spares as usize, &spec, seed);
+        let span = load(ground.capacity_blocks());
+        ground.operate(40, &span);
+        built.switch(seed as usize % 4).store(true, Ordering::Relaxed);
+        ground.operate(10, &span);
+        ground.cut(1 + seed * 13 % 150, &span, seed % 3);
+        ground.cut(1 + seed * 7 % 90, &span, 0);
+        if spares > 0 {
+            while ground.step() {}
+            built.switch((seed as usize + 1) % 4).store(true, Ordering::Relaxed);
+        }
+        ground.read_all();
+        wrong += ground.wrong.len() + ground.lost.len();
+    }
+    wrong
+}
+
+#[test]
+fn a_journal_of_data_holds_degraded_and_during_rebuilds_and_one_of_intents_does_not() {
+    assert_eq!(cut_degraded(JournalHolds::Data, 0, size(100, 400)), 0);
+    assert_eq!(cut_degraded(JournalHolds::Data, 1, size(100, 400)), 0);
+    assert!(cut_degraded(JournalHolds::Intents, 0, 100) > 0, "intents alone can't be enough");
+}
+
+/// Members that report writes when they come, so that entries leave the journal too early: the test must find that.
+#[test]
+fn a_journal_left_too_early_is_found() {
+    let spec = ArraySpec { journal: journal(JournalHolds::Data), ..small() };
+    let mut torn = 0;
+    for seed in 0..100 {
+        let mut built = array_over(Level::Raid5, &constant(BLOCKS, BLOCK), 4, &spec, true);
+        let mut ground = Ground::new(std::mem::take(&mut built.system), seed);
+        let span = load(ground.capacity_blocks());
+        ground.cut(1 + seed * 31 % 120, &span, 0);
+        torn += torn_blocks(&ground, &built, Level::Raid5);
+    }
+    assert!(torn > 0);
+}
+
+/// Disks that report writes when their buffer has them: the journal asks for more than that.
+#[test]
+fn volatile_buffers_of_members_lose_nothing_that_the_journal_has_forgotten() {
+    let with = ArraySpec { journal: Some(JournalSpec::default()), ..units(4 * 512) };
+    let torn = |spec: &ArraySpec| {
+        let mut torn = 0;
+        for seed in 0..12 {
+            let mut built = array(Level::Raid5, &scenarios::device_spec("atlas10k"), 4, spec);
+            let mut ground = Ground::new(std::mem::take(&mut built.system), seed);
+            ground.volatile = spec.journal.is_none();
+            for cut in 0..4 {
+                let span = Load { gap_ns: 2_000_000, ..load(3 * BLOCKS) };
+                ground.cut(20 + (seed * 31 + cut * 17) % 200, &span, 0);
+                torn += torn_blocks(&ground, &built, Level::Raid5);
+            }
+            assert!(ground.wrong.is_empty() && ground.lost.is_empty(), "{:?}", ground.wrong.first());
+        }
+        torn
+    };
+    assert_eq!(torn(&with), 0);
+    assert!(torn(&units(4 * 512)) > 0);
+}

@@ -1,0 +1,88 @@
+//! What is read is what was written: a million random operations, or a few thousand, for every kind of component that scenarios
+//! know and for every kind over every kind, through failures, rebuilds, latent errors, idle periods and full buffers.
+//!
+//! Kinds come from the schema: a new one fails these tests until [`kinds::over`] says how to build it.
+
+use rayon::prelude::*;
+use serde_json::Value;
+use sledsim::scenario::testing::{assemble, Between};
+use sledsim::scenario::SystemSpec;
+use sledsim_testing::ground::{Ground, Load};
+use sledsim_testing::kinds;
+use sledsim_testing::planted::{Bug, Planted};
+use sledsim_testing::tiers::size;
+
+/// Of each kind, and of each pair; so few find every drive that loses a write in a hundred.
+fn operations() -> u64 {
+    size(5_000, 1_000_000)
+}
+
+/// Blocks of every system under test.
+const BLOCKS: u64 = 72;
+
+/// Overlapping requests of a block or a few, at times more than drives of 0.1 ms bear and at times fewer.
+const LOAD: Load = Load { span_blocks: BLOCKS, most_blocks: 3, writes: 0.55, gap_ns: 150_000, outstanding: 4 };
+
+/// A test ground over a system that is written out, with something between its components.
+fn ground(system: &Value, between: Between<'_>) -> Ground {
+    let spec: SystemSpec = serde_json::from_value(system.clone()).unwrap_or_else(|error| panic!("{error}\n{system:#}"));
+    let system = assemble(&spec, 1, between).unwrap_or_else(|error| panic!("{error}\n{system:#}"));
+    Ground::new(system, 7)
+}
+
+/// Every kind alone and over every other, with what it is called.
+fn systems() -> Vec<(String, Value)> {
+    let kinds = kinds::all();
+    let alone = kinds.iter().map(|kind| (kind.clone(), kinds::over(kind, BLOCKS, &kinds::drive)));
+    let pair = |outer: &String, inner: &String| {
+        let below = |blocks| kinds::over(inner, blocks, &kinds::drive);
+        (format!("{outer} over {inner}"), kinds::over(outer, BLOCKS, &below))
+    };
+    let composite: Vec<&String> = kinds.iter().filter(|kind| *kind != "drive").collect();
+    let pairs = composite.iter().flat_map(|outer| composite.iter().map(move |inner| pair(outer, inner)));
+    alone.chain(pairs).collect()
+}
+
+/// So many random operations, with an idle period after every thousand; ends early when something is found wrong.
+fn operate(ground: &mut Ground) {
+    for _ in 0..operations() / 1000 {
+        ground.operate(1000, &LOAD);
+        ground.settle();
+        ground.idle(5_000_000);
+        if !ground.wrong.is_empty() {
+            return;
+        }
+    }
+    ground.read_all();
+}
+
+fn check(name: &str, document: &Value) {
+    let mut ground = ground(document, &mut |_, id, _| id);
+    assert!(ground.capacity_blocks() >= BLOCKS, "{name}");
+    operate(&mut ground);
+    assert!(ground.wrong.is_empty(), "{name}: {:?}", ground.wrong.first());
+    assert!(ground.lost.is_empty(), "{name}: {:?}", ground.lost);
+    assert!(ground.checked > operations() / 2, "{name}: {} blocks", ground.checked);
+}
+
+#[test]
+fn what_is_read_is_what_was_written() {
+    systems().par_iter().for_each(|(name, document)| check(name, document));
+}
+
+/// Every drive loses one write in a hundred: wherever it is, it is found.
+#[test]
+fn writes_that_drives_lose_are_found() {
+    systems().par_iter().for_each(|(name, document)| {
+        let mut ground = ground(document, &mut |system, id, _| {
+            let is_drive = system.children(id).next().is_none();
+            if is_drive {
+                Planted::over(system, id, Bug::LoseWrites { every: 100 })
+            } else {
+                id
+            }
+        });
+        operate(&mut ground);
+        assert!(!ground.wrong.is_empty(), "{name}: nothing was found wrong");
+    });
+}

@@ -1,0 +1,188 @@
+//! What merging takes: never more energy for positioning, servo and data than serving requests one by one.
+//!
+//! First come, first served, that holds for whole runs, whenever requests arrive, as long as the sled stays where it is between
+//! services. Where it moves or stops after a time, a run that is over sooner may find it elsewhere; and policies that reorder
+//! requests may go on in another order. There it holds for each dispatch.
+
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use sledsim::devices::mems::{Idle, MemsDevice, MemsParameters, Timeout};
+use sledsim::devices::{Device, State};
+use sledsim::hierarchy::MergeSpec;
+use sledsim::request::Request;
+use sledsim::schedulers::{fcfs, SchedulerSpec, POLICIES};
+use sledsim::service::EnergyLedger;
+use sledsim::time::Time;
+use sledsim_testing::mems_designs::mems_design;
+use sledsim_testing::merging::{any_merge, any_mix, any_policy, requests, run_drive, Dispatch, Mix, Ran, Together};
+use sledsim_testing::scenarios;
+use sledsim_testing::tiers::{cases, size};
+
+/// Sums of a few hundred terms round by less than this share; they are formed in another order in each run.
+const ROUNDING: f64 = 1e-12;
+
+fn device(parameters: &MemsParameters, subsector: bool) -> Box<dyn Device> {
+    let mut device = MemsDevice::new(parameters).unwrap_or_else(|error| panic!("{error}"));
+    if subsector {
+        assert!(device.access_subsectors());
+    }
+    Box::new(device)
+}
+
+/// A device of the catalogue, read once.
+fn parameters(name: &str) -> MemsParameters {
+    static DEVICES: LazyLock<Vec<(String, MemsParameters)>> = LazyLock::new(scenarios::mems_devices);
+    DEVICES.iter().find(|(it, _)| it == name).expect("a device of the catalogue").1.clone()
+}
+
+fn servicing_j(ledger: &EnergyLedger) -> f64 {
+    [State::Seek, State::Servo, State::Data].iter().map(|&state| ledger.energy_j[state as usize]).sum()
+}
+
+fn run_j(ran: &Ran) -> f64 {
+    servicing_j(&ran.measured.ledger)
+}
+
+/// Energy of a whole run, merged and one by one.
+fn whole_run_j(
+    parameters: &MemsParameters,
+    subsector: bool,
+    policy: SchedulerSpec,
+    merge: MergeSpec,
+    mix: &Mix,
+) -> [f64; 2] {
+    let all = requests(mix, device(parameters, subsector).as_ref());
+    [Together::Merge(merge), Together::Not]
+        .map(|together| run_j(&run_drive(device(parameters, subsector), policy, together, &all)))
+}
+
+fn catalogue_sled() -> impl Strategy<Value = MemsParameters> {
+    prop::sample::select(vec!["g1", "g2", "g3", "griffin1999", "g2-paper"]).prop_map(parameters)
+}
+
+proptest! {
+    #![proptest_config(cases(size(300, 6_000)))]
+
+    #[test]
+    fn first_come_first_served_a_run_takes_no_more(
+        parameters in catalogue_sled(), subsector in any::<bool>(), merge in any_merge(), mix in any_mix(),
+    ) {
+        let [merged_j, one_by_one_j] = whole_run_j(&parameters, subsector, fcfs::POLICY.default, merge, &mix);
+        prop_assert!(merged_j <= one_by_one_j * (1.0 + ROUNDING), "{merged_j} J merged, {one_by_one_j} J one by one");
+    }
+
+    #[test]
+    fn nor_does_one_on_any_other_design(
+        design in mems_design(), subsector in any::<bool>(), merge in any_merge(), mix in any_mix(),
+    ) {
+        let stays = MemsParameters { idle: Idle::Hold, inactive_after_ms: Timeout::Never, ..design };
+        let [merged_j, one_by_one_j] = whole_run_j(&stays, subsector, fcfs::POLICY.default, merge, &mix);
+        prop_assert!(merged_j <= one_by_one_j * (1.0 + ROUNDING), "{merged_j} J merged, {one_by_one_j} J one by one");
+    }
+
+    #[test]
+    fn requests_that_come_at_once_take_no_more_however_the_sled_idles(
+        design in mems_design(), merge in any_merge(), mix in any_mix(),
+    ) {
+        let mix = Mix { gap_ns: 0, ..mix };
+        let [merged_j, one_by_one_j] = whole_run_j(&design, false, fcfs::POLICY.default, merge, &mix);
+        prop_assert!(merged_j <= one_by_one_j * (1.0 + ROUNDING), "{merged_j} J merged, {one_by_one_j} J one by one");
+    }
+}
+
+/// Serves again what was dispatched.
+fn serve_again(device: &mut dyn Device, dispatch: &Dispatch) {
+    let mut services = Vec::new();
+    if dispatch.merged {
+        device.serve_merged(dispatch.now, &dispatch.requests, dispatch.plan.as_ref(), &mut services);
+    } else {
+        device.serve_batch(dispatch.now, &dispatch.requests, &mut services);
+    }
+}
+
+/// Energy of each dispatch that merged requests, and of serving them one by one from the same place, the picked one first and
+/// the others in order of arrival.
+fn dispatches_j(parameters: &MemsParameters, ran: &Ran) -> Vec<[f64; 2]> {
+    let far = Time::from_ns(u64::MAX / 2);
+    let mut energies_j = Vec::new();
+    for (index, dispatch) in ran.dispatches.iter().enumerate().filter(|(_, dispatch)| dispatch.merged) {
+        let served_j = |finish: &dyn Fn(&mut dyn Device)| {
+            let mut device = device(parameters, false);
+            ran.dispatches[..index].iter().for_each(|earlier| serve_again(device.as_mut(), earlier));
+            let before_j = servicing_j(&device.ledger(far));
+            finish(device.as_mut());
+            servicing_j(&device.ledger(far)) - before_j
+        };
+        let merged_j = served_j(&|device| serve_again(device, dispatch));
+        let one_by_one_j = served_j(&|device| {
+            let mut order: Vec<Request> = dispatch.requests.clone();
+            order[1..].sort_unstable_by_key(|request| request.id);
+            let mut now = dispatch.now;
+            for request in &order {
+                now = device.serve(now, request).free;
+            }
+        });
+        energies_j.push([merged_j, one_by_one_j]);
+    }
+    energies_j
+}
+
+proptest! {
+    #![proptest_config(cases(size(100, 1_500)))]
+
+    #[test]
+    fn whatever_the_policy_no_dispatch_takes_more_than_its_requests_would_one_by_one(
+        parameters in catalogue_sled(), policy in any_policy(), merge in any_merge(), mix in any_mix(),
+    ) {
+        // First come, first served, what waits in between counts too: see above.
+        prop_assume!(policy != fcfs::POLICY.default);
+        let all = requests(&mix, device(&parameters, false).as_ref());
+        let ran = run_drive(device(&parameters, false), policy, Together::Merge(merge), &all);
+        for [merged_j, one_by_one_j] in dispatches_j(&parameters, &ran) {
+            // Differences of sums over the run.
+            let rounding_j = ROUNDING * run_j(&ran);
+            prop_assert!(merged_j <= one_by_one_j + rounding_j, "{merged_j} J merged, {one_by_one_j} J one by one");
+        }
+    }
+}
+
+/// Over many runs every policy saves; a single run may take more where the policy goes on in another order.
+#[test]
+fn every_policy_saves_over_many_runs() {
+    for policy in POLICIES {
+        let (mut sums_j, mut worse, mut runs) = ([0.0, 0.0], 0, 0);
+        // Every seventh, too, comes by each of the settings below.
+        for seed in (0..300).step_by(size(7, 1)) {
+            let merge = MergeSpec {
+                requests: [2, 4, 16][seed as usize % 3],
+                anywhere: seed & 1 > 0,
+                writes: seed & 2 > 0,
+                rows: seed & 4 > 0,
+            };
+            let mix = Mix {
+                seed,
+                count: 50,
+                gap_ns: [0, 200_000, 600_000][seed as usize / 8 % 3],
+                streams: 1 + seed % 4,
+                shares: [0.5, 0.25, 0.35],
+                read_fraction: [1.0, 0.7, 0.5][seed as usize / 24 % 3],
+                most_blocks: [1, 8, 16, 60][seed as usize / 72 % 4],
+                area_blocks: [u64::MAX, 3_000][seed as usize / 150 % 2],
+                spare_fraction: 0.0,
+            };
+            for name in ["g2", "g3"] {
+                let [merged_j, one_by_one_j] = whole_run_j(&parameters(name), false, policy.default, merge, &mix);
+                sums_j = [sums_j[0] + merged_j, sums_j[1] + one_by_one_j];
+                worse += u32::from(merged_j > one_by_one_j * (1.0 + ROUNDING));
+                runs += 1;
+            }
+        }
+        let ratio = sums_j[0] / sums_j[1];
+        println!("{}: {ratio:.4} of the energy; {worse} of {runs} runs take more", policy.name);
+        assert!(ratio < 0.98, "{}: {ratio}", policy.name);
+        // Three in a hundred at most, where it is not none.
+        assert!(worse * 100 <= 3 * runs, "{}: {worse} of {runs} take more", policy.name);
+        assert!(policy.default != fcfs::POLICY.default || worse == 0);
+    }
+}

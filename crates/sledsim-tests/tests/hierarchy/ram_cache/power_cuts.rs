@@ -1,0 +1,181 @@
+//! Power cuts: from a volatile cache only what was never promised may go, from one that is not nothing that it took.
+
+use sledsim::engine::random::Stream;
+use sledsim::engine::System;
+use sledsim::hierarchy::cache::ram::{RamCacheSpec, WritePolicy};
+use sledsim::request::{Flags, Op};
+use sledsim::schedulers::fcfs;
+use sledsim_testing::ground::{Ground, Load};
+
+use super::between::{Between, Disturbance};
+use super::content::{any_cache, drive, scrambled_drive};
+use super::host::{add_cache, constant_drive, T};
+
+/// Little space, so that looking at all of it after each cut is quick.
+const LOAD: Load = Load { span_blocks: 60, most_blocks: 12, writes: 0.7, gap_ns: T / 2, outstanding: 12 };
+
+/// Caches of a few lines.
+fn small(index: usize) -> RamCacheSpec {
+    let spec = any_cache(index);
+    let line_bytes = spec.line_bytes.min(8 * 512);
+    RamCacheSpec { line_bytes, bytes: line_bytes * (2 + index as u64 % 13), ..spec }
+}
+
+/// Cuts power so often; returns what was found wrong.
+fn cut(system: System, seed: usize, cuts: u64) -> Vec<String> {
+    let mut ground = Ground::new(system, seed as u64);
+    let mut calls = Stream::new(seed as u64, "cuts");
+    for _ in 0..cuts {
+        // Now and then power goes twice in a row.
+        let again = u64::from(calls.chance(0.1));
+        ground.cut(1 + calls.below(150), &LOAD, again);
+    }
+    assert!(ground.lost.is_empty(), "{:?}", ground.lost);
+    ground.wrong
+}
+
+/// The same with a host that wants a third of its writes to last, and is promised no more.
+fn cut_volatile(system: System, seed: usize, cuts: u64) -> Vec<String> {
+    let mut ground = Ground::new(system, seed as u64);
+    ground.volatile = true;
+    let mut stream = Stream::new(seed as u64, "host");
+    for _ in 0..cuts {
+        ground.system.cut_after(1 + stream.below(150));
+        while !ground.system.is_cut() {
+            let at = ground.system.now() + stream.below(T);
+            while ground.system.next_time().is_some_and(|next| next <= at) && ground.step() {}
+            let op = if stream.chance(LOAD.writes) { Op::Write } else { Op::Read };
+            let flags = if stream.chance(0.3) { Flags::DURABLE } else { Flags::NONE };
+            let blocks = 1 + stream.below(LOAD.most_blocks);
+            let lbn = stream.below(LOAD.span_blocks + 1 - blocks);
+            if !ground.system.is_cut() {
+                ground.submit(at.max(ground.system.now()), op, lbn, blocks as u32, flags);
+            }
+        }
+        ground.cut(0, &LOAD, 0);
+    }
+    assert!(ground.lost.is_empty(), "{:?}", ground.lost);
+    ground.wrong
+}
+
+#[test]
+fn a_cache_that_is_not_volatile_loses_nothing_that_it_took() {
+    for index in 0..64 {
+        let mut system = System::default();
+        let child = scrambled_drive(&mut system);
+        add_cache(&mut system, child, &RamCacheSpec { volatile: false, ..small(index) });
+        let wrong = cut(system, index, 160);
+        assert!(wrong.is_empty(), "cache {index}: {:?}", wrong.first());
+    }
+}
+
+#[test]
+fn a_volatile_cache_loses_only_what_was_never_promised() {
+    for index in 0..64 {
+        let mut system = System::default();
+        let child = scrambled_drive(&mut system);
+        add_cache(&mut system, child, &RamCacheSpec { volatile: true, write: WritePolicy::Back, ..small(index) });
+        let wrong = cut_volatile(system, index, 160);
+        assert!(wrong.is_empty(), "cache {index}: {:?}", wrong.first());
+    }
+}
+
+#[test]
+fn a_cache_that_writes_through_loses_nothing() {
+    for index in 0..16 {
+        let mut system = System::default();
+        let child = scrambled_drive(&mut system);
+        add_cache(&mut system, child, &RamCacheSpec { write: WritePolicy::Through, ..small(index) });
+        let wrong = cut(system, index, 60);
+        assert!(wrong.is_empty(), "cache {index}: {:?}", wrong.first());
+    }
+}
+
+#[test]
+fn what_a_volatile_cache_has_flushed_is_there() {
+    for index in 0..32 {
+        let mut system = System::default();
+        let child = scrambled_drive(&mut system);
+        let mut spec = RamCacheSpec { volatile: true, write: WritePolicy::Back, ..small(index) };
+        spec.flush.idle_ms = Some(1.0);
+        add_cache(&mut system, child, &spec);
+        // Every write counts as promised: all is flushed before power goes.
+        let mut ground = Ground::new(system, index as u64);
+        for _ in 0..20 {
+            ground.operate(40, &LOAD);
+            ground.settle();
+            while ground.step() {}
+            ground.system.cut_after(0);
+            ground.cut(0, &LOAD, 0);
+        }
+        assert!(ground.wrong.is_empty(), "cache {index}: {:?}", ground.wrong.first());
+    }
+}
+
+#[test]
+fn of_two_caches_it_is_enough_that_the_upper_one_is_not_volatile() {
+    for index in 0..8 {
+        for below_is_volatile in [true, false] {
+            let mut system = System::default();
+            let child = scrambled_drive(&mut system);
+            let below = RamCacheSpec { volatile: below_is_volatile, ..small(100 + index) };
+            let below = add_cache(&mut system, child, &below);
+            add_cache(&mut system, below, &RamCacheSpec { volatile: false, ..small(index) });
+            let wrong = cut(system, index, 60);
+            assert!(wrong.is_empty(), "cache {index}: {:?}", wrong.first());
+        }
+        let mut system = System::default();
+        let child = scrambled_drive(&mut system);
+        let below = add_cache(&mut system, child, &RamCacheSpec { volatile: true, ..small(100 + index) });
+        add_cache(&mut system, below, &RamCacheSpec { volatile: true, ..small(index) });
+        let wrong = cut_volatile(system, index, 60);
+        assert!(wrong.is_empty(), "cache {index}: {:?}", wrong.first());
+    }
+}
+
+/// A cache that is not volatile over a disk that reports writes when its buffer has them.
+fn over_a_disk(index: usize, disturbance: Disturbance) -> Vec<String> {
+    let mut system = System::default();
+    let disk = drive(&mut system, "atlas10k", fcfs::POLICY.default);
+    let (child, _) = Between::over(&mut system, disk, disturbance);
+    add_cache(&mut system, child, &RamCacheSpec { volatile: false, ..small(index) });
+    cut(system, index, 30)
+}
+
+#[test]
+fn what_a_disk_only_buffers_does_not_count() {
+    for index in 0..16 {
+        let wrong = over_a_disk(index, Disturbance::Calm);
+        assert!(wrong.is_empty(), "cache {index}: {:?}", wrong.first());
+    }
+    let wrong: usize = (0..16).map(|index| over_a_disk(index, Disturbance::ForgetsDurable).len()).sum();
+    assert!(wrong > 0, "writes that need not last are not missed");
+}
+
+#[test]
+fn a_child_that_reports_early_is_found() {
+    let found = |volatile: bool| -> usize {
+        (0..8)
+            .map(|index| {
+                let mut system = System::default();
+                let drive = constant_drive(&mut system, 650);
+                let (child, _) = Between::over(&mut system, drive, Disturbance::EarlyAcknowledge);
+                add_cache(&mut system, child, &RamCacheSpec { volatile, ..small(index) });
+                let cuts = if volatile { cut_volatile } else { cut };
+                cuts(system, index, 60).len()
+            })
+            .sum()
+    };
+    assert!(found(true) > 0 && found(false) > 0, "nothing was found wrong");
+}
+
+#[test]
+fn a_volatile_cache_that_promises_everything_is_found() {
+    let found = (0..6).map(|index| {
+        let mut system = System::default();
+        let child = scrambled_drive(&mut system);
+        add_cache(&mut system, child, &RamCacheSpec { volatile: true, write: WritePolicy::Back, ..small(index) });
+        cut(system, index, 50).len()
+    });
+    assert!(found.sum::<usize>() > 0, "nothing was found wrong");
+}

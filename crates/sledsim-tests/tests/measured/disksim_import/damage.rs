@@ -1,0 +1,131 @@
+//! Damaged files: wherever a drive's file is cut and whatever byte is changed, an import neither panics nor hangs, and what
+//! it gives is the whole drive or an error with its place.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use rayon::prelude::*;
+use sledsim::scenario::disksim::read_device;
+use sledsim::scenario::DeviceSpec;
+use sledsim_testing::reference;
+use sledsim_testing::tiers::{cases, size};
+
+use super::files::Files;
+
+const DRIVES: [&str; 6] = ["atlas10k", "barracuda", "cheetah4LP", "cheetah9LP", "hp_c2247a", "st41601n"];
+
+/// The parameter files of a drive, without its trace.
+fn files_of(folder: &Path) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(folder).expect("a folder").filter_map(Result::ok).map(|file| file.path());
+    let mut files: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|ending| ending != "trace")).collect();
+    files.sort();
+    files
+}
+
+/// Imports the drive with a file of other content: the whole drive, or an error that says where.
+fn whole_or_refused(folder: &Path, main: &str, damaged: &Path, content: &[u8], whole: &DeviceSpec) -> bool {
+    std::fs::write(folder.join(damaged.file_name().expect("a file")), content).expect("writable");
+    match read_device(&folder.join(main)) {
+        Ok(import) => {
+            assert_eq!(import.device, *whole, "{} cut to {} bytes", damaged.display(), content.len());
+            true
+        }
+        Err(error) => {
+            for fault in error.iter() {
+                let file = fault.file.as_deref().expect("a file");
+                assert!(
+                    Path::new(file).starts_with(folder) && !fault.words.is_empty() | fault.field.is_some(),
+                    "{fault}"
+                );
+                assert!(fault.line.is_none_or(|line| line > 0), "{fault}");
+            }
+            false
+        }
+    }
+}
+
+/// A whole drive's parameters as the file `main` of a folder gives them.
+fn whole(folder: &Path, main: &str) -> DeviceSpec {
+    read_device(&folder.join(main)).unwrap_or_else(|error| panic!("{error}")).device
+}
+
+/// Cuts a file at every `step`th byte, imports `main` each time, and tells how often the whole drive came out.
+fn cut(folder: &Path, main: &str, file: &Path, step: usize) -> usize {
+    let whole = whole(folder, main);
+    let content = std::fs::read(file).expect("readable");
+    let cuts: Vec<usize> = (0..content.len()).step_by(step).collect();
+    // 8 runs of cuts, each in a folder of its own.
+    let runs = cuts.par_chunks(cuts.len().div_ceil(8)).map(|cuts| {
+        let copy = tempfile::tempdir().expect("a folder");
+        for other in files_of(folder) {
+            // Files that can be written again, whatever those copied allow.
+            std::fs::write(
+                copy.path().join(other.file_name().expect("a file")),
+                std::fs::read(&other).expect("readable"),
+            )
+            .expect("writable");
+        }
+        cuts.iter().filter(|cut| whole_or_refused(copy.path(), main, file, &content[..**cut], &whole)).count()
+    });
+    runs.sum()
+}
+
+#[test]
+fn a_drives_file_cut_at_any_byte_gives_the_whole_drive_or_an_error() {
+    for drive in DRIVES {
+        let Some(folder) = reference(&format!("drives/{drive}")) else { return };
+        let main = format!("{drive}.diskspecs");
+        let step = size(13, 1);
+        for file in files_of(&folder).iter().filter(|file| file.extension().is_none_or(|ending| ending != "parv")) {
+            let accepted = cut(&folder, &main, file, step);
+            // What may be missing are comments behind the last brace, and a last line's end.
+            assert!(accepted <= 119_usize.div_ceil(step), "{}: {accepted} cuts give the whole drive", file.display());
+        }
+    }
+}
+
+#[test]
+fn a_system_cut_anywhere_gives_the_whole_drive_or_an_error() {
+    for drive in DRIVES {
+        let Some(folder) = reference(&format!("drives/{drive}")) else { return };
+        // Behind the topology nothing has to do with the drive; every 13th cut, as each of those is a whole import.
+        let file = folder.join(format!("{drive}.parv"));
+        let accepted = cut(&folder, &format!("{drive}.parv"), &file, 13);
+        let content = std::fs::read_to_string(&file).expect("readable");
+        let behind = content.len() - content.find("topology").expect("there");
+        assert!(accepted <= behind / 13, "{}: {accepted} cuts give the whole drive", file.display());
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn no_change_of_bytes_is_a_panic(
+        which in 0usize..4,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 1..6),
+    ) {
+        let files = Files::of_a_drive();
+        let name = ["drive.parv", "drive.diskspecs", "drive.model", "drive.seek"][which];
+        let mut content = std::fs::read(files.path(name)).expect("readable");
+        for (index, byte, change) in changes {
+            let at = index.index(content.len().max(1));
+            let marks = b"{}[]=,#\n -.019";
+            let byte = if byte < 128 { marks[byte as usize % marks.len()] } else { byte };
+            match change {
+                0 => content.insert(at, byte),
+                1 if !content.is_empty() => { content.remove(at); }
+                2 => content.truncate(at),
+                _ if !content.is_empty() => content[at] = byte,
+                _ => {}
+            }
+        }
+        files.write(name, content);
+        for result in [files.import("drive.parv"), files.scenario("drive.parv")] {
+            if let Err(error) = result {
+                let is_inside = |file: &String| Path::new(file).starts_with(files.folder());
+                prop_assert!(error.iter().all(|fault| fault.file.as_ref().is_some_and(is_inside)), "{}", error);
+            }
+        }
+    }
+}

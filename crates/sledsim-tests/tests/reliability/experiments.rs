@@ -1,0 +1,165 @@
+//! Experiments: the same on any number of threads, stopped at any time, bounded where nothing is seen, and refused with a
+//! reason.
+
+use std::num::NonZeroUsize;
+
+use sledsim::reliability::{
+    binomial_interval, simulate, Batches, Delay, Enclosure, Experiment, InfantMortality, LatentErrors, Lifetime,
+    Outcome, Repair, Tips,
+};
+
+use super::described::{exponential, fixed, forced, outcome, plain, raid, repaired, with, YEAR_H};
+
+fn on_threads(enclosure: &Enclosure, experiment: &Experiment, threads: usize) -> Outcome {
+    outcome(enclosure, &Experiment { threads: NonZeroUsize::new(threads), ..experiment.clone() })
+}
+
+#[test]
+fn a_seed_gives_the_same_on_any_number_of_threads() {
+    let enclosure = repaired(raid(19, 1, 2), Some(168.0), Some(168.0));
+    let precise = Experiment { precision: Some(0.01), ..forced(&[YEAR_H], 100_000, 3) };
+    let to_loss = Experiment { to_loss: true, ..plain(&[YEAR_H], 5500, 3) };
+    for experiment in [plain(&[YEAR_H, 5.0 * YEAR_H], 20_500, 3), to_loss, precise] {
+        let alone = on_threads(&raid(19, 1, 2), &experiment, 1);
+        for threads in [2, 3, 7] {
+            assert_eq!(on_threads(&raid(19, 1, 2), &experiment, threads), alone);
+        }
+        let other = Experiment { seed: 4, ..experiment };
+        assert_ne!(on_threads(&raid(19, 1, 2), &other, 2), alone);
+    }
+    assert_eq!(outcome(&enclosure, &plain(&[YEAR_H], 20_500, 3)).lifetimes, 20_500);
+}
+
+#[test]
+fn an_experiment_that_is_stopped_is_one_of_fewer_lives() {
+    let experiment = plain(&[YEAR_H, 3.0 * YEAR_H], 1_000_000_000, 1);
+    let mut looks = 0;
+    let stopped = simulate(&raid(19, 1, 5), &experiment, &mut |_| {
+        looks += 1;
+        looks < 3
+    });
+    let stopped = stopped.expect("the enclosure and the experiment are sound");
+    assert!(stopped.interrupted && stopped.lifetimes >= 1000);
+    let whole = outcome(&raid(19, 1, 5), &Experiment { lifetimes: stopped.lifetimes, ..experiment });
+    assert_eq!(whole, Outcome { interrupted: false, ..stopped });
+}
+
+/// Whenever it comes, also when a round of lives is over just then.
+#[test]
+fn a_no_is_heard_once_and_for_all() {
+    let experiment = Experiment { precision: Some(1e-6), ..plain(&[YEAR_H], 1_000_000_000, 1) };
+    for no in 1..12 {
+        let mut looks = 0;
+        let stopped = simulate(&raid(19, 1, 5), &experiment, &mut |_| {
+            looks += 1;
+            looks != no
+        });
+        assert!(stopped.expect("the enclosure and the experiment are sound").interrupted);
+        assert_eq!(looks, no, "nobody is asked again after a no");
+    }
+}
+
+#[test]
+fn a_life_that_hardly_ends_is_stopped_in_its_midst() {
+    let lasting = with(repaired(raid(10, 4, 2), Some(24.0), Some(24.0)), 1e6, 0.1);
+    let experiment = Experiment { to_loss: true, ..plain(&[], 1000, 1) };
+    let stopped = simulate(&lasting, &experiment, &mut |_| false).expect("both are sound");
+    assert!(stopped.interrupted && stopped.lifetimes == 0 && stopped.mttf_h.is_none());
+}
+
+#[test]
+fn nothing_seen_is_an_upper_bound_and_never_0() {
+    let safe = with(repaired(raid(10, 3, 1), Some(24.0), Some(24.0)), 1e8, 0.1);
+    let seen = &outcome(&safe, &plain(&[YEAR_H], 10_000, 1)).horizons[0];
+    assert_eq!((seen.observed, seen.loss.value, seen.loss.low), (0, None, 0.0));
+    assert_eq!(seen.loss.high, binomial_interval(0, 10_000, 0.99).high);
+    // Forced, the same enclosure shows what it is.
+    let by_force = outcome(&safe, &forced(&[YEAR_H], 10_000, 1)).horizons[0].loss;
+    assert!(by_force.value.is_some_and(|loss| loss > 0.0 && loss < 1e-15), "{by_force:?}");
+}
+
+#[test]
+fn losses_beyond_the_smallest_numbers_are_bounded() {
+    // More than 30 devices within a rebuild of an hour, each with 1e-12: no number is so small.
+    let safe = with(repaired(raid(10, 40, 1), Some(1.0), Some(1.0)), 1e12, 1.0);
+    let seen = outcome(&safe, &forced(&[1.0], 2000, 1)).horizons[0].loss;
+    assert!(seen.value.is_none_or(|loss| (0.0..1e-300).contains(&loss)), "{seen:?}");
+    assert!(seen.low == 0.0 && (0.0..0.1).contains(&seen.high), "{seen:?}");
+}
+
+#[test]
+fn a_bad_batch_is_not_overlooked_however_rare() {
+    // Good devices last for ever and those of a bad batch for hours, so that the loss is as likely as the bad batch.
+    let mut enclosure = with(raid(4, 1, 0), 1e11, 1.0);
+    enclosure.device.batches = Some(Batches { size: 5, share: 1e-7, mttf_h: 1.0 });
+    let batch = outcome(&enclosure, &forced(&[100.0], 10_000, 1)).horizons[0].loss;
+    assert!(batch.low <= 1e-7 && batch.high >= 1e-7, "{batch:?} does not hold 1e-7");
+    // Two weak devices of five.
+    enclosure.device.batches = None;
+    enclosure.device.infant_mortality = Some(InfantMortality { share: 1e-7, mttf_h: 1.0 });
+    let weak = outcome(&enclosure, &forced(&[100.0], 20_000, 1)).horizons[0].loss;
+    assert!(weak.low <= 1e-13 && weak.high >= 1e-13, "{weak:?} does not hold 1e-13");
+}
+
+#[test]
+fn a_precision_ends_an_experiment_as_soon_as_it_is_reached() {
+    let enclosure = raid(19, 1, 5);
+    let reached = outcome(&enclosure, &Experiment { precision: Some(0.05), ..forced(&[YEAR_H], 1_000_000, 1) });
+    assert!(reached.lifetimes < 1_000_000 && reached.horizons[0].loss.relative_half_width() <= 0.05);
+    let missed = outcome(&enclosure, &Experiment { precision: Some(1e-4), ..forced(&[YEAR_H], 20_000, 1) });
+    assert_eq!(missed.lifetimes, 20_000);
+    assert!(!missed.interrupted && missed.horizons[0].loss.relative_half_width() > 1e-4);
+}
+
+/// The field that is refused.
+fn refused(enclosure: &Enclosure, experiment: &Experiment) -> String {
+    let error = simulate(enclosure, experiment, &mut |_| true).expect_err("this is refused");
+    assert!(!error.message.is_empty());
+    error.field
+}
+
+#[test]
+fn values_out_of_range_are_refused_by_name() {
+    let sound = plain(&[YEAR_H], 1000, 1);
+    let changed = |change: &dyn Fn(&mut Enclosure)| {
+        let mut enclosure = raid(4, 1, 1);
+        change(&mut enclosure);
+        refused(&enclosure, &sound)
+    };
+    assert_eq!(changed(&|e| e.data = 0), "enclosure.data");
+    assert_eq!(changed(&|e| e.spares = u32::MAX), "enclosure.data");
+    for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(changed(&|e| e.device.mttf_h = wrong), "device.mttf");
+        assert_eq!(changed(&|e| e.rebuild.time = exponential(wrong)), "rebuild.time");
+        assert_eq!(changed(&|e| e.repair.mandatory = Some(fixed(wrong))), "repair.mandatory");
+        assert_eq!(changed(&|e| e.device.lifetime = Lifetime::Weibull { shape: wrong }), "device.lifetime.shape");
+        assert_eq!(changed(&|e| e.device.lifetime = Lifetime::Lognormal { sigma: wrong }), "device.lifetime.sigma");
+        let errors = LatentErrors { every_h: wrong, scrub_h: None };
+        assert_eq!(changed(&|e| e.device.latent_errors = Some(errors)), "device.latent_errors.every");
+    }
+    let day: Delay = exponential(24.0);
+    assert_eq!(changed(&|e| e.repair = Repair { preventive: Some(day), mandatory: None }), "repair.mandatory");
+    assert_eq!(changed(&|e| e.rebuild.at_once = 0), "rebuild.at_once");
+    let infants = InfantMortality { share: 1.5, mttf_h: 1.0 };
+    assert_eq!(changed(&|e| e.device.infant_mortality = Some(infants)), "device.infant_mortality.share");
+    let batches = Batches { size: 0, share: 0.5, mttf_h: 1.0 };
+    assert_eq!(changed(&|e| e.device.batches = Some(batches)), "device.batches.size");
+    let tips = Tips { count: 4, mttf_h: 1.0, spares: 0, tolerated: 4, remap_h: 0.0 };
+    assert_eq!(changed(&|e| e.device.tips = Some(tips)), "device.tips.tolerated");
+}
+
+#[test]
+fn experiments_that_cannot_be_made_are_refused_by_name() {
+    let refuses = |experiment: Experiment| refused(&raid(4, 1, 1), &experiment);
+    let sound = plain(&[YEAR_H], 1000, 1);
+    for horizons_h in [&[][..], &[0.0], &[-1.0], &[f64::NAN], &[2.0, 1.0], &[1.0, 1.0], &[f64::INFINITY]] {
+        assert_eq!(refuses(plain(horizons_h, 1000, 1)), "horizons");
+    }
+    assert_eq!(refuses(plain(&[YEAR_H], 999, 1)), "lifetimes");
+    assert_eq!(refuses(Experiment { confidence: 1.0, ..sound.clone() }), "confidence");
+    assert_eq!(refuses(Experiment { precision: Some(0.0), ..sound.clone() }), "precision");
+    assert_eq!(refuses(Experiment { to_loss: true, forced: true, ..sound.clone() }), "to_loss");
+    let many = Enclosure { parity: 200, spares: 1000, ..raid(4, 1, 1) };
+    assert_eq!(refused(&many, &forced(&[YEAR_H], 1000, 1)), "enclosure.spares");
+    assert_eq!(outcome(&many, &sound).lifetimes, 1000);
+}

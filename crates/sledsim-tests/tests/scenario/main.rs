@@ -1,0 +1,9 @@
+//! Scenarios: how they are written, completed and refused.
+
+mod bad_input;
+mod bounds;
+mod documents;
+mod faults;
+mod power_cuts;
+mod registries;
+mod tree;

@@ -1,0 +1,64 @@
+//! A countdown: reads of one block, from some block down to the first.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Next, SourceSpec, Workload};
+use crate::fault::Fault;
+use crate::registry::check_ranges;
+use crate::request::{Flags, Op, Request, Spare};
+use crate::service::Service;
+use crate::time::Time;
+
+/// Reads of one block, from some block down to the first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {
+    /// The first block that is read.
+    #[schemars(range(min = 1, max = 1000))]
+    pub from: u64,
+}
+
+impl SourceSpec for Spec {
+    fn faults(&self) -> Vec<Fault> {
+        check_ranges(self).err().into_iter().collect()
+    }
+
+    fn start(&self, _seed: u64, _capacity_blocks: u64, _block_bytes: u32) -> Result<Box<dyn Workload>, Fault> {
+        Ok(Box::new(Countdown { from: self.from, taken: 0 }))
+    }
+}
+
+struct Countdown {
+    from: u64,
+    taken: u64,
+}
+
+impl Workload for Countdown {
+    fn peek(&mut self) -> Result<Next, Fault> {
+        let at = Time::from_ns(self.taken * 1_000_000);
+        Ok(if self.taken <= self.from { Next::At(at) } else { Next::Ended })
+    }
+
+    fn take(&mut self) -> Request {
+        let id = self.taken;
+        self.taken += 1;
+        Request {
+            id,
+            arrival: Time::from_ns(id * 1_000_000),
+            lbn: self.from - id,
+            blocks: 1,
+            op: Op::Read,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare { front_bytes: 0, back_bytes: 0 },
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    fn completed(&mut self, _request: &Request, _service: &Service) {}
+}

@@ -1,0 +1,29 @@
+//! The end of the range.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Choice, ChoiceSpec, Ground};
+use crate::engine::random::Stream;
+use crate::fault::Fault;
+
+/// As far out as it fits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Spec {}
+
+impl ChoiceSpec for Spec {
+    fn start(&self, _ground: &Ground, _shuffle: Stream) -> Result<Box<dyn Choice>, Fault> {
+        Ok(Box::new(Last))
+    }
+}
+
+#[derive(Debug)]
+struct Last;
+
+impl Choice for Last {
+    fn place(&self, blocks: u64, _previous_end: u64, ground: &Ground, _stream: &mut Stream) -> u64 {
+        ground.extent.end - blocks
+    }
+}

@@ -1,0 +1,407 @@
+//! What every policy of the registry keeps to, and every policy against an exhaustive search.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use sledsim::devices::{Device, Location};
+use sledsim::request::Request;
+use sledsim::schedulers::{
+    asptf, build, clook, fcfs, look, sdf, sptf, sstf_lbn, vscan, zsptf, SchedulerSpec, POLICIES,
+};
+use sledsim::time::Time;
+use sledsim_testing::sled::{read, Sled};
+use sledsim_testing::tiers::{cases, size};
+
+/// What is done to a scheduler.
+#[derive(Clone, Debug)]
+enum Step {
+    /// Time passes and a request becomes ready.
+    Push { lbn: u64, blocks: u32, after_ns: u64 },
+    /// The next request is served.
+    Pop,
+    /// One of the pending requests is taken, or one that is not pending.
+    Take { which: usize },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (any::<u64>(), 1_u32..4, prop_oneof![Just(0), 0_u64..2_000])
+            .prop_map(|(lbn, blocks, after_ns)| Step::Push { lbn, blocks, after_ns }),
+        3 => Just(Step::Pop),
+        1 => (0_usize..20).prop_map(|which| Step::Take { which }),
+    ]
+}
+
+/// Small sleds, with coarse times and few places so that ties abound, slack bounds and lopsided seeks; some over a platter.
+fn any_sled() -> impl Strategy<Value = Sled> {
+    let shape = (1_u32..40, 1_u32..5, 1_u32..4, any::<u32>(), any::<u32>());
+    let times = (0_u64..1_000, 0_u64..900, prop_oneof![Just(1_u64), Just(100), Just(1_000)], 0_u64..1_500);
+    let motion = (0.2_f64..5.0, 0.2_f64..5.0, 0.0_f64..2.0, any::<bool>(), -3.0_f64..3.0);
+    let turns = prop_oneof![Just(0), 1_u64..20, Just(1_000), 1_u64..5_000];
+    (shape, times, motion, turns).prop_map(|(shape, times, motion, revolution_ns)| {
+        let (cylinders, rows, blocks_per_row, cylinder, slot) = shape;
+        let (settle_ns, row_ns, quantum_ns, bound_slack_ns) = times;
+        let (up, down, row_pitch_pm, mirrored, offset) = motion;
+        Sled {
+            cylinders,
+            rows,
+            blocks_per_row,
+            settle_ns,
+            cylinder_pitch_m: 2.5e-13,
+            row_pitch_m: row_pitch_pm * 1e-12,
+            accelerations_m_s2: (up, down),
+            row_ns,
+            quantum_ns,
+            bound_slack_ns,
+            revolution_ns,
+            mirrored,
+            at: Location { cylinder: cylinder % cylinders, slot: slot % rows },
+            // Rounded so that a position in the middle between two cylinders happens: distances tie there.
+            offset: (offset * 2.0).round() / 2.0,
+            ..Sled::mems()
+        }
+    })
+}
+
+fn any_spec() -> impl Strategy<Value = SchedulerSpec> {
+    prop_oneof![
+        Just(fcfs::POLICY.default),
+        Just(look::POLICY.default),
+        Just(clook::POLICY.default),
+        prop_oneof![Just(0.0), Just(1.0), 0.0_f64..=1.0].prop_map(|r| SchedulerSpec::Vscan(vscan::Spec { r })),
+        Just(sstf_lbn::POLICY.default),
+        Just(sptf::POLICY.default),
+        prop_oneof![Just(0.0), Just(1.0), 0.0_f64..2.0].prop_map(|weight| SchedulerSpec::Asptf(asptf::Spec { weight })),
+        Just(sdf::POLICY.default),
+        (1_u32..12).prop_map(|zones| SchedulerSpec::Zsptf(zsptf::Spec { zones })),
+    ]
+}
+
+/// A pending request of the exhaustive search: the list of them is in order of arrival.
+#[derive(Clone, Copy)]
+struct Pending {
+    ready: Time,
+    request: Request,
+}
+
+/// Every policy by its plain definition: a pass over all pending requests.
+struct Exhaustive {
+    spec: SchedulerSpec,
+    pending: Vec<Pending>,
+    head_lbn: u64,
+    ascending: bool,
+    zone: u64,
+}
+
+impl Exhaustive {
+    fn new(spec: SchedulerSpec) -> Self {
+        Self { spec, pending: Vec::new(), head_lbn: 0, ascending: true, zone: 0 }
+    }
+
+    /// Index of the request of least cost among those with one, the first of several.
+    fn least(&self, cost: impl Fn(&Pending) -> Option<f64>) -> Option<usize> {
+        let costs = self.pending.iter().enumerate().filter_map(|(i, it)| Some((i, cost(it)?)));
+        costs.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
+    }
+
+    fn lies_ahead(&self, lbn: u64) -> bool {
+        lbn == self.head_lbn || (lbn > self.head_lbn) == self.ascending
+    }
+
+    fn next_in_zone(&mut self, zones: u32, now: Time, sled: &Sled) -> Option<usize> {
+        let (zones, cylinders) = (u64::from(zones.min(sled.cylinders)), u64::from(sled.cylinders));
+        let zone_of = |it: &Pending| u64::from(sled.locate(&it.request).cylinder) * zones / cylinders;
+        let onward = |it: &Pending| (zone_of(it) + zones - self.zone) % zones;
+        let nearest = self.pending.iter().min_by_key(|it| onward(it))?;
+        self.zone = zone_of(nearest);
+        let zone = self.zone;
+        self.least(|it| (zone_of(it) == zone).then(|| positioning_ns(it, now, sled)))
+    }
+
+    fn next(&mut self, now: Time, sled: &Sled) -> Option<usize> {
+        let distance = |it: &Pending| it.request.lbn.abs_diff(self.head_lbn) as f64;
+        let chosen = match self.spec {
+            SchedulerSpec::Fcfs(_) => self.least(|_| Some(0.0)),
+            SchedulerSpec::SstfLbn(_) => self.least(|it| Some(distance(it))),
+            SchedulerSpec::Clook(_) => self
+                .least(|it| (it.request.lbn >= self.head_lbn).then_some(it.request.lbn as f64))
+                .or_else(|| self.least(|it| Some(it.request.lbn as f64))),
+            SchedulerSpec::Look(_) => self
+                .least(|it| self.lies_ahead(it.request.lbn).then(|| distance(it)))
+                .or_else(|| self.least(|it| Some(distance(it)))),
+            SchedulerSpec::Vscan(vscan::Spec { r }) => self.least(|it| {
+                let penalty = r * sled.capacity_blocks() as f64;
+                Some(distance(it) + if self.lies_ahead(it.request.lbn) { 0.0 } else { penalty })
+            }),
+            SchedulerSpec::Sptf(_) => self.least(|it| Some(positioning_ns(it, now, sled))),
+            SchedulerSpec::Asptf(asptf::Spec { weight }) => {
+                self.least(|it| Some(positioning_ns(it, now, sled) - weight * (now - it.ready) as f64))
+            }
+            SchedulerSpec::Sdf(_) => self.least(|it| {
+                let (x_m, y_m) = sled.coordinates_m(sled.locate(&it.request));
+                let (at_x_m, at_y_m) = sled.position_m(now);
+                Some((x_m - at_x_m) * (x_m - at_x_m) + (y_m - at_y_m) * (y_m - at_y_m))
+            }),
+            SchedulerSpec::Zsptf(zsptf::Spec { zones }) => self.next_in_zone(zones, now, sled),
+        }?;
+        let request = self.pending[chosen].request;
+        if !self.lies_ahead(request.lbn) {
+            self.ascending = !self.ascending;
+        }
+        self.head_lbn = request.end_lbn();
+        Some(chosen)
+    }
+}
+
+fn positioning_ns(it: &Pending, now: Time, sled: &Sled) -> f64 {
+    sled.positioning_ns(now, sled.locate(&it.request)) as f64
+}
+
+/// Does the steps to a scheduler and to the exhaustive search, and gives the ids in the order of service.
+fn agree(spec: SchedulerSpec, mut sled: Sled, steps: &[Step]) -> Result<Vec<u64>, TestCaseError> {
+    let mut scheduler = build(&spec, &sled);
+    let mut reference = Exhaustive::new(spec);
+    let mut now = Time::ZERO;
+    let mut served = Vec::new();
+    let drain = std::iter::repeat_n(&Step::Pop, steps.len() + 1);
+    for (id, step) in (0..).zip(steps.iter().chain(drain)) {
+        match *step {
+            Step::Push { lbn, blocks, after_ns } => {
+                now += after_ns;
+                let lbn = lbn % sled.capacity_blocks();
+                let blocks = blocks.min((sled.capacity_blocks() - lbn) as u32);
+                let request = read(id, now.ns(), lbn, blocks);
+                scheduler.push(now, request, &sled);
+                reference.pending.push(Pending { ready: now, request });
+            }
+            Step::Pop => {
+                let expected = reference.next(now, &sled).map(|it| reference.pending.remove(it).request);
+                prop_assert_eq!(scheduler.pop(now, &sled), expected);
+                if let Some(request) = expected {
+                    now = sled.serve(now, &request).free;
+                    served.push(request.id);
+                }
+            }
+            Step::Take { which } => {
+                let gone = read(u64::MAX, now.ns(), 0, 1);
+                prop_assert!(!scheduler.take(&gone, &sled));
+                if let Some(&Pending { request, .. }) = reference.pending.get(which) {
+                    reference.pending.remove(which);
+                    prop_assert!(scheduler.take(&request, &sled));
+                    prop_assert!(!scheduler.take(&request, &sled), "it is gone");
+                }
+            }
+        }
+        prop_assert_eq!(scheduler.len(), reference.pending.len());
+        prop_assert_eq!(scheduler.is_empty(), reference.pending.is_empty());
+    }
+    Ok(served)
+}
+
+proptest! {
+    #![proptest_config(cases(size(600, 4_000)))]
+    #[test]
+    fn every_policy_decides_as_its_definition(
+        spec in any_spec(),
+        sled in any_sled(),
+        steps in prop::collection::vec(step(), 1..120),
+    ) {
+        agree(spec, sled, &steps)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+    #[test]
+    fn long_queues_are_decided_the_same(
+        spec in any_spec(),
+        sled in any_sled(),
+        lbns in prop::collection::vec(any::<u64>(), 300..600),
+    ) {
+        let pushes = lbns.iter().map(|&lbn| Step::Push { lbn, blocks: 1, after_ns: lbn % 100 });
+        agree(spec, sled, &pushes.collect::<Vec<_>>())?;
+    }
+}
+
+/// Scattered requests of a sled: the same ones each time.
+fn scattered(count: u64, sled: &Sled) -> Vec<Request> {
+    (0..count).map(|id| read(id, 0, id * 2_654_435_761 % (sled.capacity_blocks() - 8), 8)).collect()
+}
+
+#[test]
+fn each_request_is_served_exactly_once() {
+    for policy in POLICIES {
+        let mut sled = Sled::mems();
+        let mut scheduler = build(&policy.default, &sled);
+        let requests = scattered(2_000, &sled);
+        let (mut served, mut now, mut pushed) = (BTreeSet::new(), Time::ZERO, 0);
+        for chunk in requests.chunks(100) {
+            for request in chunk {
+                scheduler.push(now, *request, &sled);
+                pushed += 1;
+                assert_eq!(scheduler.len(), pushed - served.len(), "{}", policy.name);
+            }
+            for _ in 0..50 {
+                let request = scheduler.pop(now, &sled).expect("requests are pending");
+                assert_eq!(request, requests[request.id as usize], "{}", policy.name);
+                assert!(served.insert(request.id), "{} served {} twice", policy.name, request.id);
+                now = sled.serve(now, &request).free;
+            }
+        }
+        while let Some(request) = scheduler.pop(now, &sled) {
+            assert!(served.insert(request.id), "{} served {} twice", policy.name, request.id);
+        }
+        assert_eq!(served.len(), requests.len(), "{}", policy.name);
+        assert!(scheduler.is_empty(), "{}", policy.name);
+    }
+}
+
+#[test]
+fn an_empty_scheduler_gives_nothing() {
+    for policy in POLICIES {
+        let sled = Sled::mems();
+        let mut scheduler = build(&policy.default, &sled);
+        let taken = scheduler.take(&read(0, 0, 77, 1), &sled);
+        assert_eq!((scheduler.pop(Time::ZERO, &sled), scheduler.len(), taken), (None, 0, false), "{}", policy.name);
+        scheduler.push(Time::ZERO, read(0, 0, 77, 1), &sled);
+        assert_eq!(scheduler.pop(Time::ZERO, &sled).map(|it| it.lbn), Some(77), "{}", policy.name);
+        assert_eq!(scheduler.pop(Time::ZERO, &sled), None, "{}", policy.name);
+    }
+}
+
+#[test]
+fn the_same_requests_are_served_in_the_same_order() {
+    for policy in POLICIES {
+        let run = || {
+            let mut sled = Sled::mems();
+            let mut scheduler = build(&policy.default, &sled);
+            for request in scattered(500, &sled) {
+                scheduler.push(Time::ZERO, request, &sled);
+            }
+            let mut now = Time::ZERO;
+            std::iter::from_fn(|| {
+                let request = scheduler.pop(now, &sled)?;
+                now = sled.serve(now, &request).free;
+                Some(request.id)
+            })
+            .collect::<Vec<_>>()
+        };
+        assert_eq!(run(), run(), "{}", policy.name);
+    }
+}
+
+#[test]
+fn what_is_taken_is_gone_and_the_rest_stays() {
+    for policy in POLICIES {
+        let mut sled = Sled::mems();
+        let mut scheduler = build(&policy.default, &sled);
+        let requests = scattered(100, &sled);
+        for &request in &requests {
+            scheduler.push(Time::ZERO, request, &sled);
+        }
+        let is_taken = |id: u64| id.is_multiple_of(3);
+        for request in requests.iter().filter(|it| is_taken(it.id)) {
+            assert!(scheduler.take(request, &sled), "{}", policy.name);
+        }
+        assert_eq!(scheduler.len(), 66, "{}", policy.name);
+        let mut rest = BTreeSet::new();
+        while let Some(request) = scheduler.pop(Time::ZERO, &sled) {
+            sled.serve(Time::ZERO, &request);
+            assert!(rest.insert(request.id), "{}", policy.name);
+        }
+        assert_eq!(rest, (0..100).filter(|&id| !is_taken(id)).collect(), "{}", policy.name);
+    }
+}
+
+/// Dispatches that a request at the far end waits while two requests for each dispatch keep arriving near the start.
+fn wait_at_the_far_end(spec: SchedulerSpec) -> Option<u64> {
+    let mut sled = Sled { at: Location::default(), ..Sled::mems() };
+    let mut scheduler = build(&spec, &sled);
+    let mut now = Time::ZERO;
+    let far = sled.capacity_blocks() - 1;
+    scheduler.push(now, read(0, 0, 0, 1), &sled);
+    scheduler.push(now, read(1, 0, far, 1), &sled);
+    for dispatch in 0..2_000 {
+        let request = scheduler.pop(now, &sled)?;
+        if request.lbn == far {
+            return Some(dispatch);
+        }
+        now = sled.serve(now, &request).free;
+        for i in 0..2 {
+            let id = 2 + 2 * dispatch + i;
+            scheduler.push(now, read(id, now.ns(), id * 7 % 500, 1), &sled);
+        }
+    }
+    None
+}
+
+#[test]
+fn fair_policies_do_not_starve_and_greedy_ones_do() {
+    let waits = wait_at_the_far_end;
+    assert_eq!(waits(fcfs::POLICY.default), Some(1));
+    // A sweep passes each of the 500 LBNs near the start at most a few times before it goes on.
+    for spec in [look::POLICY.default, clook::POLICY.default, SchedulerSpec::Vscan(vscan::Spec { r: 1.0 })] {
+        assert!(waits(spec).is_some_and(|it| it < 1_000), "{spec:?}");
+    }
+    assert!(waits(SchedulerSpec::Asptf(asptf::Spec { weight: 0.1 })).is_some_and(|it| it < 1_000));
+    for spec in [sstf_lbn::POLICY.default, sptf::POLICY.default, sdf::POLICY.default] {
+        assert_eq!(waits(spec), None, "{spec:?}");
+    }
+}
+
+/// Mean number of questions to the device per dispatch, with the queue kept at `pending` requests.
+fn questions(spec: SchedulerSpec, pending: u64) -> f64 {
+    const DISPATCHES: u64 = 2_000;
+    let mut sled = Sled::mems();
+    let mut scheduler = build(&spec, &sled);
+    let mut arrivals = scattered(pending + DISPATCHES, &sled).into_iter();
+    for request in arrivals.by_ref().take(pending as usize) {
+        scheduler.push(Time::ZERO, request, &sled);
+    }
+    sled.asked.set(0);
+    let mut now = Time::ZERO;
+    let mut by_scheduler = 0;
+    for arrival in arrivals {
+        let before = sled.asked.get();
+        let request = scheduler.pop(now, &sled).expect("requests are pending");
+        by_scheduler += sled.asked.get() - before;
+        now = sled.serve(now, &request).free;
+        scheduler.push(now, arrival, &sled);
+    }
+    by_scheduler as f64 / DISPATCHES as f64
+}
+
+#[test]
+fn long_queues_are_not_searched_exhaustively() {
+    // An exhaustive search asks 1,000 and 10,000 times. The limits are about twice what these queues take.
+    let limits = [
+        (sptf::POLICY.default, [6.0, 10.0]),
+        (SchedulerSpec::Zsptf(zsptf::Spec { zones: 25 }), [6.0, 10.0]),
+        (sdf::POLICY.default, [110.0, 110.0]),
+        (SchedulerSpec::Asptf(asptf::Spec { weight: 0.006 }), [50.0, 15.0]),
+        (SchedulerSpec::Asptf(asptf::Spec { weight: 10.0 }), [10.0, 15.0]),
+    ];
+    for (spec, [at_1_000, at_10_000]) in limits {
+        for (pending, limit) in [(1_000, at_1_000), (10_000, at_10_000)] {
+            let asked = questions(spec, pending);
+            assert!(asked < limit, "{spec:?} with {pending} pending asks {asked} times");
+        }
+    }
+}
+
+#[test]
+fn a_million_cylinders_are_fine() {
+    let mut sled = Sled { cylinders: 1_000_000, ..Sled::mems() };
+    for policy in POLICIES {
+        let mut scheduler = build(&policy.default, &sled);
+        for request in scattered(200, &sled) {
+            scheduler.push(Time::ZERO, request, &sled);
+        }
+        let mut count = 0;
+        while let Some(request) = scheduler.pop(Time::ZERO, &sled) {
+            sled.serve(Time::ZERO, &request);
+            count += 1;
+        }
+        assert_eq!(count, 200, "{}", policy.name);
+    }
+}

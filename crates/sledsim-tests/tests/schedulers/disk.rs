@@ -1,0 +1,228 @@
+//! The policies that ask the device, on disks: they decide as an exhaustive search, so bounds by seek and by rotation hold.
+
+use std::cell::Cell;
+
+use proptest::prelude::*;
+use rayon::prelude::*;
+use sledsim::devices::disk::{DiskDevice, DiskParameters};
+use sledsim::devices::{Device, EnergyLedger, Location, Platter, Service};
+use sledsim::engine::random::Stream;
+use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::schedulers::{asptf, build, sptf, zsptf, SchedulerSpec};
+use sledsim::time::Time;
+use sledsim_testing::disk_designs::{disk_design, without_buffer};
+use sledsim_testing::scenarios;
+use sledsim_testing::tiers::cases;
+
+fn device(parameters: &DiskParameters) -> DiskDevice {
+    DiskDevice::new(parameters).unwrap_or_else(|error| panic!("{}: {error}", parameters.name))
+}
+
+/// The disks of the catalogue, each also with two arms and without its buffer.
+fn catalogue() -> Vec<DiskParameters> {
+    let disks = scenarios::disk_devices().into_iter();
+    disks.flat_map(|(_, disk)| [DiskParameters { actuators: 2, ..without_buffer(&disk) }, disk]).collect()
+}
+
+/// A scattered request: reads and writes mixed, some of them next to each other.
+fn request(id: u64, random: &mut Stream, capacity: u64) -> Request {
+    let blocks = 1 + random.below(16).min(capacity - 1);
+    let span = if random.chance(0.3) { capacity / 50 + blocks } else { capacity };
+    let lbn = random.below(span.min(capacity) - blocks + 1);
+    let op = if random.chance(0.6) { Op::Read } else { Op::Write };
+    Request {
+        id,
+        arrival: Time::ZERO,
+        lbn,
+        blocks: blocks as u32,
+        op,
+        flags: Flags::NONE,
+        origin: 0,
+        spare: Spare::NONE,
+    }
+}
+
+/// What an exhaustive search minimises, ns.
+fn cost_ns(spec: &SchedulerSpec, device: &DiskDevice, now: Time, ready: Time, request: &Request) -> f64 {
+    let positioning_ns = device.positioning_ns(now, device.locate(request)) as f64;
+    match spec {
+        SchedulerSpec::Asptf(asptf::Spec { weight }) => positioning_ns - weight * (now - ready) as f64,
+        _ => positioning_ns,
+    }
+}
+
+/// Keeps `pending` requests waiting and compares each of so many decisions with a pass over all of them.
+fn decides(spec: &SchedulerSpec, parameters: &DiskParameters, pending: usize, decisions: usize) {
+    let mut device = device(parameters);
+    let mut scheduler = build(spec, &device);
+    let mut random = Stream::new(3, "pending");
+    let mut waiting: Vec<(Time, Request)> = Vec::new();
+    let mut now = Time::from_ns(random.below(1 << 40));
+    for id in 0..(pending + decisions) as u64 {
+        let new = request(id, &mut random, device.capacity_blocks());
+        scheduler.push(now, new, &device);
+        waiting.push((now, new));
+        if waiting.len() < pending {
+            continue;
+        }
+        let costs = waiting.iter().map(|(ready, it)| cost_ns(spec, &device, now, *ready, it)).enumerate();
+        let (first, _) = costs.min_by(|a, b| a.1.total_cmp(&b.1)).expect("requests are pending");
+        let (_, expected) = waiting.remove(first);
+        assert_eq!(scheduler.pop(now, &device), Some(expected), "{spec:?} on {}", parameters.name);
+        // Every fifth dispatch the arm has stood idle for a while.
+        let idle_ns = if id % 5 == 0 { random.below(9_000_000) } else { 0 };
+        now = device.serve(now, &expected).free + idle_ns;
+    }
+}
+
+const POLICIES: [SchedulerSpec; 4] = [
+    sptf::POLICY.default,
+    SchedulerSpec::Asptf(asptf::Spec { weight: 0.006 }),
+    SchedulerSpec::Asptf(asptf::Spec { weight: 0.5 }),
+    SchedulerSpec::Zsptf(zsptf::Spec { zones: 1 }),
+];
+
+#[test]
+fn deep_queues_on_the_catalogue_are_decided_as_by_an_exhaustive_search() {
+    catalogue().par_iter().for_each(|disk| {
+        for spec in &POLICIES {
+            decides(spec, disk, 1_000, 300);
+            decides(spec, disk, 30, 300);
+        }
+    });
+}
+
+#[test]
+fn very_deep_queues_too() {
+    catalogue().par_iter().for_each(|disk| decides(&sptf::POLICY.default, disk, 10_000, 50));
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn every_design_is_scheduled_as_by_an_exhaustive_search(
+        disk in disk_design(),
+        pending in 2_usize..300,
+        policy in 0..POLICIES.len(),
+    ) {
+        decides(&POLICIES[policy], &disk, pending, 60);
+    }
+}
+
+/// A disk that counts how often it is asked for a positioning time, and says what turns or keeps it to itself.
+struct Counted {
+    disk: DiskDevice,
+    asked: Cell<u64>,
+    turns: bool,
+}
+
+impl Device for Counted {
+    fn capacity_blocks(&self) -> u64 {
+        self.disk.capacity_blocks()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.disk.block_bytes()
+    }
+
+    fn command_overhead_ns(&self) -> u64 {
+        self.disk.command_overhead_ns()
+    }
+
+    fn cylinders(&self) -> u32 {
+        self.disk.cylinders()
+    }
+
+    fn locate(&self, request: &Request) -> Location {
+        self.disk.locate(request)
+    }
+
+    fn coordinates_m(&self, location: Location) -> (f64, f64) {
+        self.disk.coordinates_m(location)
+    }
+
+    fn position_m(&self, now: Time) -> (f64, f64) {
+        self.disk.position_m(now)
+    }
+
+    fn cylinder(&self, now: Time) -> u32 {
+        self.disk.cylinder(now)
+    }
+
+    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
+        self.disk.cylinder_bound_ns(now, cylinder)
+    }
+
+    fn positioning_ns(&self, now: Time, location: Location) -> u64 {
+        self.asked.set(self.asked.get() + 1);
+        self.disk.positioning_ns(now, location)
+    }
+
+    fn platter(&self, now: Time) -> Option<Platter> {
+        self.disk.platter(now).filter(|_| self.turns)
+    }
+
+    fn angle(&self, location: Location) -> u64 {
+        self.disk.angle(location)
+    }
+
+    fn serve(&mut self, now: Time, request: &Request) -> Service {
+        self.disk.serve(now, request)
+    }
+
+    fn ledger(&self, now: Time) -> EnergyLedger {
+        self.disk.ledger(now)
+    }
+}
+
+/// Mean number of requests that the device is asked about for a dispatch, with the queue kept at `pending` scattered reads.
+fn asked(spec: &SchedulerSpec, name: &str, pending: u64, turns: bool) -> f64 {
+    const DISPATCHES: u64 = 2_000;
+    let (_, parameters) = scenarios::disk_devices().into_iter().find(|(it, _)| it == name).expect("in the catalogue");
+    let mut device = Counted { disk: device(&parameters), asked: Cell::new(0), turns };
+    let mut scheduler = build(spec, &device);
+    let mut random = Stream::new(5, "scattered");
+    let mut now = Time::ZERO;
+    let mut counted = 0;
+    for id in 0..pending + DISPATCHES {
+        let lbn = random.below(device.capacity_blocks() - 16);
+        scheduler.push(now, Request { id, lbn, blocks: 16, ..read() }, &device);
+        if id >= pending {
+            let before = device.asked.get();
+            let next = scheduler.pop(now, &device).expect("requests are pending");
+            counted += device.asked.get() - before;
+            now = device.serve(now, &next).free;
+        }
+    }
+    counted as f64 / DISPATCHES as f64
+}
+
+fn read() -> Request {
+    Request {
+        id: 0,
+        arrival: Time::ZERO,
+        lbn: 0,
+        blocks: 1,
+        op: Op::Read,
+        flags: Flags::NONE,
+        origin: 0,
+        spare: Spare::NONE,
+    }
+}
+
+#[test]
+fn few_requests_of_a_long_queue_are_asked_about() {
+    // An exhaustive search asks about all of them. The limits are about twice what these queues take.
+    for (spec, limits) in [
+        (sptf::POLICY.default, [6.0, 7.0, 8.0]),
+        (SchedulerSpec::Asptf(asptf::Spec { weight: 0.006 }), [30.0, 60.0, 30.0]),
+    ] {
+        for (pending, limit) in [100, 1_000, 10_000].into_iter().zip(limits) {
+            let [with, without] = [true, false].map(|turns| asked(&spec, "atlas10k", pending, turns));
+            println!("{spec:?}, {pending} pending: asks {with:.1} times; {without:.1} without the platter");
+            assert!(with < limit, "{spec:?} with {pending} pending asks {with} times");
+            assert!(with <= without);
+        }
+    }
+}

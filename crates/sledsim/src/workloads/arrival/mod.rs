@@ -1,0 +1,217 @@
+//! When requests arrive: open processes, and a closed loop of users; one process, one file, one line in the list.
+
+use std::fmt::Debug;
+
+use super::Next;
+use crate::engine::random::Stream;
+use crate::fault::Fault;
+use crate::registry::registry;
+use crate::time::Time;
+
+/// Nanoseconds in a second.
+const NS_PER_S: f64 = 1e9;
+/// Arrivals beyond this instant (292 years) don't happen: it leaves room to add service times to every arrival.
+pub(super) const LAST_ARRIVAL_NS: u64 = u64::MAX / 2;
+
+registry! {
+    /// When requests arrive.
+    ///
+    /// All but `closed` are open: they don't wait for completions.
+    #[serde(tag = "kind", rename_all = "kebab-case")]
+    pub enum ArrivalSpec: ProcessSpec {
+        Poisson => poisson,
+        Constant => constant,
+        Renewal => renewal,
+        OnOff => on_off,
+        Closed => closed,
+    }
+}
+
+/// Parameters of a process.
+trait ProcessSpec {
+    /// Checks them: an error names the key, its value and what is allowed.
+    fn validate(&self) -> Result<(), Fault>;
+
+    /// The process that valid ones describe, with all its times multiplied by `time_scale`.
+    fn start(&self, time_scale: f64, stream: Stream) -> Result<Box<dyn Process>, Fault>;
+}
+
+/// A running process.
+trait Process: Debug + Send {
+    /// When the first request comes.
+    fn first(&mut self) -> Next {
+        self.advance()
+    }
+
+    /// When the request after the one that has come comes.
+    fn advance(&mut self) -> Next;
+
+    /// Whether they come without regard to completions.
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    /// Hears of a completion at `end`: says when the next request comes, if that makes a difference.
+    fn completed(&mut self, end: Time) -> Option<Next> {
+        let _ = end;
+        None
+    }
+}
+
+impl ArrivalSpec {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// Names the key, its value and what is allowed.
+    pub fn validate(&self) -> Result<(), Fault> {
+        self.parameters().validate()
+    }
+}
+
+/// A running arrival process, and the next arrival.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    process: Box<dyn Process>,
+    next: Next,
+}
+
+impl Arrivals {
+    /// The process of `spec` with all its times multiplied by `time_scale`, its first arrival drawn.
+    pub(super) fn new(spec: &ArrivalSpec, time_scale: f64, stream: Stream) -> Result<Self, Fault> {
+        spec.validate()?;
+        let mut process = spec.parameters().start(time_scale, stream)?;
+        let next = process.first();
+        Ok(Self { process, next })
+    }
+
+    /// When the next request comes.
+    #[inline]
+    pub(super) const fn next(&self) -> Next {
+        self.next
+    }
+
+    /// Takes the next arrival. Without one, the answer means nothing.
+    #[inline]
+    pub(super) fn take(&mut self) -> Time {
+        let Next::At(now) = self.next else { return Time::MAX };
+        self.next = self.process.advance();
+        now
+    }
+
+    /// Whether they come without regard to completions.
+    pub(super) fn are_open(&self) -> bool {
+        self.process.is_open()
+    }
+
+    /// Hears of a completion at `end`.
+    pub(super) fn completed(&mut self, end: Time) {
+        if let Some(next) = self.process.completed(end) {
+            self.next = next;
+        }
+    }
+}
+
+/// The gaps between the arrivals of an open process.
+trait Gaps: Debug + Send {
+    /// The gap after the last arrival; at first, after the start.
+    fn draw_ns(&mut self, stream: &mut Stream) -> f64;
+}
+
+/// An open process.
+#[derive(Debug)]
+struct Open<G> {
+    gaps: G,
+    stream: Stream,
+    /// Factor on all times.
+    time_scale: f64,
+    /// The last arrival was at `at_ns + fraction_ns`. Carrying the fraction keeps the rate exact in the long run: neither
+    /// rounding to whole nanoseconds nor the growing sum takes anything away.
+    at_ns: u64,
+    fraction_ns: f64,
+}
+
+impl<G: Gaps + 'static> Open<G> {
+    fn boxed(gaps: G, time_scale: f64, stream: Stream) -> Box<dyn Process> {
+        Box::new(Self { gaps, stream, time_scale, at_ns: 0, fraction_ns: 0.0 })
+    }
+}
+
+impl<G: Gaps> Process for Open<G> {
+    #[inline]
+    fn advance(&mut self) -> Next {
+        let until_ns = self.fraction_ns + self.gaps.draw_ns(&mut self.stream) * self.time_scale;
+        // Truncates; saturates for gaps beyond 584 years.
+        let whole_ns = until_ns as u64;
+        self.fraction_ns = until_ns - whole_ns as f64;
+        self.at_ns = self.at_ns.saturating_add(whole_ns);
+        if self.at_ns <= LAST_ARRIVAL_NS {
+            Next::At(Time::from_ns(self.at_ns))
+        } else {
+            Next::Ended
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Distribution;
+    use super::*;
+
+    fn arrivals(spec: &ArrivalSpec) -> Arrivals {
+        Arrivals::new(spec, 1.0, Stream::new(1, "arrivals")).expect("the arrivals are valid")
+    }
+
+    fn fixed(value: f64) -> Distribution {
+        Distribution::Fixed { value }
+    }
+
+    #[test]
+    fn a_constant_rate_does_not_drift() {
+        // Intervals of 3333.3 ns: rounding each would lose a millisecond.
+        let mut constant = arrivals(&ArrivalSpec::Constant(constant::Spec { rate_per_s: 3e5 }));
+        let mut last = Time::ZERO;
+        for _ in 0..3_000_000 {
+            last = constant.take();
+        }
+        let error_ns = last.ns().abs_diff(10_000_000_000);
+        assert!(error_ns <= 1, "{error_ns} ns off after 10 s");
+    }
+
+    #[test]
+    fn users_return_in_the_order_of_their_times() {
+        let think_ms = Distribution::Uniform { min: 0.0, max: 10.0 };
+        let mut closed = arrivals(&ArrivalSpec::Closed(closed::Spec { outstanding: 3, think_ms }));
+        for _ in 0..3 {
+            assert_eq!(closed.next(), Next::At(Time::ZERO));
+            closed.take();
+        }
+        assert_eq!(closed.next(), Next::Waiting);
+        (0..3).for_each(|i| closed.completed(Time::from_ns(i)));
+        let times = [closed.take(), closed.take(), closed.take()];
+        assert!(times.is_sorted());
+        assert_eq!(closed.next(), Next::Waiting);
+    }
+
+    #[test]
+    fn endless_gaps_end_the_workload_instead_of_overflowing() {
+        let mut renewal = arrivals(&ArrivalSpec::Renewal(renewal::Spec { interarrival_ms: fixed(1e12) }));
+        let taken = (0..100_000).take_while(|_| matches!(renewal.next(), Next::At(_)) && renewal.take() > Time::ZERO);
+        assert_eq!(taken.count() as u64, LAST_ARRIVAL_NS / 1_000_000_000_000_000_000);
+        assert_eq!(renewal.next(), Next::Ended);
+    }
+
+    #[test]
+    fn arrivals_that_never_get_anywhere_are_refused() {
+        let refused = [
+            ArrivalSpec::Poisson(poisson::Spec { rate_per_s: 0.0 }),
+            ArrivalSpec::Constant(constant::Spec { rate_per_s: f64::NAN }),
+            ArrivalSpec::Renewal(renewal::Spec { interarrival_ms: fixed(0.0) }),
+            ArrivalSpec::OnOff(on_off::Spec { burst_ms: 1e-6, idle_ms: 0.0, rate_per_s: 1.0 }),
+            ArrivalSpec::OnOff(on_off::Spec { burst_ms: 1.0, idle_ms: -1.0, rate_per_s: 1e3 }),
+            ArrivalSpec::Closed(closed::Spec { outstanding: 0, think_ms: fixed(0.0) }),
+        ];
+        for spec in refused {
+            assert!(spec.validate().is_err(), "{spec:?}");
+        }
+    }
+}

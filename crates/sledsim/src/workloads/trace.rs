@@ -1,0 +1,214 @@
+//! Replay of a block trace, as a scenario states it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Fit, LastBlock, MetadataSpec, Replay, ReplayMode, ReplayOptions, SourceSpec, Workload};
+use crate::fault::{self, Fault};
+use crate::time::s_to_ns;
+use crate::traces::{ColumnMap, ColumnRef, LengthUnit, TimeUnit, TraceFormat, TraceOptions};
+
+/// Its parameters, as the list of workloads calls them.
+pub type Spec = TraceSpec;
+
+/// Replay of a block trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSpec {
+    /// The trace file, plain or compressed; relative to the scenario file.
+    pub path: String,
+    /// Format of the trace, `auto` to detect it; `sledsim trace formats` lists them.
+    #[serde(default = "auto")]
+    pub format: String,
+    /// When requests arrive.
+    #[serde(default)]
+    pub mode: ReplayMode,
+    /// Factor on all times between requests: 0.5 is twice as fast.
+    #[serde(default = "one_f64")]
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub time_scale: f64,
+    /// Requests outstanding in mode `outstanding`.
+    #[serde(default = "one_u32")]
+    #[schemars(range(min = 1, max = 1000000))]
+    pub outstanding: u32,
+    /// Whether the first request arrives at time 0; otherwise it arrives at the time the trace gives it, which makes sense
+    /// for traces that count time from the start of a run (mode `open`).
+    #[serde(default = "yes")]
+    pub rebase: bool,
+    /// Leave out what the trace has before this time after its first record.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
+    pub start_s: f64,
+    /// Leave out what the trace has from this time after its first record on.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
+    pub end_s: Option<f64>,
+    /// Leave out this many records (of the chosen devices) first.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub first_record: u64,
+    /// Replay at most this many records each time.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub records: Option<u64>,
+    /// Devices of the trace to replay, merged into one stream; all when empty.
+    #[serde(default)]
+    pub devices: Vec<u32>,
+    /// What becomes of requests beyond the end of the device.
+    #[serde(default)]
+    pub fit: Fit,
+    /// How many times to replay.
+    #[serde(default = "one_u64")]
+    #[schemars(range(min = 1))]
+    pub repeat: u64,
+    /// Bad records to skip and count before one is an error.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub skip_bad: u64,
+    /// Bytes in a sector, for formats that count in sectors; the format's own when absent.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
+    pub sector_bytes: Option<u32>,
+    /// Columns of a CSV trace: `time`, `device`, `offset`, `bytes`, `op` to a column's name or number (from 0), and
+    /// `time_unit` to `s`, `ms`, `us` or `ns`.
+    #[serde(default)]
+    pub columns: Option<BTreeMap<String, String>>,
+    /// How much a request needs of what it asks for in its last block.
+    #[serde(default)]
+    pub last_block: LastBlock,
+    /// Metadata requests, which need only a few bytes; none when absent.
+    #[serde(default)]
+    pub metadata: Option<MetadataSpec>,
+}
+
+impl Default for TraceSpec {
+    fn default() -> Self {
+        Self {
+            path: String::new(),
+            format: auto(),
+            mode: ReplayMode::default(),
+            time_scale: 1.0,
+            outstanding: 1,
+            rebase: true,
+            start_s: 0.0,
+            end_s: None,
+            first_record: 0,
+            records: None,
+            devices: Vec::new(),
+            fit: Fit::default(),
+            repeat: 1,
+            skip_bad: 0,
+            sector_bytes: None,
+            columns: None,
+            last_block: LastBlock::default(),
+            metadata: None,
+        }
+    }
+}
+
+const fn one_u32() -> u32 {
+    1
+}
+
+const fn one_u64() -> u64 {
+    1
+}
+
+const fn one_f64() -> f64 {
+    1.0
+}
+
+const fn yes() -> bool {
+    true
+}
+
+fn auto() -> String {
+    "auto".into()
+}
+
+impl SourceSpec for TraceSpec {
+    fn faults(&self) -> Vec<Fault> {
+        let end_s = self.end_s.filter(|end_s| *end_s <= self.start_s);
+        let ends =
+            end_s.map(|end_s| Fault::conflict("end_s", end_s).says(" is not after ").key_is("start_s", self.start_s));
+        options(self).err().into_iter().chain(ends).collect()
+    }
+
+    fn start(&self, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Box<dyn Workload>, Fault> {
+        let trace_options = options(self)?;
+        let options = ReplayOptions {
+            mode: self.mode,
+            time_scale: self.time_scale,
+            outstanding: self.outstanding,
+            rebase: self.rebase,
+            start_ns: s_to_ns(self.start_s),
+            end_ns: self.end_s.map(s_to_ns),
+            first_record: self.first_record,
+            records: self.records,
+            devices: self.devices.clone(),
+            fit: self.fit,
+            repeat: self.repeat,
+            last_block: self.last_block,
+            metadata: self.metadata,
+            seed: seed,
+        };
+        Ok(Box::new(Replay::new(Path::new(&self.path), trace_options, options, capacity_blocks, block_bytes)?))
+    }
+}
+
+/// How to read the trace that `spec` names.
+///
+/// # Errors
+/// An unknown format, or columns that make no sense.
+pub fn options(spec: &TraceSpec) -> Result<TraceOptions, Fault> {
+    let format = match spec.format.as_str() {
+        "auto" => None,
+        name => Some(name.parse::<TraceFormat>()?),
+    };
+    let columns = spec.columns.as_ref().map(column_map).transpose().map_err(|fault| fault.within("columns"))?;
+    Ok(TraceOptions {
+        format,
+        skip_bad: spec.skip_bad,
+        columns,
+        sector_bytes: spec.sector_bytes,
+        ..TraceOptions::default()
+    })
+}
+
+/// Columns of a CSV trace from names: `time`, `device`, `offset`, `bytes`, `op`, and the unit of time.
+fn column_map(columns: &BTreeMap<String, String>) -> Result<ColumnMap, Fault> {
+    const KNOWN: [&str; 7] = ["time", "time_unit", "device", "offset", "bytes", "op", "length_unit"];
+    if let Some(unknown) = columns.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+        return Err(Fault::unknown_key(fault::Path::default().step(unknown), KNOWN));
+    }
+    let column = |key: &str, default: &str| {
+        let name = columns.get(key).map_or(default, String::as_str);
+        name.parse().map_or_else(|_| ColumnRef::Name(name.to_owned()), ColumnRef::Index)
+    };
+    let time_unit = match columns.get("time_unit").map(String::as_str) {
+        None | Some("ns") => TimeUnit::Ns,
+        Some("us") => TimeUnit::Us,
+        Some("ms") => TimeUnit::Ms,
+        Some("s") => TimeUnit::S,
+        Some(other) => return Err(Fault::unknown_name("time_unit", other, ["s", "ms", "us", "ns"])),
+    };
+    let length_unit = match columns.get("length_unit").map(String::as_str) {
+        None | Some("bytes") => LengthUnit::Bytes,
+        Some("sectors") => LengthUnit::Sectors,
+        Some(other) => return Err(Fault::unknown_name("length_unit", other, ["bytes", "sectors"])),
+    };
+    Ok(ColumnMap {
+        time: column("time", "t_ns"),
+        time_unit,
+        device: columns.contains_key("device").then(|| column("device", "device")),
+        offset: column("offset", "offset_bytes"),
+        offset_unit: length_unit,
+        length: column("bytes", "bytes"),
+        length_unit,
+        op: column("op", "op"),
+        op_values: None,
+    })
+}

@@ -1,0 +1,43 @@
+"""What each power cut of a run did, as a table for people."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sledsim.show.tables import Table, number
+
+__all__ = ["power_cut_table"]
+
+HEADERS = [
+    "power cut (s)",
+    "under way",
+    "lost, blocks",
+    "lost, durable",
+    "unreadable",
+    "recovery (ms)",
+    "mean until then (ms)",
+    "mean after it (ms)",
+]
+
+
+def power_cut_table(cuts: Sequence[Mapping[str, Any]]) -> Table:
+    """Lay out the power cuts: what was under way, what was lost, the time to recover, and the service after it.
+
+    Parameters
+    ----------
+    cuts
+        ``power_cuts`` of a summary.
+    """
+    rows = [
+        [
+            number(cut["at_s"]),
+            number(cut["under_way"]),
+            number(cut["lost_blocks"]),
+            number(cut["lost_durable_blocks"]),
+            number(cut["unreadable_blocks"]),
+            number(None if cut["recovery_s"] is None else 1e3 * cut["recovery_s"]),
+            number(cut["during_recovery"]["mean_ms"]),
+            number(cut["after"]["mean_ms"]),
+        ]
+        for cut in cuts
+    ]
+    return Table(HEADERS, rows)

@@ -1,0 +1,52 @@
+"""Power cuts of a run, as people ask for them and see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import sledsim
+from sledsim import ScenarioError
+
+CACHE = {"kind": "ram-cache", "bytes": "1 MiB", "child": {"device": "g2"}}
+WORKLOAD = {"arrival": {"kind": "poisson", "rate_per_s": 800.0}, "read_fraction": 0.5}
+
+
+def run(system: Any, **cuts: Any) -> sledsim.Result:
+    scenario = {"workload": WORKLOAD, "system": system, "run": {"requests": 600, "power_cuts": cuts}}
+    return sledsim.run(scenario, check=True)
+
+
+def test_a_volatile_cache_loses_what_it_had_not_flushed_and_says_so() -> None:
+    result = run(CACHE, times_s=[0.2], random=2)
+    cuts = result.summary["power_cuts"]
+    assert len(cuts) == 3
+    assert [cut["at_s"] for cut in cuts] == sorted(cut["at_s"] for cut in cuts)
+    assert sum(cut["lost_blocks"] for cut in cuts) > 0
+    assert all(cut["lost_durable_blocks"] == cut["unreadable_blocks"] == 0 for cut in cuts)
+    assert all(cut["recovery_s"] == 0.0 for cut in cuts)
+    assert result.requests.failed == sum(cut["under_way"] for cut in cuts)
+    assert f"{result.requests.failed} requests were under way when power failed" in result.run.note
+    table = result.table()[-1]
+    assert "power cut (s)" in str(table)
+    assert len(table.rows) == 3
+
+
+def test_one_that_is_not_volatile_loses_nothing() -> None:
+    cuts = run({**CACHE, "volatile": False}, random=4).summary["power_cuts"]
+    assert sum(cut["written_blocks"] for cut in cuts) > 1000
+    assert sum(cut["lost_blocks"] + cut["lost_durable_blocks"] for cut in cuts) == 0
+
+
+def test_the_rules_hold_and_checking_them_changes_nothing() -> None:
+    scenario = {"workload": WORKLOAD, "system": CACHE, "run": {"requests": 600}}
+    checked, plain = sledsim.run(scenario, check=True), sledsim.run(scenario)
+    assert checked.summary == plain.summary
+    assert "power_cuts" not in plain.summary
+    assert "power_cuts" not in plain.summary["scenario"]["run"]
+
+
+def test_a_time_before_the_run_is_refused() -> None:
+    with pytest.raises(ScenarioError, match="power_cuts"):
+        run(CACHE, times_s=[-1.0])
