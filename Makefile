@@ -28,9 +28,10 @@ run: $(STAMPS)/extension
 	@$(BIN)/python examples/generations.py $(if $(TRACE),--trace "$(TRACE)") $(ARGS)
 
 #: make test              set up, then run every test of the core and of the package, at sizes that find every planted bug
-#: make test-all          the same at full size: content pairs of a million operations, 10,000 power cuts, every statistic
+#: make test-all          the same at full size: content pairs of a million operations, 10,000 power cuts, every claim
 .PHONY: test test-all
 test-all: export SLEDSIM_TESTS := all
+test: but := and not slow
 # The same random cases everywhere: a test that fails here fails on any machine.
 test test-all: export PROPTEST_RNG_SEED := 1
 # Only with this do test programs say how long each test took.
@@ -39,7 +40,9 @@ test test-all: $(STAMPS)/extension $(STAMPS)/dev
 	$(CARGO) test --locked --profile dev --package sledsim --lib
 	$(CARGO) test --locked --package sledsim-tests --no-fail-fast $(report_time) -- -Z unstable-options --report-time 2>&1 \
 		| $(BIN)/python tools/slowest_tests.py
-	$(BIN)/python -m pytest
+	# What must end within a second or two has the machine to itself.
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=10 -m "not prompt $(but)"
+	$(BIN)/python -m pytest --durations=10 -m "prompt $(but)"
 
 #: make check             formatting, lints and types of both languages; the stub against the built extension
 .PHONY: check

@@ -170,9 +170,18 @@ def trace_file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
-    """Return what a quick run of all papers finds, and the folder with its report. It takes minutes, once."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep each file's tests with one worker, and those of the papers' runs: what they share is made once."""
+    for item in items:
+        shared = "quick_run" if "quick_run" in getattr(item, "fixturenames", ()) else item.location[0]
+        item.add_marker(pytest.mark.xdist_group(shared))
+
+
+@pytest.fixture(
+    scope="session", params=["lin2002", "schlosser2004", pytest.param(None, marks=pytest.mark.slow, id="all")]
+)
+def quick_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
+    """Return what a quick run of a paper finds, or of all, and the folder with its report. All take minutes, once."""
     from sledsim_papers.harness.pages import Pages
     from sledsim_papers.harness.reproduction import reproduce
     from sledsim_papers.harness.study import Study
@@ -181,7 +190,7 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, P
     folder = tmp_path_factory.mktemp("report")
     pages = Pages(folder)
     with Study(reference=REFERENCE) as study:
-        found = reproduce(draw=True, study=study, export=pages.export)
+        found = reproduce(request.param, draw=True, study=study, export=pages.export)
     pages.write(found)
     return found, folder
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-import pty
 import signal
 import subprocess
-import sys
+import termios
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -16,34 +16,19 @@ import pytest
 
 import sledsim
 from conftest import ROOT, SCENARIO
+from ctrl_c import COMMAND, PATIENCE_S, PROMPT_S, interrupted, shown_on_a_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMAND = [sys.executable, "-c", "from sledsim.cli import main; main()"]
 LONG = ["--set", "run.requests=4000000000"]
 
-#: Seconds that a run may take to end, and what a busy machine may add to print it.
-PROMPT_S = 1.0
-SLACK_S = 1.0
 
-
-def interrupted(*arguments: str | Path) -> tuple[int, str, str, float]:
-    """Run a command, press Ctrl-C while it simulates, and tell how long it took to end."""
-    command = [*COMMAND, *map(str, arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(2.0)
-        assert process.poll() is None
-        pressed = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-        return process.returncode, out, err, time.monotonic() - pressed
-
-
+@pytest.mark.prompt
 def test_a_run_is_interrupted(scenario_file: Path) -> None:
     status, out, err, took_s = interrupted("run", scenario_file, *LONG, "--json")
     assert status == 130
-    assert took_s < PROMPT_S + SLACK_S
+    assert took_s < PROMPT_S
     summary = json.loads(out)
     assert summary["run"]["end"] == "interrupted"
     assert not summary["run"]["complete"]
@@ -58,29 +43,32 @@ def test_a_table_of_an_interrupted_run_says_incomplete(scenario_file: Path) -> N
     assert out.startswith("INCOMPLETE")
 
 
+@pytest.mark.prompt
 def test_a_comparison_is_interrupted(scenario_file: Path) -> None:
     status, out, err, took_s = interrupted("compare", scenario_file, scenario_file, *LONG)
     assert status == 130
-    assert took_s < PROMPT_S + SLACK_S
+    assert took_s < PROMPT_S
     assert "small (incomplete)" in out
     assert "run 1 of 2" in err
 
 
+@pytest.mark.prompt
 def test_a_comparison_of_power_strategies_is_interrupted(scenario_file: Path) -> None:
     status, out, err, took_s = interrupted("power", scenario_file, *LONG)
     assert status == 130
-    assert took_s < PROMPT_S + SLACK_S
+    assert took_s < PROMPT_S
     assert "base (incomplete)" in out
     assert "spin-down" not in out.partition("notes")[0].partition("strategy")[0]
     assert "interrupted during run 'base'" in err
     assert "Traceback" not in err
 
 
+@pytest.mark.prompt
 def test_simulated_lifetimes_are_interrupted() -> None:
     enclosure = ROOT / "examples" / "enclosures" / "weak-devices.toml"
     status, out, err, took_s = interrupted("reliability", enclosure, "--precision", "1e-6")
     assert status == 130
-    assert took_s < PROMPT_S + SLACK_S
+    assert took_s < PROMPT_S
     assert "INCOMPLETE" in out
     assert "loss of data within 1 year" in out
     assert "interrupted" in err
@@ -89,7 +77,14 @@ def test_simulated_lifetimes_are_interrupted() -> None:
 
 def test_ctrl_c_while_the_scenario_is_awaited() -> None:
     with subprocess.Popen([*COMMAND, "run", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(1.0)
+        assert process.stdin is not None
+        process.stdin.write("seed = 1")
+        process.stdin.flush()
+        until = time.monotonic() + PATIENCE_S
+        # Until it has read what there is, and waits for more.
+        while any(fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4))):
+            assert time.monotonic() < until
+            time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=10) == 130
         assert process.stderr is not None
@@ -108,16 +103,5 @@ def test_a_run_in_python_returns_its_result(progress: object) -> None:
 
 
 def test_a_long_run_shows_its_progress_on_a_terminal(scenario_file: Path) -> None:
-    terminal, other_end = pty.openpty()
-    command = [*COMMAND, "run", str(scenario_file), *LONG, "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=other_end, text=True) as process:
-        time.sleep(4.0)
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
-    os.close(other_end)
-    shown = os.read(terminal, 1_000_000).decode()
-    os.close(terminal)
-    assert "simulating" in shown
-    assert "/s" in shown
-    assert "left" in shown
+    out = shown_on_a_terminal("run", scenario_file, *LONG, "--json", words=["simulating", "/s", "left"])
     assert json.loads(out)["requests"]["completed"] > 0

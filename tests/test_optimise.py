@@ -231,7 +231,7 @@ def test_the_command_prints_and_draws(tmp_path: Path, sledsim_cli: Callable[...,
 
 
 def test_an_interrupted_search_goes_on_to_the_same_end(tmp_path: Path) -> None:
-    search = {**TWO_OBJECTIVES, "trials": 200, "batch": 4}
+    search = {**TWO_OBJECTIVES, "trials": 2000, "batch": 4}
     file = write(tmp_path / "design.json", search)
     code = "import sys; from sledsim.cli import main; main()"
     command = [sys.executable, "-c", code, "optimise", str(file), "--store", str(tmp_path / "store")]

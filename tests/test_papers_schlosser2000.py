@@ -118,6 +118,7 @@ def test_what_is_not_drawn_says_why() -> None:
     assert reasons["Figure 4"] == "a drawing that holds no data"
 
 
+@pytest.mark.slow
 def test_the_page_has_the_response_of_each_arrangement(study: Study) -> None:
     page = PAGE.read_text(encoding="utf-8")
     part = page[page.index("*A cache of disks.*") : page.index("*Table 4 by mode arithmetic.*")]

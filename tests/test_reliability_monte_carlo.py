@@ -282,11 +282,15 @@ def test_progress_is_told_and_its_errors_come_through() -> None:
         simulate(HONG2006, method="plain", lifetimes=1_000_000_000, progress=fails)
 
 
+@pytest.mark.prompt
 def test_ctrl_c_ends_a_simulation_with_the_lifetimes_so_far() -> None:
     code = (
-        "import json, sys\nfrom sledsim.reliability import simulate\n"
-        f"tables = {HONG2006!r}\nprint('ready', flush=True)\n"
-        "found = simulate(tables, lifetimes=1_000_000_000, method='plain')\n"
+        "import json, sys, threading\nfrom sledsim.reliability import simulate\n"
+        "told = threading.Event()\n"
+        # A thread says so when the report is over: Ctrl-C amidst a report is an error in it.
+        "threading.Thread(target=lambda: told.wait() and print('simulating', flush=True), daemon=True).start()\n"
+        "sys.setswitchinterval(1)\n"
+        f"found = simulate({HONG2006!r}, lifetimes=1_000_000_000, method='plain', progress=lambda *_: told.set())\n"
         "print(found.to_json(indent=None)); print(found, file=sys.stderr)"
     )
     command = [sys.executable, "-c", code]
@@ -295,8 +299,7 @@ def test_ctrl_c_ends_a_simulation_with_the_lifetimes_so_far() -> None:
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(1.0)
+        assert process.stdout.readline() == "simulating\n"
         pressed = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)

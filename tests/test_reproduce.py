@@ -251,7 +251,12 @@ def settled(study):
     return Finding(0.72, "formula")
 
 def endless(study):
-    Path(sys.argv[-1], "running").touch()
+    go_on = study._go_on
+    def told(*progress):
+        if progress:
+            Path(sys.argv[-1], "running").touch()
+        go_on()
+    study._go_on = told
     scenario = {**SCENARIO, "run": {"requests": 4_000_000_000}}
     return Finding(study.run(scenario).summary["response"]["mean_ms"], "run")
 
@@ -266,6 +271,7 @@ main()
 """
 
 
+@pytest.mark.prompt
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ENDLESS, "reproduce", "griffin1999", "--report", str(tmp_path / "report")]
     folder = str(__file__).rpartition("/")[0]
@@ -274,7 +280,6 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
         while not (tmp_path / "report" / "running").exists():
             assert time.monotonic() < begun + PATIENCE_S
             time.sleep(0.1)
-        time.sleep(0.5)
         pressed = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
@@ -360,7 +365,15 @@ def test_time_counts_for_who_asks_first() -> None:
 
 
 def test_a_stopped_study_ends_its_runs() -> None:
-    with Study(workers=1) as study:
+    running = threading.Event()
+
+    class Told(Study):
+        def _go_on(self, *progress: object) -> None:
+            if progress:
+                running.set()
+            super()._go_on()
+
+    with Told(workers=1) as study:
         heard: list[BaseException] = []
 
         def wait() -> None:
@@ -372,7 +385,7 @@ def test_a_stopped_study_ends_its_runs() -> None:
         threads = [threading.Thread(target=wait) for _ in range(2)]
         for thread in threads:
             thread.start()
-        time.sleep(0.5)
+        assert running.wait(PATIENCE_S)
         study.stop()
         for thread in threads:
             thread.join(PATIENCE_S)

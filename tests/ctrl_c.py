@@ -1,0 +1,85 @@
+"""Ctrl-C pressed at commands once they simulate: they say so themselves, so nobody sleeps and hopes."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+COMMAND = [sys.executable, "-c", "from sledsim.cli import main; main()"]
+#: Seconds that a command may take to end, with what a busy machine may add to print it.
+PROMPT_S = 2.0
+#: Seconds after which what was to happen is given up; a busy machine takes its time to load Python.
+PATIENCE_S = 120.0
+
+#: The command line, which writes to a pipe when its progress has been reported for the third time: then it simulates.
+#: A thread passes the word on, and gets its turn when the report is over: Ctrl-C amidst a report is an error in it.
+TELLING = """
+import itertools, os, sys, threading
+from sledsim.show.progress import ProgressBar
+pipe, reports, third, show = int(sys.argv.pop(1)), itertools.count(1), threading.Event(), ProgressBar.show
+def tell(bar, share, state):
+    show(bar, share, state)
+    if next(reports) == 3:
+        third.set()
+ProgressBar.show = tell
+sys.setswitchinterval(1)
+threading.Thread(target=lambda: third.wait() and os.write(pipe, b"simulating"), daemon=True).start()
+from sledsim.cli import main
+main()
+"""
+
+
+@contextmanager
+def started(*command: str | Path, **streams: Any) -> Iterator[subprocess.Popen[str]]:
+    """Start a command that goes on for ever, and see to it that it does not."""
+    with subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True, **streams) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def heard(end: int) -> bytes:
+    """Return what comes next out of a pipe or a terminal; nothing where it is closed. Fail where nothing comes."""
+    assert select.select([end], [], [], PATIENCE_S)[0], f"silent for {PATIENCE_S} s"
+    return os.read(end, 1_000_000)
+
+
+def interrupted(*arguments: str | Path) -> tuple[int, str, str, float]:
+    """Run a command, press Ctrl-C while it simulates, and tell how long it took to end."""
+    hears, tells = os.pipe()
+    command = [sys.executable, "-c", TELLING, str(tells), *arguments]
+    with os.fdopen(hears), started(*command, stderr=subprocess.PIPE, pass_fds=[tells]) as process:
+        os.close(tells)
+        assert heard(hears) == b"simulating", process.communicate(timeout=PATIENCE_S)
+        assert process.poll() is None
+        pressed = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        return process.returncode, out, err, time.monotonic() - pressed
+
+
+def shown_on_a_terminal(*arguments: str | Path, words: list[str]) -> str:
+    """Run a command on a terminal, press Ctrl-C when it has shown these words there, and return what it printed."""
+    terminal, other_end = pty.openpty()
+    try:
+        with started(*COMMAND, *arguments, stderr=other_end) as process:
+            shown = b""
+            while not all(word.encode() in shown for word in words):
+                shown += heard(terminal)
+            process.send_signal(signal.SIGINT)
+            return process.communicate(timeout=30)[0]
+    finally:
+        os.close(other_end)
+        os.close(terminal)
