@@ -66,8 +66,8 @@ LISTS = {
     "LocationSpec": "workloads/location",
 }
 
-# What only some can do, and is not in their own files: CSV has columns to map, three formats can be written; a trace has
-# a file, records to report on, and an end of its own.
+# What only some can do, and is not in their own files: CSV has columns to map, three formats can be written; a trace
+# has a file, records to report on, and an end of its own.
 ONLY_SOME = {
     "reader.rs": {"Csv"},
     "writer.rs": {"Csv", "DisksimAscii", "Mqsim"},

@@ -63,8 +63,8 @@ class Fault:
     def kind(self) -> str:
         """In what way it is wrong.
 
-        One of ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``, ``conflict``, ``misfit``,
-        ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported`` and ``rule``.
+        One of ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``, ``conflict``,
+        ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported`` and ``rule``.
         """
     @property
     def path(self) -> str | None:
@@ -77,7 +77,7 @@ class Fault:
         """What it is."""
     @property
     def allowed(self) -> Any:
-        """What it may be: a tuple of words, a dictionary of bounds (``least``, ``above``, ``most``, ``below``), a text."""
+        """What it may be: a tuple of words, a dictionary of bounds (``least``, ``above``, ``most``, ``below``), text."""
     @property
     def suggestion(self) -> str | None:
         """The allowed word most like the one given."""
