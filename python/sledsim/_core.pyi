@@ -64,7 +64,8 @@ class Fault:
         """In what way it is wrong.
 
         One of ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``, ``conflict``,
-        ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported`` and ``rule``.
+        ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported``
+        and ``rule``.
         """
     @property
     def path(self) -> str | None:
@@ -77,7 +78,7 @@ class Fault:
         """What it is."""
     @property
     def allowed(self) -> Any:
-        """What it may be: a tuple of words, a dictionary of bounds (``least``, ``above``, ``most``, ``below``), text."""
+        """What it may be: a tuple of words, bounds (``least``, ``above``, ``most``, ``below``), a text."""
     @property
     def suggestion(self) -> str | None:
         """The allowed word most like the one given."""
