@@ -63,9 +63,8 @@ class Fault:
     def kind(self) -> str:
         """In what way it is wrong.
 
-        One of ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``, ``conflict``,
-        ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported``
-        and ``rule``.
+        One of ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``, ``conflict``, ``misfit``,
+        ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported`` and ``rule``.
         """
     @property
     def path(self) -> str | None:
@@ -78,7 +77,7 @@ class Fault:
         """What it is."""
     @property
     def allowed(self) -> Any:
-        """What it may be: a tuple of words, bounds (``least``, ``above``, ``most``, ``below``), a text."""
+        """What it may be: a tuple of words, a text, or bounds by name (``least``, ``above``, ``most``, ``below``)."""
     @property
     def suggestion(self) -> str | None:
         """The allowed word most like the one given."""
@@ -103,7 +102,7 @@ class Fault:
 class SledsimError(Exception):
     """What Sledsim cannot do, and what to do about it.
 
-    The attributes are those of the first of ``faults``, which has all that is wrong; None where only words are known.
+    Its attributes are those of the first of ``faults``, which has all that is wrong; None where only words are known.
     """
 
     kind: str | None

@@ -53,8 +53,8 @@ def words_of(command: Any) -> "Words":
         name = path.removeprefix("workload.")
         if name in options:
             return f"{options[name]} {text}".rstrip()
-        if "set" in options and "." in path:
-            return f"--set {path}={text or '...'}"
+        if "set" in options and text and "." in path:
+            return f"--set {path}={text}"
         return f"{path} = {text}" if text else path
 
     return words

@@ -27,7 +27,7 @@ fn unknown_keys_name_the_nearest() {
         ("/system/device/bits_nm", &["unknown key system.device.bits_nm: did you mean \"bit_nm\"?"]),
         ("/workload/arival", &["unknown key workload.arival: did you mean \"arrival\"?"]),
         ("/workload/arrival/rate", &["unknown key workload.arrival.rate", "rate_per_s"]),
-        ("/system/qqqqqqqqqqqqqq", &["unknown key system.qqqqqqqqqqqqqq: known: "]),
+        ("/system/qqqqqqqqqqqqqq", &["unknown key system.qqqqqqqqqqqqqq (known: "]),
     ];
     for (pointer, parts) in cases {
         let (parent, key) = pointer.rsplit_once('/').unwrap();
@@ -73,7 +73,7 @@ fn unknown_names_name_the_nearest() {
     let column = changed(|document| document["workload"] = json!({"path": "x", "columns": {"tiem": "t"}}));
     assert_parts(&column, &["unknown key workload.columns.tiem: did you mean \"time\"?"]);
     let unit = changed(|document| document["workload"] = json!({"path": "x", "columns": {"time_unit": "h"}}));
-    assert_parts(&unit, &["workload.columns.time_unit = \"h\" is not known: ", "s, ms, us, ns"]);
+    assert_parts(&unit, &["workload.columns.time_unit = \"h\" is not known", "s, ms, us, ns"]);
 }
 
 #[test]

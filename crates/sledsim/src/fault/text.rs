@@ -77,8 +77,8 @@ impl Fault {
         match self.kind {
             Kind::Missing if expected.is_empty() => format!("{subject} is missing"),
             _ if expected.is_empty() => valued,
-            Kind::UnknownKey => format!("unknown key {subject}: {expected}"),
-            Kind::UnknownName => format!("{valued} is not known: {expected}"),
+            Kind::UnknownKey => format!("unknown key {subject}{expected}"),
+            Kind::UnknownName => format!("{valued} is not known{expected}"),
             Kind::Missing => format!("{subject} is missing: {expected}"),
             Kind::OutOfRange => format!("{valued} is out of range: expected {expected}"),
             Kind::WrongType => format!("{valued} is of the wrong type: expected {expected}"),
@@ -100,9 +100,9 @@ impl Fault {
             Some(Allowed::Names(names)) => {
                 let known = names.join(", ");
                 match (&self.suggestion, self.kind) {
-                    (Some(name), _) => format!("did you mean {name:?}? (known: {known})"),
+                    (Some(name), _) => format!(": did you mean {name:?}? (known: {known})"),
                     (None, Kind::Missing) => format!("one of {known}"),
-                    (None, _) => format!("known: {known}"),
+                    (None, _) => format!(" (known: {known})"),
                 }
             }
         }

@@ -54,7 +54,7 @@ fn every_value_is_carried_over() {
     let disk = disk(&import);
     assert_eq!((disk.bus_ms_per_block, disk.bus_write_ms_per_block), (0.1, Some(0.2)));
     assert_eq!((disk.read_ahead, disk.sparing), (ReadAhead::Segment, Sparing::SectorsPerZone));
-    assert_eq!((&*disk.zones.0.slips, &*disk.zones.1.remaps), (&[40, 7][..], &[[3, 9]][..]));
+    assert_eq!((&*disk.zones[0].slips, &*disk.zones[1].remaps), (&[40, 7][..], &[[3, 9]][..]));
     assert_eq!(disk.seek, SeekCurve::Table { points: vec![[1.0, 1.25], [10.0, 3.0], [99.0, 8.5]] });
     let overheads = [
         disk.request_overhead_ms,

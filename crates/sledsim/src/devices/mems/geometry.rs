@@ -75,9 +75,7 @@ impl Geometry {
         let blocks_per_row = p.active_tips / tips_per_block;
         if blocks_per_row == 0 {
             return Err(Fault::conflict("active_tips", p.active_tips)
-                .says(format!(" is fewer than the {tips_per_block} tips of a block: raise "))
-                .option("active_tips")
-                .says(", or ")
+                .says(format!(" is fewer than the {tips_per_block} tips of a block: raise it, or "))
                 .option("tip_sector_bytes"));
         }
         let data_bits = p.tip_sector_bytes * p.encoded_bits_per_byte;

@@ -150,7 +150,7 @@ impl VolumesSpec {
             let end = first_block.checked_add(blocks).filter(|&end| end <= capacity).ok_or_else(|| {
                 let left = capacity.saturating_sub(first_block) * u64::from(block_bytes);
                 Fault::misfit(key.step("bytes"), volume.bytes)
-                    .says(format!(" ({}): ", shown_bytes(volume.bytes)))
+                    .says(": ")
                     .key(member_path(member))
                     .says(format!(" has {} from block {first_block} on", shown_bytes(left)))
             })?;
@@ -302,16 +302,13 @@ mod tests {
             let error = made.map(|_| ()).expect_err(problem).to_string();
             assert!(error.contains(problem), "{error}");
         };
-        refused(
-            &|spec| spec.volumes[1].bytes += 512,
-            "volumes.1.bytes = 31232 (31232 B): members.0 has 30 KiB from block 40 on",
-        );
+        refused(&|spec| spec.volumes[1].bytes += 512, "volumes.1.bytes = 31232: members.0 has 30 KiB from block 40 on");
         refused(&|spec| spec.volumes[1].first_block = Some(39), "volumes.1 and volumes.0 overlap on members.0");
         refused(&|spec| spec.volumes[2].member = 2, "volumes.2.member = 2: members has 2 in all");
         refused(&|spec| spec.volumes[2].bytes = 700, "volumes.2.bytes = 700 is no multiple of the 512 B blocks");
         refused(&|spec| spec.volumes[2].name = "a".into(), "volumes.2.name = \"a\" is the name of volumes.0 too");
         refused(&|spec| spec.volumes[2].origin = Some(4), "volumes.2.origin = 4 says nothing without by_origin");
-        refused(&|spec| spec.moved = [("x".into(), 1)].into(), "moved.x: there is no such volume");
+        refused(&|spec| spec.moved = [("x".into(), 1)].into(), "unknown key moved.x (known: a, b, c)");
         refused(&|spec| spec.moved = [("a".into(), 9)].into(), "moved.a = 9: members has 2 in all");
         refused(
             &|spec| spec.moved = [("b".into(), 1)].into(),
@@ -321,10 +318,7 @@ mod tests {
             let (volume, mb_per_s) = (volume.to_owned(), None);
             vec![MoveSpec { volume, to, at_s: 0.0, chunk_bytes, mb_per_s }]
         };
-        refused(
-            &|spec| spec.moves = step("x", 1, 512),
-            "moves.0.volume = \"x\": there is no such volume (known: a, b, c)",
-        );
+        refused(&|spec| spec.moves = step("x", 1, 512), "moves.0.volume = \"x\" is not known (known: a, b, c)");
         refused(&|spec| spec.moves = step("a", 2, 512), "moves.0.to = 2: members has 2 in all");
         refused(&|spec| spec.moves = step("a", 1, 700), "moves.0.chunk_bytes = 700 is no multiple of the 512 B blocks");
         refused(

@@ -1,0 +1,123 @@
+"""What an error holds, and how it is told: to a program, to whoever writes Python, and on the command line."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sledsim
+from sledsim import RunError, ScenarioError, TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+ARRIVAL = {"kind": "poisson", "rate_per_s": 10.0}
+HEADER = "t_ns,device,offset_bytes,bytes,op\n"
+
+
+def document(**changed: Any) -> dict[str, Any]:
+    return {"workload": {"arrival": ARRIVAL}, "system": {"device": "g2"}, "run": {"requests": 10}} | changed
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind", "path", "value", "allowed", "suggestion"),
+    [
+        ({"sead": 1}, "unknown-key", "sead", None, ("title", "seed", "workload", "system", "run"), "seed"),
+        ({"seed": "x"}, "wrong-type", "seed", "x", "a number", None),
+        ({"seed": -1}, "out-of-range", "seed", -1, {"least": 0, "whole": True}, None),
+        ({"system": {"device": "g22"}}, "unknown-name", "system.device.name", "g22", None, "g2"),
+        ({"system": {"device": {"bit_nm": 5}}}, "missing", "system.device.name", None, None, None),
+        (
+            {"system": {"kind": "concat", "members": ["g2", {"device": {"name": "g2", "bit_nm": 0}}]}},
+            "out-of-range",
+            "system.members.1.system.device.bit_nm",
+            0,
+            {"least": 1, "most": 10_000, "unit": "nm"},
+            None,
+        ),
+        (
+            {"workload": {"arrival": {**ARRIVAL, "kind": "poison"}}},
+            "unknown-name",
+            "workload.arrival.kind",
+            "poison",
+            ("poisson", "constant", "renewal", "on-off", "closed"),
+            "poisson",
+        ),
+        ({"run": {"requests": 5, "warmup_requests": 5}}, "conflict", "run.warmup_requests", 5, None, None),
+        ({"system": {"kind": "partition", "child": "g2", "bytes": 100}}, "misfit", "system.bytes", 100, None, None),
+    ],
+)
+def test_an_error_has_what_its_sentence_says(
+    changed: dict[str, Any], kind: str, path: str, value: Any, allowed: Any, suggestion: str | None
+) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        sledsim.run(document(**changed))
+    error = caught.value
+    assert (error.kind, error.path, error.value, error.suggestion) == (kind, path, value, suggestion)
+    assert len(error.faults) == 1
+    assert path in str(error)
+    if isinstance(allowed, dict):
+        assert allowed.items() <= error.allowed.items()
+    elif isinstance(allowed, str):
+        assert allowed in error.allowed or "whole" in error.allowed
+    elif allowed is not None:
+        assert error.allowed == allowed
+        assert all(word in str(error) for word in allowed)
+    assert suggestion is None or f'did you mean "{suggestion}"?' in str(error)
+
+
+def test_all_faults_come_at_once_and_survive_a_journey() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        sledsim.run(document(sead=1, run={"requests": "many"}, system={"device": "g22"}))
+    error = caught.value
+    assert sorted(str(fault.path) for fault in error.faults) == ["run.requests", "sead", "system.device.name"]
+    assert str(error).count("\n") == 2
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.faults, again.path, str(again)) == (error.faults, error.path, str(error))
+
+
+def test_a_file_and_its_line_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text("seed = 1\nrun = = 2\n")
+    with pytest.raises(ScenarioError) as caught:
+        sledsim.run(file)
+    assert (caught.value.kind, caught.value.file, caught.value.line) == ("notation", str(file), 2)
+    trace = tmp_path / "bad.csv"
+    trace.write_text(f"{HEADER}0,0,0,512,R\n1,0,0,none,R\n")
+    with pytest.raises(TraceError) as told:
+        list(sledsim.open_trace(trace))
+    error = told.value
+    assert (error.kind, error.file, error.line, error.field) == ("record", str(trace), 3, "length")
+    assert error.value == '"none"'
+
+
+def test_errors_of_python_alone_have_the_attributes_too() -> None:
+    assert (RunError("words").path, RunError("words").faults) == (None, ())
+
+
+def test_the_command_line_tells_in_its_own_words(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    trace = tmp_path / "far.csv"
+    trace.write_text(f"{HEADER}0,0,0,512,R\n1,0,{1 << 50},512,R\n")
+    scenario = document(workload={"path": str(trace)})
+    with pytest.raises(TraceError) as caught:
+        sledsim.run(scenario)
+    assert 'workload.fit = "wrap"' in str(caught.value)
+    assert "--" not in str(caught.value)
+    told = sledsim_cli("replay", trace, "--device", "g2")
+    assert told.status == 2
+    assert "choose one device of the trace with --devices, or map addresses with --fit wrap or --fit scale" in told.err
+    (tmp_path / "it.json").write_text(json.dumps(scenario))
+    told = sledsim_cli("run", tmp_path / "it.json")
+    assert "--set workload.fit=wrap or --set workload.fit=scale" in told.err
+    told = sledsim_cli("run", tmp_path / "it.json", "--set", "sead=1", "--set", "run.requests=many")
+    assert told.err.startswith('error: --set sead=1: unknown key sead: did you mean "seed"?')
+    assert 'run.requests = "many" is of the wrong type' in told.err
+    trace.write_text(f"{HEADER}0,0,0,none,R\n")
+    told = sledsim_cli("trace", "info", trace)
+    assert "tolerate so many such records with --skip-bad, or name another --format" in told.err
