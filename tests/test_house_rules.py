@@ -66,8 +66,8 @@ LISTS = {
     "LocationSpec": "workloads/location",
 }
 
-# What only some can do, and is not in their own files: CSV has columns to map, three formats can be written; a trace has a file,
-# records to report on, and an end of its own.
+# What only some can do, and is not in their own files: CSV has columns to map, three formats can be written; a trace
+# has a file, records to report on, and an end of its own.
 ONLY_SOME = {
     "reader.rs": {"Csv"},
     "writer.rs": {"Csv", "DisksimAscii", "Mqsim"},
@@ -343,7 +343,9 @@ def messages_read(tree: ast.Module) -> list[int]:
 
 
 def test_nobody_reads_what_an_error_says() -> None:
-    read = {place(path): messages_read(ast.parse(path.read_text())) for path in sources(".py") if PACKAGE in path.parents}
+    read = {
+        place(path): messages_read(ast.parse(path.read_text())) for path in sources(".py") if PACKAGE in path.parents
+    }
     assert not {name: lines for name, lines in read.items() if lines}
     for path in CORE.rglob("*.rs"):
         code = rust_code_without_tests(path.read_text())

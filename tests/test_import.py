@@ -103,7 +103,7 @@ def test_the_python_door_gives_the_device_itself(simple: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "line", "expected"),
     [
-        ("disksim_simpledisk", "disksim_simplydisk", 2, "\"type of block\" = \"disksim_simplydisk\" is not known"),
+        ("disksim_simpledisk", "disksim_simplydisk", 2, '"type of block" = "disksim_simplydisk" is not known'),
         ("Block count", "Block number", 3, 'unknown key "Block number"'),
         ("= 100000", "= 0", 3, "expected a whole number from 1"),
         ("= 9.5", "= quick", 4, "expected a number"),

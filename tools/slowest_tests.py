@@ -10,6 +10,7 @@ SHOWN = 10
 
 
 def main() -> None:
+    """Read what the tests print, pass it on, and sum up."""
     program, tests = "", []
     for line in sys.stdin:
         print(line, end="", flush=True)

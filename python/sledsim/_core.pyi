@@ -61,9 +61,12 @@ class Fault:
     ) -> Self: ...
     @property
     def kind(self) -> str:
-        """In what way it is wrong: ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``,
-        ``conflict``, ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported``
-        or ``rule``."""
+        """In what way it is wrong.
+
+        One of ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``, ``conflict``,
+        ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported``
+        and ``rule``.
+        """
     @property
     def path(self) -> str | None:
         """The key that is wrong, with dots and entries of lists by number: ``system.members.0.device.tips``."""
@@ -75,7 +78,7 @@ class Fault:
         """What it is."""
     @property
     def allowed(self) -> Any:
-        """What it may be: a tuple of words, a dictionary of bounds (``least``, ``above``, ``most``, ``below``), or a text."""
+        """What it may be: a tuple of words, bounds (``least``, ``above``, ``most``, ``below``), a text."""
     @property
     def suggestion(self) -> str | None:
         """The allowed word most like the one given."""
@@ -100,7 +103,7 @@ class Fault:
 class SledsimError(Exception):
     """What Sledsim cannot do, and what to do about it.
 
-    The attributes are those of the first of ``faults``, which has all that is wrong; None where nothing is known but words.
+    The attributes are those of the first of ``faults``, which has all that is wrong; None where only words are known.
     """
 
     kind: str | None

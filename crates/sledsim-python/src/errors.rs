@@ -182,9 +182,7 @@ impl Fault {
 
     /// The same fault, of what `about` names.
     fn about(&self, about: &str) -> Self {
-        let mut fault = self.0.clone();
-        fault.about.insert(0, about.to_owned());
-        Self(fault)
+        Self(self.0.clone().about(about))
     }
 
     /// The sentence; `words` says how its reader gives a key, and a value if there is one.

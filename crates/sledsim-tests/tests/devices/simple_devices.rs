@@ -45,6 +45,7 @@ fn every_request_of_the_constant_device_takes_its_time() {
 #[test]
 fn the_linear_device_goes_by_the_blocks_between_requests() {
     let mut device = linear(1000, 0.1, 2.1);
+    let mut now = Time::ZERO;
     // 2 us a block of distance, counted from the block after the previous request; the first request counts from block 0.
     for (request, ns) in [
         (read(0, 10), 100_000),
@@ -55,8 +56,10 @@ fn the_linear_device_goes_by_the_blocks_between_requests() {
         (read(0, 1), 2_100_000),
     ] {
         let at = device.locate(&request);
-        assert_eq!(device.positioning_ns(Time::ZERO, at), ns, "{request:?}");
-        assert_eq!(device.serve(Time::ZERO, &request).phases.seek_ns, ns, "{request:?}");
+        assert_eq!(device.positioning_ns(now, at), ns, "{request:?}");
+        let service = device.serve(now, &request);
+        assert_eq!(service.phases.seek_ns, ns, "{request:?}");
+        now = service.free;
     }
 }
 
@@ -103,20 +106,20 @@ proptest! {
     ) {
         let mut device = linear(capacity, 0.1, 2.0);
         let from_lbn = ((capacity as f64 * from) as u64).min(capacity - 1);
-        device.serve(Time::ZERO, &read(from_lbn, 1));
-        let here = device.cylinder(Time::ZERO);
+        let now = device.serve(Time::ZERO, &read(from_lbn, 1)).free;
+        let here = device.cylinder(now);
         prop_assert!(here < device.cylinders());
         let mut seen = Vec::new();
         for share in shares {
             let lbn = ((capacity as f64 * share) as u64).min(capacity - 1);
             let at = device.locate(&read(lbn, 1));
             prop_assert!(at.cylinder < device.cylinders());
-            let positioning_ns = device.positioning_ns(Time::ZERO, at);
-            prop_assert!(device.cylinder_bound_ns(Time::ZERO, at.cylinder) <= positioning_ns);
+            let positioning_ns = device.positioning_ns(now, at);
+            prop_assert!(device.cylinder_bound_ns(now, at.cylinder) <= positioning_ns);
             // The farthest is the whole device away: 1.9 ms over it, to the nearest nanosecond.
             let exact_ns = 1e5 + 1.9e6 * lbn.abs_diff(from_lbn + 1) as f64 / capacity as f64;
             prop_assert!((positioning_ns as f64 - exact_ns).abs() <= 0.5 + 1e-6, "{positioning_ns} {exact_ns}");
-            prop_assert_eq!(device.clone().serve(Time::ZERO, &read(lbn, 1)).phases.seek_ns, positioning_ns);
+            prop_assert_eq!(device.clone().serve(now, &read(lbn, 1)).phases.seek_ns, positioning_ns);
             seen.push((lbn, at));
         }
         for (lbn, at) in &seen {
@@ -124,7 +127,7 @@ proptest! {
         }
         let outwards: [Vec<u32>; 2] = [(here..device.cylinders()).collect(), (0..=here).rev().collect()];
         for cylinders in outwards {
-            let bounds: Vec<u64> = cylinders.iter().map(|&c| device.cylinder_bound_ns(Time::ZERO, c)).collect();
+            let bounds: Vec<u64> = cylinders.iter().map(|&c| device.cylinder_bound_ns(now, c)).collect();
             prop_assert!(bounds.windows(2).all(|pair| pair[0] <= pair[1]));
         }
     }

@@ -3,8 +3,9 @@
 //! A closed form must lie inside the 95 % confidence interval that a run reports. An interval that is honest misses one time
 //! in twenty, so each check makes twenty runs, with seeds 1 to 20, and asks that at least 17 intervals hold the closed form;
 //! intervals that are right with probability 0.95 fail that with a probability of 1.6 % (binomial). Where tests are to be
-//! short, three of the first four must, which such intervals fail with a probability of 1.4 %. The seeds were fixed before the
-//! first run and never changed.
+//! short, two of the first four must, which such intervals fail with a probability of 0.05 %; three would be asked too much, as
+//! one check in seventy of a sound simulator fails that, and there are dozens. The seeds were fixed before the first run and
+//! never changed.
 //!
 //! Service times with a known distribution come from a sled of one cylinder and one row that is accessed upwards only: every
 //! block is one pass and one return.
@@ -20,7 +21,7 @@ fn seeds() -> u64 {
 }
 
 fn covered_at_least() -> usize {
-    size(3, 17)
+    size(2, 17)
 }
 
 const REQUESTS: u64 = 100_000;

@@ -170,9 +170,12 @@ fn hp_labs_hour_is_too_large_without_a_mapping() {
     let scenario = scenarios::resolved(&document(&path, "error", "fcfs"));
     let error = scenarios::try_run(&scenario).expect_err("the trace is larger than the device");
     let named = path.display().to_string();
-    for part in
-        [named.as_str(), "record ", "lie beyond the device, which has 6750000 blocks", "fit = \"wrap\" or \"scale\""]
-    {
+    for part in [
+        named.as_str(),
+        "record ",
+        "lie beyond the device, which has 6750000 blocks",
+        "fit = \"wrap\" or workload.fit = \"scale\"",
+    ] {
         assert!(error.contains(part), "{error}");
     }
 }

@@ -337,8 +337,8 @@ fn modes_that_contradict_each_other_are_refused_by_key() {
         (vec![idle.clone(), mode("seek", 0.5, none.clone())], "power.idle_modes.1.name = \"seek\""),
         (vec![mode(" ", 1.0, none.clone())], "power.idle_modes.0.name = \" \""),
         (vec![idle.clone(), mode("low", 0.5, json!({"wake_w": 0.4}))], "power.idle_modes.1.wake_w = 0.4"),
-        (vec![idle.clone(), mode("low", -0.5, none.clone())], "power.idle_modes[1].power_w = -0.5"),
-        (vec![idle.clone(), mode("low", 0.5, json!({"after_ms": 4.0}))], "power.idle_modes[1].after_ms"),
+        (vec![idle.clone(), mode("low", -0.5, none.clone())], "power.idle_modes.1.power_w = -0.5"),
+        (vec![idle.clone(), mode("low", 0.5, json!({"after_ms": 4.0}))], "power.idle_modes.1.after_ms"),
         (Vec::new(), "power.idle_modes"),
         (vec![idle.clone(); 7], "power.idle_modes"),
     ] {

@@ -333,7 +333,7 @@ fn settings_that_make_no_sense_say_so() {
     }
     let wasteful = json!({"name": "g2", "sled_mw": 40.0});
     let error = refused(json!({"device": wasteful, "spin_down": "immediate"}));
-    assert!(error.contains("system.device.inactive_mw = 50 exceeds sled_mw = 40"), "{error}");
+    assert!(error.contains("system.device.inactive_mw = 50 exceeds system.device.sled_mw = 40"), "{error}");
     assert!(error.contains("leave out system.spin_down"), "{error}");
     let delayed = json!({"device": "atlas10k", "delayed_startup": {"requests": 2, "wait_ms": 5.0}});
     assert!(resolve(&scenario(delayed)).is_err_and(|error| error.contains("system.delayed_startup: atlas10k")));

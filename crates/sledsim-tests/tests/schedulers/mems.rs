@@ -98,8 +98,9 @@ fn sdf_decides_as_an_exhaustive_search() {
 #[test]
 fn bounds_hold_and_rise_outwards() {
     every_device(|mut device| {
+        let mut now = Time::ZERO;
         for request in requests(20, device.capacity_blocks()) {
-            let now = device.serve(Time::ZERO, &request).free;
+            now = device.serve(now, &request).free;
             let from = device.cylinder(now);
             let bounds: Vec<u64> = (0..device.cylinders()).map(|it| device.cylinder_bound_ns(now, it)).collect();
             assert!(bounds[from as usize..].is_sorted(), "from cylinder {from} upwards");

@@ -53,14 +53,14 @@ fn parameters_out_of_range_are_named() {
     let message = |spec: SchedulerSpec| spec.validate().unwrap_err().to_string();
     assert_eq!(
         message(SchedulerSpec::Vscan(vscan::Spec { r: 1.5 })),
-        "scheduler vscan: r is 1.5, but must be from 0 to 1"
+        "r = 1.5 is out of range: expected a number at least 0 and at most 1"
     );
     assert_eq!(
         message(SchedulerSpec::Zsptf(zsptf::Spec { zones: 0 })),
-        "scheduler zsptf: zones is 0, but must be at least 1"
+        "zones = 0 is out of range: expected a whole number at least 1"
     );
     for weight in [-0.1, f64::NAN, f64::INFINITY] {
-        assert!(message(SchedulerSpec::Asptf(asptf::Spec { weight })).contains("at least 0 and finite"));
+        assert!(message(SchedulerSpec::Asptf(asptf::Spec { weight })).contains("at least 0"));
     }
     for r in [-0.1, f64::NAN, f64::INFINITY] {
         assert!(SchedulerSpec::Vscan(vscan::Spec { r }).validate().is_err());

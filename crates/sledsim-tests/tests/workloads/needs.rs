@@ -299,7 +299,7 @@ fn only_formats_that_tell_metadata_do_without_a_share() {
             continue;
         }
         let error = outcome.err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains("workload.metadata.share is missing") && error.contains(format.name()), "{error}");
+        assert!(error.contains("metadata.share is missing") && error.contains(format.name()), "{error}");
     }
 }
 

@@ -213,7 +213,7 @@ fn a_closed_replay_waits_the_recorded_gap_after_each_completion() {
     let error = |options| replay(&validate, options).err().expect("refused");
     let open = error(ReplayOptions { mode: ReplayMode::Open, ..ReplayOptions::default() });
     assert!(open.ends_with(
-        "trace.validate: the trace has no arrival times, which mode = \"open\" needs: use mode = \"auto\" or \"outstanding\""
+        "trace.validate: mode = \"open\": the trace has no arrival times, which it needs: use mode = \"auto\" or mode = \"outstanding\""
     ), "{open}");
     let closed = replay(&ten(), ReplayOptions { mode: ReplayMode::Closed, ..ReplayOptions::default() });
     let closed = closed.err().expect("refused");
@@ -235,7 +235,7 @@ fn requests_beyond_the_device_are_an_error_or_wrap_or_scale() {
     let error = of(Fit::Error).unwrap_err();
     let expected = format!(
         "{}: record 2: blocks 2500 to 2509 lie beyond the device, which has 1000 blocks of 512 bytes: replay on a larger \
-         device, choose one device of the trace with `devices`, or map addresses with fit = \"wrap\" or \"scale\"",
+         device, choose one device of the trace with devices, or map addresses with fit = \"wrap\" or fit = \"scale\"",
         far.path.display()
     );
     assert_eq!(error, expected);

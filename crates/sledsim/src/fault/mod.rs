@@ -323,6 +323,13 @@ impl Fault {
         self
     }
 
+    /// The same, of what `about` names.
+    #[must_use]
+    pub fn about(mut self, about: impl Into<String>) -> Self {
+        self.about.insert(0, about.into());
+        self
+    }
+
     /// The same, in a file.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<String>) -> Self {

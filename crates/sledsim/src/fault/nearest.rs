@@ -1,10 +1,10 @@
 //! The word that was perhaps meant.
 
-/// The word of `known` that a reader may have meant by `given`, if one is near: upper and lower case alike.
+/// The word of `known` that a reader may have meant by `given`, if one is near or begins like it: upper and lower case alike.
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let name = most_like(given, known).into_iter().next()?;
-    (distance(given, name) <= 1 + given.len() / 3).then_some(name)
+    let begins = |name: &str| given.len() >= 3 && name.to_lowercase().starts_with(&given.to_lowercase());
+    most_like(given, known).into_iter().find(|name| distance(given, name) <= 1 + given.len() / 3 || begins(name))
 }
 
 /// The words of `known`, those most like `given` first.
@@ -30,5 +30,6 @@ mod tests {
         assert_eq!(nearest("spft", ["fcfs", "sptf"]), Some("sptf"));
         assert_eq!(nearest("raid", ["fcfs", "sptf"]), None);
         assert_eq!(nearest("raid", []), None);
+        assert_eq!(nearest("snake", ["cello-like", "snake-like"]), Some("snake-like"));
     }
 }

@@ -27,10 +27,9 @@ impl DeviceSpec {
             Self::Mems(parameters) => idle_tips(parameters)
                 .into_iter()
                 .map(|tips| {
-                    Ok(BreakEvenReport {
-                        idle_tips: tips,
-                        modes: ladder(parameters, tips).map_err(|fault| fault.within("system.device"))?.break_even(),
-                    })
+                    let ladder =
+                        ladder(parameters, tips).map_err(|fault| fault.within("system.device").about(self.name()))?;
+                    Ok(BreakEvenReport { idle_tips: tips, modes: ladder.break_even() })
                 })
                 .collect(),
             Self::Disk(parameters) => of_powers(parameters.power.as_ref()),

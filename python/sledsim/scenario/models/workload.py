@@ -286,7 +286,10 @@ class Metadata(Model):
 
 
 class SyntheticWorkload(Model):
-    """Requests drawn from distributions.
+    """A synthetic workload.
+
+    Arrivals, sizes, locations and operations are independent of one another, and each has a random stream of its
+    own; only with `continuation` do operations and locations hang together.
 
     Attributes
     ----------
@@ -382,7 +385,9 @@ class Synthetic(Model):
 
 
 class MixWorkload(Model):
-    """Several synthetic workloads at once.
+    """Several synthetic workloads at once, each with its own arrivals, part of the device, sizes and share of reads.
+
+    A request's origin is the number of its stream, from 0.
 
     Attributes
     ----------

@@ -299,7 +299,7 @@ def _no_use_for_spin_down(device: Mapping[str, Any]) -> str | None:
     try:
         [case, *_] = json.loads(_core.Device(json.dumps(device)).break_even())
     except ScenarioError as error:
-        return f"{label_of(device['name'])}: {error}"
+        return str(error)
     alone = len(case["modes"]) == 1
     return f"{label_of(device['name'])} has no idle mode below the ready one" if alone else None
 

@@ -10,7 +10,7 @@ use sledsim::hierarchy::{ArraySpec, FaultSpec, Faulty, RedundantArray, Spread};
 use sledsim::request::{Flags, Op};
 use sledsim::schedulers::fcfs;
 use sledsim_testing::ground::{Ground, Load};
-use sledsim_testing::tiers::size;
+use sledsim_testing::tiers;
 
 use super::building::*;
 
@@ -43,7 +43,7 @@ pub fn assert_right(ground: &Ground, what: &str) {
 
 /// Of each kind of array in each setting; where there are many, with the other tests here more than a million.
 fn operations() -> u64 {
-    size(4_000, 20_000)
+    tiers::size(4_000, 20_000)
 }
 
 #[test]

@@ -216,16 +216,16 @@ fn names_read_back_and_defaults_are_filled_in() {
 #[test]
 fn parameters_out_of_range_are_refused_by_name() {
     let cases = [
-        (ReplacementSpec::TwoQ(two_q::Spec { in_share: 1.5, out_share: 0.5 }), "2q: in_share is 1.5"),
-        (ReplacementSpec::TwoQ(two_q::Spec { in_share: 0.5, out_share: f64::NAN }), "2q: out_share is NaN"),
-        (ReplacementSpec::Slru(slru::Spec { protected_share: -0.1 }), "slru: protected_share is -0.1"),
+        (ReplacementSpec::TwoQ(two_q::Spec { in_share: 1.5, out_share: 0.5 }), "in_share = 1.5"),
+        (ReplacementSpec::TwoQ(two_q::Spec { in_share: 0.5, out_share: f64::NAN }), "out_share = NaN"),
+        (ReplacementSpec::Slru(slru::Spec { protected_share: -0.1 }), "protected_share = -0.1"),
         (
             ReplacementSpec::S3Fifo(s3_fifo::Spec { small_share: 0.1, ghost_ratio: 1.0, promotion_references: 4 }),
-            "s3-fifo: promotion_references is 4",
+            "promotion_references = 4",
         ),
     ];
     for (spec, said) in cases {
         let message = spec.validate().unwrap_err().to_string();
-        assert!(message.contains(said) && message.contains("must be"), "{message}");
+        assert!(message.contains(said) && message.contains("out of range: expected"), "{message}");
     }
 }

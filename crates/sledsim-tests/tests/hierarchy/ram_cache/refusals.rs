@@ -28,7 +28,10 @@ fn what_does_not_fit_is_named_with_what_it_does_not_fit() {
             RamCacheSpec { read_ahead: ReadAheadSpec::Sequential { most_bytes: 512 }, ..base() },
             "read_ahead.most_bytes = 512: less than a line, and line_bytes = 4096",
         ),
-        (RamCacheSpec { policy: slru, ..base() }, "policy.protected_share = 2 is out of range: expected from 0 to 1"),
+        (
+            RamCacheSpec { policy: slru, ..base() },
+            "policy.protected_share = 2 is out of range: expected a number at least 0 and at most 1",
+        ),
     ] {
         let error =
             RamCache::new(&spec, ComponentId(0), 65_536, 512).err().map_or_else(String::new, |fault| fault.to_string());

@@ -7,8 +7,10 @@ fn refused(file: &str, from: &str, to: &str, place: &str, words: &[&str]) {
     let files = Files::of_a_drive();
     files.replace(file, from, to);
     let error = files.import("drive.parv").expect_err(&format!("{from:?} to {to:?}")).to_string();
-    let expected = files.path(place).display().to_string();
-    assert!(error.starts_with(&format!("{expected}: ")), "{error}\nexpected it at {expected}");
+    let (file, line) = place.split_once(':').map_or((place, None), |(file, line)| (file, Some(line)));
+    let line = line.map_or_else(String::new, |line| format!("line {line}: "));
+    let expected = format!("{}: {line}", files.path(file).display());
+    assert!(error.starts_with(&expected), "{error}\nexpected it at {expected}");
     for word in words {
         assert!(error.contains(word), "{error}\nexpected {word:?}");
     }
@@ -165,7 +167,7 @@ fn files_that_are_no_parameter_files() {
     refused(b"", &["no device"]);
     refused(b"\n\n# nothing\n", &["no device"]);
     refused(&[0x1f, 0x8b, 0, 0, 7, 7], &["byte 0x00"]);
-    refused(b"{", &[":1: ", "unexpected '{'"]);
+    refused(b"{", &["line 1: ", "unexpected '{'"]);
     refused(b"disksim_disk", &["the end of the file", "name of a block"]);
     refused("disksim_disk X { a = ".repeat(100).as_bytes(), &["deep"]);
     refused(("disksim_disk X { a = ".to_owned() + &"[".repeat(100_000)).as_bytes(), &["deep"]);

@@ -54,7 +54,7 @@ fn every_value_is_carried_over() {
     let disk = disk(&import);
     assert_eq!((disk.bus_ms_per_block, disk.bus_write_ms_per_block), (0.1, Some(0.2)));
     assert_eq!((disk.read_ahead, disk.sparing), (ReadAhead::Segment, Sparing::SectorsPerZone));
-    assert_eq!((&*disk.zones[0].slips, &*disk.zones[1].remaps), (&[40, 7][..], &[[3, 9]][..]));
+    assert_eq!((&*disk.zones.0.slips, &*disk.zones.1.remaps), (&[40, 7][..], &[[3, 9]][..]));
     assert_eq!(disk.seek, SeekCurve::Table { points: vec![[1.0, 1.25], [10.0, 3.0], [99.0, 8.5]] });
     let overheads = [
         disk.request_overhead_ms,
@@ -228,9 +228,9 @@ fn what_is_wrong_deep_in_a_device_is_named_by_its_path() {
         let error = resolve(&text, Notation::Toml, "t", &[], &Catalog::default(), Path::new("")).expect_err(to);
         assert!(error.to_string().contains(expected), "{error}\nexpected {expected:?}");
     };
-    refused("first_cylinder = 50", "first_cylinder = -1", "system.device.zones[1].first_cylinder = -1 is out of range");
-    refused("spares = 2", "spare = 2", "unknown key system.device.zones[0].spare");
-    refused("remaps = [[3, 9]]", "remaps = [[3, 9, 5]]", "system.device.zones[0].remaps[0] has 3 entries: expected 2");
+    refused("first_cylinder = 50", "first_cylinder = -1", "system.device.zones.1.first_cylinder = -1 is out of range");
+    refused("spares = 2", "spare = 2", "unknown key system.device.zones.0.spare");
+    refused("remaps = [[3, 9]]", "remaps = [[3, 9, 5]]", "system.device.zones.0.remaps[0] has 3 entries: expected 2");
     refused("[1.0, 1.25]", "[1.0]", "system.device.seek.points[0] has 1 entries: expected 2");
     refused("curve = \"table\"", "curve = \"tabel\"", "system.device.seek.curve = \"tabel\" is not known");
     refused("curve = \"table\"", "curve = \"table\", x = 1", "unknown key system.device.seek.x");

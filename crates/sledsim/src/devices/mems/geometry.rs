@@ -60,8 +60,7 @@ impl Geometry {
     ///
     /// # Errors
     /// When the parameters leave no room for a single block: says which parameter to change.
-    pub fn new(parameters: &MemsParameters) -> Result<Self, Fault> {
-        let p = parameters;
+    pub fn new(p: &MemsParameters) -> Result<Self, Fault> {
         let bits = |range_um: f64| (range_um * M_PER_UM / (p.bit_nm * M_PER_NM) + 1e-6).floor();
         if !p.block_bytes.is_multiple_of(p.tip_sector_bytes) {
             return Err(Fault::conflict("block_bytes", p.block_bytes)

@@ -304,21 +304,18 @@ mod tests {
         };
         refused(
             &|spec| spec.volumes[1].bytes += 512,
-            "volumes[1].bytes = 31232 B: members[0] has 30 KiB from block 40 on",
+            "volumes.1.bytes = 31232 (31232 B): members.0 has 30 KiB from block 40 on",
         );
-        refused(&|spec| spec.volumes[1].first_block = Some(39), "volumes[1] and volumes[0] overlap on members[0]");
-        refused(&|spec| spec.volumes[2].member = 2, "volumes[2].member = 2: members has 2 in all");
-        refused(&|spec| spec.volumes[2].bytes = 700, "volumes[2].bytes = 700 is no multiple of the 512 B blocks");
-        refused(&|spec| spec.volumes[2].name = "a".into(), "volumes[2].name = \"a\" is the name of volumes[0] too");
-        refused(&|spec| spec.volumes[2].origin = Some(4), "volumes[2].origin = 4 says nothing without by_origin");
-        refused(
-            &|spec| spec.moved = [("x".into(), 1)].into(),
-            "moved.x: there is no such volume in volumes (known: a, b, c)",
-        );
+        refused(&|spec| spec.volumes[1].first_block = Some(39), "volumes.1 and volumes.0 overlap on members.0");
+        refused(&|spec| spec.volumes[2].member = 2, "volumes.2.member = 2: members has 2 in all");
+        refused(&|spec| spec.volumes[2].bytes = 700, "volumes.2.bytes = 700 is no multiple of the 512 B blocks");
+        refused(&|spec| spec.volumes[2].name = "a".into(), "volumes.2.name = \"a\" is the name of volumes.0 too");
+        refused(&|spec| spec.volumes[2].origin = Some(4), "volumes.2.origin = 4 says nothing without by_origin");
+        refused(&|spec| spec.moved = [("x".into(), 1)].into(), "moved.x: there is no such volume");
         refused(&|spec| spec.moved = [("a".into(), 9)].into(), "moved.a = 9: members has 2 in all");
         refused(
             &|spec| spec.moved = [("b".into(), 1)].into(),
-            "moved.b = 1: the volume has 30 KiB, members[1] at most 25 KiB free in one piece",
+            "moved.b = 1: the volume has 30 KiB, members.1 at most 25 KiB free in one piece",
         );
         let step = |volume: &str, to, chunk_bytes| {
             let (volume, mb_per_s) = (volume.to_owned(), None);
@@ -326,20 +323,17 @@ mod tests {
         };
         refused(
             &|spec| spec.moves = step("x", 1, 512),
-            "moves[0].volume = \"x\": there is no such volume (known: a, b, c)",
+            "moves.0.volume = \"x\": there is no such volume (known: a, b, c)",
         );
-        refused(&|spec| spec.moves = step("a", 2, 512), "moves[0].to = 2: members has 2 in all");
-        refused(
-            &|spec| spec.moves = step("a", 1, 700),
-            "moves[0].chunk_bytes = 700 is no multiple of the 512 B blocks",
-        );
+        refused(&|spec| spec.moves = step("a", 2, 512), "moves.0.to = 2: members has 2 in all");
+        refused(&|spec| spec.moves = step("a", 1, 700), "moves.0.chunk_bytes = 700 is no multiple of the 512 B blocks");
         refused(
             &|spec| spec.moves = step("b", 1, 512),
-            "moves[0].to = 1: the volume has 30 KiB, members[1] at most 25 KiB free in one piece",
+            "moves.0.to = 1: the volume has 30 KiB, members.1 at most 25 KiB free in one piece",
         );
         // Its own place is free only when it has left that.
-        refused(&|spec| spec.moves = step("b", 0, 512), "members[0] at most 0 B free in one piece");
+        refused(&|spec| spec.moves = step("b", 0, 512), "members.0 at most 0 B free in one piece");
         let same = |spec: &mut VolumesSpec| (spec.by_origin, spec.volumes[2].origin) = (true, Some(1));
-        refused(&same, "volumes[1] and volumes[2] have the same origin, 1");
+        refused(&same, "volumes.1 and volumes.2 have the same origin, 1");
     }
 }
