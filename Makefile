@@ -41,7 +41,7 @@ test test-all: $(STAMPS)/extension $(STAMPS)/dev
 	$(CARGO) test --locked --package sledsim-tests --no-fail-fast $(report_time) -- -Z unstable-options --report-time 2>&1 \
 		| $(BIN)/python tools/slowest_tests.py
 	# What must end within a second or two has the machine to itself.
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=10 -m "not prompt $(but)"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=10 -m "not prompt $(but)"
 	$(BIN)/python -m pytest --durations=10 -m "prompt $(but)"
 
 #: make check             formatting, lints and types of both languages; the stub against the built extension

@@ -15,8 +15,6 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sledsim_papers.harness.reproduction import Reproduction
-
 ROOT = Path(__file__).parent.parent
 #: The folder of reference data, which is not part of this repository.
 REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
@@ -168,31 +166,6 @@ def trace_file(tmp_path: Path) -> Path:
     path = tmp_path / "small.csv"
     path.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *rows, ""]))
     return path
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep each file's tests with one worker, and those of the papers' runs: what they share is made once."""
-    for item in items:
-        shared = "quick_run" if "quick_run" in getattr(item, "fixturenames", ()) else item.location[0]
-        item.add_marker(pytest.mark.xdist_group(shared))
-
-
-@pytest.fixture(
-    scope="session", params=["lin2002", "schlosser2004", pytest.param(None, marks=pytest.mark.slow, id="all")]
-)
-def quick_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
-    """Return what a quick run of a paper finds, or of all, and the folder with its report. All take minutes, once."""
-    from sledsim_papers.harness.pages import Pages
-    from sledsim_papers.harness.reproduction import reproduce
-    from sledsim_papers.harness.study import Study
-
-    reference("claims")
-    folder = tmp_path_factory.mktemp("report")
-    pages = Pages(folder)
-    with Study(reference=REFERENCE) as study:
-        found = reproduce(request.param, draw=True, study=study, export=pages.export)
-    pages.write(found)
-    return found, folder
 
 
 @pytest.fixture(scope="session")

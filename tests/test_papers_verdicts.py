@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import claims_page
+from conftest import REFERENCE, reference
 from sledsim.scenario import resolve
 from sledsim_papers.harness.ledger import claims
+from sledsim_papers.harness.pages import Pages
 from sledsim_papers.harness.registry import pictures
+from sledsim_papers.harness.reproduction import reproduce
+from sledsim_papers.harness.study import Study
+from test_report import WIDTHS, check_drawn, check_page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +33,20 @@ NOT_DONE = {
 }
 #: Processor's seconds of a quick run in all: five minutes on two cores.
 QUICK_S = 600.0
+
+
+@pytest.fixture(
+    scope="module", params=["lin2002", "schlosser2004", pytest.param(None, marks=pytest.mark.slow, id="all")]
+)
+def quick_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
+    """Return what a quick run of a paper finds, or of all, and the folder with its report. All take minutes."""
+    reference("claims")
+    folder = tmp_path_factory.mktemp("report")
+    pages = Pages(folder)
+    with Study(reference=REFERENCE) as study:
+        found = reproduce(request.param, draw=True, study=study, export=pages.export)
+    pages.write(found)
+    return found, folder
 
 
 def test_every_claim_has_a_verdict(quick_run: tuple[Reproduction, Path]) -> None:
@@ -102,3 +121,11 @@ def test_the_page_of_claims_says_what_was_found(quick_run: tuple[Reproduction, P
     differing = [(line, other) for line, other in zip(written, found, strict=False) if line != other]
     assert not differing, "run make claims"
     assert len(written) == len(found)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_browser_draws_every_figure_of_the_papers(
+    quick_run: tuple[Reproduction, Path], chromium: str, tmp_path: Path, width: int
+) -> None:
+    check_page(quick_run[1])
+    check_drawn(chromium, quick_run[1], width, tmp_path)

@@ -281,11 +281,3 @@ def test_a_browser_draws_every_chart(
     report: tuple[Reproduction, Path], chromium: str, tmp_path: Path, width: int
 ) -> None:
     check_drawn(chromium, report[1], width, tmp_path)
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_a_browser_draws_every_figure_of_the_papers(
-    quick_run: tuple[Reproduction, Path], chromium: str, tmp_path: Path, width: int
-) -> None:
-    check_page(quick_run[1])
-    check_drawn(chromium, quick_run[1], width, tmp_path)
