@@ -57,7 +57,7 @@ fn parameters_out_of_range_are_named() {
     );
     assert_eq!(
         message(SchedulerSpec::Zsptf(zsptf::Spec { zones: 0 })),
-        "zones = 0 is out of range: expected a whole number at least 1"
+        "zones = 0 is out of range: expected a number at least 1"
     );
     for weight in [-0.1, f64::NAN, f64::INFINITY] {
         assert!(message(SchedulerSpec::Asptf(asptf::Spec { weight })).contains("at least 0"));

@@ -171,8 +171,8 @@ fn a_workload_can_come_from_a_file() {
         whole.replace("{value = {kind = \"fixed\", value = 512}, unit = \"B\"}", "{kind = \"fixed\", value = 512}");
     assert_eq!(resolve(&bare).expect("a workload"), scenario);
     let wrong = [
-        (whole.replace("unit = \"B\"", "unit = \"KB\""), "values.size_bytes.unit = \"KB\": expected \"B\""),
-        (whole.replace("requests = 50", "requests = 0"), "requests = 0: expected a whole number above 0"),
+        (whole.replace("unit = \"B\"", "unit = \"KB\""), "values.size_bytes.unit = \"KB\" is not known: did you mean \"B\"?"),
+        (whole.replace("requests = 50", "requests = 0"), "requests = 0 is out of range: expected a whole number"),
         (whole.replace("[values]", "[value]"), "there is no table [values] with the workload's parameters"),
         (whole.replace("size_bytes", "size_byte"), "unknown key workload.size_byte: did you mean \"size_bytes\"?"),
         (whole.replace("arrival", "arrivals"), "unknown key workload.arrivals"),
