@@ -338,7 +338,7 @@ def messages_read(tree: ast.Module) -> list[int]:
                 parts += node.args if node.func.attr in PATTERNS else []
             elif isinstance(node, ast.Compare) and any(isinstance(each, ast.In | ast.NotIn) for each in node.ops):
                 parts += node.comparators
-            found += [node.lineno for part in parts if ast.unparse(part) in said]
+            found += [part.lineno for part in parts if ast.unparse(part) in said]
     return found
 
 

@@ -153,7 +153,7 @@ impl SourceSpec for TraceSpec {
             repeat: self.repeat,
             last_block: self.last_block,
             metadata: self.metadata,
-            seed: seed,
+            seed,
         };
         Ok(Box::new(Replay::new(Path::new(&self.path), trace_options, options, capacity_blocks, block_bytes)?))
     }
