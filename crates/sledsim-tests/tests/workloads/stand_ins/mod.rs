@@ -171,7 +171,10 @@ fn a_workload_can_come_from_a_file() {
         whole.replace("{value = {kind = \"fixed\", value = 512}, unit = \"B\"}", "{kind = \"fixed\", value = 512}");
     assert_eq!(resolve(&bare).expect("a workload"), scenario);
     let wrong = [
-        (whole.replace("unit = \"B\"", "unit = \"KB\""), "values.size_bytes.unit = \"KB\" is not known: did you mean \"B\"?"),
+        (
+            whole.replace("unit = \"B\"", "unit = \"KB\""),
+            "values.size_bytes.unit = \"KB\" is not known: did you mean \"B\"?",
+        ),
         (whole.replace("requests = 50", "requests = 0"), "requests = 0 is out of range: expected a whole number"),
         (whole.replace("[values]", "[value]"), "there is no table [values] with the workload's parameters"),
         (whole.replace("size_bytes", "size_byte"), "unknown key workload.size_byte: did you mean \"size_bytes\"?"),
