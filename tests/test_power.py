@@ -322,7 +322,7 @@ def test_wrong_input_is_refused(sledsim_cli: Callable[..., Outcome], scenario_fi
     assert_refused(
         sledsim_cli("power", *wasteful),
         "g2: system.device.inactive_mw = 200 exceeds system.device.sled_mw",
-        "raise --set system.device.sled_mw=",
+        "raise system.device.sled_mw",
     )
     set_wasteful = ["--set", "device.inactive_mw=200", "--set", "system.spin_down=immediate"]
     assert_refused(
