@@ -109,8 +109,7 @@ fn cuts_lose_nothing_with_a_crowded_journal_and_a_long_recovery() {
     let mut ground = Ground::new(system, 15);
     ground.operate(2000, &load);
     let ground = loses_nothing(ground, 30, &load, &spec);
-    let written = count(&ground.system, "header_writes");
-    assert!(written > 100.0, "{written}");
+    assert!(count(&ground.system, "header_writes") > 0.0, "the journal never had to make room");
 }
 
 /// Over mechanisms, with a disk that reports writes before it has made them.

@@ -51,7 +51,7 @@ fn blocks_and_parameters_that_disksim_does_not_know() {
         "    Head switch time = 0.75,\n",
         "",
         "drive.model:6",
-        &["no \"Head switch time\"", "a number"],
+        &["\"Head switch time\" is missing", "a number"],
     );
     refused(
         "drive.model",

@@ -231,7 +231,7 @@ fn what_is_wrong_deep_in_a_device_is_named_by_its_path() {
     refused("first_cylinder = 50", "first_cylinder = -1", "system.device.zones.1.first_cylinder = -1 is out of range");
     refused("spares = 2", "spare = 2", "unknown key system.device.zones.0.spare");
     refused("remaps = [[3, 9]]", "remaps = [[3, 9, 5]]", "system.device.zones.0.remaps.0 has 3 entries: expected 2");
-    refused("[1.0, 1.25]", "[1.0]", "system.device.seek.points[0] has 1 entries: expected 2");
+    refused("[1.0, 1.25]", "[1.0]", "system.device.seek.points.0 has 1 entries: expected 2");
     refused("curve = \"table\"", "curve = \"tabel\"", "system.device.seek.curve = \"tabel\" is not known");
     refused("curve = \"table\"", "curve = \"table\", x = 1", "unknown key system.device.seek.x");
     refused(

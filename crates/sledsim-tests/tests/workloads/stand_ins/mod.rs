@@ -188,6 +188,6 @@ fn a_workload_can_come_from_a_file() {
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
     let unknown = json!({"workload": "snake-lik", "system": {"device": "g2"}});
     let error = scenarios::resolve(&unknown).expect_err("no such workload");
-    let message = "workload.name: workload \"snake-lik\" is not in the catalogue: did you mean \"snake-like\"?";
+    let message = "workload.name = \"snake-lik\" is not known: did you mean \"snake-like\"?";
     assert!(error.contains(message), "{error}");
 }
