@@ -237,7 +237,7 @@ fn what_is_wrong_deep_in_a_device_is_named_by_its_path() {
     refused(
         "fast_write = \"sequential\"",
         "fast_write = \"quick\"",
-        "system.device.fast_write = \"quick\" is not allowed",
+        "system.device.fast_write = \"quick\" is not known",
     );
 }
 
