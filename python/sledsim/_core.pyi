@@ -63,8 +63,9 @@ class Fault:
     def kind(self) -> str:
         """In what way it is wrong.
 
-        One of ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``, ``conflict``, ``misfit``,
-        ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported`` and ``rule``.
+        One of ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``, ``conflict``,
+        ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported``
+        and ``rule``.
         """
     @property
     def path(self) -> str | None:
