@@ -19,7 +19,7 @@ import pytest
 import sledsim
 from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, compare_axis, results, run
 from sledsim.sweep.store import MANY_PARTS
-from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION
+from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, UNFINISHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -268,6 +268,13 @@ def test_several_write_into_one_store_while_others_read(tmp_path: Path) -> None:
     assert everything(tmp_path / "s")["metrics"] == everything(tmp_path / "alone")["metrics"]
     for number in range(3):
         assert len(results(tmp_path / "s", f"n{number}").keys) == 160
+
+
+def test_a_file_that_another_writer_finishes_meanwhile_is_no_error(tmp_path: Path) -> None:
+    Store.create(tmp_path / "s")
+    # Listed, and gone when it is looked at: what a link to nothing is too.
+    (tmp_path / "s" / "runs" / f"x{UNFINISHED}").symlink_to(tmp_path / "gone")
+    assert Store.create(tmp_path / "s").keys() == set()
 
 
 FULL = """

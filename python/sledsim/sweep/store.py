@@ -4,6 +4,7 @@ import json
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,8 +128,10 @@ class Store:
     def _remove_stale(self) -> None:
         """Remove what writers that were killed left unfinished."""
         for path in self.path.glob(f"*/*{UNFINISHED}"):
-            if time.time() - path.stat().st_mtime > STALE_S:
-                path.unlink(missing_ok=True)
+            # One that is gone was finished meanwhile: another writer gave it its name.
+            with suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime > STALE_S:
+                    path.unlink(missing_ok=True)
 
     def parts(self, table: str) -> list[Path]:
         """Return the parts of a table.
