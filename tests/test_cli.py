@@ -93,7 +93,7 @@ def test_run_json_is_the_result_and_nothing_else(sledsim_command: Callable[..., 
     assert first.err == ""
     assert first.out == sledsim.run(scenario_file).to_json() + "\n"
     assert sledsim_command("run", scenario_file, "--json").out == first.out
-    jsonschema.Draft202012Validator(json.loads(_core.result_schema())).validate(json.loads(first.out))
+    jsonschema.Draft202012Validator(_core.result_schema()).validate(json.loads(first.out))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 
 import sledsim
 from conftest import ROOT
+from sledsim.scenario import resolve
 from sledsim.sweep import Store
 from sledsim.sweep.measures import measured
 from sledsim.sweep.optimisation import optimise
@@ -115,7 +116,7 @@ def test_the_page_shows_what_runs_give() -> None:
             {"device.bit_rate_kbit_s": 20 * each, **dict.fromkeys(ACCELERATIONS, acceleration), "seed": 1}
             for each in velocities
         ]
-        found = [sledsim.run(json.loads(search.base.text), set=each).response.mean_ms for each in settings]
+        found = [sledsim.run(json.loads(search.base.text or ""), set=each).response.mean_ms for each in settings]
         assert [f"{each:.3f}" for each in found] == [f"{each:.3f}" for each in shown]
 
 
@@ -156,7 +157,7 @@ def test_designs_that_cannot_be_run_are_told_and_counted(tmp_path: Path) -> None
 
 
 def test_cost_is_the_sum_of_what_is_bought() -> None:
-    scenario = sledsim.Scenario.load(
+    scenario = resolve(
         {
             **BASE,
             "system": {
@@ -165,7 +166,7 @@ def test_cost_is_the_sum_of_what_is_bought() -> None:
                 "child": {"kind": "stripe", "members": [{"count": 3, "device": {"name": "g2", "sleds": 2}}]},
             },
         }
-    ).resolve()
+    )
     prices = {"mems_per_gb": 2.0, "mems_per_sled": 10.0, "mems_per_tip": 0.01, "ram_per_gb": 100.0}
     quantity = measured({}, scenario, prices)
     device = sledsim.MemsStorage("g2", sleds=2)

@@ -75,7 +75,7 @@ def keys_without_description(value: Any, schema: dict[str, Any], root: dict[str,
 
 
 def test_every_key_of_a_result_is_documented(result: sledsim.Result) -> None:
-    schema = json.loads(_core.result_schema())
+    schema = _core.result_schema()
     jsonschema.Draft202012Validator(schema).validate(result.summary)
     assert keys_without_description(result.summary, schema, schema) == []
 

@@ -76,8 +76,8 @@ def test_a_loaded_scenario_has_every_key_and_is_typed() -> None:
 
 def test_what_is_resolved_suits_the_schema_and_resolves_to_itself() -> None:
     once = resolve(SCENARIO).values
-    jsonschema.Draft202012Validator(json.loads(_core.schema())).validate(once)
-    jsonschema.Draft202012Validator(json.loads(_core.schema())).validate(SCENARIO)
+    jsonschema.Draft202012Validator(_core.schema()).validate(once)
+    jsonschema.Draft202012Validator(_core.schema()).validate(SCENARIO)
     assert resolve(once).values == once
     assert Scenario(**SCENARIO).resolve() == once
 
@@ -147,12 +147,12 @@ def test_values_of_notebooks_are_taken() -> None:
 def test_the_schema_for_documents_accepts_the_examples(example: Path) -> None:
     """What the reader takes, an editor that checks against the schema must not mark."""
     document = tomllib.loads(example.read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator(json.loads(_core.schema(document=True))).validate(document)
+    jsonschema.Draft202012Validator(_core.schema(document=True)).validate(document)
 
 
 def test_the_schema_for_documents_refuses_unknown_keys() -> None:
     """It takes quantities as texts and a workload without its kind, and nothing else besides."""
-    validator = jsonschema.Draft202012Validator(json.loads(_core.schema(document=True)))
+    validator = jsonschema.Draft202012Validator(_core.schema(document=True))
     arrival = {"kind": "poisson", "rate_per_s": 500}
     good = {"workload": {"arrival": arrival}, "system": {"device": {"name": "g2", "overhead_ms": "100 us"}}}
     validator.validate(good)

@@ -179,7 +179,7 @@ def test_a_file_says_the_same_as_python(tmp_path: Path) -> None:
     assert points(sweep) == points(same)
     assert sweep.runs == 2 * 3 * 2 * 4 * 2
     assert "run.requests=100" in sweep.settings(next(sweep.tasks()))
-    assert json.loads(sweep.check())["run"]["requests"] == 100
+    assert sweep.check().values["run"]["requests"] == 100
 
 
 def test_a_scenario_may_stand_in_the_sweep(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_scenario_may_stand_in_the_sweep(tmp_path: Path) -> None:
         "axes": {"scheduler": ["fcfs"]},
     }
     file = write(tmp_path / "inline.json", json.dumps(tables))
-    assert json.loads(Sweep.load(file).check())["workload"]["path"] == str(tmp_path / "trace.csv")
+    assert Sweep.load(file).check().values["workload"]["path"] == str(tmp_path / "trace.csv")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from ctrl_c import interrupted, shown_on_a_terminal
 from sledsim import SledsimError
 from sledsim.sweep import Store, Sweep, run
 from sledsim.sweep.cluster import execute_some
-from sledsim.sweep.execution import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -210,11 +209,8 @@ def test_a_scheduler_by_its_address(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_package_of_long_runs_comes_back_in_parts(tmp_path: Path) -> None:
-    prepared = [
-        prepare(sweep.base, sweep.settings(task))
-        for sweep in [Sweep.load(sweep_file(tmp_path, requests=100_000, replications=1))]
-        for task in sweep.tasks()
-    ]
-    runs = [(each.text or "", each.base_dir) for each in prepared]
+    sweep = Sweep.load(sweep_file(tmp_path, requests=100_000, replications=1))
+    prepared = [sweep.prepare(task) for task in sweep.tasks()]
+    runs = [each.scenario for each in prepared if each.scenario is not None]
     assert len(execute_some(runs, 0.0)) == 1
     assert len(execute_some(runs[:3], 600.0)) == 3

@@ -57,7 +57,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def test_every_kind_has_an_example() -> None:
-    variants = json.loads(_core.schema())["$defs"]["SystemSpec"]["oneOf"]
+    variants = _core.schema()["$defs"]["SystemSpec"]["oneOf"]
     # The last is a name.
     assert {each["properties"]["kind"]["const"] for each in variants if "properties" in each} == set(KINDS)
 
@@ -69,7 +69,7 @@ def test_a_resolved_system_of_every_kind_makes_typed_classes(kind: str) -> None:
 
 
 def test_what_is_written_suits_the_schema_for_editors() -> None:
-    check = jsonschema.Draft202012Validator(json.loads(_core.schema(document=True)))
+    check = jsonschema.Draft202012Validator(_core.schema(document=True))
     check.validate(SCENARIO)
     check.validate(resolve(SCENARIO).values)
     check.validate({**SCENARIO, "system": {"kind": "volumes", "members": ["a", "g2"]}, "components": {"a": "g3"}})

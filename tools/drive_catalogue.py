@@ -94,7 +94,7 @@ def spread(value: Any) -> str:
 
 def disk_keys() -> dict[str, Any]:
     """Return what the schema says of each key of a disk."""
-    definitions = json.loads(_core.schema())["$defs"]
+    definitions = _core.schema()["$defs"]
     for option in definitions["DeviceSpec"]["anyOf"]:
         if option["properties"]["mechanism"]["const"] == "disk":
             reference = option.get("$ref", "").removeprefix("#/$defs/")

@@ -326,7 +326,7 @@ def generate() -> dict[Path, str]:
     """Return the modules that the core's schema gives, by their files."""
     from sledsim import _core
 
-    sources = Generator(json.loads(_core.schema())).sources()
+    sources = Generator(_core.schema()).sources()
     paths = {module: MODELS / f"{module}.py" for module in sources}
     return {paths[module]: formatted(source, paths[module]) for module, source in sources.items()}
 

@@ -189,12 +189,12 @@ def heading(name: str) -> str:
 
 def scenario() -> str:
     """Return the keys of a scenario."""
-    return Reference(json.loads(_core.schema())).text()
+    return Reference(_core.schema()).text()
 
 
 def result() -> str:
     """Return the keys of a summary."""
-    return Reference(json.loads(_core.result_schema()), columns=["key", "type", "meaning"]).text()
+    return Reference(_core.result_schema(), columns=["key", "type", "meaning"]).text()
 
 
 MECHANISMS = {
@@ -304,12 +304,12 @@ def place(value: Node) -> str:
 
 def schedulers() -> str:
     """Return the policies and their parameters."""
-    schema: Node = json.loads(_core.schema())
+    schema: Node = _core.schema()
     reference = Reference(schema)
     options = [option["properties"] for option in schema["$defs"]["SchedulerSpec"]["oneOf"] if "properties" in option]
     keys = {properties["name"]["const"]: properties for properties in options}
     parts = []
-    for policy in json.loads(_core.schedulers()):
+    for policy in _core.schedulers():
         name = policy["name"]
         parameters = {key: node for key, node in keys[name].items() if key != "name"}
         parts.append(f"### {name}")
@@ -324,7 +324,7 @@ def cache_policies() -> str:
     """Return the replacement policies and their parameters."""
     reference = Reference({})
     parts = []
-    for policy in json.loads(_core.cache_policies()):
+    for policy in _core.cache_policies():
         parts.append(f"### {policy['name']}")
         parts.append(f"**{policy['title']}**. {policy['description']}")
         parts.append(f"Source: {policy['source']}. Memory: {policy['bytes_per_slot']:g} bytes per slot.")
@@ -337,7 +337,7 @@ def trace_formats() -> str:
     """Return the formats of traces."""
     rows = [
         [f"`{each['name']}`", each["description"], "yes" if each["has_times"] else "no"]
-        for each in json.loads(_core.trace_formats())
+        for each in _core.trace_formats()
     ]
     return table(["format", "records", "arrival times"], rows)
 
@@ -345,7 +345,7 @@ def trace_formats() -> str:
 def disksim_parameters() -> str:
     """Return DiskSim's blocks and parameters, and what becomes of each."""
     parts = []
-    for block in json.loads(_core.disksim_reference())["blocks"]:
+    for block in _core.disksim_reference()["blocks"]:
         rows = [
             [
                 each["name"],
@@ -363,15 +363,14 @@ def disksim_parameters() -> str:
 def disksim_policies() -> str:
     """Return DiskSim's scheduling policies and ours."""
     rows = [
-        [str(each["number"]), f"`{each['scheduler']}`", each["lost"]]
-        for each in json.loads(_core.disksim_reference())["policies"]
+        [str(each["number"]), f"`{each['scheduler']}`", each["lost"]] for each in _core.disksim_reference()["policies"]
     ]
     return table(["number", "scheduler", "what is lost"], rows)
 
 
 def disksim_refused() -> str:
     """Return the blocks of DiskSim that are refused."""
-    rows = [[f"`{each['name']}`", each["what"]] for each in json.loads(_core.disksim_reference())["refused"]]
+    rows = [[f"`{each['name']}`", each["what"]] for each in _core.disksim_reference()["refused"]]
     return table(["block", "describes"], rows)
 
 

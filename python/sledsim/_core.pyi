@@ -3,6 +3,7 @@
 # ruff: noqa: A002  a trace's format is the word of the field
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Self, TypeVar, final
 
 import numpy as np
@@ -14,23 +15,23 @@ __all__ = [
     "Fault",
     "RunError",
     "RunOutput",
+    "Scenario",
     "ScenarioError",
     "Sled",
     "SledsimError",
     "TraceError",
     "TraceReader",
+    "Written",
     "__version__",
     "cache_policies",
     "disksim_reference",
     "enclosure_lifetimes",
     "error_of",
-    "explain",
     "hit_ratios",
     "import_disksim",
     "most_like",
     "nearest",
     "phases",
-    "resolve",
     "result_schema",
     "run",
     "schedulers",
@@ -129,27 +130,80 @@ class RunError(SledsimError):
 def error_of(kind: type[_Error], faults: list[Fault]) -> _Error: ...
 def nearest(given: str, known: list[str]) -> str | None: ...
 def most_like(given: str, known: list[str], count: int) -> list[str]: ...
-def schema(*, document: bool = False) -> str: ...
-def result_schema() -> str: ...
-def resolve(text: str, *, format: str, source: str, sets: list[str], catalog: list[str], base_dir: str) -> str: ...
-def explain(scenario: str) -> str: ...
+def schema(*, document: bool = False) -> dict[str, Any]: ...
+def result_schema() -> dict[str, Any]: ...
+
+@final
+class Written:
+    """A scenario as written, before settings and defaults: read once, resolved as often as one likes.
+
+    Parameters
+    ----------
+    written
+        A text, or a dictionary.
+    format
+        The notation of a text: ``"toml"``, ``"yaml"`` or ``"json"``.
+    name
+        What messages call it.
+    base_dir
+        The folder from which its relative paths start.
+    catalog
+        Folders whose ``devices`` and ``workloads`` it may name.
+    """
+
+    def __new__(
+        cls, written: str | dict[str, Any], *, format: str = "json", name: str, base_dir: str, catalog: list[str]
+    ) -> Self: ...
+    @property
+    def text(self) -> str | None:
+        """The text; None of a dictionary."""
+    @property
+    def base_dir(self) -> str:
+        """The folder from which its relative paths start."""
+    def resolve(self, sets: list[str] = ...) -> Scenario: ...
+
+@final
+class Scenario:
+    """A scenario with every key explicit, checked: equal to others that say the same, and made by :class:`Written`."""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Every key, as plain dictionaries and lists that are the caller's own."""
+    @property
+    def seed(self) -> int:
+        """Seed of every random stream of the run."""
+    @property
+    def citations(self) -> list[str]:
+        """Keys of the works that the values of the devices and of the workload are taken from."""
+    @property
+    def unpowered(self) -> list[str]:
+        """Names of the devices whose powers are not known."""
+    @property
+    def trace(self) -> tuple[Path, dict[str, str] | None] | None:
+        """The file and the columns of the trace that it replays, if it replays one."""
+    def with_trace(self, path: str, format: str) -> Scenario: ...
+    def canonical(self, trace: tuple[str, str] | None = None) -> str: ...
+    def explain(self) -> dict[str, Any]: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Callable[[str, list[str]], Self], tuple[str, list[str]]]: ...
+    @staticmethod
+    def _of(text: str, citations: list[str]) -> Scenario: ...
+
 def run(
-    scenario: str,
+    scenario: Scenario,
     *,
-    base_dir: str,
     log: bool = False,
     timeline: tuple[float, float] | None = None,
     progress: Callable[[int, int | None, float, float | None], None] | None = None,
-    catalog: list[str] = ...,
     check: bool = False,
 ) -> RunOutput: ...
 
 @final
 class RunOutput:
-    def summary(self) -> str: ...
+    def summary(self) -> dict[str, Any]: ...
     def numbers(self) -> dict[str, float]: ...
     def histograms(self) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint64]]]: ...
-    def citations(self) -> list[str]: ...
     def histogram(self, quantity: str, op: str) -> tuple[NDArray[np.float64], NDArray[np.uint64]]: ...
     def log(self) -> dict[str, NDArray[np.generic]]: ...
     def timeline(self) -> dict[str, NDArray[np.generic]]: ...
@@ -157,12 +211,21 @@ class RunOutput:
     def timeline_stopped_s(self) -> float | None: ...
 
 def phases() -> list[tuple[str, str, str, dict[str, str]]]: ...
-def schedulers() -> str: ...
+def schedulers() -> list[dict[str, Any]]: ...
 def students_t_95(degrees_of_freedom: int) -> float: ...
 
 @final
 class Device:
-    def __new__(cls, parameters: str) -> Device: ...
+    def __new__(
+        cls,
+        given: str | dict[str, Any],
+        *,
+        sets: list[str] = ...,
+        catalog: list[str] = ...,
+        base_dir: str = ...,
+    ) -> Device: ...
+    @property
+    def parameters(self) -> dict[str, Any]: ...
     @property
     def capacity_blocks(self) -> int: ...
     @property
@@ -171,7 +234,7 @@ class Device:
     def cylinders(self) -> int: ...
     @property
     def has_powers(self) -> bool: ...
-    def break_even(self) -> str: ...
+    def break_even(self) -> list[dict[str, Any]]: ...
     def positioning_ms(self, lbns: NDArray[np.uint64], read: bool, now_ns: int) -> NDArray[np.float64]: ...
     def serve(
         self,
@@ -189,7 +252,7 @@ class Device:
 
 @final
 class Sled:
-    def __new__(cls, parameters: str) -> Sled: ...
+    def __new__(cls, device: Device) -> Sled: ...
     @property
     def rows(self) -> int: ...
     @property
@@ -219,7 +282,7 @@ class Sled:
 
 @final
 class Disk:
-    def __new__(cls, parameters: str) -> Disk: ...
+    def __new__(cls, device: Device) -> Disk: ...
     @property
     def rotation_ms(self) -> float: ...
     @property
@@ -249,21 +312,23 @@ class TraceReader:
     def records(self) -> int: ...
     def read(self, n: int) -> dict[str, NDArray[np.generic]]: ...
 
-def import_disksim(path: str, *, device: str | None = None, scenario: bool = False) -> str: ...
-def disksim_reference() -> str: ...
-def enclosure_lifetimes(enclosure: str, experiment: str, *, progress: Callable[[int], object] | None = None) -> str: ...
-def cache_policies() -> str: ...
+def import_disksim(path: str, *, device: str | None = None, scenario: bool = False) -> dict[str, Any]: ...
+def disksim_reference() -> dict[str, Any]: ...
+def enclosure_lifetimes(
+    enclosure: dict[str, Any], experiment: dict[str, Any], *, progress: Callable[[int], object] | None = None
+) -> dict[str, Any]: ...
+def cache_policies() -> list[dict[str, Any]]: ...
 def hit_ratios(
     path: str,
     *,
-    caches: str,
+    caches: list[tuple[dict[str, Any], int]],
     page_bytes: int,
     progress: Callable[[int, int | None, float, float | None], None] | None = None,
     format: str | None = None,
     skip_bad: int = 0,
     sector_bytes: int | None = None,
     columns: dict[str, str] | None = None,
-) -> str: ...
+) -> dict[str, Any]: ...
 def trace_info(
     path: str,
     *,
@@ -271,7 +336,7 @@ def trace_info(
     skip_bad: int = 0,
     sector_bytes: int | None = None,
     columns: dict[str, str] | None = None,
-) -> str: ...
+) -> dict[str, Any]: ...
 def trace_convert(
     src: str,
     dst: str,
@@ -282,4 +347,4 @@ def trace_convert(
     sector_bytes: int | None = None,
     columns: dict[str, str] | None = None,
 ) -> int: ...
-def trace_formats() -> str: ...
+def trace_formats() -> list[dict[str, Any]]: ...

@@ -1,5 +1,6 @@
 //! A device to ask questions of, outside a run: what every mechanism answers.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -7,17 +8,18 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::devices;
 use sledsim::request::{Flags, Op, Request, Spare};
-use sledsim::scenario::{self, DeviceSpec};
+use sledsim::scenario::{self, Catalog, DeviceSpec, Draft};
 use sledsim::service::{Service, PHASES};
 use sledsim::time::Time;
 use sledsim::units::ns_to_ms;
 
 use crate::errors;
+use crate::values::{document_of, held, to_python};
 
 /// One mechanism of a device, of whichever kind.
 #[pyclass(module = "sledsim._core", frozen)]
 pub struct Device {
-    spec: DeviceSpec,
+    pub spec: DeviceSpec,
     // A mechanism keeps what it computes, so one thread at a time may ask it.
     device: Mutex<Box<dyn devices::Device>>,
     capacity_blocks: u64,
@@ -25,12 +27,22 @@ pub struct Device {
 
 #[pymethods]
 impl Device {
+    /// A device by its entry of the catalogue, its file or all its parameters, with others in place of some.
     #[new]
-    fn new(parameters: &str) -> PyResult<Self> {
-        let spec: DeviceSpec = serde_json::from_str(parameters).map_err(errors::scenario)?;
+    #[pyo3(signature = (given, *, sets = Vec::new(), catalog = Vec::new(), base_dir = PathBuf::new()))]
+    fn new(given: &Bound<'_, PyAny>, sets: Vec<String>, catalog: Vec<PathBuf>, base_dir: PathBuf) -> PyResult<Self> {
+        let draft = Draft::of_device(document_of(given, "scenario")?, "scenario").set(&sets);
+        let work = || draft.resolve_device(&Catalog::new(catalog), &base_dir);
+        let spec = given.py().detach(|| errors::guarded(work))?.map_err(errors::scenario)?;
         let device = built(&spec)?;
         let capacity_blocks = device.capacity_blocks();
         Ok(Self { spec, device: Mutex::new(device), capacity_blocks })
+    }
+
+    /// Every parameter, in the unit of its name.
+    #[getter]
+    fn parameters<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(python, &held(&self.spec))
     }
 
     #[getter]
@@ -53,10 +65,10 @@ impl Device {
         self.spec.has_powers()
     }
 
-    /// Break-even times of the idle modes as JSON; an empty list where the powers are not known.
-    fn break_even(&self) -> PyResult<String> {
+    /// Break-even times of the idle modes; an empty list where the powers are not known.
+    fn break_even<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = errors::guarded(|| self.spec.break_even())?.map_err(errors::scenario)?;
-        serde_json::to_string(&found).map_err(errors::run)
+        to_python(python, &held(&found))
     }
 
     /// Time from a dispatch at `now_ns` until the first bit of each request can pass, on a device that has done nothing.

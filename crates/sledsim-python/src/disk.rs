@@ -8,7 +8,7 @@ use sledsim::request::Op;
 use sledsim::scenario::DeviceSpec;
 use sledsim::units::{ns_to_ms, BYTES_PER_MB};
 
-use crate::device::require_inside;
+use crate::device::{require_inside, Device};
 use crate::errors;
 
 /// Steps of an angle, as Python gets it, in a revolution.
@@ -26,12 +26,12 @@ pub struct Disk {
 #[pymethods]
 impl Disk {
     #[new]
-    fn new(parameters: &str) -> PyResult<Self> {
-        let DeviceSpec::Disk(parameters) = serde_json::from_str(parameters).map_err(errors::scenario)? else {
+    fn new(device: &Device) -> PyResult<Self> {
+        let DeviceSpec::Disk(parameters) = &device.spec else {
             return Err(errors::misuse("this device has no platters: it is not a disk drive"));
         };
-        let mechanics = errors::guarded(|| Mechanics::new(&parameters))?.map_err(errors::scenario)?;
-        let figures = errors::guarded(|| Characteristics::of(&parameters))?.map_err(errors::scenario)?;
+        let mechanics = errors::guarded(|| Mechanics::new(parameters))?.map_err(errors::scenario)?;
+        let figures = errors::guarded(|| Characteristics::of(parameters))?.map_err(errors::scenario)?;
         Ok(Self { mechanics, figures })
     }
 

@@ -7,11 +7,17 @@ use serde_json::json;
 use sledsim::scenario::disksim::{import, reference, ImportOptions};
 
 use crate::errors;
+use crate::values::to_python;
 
-/// Reads a parameter file of DiskSim; returns the device, the files to write and what is not carried over, as JSON.
+/// Reads a parameter file of DiskSim; returns the device, the files to write and what is not carried over.
 #[pyfunction]
 #[pyo3(signature = (path, *, device = None, scenario = false))]
-pub fn import_disksim(python: Python, path: PathBuf, device: Option<&str>, scenario: bool) -> PyResult<String> {
+pub fn import_disksim<'py>(
+    python: Python<'py>,
+    path: PathBuf,
+    device: Option<&str>,
+    scenario: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let options = ImportOptions { device, scenario };
     let found = python.detach(|| errors::guarded(|| import(&path, &options)))?.map_err(errors::scenario)?;
     let notes = found.notes.iter().map(|note| {
@@ -32,11 +38,11 @@ pub fn import_disksim(python: Python, path: PathBuf, device: Option<&str>, scena
         "listing": found.listing(),
         "notes": notes.collect::<Vec<_>>(),
     });
-    Ok(read.to_string())
+    to_python(python, &read)
 }
 
-/// What becomes of every parameter of DiskSim, as JSON.
+/// What becomes of every parameter of DiskSim.
 #[pyfunction]
-pub fn disksim_reference() -> String {
-    reference().to_string()
+pub fn disksim_reference(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    to_python(python, &reference())
 }

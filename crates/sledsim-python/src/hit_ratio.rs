@@ -4,19 +4,21 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use sledsim::fault::Fault;
 use sledsim::hierarchy::cache::hit_ratio::{self, CacheSpec, HitRatioError};
 use sledsim::hierarchy::cache::replacement::POLICIES;
 use sledsim::scenario;
 
 use crate::errors;
 use crate::trace::{failed, options, watched, Columns};
+use crate::values::{document_of, held, to_python};
 
-/// The registry of replacement policies as JSON.
+/// The registry of replacement policies.
 #[pyfunction]
-pub fn cache_policies() -> PyResult<String> {
+pub fn cache_policies(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let schema = scenario::replacement_schema();
     let options = schema["oneOf"].as_array().cloned().unwrap_or_default();
-    let list: Vec<serde_json::Value> = POLICIES
+    let list: serde_json::Value = POLICIES
         .iter()
         .map(|policy| {
             let option = options.iter().find(|option| option["properties"]["name"]["const"] == policy.name);
@@ -30,34 +32,41 @@ pub fn cache_policies() -> PyResult<String> {
             })
         })
         .collect();
-    serde_json::to_string(&list).map_err(errors::run)
+    to_python(python, &list)
 }
 
-/// The caches that a JSON list of pairs describes: a policy, and a number of pages.
-fn caches(text: &str) -> PyResult<Vec<CacheSpec>> {
-    let pairs: Vec<(serde_json::Value, u64)> = serde_json::from_str(text).map_err(errors::scenario)?;
-    let cache = |(policy, pages)| scenario::replacement(policy).map(|policy| CacheSpec { policy, pages });
-    pairs.into_iter().map(cache).collect::<Result<_, _>>().map_err(|faults| errors::scenario(faults.within("policy")))
+/// A policy, and a number of pages.
+type Cache<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+fn cache((policy, pages): &Cache<'_>) -> PyResult<CacheSpec> {
+    let policy = scenario::replacement(document_of(policy, "policy")?);
+    let policy = policy.map_err(|faults| errors::scenario(faults.within("policy")))?;
+    let pages = document_of(pages, "pages")?;
+    match pages.as_u64() {
+        Some(pages) => Ok(CacheSpec { policy, pages }),
+        None => Err(errors::scenario(Fault::wrong_type("pages", pages, "a whole number"))),
+    }
 }
 
-/// Sends a trace through caches; returns what they did as JSON.
+/// Sends a trace through caches; returns what they did.
 #[pyfunction]
 #[pyo3(signature = (
     path, *, caches, page_bytes, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None
 ))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
-pub fn hit_ratios(
-    python: Python<'_>,
+pub fn hit_ratios<'py>(
+    python: Python<'py>,
     path: PathBuf,
-    caches: &str,
+    caches: Vec<Cache<'py>>,
     page_bytes: u64,
     progress: Option<Py<PyAny>>,
     format: Option<String>,
     skip_bad: u64,
     sector_bytes: Option<u32>,
     columns: Option<Columns>,
-) -> PyResult<String> {
-    let (options, caches) = (options(format, skip_bad, sector_bytes, columns)?, self::caches(caches)?);
+) -> PyResult<Bound<'py, PyAny>> {
+    let options = options(format, skip_bad, sector_bytes, columns)?;
+    let caches = caches.iter().map(cache).collect::<PyResult<Vec<_>>>()?;
     let mut stopped = None;
     let mut keep_going = |requests: u64, fraction: Option<f64>| {
         Python::attach(|python| {
@@ -81,5 +90,5 @@ pub fn hit_ratios(
         HitRatioError::Interrupted => stopped.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
         HitRatioError::Cache(fault) => errors::scenario(fault),
     })?;
-    serde_json::to_string(&found).map_err(errors::run)
+    to_python(python, &held(&found))
 }

@@ -10,6 +10,7 @@ mod hit_ratio;
 mod mems;
 mod reliability;
 mod run;
+mod scenario;
 mod trace;
 mod values;
 
@@ -29,15 +30,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(errors::error_of, module)?)?;
     module.add_function(wrap_pyfunction!(errors::nearest, module)?)?;
     module.add_function(wrap_pyfunction!(errors::most_like, module)?)?;
+    module.add_class::<scenario::Written>()?;
+    module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::RunOutput>()?;
     module.add_class::<device::Device>()?;
     module.add_class::<disk::Disk>()?;
     module.add_class::<mems::Sled>()?;
     module.add_class::<trace::TraceReader>()?;
-    module.add_function(wrap_pyfunction!(run::schema, module)?)?;
-    module.add_function(wrap_pyfunction!(run::result_schema, module)?)?;
-    module.add_function(wrap_pyfunction!(run::resolve, module)?)?;
-    module.add_function(wrap_pyfunction!(run::explain, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::result_schema, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(run::phases, module)?)?;

@@ -8,7 +8,7 @@ use sledsim::devices::mems::{Characteristics, MemsDevice, MemsParameters};
 use sledsim::devices::Device as _;
 use sledsim::scenario::DeviceSpec;
 
-use crate::device::{locked, require_inside, same_length};
+use crate::device::{locked, require_inside, same_length, Device};
 use crate::errors;
 
 /// One sled of a MEMS device.
@@ -23,13 +23,13 @@ pub struct Sled {
 #[pymethods]
 impl Sled {
     #[new]
-    fn new(parameters: &str) -> PyResult<Self> {
-        let DeviceSpec::Mems(parameters) = serde_json::from_str(parameters).map_err(errors::scenario)? else {
+    fn new(device: &Device) -> PyResult<Self> {
+        let DeviceSpec::Mems(parameters) = &device.spec else {
             return Err(errors::misuse("this device has no sled: it is not MEMS storage"));
         };
-        let device = errors::guarded(|| MemsDevice::new(&parameters))?.map_err(errors::scenario)?;
-        let figures = errors::guarded(|| Characteristics::of(&parameters))?.map_err(errors::scenario)?;
-        Ok(Self { parameters: *parameters, device: Mutex::new(device), figures })
+        let device = errors::guarded(|| MemsDevice::new(parameters))?.map_err(errors::scenario)?;
+        let figures = errors::guarded(|| Characteristics::of(parameters))?.map_err(errors::scenario)?;
+        Ok(Self { parameters: parameters.as_ref().clone(), device: Mutex::new(device), figures })
     }
 
     #[getter]

@@ -4,20 +4,23 @@ use pyo3::prelude::*;
 use sledsim::reliability::{self, Enclosure, Experiment};
 
 use crate::errors;
+use crate::values::{document_of, held, to_python};
 
-/// Simulates lifetimes of an enclosure; both are given, and the outcome is returned, as JSON.
+/// Simulates lifetimes of an enclosure.
 ///
 /// The GIL is released meanwhile. Ctrl-C ends it with the lifetimes so far; `progress` hears their number.
 #[pyfunction]
 #[pyo3(signature = (enclosure, experiment, *, progress = None))]
-pub fn enclosure_lifetimes(
-    python: Python<'_>,
-    enclosure: &str,
-    experiment: &str,
+pub fn enclosure_lifetimes<'py>(
+    python: Python<'py>,
+    enclosure: &Bound<'py, PyAny>,
+    experiment: &Bound<'py, PyAny>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let enclosure: Enclosure = serde_json::from_str(enclosure).map_err(errors::scenario)?;
-    let experiment: Experiment = serde_json::from_str(experiment).map_err(errors::scenario)?;
+) -> PyResult<Bound<'py, PyAny>> {
+    let given = document_of(enclosure, "enclosure")?;
+    let enclosure: Enclosure = serde_json::from_value(given).map_err(errors::scenario)?;
+    let given = document_of(experiment, "experiment")?;
+    let experiment: Experiment = serde_json::from_value(given).map_err(errors::scenario)?;
     let mut raised = None;
     let mut keep_going = |lifetimes: u64| {
         Python::attach(|python| {
@@ -33,5 +36,5 @@ pub fn enclosure_lifetimes(
     if let Some(error) = raised {
         return Err(error);
     }
-    serde_json::to_string(&outcome.map_err(errors::scenario)?).map_err(errors::run)
+    to_python(python, &held(&outcome.map_err(errors::scenario)?))
 }

@@ -1,7 +1,6 @@
 //! Scenarios and runs.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyArray1};
@@ -12,13 +11,15 @@ use sledsim::fault::Fault;
 use sledsim::metrics::recorder::{Log, Quantity, Recorder, Which};
 use sledsim::power::{Activity, Span, Timeline, TimelineSpec};
 use sledsim::request::{Flags, Op, Request};
-use sledsim::scenario::{self, Catalog, Keep, Notation, Report, Scenario};
+use sledsim::scenario::{self, Keep, Report, Resolved};
 use sledsim::schedulers::POLICIES;
 use sledsim::service::{PhaseFacts, Service, PHASES};
 use sledsim::time::{s_to_ns, Time};
 use sledsim::units::ns_to_ms;
 
 use crate::errors;
+use crate::scenario::Scenario;
+use crate::values::{held, to_python};
 
 /// How often a run looks whether a signal came.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
@@ -26,72 +27,25 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 /// Buckets of an exported histogram in each doubling of the value.
 const BINS_PER_OCTAVE: u32 = 16;
 
-/// JSON Schema of a scenario as a user writes it: as typed classes hold it, or as a file may.
-#[pyfunction]
-#[pyo3(signature = (*, document = false))]
-pub fn schema(document: bool) -> String {
-    let schema = if document { scenario::document_schema() } else { scenario::user_schema() };
-    schema.to_string()
-}
-
-/// JSON Schema of a run's summary, with a description of every key.
-#[pyfunction]
-pub fn result_schema() -> String {
-    scenario::report_schema().to_string()
-}
-
-/// Completes and checks a scenario; returns it as JSON.
-///
-/// The GIL is released meanwhile.
-#[pyfunction]
-#[pyo3(signature = (text, *, format, source, sets, catalog, base_dir))]
-pub fn resolve(
-    python: Python<'_>,
-    text: &str,
-    format: &str,
-    source: &str,
-    sets: Vec<String>,
-    catalog: Vec<PathBuf>,
-    base_dir: PathBuf,
-) -> PyResult<String> {
-    let notation = Notation::named(format).map_err(errors::scenario)?;
-    let catalog = Catalog::new(catalog);
-    let resolved = python
-        .detach(|| errors::guarded(|| scenario::resolve(text, notation, source, &sets, &catalog, &base_dir)))?
-        .map_err(errors::scenario)?;
-    serde_json::to_string(&resolved).map_err(errors::scenario)
-}
-
-/// The components of a resolved scenario as a tree, in JSON.
-#[pyfunction]
-pub fn explain(scenario: &str) -> PyResult<String> {
-    let scenario: Scenario = serde_json::from_str(scenario).map_err(errors::scenario)?;
-    let explained = errors::guarded(|| scenario::explain(&scenario.system))?.map_err(errors::scenario)?;
-    serde_json::to_string(&explained).map_err(errors::scenario)
-}
-
 /// Runs a resolved scenario.
 ///
 /// The GIL is released while it runs. Ctrl-C ends the run with the results so far.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, base_dir, log = false, timeline = None, progress = None, catalog = Vec::new(), check = false))]
-#[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
+#[pyo3(signature = (scenario, *, log = false, timeline = None, progress = None, check = false))]
 pub fn run(
     python: Python<'_>,
-    scenario: &str,
-    base_dir: PathBuf,
+    scenario: &Scenario,
     log: bool,
     timeline: Option<(f64, f64)>,
     progress: Option<Py<PyAny>>,
-    catalog: Vec<PathBuf>,
     check: bool,
 ) -> PyResult<RunOutput> {
-    let scenario: Scenario = serde_json::from_str(scenario).map_err(errors::scenario)?;
+    let Resolved { scenario, citations } = &scenario.resolved;
     let keep = Keep { log, timeline: timeline.map(stretch).transpose()?, check };
-    let mut watch = Watch::new(&scenario, progress);
+    let mut watch = Watch::new(scenario, progress);
     let outcome = python.detach(|| {
-        let citations = citations(&scenario, &Catalog::new(catalog), &base_dir);
-        errors::guarded(|| scenario::run_keeping(&scenario, citations, &keep, &mut |now| watch.keep_going(now)))
+        let citations = citations.clone();
+        errors::guarded(|| scenario::run_keeping(scenario, citations, &keep, &mut |now| watch.keep_going(now)))
     })?;
     if let Some(error) = watch.error {
         return Err(error);
@@ -117,22 +71,6 @@ fn stretch((start_s, end_s): (f64, f64)) -> PyResult<TimelineSpec> {
     Ok(TimelineSpec { from: at(start_s), to: at(end_s), ..TimelineSpec::default() })
 }
 
-/// Works that the catalogue entries of the scenario's devices and workload are taken from.
-fn citations(scenario: &Scenario, catalog: &Catalog, base_dir: &Path) -> Vec<String> {
-    let mut names: Vec<&str> = scenario.system.drives().iter().map(|drive| drive.device.name()).collect();
-    names.dedup();
-    let devices = names.into_iter().map(|name| catalog.device(name, base_dir));
-    let workload = scenario.workload.stand_in().map(|name| catalog.workload(name, base_dir));
-    let entries = devices.chain(workload).filter_map(Result::ok);
-    let mut citations: Vec<String> = Vec::new();
-    for citation in entries.flat_map(|entry| entry.citations) {
-        if !citations.contains(&citation) {
-            citations.push(citation);
-        }
-    }
-    citations
-}
-
 /// Looks after signals and progress while a run goes on without the GIL.
 struct Watch {
     progress: Option<Py<PyAny>>,
@@ -143,7 +81,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(scenario: &Scenario, progress: Option<Py<PyAny>>) -> Self {
+    fn new(scenario: &scenario::Scenario, progress: Option<Py<PyAny>>) -> Self {
         let total = scenario.run.requests;
         Self { progress, total, end_s: scenario.run.time_s, looked: Instant::now(), error: None }
     }
@@ -185,9 +123,9 @@ pub struct RunOutput {
 
 #[pymethods]
 impl RunOutput {
-    /// The summary as JSON.
-    fn summary(&self) -> PyResult<String> {
-        serde_json::to_string(&self.report).map_err(errors::run)
+    /// The summary.
+    fn summary<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(python, &held(&self.report))
     }
 
     /// Every number of the summary by its path, such as `response.mean_ms`.
@@ -216,11 +154,6 @@ impl RunOutput {
             histograms.set_item(quantity, arrays)?;
         }
         Ok(histograms)
-    }
-
-    /// Keys of the works that the values of the devices and of the workload are taken from.
-    fn citations(&self) -> Vec<String> {
-        self.report.citations.clone()
     }
 
     /// Distribution of `response`, `wait` or `service` over `all`, `reads` or `writes`: edges in ms, and counts.
@@ -338,13 +271,13 @@ pub fn students_t_95(degrees_of_freedom: u32) -> f64 {
     sledsim::metrics::confidence::students_t_95(degrees_of_freedom)
 }
 
-/// The registry of schedulers as JSON.
+/// The registry of schedulers.
 #[pyfunction]
-pub fn schedulers() -> PyResult<String> {
+pub fn schedulers(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let schema = scenario::schema();
     let options = schema.pointer("/$defs/SchedulerSpec/oneOf").and_then(|options| options.as_array()).cloned();
     let options = options.unwrap_or_default();
-    let list: Vec<serde_json::Value> = POLICIES
+    let list: serde_json::Value = POLICIES
         .iter()
         .map(|policy| {
             let option = options.iter().find(|option| option["properties"]["name"]["const"] == policy.name);
@@ -358,5 +291,5 @@ pub fn schedulers() -> PyResult<String> {
             })
         })
         .collect();
-    serde_json::to_string(&list).map_err(errors::run)
+    to_python(python, &list)
 }

@@ -14,6 +14,7 @@ use sledsim::traces::{self, Outcome, TraceError, TraceFormat, TraceInfo, TraceOp
 use sledsim::workloads::trace::{self, TraceSpec};
 
 use crate::errors;
+use crate::values::{held, to_python};
 
 /// Column names by meaning.
 pub type Columns = BTreeMap<String, String>;
@@ -124,20 +125,20 @@ impl TraceReader {
     }
 }
 
-/// Statistics of a trace as JSON.
+/// Statistics of a trace.
 #[pyfunction]
 #[pyo3(signature = (path, *, format = None, skip_bad = 0, sector_bytes = None, columns = None))]
-pub fn trace_info(
-    python: Python<'_>,
+pub fn trace_info<'py>(
+    python: Python<'py>,
     path: PathBuf,
     format: Option<String>,
     skip_bad: u64,
     sector_bytes: Option<u32>,
     columns: Option<Columns>,
-) -> PyResult<String> {
+) -> PyResult<Bound<'py, PyAny>> {
     let options = options(format, skip_bad, sector_bytes, columns)?;
     let info = python.detach(|| errors::guarded(|| TraceInfo::of(watched(&path, &options)?)))?.map_err(failed)?;
-    serde_json::to_string(&info).map_err(errors::trace)
+    to_python(python, &held(&info))
 }
 
 /// Writes a trace in another format; returns the number of records.
@@ -159,10 +160,10 @@ pub fn trace_convert(
     python.detach(|| errors::guarded(|| traces::convert_from(watched(&src, &options)?, &dst, to)))?.map_err(failed)
 }
 
-/// The known formats as JSON.
+/// The known formats.
 #[pyfunction]
-pub fn trace_formats() -> PyResult<String> {
-    let list: Vec<serde_json::Value> = TraceFormat::ALL
+pub fn trace_formats(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let list: serde_json::Value = TraceFormat::ALL
         .iter()
         .map(|format| {
             serde_json::json!({
@@ -170,5 +171,5 @@ pub fn trace_formats() -> PyResult<String> {
             })
         })
         .collect();
-    serde_json::to_string(&list).map_err(errors::trace)
+    to_python(python, &list)
 }

@@ -2,7 +2,19 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use serde::Serialize;
 use serde_json::{Map, Value};
+use sledsim::fault::{self, Fault, Kind};
+
+use crate::errors;
+
+/// Most tables and lists within each other in a document from Python: one that holds itself has no end.
+const DEEPEST: usize = 100;
+
+/// What a part of the core holds, as a value.
+pub fn held(part: &impl Serialize) -> Value {
+    serde_json::to_value(part).unwrap_or_default()
+}
 
 /// A value as Python has it.
 pub fn to_python<'py>(python: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
@@ -29,6 +41,81 @@ pub fn to_python<'py>(python: Python<'py>, value: &Value) -> PyResult<Bound<'py,
     })
 }
 
+/// A document from Python, which messages call `source`. A path, what has a `to_dict`, and arrays and numbers of NumPy stand for
+/// what a text would have.
+pub fn document_of(value: &Bound<'_, PyAny>, source: &str) -> PyResult<Value> {
+    read(value, DEEPEST).map_err(|unread| match unread {
+        Unread::Raised(error) => error,
+        Unread::Wrong(fault) => errors::scenario(fault.in_file(source)),
+    })
+}
+
+/// Why a value from Python can't be in a document.
+enum Unread {
+    Raised(PyErr),
+    Wrong(Fault),
+}
+
+impl From<PyErr> for Unread {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+impl Unread {
+    fn wrong(says: String) -> Self {
+        Self::Wrong(Fault::new(Kind::WrongType).says(says))
+    }
+
+    fn within(self, key: &str) -> Self {
+        match self {
+            Self::Wrong(fault) => Self::Wrong(fault.within(fault::Path::default().step(key))),
+            raised => raised,
+        }
+    }
+}
+
+fn read(value: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Unread> {
+    if depth == 0 {
+        return Err(Unread::wrong(format!(": nested deeper than {DEEPEST} tables and lists")));
+    }
+    if let Ok(number) = value.cast::<PyFloat>() {
+        let number = number.extract::<f64>()?;
+        return if number.is_finite() {
+            Ok(number.into())
+        } else {
+            Err(Unread::wrong(format!(": {number} is not a finite number")))
+        };
+    }
+    if let Ok(table) = value.cast::<PyDict>() {
+        let items = table.iter().map(|(key, item)| {
+            let key = key.str()?.to_string();
+            let item = read(&item, depth - 1).map_err(|unread| unread.within(&key))?;
+            Ok((key, item))
+        });
+        return Ok(Value::Object(items.collect::<Result<Map<_, _>, Unread>>()?));
+    }
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        let items = value.try_iter()?.enumerate();
+        let items =
+            items.map(|(place, item)| read(&item?, depth - 1).map_err(|unread| unread.within(&place.to_string())));
+        return Ok(Value::Array(items.collect::<Result<_, Unread>>()?));
+    }
+    if value.is_none() || value.is_instance_of::<PyInt>() || value.is_instance_of::<PyString>() {
+        return Ok(from_python(value)?);
+    }
+    if value.hasattr("__fspath__")? {
+        return Ok(value.str()?.to_string().into());
+    }
+    for plain in ["to_dict", "tolist"] {
+        if value.hasattr(plain)? {
+            return read(&value.call_method0(plain)?, depth - 1);
+        }
+    }
+    let kind = value.get_type().name()?;
+    Err(Unread::wrong(format!(": {kind} {} has no place in a scenario", value.repr()?)))
+}
+
 /// A value from Python: what a document can hold, and the text of anything else.
 pub fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.is_none() {
@@ -37,8 +124,13 @@ pub fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Value> {
         Ok(value.extract::<bool>()?.into())
     } else if value.is_instance_of::<PyString>() {
         Ok(value.extract::<String>()?.into())
-    } else if let Some(whole) = value.cast::<PyInt>().ok().and_then(|whole| whole.extract::<i64>().ok()) {
-        Ok(whole.into())
+    } else if let Ok(whole) = value.cast::<PyInt>() {
+        let (signed, unsigned) = (whole.extract::<i64>().ok(), whole.extract::<u64>().ok());
+        Ok(match (signed, unsigned) {
+            (Some(whole), _) => whole.into(),
+            (None, Some(whole)) => whole.into(),
+            (None, None) => whole.extract::<f64>()?.into(),
+        })
     } else if let Ok(number) = value.cast::<PyFloat>() {
         Ok(number.extract::<f64>()?.into())
     } else if let Ok(table) = value.cast::<PyDict>() {

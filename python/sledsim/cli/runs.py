@@ -34,7 +34,7 @@ from sledsim.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from sledsim.scenario.reading import ScenarioLike
+    from sledsim import _core
 
 __all__ = ["register"]
 
@@ -98,10 +98,11 @@ def run(
     resolved: Resolved = False,
 ) -> None:
     """Run a scenario and print what it found."""
-    from sledsim.scenario.reading import from_argument
+    from sledsim.scenario.reading import from_argument, resolve
 
-    scenario = from_argument(file)
-    _run(scenario, sets, as_json=as_json, log=log, plot=plot, timeline=timeline, check=check, resolved=resolved)
+    check_targets(log, plot, timeline)
+    scenario = resolve(from_argument(file), sets or [])
+    _run(scenario, as_json=as_json, log=log, plot=plot, timeline=timeline, check=check, resolved=resolved)
 
 
 def replay(
@@ -149,6 +150,9 @@ def replay(
     resolved: Resolved = False,
 ) -> None:
     """Replay a block trace on a device and print what it found."""
+    from sledsim.scenario.reading import resolve
+
+    check_targets(log, plot, timeline)
     workload = {
         "kind": "trace",
         "path": str(trace),
@@ -171,8 +175,8 @@ def replay(
         "device": _given({"name": device, "seek_model": seek_model}),
         "scheduler": {"name": scheduler} if scheduler else None,
     }
-    scenario = {"workload": _given(workload), "system": _given(system)}
-    _run(scenario, sets, as_json=as_json, log=log, plot=plot, timeline=timeline, check=check, resolved=resolved)
+    scenario = resolve({"workload": _given(workload), "system": _given(system)}, sets or [])
+    _run(scenario, as_json=as_json, log=log, plot=plot, timeline=timeline, check=check, resolved=resolved)
 
 
 def compare(
@@ -248,9 +252,17 @@ def schema(
     print_json(_core.result_schema() if result else _core.schema(document=True))
 
 
+def check_targets(log: Path | None, plot: Path | None, timeline: Path | None) -> None:
+    """Refuse, before anything is run, files of kinds that can't be written."""
+    from sledsim.show.frames import COPY_OPTIONS
+
+    check_target(log, COPY_OPTIONS)
+    check_picture(plot)
+    check_timeline(timeline)
+
+
 def _run(
-    scenario: "ScenarioLike",
-    sets: list[str] | None,
+    scenario: "_core.Scenario",
     *,
     as_json: bool,
     log: Path | None,
@@ -261,17 +273,11 @@ def _run(
 ) -> None:
     """Run a scenario, print and write what was asked for."""
     from sledsim.runs.running import run_resolved
-    from sledsim.scenario.reading import resolve
-    from sledsim.show.frames import COPY_OPTIONS
 
-    check_target(log, COPY_OPTIONS)
-    check_picture(plot)
-    check_timeline(timeline)
-    whole = resolve(scenario, sets or [])
     if resolved:
-        print_json(whole.values)
+        print_json(scenario.values)
         return
-    result = run_resolved(whole, log=log is not None, timeline=timeline is not None, progress=True, check=check)
+    result = run_resolved(scenario, log=log is not None, timeline=timeline is not None, progress=True, check=check)
     if as_json:
         print_json(result.to_json())
     else:

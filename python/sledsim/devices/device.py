@@ -1,14 +1,12 @@
 """What every device answers, whatever its mechanism."""
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sledsim import _core
 from sledsim._core import SledsimError
-from sledsim.scenario.reading import Sets, resolve
-from sledsim.scenario.system_tree import drive_of
+from sledsim.scenario.reading import Sets, catalog_folders, here, set_list
 from sledsim.show.naming import did_you_mean, label_of
 
 if TYPE_CHECKING:
@@ -20,10 +18,6 @@ if TYPE_CHECKING:
     from sledsim.show.tables import Table
 
 __all__ = ["Device", "WrongMechanismError"]
-
-
-# A scenario has a workload, even where only its device is looked at.
-NO_WORKLOAD = {"arrival": {"kind": "closed", "outstanding": 1}}
 
 
 class WrongMechanismError(SledsimError, AttributeError):
@@ -68,6 +62,7 @@ class Device:
 
     name: str
     parameters: dict[str, Any]
+    _core: _core.Device
     capacity_blocks: int
     block_bytes: int
     capacity_bytes: int
@@ -76,19 +71,17 @@ class Device:
     def __new__(cls, name: str | Mapping[str, Any] = "g2", /, *, set: Sets = (), **overrides: Any) -> Self:  # noqa: A002
         """Make a device of the kind that its mechanism asks for."""
         chosen = {**(name if isinstance(name, Mapping) else {"name": str(name)}), **overrides}
-        resolved = resolve({"workload": NO_WORKLOAD, "system": {"device": chosen}}, set).values
-        parameters: dict[str, Any] = drive_of(resolved["system"])["device"]
+        core = _core.Device(chosen, sets=set_list(set), catalog=catalog_folders(), base_dir=here())
+        parameters = core.parameters
         kind = next(kind for kind in _kinds(Device) if parameters["mechanism"] in kind.MECHANISMS)
         if not issubclass(kind, cls):
             raise SledsimError(f"{name} is {kind.KIND}, not {cls.KIND}")
         made = super().__new__(kind)
-        made.parameters = parameters
+        made.parameters, made._core = parameters, core
         return made
 
     def __init__(self, name: str | Mapping[str, Any] = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
         self.name = self.parameters["name"] if isinstance(name, Mapping) else str(name)
-        self._text = json.dumps(self.parameters)
-        self._core = _core.Device(self._text)
         self.capacity_blocks = self._core.capacity_blocks
         self.block_bytes = self._core.block_bytes
         self.capacity_bytes = self.capacity_blocks * self.block_bytes
@@ -226,7 +219,7 @@ class Device:
 
         if not self.has_powers:
             raise powers_unknown(self.label)
-        return BreakEven(self.label, self.parameters, json.loads(self._core.break_even()))
+        return BreakEven(self.label, self.parameters, self._core.break_even())
 
     def facts(self) -> list[tuple[str, float | None, str]]:
         """List what follows from the parameters: label, value, unit."""

@@ -67,7 +67,7 @@ class DiskDrive(Device):
 
     def __init__(self, name: str, /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
         super().__init__(name, set=set, **overrides)
-        self._disk = _core.Disk(self._text)
+        self._disk = _core.Disk(self._core)
         self.surfaces = self.parameters["surfaces"]
         self.rotation_ms = self._disk.rotation_ms
         self.mean_seek_ms = self._disk.mean_seek_ms

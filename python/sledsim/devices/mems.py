@@ -51,7 +51,7 @@ class MemsStorage(Device):
 
     def __init__(self, name: str = "g2", /, *, set: Sets = (), **overrides: Any) -> None:  # noqa: A002
         super().__init__(name, set=set, **overrides)
-        self._sled = _core.Sled(self._text)
+        self._sled = _core.Sled(self._core)
         self.tracks = self._sled.tracks
         self.rows = self._sled.rows
         self.blocks_per_row = self._sled.blocks_per_row

@@ -1,6 +1,5 @@
 """Monte Carlo lifetimes of enclosures, for what chains cannot say, with confidence intervals."""
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -255,7 +254,7 @@ class _Runs:
         self.description = description
         self.common = common
         self.progress = progress
-        self.enclosure = json.dumps(_to_core(description))
+        self.enclosure = _to_core(description)
         self.lifetimes = 0
         self.complete = True
         self.mttf_h: Estimate | None = None
@@ -331,10 +330,9 @@ class _Runs:
         report = self.progress
         told = None if report is None else lambda done: report(done, lifetimes)
         try:
-            text = _core.enclosure_lifetimes(self.enclosure, json.dumps(experiment), progress=told)
+            outcome = _core.enclosure_lifetimes(self.enclosure, experiment, progress=told)
         except _core.ScenarioError as error:
             raise ReliabilityError(str(error)) from None
-        outcome: dict[str, Any] = json.loads(text)
         self.lifetimes += outcome["lifetimes"]
         self.complete = self.complete and not outcome["interrupted"]
         return outcome

@@ -1,16 +1,14 @@
 """Run one scenario."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from sledsim import _core
 from sledsim.runs.result import Result
 from sledsim.runs.timeline import Stretch, require_powers, stretch_of
-from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, catalog_folders, resolve
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
 from sledsim.show.progress import ProgressBar
 from sledsim.traces.trace import is_parquet, parquet_to_csv, require_file
 
@@ -91,41 +89,34 @@ def run_resolved(
     """Simulate a scenario that has been resolved; see :func:`run`."""
     stretch = stretch_of(timeline)
     if stretch:
-        require_powers(resolved.values)
+        require_powers(resolved)
     bar = ProgressBar() if progress is True else nullcontext(progress or None)
     with ExitStack() as stack:
-        text = stack.enter_context(readable(resolved))
+        scenario = stack.enter_context(readable(resolved))
         report = stack.enter_context(bar)
-        output = _core.run(
-            text,
-            base_dir=resolved.base_dir,
-            log=log,
-            timeline=stretch,
-            progress=report,
-            catalog=catalog_folders(),
-            check=check,
-        )
-    summary = json.loads(output.summary())
+        output = _core.run(scenario, log=log, timeline=stretch, progress=report, check=check)
+    summary = output.summary()
     summary["scenario"] = resolved.values
     return Result(summary, output, logged=log, timed=stretch is not None)
 
 
 @contextmanager
-def readable(resolved: Resolved) -> Iterator[str]:
-    """Give the core a scenario whose trace it can read: a Parquet trace becomes a temporary CSV.
+def readable(resolved: Resolved) -> Iterator[Resolved]:
+    """Give a scenario whose trace the core can read: a Parquet trace becomes a temporary CSV.
 
     Parameters
     ----------
     resolved
         The scenario.
     """
-    workload: dict[str, Any] = resolved.values.get("workload", {})
-    path = Path(workload.get("path", ""))
-    if workload.get("kind") == "trace":
-        require_file(path)
-    if workload.get("kind") != "trace" or not is_parquet(path):
-        yield json.dumps(resolved.values)
+    if resolved.trace is None:
+        yield resolved
+        return
+    path, columns = Path(resolved.trace[0]), resolved.trace[1]
+    require_file(path)
+    if not is_parquet(path):
+        yield resolved
         return
     with TemporaryDirectory(prefix="sledsim-") as folder:
-        copy = parquet_to_csv(path, Path(folder), workload.get("columns"))
-        yield json.dumps({**resolved.values, "workload": {**workload, "path": str(copy), "format": "csv"}})
+        copy = parquet_to_csv(path, Path(folder), columns)
+        yield resolved.with_trace(str(copy), "csv")

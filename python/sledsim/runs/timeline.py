@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sledsim._core import RunError
-from sledsim.scenario.system_tree import drives_in
 from sledsim.show.frames import arrow_table, pandas_frame, polars_frame, relation_of, write_columns
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sledsim._core import RunOutput
+    from sledsim.scenario.reading import Resolved
 
 __all__ = ["Stretch", "Timeline", "require_powers", "stretch_of"]
 
@@ -108,17 +108,13 @@ def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
     return start_s, end_s
 
 
-def require_powers(scenario: Mapping[str, Any]) -> None:
+def require_powers(scenario: "Resolved") -> None:
     """Refuse to keep a timeline where the powers of a device are not known.
 
     Parameters
     ----------
     scenario
-        The resolved scenario.
+        The scenario.
     """
-    for drive in drives_in(scenario["system"]):
-        device = drive["device"]
-        if device["mechanism"] != "mems" and not device.get("power"):
-            raise RunError(
-                f"there is no timeline: the powers of {device['name']} are not known; give them as system.device.power"
-            )
+    for name in scenario.unpowered:
+        raise RunError(f"there is no timeline: the powers of {name} are not known; give them as system.device.power")

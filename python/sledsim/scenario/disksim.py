@@ -1,6 +1,5 @@
 """Parameter files of DiskSim 4.0: drives, MEMS devices and whole systems that others have described in them."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,7 +104,7 @@ def import_disksim(path: str | Path, *, device: str | None = None, scenario: boo
     """
     if Path(path).is_dir():
         raise ScenarioError(f"{path}: is a folder: expected a parameter file of DiskSim")
-    found = json.loads(_core.import_disksim(str(path), device=device, scenario=scenario))
+    found = _core.import_disksim(str(path), device=device, scenario=scenario)
     return DiskSimImport(
         name=found["name"],
         device=found["device"],

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sledsim import _core
 from sledsim.scenario.reading import ScenarioLike, Sets, resolve
 from sledsim.show.tables import Table, number
 
@@ -70,7 +69,7 @@ def explain(scenario: ScenarioLike, *, set: Sets = ()) -> Explanation:  # noqa: 
     >>> found.tree["children"][0]["parameters"]["device"]
     'g2'
     """
-    return Explanation(json.loads(_core.explain(json.dumps(resolve(scenario, set).values))))
+    return Explanation(resolve(scenario, set).explain())
 
 
 def _walk(node: Mapping[str, Any], branch: str = "", below: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:

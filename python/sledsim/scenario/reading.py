@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
@@ -22,10 +22,12 @@ __all__ = [
     "Written",
     "catalog_folders",
     "from_argument",
+    "here",
     "plain_value",
     "resolve",
     "set_list",
     "written",
+    "written_table",
 ]
 
 FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
@@ -74,48 +76,14 @@ class Scenario(ScenarioModel):
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
 
+#: A scenario as written; what messages call it, and the folder from which its relative paths start, go with it.
+Written = _core.Written
+#: A scenario with every key explicit, checked, its paths absolute.
+Resolved = _core.Scenario
 #: What can be run.
 ScenarioLike = Scenario | Mapping[str, Any] | Path | str
 #: Values that replace those of a scenario.
 Sets = Iterable[str] | Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Resolved:
-    """A scenario with every key explicit, ready to run.
-
-    Parameters
-    ----------
-    values
-        Every key.
-    base_dir
-        The folder from which relative paths started; those of the scenario are absolute now.
-    """
-
-    values: dict[str, Any]
-    base_dir: str
-
-
-@dataclass(frozen=True)
-class Written:
-    """A scenario as written.
-
-    Parameters
-    ----------
-    text
-        What it says.
-    format
-        In which notation: ``"toml"``, ``"yaml"`` or ``"json"``.
-    name
-        What messages call it.
-    base_dir
-        The folder from which its relative paths start.
-    """
-
-    text: str
-    format: str
-    name: str
-    base_dir: str
 
 
 def resolve(source: ScenarioLike, sets: Sets = ()) -> Resolved:
@@ -133,16 +101,10 @@ def resolve(source: ScenarioLike, sets: Sets = ()) -> Resolved:
     ScenarioError
         Where the scenario is wrong.
     """
-    text = written(source)
-    resolved = _core.resolve(
-        text.text,
-        format=text.format,
-        source=text.name,
-        sets=set_list(sets),
-        catalog=catalog_folders(),
-        base_dir=text.base_dir,
-    )
-    return Resolved(json.loads(resolved), text.base_dir)
+    if isinstance(source, ScenarioModel | Mapping):
+        source = source.to_dict() if isinstance(source, ScenarioModel) else dict(source)
+        return _written(source, "json", "scenario", here()).resolve(set_list(sets))
+    return written(source).resolve(set_list(sets))
 
 
 def from_argument(name: str) -> "Path | str":
@@ -150,6 +112,7 @@ def from_argument(name: str) -> "Path | str":
     return name if name == "-" else Path(name)
 
 
+@cache
 def catalog_folders() -> list[str]:
     """Return the folders whose ``devices`` and ``workloads`` a scenario may name."""
     return [str(files("sledsim") / "catalog")]
@@ -179,19 +142,39 @@ def written(source: ScenarioLike) -> Written:
     """
     _require_known(source)
     if isinstance(source, ScenarioModel):
-        return Written(source.to_json(), "json", "scenario", _here())
+        return _written(source.to_json(), "json", "scenario", here())
     if isinstance(source, Mapping):
-        return Written(_to_json(source), "json", "scenario", _here())
+        return _written(_to_json(source), "json", "scenario", here())
     if isinstance(source, Path):
         return _read_file(source)
     if source == "-":
-        return Written(*_detect(sys.stdin.read(), "standard input"), "standard input", _here())
+        return _written(*_detect(sys.stdin.read(), "standard input"), "standard input", here())
     if "\n" in source or source.lstrip().startswith("{"):
-        return Written(*_detect(source, "scenario"), "scenario", _here())
+        return _written(*_detect(source, "scenario"), "scenario", here())
     return _read_file(Path(source))
 
 
-def _here() -> str:
+def written_table(table: Mapping[str, Any], name: str, base_dir: str) -> Written:
+    """Return what a table says that stands in a file of another kind.
+
+    Parameters
+    ----------
+    table
+        The table.
+    name
+        What messages call it.
+    base_dir
+        The folder from which its relative paths start.
+    """
+    return _written(_to_json(table), "json", name, base_dir)
+
+
+def _written(text: str | dict[str, Any], notation: str, name: str, base_dir: str) -> Written:
+    return Written(text, format=notation, name=name, base_dir=base_dir, catalog=catalog_folders())
+
+
+def here() -> str:
+    """Return the folder from which the relative paths of what is no file start."""
     return str(Path.cwd())
 
 
@@ -234,7 +217,7 @@ def _read_file(path: Path) -> Written:
     notation = FORMATS.get(path.suffix.lower())
     if notation is None or not text.strip():
         text, notation = _detect(text, str(path))
-    return Written(text, notation, str(path), str(path.parent.resolve()))
+    return _written(text, notation, str(path), str(path.parent.resolve()))
 
 
 def _detect(text: str, name: str) -> tuple[str, str]:

@@ -1,6 +1,5 @@
 """The schedulers that a scenario can name."""
 
-import json
 from typing import Any
 
 from sledsim import _core
@@ -11,8 +10,7 @@ __all__ = ["catalog", "schedulers_table"]
 
 def catalog() -> list[dict[str, Any]]:
     """List the schedulers: name, title, description, source, parameters."""
-    found: list[dict[str, Any]] = json.loads(_core.schedulers())
-    return found
+    return _core.schedulers()
 
 
 def schedulers_table() -> Table:

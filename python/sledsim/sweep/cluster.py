@@ -1,4 +1,4 @@
-"""Runs of a sweep on the workers of a Dask cluster: scenarios go there as text, numbers come back."""
+"""Runs of a sweep on the workers of a Dask cluster: scenarios go there, numbers come back."""
 
 import collections
 import logging
@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from sledsim import _core
 from sledsim._core import SledsimError
+from sledsim.scenario.reading import Resolved
 from sledsim.show.frames import need
 from sledsim.sweep.description import Task
 from sledsim.sweep.execution import Outcome, Prepared, execute, not_run
@@ -59,22 +60,22 @@ class ClusterError(SledsimError):
     """A cluster cannot be reached, or was lost."""
 
 
-def execute_some(runs: Sequence[tuple[str, str]], limit_s: float) -> list[Outcome]:
+def execute_some(runs: Sequence[Resolved], limit_s: float) -> list[Outcome]:
     """Run scenarios one after the other, on a worker, until all are done or the time is up; the first is always done.
 
     Parameters
     ----------
     runs
-        Text and folder of each.
+        The scenarios.
     limit_s
         The time.
     """
     until = time.monotonic() + limit_s
     outcomes: list[Outcome] = []
-    for text, base_dir in runs:
+    for scenario in runs:
         if outcomes and time.monotonic() > until:
             break
-        outcomes.append(execute(text, base_dir))
+        outcomes.append(execute(scenario))
     return outcomes
 
 
@@ -240,7 +241,7 @@ class Cluster:
             self._local.scale(self._workers)
 
     def _submit(self, package: Package) -> None:
-        runs = [(prepared.text, prepared.base_dir) for _, prepared in package.runs]
+        runs = [prepared.scenario for _, prepared in package.runs]
         future = self._client.submit(execute_some, runs, 2 * PACKAGE_S, pure=False)
         self._under_way[future] = package
         future.add_done_callback(self._answered)
@@ -299,7 +300,7 @@ def _package(tasks: Queue, size: int) -> tuple[Package, list[Finished]]:
         prepared = tasks.prepare(task)
         if not tasks.claim(prepared.key):
             finished.append(Finished(task, prepared, None))
-        elif prepared.text is None:
+        elif prepared.scenario is None:
             finished.append(Finished(task, prepared, not_run(prepared.error or "")))
         else:
             runs.append((task, prepared))

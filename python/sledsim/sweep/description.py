@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from sledsim._core import ScenarioError
-from sledsim.scenario.reading import ScenarioLike, Sets, Written, plain_value, set_list, written
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_list, written, written_table
 from sledsim.show.faults import about
 from sledsim.show.naming import did_you_mean, nearest_file
 from sledsim.sweep.axes import RANGE_KEYS, Assignment, Sample, crossed, derived_seed, zipped
-from sledsim.sweep.execution import checked_text
+from sledsim.sweep.execution import Prepared, checked, prepared
 
 __all__ = [
     "Sweep",
@@ -163,7 +163,7 @@ class Sweep:
         if self.seed is not None:
             return self.seed
         first = {path: value for group in self._fixed_groups for path, value in group[0].items()}
-        return int(json.loads(checked_text(self.base, self._ordered(first), self.parameters))["seed"])
+        return checked(self.base, self._ordered(first), self.parameters).seed
 
     @cached_property
     def _fixed_groups(self) -> list[list[Assignment]]:
@@ -249,7 +249,17 @@ class Sweep:
             sets.append(f"seed={seed}")
         return sorted(sets, key=lambda text: _own_path(text.partition("=")[0]).count("."))
 
-    def check(self) -> str:
+    def prepare(self, task: Task) -> Prepared:
+        """Resolve a run and give it its key.
+
+        Parameters
+        ----------
+        task
+            The run.
+        """
+        return prepared(self.base, self.settings(task))
+
+    def check(self) -> Resolved:
         """Resolve the first point, and every value of every axis with the first values of the others.
 
         A value that is not allowed there may go with their last ones: an axis of requests beside one of those left
@@ -257,8 +267,8 @@ class Sweep:
 
         Returns
         -------
-        str
-            The first point's scenario, with every key, as JSON.
+        Resolved
+            The first point's scenario.
 
         Raises
         ------
@@ -266,7 +276,7 @@ class Sweep:
             Where an axis names no parameter, or a value is not allowed.
         """
         first, last = self.point(0), self.point(len(self) - 1)
-        text = self._checked(first, first)
+        scenario = self._checked(first, first)
         for group in self.groups:
             for i in range(1, len(group), max(1, len(group) // MOST_CHECKED)):
                 try:
@@ -276,12 +286,12 @@ class Sweep:
                         self._checked(last | group[i], group[i])
                     except ScenarioError:
                         raise error from None
-        return text
+        return scenario
 
-    def _checked(self, values: Assignment, suspected: Assignment) -> str:
+    def _checked(self, values: Assignment, suspected: Assignment) -> Resolved:
         """Resolve a point; where that fails for what an axis says, name the axis, as the scenario's file is right."""
         try:
-            return checked_text(self.base, self._ordered(values), self.parameters)
+            return checked(self.base, self._ordered(values), self.parameters)
         except ScenarioError as error:
             named = {_own_path(key) for fault in error.faults if fault.kind != "unknown-key" for key in fault.keys}
             guilty = [path for path in suspected if any(_meet(_own_path(path), key) for key in named)]
@@ -416,7 +426,7 @@ def scenario_of(scenario: Any, place: str, folder: Path) -> Path | Written:
         return folder / scenario
     if not isinstance(scenario, Mapping):
         raise ScenarioError(f"{place}: scenario = {scenario!r}: expected the path of a file, or a table")
-    return Written(json.dumps(scenario, default=plain_value), "json", f"{place}: scenario", str(folder))
+    return written_table(scenario, f"{place}: scenario", str(folder))
 
 
 def table_of(tables: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:

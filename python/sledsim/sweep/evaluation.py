@@ -12,7 +12,7 @@ from sledsim.scenario.reading import ScenarioLike, Sets, Written
 from sledsim.show.frames import quoted
 from sledsim.sweep.axes import derived_seed
 from sledsim.sweep.description import Sweep, Task
-from sledsim.sweep.execution import canonical, prepare
+from sledsim.sweep.execution import canonical
 from sledsim.sweep.queueing import Finished, Queue, Workers
 from sledsim.sweep.recording import Recorder
 from sledsim.sweep.running import define, interruption, record, workers_for
@@ -155,7 +155,7 @@ class Evaluation:
                 if outcome is not None:
                     self._found[key] = Evaluated(key, finished.prepared.seed, outcome.error, outcome.metrics or {})
 
-            queue = Queue(tasks, lambda task: prepare(self._sweep.base, self._sweep.settings(task)), self._known)
+            queue = Queue(tasks, self._sweep.prepare, self._known)
             if not record(self._workers, queue, self._recorder, lambda _: None, interrupted, note):
                 raise KeyboardInterrupt
             self._remember(numbers, points)

@@ -1,13 +1,11 @@
-"""One run of a sweep: from its text to its summary, in a thread here or on another machine."""
+"""One run of a sweep: from its scenario to its summary, in a thread here or on another machine."""
 
 import hashlib
 import json
 import os
 import platform
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import ScenarioError, SledsimError
 from sledsim.runs.running import readable
-from sledsim.scenario.reading import Resolved, Written, catalog_folders
+from sledsim.scenario.reading import Resolved, Written
 from sledsim.show.faults import about
 
 if TYPE_CHECKING:
@@ -29,21 +27,17 @@ __all__ = [
     "Prepared",
     "Stopped",
     "canonical",
-    "checked_text",
+    "checked",
     "contents_of",
     "execute",
     "not_run",
-    "prepare",
+    "prepared",
 ]
 
 #: Hexadecimal digits of a key: 128 bits, so that no two runs of anybody's share one.
 KEY_DIGITS = 32
 
 DONE, FAILED = "done", "failed"
-
-#: Names of devices, schedulers and stand-ins in the text of a scenario, and what runs with such names cite.
-NAME = re.compile(r'"name":"([^"]*)"')
-_cited: dict[tuple[str, ...], str] = {}
 
 
 class Stopped(Exception):  # noqa: N818  nothing went wrong: somebody asked for it
@@ -58,21 +52,20 @@ class Prepared:
     ----------
     key
         Hash of the scenario, with its seed and the content of its trace, and of Sledsim's version.
-    text
-        The scenario with every key, as JSON; ``None`` where there is none, for
+    scenario
+        The scenario; ``None`` where there is none, for
     error
         what is wrong with it.
-    base_dir
-        The folder from which its relative paths started.
-    seed
-        The scenario's.
     """
 
     key: str
-    text: str | None
-    error: str | None
-    base_dir: str
-    seed: int
+    scenario: Resolved | None
+    error: str | None = None
+
+    @property
+    def seed(self) -> int:
+        """The scenario's seed; 0 where there is none."""
+        return 0 if self.scenario is None else self.scenario.seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,23 +129,11 @@ class Outcome:
 
 
 def canonical(values: Any) -> str:
-    """Write values as the one JSON text that all equal values have."""
+    """Write values as the one JSON text that all equal values have; of a scenario its own method does."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-@cache
-def _catalog() -> list[str]:
-    return catalog_folders()
-
-
-def resolved_text(base: Written, sets: Sequence[str]) -> str:
-    """Have the core complete a scenario, and return it as JSON."""
-    return _core.resolve(
-        base.text, format=base.format, source=base.name, sets=list(sets), catalog=_catalog(), base_dir=base.base_dir
-    )
-
-
-def checked_text(base: Written, sets: Sequence[str], parameters: Sequence[str]) -> str:
+def checked(base: Written, sets: Sequence[str], parameters: Sequence[str]) -> Resolved:
     """Resolve a point; where an axis names no parameter, say which is nearest.
 
     Parameters
@@ -165,7 +146,7 @@ def checked_text(base: Written, sets: Sequence[str], parameters: Sequence[str]) 
         Those that are varied.
     """
     try:
-        return resolved_text(base, sets)
+        return base.resolve(list(sets))
     except ScenarioError as error:
         unknown = [str(fault.path).removeprefix("system.") for fault in error.faults if fault.kind == "unknown-key"]
         own = {path: path.strip().removeprefix("system.") for path in parameters}
@@ -185,7 +166,7 @@ def _may_be(path: str, named: str) -> bool:
 def _nearest(base: Written, sets: Sequence[str], path: str) -> str | None:
     """Return the parameter whose name is most like a path's."""
     try:
-        values = json.loads(resolved_text(base, sets))
+        values = base.resolve(list(sets)).values
     except SledsimError:
         return None
     known = [each.removeprefix("system.") for each in _leaf_paths(values)]
@@ -202,7 +183,7 @@ def _leaf_paths(values: Mapping[str, Any], before: str = "") -> Iterator[str]:
             yield from _leaf_paths(value, f"{before}{key}.")
 
 
-def prepare(base: Written, sets: Sequence[str]) -> Prepared:
+def prepared(base: Written, sets: Sequence[str]) -> Prepared:
     """Resolve a run and give it its key; where it can't be resolved, say why in its place.
 
     Parameters
@@ -213,32 +194,26 @@ def prepare(base: Written, sets: Sequence[str]) -> Prepared:
         What replaces its values.
     """
     try:
-        values = json.loads(resolved_text(base, sets))
-        text = canonical(values)
-        identified = _with_content(values)
-        identity = text if identified is values else canonical(identified)
+        scenario = base.resolve(list(sets))
+        return Prepared(_key(scenario.canonical(_content(scenario))), scenario)
     except SledsimError as error:
-        identity = canonical([base.text, list(sets), str(error)])
-        return Prepared(_key(identity), None, str(error), base.base_dir, 0)
-    return Prepared(_key(identity), text, None, base.base_dir, int(values["seed"]))
+        return Prepared(_key(canonical([base.text, list(sets), str(error)])), None, str(error))
 
 
 def _key(identity: str) -> str:
     return hashlib.sha256(f"{_core.__version__}\n{identity}".encode()).hexdigest()[:KEY_DIGITS]
 
 
-def _with_content(values: dict[str, Any]) -> dict[str, Any]:
-    """Put the content of a trace in the place of its folder: a trace that changed is another, one that moved is not."""
-    workload = values.get("workload", {})
-    if workload.get("kind") != "trace":
-        return values
-    path = Path(workload["path"])
+def _content(scenario: Resolved) -> tuple[str, str] | None:
+    """Return the name and the digest of a trace: one that changed is another, one that moved is not."""
+    if scenario.trace is None:
+        return None
+    path = Path(scenario.trace[0])
     try:
         stat = path.stat()
-        digest = content_digest(str(path), stat.st_size, stat.st_mtime_ns)
+        return path.name, content_digest(str(path), stat.st_size, stat.st_mtime_ns)
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror}") from None
-    return {**values, "workload": {**workload, "path": [path.name, digest]}}
 
 
 def contents_of(values: Any, base_dir: str) -> dict[str, str]:
@@ -288,15 +263,13 @@ def content_digest(path: str, size: int, modified_ns: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def execute(text: str, base_dir: str, keep_going: Callable[[], bool] | None = None) -> Outcome:
+def execute(scenario: Resolved, keep_going: Callable[[], bool] | None = None) -> Outcome:
     """Run a resolved scenario; where it fails, the outcome says why.
 
     Parameters
     ----------
-    text
-        The scenario, as JSON.
-    base_dir
-        The folder from which its relative paths started.
+    scenario
+        The scenario.
     keep_going
         Asked about ten times a second.
 
@@ -312,14 +285,9 @@ def execute(text: str, base_dir: str, keep_going: Callable[[], bool] | None = No
 
     started_s, clock = time.time(), time.perf_counter()
     try:
-        with ExitStack() as stack:
-            # What is cited depends on the names in a scenario alone: the catalogue is read once for the same names.
-            names = tuple(NAME.findall(text))
-            catalog = [] if names in _cited else _catalog()
-            if '"kind":"trace"' in text:
-                text = stack.enter_context(readable(Resolved(json.loads(text), base_dir)))
-            output = _core.run(text, base_dir=base_dir, progress=watch if keep_going else None, catalog=catalog)
-        cited = _cited.setdefault(names, "; ".join(output.citations()))
+        with readable(scenario) as chosen:
+            output = _core.run(chosen, progress=watch if keep_going else None)
+        cited = "; ".join(scenario.citations)
         numbers, histograms = output.numbers(), output.histograms()
     except SledsimError as error:
         return Outcome(None, str(error), {}, "", started_s, time.perf_counter() - clock, _here())

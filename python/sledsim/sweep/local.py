@@ -91,6 +91,6 @@ class Threads:
         return Finished(task, prepared, self._outcome(prepared))
 
     def _outcome(self, prepared: Prepared) -> Outcome:
-        if prepared.text is None:
+        if prepared.scenario is None:
             return not_run(prepared.error or "")
-        return execute(prepared.text, prepared.base_dir, lambda: not self._stop.is_set())
+        return execute(prepared.scenario, lambda: not self._stop.is_set())

@@ -1,14 +1,13 @@
 """Quantities that a search for good designs can weigh: what a run found, what a design holds, what it costs."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.devices.device import Device
 from sledsim.devices.disk import DiskDrive
 from sledsim.devices.mems import MemsStorage
+from sledsim.scenario.reading import Resolved
 from sledsim.scenario.system_tree import components_in
 from sledsim.show.naming import did_you_mean
 
@@ -45,7 +44,7 @@ MOST_SUGGESTED = 12
 GB = 1e9
 
 
-def measured(metrics: Mapping[str, float], scenario: Mapping[str, Any], prices: Prices) -> Callable[[str], float]:
+def measured(metrics: Mapping[str, float], scenario: Resolved, prices: Prices) -> Callable[[str], float]:
     """Return what gives a quantity of a run by its name.
 
     Parameters
@@ -53,7 +52,7 @@ def measured(metrics: Mapping[str, float], scenario: Mapping[str, Any], prices: 
     metrics
         Numbers of the run's summary by path.
     scenario
-        Its scenario with every key.
+        Its scenario.
     prices
         What things cost.
     """
@@ -90,15 +89,15 @@ def _unknown(name: str, path: str, metrics: Mapping[str, float]) -> str:
     return f"metric {name!r} is not among what runs report{did_you_mean(path, [*NAMED, *near])}"
 
 
-def _capacity_gb(scenario: Mapping[str, Any], _: Prices) -> float:
+def _capacity_gb(scenario: Resolved, _: Prices) -> float:
     """Room for data of the whole system."""
-    tree = json.loads(_core.explain(json.dumps(scenario)))
+    tree = scenario.explain()
     return float(tree["capacity_blocks"] * tree["block_bytes"] / GB)
 
 
-def _streaming_mb_s(scenario: Mapping[str, Any], _: Prices) -> float:
+def _streaming_mb_s(scenario: Resolved, _: Prices) -> float:
     """Bandwidth of a scan of the whole device; of all members together where the system has several."""
-    return sum(_streaming(device, count) for device, count in _devices(scenario["system"]))
+    return sum(_streaming(device, count) for device, count in _devices(scenario.values["system"]))
 
 
 def _streaming(device: Device, count: int) -> float:
@@ -107,12 +106,12 @@ def _streaming(device: Device, count: int) -> float:
     return device.streaming_bandwidth_mb_s * count
 
 
-def _cost(scenario: Mapping[str, Any], prices: Prices) -> float:
+def _cost(scenario: Resolved, prices: Prices) -> float:
     """Price of all devices and caches."""
     total = 0.0
-    for device, count in _devices(scenario["system"]):
+    for device, count in _devices(scenario.values["system"]):
         total += count * _device_cost(device, prices)
-    cache_bytes = _cache_bytes(scenario["system"])
+    cache_bytes = _cache_bytes(scenario.values["system"])
     return total + prices.get("ram_per_gb", 0.0) * cache_bytes / GB
 
 
@@ -127,7 +126,7 @@ def _device_cost(device: Device, prices: Prices) -> float:
     raise ScenarioError(f"cost: {device.label} is {device.KIND}, which has no price")
 
 
-def _cost_per_gb(scenario: Mapping[str, Any], prices: Prices) -> float:
+def _cost_per_gb(scenario: Resolved, prices: Prices) -> float:
     return _cost(scenario, prices) / _capacity_gb(scenario, prices)
 
 
@@ -144,7 +143,7 @@ def _cache_bytes(system: Mapping[str, Any]) -> int:
     return sum(int(cache["bytes"]) * count for cache, count in caches)
 
 
-_DESIGN: dict[str, Callable[[Mapping[str, Any], Prices], float]] = {
+_DESIGN: dict[str, Callable[[Resolved, Prices], float]] = {
     "design.capacity_gb": _capacity_gb,
     "design.streaming_mb_s": _streaming_mb_s,
     "design.cost": _cost,

@@ -1,6 +1,5 @@
 """Searching for good designs: a sampler chooses some, they are run into a store, their results say where to look."""
 
-import json
 import math
 import warnings
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,6 @@ from sledsim.show.progress import ProgressBar
 from sledsim.sweep.axes import Assignment, Range
 from sledsim.sweep.description import Task, errors_of
 from sledsim.sweep.evaluation import Evaluated, Evaluation
-from sledsim.sweep.execution import prepare
 from sledsim.sweep.measures import measured
 from sledsim.sweep.outcome import SearchOutcome, Trial
 from sledsim.sweep.recording import Progress
@@ -171,8 +169,8 @@ def _trial(search: Search, number: int, design: Assignment, runs: Sequence[Evalu
     failed = next((each.error for each in runs if each.error is not None), None)
     if failed is not None:
         return Trial(number, design, error=failed)
-    prepared = prepare(search.base, search.designs([design]).settings(Task(0, 0, search.settings(design), None)))
-    scenario = json.loads(prepared.text or "{}")
+    designs = search.designs([design])
+    scenario = search.base.resolve(designs.settings(Task(0, 0, search.settings(design), None)))
     quantities = [measured(each.metrics, scenario, search.prices) for each in runs]
     bounds = search.constraints
     held = tuple(fmean(quantity(each.metric) for quantity in quantities) for each in bounds)

@@ -71,8 +71,8 @@ class Recorder:
         place = (task.point, task.replication, key)
         if place not in self._members:
             self._members.add(place)
-            names = (self._definition.sweep, self._definition.definition)
-            self._writer.batch.add_membership(key, Membership(*names, task.point, task.replication, task.values))
+            membership = Membership(self._definition.sweep, self._definition.definition, task)
+            self._writer.batch.add_membership(key, membership)
         if outcome is None:
             self.progress = replace(self.progress, skipped=self.progress.skipped + 1)
             return

@@ -1,7 +1,6 @@
 """Running a sweep: into a store, skipping what is there, until it is done or somebody stops it."""
 
 import hashlib
-import json
 import shlex
 import signal
 import threading
@@ -16,7 +15,7 @@ from sledsim._core import SledsimError, __version__
 from sledsim.scenario.reading import Sets, set_list
 from sledsim.show.progress import ProgressBar, duration_in_words
 from sledsim.sweep.description import Sweep, SweepLike, errors_of
-from sledsim.sweep.execution import canonical, contents_of, prepare
+from sledsim.sweep.execution import canonical, contents_of
 from sledsim.sweep.local import Threads, processors
 from sledsim.sweep.queueing import Finished, Queue, Workers
 from sledsim.sweep.recording import Progress, Recorder
@@ -110,9 +109,8 @@ def run(
     clock = time.perf_counter()
     whole = Sweep.load(sweep, set=set)
     with errors_of(sweep):
-        text = whole.check()
+        first = whole.check().values
     folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
-    first = json.loads(text)
     named = contents_of([first, whole.groups], whole.base.base_dir)
     identity = [first, whole.groups, whole.base_seed, whole.random_numbers, named]
     definition = define(whole, identity, len(whole), _command(sweep, folder, set, cluster))
@@ -123,9 +121,7 @@ def run(
         place = Store.create(folder)
         place.remember(definition)
         recorder = Recorder(place, definition)
-        tasks = Queue(
-            whole.tasks(), lambda task: prepare(whole.base, whole.settings(task)), place.keys(failed=not retry_failed)
-        )
+        tasks = Queue(whole.tasks(), whole.prepare, place.keys(failed=not retry_failed))
         complete = record(workers, tasks, recorder, show, interrupted)
     if complete:
         recorder.merge()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sledsim._core import ScenarioError
-from sledsim.scenario.reading import ScenarioLike, Sets, Written, set_list, written
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_list, written
 from sledsim.show.naming import did_you_mean
 from sledsim.sweep.axes import Assignment, Range, axis_values, range_of
 from sledsim.sweep.description import Sweep, axes_of, errors_of, leaves_of, scenario_of, source_tables, table_of
@@ -220,13 +220,13 @@ class Search:
         together = {path: [row[path] for row in rows] for path in rows[0]}
         return Sweep(self.base, zipped=[together], seed=self.seed, set=self.set, name=self.name)
 
-    def check(self) -> str:
+    def check(self) -> Resolved:
         """Resolve the design in the middle of every range, and those at the ends of each.
 
         Returns
         -------
-        str
-            The scenario in the middle, with every key, as JSON.
+        Resolved
+            The scenario in the middle.
         """
         middle = {path: _ends(space)[1] for path, space in self.spaces.items()}
         ends = [middle | {path: end} for path, space in self.spaces.items() for end in _ends(space)]

@@ -5,13 +5,13 @@ import math
 import os
 import re
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.show.frames import COPY_OPTIONS, quoted
+from sledsim.sweep.description import Task
 from sledsim.sweep.execution import DONE, FAILED, Bins, Outcome, Prepared
 
 if TYPE_CHECKING:
@@ -85,19 +85,13 @@ class Membership:
         Name of the sweep.
     definition
         Hash of what the sweep says.
-    point
-        Which point.
-    replication
-        Which replication of it.
-    values
-        What the axes say there.
+    task
+        Which run of it.
     """
 
     sweep: str
     definition: str
-    point: int
-    replication: int
-    values: Mapping[str, Any]
+    task: Task
 
 
 def label(value: Any) -> str:
@@ -137,7 +131,8 @@ class Batch:
             What became of it.
         """
         status = FAILED if outcome.metrics is None else DONE
-        run = (prepared.key, status, outcome.error, outcome.place.version, prepared.seed, prepared.text)
+        scenario = None if prepared.scenario is None else prepared.scenario.canonical()
+        run = (prepared.key, status, outcome.error, outcome.place.version, prepared.seed, scenario)
         self._rows["runs"].append(run)
         when = (int(outcome.started_s * 1e6), outcome.seconds)
         place = outcome.place
@@ -163,10 +158,11 @@ class Batch:
         membership
             Its place there.
         """
-        place = (membership.sweep, membership.definition, membership.point, membership.replication, key)
+        task = membership.task
+        place = (membership.sweep, membership.definition, task.point, task.replication, key)
         rows = self._rows["parameters"]
         # Without axes, the run has to stand there all the same.
-        for parameter, value in membership.values.items() or [(None, None)]:
+        for parameter, value in task.values.items() or [(None, None)]:
             number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
             rows.append((*place, parameter, None if parameter is None else label(value), number))
 

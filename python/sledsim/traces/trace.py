@@ -1,6 +1,5 @@
 """Block traces: what is in them, their records, and other formats."""
 
-import json
 import shutil
 import weakref
 from collections.abc import Iterator, Mapping
@@ -124,7 +123,7 @@ class Trace:
 
     def info(self) -> Section:
         """Read the whole trace and say what is in it: counts, shares, sizes, times."""
-        info = json.loads(_core.trace_info(str(self._readable), **self._options))
+        info = _core.trace_info(str(self._readable), **self._options)
         if self._is_parquet:
             info.update(format="parquet")
         return Section(info)
@@ -228,7 +227,7 @@ def open_trace(
 
 def trace_formats() -> list[dict[str, Any]]:
     """List the formats that can be read: name, description, whether records have times."""
-    formats: list[dict[str, Any]] = json.loads(_core.trace_formats())
+    formats = _core.trace_formats()
     parquet = {"name": "parquet", "description": "Parquet with named columns, as in CSV", "has_times": True}
     return [*formats, parquet]
 

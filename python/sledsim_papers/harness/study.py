@@ -1,6 +1,5 @@
 """The runs that experiments share: each is made once, in a few threads."""
 
-import json
 import os
 import threading
 import time
@@ -167,14 +166,13 @@ class Study:
     def _begin(self, scenario: Mapping[str, Any], settings: Sets, *, log: bool) -> "tuple[Future[Any], bool]":
         """Have a run made, unless it has been; tell whether this made it."""
         resolved = resolve({"seed": 1, **scenario}, settings)
-        key = json.dumps(resolved.values, sort_keys=True)
         with self._lock:
             self._go_on()
             for logged in {log, True}:
-                if (key, logged) in self._made:
-                    return self._made[key, logged], False
-            self._made[key, log] = self._pool.submit(self._run, resolved, log)
-            return self._made[key, log], True
+                if (resolved, logged) in self._made:
+                    return self._made[resolved, logged], False
+            self._made[resolved, log] = self._pool.submit(self._run, resolved, log)
+            return self._made[resolved, log], True
 
     def _run(self, resolved: Resolved, log: bool) -> tuple[Result, float]:
         """Make a run in a thread of the pool; return its result and the processor's time for it, s."""

@@ -3,8 +3,10 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::resolve::{keys_of, keys_of_system, schema};
 use super::strict::Strict;
 use super::system_spec::CHILD_KEYS;
+use super::tree::COMPONENTS;
 use crate::fault::{Fault, Kind, Path};
 
 /// Keys that say which kind a table is: its other keys are that kind's.
@@ -67,6 +69,47 @@ fn read_toml(text: &str) -> Result<Strict, Fault> {
 /// What a notation's reader says: it shows the line itself.
 fn unread(said: String, line: Option<u64>) -> Fault {
     Fault::new(Kind::Notation).says(said.trim_end()).on_line(line)
+}
+
+/// A scenario as written, or a device, before it is completed.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub(super) document: Value,
+    /// What messages call it.
+    pub(super) source: String,
+    /// What is wrong with it so far.
+    pub(super) found: Vec<Fault>,
+}
+
+impl Draft {
+    /// A draft that says what `document` does, which messages call `source`.
+    pub fn new(document: Value, source: impl Into<String>) -> Self {
+        Self { document, source: source.into(), found: Vec::new() }
+    }
+
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// Text that is not of this notation: says line and column.
+    pub fn read(text: &str, notation: Notation, source: &str) -> Result<Self, Fault> {
+        Ok(Self::new(notation.read(text, source)?, source))
+    }
+
+    /// The system that is one device, given by its name or by a table.
+    pub fn of_device(device: Value, source: impl Into<String>) -> Self {
+        Self::new(serde_json::json!({ "system": { "device": device } }), source)
+    }
+
+    /// Lays settings (`path=value`) over what is written; what is wrong with them is said when the draft is completed.
+    #[must_use]
+    pub fn set(mut self, settings: &[String]) -> Self {
+        let top: Vec<&str> = keys_of(schema()).into_iter().chain([COMPONENTS]).collect();
+        for setting in settings {
+            let below_system = keys_of_system(&self.document, schema());
+            self.found.extend(set(&mut self.document, setting, &top, &below_system).err());
+        }
+        self
+    }
 }
 
 /// Applies a setting `path=value` to a document. The path is dotted; `system.` in front may be left out, and entries of

@@ -2,6 +2,7 @@
 
 mod array_spec;
 mod assemble;
+mod canonical;
 mod catalog;
 mod check;
 mod component_report;
@@ -27,15 +28,16 @@ mod tree;
 
 pub use array_spec::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
 pub use assemble::{device, device_with};
+pub use canonical::canonical;
 pub use catalog::{Catalog, Entry};
 pub use component_report::{ComponentReport, CountReport, PathReport};
-pub use document::Notation;
+pub use document::{Draft, Notation};
 pub use energy_report::{Energy, StateEnergy, StateTime};
 pub use explain::{explain, Explained};
 pub use idle_modes::BreakEvenReport;
 pub use replacement::{replacement, replacement_schema};
 pub use report::{report_schema, Report};
-pub use resolve::{document_schema, resolve, schema, user_schema};
+pub use resolve::{document_schema, resolve, schema, user_schema, Resolved};
 pub use run::{run, run_keeping, Keep, RunError, RunOutput};
 pub use spec::{DeviceSpec, DriveSpec, PowerCutsSpec, RunSpec, Scenario};
 pub use system_spec::{MemberSpec, Over, OverDisk, OverMembers, SystemSpec};

@@ -29,6 +29,15 @@ impl Filed {
     }
 }
 
+/// What a device's entry of the catalogue gave.
+#[derive(Default)]
+pub(super) struct Filled {
+    /// Its file, where it is a device file.
+    pub filed: Option<Filed>,
+    /// Works that it cites.
+    pub citations: Vec<String>,
+}
+
 /// Makes a table of a thing given by its name alone.
 pub(super) fn name_alone(parent: Option<&mut Map<String, Value>>, key: &str) {
     let Some(parent) = parent else { return };
@@ -48,16 +57,16 @@ pub(super) fn check_timeout(drive: &Map<String, Value>, path: &fault::Path) -> R
     Ok(())
 }
 
-/// Completes the device of the drive at `path` from its catalogue entry; says what a device file gave.
+/// Completes the device of the drive at `path` from its catalogue entry; says what that gave.
 pub(super) fn fill_device(
     drive: &mut Map<String, Value>,
     path: &fault::Path,
     catalog: &Catalog,
     base: &Path,
     schema: &Value,
-) -> Result<Option<Filed>, Fault> {
+) -> Result<Filled, Fault> {
     name_alone(Some(&mut *drive), "device");
-    let Some(device) = drive.get_mut("device").and_then(Value::as_object_mut) else { return Ok(None) };
+    let Some(device) = drive.get_mut("device").and_then(Value::as_object_mut) else { return Ok(Filled::default()) };
     let place = path.step("device");
     let name = match device.get("name") {
         Some(Value::String(name)) => name.clone(),
@@ -71,7 +80,7 @@ pub(super) fn fill_device(
         Ok(entry) => entry,
         // A device that says everything itself needs no entry; its name is only a name then.
         Err(fault) => match missing(device, schema).filter(|_| !is_file(&name)) {
-            Some(keys) if keys.is_empty() => return Ok(None),
+            Some(keys) if keys.is_empty() => return Ok(Filled::default()),
             Some(keys) => {
                 let says = format!("; or give the device whole, which lacks {}", keys.join(", "));
                 return Err(fault.within(&place).says(says));
@@ -95,12 +104,12 @@ pub(super) fn fill_device(
         device.insert(key, value);
     }
     device.entry("mechanism").or_insert(Value::String(entry.mechanism));
-    if !is_file(&name) {
-        return Ok(None);
-    }
-    let path = anchored(&name, base);
-    device.insert("name".into(), Value::String(path.clone()));
-    Ok(Some(Filed { place, path, own }))
+    let filed = is_file(&name).then(|| {
+        let path = anchored(&name, base);
+        device.insert("name".into(), Value::String(path.clone()));
+        Filed { place, path, own }
+    });
+    Ok(Filled { filed, citations: entry.citations })
 }
 
 /// What is wrong with an entry of the catalogue: its own faults stay those of its file, others are of the table at `place`

@@ -8,13 +8,17 @@ use serde_json::{Map, Value};
 use super::assemble;
 use super::catalog::{is_file, Catalog};
 use super::check::{self, unit_of};
-use super::document::{overlay, set, Notation};
+use super::document::{overlay, Draft, Notation};
 use super::named_device::{name_alone, of_entry, wrong_unit};
 use super::power_cuts;
-use super::spec::Scenario;
+use super::spec::{DeviceSpec, Scenario};
+use super::system_spec::SystemSpec;
 use super::tree::{self, COMPONENTS};
 use crate::fault::{self, Fault, Faults};
 use crate::workloads::WorkloadSpec;
+
+/// The key of a scenario that has its system.
+const SYSTEM: &str = "system";
 
 /// Requests of a generator when the run names no limit.
 const DEFAULT_REQUESTS: u64 = 100_000;
@@ -124,6 +128,15 @@ fn relax_workload(schema: &mut Value) {
         .push(serde_json::json!({"type": "string", "description": "A stand-in of the catalogue by its name alone."}));
 }
 
+/// A scenario with every key, and what its values are from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Works that the entries of its devices and its workload in the catalogue are taken from, each once.
+    pub citations: Vec<String>,
+}
+
 /// Reads, completes and checks a scenario.
 ///
 /// `settings` (`path=value`) override the text; names of devices are looked up in `catalog`, and files relative to
@@ -139,47 +152,101 @@ pub fn resolve(
     catalog: &Catalog,
     base: &Path,
 ) -> Result<Scenario, Faults> {
-    let mut document = notation.read(text, source)?;
-    completed(&mut document, settings, catalog, base).map_err(|mut faults| {
-        for fault in faults.iter_mut() {
-            let given = if fault.setting.is_some() { None } else { Some(source.to_owned()) };
-            match &fault.file {
-                None => fault.file = given,
-                Some(_) if fault.used_by.is_none() => fault.used_by = given,
-                Some(_) => {}
-            }
-        }
-        faults
-    })
+    Ok(Draft::read(text, notation, source)?.set(settings).resolve(catalog, base)?.scenario)
 }
 
-fn completed(document: &mut Value, settings: &[String], catalog: &Catalog, base: &Path) -> Result<Scenario, Faults> {
-    let schema = schema();
-    let top: Vec<&str> = keys_of(schema).into_iter().chain([COMPONENTS]).collect();
-    let mut found = Vec::new();
-    for setting in settings {
-        let below_system = keys_of_system(document, schema);
-        found.extend(set(document, setting, &top, &below_system).err());
+impl Draft {
+    /// Completes and checks the scenario: names are looked up in `catalog`, files relative to `base`.
+    ///
+    /// # Errors
+    /// All that is wrong, each with its place, value and what is allowed.
+    pub fn resolve(self, catalog: &Catalog, base: &Path) -> Result<Resolved, Faults> {
+        let Self { mut document, source, found } = self;
+        completed(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source))
     }
+
+    /// Completes and checks the device that is the system; what else the draft says is not looked at.
+    ///
+    /// # Errors
+    /// As for [`Draft::resolve`]; a system that is no drive.
+    pub fn resolve_device(self, catalog: &Catalog, base: &Path) -> Result<DeviceSpec, Faults> {
+        let Self { mut document, source, found } = self;
+        device_of(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source))
+    }
+}
+
+/// Says of faults that the document has what it is called, or that it uses the file that has them.
+fn sourced(mut faults: Faults, source: &str) -> Faults {
+    for fault in faults.iter_mut() {
+        let given = if fault.setting.is_some() { None } else { Some(source.to_owned()) };
+        match &fault.file {
+            None => fault.file = given,
+            Some(_) if fault.used_by.is_none() => fault.used_by = given,
+            Some(_) => {}
+        }
+    }
+    faults
+}
+
+/// Completes a document in which `found` is wrong already.
+fn completed(document: &mut Value, mut found: Vec<Fault>, catalog: &Catalog, base: &Path) -> Result<Resolved, Faults> {
+    let schema = schema();
     name_alone(document.as_object_mut(), "workload");
     fill_kinds(document);
     let mut broken: Vec<fault::Path> = Vec::new();
-    if let Err(fault) = fill_workload(document, catalog, base, schema) {
+    let workload_citations = fill_workload(document, catalog, base, schema).unwrap_or_else(|fault| {
         found.push(of_entry(fault, &"workload".into()));
         broken.push("workload".into());
-    }
-    let expanded = tree::expand(document, catalog, base, schema);
-    found.extend(expanded.found);
-    broken.extend(expanded.broken);
+        Vec::new()
+    });
+    let mut expanded = tree::expand(document, catalog, base, schema);
+    broken.append(&mut expanded.broken);
+    found.append(&mut expanded.found);
     found.extend(check::faults(document, schema, &broken));
-    let located = |mut faults: Vec<Fault>| {
-        expanded.filed.iter().for_each(|file| faults.iter_mut().for_each(|fault| file.locate(fault)));
-        Faults::none_of(faults)
-    };
-    located(found)?;
+    expanded.none_of(found)?;
     let mut scenario: Scenario = serde_json::from_value(document.take())?;
-    located(complete(&mut scenario, base))?;
-    Ok(scenario)
+    expanded.none_of(complete(&mut scenario, base))?;
+    let mut citations: Vec<String> = Vec::new();
+    for citation in expanded.citations.into_iter().chain(workload_citations) {
+        if !citations.contains(&citation) {
+            citations.push(citation);
+        }
+    }
+    Ok(Resolved { scenario, citations })
+}
+
+/// Completes the device of a document whose system it is.
+fn device_of(
+    document: &mut Value,
+    mut found: Vec<Fault>,
+    catalog: &Catalog,
+    base: &Path,
+) -> Result<DeviceSpec, Faults> {
+    if let Some(keys) = document.as_object_mut() {
+        keys.retain(|key, _| key == SYSTEM || key == COMPONENTS);
+    }
+    let mut expanded = tree::expand(document, catalog, base, schema());
+    found.append(&mut expanded.found);
+    found.extend(check::faults(document, system_schema(), &expanded.broken));
+    expanded.none_of(found)?;
+    let system: SystemSpec = serde_json::from_value(document[SYSTEM].take())?;
+    expanded.none_of(assemble::faults(&system, 0))?;
+    match system {
+        SystemSpec::Drive(drive) => Ok(drive.device),
+        other => Err(Fault::conflict("system.kind", other.kind())
+            .says(": only one drive can be looked at here; make one of its drives the system")
+            .into()),
+    }
+}
+
+/// The schema of a document that has nothing but a system.
+fn system_schema() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+        let mut schema = schema().clone();
+        schema["required"] = serde_json::json!([SYSTEM]);
+        schema
+    });
+    &SCHEMA
 }
 
 /// The schema of a scenario as a file may hold it: quantities may be texts with a unit, and a workload's kind goes without
@@ -222,14 +289,15 @@ fn allow_texts(schema: &mut Value) {
 }
 
 /// Keys of the system that a document describes: those of its kind.
-fn keys_of_system<'a>(document: &Value, schema: &'a Value) -> Vec<&'a str> {
+pub(super) fn keys_of_system<'a>(document: &Value, schema: &'a Value) -> Vec<&'a str> {
     let kind = document.pointer("/system/kind").and_then(Value::as_str).unwrap_or("drive");
     let options = schema.pointer("/$defs/SystemSpec/oneOf").and_then(Value::as_array).into_iter().flatten();
     let mut of_kind = options.filter(|option| option["properties"]["kind"]["const"] == kind);
     of_kind.next().map(keys_of).unwrap_or_default()
 }
 
-fn keys_of(schema: &Value) -> Vec<&str> {
+/// The keys of a table.
+pub(super) fn keys_of(schema: &Value) -> Vec<&str> {
     schema
         .get("properties")
         .and_then(Value::as_object)
@@ -248,14 +316,15 @@ fn fill_kinds(document: &mut Value) {
     }
 }
 
-/// Completes a workload that has a name from its catalogue entry, and the run with the requests that it stands for.
-fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &Value) -> Result<(), Fault> {
-    let Some(workload) = document.get_mut("workload").and_then(Value::as_object_mut) else { return Ok(()) };
+/// Completes a workload that has a name from its catalogue entry, and the run with the requests that it stands for; returns
+/// the works that the entry cites.
+fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &Value) -> Result<Vec<String>, Fault> {
+    let Some(workload) = document.get_mut("workload").and_then(Value::as_object_mut) else { return Ok(Vec::new()) };
     let name = match workload.get("name") {
         Some(Value::String(name)) if workload.get("kind").is_some_and(|kind| kind == "synthetic" || kind == "mix") => {
             name.clone()
         }
-        _ => return Ok(()),
+        _ => return Ok(Vec::new()),
     };
     let entry = catalog.workload(&name, base)?;
     // What is in the entry says of which kind it is.
@@ -285,7 +354,7 @@ fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &
             run.insert("requests".into(), requests.into());
         }
     }
-    Ok(())
+    Ok(entry.citations)
 }
 
 /// The path of a file named relative to `base`, which leads there from anywhere: a resolved scenario can be run again

@@ -8,7 +8,7 @@ use serde_json::{json, Map, Value};
 use super::catalog::Catalog;
 use super::named_device::{check_timeout, fill_device, name_alone, Filed};
 use super::system_spec::CHILD_KEYS;
-use crate::fault::{self, Fault, Kind};
+use crate::fault::{self, Fault, Faults, Kind};
 
 /// The key of a scenario that has components by name.
 pub(super) const COMPONENTS: &str = "components";
@@ -28,7 +28,7 @@ pub(super) fn expand(document: &mut Value, catalog: &Catalog, base: &Path, schem
         Some(Value::Object(components)) => components,
         Some(other) => {
             let fault = Fault::wrong_type(COMPONENTS, other, "a table");
-            return Expanded { filed: Vec::new(), found: vec![fault], broken: vec!["system".into()] };
+            return Expanded { found: vec![fault], broken: vec!["system".into()], ..Expanded::default() };
         }
     };
     let names: Vec<String> = components.keys().cloned().collect();
@@ -65,11 +65,21 @@ pub(super) fn expand(document: &mut Value, catalog: &Catalog, base: &Path, schem
 #[derive(Default)]
 pub(super) struct Expanded {
     /// What device files gave.
-    pub filed: Vec<Filed>,
+    filed: Vec<Filed>,
+    /// Works that the entries of the devices cite, in the order of the devices.
+    pub citations: Vec<String>,
     /// What is wrong.
     pub found: Vec<Fault>,
     /// What could not be completed, so that there is no use in looking at it.
     pub broken: Vec<fault::Path>,
+}
+
+impl Expanded {
+    /// Nothing, if there are no faults; those that device files gave cause to with their file.
+    pub fn none_of(&self, mut found: Vec<Fault>) -> Result<(), Faults> {
+        self.filed.iter().for_each(|file| found.iter_mut().for_each(|fault| file.locate(fault)));
+        Faults::none_of(found)
+    }
 }
 
 struct Expansion<'a> {
@@ -104,7 +114,10 @@ impl Expansion<'_> {
         }
         if table.get("kind").is_some_and(|kind| kind == "drive") {
             match fill_device(table, path, self.catalog, self.base, self.schema) {
-                Ok(filed) => self.done.filed.extend(filed),
+                Ok(filled) => {
+                    self.done.filed.extend(filled.filed);
+                    self.done.citations.extend(filled.citations);
+                }
                 Err(fault) => self.give_up(&path.step("device"), fault),
             }
         }

@@ -126,8 +126,7 @@ class HitRatios:
 
 def cache_policies() -> list[dict[str, Any]]:
     """List the replacement policies: name, title, description, source, parameters, bytes of memory per slot."""
-    found: list[dict[str, Any]] = json.loads(_core.cache_policies())
-    return found
+    return _core.cache_policies()
 
 
 def cache_policies_table() -> Table:
@@ -193,26 +192,25 @@ def hit_ratio(
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
             raise ScenarioError(f"{name} = {size!r}: expected a whole number, at least 1")
     documents = [_document(each) for each in policies]
-    tried = list(dict.fromkeys(json.dumps([each, size]) for size in sizes for each in documents))
+    caches = [(each, size) for size in sizes for each in documents]
+    tried = [cache for place, cache in enumerate(caches) if cache not in caches[:place]]
     require_file(path)
     bar = ProgressBar("reading") if progress is True else nullcontext(progress or None)
     with TemporaryDirectory(prefix="sledsim-") as folder, bar as report:
         readable = parquet_to_csv(path, Path(folder), columns) if is_parquet(path) else path
-        found = json.loads(
-            _core.hit_ratios(
-                str(readable),
-                caches=f"[{', '.join(tried)}]",
-                page_bytes=page_bytes,
-                progress=report,
-                format=format if readable == path else "csv",
-                skip_bad=skip_bad,
-                sector_bytes=sector_bytes,
-                columns=None if columns is None else dict(columns),
-            )
+        found = _core.hit_ratios(
+            str(readable),
+            caches=tried,
+            page_bytes=page_bytes,
+            progress=report,
+            format=format if readable == path else "csv",
+            skip_bad=skip_bad,
+            sector_bytes=sector_bytes,
+            columns=None if columns is None else dict(columns),
         )
-    caches = tuple(CacheHits(label=_label(cache["policy"]), **cache) for cache in found.pop("caches"))
+    hits = tuple(CacheHits(label=_label(cache["policy"]), **cache) for cache in found.pop("caches"))
     found["format"] = found["format"] if readable == path else "parquet"
-    return HitRatios(trace=path, caches=caches, **found)
+    return HitRatios(trace=path, caches=hits, **found)
 
 
 def _document(policy: PolicyLike) -> dict[str, Any]:

@@ -179,11 +179,11 @@ class ScenarioRole(Role):
         if _replays(values["workload"]):
             if sampling.metric != RESPONSE:
                 raise SledsimError(f"metric {sampling.metric}: of the stretches of a trace only {RESPONSE} is known")
-            return _stretches(_run(values, chosen.base_dir, sampling, self.title, log=True))
+            return _stretches(_run(values, sampling, self.title, log=True))
         label = self.title if role else str(self.baseline)
         means = []
         for seed in range(sampling.seed, sampling.seed + sampling.replications):
-            result = _run({**values, "seed": seed}, chosen.base_dir, sampling, f"{label}, seed {seed}")
+            result = _run({**values, "seed": seed}, sampling, f"{label}, seed {seed}")
             means.append(_value(result, sampling.metric, label))
         return means
 
@@ -357,9 +357,9 @@ def _replays(workload: Mapping[str, Any]) -> bool:
     return bool(workload["kind"] == "trace")
 
 
-def _run(values: Mapping[str, Any], base_dir: str, sampling: Sampling, label: str, *, log: bool = False) -> Result:
+def _run(values: Mapping[str, Any], sampling: Sampling, label: str, *, log: bool = False) -> Result:
     """Run a scenario that has been changed, which is checked anew."""
-    resolved = Resolved(resolve(values).values, base_dir)
+    resolved = resolve(values)
     if sampling.progress:
         with ProgressBar(label) as bar:
             result = run_resolved(resolved, log=log, progress=bar)

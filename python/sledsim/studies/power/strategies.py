@@ -258,7 +258,7 @@ def _with_powers(scenario: ScenarioLike, sets: Sets) -> Resolved:
     """Resolve a scenario whose device has known powers."""
     resolved = resolve(scenario, sets)
     device = drive_of(resolved.values["system"])["device"]
-    if not _core.Device(json.dumps(device)).has_powers:
+    if resolved.unpowered:
         raise powers_unknown(label_of(device["name"]))
     return resolved
 
@@ -297,7 +297,7 @@ def _strategies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str
 def _no_use_for_spin_down(device: Mapping[str, Any]) -> str | None:
     """Say why a device has no use for spin-down, if it has none."""
     try:
-        [case, *_] = json.loads(_core.Device(json.dumps(device)).break_even())
+        [case, *_] = _core.Device(dict(device)).break_even()
     except ScenarioError as error:
         return str(error)
     alone = len(case["modes"]) == 1
@@ -307,7 +307,7 @@ def _no_use_for_spin_down(device: Mapping[str, Any]) -> str | None:
 def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]:
     """Return how to run a scenario with each spin-down policy, and notes on those that are left out."""
     system, notes = values["system"], []
-    case = json.loads(_core.Device(json.dumps(system["device"])).break_even())[0]
+    case = _core.Device(system["device"]).break_even()[0]
     own = [mode for mode in case["modes"][1:] if mode["after_s"] is not None]
     kept = {key: system[key] for key in ("merge", "subsector")}
     waiting = {**kept, "delayed_startup": system["delayed_startup"]}
@@ -332,7 +332,7 @@ def _policies(values: Mapping[str, Any]) -> tuple[dict[str, Variant], list[str]]
 
 def _known_policies() -> dict[str, frozenset[str]]:
     """Return the spin-down policies there are, with the parameters that have no default."""
-    options = json.loads(_core.schema())["$defs"]["SpinDownSpec"]["oneOf"]
+    options = _core.schema()["$defs"]["SpinDownSpec"]["oneOf"]
     tables = [each["properties"] for each in options if "properties" in each]
     return {
         keys["name"]["const"]: frozenset(key for key, value in keys.items() if key != "name" and "default" not in value)
@@ -347,7 +347,7 @@ def _run_all(
     results: dict[str, Result] = {}
     for name, variant in variants.items():
         system = {**resolved.values["system"], **OFF, **variant.settings}
-        chosen = Resolved({**resolved.values, "system": system}, resolved.base_dir)
+        chosen = resolve({**resolved.values, "system": system})
         if progress is True:
             with ProgressBar(f"{name} ({len(results) + 1} of {len(variants)})") as bar:
                 results[name] = run_resolved(chosen, progress=bar)

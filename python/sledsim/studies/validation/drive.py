@@ -371,7 +371,7 @@ def _require_inside(device: Mapping[str, Any], records: "Mapping[str, NDArray[np
     """Refuse a trace that reaches beyond the drive: it is another drive's."""
     import numpy as np
 
-    made = _core.Device(json.dumps(device))
+    made = _core.Device(dict(device))
     blocks = made.capacity_blocks * device.get("sleds", 1)
     ends = np.add(records["offset_bytes"], records["bytes"], dtype=np.uint64)
     beyond = np.flatnonzero(ends > blocks * made.block_bytes)
