@@ -12,6 +12,7 @@ mod reliability;
 mod run;
 mod trace;
 mod values;
+mod watch;
 
 /// The compiled core of Sledsim.
 #[pymodule]

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use sledsim::reliability::{self, Enclosure, Experiment};
 
 use crate::errors;
+use crate::watch::goes_on;
 
 /// Simulates lifetimes of an enclosure; both are given, and the outcome is returned, as JSON.
 ///
@@ -21,11 +22,10 @@ pub fn enclosure_lifetimes(
     let mut raised = None;
     let mut keep_going = |lifetimes: u64| {
         Python::attach(|python| {
-            if python.check_signals().is_err() {
-                return false;
-            }
-            let told = progress.as_ref().map_or(Ok(()), |progress| progress.call1(python, (lifetimes,)).map(drop));
-            told.map_err(|error| raised = Some(error)).is_ok()
+            goes_on(python, progress.as_ref(), (lifetimes,)).unwrap_or_else(|error| {
+                raised = Some(error);
+                false
+            })
         })
     };
     let outcome =

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sledsim.devices.device import Device
+    from sledsim.scenario.catalog import CatalogEntry
     from sledsim.show.tables import Table
 
 __all__ = ["register"]
@@ -75,12 +76,24 @@ def devices(
     from sledsim.devices import catalog
     from sledsim.devices.entries import catalog_tables, device_entry
 
+    _list(name, device_entry, catalog, catalog_tables, as_json=as_json)
+
+
+def _list(
+    name: str | None,
+    entry_named: "Callable[[str], CatalogEntry]",
+    catalog: "Callable[[], Mapping[str, CatalogEntry]]",
+    tables: "Callable[[], list[Table]]",
+    *,
+    as_json: bool,
+) -> None:
+    """List a catalogue, or show the entry of a name."""
     if name is not None:
-        print_found(device_entry(name), as_json=as_json)
+        print_found(entry_named(name), as_json=as_json)
     elif as_json:
         print_json({key: entry.to_dict() for key, entry in catalog().items()})
     else:
-        print_tables(catalog_tables())
+        print_tables(tables())
 
 
 def schedulers(as_json: AsJson = False) -> None:
@@ -109,12 +122,7 @@ def workloads(
     from sledsim.workloads import catalog
     from sledsim.workloads.entries import workload_entry, workloads_table
 
-    if name is not None:
-        print_found(workload_entry(name), as_json=as_json)
-    elif as_json:
-        print_json({key: entry.to_dict() for key, entry in catalog().items()})
-    else:
-        print_tables([workloads_table()])
+    _list(name, workload_entry, catalog, lambda: [workloads_table()], as_json=as_json)
 
 
 def seek(

@@ -108,8 +108,10 @@ fn cuts_lose_nothing_with_a_crowded_journal_and_a_long_recovery() {
     let load = Load { span_blocks: slots * segment, most_blocks: 2, writes: 0.9, ..LOAD };
     let mut ground = Ground::new(system, 15);
     ground.operate(2000, &load);
-    let ground = loses_nothing(ground, 30, &load, &spec);
-    assert!(count(&ground.system, "header_writes") > 0.0, "the journal never had to make room");
+    // With 30 cuts it has to some 80 times.
+    let ground = loses_nothing(ground, 60, &load, &spec);
+    let written = count(&ground.system, "header_writes");
+    assert!(written > 100.0, "the journal had to make room {written} times");
 }
 
 /// Over mechanisms, with a disk that reports writes before it has made them.
