@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import sledsim
-from conftest import ROOT
+from conftest import reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from conftest import Outcome
 
-REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
 DRIVES = ["atlas10k", "barracuda", "cheetah4LP", "cheetah9LP", "hp_c2247a", "st41601n"]
 
 QUEUE = """disksim_ioqueue {
@@ -49,10 +47,7 @@ def simple(tmp_path: Path) -> Path:
 
 def drive(name: str) -> Path:
     """Return the parameter file of a drive of the reference data."""
-    path = REFERENCE / "drives" / name / f"{name}.parv"
-    if not path.exists() and os.environ.get("CI") != "true":
-        pytest.skip(f"{path} is missing; set SLEDSIM_REFERENCE to the reference data")
-    return path
+    return reference(f"drives/{name}/{name}.parv")
 
 
 def test_an_import_says_in_a_line_what_it_is(simple: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 import sledsim
 from conftest import ROOT, SCENARIO
 from ctrl_c import COMMAND, PATIENCE_S, PROMPT_S, interrupted, shown_on_a_terminal
+from sledsim.reliability import simulate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,6 +101,31 @@ def test_a_run_in_python_returns_its_result(progress: object) -> None:
     assert not result.complete
     assert result.requests.completed > 1000
     assert str(result).startswith("INCOMPLETE")
+
+
+def strike(*_: object) -> None:
+    """Press Ctrl-C: Python raises it here, not where the core looks for signals."""
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_in_a_progress_callback_keeps_the_result_so_far() -> None:
+    result = sledsim.run(SCENARIO, set=["run.requests=4000000000"], progress=strike)
+    assert not result.complete
+    assert result.requests.completed > 0
+    enclosure = ROOT / "examples" / "enclosures" / "weak-devices.toml"
+    found = simulate(enclosure, precision=1e-6, progress=strike)
+    assert not found.complete
+    assert found.lifetimes > 0
+
+
+def test_what_else_a_progress_callback_raises_is_passed_on() -> None:
+    def fail(*_: object) -> None:
+        raise LookupError("as asked")
+
+    with pytest.raises(LookupError, match="as asked"):
+        sledsim.run(SCENARIO, set=["run.requests=4000000000"], progress=fail)
+    with pytest.raises(LookupError, match="as asked"):
+        simulate(ROOT / "examples" / "enclosures" / "weak-devices.toml", precision=1e-6, progress=fail)
 
 
 def test_a_long_run_shows_its_progress_on_a_terminal(scenario_file: Path) -> None:

@@ -6,31 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conftest import REFERENCE
-from documented_claims import documented, wheres
+from documented_claims import wheres
 from sledsim.show.tables import Table
 from sledsim_papers.griffin1999.traces import cello_schedulers
 from sledsim_papers.harness.intervals import batched, over_seeds
 from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import experiments, pictures
-from sledsim_papers.harness.study import Study
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from sledsim_papers.harness.study import Study
 
 PAPER = "griffin1999"
-
-
-@pytest.fixture(scope="module")
-def study() -> Iterator[Study]:
-    with Study(workers=2, reference=REFERENCE) as made:
-        yield made
-
-
-def test_every_claim_has_an_experiment_and_a_row() -> None:
-    assert {f"{PAPER}.{row.claim}" for row in documented(PAPER)} == set(claims(PAPER))
-    assert set(claims(PAPER)) <= set(experiments())
 
 
 def test_what_tells_the_causes_apart(study: Study) -> None:

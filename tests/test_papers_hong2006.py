@@ -28,7 +28,7 @@ from sledsim_papers.hong2006.systems import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 CLAIMS = claims("hong2006")
 #: Those that need no simulation.
@@ -54,18 +54,8 @@ OURS = {
 }
 
 
-@pytest.fixture(scope="module")
-def study() -> Iterator[Study]:
-    with Study(quick=True, workers=2) as quick:
-        yield quick
-
-
 def figures(ours: Any) -> list[float]:
     return [float(each) for each in (ours if isinstance(ours, tuple) else (ours,))]
-
-
-def test_every_claim_has_an_experiment() -> None:
-    assert {name for name in experiments() if name.startswith("hong2006.")} == set(CLAIMS)
 
 
 @pytest.mark.parametrize("claim", [claim for claim in MODEL if CLAIMS[f"hong2006.{claim}"].kind != "order"])

@@ -6,31 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from conftest import REFERENCE, reference
-from documented_claims import documented, wheres
+from conftest import reference
+from documented_claims import wheres
 from sledsim.show.tables import Table
 from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import experiments, pictures
-from sledsim_papers.harness.study import Study
 from sledsim_papers.lin2002.workload import saved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sledsim_papers.harness.registry import Picture
+    from sledsim_papers.harness.study import Study
 
 PAPER = "lin2002"
-
-
-@pytest.fixture(scope="module")
-def study() -> Iterator[Study]:
-    with Study(workers=2, reference=REFERENCE) as made:
-        yield made
-
-
-def test_every_claim_has_an_experiment_and_a_row() -> None:
-    assert {f"{PAPER}.{row.claim}" for row in documented(PAPER)} == set(claims(PAPER))
-    assert set(claims(PAPER)) <= set(experiments())
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from documented_claims import PAGE, documented
@@ -14,35 +12,9 @@ from sledsim_papers.harness import Study, claims, experiments, pictures
 from sledsim_papers.schlosser2000.cache import ARRANGEMENTS, LARGE_G2, arrangement
 from sledsim_papers.schlosser2000.energy import APPLICATIONS, spent
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
 PAPER = "schlosser2000"
 
-#: Applications that are not at hand.
-NOT_DONE = {
-    "andrew-order",
-    "postmark-order",
-    "io-stall-reduction",
-    "application-speedup",
-    "tpcd-q4",
-    "tpcd-q6-cpu-bound",
-}
-
 DIFFERS = {"rewrite-turnaround", "superdisk-speedup", "energy-netscape"}
-
-
-@pytest.fixture(scope="module")
-def study() -> Iterator[Study]:
-    with Study(quick=True, workers=2) as made:
-        yield made
-
-
-def test_every_claim_but_those_of_applications_has_an_experiment_and_a_row() -> None:
-    wanted = {name for name in claims(PAPER) if name.partition(".")[2] not in NOT_DONE}
-    assert {name for name in experiments() if name.startswith(f"{PAPER}.")} == wanted
-    assert {f"{PAPER}.{row.claim}" for row in documented(PAPER)} == wanted
 
 
 def test_verdicts_are_those_expected() -> None:

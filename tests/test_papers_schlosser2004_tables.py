@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from sledsim.show.tables import Table
 from sledsim_papers.harness import Study, claims, experiments, pictures
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 # What docs/claims.md has, with the digits that it has.
 FIGURES = {"table-normal-layout": 4.000, "table-mems-layout": 1.008, "table-attribute-proportional": 0.021}
-
-
-@pytest.fixture(scope="module")
-def study() -> Iterator[Study]:
-    with Study(workers=1) as made:
-        yield made
 
 
 @pytest.mark.parametrize("claim", FIGURES)

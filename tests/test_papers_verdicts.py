@@ -9,10 +9,11 @@ import pytest
 
 import claims_page
 from conftest import REFERENCE, reference
+from documented_claims import documented
 from sledsim.scenario import resolve
-from sledsim_papers.harness.ledger import claims
+from sledsim_papers.harness.ledger import PAPERS, claims
 from sledsim_papers.harness.pages import Pages
-from sledsim_papers.harness.registry import pictures
+from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.study import Study
 from test_report import WIDTHS, check_drawn, check_page
@@ -47,6 +48,13 @@ def quick_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         found = reproduce(request.param, draw=True, study=study, export=pages.export)
     pages.write(found)
     return found, folder
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_claim_has_an_experiment_and_a_row(paper: str) -> None:
+    wanted = set(claims(paper)) - NOT_DONE
+    assert {name for name in experiments() if name.startswith(f"{paper}.")} == wanted
+    assert {f"{paper}.{row.claim}" for row in documented(paper)} == wanted
 
 
 def test_every_claim_has_a_verdict(quick_run: tuple[Reproduction, Path]) -> None:

@@ -28,7 +28,7 @@ def test_a_volatile_cache_loses_what_it_had_not_flushed_and_says_so() -> None:
     assert all(cut["recovery_s"] == 0.0 for cut in cuts)
     assert result.requests.failed == sum(cut["under_way"] for cut in cuts)
     assert f"{result.requests.failed} requests were under way when power failed" in result.run.note
-    table = result.table()[-1]
+    table = result.tables()[-1]
     assert "power cut (s)" in str(table)
     assert len(table.rows) == 3
 

@@ -25,15 +25,10 @@ from sledsim.reliability import (
     Transient,
     failures_at_most,
     failures_tolerated,
-    loss_probability,
     mean_rebuild_h,
     mean_time_to_loss_h,
-    more_failures_than,
     more_repairs_than,
     mttf_h,
-    repairs,
-    replaced,
-    survival,
     unrepaired_survival,
 )
 from sledsim.reliability.duration import YEAR_H
@@ -57,7 +52,7 @@ def test_loss_without_spares_is_the_tail_of_a_binomial(devices: int, parity: int
         for failed in range(parity + 1, devices + 1)
     )
     # Down to 1e-132; both sides are sums of some ten positive terms with some twenty factors each.
-    assert loss_probability(Description.of(tables), time_h) == pytest.approx(expected, rel=ROUNDING, abs=0)
+    assert MarkovModel(Description.of(tables)).loss_probability(time_h) == pytest.approx(expected, rel=ROUNDING, abs=0)
 
 
 @pytest.mark.parametrize("spares", [0, 1, 5, 30])
@@ -76,10 +71,10 @@ def test_equation_1_is_what_the_chain_tends_to_as_rebuilds_take_no_time() -> Non
     fast = enclosure(5).replace(rebuild={"time": "0.001 s"})
     years = ["1 year", "3 years", "5 years"]
     with_20 = unrepaired_survival(enclosure(5), years)
-    assert np.all(survival(fast, years) > with_20)
+    assert np.all(MarkovModel(fast).survival(years) > with_20)
     # With 20 devices at every failure they are the same.
     used_up = Chain.of(6, [(left, left - 1, 20 / 200_000) for left in range(6, 0, -1)] + [(0, LOSS, 20 / 200_000)])
-    assert more_failures_than(6, 20, 200_000, "3 years") == pytest.approx(
+    assert failures_at_most(6, 20, 200_000, "3 years", complement=True) == pytest.approx(
         Transient(used_up, 3 * YEAR_H).probabilities(np.array([3 * YEAR_H]))[0][0, -1], rel=ROUNDING, abs=0
     )
 
@@ -93,7 +88,7 @@ def test_failures_tolerated_as_the_paper_counts() -> None:
     assert failures_at_most(6, 20, 200_000, 0) == 1
     # The first term of the series; the second is 1e-7 of it.
     tiny = 1e-7**7 / math.factorial(7)
-    assert more_failures_than(6, 20, 200_000, 1e-3) == pytest.approx(tiny, rel=1e-6, abs=0)
+    assert failures_at_most(6, 20, 200_000, 1e-3, complement=True) == pytest.approx(tiny, rel=1e-6, abs=0)
 
 
 # Exact arithmetic.
@@ -293,8 +288,12 @@ def test_a_time_alone_and_among_others_gives_the_same(description: Description, 
     alone = [model.loss_probability(time_h) for time_h in times_h]
     # Rounding of some thirty squarings; denormal numbers have fewer digits.
     assert list(together) == pytest.approx(alone, rel=1e-9, abs=1e-290)
-    assert repairs(description, times_h[0]) == pytest.approx(model.repairs(times_h)[0], rel=1e-9, abs=1e-290)
-    assert replaced(description, times_h[0]) == pytest.approx(model.replaced(times_h)[0], rel=1e-9, abs=1e-290)
+    assert MarkovModel(description).repairs(times_h[0]) == pytest.approx(
+        model.repairs(times_h)[0], rel=1e-9, abs=1e-290
+    )
+    assert MarkovModel(description).replaced(times_h[0]) == pytest.approx(
+        model.replaced(times_h)[0], rel=1e-9, abs=1e-290
+    )
 
 
 # What is refused.
@@ -325,9 +324,9 @@ def test_what_a_chain_cannot_say_is_refused() -> None:
     wrong: list[Any] = [-1, math.nan, math.inf, "3", "3 parsecs", ["1 year", "-1 h"]]
     for times in wrong:
         with pytest.raises(ReliabilityError, match="time: "):
-            survival(enclosure(1), times)
+            MarkovModel(enclosure(1)).survival(times)
     with pytest.raises(ReliabilityError, match="spans"):
-        survival(enclosure(1).replace(rebuild={"time": "1e-9 s"}), "1000 years")
+        MarkovModel(enclosure(1).replace(rebuild={"time": "1e-9 s"})).survival("1000 years")
     with pytest.raises(ReliabilityError, match=r"beyond 1\.8e308 h"):
         mttf_h(enclosure(0, "mandatory", "1 s", data=1, parity=60))
     with pytest.raises(ReliabilityError, match=r"enclosure\.sparing: equation 1"):

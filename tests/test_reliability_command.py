@@ -418,7 +418,7 @@ def test_every_function_takes_what_a_program_has(enclosure_file: Path) -> None:
     for source in (TOML, enclosure_file, str(enclosure_file), reliability.load(TOML).to_dict()):
         assert reliability.MarkovModel(source).mttf_h == reliability.mttf_h(source) == model.mttf_h
         for name in ("survival", "loss_probability", "repairs", "replaced"):
-            assert getattr(reliability, name)(source, "1 year") == getattr(model, name)("1 year")
+            assert getattr(reliability.MarkovModel(source), name)("1 year") == getattr(model, name)("1 year")
         assert reliability.enclosure_chain(source).states == model.chain.states
         assert 0 < reliability.unrepaired_survival(source, "1 year") < 1
 

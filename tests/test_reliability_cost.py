@@ -37,7 +37,7 @@ def test_without_repair_only_devices_spares_and_losses_cost() -> None:
     design = reliability.priced(description)
     assert (design.visits, design.replaced, design.service, design.replacement) == (0, 0, 0, 0)
     assert design.spent == design.purchase == 20 * 100 + 3 * 60
-    loss = reliability.loss_probability(description, "5 years")
+    loss = reliability.MarkovModel(description).loss_probability("5 years")
     assert design.loss_probability == loss
     assert design.total == design.spent + 100_000 * loss
 

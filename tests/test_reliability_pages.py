@@ -113,9 +113,9 @@ def test_the_page_of_claims_has_the_figures_of_enclosures() -> None:
     assert len([gain for gain in gains if gain < 10]) == 1
     ours = {
         "mttf-no-repair": ", ".join(f"{reliability.mttf_h(each) / 8760:.2f}" for each in spares.values()),
-        "loss-5-spares-3-years": f"{reliability.loss_probability(spares[5], '3 years'):.4f}",
+        "loss-5-spares-3-years": f"{reliability.MarkovModel(spares[5]).loss_probability('3 years'):.4f}",
         "loss-disk-3-years": f"{1 - disk[1]:.4f}",
-        "loss-without-spares-1-year": f"{reliability.loss_probability(spares[0], '1 year'):.4f}",
+        "loss-without-spares-1-year": f"{reliability.MarkovModel(spares[0]).loss_probability('1 year'):.4f}",
         "preventive-gain": f"{min(gains):.1f}, {max(gains):.1f}",
         "preventive-beats-mandatory": "preventive, mandatory",
         "thousand-years": f"{mttf['preventive', 5, '1 week']:.0f}",

@@ -119,7 +119,7 @@ def test_intervals_are_drawn_beside_the_chain() -> None:
         assert (row["what"], row["loss"], row["high"]) == ("simulated", loss["estimate"], loss["high"])
     [line] = [row["loss"] for row in rows_with(chart, "what") if row["what"] == "chain" and row["years"] == 5]
     # A picture has five digits.
-    assert line == pytest.approx(reliability.loss_probability(report.description, "5 years"), rel=1e-4)
+    assert line == pytest.approx(reliability.MarkovModel(report.description).loss_probability("5 years"), rel=1e-4)
 
 
 def test_a_bound_is_drawn_as_one() -> None:

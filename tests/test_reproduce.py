@@ -210,10 +210,10 @@ def test_a_trace_that_is_not_at_hand_leaves_its_claim_out(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["griffin1999.settle-tim"], "there is no claim griffin1999.settle-tim: did you mean griffin1999.settle-time?"),
-        (["grifin1999"], "there is no claim grifin1999: did you mean griffin1999?"),
+        (["griffin1999.settle-tim"], "there is no claim griffin1999.settle-tim; did you mean griffin1999.settle-time?"),
+        (["grifin1999"], "there is no claim grifin1999; did you mean griffin1999?"),
         (["settle-time"], "did you mean griffin1999.settle-time?"),
-        (["@"], "there is no claim @: papers are griffin1999, schlosser2000"),
+        (["@"], "there is no claim @ (papers are griffin1999, schlosser2000"),
         (["--quick", "--full"], "not both --quick and --full"),
     ],
 )

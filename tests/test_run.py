@@ -96,7 +96,7 @@ def test_a_result_prints_as_tables(result: sledsim.Result) -> None:
     for words in ("g2, sptf", "time (ms)", "response", "  writes", "MB/s", "energy (J)"):
         assert words in text
     html = result._repr_html_()
-    assert html.count("<table>") == len(result.table()) == html.count("</table>")
+    assert html.count("<table>") == len(result.tables()) == html.count("</table>")
     assert "g2" in repr(result)
 
 
@@ -231,7 +231,7 @@ def test_requests_served_together_are_shown_where_there_may_be_any() -> None:
 def test_every_idle_mode_of_a_drive_has_a_row() -> None:
     slow = ["device=travelstar", "workload.arrival.rate_per_s=0.05", "run.requests=50"]
     result = sledsim.run({"workload": SCENARIO["workload"], "system": {}}, set=slow)
-    states = result.table()[-1]
+    states = result.tables()[-1]
     modes = [mode["name"] for mode in result.summary["scenario"]["system"]["device"]["power"]["idle_modes"]]
     assert len(modes) > 2
     assert set(modes) <= {row[0] for row in states.rows}

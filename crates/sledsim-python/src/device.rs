@@ -7,7 +7,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::devices;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, Catalog, DeviceSpec, Draft};
 use sledsim::service::{Service, PHASES};
 use sledsim::time::Time;
@@ -147,16 +147,7 @@ impl Device {
     fn request(&self, id: usize, lbn: u64, blocks: u32, read: bool) -> PyResult<Request> {
         require_inside(self.capacity_blocks, lbn, u64::from(blocks))?;
         let op = if read { Op::Read } else { Op::Write };
-        Ok(Request {
-            id: id as u64,
-            arrival: Time::ZERO,
-            lbn,
-            blocks,
-            op,
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        })
+        Ok(Request { id: id as u64, op, ..Request::read(lbn, blocks) })
     }
 
     /// Serves batches of so many requests each, from the device's first start on.

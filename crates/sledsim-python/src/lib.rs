@@ -13,6 +13,7 @@ mod run;
 mod scenario;
 mod trace;
 mod values;
+mod watch;
 
 /// The compiled core of Sledsim.
 #[pymodule]

@@ -5,6 +5,7 @@ use sledsim::reliability::{self, Enclosure, Experiment};
 
 use crate::errors;
 use crate::values::{document_of, held, to_python};
+use crate::watch::goes_on;
 
 /// Simulates lifetimes of an enclosure.
 ///
@@ -24,11 +25,10 @@ pub fn enclosure_lifetimes<'py>(
     let mut raised = None;
     let mut keep_going = |lifetimes: u64| {
         Python::attach(|python| {
-            if python.check_signals().is_err() {
-                return false;
-            }
-            let told = progress.as_ref().map_or(Ok(()), |progress| progress.call1(python, (lifetimes,)).map(drop));
-            told.map_err(|error| raised = Some(error)).is_ok()
+            goes_on(python, progress.as_ref(), (lifetimes,)).unwrap_or_else(|error| {
+                raised = Some(error);
+                false
+            })
         })
     };
     let outcome =

@@ -20,6 +20,7 @@ use sledsim::units::ns_to_ms;
 use crate::errors;
 use crate::scenario::Scenario;
 use crate::values::{held, to_python};
+use crate::watch::goes_on;
 
 /// How often a run looks whether a signal came.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
@@ -92,22 +93,14 @@ impl Watch {
         }
         self.looked = Instant::now();
         Python::attach(|python| {
-            // A signal ends the run; it is the caller's to see that the result is incomplete.
-            if python.check_signals().is_err() {
-                return false;
-            }
-            let Some(progress) = &self.progress else { return true };
             // Without a limit, what is left of a trace is known by how far its file has been read.
             let of_trace = now.fraction_taken.filter(|&fraction| fraction > 0.0);
             let total = self.total.or(of_trace.map(|fraction| (now.submitted as f64 / fraction) as u64));
-            let told = progress.call1(python, (now.submitted, total, now.now.seconds(), self.end_s));
-            match told {
-                Ok(_) => true,
-                Err(error) => {
-                    self.error = Some(error);
-                    false
-                }
-            }
+            let told = (now.submitted, total, now.now.seconds(), self.end_s);
+            goes_on(python, self.progress.as_ref(), told).unwrap_or_else(|error| {
+                self.error = Some(error);
+                false
+            })
         })
     }
 }

@@ -220,16 +220,7 @@ impl Ground {
             let id = self.next_id;
             let tick = self.oracle.tick();
             self.next_id += 1;
-            let request = Request {
-                id,
-                arrival: now,
-                lbn,
-                blocks: 1,
-                op: Op::Read,
-                flags: Flags::NONE,
-                origin: 0,
-                spare: Spare::NONE,
-            };
+            let request = Request { id, arrival: now, ..Request::read(lbn, 1) };
             let mut done = Vec::new();
             self.system.submit_with(request, Payload::NONE, &mut |completion| done.push(*completion));
             let mut steps = 0;

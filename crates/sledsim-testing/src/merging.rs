@@ -11,7 +11,7 @@ use sledsim::engine::{run, ComponentId, Limits, Next, Observer, System, Workload
 use sledsim::fault::Fault;
 use sledsim::hierarchy::{Drive, MergeSpec};
 use sledsim::power::Meter;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::schedulers::{build, SchedulerSpec};
 use sledsim::time::Time;
 
@@ -72,41 +72,12 @@ impl Witness {
 }
 
 impl Device for Witness {
-    fn capacity_blocks(&self) -> u64 {
-        self.inner.capacity_blocks()
-    }
-    fn block_bytes(&self) -> u32 {
-        self.inner.block_bytes()
-    }
-    fn command_overhead_ns(&self) -> u64 {
-        self.inner.command_overhead_ns()
-    }
-    fn cylinders(&self) -> u32 {
-        self.inner.cylinders()
-    }
-    fn locate(&self, request: &Request) -> Location {
-        self.inner.locate(request)
-    }
-    fn coordinates_m(&self, location: Location) -> (f64, f64) {
-        self.inner.coordinates_m(location)
-    }
-    fn position_m(&self, now: Time) -> (f64, f64) {
-        self.inner.position_m(now)
-    }
-    fn cylinder(&self, now: Time) -> u32 {
-        self.inner.cylinder(now)
-    }
-    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
-        self.inner.cylinder_bound_ns(now, cylinder)
-    }
+    crate::places_as!(inner);
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         self.inner.positioning_ns(now, location)
     }
     fn platter(&self, now: Time) -> Option<Platter> {
         self.inner.platter(now)
-    }
-    fn angle(&self, location: Location) -> u64 {
-        self.inner.angle(location)
     }
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         self.note(now, &[*request], false, None);
@@ -128,9 +99,6 @@ impl Device for Witness {
     }
     fn wake_ns(&self, now: Time) -> u64 {
         self.inner.wake_ns(now)
-    }
-    fn ledger(&self, now: Time) -> EnergyLedger {
-        self.inner.ledger(now)
     }
     fn ledger_before(&self, then: Time, now: Time) -> EnergyLedger {
         self.inner.ledger_before(then, now)
@@ -293,14 +261,5 @@ pub fn requests(mix: &Mix, device: &dyn Device) -> Vec<Request> {
 
 /// A read of block 0.
 pub fn blank(id: u64) -> Request {
-    Request {
-        id,
-        arrival: Time::ZERO,
-        lbn: 0,
-        blocks: 1,
-        op: Op::Read,
-        flags: Flags::NONE,
-        origin: 0,
-        spare: Spare::NONE,
-    }
+    Request { id, ..Request::read(0, 1) }
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use sledsim::devices::{Device, EnergyLedger, Location, Phases, Platter, Service};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::Request;
 use sledsim::time::{s_to_ns, Time};
 
 /// A sled that seeks in X and Y at once: `rows` rows a cylinder, `blocks_per_row` consecutive LBNs a row.
@@ -178,14 +178,5 @@ impl Device for Sled {
 
 /// A read of `blocks` at `lbn` that arrives at `arrival_ns`.
 pub fn read(id: u64, arrival_ns: u64, lbn: u64, blocks: u32) -> Request {
-    Request {
-        id,
-        arrival: Time::from_ns(arrival_ns),
-        lbn,
-        blocks,
-        op: Op::Read,
-        flags: Flags::NONE,
-        origin: 0,
-        spare: Spare::NONE,
-    }
+    Request { id, arrival: Time::from_ns(arrival_ns), ..Request::read(lbn, blocks) }
 }

@@ -2,7 +2,6 @@
 
 use schemars::{schema_for, JsonSchema};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::fault::{Fault, Range};
 
@@ -77,26 +76,46 @@ macro_rules! listed {
     };
 }
 
-pub(crate) use {listed, registry};
+/// Declares the `Spec` of a policy without parameters, with its meaning and what its room's trait makes of it.
+macro_rules! no_parameters {
+    ($(#[$about:meta])* $trait:ident: $($making:tt)+) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        #[schemars(inline)]
+        pub struct Spec {}
+
+        impl $trait for Spec { $($making)+ }
+    };
+}
+
+pub(crate) use {listed, no_parameters, registry};
 
 /// Checks the numbers among parameters against the ranges in their declarations.
 pub(crate) fn check_ranges<S: Serialize + JsonSchema>(spec: &S) -> Result<(), Fault> {
     let schema = schema_for!(S).to_value();
-    let values = serde_json::to_value(spec).unwrap_or_default();
+    // Unlike JSON, TOML has numbers that are not finite, and leaves out what is absent.
+    let values = toml::Table::try_from(spec).expect("parameters are a table");
     for (parameter, declared) in schema["properties"].as_object().into_iter().flatten() {
         let bound = |key: &str| declared[key].as_f64();
         let (above, below) = (bound("exclusiveMinimum"), bound("exclusiveMaximum"));
         let range = Range { least: bound("minimum"), above, most: bound("maximum"), below, ..Range::default() };
-        let is_bounded = range != Range::default();
-        let is_optional = declared["type"].is_array();
-        // Serde has no numbers that are not finite: they come as null, as what is absent does.
-        let is_right = match &values[parameter] {
-            Value::Null => is_optional,
-            value => value.as_f64().is_none_or(|number| range.holds(number)),
+        let number = match values.get(parameter) {
+            Some(toml::Value::Integer(whole)) => *whole as f64,
+            Some(toml::Value::Float(number)) => *number,
+            _ => continue,
         };
-        if is_bounded && !is_right {
-            return Err(Fault::out_of_range(parameter.as_str(), values[parameter].clone(), range));
+        if range == Range::default() || (number.is_finite() && range.holds(number)) {
+            continue;
         }
+        let range = Range { whole: declared["type"] == "integer" || declared["type"][0] == "integer", ..range };
+        let mut fault = Fault::out_of_range(parameter.as_str(), number, range);
+        if !number.is_finite() {
+            // JSON, in which a fault keeps its value, has no such number.
+            fault.value = None;
+            fault = fault.says(format!(", not {number}"));
+        }
+        return Err(fault);
     }
     Ok(())
 }

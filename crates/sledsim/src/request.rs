@@ -109,6 +109,21 @@ impl Needed {
 }
 
 impl Request {
+    /// A plain read that arrives as time begins: of number 0, needed whole, and of nobody in particular.
+    #[must_use]
+    pub const fn read(lbn: u64, blocks: u32) -> Self {
+        Self {
+            id: 0,
+            arrival: Time::ZERO,
+            lbn,
+            blocks,
+            op: Op::Read,
+            flags: Flags::NONE,
+            origin: 0,
+            spare: Spare::NONE,
+        }
+    }
+
     /// The block after the last one.
     #[inline]
     #[must_use]

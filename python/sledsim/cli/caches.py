@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sledsim.cli.options import AsJson, Columns, Format, SectorBytes, SkipBad, mapping_of, policy_names
-from sledsim.cli.output import print_json, print_tables
+from sledsim.cli.output import print_found, print_json, print_tables
 
 __all__ = ["register"]
 
@@ -78,10 +78,7 @@ def hit_ratio(
         columns=mapping_of(columns),
         progress=True,
     )
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_tables([found.table()])
+    print_found(found, as_json=as_json)
 
 
 def cache_policies(as_json: AsJson = False) -> None:

@@ -1,12 +1,21 @@
 """Commands about devices, schedulers and workloads."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sledsim.cli.options import AsJson, Sets, device_names, workload_names
-from sledsim.cli.output import check_picture, check_target, print_json, print_tables
+from sledsim.cli.output import check_picture, check_target, print_found, print_json, print_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from sledsim.devices.device import Device
+    from sledsim.scenario.catalog import CatalogEntry
+    from sledsim.show.tables import Table
 
 __all__ = ["register"]
 
@@ -64,21 +73,27 @@ def devices(
     as_json: AsJson = False,
 ) -> None:
     """List the devices, or all values of one with their sources."""
-    from dataclasses import asdict
-
     from sledsim.devices import catalog
-    from sledsim.devices.entries import catalog_tables, device_entry, device_tables
+    from sledsim.devices.entries import catalog_tables, device_entry
 
+    _list(name, device_entry, catalog, catalog_tables, as_json=as_json)
+
+
+def _list(
+    name: str | None,
+    entry_named: "Callable[[str], CatalogEntry]",
+    catalog: "Callable[[], Mapping[str, CatalogEntry]]",
+    tables: "Callable[[], list[Table]]",
+    *,
+    as_json: bool,
+) -> None:
+    """List a catalogue, or show the entry of a name."""
     if name is not None:
-        entry = device_entry(name)
-        if as_json:
-            print_json(asdict(entry))
-        else:
-            print_tables(device_tables(entry))
+        print_found(entry_named(name), as_json=as_json)
     elif as_json:
-        print_json({key: asdict(entry) for key, entry in catalog().items()})
+        print_json({key: entry.to_dict() for key, entry in catalog().items()})
     else:
-        print_tables(catalog_tables())
+        print_tables(tables())
 
 
 def schedulers(as_json: AsJson = False) -> None:
@@ -104,21 +119,10 @@ def workloads(
     as_json: AsJson = False,
 ) -> None:
     """List the workloads of the catalogue, or what one was matched to."""
-    from dataclasses import asdict
-
     from sledsim.workloads import catalog
-    from sledsim.workloads.entries import workload_entry, workload_tables, workloads_table
+    from sledsim.workloads.entries import workload_entry, workloads_table
 
-    if name is not None:
-        entry = workload_entry(name)
-        if as_json:
-            print_json(asdict(entry))
-        else:
-            print_tables(workload_tables(entry))
-    elif as_json:
-        print_json({key: asdict(entry) for key, entry in catalog().items()})
-    else:
-        print_tables([workloads_table()])
+    _list(name, workload_entry, catalog, lambda: [workloads_table()], as_json=as_json)
 
 
 def seek(
@@ -135,20 +139,11 @@ def seek(
 ) -> None:
     """Show how long a device's seeks take, against distance or over the plane."""
     from sledsim.devices.device import Device
-    from sledsim.show.frames import COPY_OPTIONS, write_columns
 
-    check_picture(out)
-    check_target(data, COPY_OPTIONS)
     chosen = Device(device, set=sets or [], **({"seek_model": model} if model else {}))
-    columns = chosen.seek_surface() if surface else chosen.seek_curve()
-    if data:
-        write_columns(columns, data)
-    if out:
-        chosen.save_plot(out, "surface" if surface else "curve")
-    if as_json:
-        print_json({name: column.tolist() for name, column in columns.items()})
-    elif not (out or data):
-        print_tables([chosen.surface_table() if surface else chosen.seek_table()])
+    columns = chosen.seek_surface if surface else chosen.seek_curve
+    table = chosen.surface_table if surface else chosen.seek_table
+    _show(chosen, "surface" if surface else "curve", columns, table, out, data, as_json=as_json)
 
 
 def zones(
@@ -160,17 +155,32 @@ def zones(
 ) -> None:
     """Show the zones of a disk drive: cylinders, sectors per track, LBNs and media rates."""
     from sledsim.devices.device import Device
+
+    drive = Device(device, set=sets or [])
+    _show(drive, "zones", drive.zones, drive.zone_table, out, data, as_json=as_json)
+
+
+def _show(
+    device: "Device",
+    kind: str,
+    columns_of: "Callable[[], Mapping[str, NDArray[Any]]]",
+    table_of: "Callable[[], Table]",
+    out: Path | None,
+    data: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Draw, write or print something of a device."""
     from sledsim.show.frames import COPY_OPTIONS, write_columns
 
     check_picture(out)
     check_target(data, COPY_OPTIONS)
-    drive = Device(device, set=sets or [])
-    columns = drive.zones()
+    columns = columns_of()
     if data:
         write_columns(columns, data)
     if out:
-        drive.save_plot(out, "zones")
+        device.save_plot(out, kind)
     if as_json:
         print_json({name: column.tolist() for name, column in columns.items()})
     elif not (out or data):
-        print_tables([drive.zone_table()])
+        print_tables([table_of()])

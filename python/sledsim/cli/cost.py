@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sledsim.cli.options import AsJson, Sets, device_names, workload_names
-from sledsim.cli.output import check_picture, print_json, print_tables
+from sledsim.cli.output import check_picture, print_found
 
 if TYPE_CHECKING:
     from sledsim.scenario.reading import ScenarioLike
@@ -105,10 +105,7 @@ def cost(
         set=sets or [],
         progress=True,
     )
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_tables(found.tables())
+    print_found(found, as_json=as_json)
     if plot:
         found.save_plot(plot)
 

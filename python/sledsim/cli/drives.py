@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sledsim.cli.options import AsJson, Sets, SkipBad, device_names
-from sledsim.cli.output import check_picture, check_target, print_json, print_tables
+from sledsim.cli.output import check_picture, check_target, print_found
 
 __all__ = ["register"]
 
@@ -54,10 +54,7 @@ def validate_drive(
     check_picture(plot)
     check_target(data, COPY_OPTIONS)
     found = validated(specs, trace, set=sets or [], skip_bad=skip_bad, progress=True)
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_tables([table for table in (found.table(), found.notes()) if table])
+    print_found(found, as_json=as_json)
     if data:
         found.write(data)
     if plot:

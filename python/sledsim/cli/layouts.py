@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sledsim.cli.options import AsJson, Sets, device_names
-from sledsim.cli.output import check_picture, print_json, print_tables
+from sledsim.cli.output import check_picture, print_found
 
 __all__ = ["register"]
 
@@ -63,10 +63,7 @@ def table(
     check_picture(plot)
     relation = Relation(records, _sizes(attributes), page_bytes)
     times = table_times(device, relation, layouts=layout or [], fetches=fetch, seed=seed, set=sets or [])
-    if as_json:
-        print_json(times.to_json())
-    else:
-        print_tables(times.tables())
+    print_found(times, as_json=as_json)
     if plot:
         times.save_plot(plot)
 

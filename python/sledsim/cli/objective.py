@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sledsim.cli.options import AsJson, Sets, device_names, scheduler_names
-from sledsim.cli.output import check_picture, print_json, print_tables
+from sledsim.cli.output import check_picture, print_found
 
 if TYPE_CHECKING:
     from sledsim.scenario.reading import ScenarioLike
@@ -159,10 +159,7 @@ def _sampling(replications: int, requests: int | None, seed: int, metric: str) -
 
 def _show(found: "ObjectiveTest", plot: Path | None, *, as_json: bool) -> None:
     """Print what was found, and draw it."""
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_tables(found.tables())
+    print_found(found, as_json=as_json)
     if found.verdict == "undecided":
         typer.echo("note: the interval holds the 10 % of the rule; more --replications would tell", err=True)
     if plot:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sledsim.cli.options import AsJson, Sets
-from sledsim.cli.output import check_picture, complain, not_drawn, print_json, print_tables
+from sledsim.cli.output import check_picture, complain, not_drawn, print_found
 
 __all__ = ["register"]
 
@@ -52,10 +52,7 @@ def optimise(
 
     check_picture(plot)
     found = search(file, store, set=sets or [], trials=trials, threads=threads, cluster=cluster, progress=True)
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_tables([found.table()])
+    print_found(found, as_json=as_json)
     if not found.complete:
         tried = f"{len(found.trials)} of {found.search.trials} designs"
         complain(f"interrupted after {tried}; the same command goes on{not_drawn(plot)}")

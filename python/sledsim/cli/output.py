@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from sledsim.show.faults import Words
     from sledsim.show.tables import Table
 
+    class Found(Protocol):
+        def to_json(self, *args: Any) -> str: ...
+        def tables(self, *args: Any) -> list[Table]: ...
+
+
 __all__ = [
     "TIMELINE_TABLES",
     "check_picture",
@@ -21,6 +26,7 @@ __all__ = [
     "check_timeline",
     "complain",
     "not_drawn",
+    "print_found",
     "print_json",
     "print_tables",
     "show_timeline",
@@ -63,6 +69,24 @@ def words_of(command: Any) -> "Words":
 def print_json(value: Any) -> None:
     """Print a value, or a text that is JSON already, and nothing else."""
     typer.echo(value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_found(found: "Found", *what: Any, as_json: bool) -> None:
+    """Print what was found, as JSON and nothing else or as tables.
+
+    Parameters
+    ----------
+    found
+        What has both.
+    *what
+        Which part of it.
+    as_json
+        Whether JSON was asked for.
+    """
+    if as_json:
+        print_json(found.to_json(*what))
+    else:
+        print_tables(found.tables(*what))
 
 
 def print_tables(tables: "Iterable[Table]") -> None:

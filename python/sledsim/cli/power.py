@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sledsim.cli.options import AsJson, Sets, device_names
-from sledsim.cli.output import check_picture, complain, not_drawn, print_json, print_tables
+from sledsim.cli.output import check_picture, complain, not_drawn, print_found
 
 __all__ = ["register"]
 
@@ -71,10 +71,7 @@ def _break_even(device: str, sets: list[str] | None, *, as_json: bool, plot: Pat
 
     check_picture(plot)
     found = Device(device, set=sets or []).break_even()
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_tables(found.table())
+    print_found(found, as_json=as_json)
     if plot:
         found.save_plot(plot)
 
@@ -87,10 +84,7 @@ def _compare(file: str, sets: list[str] | None, *, policies: bool, as_json: bool
     check_picture(plot)
     compare = spin_down_policies if policies else power_strategies
     comparison = compare(from_argument(file), set=sets or [], progress=True)
-    if as_json:
-        print_json(comparison.to_json())
-    else:
-        print_tables(comparison.tables())
+    print_found(comparison, as_json=as_json)
     if not comparison.complete:
         last = list(comparison.results)[-1]
         what = "its results are those so far, and those after it are left out"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sledsim.cli.options import AsJson
-from sledsim.cli.output import check_picture, complain, not_drawn, print_json, print_tables
+from sledsim.cli.output import check_picture, complain, not_drawn, print_found
 
 if TYPE_CHECKING:
     from sledsim.reliability.reading import DescriptionLike
@@ -106,10 +106,7 @@ def reliability(
         found = _figure(sources[0], figure, years, sets or [])
     else:
         found = _report(sources[0], years, sets or [], simulation, simulate=simulate or bool(simulation))
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_tables(found.tables())
+    print_found(found, as_json=as_json)
     if not found.complete:
         complain(f"interrupted: the results are those so far{not_drawn(plot)}")
         raise typer.Exit(INTERRUPTED)

@@ -28,8 +28,8 @@ from sledsim.cli.output import (
     check_timeline,
     complain,
     not_drawn,
+    print_found,
     print_json,
-    print_tables,
     show_timeline,
 )
 
@@ -196,10 +196,7 @@ def compare(
     check_picture(plot)
     require_metric(metric)
     comparison = compare_runs([from_argument(file) for file in files], set=sets or [], progress=True)
-    if as_json:
-        print_json(comparison.to_json())
-    else:
-        print_tables([comparison.table()])
+    print_found(comparison, as_json=as_json)
     if not comparison.complete:
         done = len(comparison)
         complain(f"interrupted during run {done} of {len(files)}: its results are those so far{not_drawn(plot)}")
@@ -234,10 +231,7 @@ def explain(
     from sledsim.scenario.reading import from_argument
 
     found = explained(from_argument(file), set=sets or [])
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_tables([found.table()])
+    print_found(found, as_json=as_json)
 
 
 def schema(
@@ -278,10 +272,7 @@ def _run(
         print_json(scenario.values)
         return
     result = run_resolved(scenario, log=log is not None, timeline=timeline is not None, progress=True, check=check)
-    if as_json:
-        print_json(result.to_json())
-    else:
-        print_tables(result.table())
+    print_found(result, as_json=as_json)
     if log:
         result.write_log(log)
     if not result.complete:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sledsim.cli.options import AsJson, Sets
-from sledsim.cli.output import check_picture, check_target, complain, print_json, print_tables
+from sledsim.cli.output import check_picture, check_target, complain, print_found, print_json, print_tables
 
 if TYPE_CHECKING:
     from sledsim.sweep import SweepReport
@@ -153,10 +153,7 @@ def table(store: Folder, metrics: Metrics = None, sweep: SweepName = None, as_js
     from sledsim.sweep import results
 
     found = results(store, sweep)
-    if as_json:
-        print_json(found.to_json(metrics or []))
-    else:
-        print_tables([found.table(metrics or [])])
+    print_found(found, metrics or [], as_json=as_json)
 
 
 @app.command(epilog=PLOT_EXAMPLES)
@@ -236,10 +233,7 @@ def diff(
             raise typer.BadParameter("give two stores, two --sweep, or --axis AXIS=A,B", param_hint="STORE")
         sides = zip((stores * 2)[:2], (names * 2)[:2] if names else [None, None], strict=True)
         found = compare_sweeps(*(results(store, name) for store, name in sides))
-    if as_json:
-        print_json(found.to_json(metrics or []))
-    else:
-        print_tables([found.table(metrics or [])])
+    print_found(found, metrics or [], as_json=as_json)
 
 
 def _axis_values(text: str) -> tuple[str, str, str]:

@@ -3,7 +3,7 @@
 from sledsim.devices.break_even import BreakEven
 from sledsim.devices.device import Device, WrongMechanismError
 from sledsim.devices.disk import DiskDrive, Place
-from sledsim.devices.entries import CatalogValue, DeviceEntry, catalog, catalog_tables, device_entry, device_tables
+from sledsim.devices.entries import CatalogValue, DeviceEntry, catalog, catalog_tables, device_entry
 from sledsim.devices.mems import MemsStorage
 from sledsim.devices.simple import SimpleDevice
 
@@ -20,5 +20,4 @@ __all__ = [
     "catalog",
     "catalog_tables",
     "device_entry",
-    "device_tables",
 ]

@@ -1,11 +1,10 @@
 """Break-even: the idle time past which a device saves energy by stopping, with the arithmetic."""
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, duration, number
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def powers_unknown(device: str) -> SledsimError:
     )
 
 
-class BreakEven:
+class BreakEven(Shown):
     """The idle times past which a device's lower idle modes save energy; :meth:`Device.break_even` makes it.
 
     An idle time runs from the end of a service to the next request. What a mode saves by then has to pay for the
@@ -72,7 +71,7 @@ class BreakEven:
         lowest = self.modes[-1]["fixed_span_s"]
         return None if lowest is None else float(lowest)
 
-    def table(self) -> list[Table]:
+    def tables(self) -> list[Table]:
         """Return the modes, the arithmetic of each, and which mode is best for how long an idle time."""
         tables = []
         for case in self.cases:
@@ -83,15 +82,9 @@ class BreakEven:
                 tables.append(_envelope(modes))
         return tables
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return modes and break-even times as JSON.
-
-        Parameters
-        ----------
-        indent
-            Spaces per level; ``None`` for a single line.
-        """
-        return json.dumps({"device": self.device, "cases": self.cases}, indent=indent, ensure_ascii=False)
+    def to_dict(self) -> dict[str, Any]:
+        """Return modes and break-even times as plain dictionaries, lists, numbers and texts."""
+        return {"device": self.device, "cases": self.cases}
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw the energy of an idle period in each mode against its length."""
@@ -99,20 +92,8 @@ class BreakEven:
 
         return break_even_lines(self)
 
-    def save_plot(self, path: str | Path) -> None:
-        """Draw it into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
-        from sledsim.show.saving import save
-
-        save(self.plot(), path)
-
-    def __str__(self) -> str:
-        return "\n\n".join(str(table) for table in self.table())
-
     def __repr__(self) -> str:
         return f"<BreakEven of {self.device}: {duration(self.idle_s)}>"
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.table())
 
     def _heading(self, case: Mapping[str, Any]) -> str:
         lowest = case["modes"][-1]

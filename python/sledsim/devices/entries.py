@@ -1,15 +1,13 @@
 """The devices of the catalogue, by which a scenario names them."""
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sledsim._core import ScenarioError
 from sledsim.devices.device import Device
-from sledsim.scenario.catalog import entries, entry_named
+from sledsim.scenario.catalog import CatalogEntry, entries, entry_named, read_entry
 from sledsim.show.tables import Table, number
 
 __all__ = [
@@ -19,7 +17,6 @@ __all__ = [
     "catalog_tables",
     "device",
     "device_entry",
-    "device_tables",
 ]
 
 
@@ -55,30 +52,20 @@ class CatalogValue:
 
 
 @dataclass(frozen=True)
-class DeviceEntry:
+class DeviceEntry(CatalogEntry):
     """A device of the catalogue: its values, each with unit and source.
 
     Parameters
     ----------
-    name
-        What scenarios call it.
-    title
-        One line.
+    name, title, description, citations
+        As for every entry.
     mechanism
         The kind of device.
-    description
-        What it is.
-    citations
-        Keys of the works it is taken from.
     values
         Its values by name.
     """
 
-    name: str
-    title: str
     mechanism: str
-    description: str
-    citations: tuple[str, ...]
     values: Mapping[str, CatalogValue]
 
     def table(self) -> Table:
@@ -92,11 +79,10 @@ class DeviceEntry:
         headers = ["value of " + self.name, "", "unit", "source", "where", "kind", "note"]
         return Table(headers, rows, title=f"{self.name}: {self.title}", left=frozenset({2, 3, 4, 5, 6}))
 
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+    def tables(self) -> list[Table]:
+        """Return every value with its source, and what follows from them."""
+        rows = [[label, number(value), unit] for label, value, unit in Device(self.name).facts()]
+        return [self.table(), Table(["what follows", "", "unit"], rows, left=frozenset({2}))]
 
 
 def _plain(value: Any) -> str:
@@ -132,8 +118,8 @@ def device_entry(name: str) -> DeviceEntry:
     """
     if name.endswith(".toml"):
         Device(name)  # says what is wrong with it
-        return replace(_entry(Path(name)), name=name)
-    return entry_named("device", name, catalog())
+        return entry_named("device", name, _entry)
+    return entry_named("device", name, _catalog_entry)
 
 
 def catalog_tables() -> list[Table]:
@@ -151,36 +137,17 @@ def catalog_tables() -> list[Table]:
     return tables
 
 
-def device_tables(entry: DeviceEntry) -> list[Table]:
-    """Return every value of a device with its source, and what follows from them, as tables.
-
-    Parameters
-    ----------
-    entry
-        The device.
-    """
-    rows = [[label, number(value), unit] for label, value, unit in Device(entry.name).facts()]
-    return [entry.table(), Table(["what follows", "", "unit"], rows, left=frozenset({2}))]
-
-
-@cache
-def _catalog_entry(path: Path) -> DeviceEntry:
-    return _entry(path)
-
-
 def _entry(path: Path) -> DeviceEntry:
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        return DeviceEntry(
-            name=path.stem,
-            title=content.get("title", path.stem),
-            mechanism=content["mechanism"],
-            description=content.get("description", ""),
-            citations=tuple(content.get("citations", ())),
-            values={name: _catalog_value(value) for name, value in content["values"].items()},
-        )
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        raise ScenarioError(f"{path}: not a device of the catalogue: {error}") from None
+    return read_entry("device", path, _of_content)
+
+
+#: Those of the catalogue are read once.
+_catalog_entry = cache(_entry)
+
+
+def _of_content(common: dict[str, Any], content: Mapping[str, Any]) -> DeviceEntry:
+    values = {name: _catalog_value(value) for name, value in content["values"].items()}
+    return DeviceEntry(**common, mechanism=content["mechanism"], values=values)
 
 
 def _catalog_value(value: Any) -> CatalogValue:

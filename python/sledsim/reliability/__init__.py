@@ -1,8 +1,7 @@
 """How likely an enclosure of devices loses data, and when to repair it.
 
 - :func:`report` says what ``sledsim reliability`` prints, :func:`compare` puts enclosures side by side.
-- Chains: :class:`MarkovModel`, where the chain is drawn, or by themselves :func:`mttf_h`, :func:`survival`,
-  :func:`loss_probability`, :func:`repairs`, :func:`replaced`; :class:`Chain` for chains of your own.
+- Chains: :class:`MarkovModel`, where the chain is drawn, or :func:`mttf_h` alone; :class:`Chain` for your own.
 - Equation 1 of hong2006: :func:`failures_at_most`, :func:`more_repairs_than`.
 - Monte Carlo, for what chains cannot say: :func:`simulate`.
 - Figures 3, 4 and 5 of hong2006: :func:`survival_by_spares`, :func:`mttf_by_maintenance`, :func:`failure_counts`.
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from sledsim.reliability.durability import (
         failures_at_most,
         failures_tolerated,
-        more_failures_than,
         more_repairs_than,
         unrepaired_survival,
     )
@@ -48,11 +46,7 @@ if TYPE_CHECKING:
         MarkovModel,
         State,
         enclosure_chain,
-        loss_probability,
         mttf_h,
-        repairs,
-        replaced,
-        survival,
     )
     from sledsim.reliability.monte_carlo import MonteCarlo, simulate
     from sledsim.reliability.reading import load
@@ -100,21 +94,16 @@ __all__ = [
     "failures_at_most",
     "failures_tolerated",
     "load",
-    "loss_probability",
     "mean_rebuild_h",
     "mean_time_to_loss_h",
-    "more_failures_than",
     "more_repairs_than",
     "mttf_by_maintenance",
     "mttf_h",
     "needs_simulation",
     "priced",
-    "repairs",
-    "replaced",
     "report",
     "simulate",
     "stationary",
-    "survival",
     "survival_by_spares",
     "times_in_states_h",
     "unrepaired_survival",
@@ -161,21 +150,16 @@ _HOMES = {
     "failures_at_most": "durability",
     "failures_tolerated": "durability",
     "load": "reading",
-    "loss_probability": "models",
     "mean_rebuild_h": "rebuild",
     "mean_time_to_loss_h": "solve",
-    "more_failures_than": "durability",
     "more_repairs_than": "durability",
     "mttf_by_maintenance": "maintenance",
     "mttf_h": "models",
     "needs_simulation": "beyond_chains",
     "priced": "cost",
-    "repairs": "models",
-    "replaced": "models",
     "report": "reporting",
     "simulate": "monte_carlo",
     "stationary": "solve",
-    "survival": "models",
     "survival_by_spares": "curves",
     "times_in_states_h": "solve",
     "unrepaired_survival": "durability",

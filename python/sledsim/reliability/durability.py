@@ -17,15 +17,19 @@ if TYPE_CHECKING:
 
     from sledsim.reliability.duration import Time, Times
 
-__all__ = ["failures_at_most", "failures_tolerated", "more_failures_than", "more_repairs_than", "unrepaired_survival"]
+__all__ = ["failures_at_most", "failures_tolerated", "more_repairs_than", "unrepaired_survival"]
 
 
 @overload
-def failures_at_most(failures: int, devices: int, device_mttf_h: float, times: "Time") -> float: ...
-@overload
-def failures_at_most(failures: int, devices: int, device_mttf_h: float, times: "Times") -> "NDArray[np.float64]": ...
 def failures_at_most(
-    failures: int, devices: int, device_mttf_h: float, times: "Time | Times"
+    failures: int, devices: int, device_mttf_h: float, times: "Time", *, complement: bool = False
+) -> float: ...
+@overload
+def failures_at_most(
+    failures: int, devices: int, device_mttf_h: float, times: "Times", *, complement: bool = False
+) -> "NDArray[np.float64]": ...
+def failures_at_most(
+    failures: int, devices: int, device_mttf_h: float, times: "Time | Times", *, complement: bool = False
 ) -> "float | NDArray[np.float64]":
     """Return P_k(t), the probability of k failures at most by then: equation 1.
 
@@ -39,6 +43,8 @@ def failures_at_most(
         1/λ, mean time to failure of a device, in hours.
     times
         A time or several: texts such as ``"3 years"``, or hours from 0 up.
+    complement
+        Whether to return 1 - P_k(t) instead, the probability of more failures; found as itself, it may be tiny.
 
     Examples
     --------
@@ -47,30 +53,23 @@ def failures_at_most(
     >>> round(failures_at_most(failures_tolerated(spares=2), 20, 200_000, "1 year"), 3)
     0.988
     """
-    return _poisson("pdtr", failures, devices, device_mttf_h, times)
-
-
-@overload
-def more_failures_than(failures: int, devices: int, device_mttf_h: float, times: "Time") -> float: ...
-@overload
-def more_failures_than(failures: int, devices: int, device_mttf_h: float, times: "Times") -> "NDArray[np.float64]": ...
-def more_failures_than(
-    failures: int, devices: int, device_mttf_h: float, times: "Time | Times"
-) -> "float | NDArray[np.float64]":
-    """Return 1 - P_k(t), the probability of more than k failures by then; found as itself, it may be tiny.
-
-    Parameters
-    ----------
-    failures
-        k, from 0 up.
-    devices
-        N, data and parity devices.
-    device_mttf_h
-        1/λ, mean time to failure of a device, in hours.
-    times
-        A time or several: texts such as ``"3 years"``, or hours from 0 up.
-    """
-    return _poisson("pdtrc", failures, devices, device_mttf_h, times)
+    special: Any
+    try:
+        from scipy import special
+    except ImportError:
+        raise missing_scipy() from None
+    if failures < 0:
+        raise ReliabilityError(f"failures: expected a whole number from 0 up (got {failures!r})")
+    if devices < 1:
+        raise ReliabilityError(f"devices: expected a whole number from 1 up (got {devices!r})")
+    if not device_mttf_h > 0:
+        raise ReliabilityError(f"device_mttf_h: expected hours above 0 (got {device_mttf_h!r})")
+    try:
+        times_h = hours(times)
+    except ValueError as error:
+        raise ReliabilityError(f"time: {error}") from None
+    values = (special.pdtrc if complement else special.pdtr)(failures, devices / device_mttf_h * times_h)
+    return values if times_h.ndim else float(values)
 
 
 def failures_tolerated(
@@ -153,7 +152,7 @@ def more_repairs_than(
     if strategy == "none":
         raise ReliabilityError('repair.strategy: "none" makes no repairs; take preventive or mandatory')
     tolerated = failures_tolerated(enclosure.spares, repairs, strategy)
-    return more_failures_than(tolerated, enclosure.devices, description.device.mttf.h, times)
+    return failures_at_most(tolerated, enclosure.devices, description.device.mttf.h, times, complement=True)
 
 
 def _require_poisson(description: Description) -> None:
@@ -162,25 +161,3 @@ def _require_poisson(description: Description) -> None:
     if enclosure.spares and (enclosure.sparing == "distributed" or enclosure.spares_fail):
         key = "sparing" if enclosure.sparing == "distributed" else "spares_fail"
         raise ReliabilityError(f"enclosure.{key}: equation 1 holds for dedicated spares that do not fail")
-
-
-def _poisson(
-    function: str, failures: int, devices: int, device_mttf_h: float, times: "Time | Times"
-) -> "float | NDArray[np.float64]":
-    special: Any
-    try:
-        from scipy import special
-    except ImportError:
-        raise missing_scipy() from None
-    if failures < 0:
-        raise ReliabilityError(f"failures: expected a whole number from 0 up (got {failures!r})")
-    if devices < 1:
-        raise ReliabilityError(f"devices: expected a whole number from 1 up (got {devices!r})")
-    if not device_mttf_h > 0:
-        raise ReliabilityError(f"device_mttf_h: expected hours above 0 (got {device_mttf_h!r})")
-    try:
-        times_h = hours(times)
-    except ValueError as error:
-        raise ReliabilityError(f"time: {error}") from None
-    values = getattr(special, function)(failures, devices / device_mttf_h * times_h)
-    return values if times_h.ndim else float(values)

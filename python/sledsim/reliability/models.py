@@ -66,11 +66,7 @@ __all__ = [
     "MarkovModel",
     "State",
     "enclosure_chain",
-    "loss_probability",
     "mttf_h",
-    "repairs",
-    "replaced",
-    "survival",
 ]
 
 # What the chain of an enclosure counts.
@@ -361,71 +357,3 @@ def mttf_h(description: DescriptionLike) -> float:
         The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
     """
     return MarkovModel(description).mttf_h
-
-
-@overload
-def survival(description: DescriptionLike, times: "Time") -> float: ...
-@overload
-def survival(description: DescriptionLike, times: "Times") -> "NDArray[np.float64]": ...
-def survival(description: DescriptionLike, times: "Time | Times") -> "float | NDArray[np.float64]":
-    """Return R(t), the probability that an enclosure loses no data until then: :meth:`MarkovModel.survival`.
-
-    Parameters
-    ----------
-    description
-        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
-    times
-        A time or several: texts such as ``"3 years"``, or hours from 0 up.
-    """
-    return MarkovModel(description).survival(times)
-
-
-@overload
-def loss_probability(description: DescriptionLike, times: "Time") -> float: ...
-@overload
-def loss_probability(description: DescriptionLike, times: "Times") -> "NDArray[np.float64]": ...
-def loss_probability(description: DescriptionLike, times: "Time | Times") -> "float | NDArray[np.float64]":
-    """Return the probability that an enclosure loses data by then: :meth:`MarkovModel.loss_probability`.
-
-    Parameters
-    ----------
-    description
-        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
-    times
-        A time or several: texts such as ``"3 years"``, or hours from 0 up.
-    """
-    return MarkovModel(description).loss_probability(times)
-
-
-@overload
-def repairs(description: DescriptionLike, times: "Time") -> float: ...
-@overload
-def repairs(description: DescriptionLike, times: "Times") -> "NDArray[np.float64]": ...
-def repairs(description: DescriptionLike, times: "Time | Times") -> "float | NDArray[np.float64]":
-    """Return the mean number of repairs of an enclosure by then: :meth:`MarkovModel.repairs`.
-
-    Parameters
-    ----------
-    description
-        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
-    times
-        A time or several: texts such as ``"3 years"``, or hours from 0 up.
-    """
-    return MarkovModel(description).repairs(times)
-
-
-@overload
-def replaced(description: DescriptionLike, times: "Time") -> float: ...
-@overload
-def replaced(description: DescriptionLike, times: "Times") -> "NDArray[np.float64]": ...
-def replaced(description: DescriptionLike, times: "Time | Times") -> "float | NDArray[np.float64]":
-    """Return the mean number of devices that repairs replace by then: :meth:`MarkovModel.replaced`.
-
-    Parameters
-    ----------
-    description
-        The enclosure and its maintenance, as for :func:`sledsim.reliability.load`.
-    times
-        A time or several: texts such as ``"3 years"``, or hours from 0 up.
-    """
-    return MarkovModel(description).replaced(times)

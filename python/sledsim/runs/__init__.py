@@ -5,6 +5,7 @@ from sledsim.runs.confidence import Interval, batched_interval, jackknife_interv
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run, run_resolved
+from sledsim.runs.threads import in_threads, processors
 from sledsim.runs.timeline import Timeline
 
 __all__ = [
@@ -15,9 +16,11 @@ __all__ = [
     "Timeline",
     "batched_interval",
     "compare",
+    "in_threads",
     "jackknife_interval",
     "label_of_run",
     "mean_interval",
+    "processors",
     "run",
     "run_resolved",
 ]

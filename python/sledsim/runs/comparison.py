@@ -1,6 +1,5 @@
 """Several runs side by side."""
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run
 from sledsim.runs.summary_tables import metric_rows
 from sledsim.scenario.reading import ScenarioLike, Sets
+from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "compare"]
 
 
-class Comparison:
+class Comparison(OneTable, Shown):
     """Several runs side by side, with ratios to the first.
 
     Parameters
@@ -60,10 +60,10 @@ class Comparison:
         headers = ["", names[0], *(header for name in names[1:] for header in (name, "ratio"))]
         return Table(headers, rows)
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return the runs' summaries and their comparison as JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the runs' summaries and their comparison as plain values."""
         runs = [{"name": name, "summary": result.summary} for name, result in self.results.items()]
-        return json.dumps({"runs": runs, "metrics": self.metrics()}, indent=indent, ensure_ascii=False)
+        return {"runs": runs, "metrics": self.metrics()}
 
     def plot(self, key: str = "response.mean_ms") -> "altair.TopLevelMixin":
         """Draw one of the metrics as bars.
@@ -77,20 +77,8 @@ class Comparison:
 
         return comparison_bars(self, key)
 
-    def save_plot(self, path: str | Path, key: str = "response.mean_ms") -> None:
-        """Draw one of the metrics into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
-        from sledsim.show.saving import save
-
-        save(self.plot(key), path)
-
-    def __str__(self) -> str:
-        return str(self.table())
-
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.results)}>"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
     def __getitem__(self, name: str) -> Result:
         try:

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 from sledsim._core import RunError, RunOutput
 from sledsim.runs.summary_tables import summary_tables
 from sledsim.runs.timeline import Timeline
-from sledsim.show.frames import arrow_table, pandas_frame, polars_frame, relation_of, write_columns
+from sledsim.show.frames import Framed, relation_of, write_columns
 from sledsim.show.section import Section
+from sledsim.show.shown import Shown
 
 if TYPE_CHECKING:
     import altair
     import duckdb
     import numpy as np
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from sledsim.show.tables import Table
@@ -28,7 +26,7 @@ QUANTITIES = ("response", "wait", "service")
 OPERATIONS = ("all", "reads", "writes")
 
 
-class Result(Section):
+class Result(Section, Framed, Shown):
     """The outcome of a run.
 
     The keys of :attr:`summary` are attributes too: ``result.response.mean_ms`` is
@@ -66,30 +64,14 @@ class Result(Section):
         """Whether the run came to its end; false when it was interrupted."""
         return bool(self["run"]["complete"])
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return the summary as JSON.
-
-        Parameters
-        ----------
-        indent
-            Spaces per level; ``None`` for a single line.
-        """
-        return json.dumps(self._values, indent=indent, ensure_ascii=False)
-
-    def table(self) -> "list[Table]":
+    def tables(self) -> "list[Table]":
         """Return the summary as tables: times, phases, load, energy."""
         return summary_tables(self._values)
-
-    def __str__(self) -> str:
-        return "\n\n".join(str(table) for table in self.table())
 
     def __repr__(self) -> str:
         count, name, response = self["requests"]["completed"], self["device"]["name"], self["response"]
         mean = f", mean response {response['mean_ms']:.4g} ms" if response else ""
         return f"<Result: {count:,} requests on {name}{mean}>"
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.table())
 
     def histogram(
         self, quantity: str = "response", op: str = "all"
@@ -138,18 +120,6 @@ class Result(Section):
         """Return the log as a DuckDB relation, to be queried in SQL."""
         return relation_of(self.log)
 
-    def polars(self) -> "pl.DataFrame":
-        """Return the log as a polars frame."""
-        return polars_frame(self.relation())
-
-    def pandas(self) -> "pd.DataFrame":
-        """Return the log as a pandas frame."""
-        return pandas_frame(self.relation())
-
-    def arrow(self) -> "pa.Table":
-        """Return the log as an Arrow table."""
-        return arrow_table(self.relation())
-
     def write_log(self, path: str | Path) -> None:
         """Write the log to a file.
 
@@ -186,20 +156,6 @@ class Result(Section):
         from sledsim.runs.charts import result_chart
 
         return result_chart(self, kind)
-
-    def save_plot(self, path: str | Path, kind: str = "response") -> None:
-        """Draw the result into a file.
-
-        Parameters
-        ----------
-        path
-            Ends in ``.html``, ``.png``, ``.svg`` or ``.json`` (Vega-Lite).
-        kind
-            As for :meth:`plot`.
-        """
-        from sledsim.show.saving import save
-
-        save(self.plot(kind), path)
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

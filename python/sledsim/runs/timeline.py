@@ -5,14 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import RunError
-from sledsim.show.frames import arrow_table, pandas_frame, polars_frame, relation_of, write_columns
+from sledsim.show.frames import Framed, relation_of, write_columns
 
 if TYPE_CHECKING:
     import duckdb
     import numpy as np
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from sledsim._core import RunOutput
@@ -24,7 +21,7 @@ __all__ = ["Stretch", "Timeline", "require_powers", "stretch_of"]
 Stretch = bool | tuple[float, float]
 
 
-class Timeline(Mapping[str, "NDArray[np.generic]"]):
+class Timeline(Mapping[str, "NDArray[np.generic]"], Framed):
     """What each mechanism of a run did, a NumPy column per quantity.
 
     The columns are ``mechanism`` (number of the sled, from 0), ``start_s``, ``end_s``, ``state`` and ``power_w``. The
@@ -63,18 +60,6 @@ class Timeline(Mapping[str, "NDArray[np.generic]"]):
     def relation(self) -> "duckdb.DuckDBPyRelation":
         """Return the spans as a DuckDB relation, to be queried in SQL."""
         return relation_of(self._columns, "timeline")
-
-    def polars(self) -> "pl.DataFrame":
-        """Return the spans as a polars frame."""
-        return polars_frame(self.relation())
-
-    def pandas(self) -> "pd.DataFrame":
-        """Return the spans as a pandas frame."""
-        return pandas_frame(self.relation())
-
-    def arrow(self) -> "pa.Table":
-        """Return the spans as an Arrow table."""
-        return arrow_table(self.relation())
 
     def write(self, path: str | Path, metadata: Mapping[str, str] | None = None) -> None:
         """Write the spans to a file.

@@ -1,16 +1,46 @@
 """Entries of the catalogue: every one of a kind, and the one that a name means."""
 
+import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sledsim._core import ScenarioError
 from sledsim.scenario.reading import catalog_folders
 from sledsim.show.naming import did_you_mean
+from sledsim.show.shown import Plain, Tabled
 
-__all__ = ["entries", "entry_named"]
+__all__ = ["CatalogEntry", "entries", "entry_named", "read_entry"]
 
-Entry = TypeVar("Entry")
+
+@dataclass(frozen=True)
+class CatalogEntry(Tabled, Plain):
+    """An entry of the catalogue.
+
+    Parameters
+    ----------
+    name
+        What scenarios call it.
+    title
+        One line.
+    description
+        What it is.
+    citations
+        Keys of the works it is taken from.
+    """
+
+    name: str
+    title: str
+    description: str
+    citations: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return asdict(self)
+
+
+Entry = TypeVar("Entry", bound=CatalogEntry)
 
 
 def entries(kind: str, read: Callable[[Path], Entry]) -> dict[str, Entry]:
@@ -27,18 +57,46 @@ def entries(kind: str, read: Callable[[Path], Entry]) -> dict[str, Entry]:
     return {path.stem: read(path) for folder in folders for path in sorted(folder.glob("*.toml"))}
 
 
-def entry_named(kind: str, name: str, found: Mapping[str, Entry]) -> Entry:
-    """Return one of the entries of a kind, or say which name is nearest.
+def entry_named(kind: str, name: str, read: Callable[[Path], Entry]) -> Entry:
+    """Return an entry of the catalogue or of a file, or say which name is nearest.
+
+    Parameters
+    ----------
+    kind, read
+        As for :func:`entries`.
+    name
+        Its name, or the path of its file (``.toml``).
+    """
+    if name.endswith(".toml"):
+        return replace(read(Path(name)), name=name)
+    found = entries(kind, read)
+    if name not in found:
+        raise ScenarioError(f"{kind} {name!r} is not in the catalogue{did_you_mean(name, found)}")
+    return found[name]
+
+
+def read_entry(kind: str, path: Path, make: Callable[[dict[str, Any], Mapping[str, Any]], Entry]) -> Entry:
+    """Read an entry from its file.
 
     Parameters
     ----------
     kind
         As for :func:`entries`.
-    name
-        Its name.
-    found
-        All of them.
+    path
+        The file.
+    make
+        Makes the entry of what every entry has and of what stands in the file.
     """
-    if name not in found:
-        raise ScenarioError(f"{kind} {name!r} is not in the catalogue{did_you_mean(name, found)}")
-    return found[name]
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        common = {
+            "name": path.stem,
+            "title": content.get("title", path.stem),
+            "description": content.get("description", ""),
+            "citations": tuple(content.get("citations", ())),
+        }
+        return make(common, content)
+    except OSError as error:
+        raise ScenarioError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise ScenarioError(f"{path}: not a {kind} of the catalogue: {error}") from None

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sledsim.scenario.reading import ScenarioLike, Sets, resolve
+from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 
 __all__ = ["Explanation", "explain"]
@@ -13,7 +14,7 @@ __all__ = ["Explanation", "explain"]
 UNITS = (("GiB", 2**30, True), ("MiB", 2**20, True), ("GB", 10**9, False), ("MB", 10**6, False), ("KiB", 2**10, True))
 
 
-class Explanation:
+class Explanation(OneTable, Plain):
     """The components of a scenario's system.
 
     Parameters
@@ -27,9 +28,9 @@ class Explanation:
     def __init__(self, tree: Mapping[str, Any]) -> None:
         self.tree = dict(tree)
 
-    def to_json(self) -> str:
-        """Return the tree as JSON."""
-        return json.dumps(self.tree, indent=2, ensure_ascii=False)
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tree as plain values."""
+        return self.tree
 
     def table(self) -> Table:
         """Return the tree as a table, a line for each component."""
@@ -38,12 +39,6 @@ class Explanation:
             for branch, node in _walk(self.tree)
         ]
         return Table(["component", "size", "path", "parameters", "notes"], rows, left=frozenset({2, 3, 4}))
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def explain(scenario: ScenarioLike, *, set: Sets = ()) -> Explanation:  # noqa: A002

@@ -1,6 +1,6 @@
 """What shows things, whatever they are: tables, charts' style and files, frames, progress, names."""
 
-from sledsim.show.frames import arrow_table, need, pandas_frame, polars_frame, relation_of, write_columns
+from sledsim.show.frames import Framed, need, relation_of, write_columns
 from sledsim.show.naming import did_you_mean, label_of, nearest_file
 from sledsim.show.progress import ProgressBar, duration_in_words
 from sledsim.show.saving import save
@@ -12,11 +12,11 @@ __all__ = [
     "COLOURS",
     "HEIGHT",
     "WIDTH",
+    "Framed",
     "ProgressBar",
     "Section",
     "Table",
     "altair_library",
-    "arrow_table",
     "did_you_mean",
     "duration",
     "duration_in_words",
@@ -24,8 +24,6 @@ __all__ = [
     "nearest_file",
     "need",
     "number",
-    "pandas_frame",
-    "polars_frame",
     "relation_of",
     "rows_of",
     "save",

@@ -1,5 +1,6 @@
 """Columns as DuckDB relations, and so as files and as frames of other libraries."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["arrow_table", "need", "pandas_frame", "polars_frame", "quoted", "relation_of", "write_columns"]
+__all__ = ["Framed", "need", "quoted", "relation_of", "write_columns"]
 
 # How DuckDB writes each kind of file.
 COPY_OPTIONS = {
@@ -61,25 +62,30 @@ def relation_of(columns: "Mapping[str, NDArray[np.generic]]", name: str = "log")
     return connection.table(name)
 
 
-def polars_frame(relation: "duckdb.DuckDBPyRelation") -> "pl.DataFrame":
-    """Turn a relation into a polars frame."""
-    need("polars", "frames")
-    need("pyarrow", "frames")
-    frame: pl.DataFrame = relation.pl()
-    return frame
+class Framed(ABC):
+    """What DuckDB can query, and frames of other libraries can hold."""
 
+    @abstractmethod
+    def relation(self, *args: Any) -> "duckdb.DuckDBPyRelation":
+        """Return it as a DuckDB relation, to be queried in SQL."""
 
-def pandas_frame(relation: "duckdb.DuckDBPyRelation") -> "pd.DataFrame":
-    """Turn a relation into a pandas frame."""
-    need("pandas", "frames")
-    frame: pd.DataFrame = relation.df()
-    return frame
+    def polars(self, *args: Any) -> "pl.DataFrame":
+        """Return it as a polars frame; arguments as for :meth:`relation`."""
+        need("polars", "frames")
+        need("pyarrow", "frames")
+        frame: pl.DataFrame = self.relation(*args).pl()
+        return frame
 
+    def pandas(self, *args: Any) -> "pd.DataFrame":
+        """Return it as a pandas frame; arguments as for :meth:`relation`."""
+        need("pandas", "frames")
+        frame: pd.DataFrame = self.relation(*args).df()
+        return frame
 
-def arrow_table(relation: "duckdb.DuckDBPyRelation") -> "pa.Table":
-    """Turn a relation into an Arrow table."""
-    need("pyarrow", "frames")
-    return relation.to_arrow_table()
+    def arrow(self, *args: Any) -> "pa.Table":
+        """Return it as an Arrow table; arguments as for :meth:`relation`."""
+        need("pyarrow", "frames")
+        return self.relation(*args).to_arrow_table()
 
 
 def quoted(text: str) -> str:

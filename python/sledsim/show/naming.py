@@ -6,7 +6,7 @@ from pathlib import Path
 __all__ = ["did_you_mean", "label_of", "nearest_file"]
 
 
-def did_you_mean(given: str, known: Iterable[str]) -> str:
+def did_you_mean(given: str, known: Iterable[str], listed: str | None = None) -> str:
     """Suggest, as the end of a message, the name that was perhaps meant, and list those there are.
 
     Parameters
@@ -15,12 +15,14 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
         The name that is not known.
     known
         Those that are.
+    listed
+        What is said of those there are, where the list of all would fill the screen.
     """
     from sledsim._core import nearest
 
     names = list(known)
     near = nearest(given, names)
-    return (f"; did you mean {near}?" if near else "") + f" (known: {', '.join(names)})"
+    return (f"; did you mean {near}?" if near else "") + f" ({listed or 'known: ' + ', '.join(names)})"
 
 
 def nearest_file(path: Path) -> str:

@@ -14,11 +14,11 @@ from typing import Any, Self
 
 from sledsim import _core
 from sledsim._core import SledsimError
+from sledsim.runs.threads import processors
 from sledsim.scenario.reading import Resolved
 from sledsim.show.frames import need
 from sledsim.sweep.description import Task
 from sledsim.sweep.execution import Outcome, Prepared, execute, not_run
-from sledsim.sweep.local import processors
 from sledsim.sweep.queueing import TICK_S, Finished, Queue
 
 __all__ = ["Cluster"]

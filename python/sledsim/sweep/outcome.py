@@ -1,12 +1,12 @@
 """What a search for good designs found."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
 from sledsim.sweep.axes import Assignment
 from sledsim.sweep.measures import with_unit
@@ -58,7 +58,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class SearchOutcome:
+class SearchOutcome(OneTable, Shown):
     """The designs that were tried, and the best of them.
 
     Parameters
@@ -123,27 +123,17 @@ class SearchOutcome:
         out += [f"{failed} could not be run"] if failed else []
         return f"{self.search.name}: {what}, of {tried} tried" + (f" ({', '.join(out)})" if out else "")
 
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
-    def to_json(self) -> str:
-        """Return all trials as JSON, those of the front marked."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return all trials as plain values, those of the front marked."""
         best = {each.number for each in self.front}
-        return json.dumps(
-            {
-                "search": self.search.name,
-                "objectives": [each.__dict__ for each in self.search.objectives],
-                "constraints": [each.__dict__ for each in self.search.constraints],
-                "complete": self.complete,
-                "store": str(self.store),
-                "trials": [self._trial_tables(each, each.number in best) for each in self.trials],
-            },
-            indent=2,
-            ensure_ascii=False,
-        )
+        return {
+            "search": self.search.name,
+            "objectives": [each.__dict__ for each in self.search.objectives],
+            "constraints": [each.__dict__ for each in self.search.constraints],
+            "complete": self.complete,
+            "store": str(self.store),
+            "trials": [self._trial_tables(each, each.number in best) for each in self.trials],
+        }
 
     def _trial_tables(self, trial: Trial, best: bool) -> dict[str, Any]:
         metrics = [each.metric for each in self.search.objectives]
@@ -164,18 +154,6 @@ class SearchOutcome:
         from sledsim.sweep.search_chart import search_plot
 
         return search_plot(self)
-
-    def save_plot(self, path: str | Path) -> None:
-        """Write the plot to a file.
-
-        Parameters
-        ----------
-        path
-            Ends in ``.html``, ``.png``, ``.svg`` or ``.json``.
-        """
-        from sledsim.show.saving import save
-
-        save(self.plot(), path)
 
 
 def _dominates(one: tuple[float, ...], other: tuple[float, ...]) -> bool:

@@ -1,11 +1,11 @@
 """Two sides of an experiment compared run by run: with common random numbers, most of what is chance cancels."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sledsim.show.naming import did_you_mean
+from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.results import Estimate, Results, common_values, estimate, metric_label, require_axis
 from sledsim.sweep.store import StoreError
@@ -114,7 +114,7 @@ class Side:
         return found
 
 
-class PairedComparison:
+class PairedComparison(OneTable, Plain):
     """Two sides of an experiment, compared run by run.
 
     Runs make a pair where the axes that both sides have say the same and the seeds are the same.
@@ -220,29 +220,20 @@ class PairedComparison:
             title += f"\n{self.unpaired:,} runs have no partner and are left out"
         return Table(headers, rows, title=title, left=frozenset({len(headers) - 8, len(headers) - 1}))
 
-    def to_json(self, metrics: Sequence[str] = (), *, indent: int | None = 2) -> str:
-        """Return the differences as JSON.
+    def to_dict(self, metrics: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the differences as plain values.
 
         Parameters
         ----------
         metrics
             Their paths in the summary; some of general interest otherwise.
-        indent
-            Spaces per level; ``None`` for a single line.
         """
-        document = {
+        return {
             "a": self.a.name,
             "b": self.b.name,
             "unpaired": self.unpaired,
             "differences": [each.to_dict() for each in self.differences(metrics)],
         }
-        return json.dumps(document, indent=indent, ensure_ascii=False)
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def _difference(values: dict[str, str] | None, metric: str, pairs: Sequence[tuple[float, float]]) -> Difference:

@@ -1,6 +1,5 @@
 """What a sweep found: its points with means and confidence intervals over replications."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim.runs.confidence import mean_interval
 from sledsim.runs.summary_tables import METRICS
 from sledsim.show.naming import did_you_mean
+from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.store import Definition, Store, StoreError
@@ -77,7 +77,7 @@ def metric_label(metric: str) -> str:
     return LABELS.get(metric, metric)
 
 
-class Results:
+class Results(OneTable, Plain):
     """The results of one sweep in a store.
 
     Parameters
@@ -244,17 +244,15 @@ class Results:
         values = {point[parameter] for point in self._points.values() if parameter in point}
         return all((parameter, value) in self._numbers for value in values)
 
-    def to_json(self, metrics: Sequence[str] = (), *, indent: int | None = 2) -> str:
-        """Return the points as JSON.
+    def to_dict(self, metrics: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the points as plain values.
 
         Parameters
         ----------
         metrics
             Their paths in the summary; some of general interest otherwise.
-        indent
-            Spaces per level; ``None`` for a single line.
         """
-        document = {
+        return {
             "sweep": self.definition.sweep,
             "definition": self.definition.definition,
             "parameters": self.parameters,
@@ -262,7 +260,6 @@ class Results:
             "there": len(self.keys),
             "points": self.rows(metrics),
         }
-        return json.dumps(document, indent=indent, ensure_ascii=False)
 
     def export(self, path: str | Path, metrics: Sequence[str] = ()) -> None:
         """Write a row for each run: point, replication, seed, what the axes say, and its metrics.
@@ -306,12 +303,6 @@ class Results:
 
         return sweep_chart(self, metric, x=x, colour=colour, facet=facet, log=log)
 
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
 
 def results(store: str | Path | Store, sweep: str | None = None) -> Results:
     """Read what a sweep found.
@@ -348,7 +339,7 @@ def _nearest_metrics(metric: str, known: Sequence[str]) -> str:
     from sledsim._core import most_like
 
     near = most_like(metric, list(known), 5)
-    return f"; did you mean {near[0]}? (near: {', '.join(near)})" if near else f" (known are {len(known)})"
+    return did_you_mean(metric, known, f"{len(known)} are known, such as {', '.join(near)}")
 
 
 def common_values(values: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:

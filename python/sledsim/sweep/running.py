@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from sledsim._core import SledsimError, __version__
+from sledsim.runs.threads import processors
 from sledsim.scenario.reading import Sets, set_list
 from sledsim.show.progress import ProgressBar, duration_in_words
 from sledsim.sweep.description import Sweep, SweepLike, errors_of
 from sledsim.sweep.execution import canonical, contents_of
-from sledsim.sweep.local import Threads, processors
+from sledsim.sweep.local import Threads
 from sledsim.sweep.queueing import Finished, Queue, Workers
 from sledsim.sweep.recording import Progress, Recorder
 from sledsim.sweep.store import Definition, Store

@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.show.frames import arrow_table, pandas_frame, polars_frame, quoted
+from sledsim.show.frames import Framed, quoted
 from sledsim.show.naming import did_you_mean, nearest_file
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, UNFINISHED, Batch, copy_whole, flush_to_disk
 
 if TYPE_CHECKING:
     import duckdb
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
 
 __all__ = ["Definition", "Store", "StoreError"]
 
@@ -83,7 +80,7 @@ class Definition:
         return self.points * self.replications
 
 
-class Store:
+class Store(Framed):
     """A store of sweeps, to be read.
 
     Parameters
@@ -220,18 +217,6 @@ class Store:
             except duckdb.Error as error:
                 raise StoreError(f"{self.path}: {str(error).splitlines()[0]}") from None
         raise AssertionError("the last attempt returns or raises")
-
-    def pandas(self, table: str) -> "pd.DataFrame":
-        """Return a table as a pandas frame."""
-        return pandas_frame(self.relation(table))
-
-    def polars(self, table: str) -> "pl.DataFrame":
-        """Return a table as a polars frame."""
-        return polars_frame(self.relation(table))
-
-    def arrow(self, table: str) -> "pa.Table":
-        """Return a table as an Arrow table."""
-        return arrow_table(self.relation(table))
 
     def keys(self, *, failed: bool = True) -> set[str]:
         """Return the keys of the runs that are there.

@@ -1,33 +1,27 @@
 """Workloads of the catalogue: stand-ins for traces that are not public."""
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sledsim._core import ScenarioError
-from sledsim.scenario.catalog import entries, entry_named
+from sledsim.scenario.catalog import CatalogEntry, entries, entry_named, read_entry
 from sledsim.show.tables import Table
 
-__all__ = ["WorkloadEntry", "catalog", "workload_entry", "workload_tables", "workloads_table"]
+__all__ = ["WorkloadEntry", "catalog", "workload_entry", "workloads_table"]
 
 # How a value with a source came about; distributions and arrivals are of other kinds.
 KINDS = ("published", "derived", "assumed")
 
 
 @dataclass(frozen=True)
-class WorkloadEntry:
+class WorkloadEntry(CatalogEntry):
     """A stand-in of the catalogue: a seeded generator, and the published statistics it was matched to.
 
     Parameters
     ----------
-    name
-        What scenarios call it.
-    title
-        One line.
-    description
-        What it is, and what it lacks.
+    name, title, description, citations
+        As for every entry.
     stands_in_for
         The trace in whose place it stands.
     requests
@@ -36,8 +30,6 @@ class WorkloadEntry:
         The device on which statistics that need one are reached, unless they say otherwise.
     disks
         Equal parts of the address space that are the disks of the traced system, one after the other.
-    citations
-        Keys of the works it is taken from.
     values
         Its keys as they stand in its file: value, unit, source, place, kind and note of each.
     statistics
@@ -46,17 +38,42 @@ class WorkloadEntry:
         What nothing is published of: what, its value, and why it was chosen.
     """
 
-    name: str
-    title: str
-    description: str
     stands_in_for: str
     requests: int | None
     measured_on: str
     disks: int
-    citations: tuple[str, ...]
     values: Mapping[str, Mapping[str, Any]]
     statistics: tuple[Mapping[str, Any], ...]
     assumptions: tuple[Mapping[str, str], ...]
+
+    def tables(self) -> list[Table]:
+        """Return what it was matched to and reaches, its values with their sources, and what was assumed."""
+        statistics = [
+            [
+                each["what"],
+                _range(each["published"]),
+                each["reached"],
+                each["unit"],
+                "yes" if each["matched"] else "no",
+                each["source"],
+                each["where"],
+                each.get("note", ""),
+            ]
+            for each in self.statistics
+        ]
+        values = [
+            [key, shown, *(str(value.get(part, "")) for part in ("unit", "source", "where", "kind", "note"))]
+            for name, value in self.values.items()
+            for key, shown in _shown(name, value["value"])
+        ]
+        assumptions = [[each[part] for part in ("what", "value", "why")] for each in self.assumptions]
+        title = f"{self.name}, a stand-in for {self.stands_in_for or 'a trace'}: {self.title}"
+        headers = ["statistic", "published", "reached", "unit", "matched", "source", "where", "note"]
+        return [
+            Table(headers, statistics, title=title, left=frozenset({3, 4, 5, 6, 7})),
+            Table(["key", "", "unit", "source", "where", "kind", "note"], values, left=frozenset(range(1, 7))),
+            *([Table(["assumed", "", "why"], assumptions, left=frozenset({1, 2}))] if assumptions else []),
+        ]
 
 
 def catalog() -> dict[str, WorkloadEntry]:
@@ -72,9 +89,7 @@ def workload_entry(name: str) -> WorkloadEntry:
     name
         Its name, or the path of its file (``.toml``).
     """
-    if name.endswith(".toml"):
-        return replace(_entry(Path(name)), name=name)
-    return entry_named("workload", name, catalog())
+    return entry_named("workload", name, _entry)
 
 
 def workloads_table() -> Table:
@@ -84,42 +99,6 @@ def workloads_table() -> Table:
         for name, entry in catalog().items()
     ]
     return Table(["workload", "requests", "stands in for", ""], rows, left=frozenset({2, 3}))
-
-
-def workload_tables(entry: WorkloadEntry) -> list[Table]:
-    """Return what a workload was matched to and what it reaches, its values with their sources, and what was assumed.
-
-    Parameters
-    ----------
-    entry
-        The workload.
-    """
-    statistics = [
-        [
-            each["what"],
-            _range(each["published"]),
-            each["reached"],
-            each["unit"],
-            "yes" if each["matched"] else "no",
-            each["source"],
-            each["where"],
-            each.get("note", ""),
-        ]
-        for each in entry.statistics
-    ]
-    values = [
-        [key, shown, *(str(value.get(part, "")) for part in ("unit", "source", "where", "kind", "note"))]
-        for name, value in entry.values.items()
-        for key, shown in _shown(name, value["value"])
-    ]
-    assumptions = [[each[part] for part in ("what", "value", "why")] for each in entry.assumptions]
-    title = f"{entry.name}, a stand-in for {entry.stands_in_for or 'a trace'}: {entry.title}"
-    headers = ["statistic", "published", "reached", "unit", "matched", "source", "where", "note"]
-    return [
-        Table(headers, statistics, title=title, left=frozenset({3, 4, 5, 6, 7})),
-        Table(["key", "", "unit", "source", "where", "kind", "note"], values, left=frozenset(range(1, 7))),
-        *([Table(["assumed", "", "why"], assumptions, left=frozenset({1, 2}))] if assumptions else []),
-    ]
 
 
 def _shown(name: str, value: Any) -> list[tuple[str, str]]:
@@ -136,25 +115,20 @@ def _range(published: Any) -> str:
 
 
 def _entry(path: Path) -> WorkloadEntry:
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        return WorkloadEntry(
-            name=path.stem,
-            title=content.get("title", path.stem),
-            description=content.get("description", ""),
-            stands_in_for=content.get("stands_in_for", ""),
-            requests=content.get("requests"),
-            measured_on=content.get("measured_on", ""),
-            disks=content.get("disks", 1),
-            citations=tuple(content.get("citations", ())),
-            values={key: _value(value) for key, value in content["values"].items()},
-            statistics=tuple(content.get("statistics", ())),
-            assumptions=tuple(content.get("assumptions", ())),
-        )
-    except OSError as error:
-        raise ScenarioError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise ScenarioError(f"{path}: not a workload of the catalogue: {error}") from None
+    return read_entry("workload", path, _of_content)
+
+
+def _of_content(common: dict[str, Any], content: Mapping[str, Any]) -> WorkloadEntry:
+    return WorkloadEntry(
+        **common,
+        stands_in_for=content.get("stands_in_for", ""),
+        requests=content.get("requests"),
+        measured_on=content.get("measured_on", ""),
+        disks=content.get("disks", 1),
+        values={key: _value(value) for key, value in content["values"].items()},
+        statistics=tuple(content.get("statistics", ())),
+        assumptions=tuple(content.get("assumptions", ())),
+    )
 
 
 def _value(value: Any) -> Mapping[str, Any]:

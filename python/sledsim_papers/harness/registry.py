@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sledsim import SledsimError
+from sledsim.show import did_you_mean
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.ledger import PAPERS, claims
 from sledsim_papers.harness.study import Study
@@ -160,7 +160,6 @@ def select(name: str | None) -> list[str]:
     known = list(claims())
     found = [each for each in known if name is None or each == name or each.startswith(f"{name}.")]
     if not found:
-        near = get_close_matches(name or "", [*PAPERS, *known], n=1, cutoff=0.4)
-        advice = f"did you mean {near[0]}?" if near else f"papers are {', '.join(PAPERS)}"
-        raise SledsimError(f"there is no claim {name}: {advice}")
+        hint = did_you_mean(name or "", [*PAPERS, *known], f"papers are {', '.join(PAPERS)}")
+        raise SledsimError(f"there is no claim {name}{hint}")
     return found

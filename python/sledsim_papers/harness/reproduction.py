@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from sledsim import SledsimError
+from sledsim.runs import in_threads
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.ledger import PAPERS, Claim, Verdict, claims
 from sledsim_papers.harness.registry import Drawn, Experiment, Picture, experiments, pictures, select
 from sledsim_papers.harness.study import MissingTraceError, Study
-from sledsim_papers.harness.threads import in_threads
 
 __all__ = ["VERDICTS", "Answer", "Redrawn", "Reproduction", "pictures_of", "reproduce"]
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from sledsim import SledsimError
-from sledsim.runs import Result, run_resolved
+from sledsim.runs import Result, in_threads, processors, run_resolved
 from sledsim.scenario import Resolved, Sets, resolve
-from sledsim_papers.harness.threads import in_threads
 
 __all__ = ["TRACES", "MissingTraceError", "Study"]
 
@@ -50,7 +49,7 @@ class Study:
         self.quick = quick
         named = os.environ.get("SLEDSIM_REFERENCE")
         self.reference = reference or (Path(named) if named else None)
-        self._workers = workers or os.cpu_count() or 1
+        self._workers = workers or processors()
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="sledsim-run")
         self._lock = threading.Lock()
         self._stopped = False
@@ -177,7 +176,10 @@ class Study:
     def _run(self, resolved: Resolved, log: bool) -> tuple[Result, float]:
         """Make a run in a thread of the pool; return its result and the processor's time for it, s."""
         begin = time.thread_time()
-        return run_resolved(resolved, log=log, progress=self._go_on), time.thread_time() - begin
+        result = run_resolved(resolved, log=log, progress=self._go_on)
+        # A run that has been stopped returns what it has found so far.
+        self._go_on()
+        return result, time.thread_time() - begin
 
     def _finished(self, future: "Future[tuple[Result, float]]", *, mine: bool) -> Result:
         return self._charged(future.result()) if mine else future.result()[0]

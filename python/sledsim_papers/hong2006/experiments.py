@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sledsim.devices import MemsStorage
-from sledsim.reliability import YEAR_H, loss_probability, more_repairs_than, mttf_h, survival, unrepaired_survival
+from sledsim.reliability import YEAR_H, MarkovModel, more_repairs_than, mttf_h, unrepaired_survival
 from sledsim.runs import batched_interval
 from sledsim_papers.harness.finding import Finding, Probe, order
 from sledsim_papers.harness.registry import experiment
@@ -118,14 +118,14 @@ def loss_5_spares(study: Study) -> Finding:
     """Loss within three years with five spares."""
     del study
     how = "the chain of Figure 2 with both repair rates 0"
-    return Finding(loss_probability(enclosure(5), "3 years"), how, decimals=4, scenarios=(enclosure(5),))
+    return Finding(MarkovModel(enclosure(5)).loss_probability("3 years"), how, decimals=4, scenarios=(enclosure(5),))
 
 
 @experiment("hong2006.loss-disk-3-years")
 def loss_disk(study: Study) -> Finding:
     """Loss of a single disk within three years."""
     del study
-    lost = loss_probability(single_disk(), "3 years")
+    lost = MarkovModel(single_disk()).loss_probability("3 years")
     return Finding(lost, "exponential lifetime", decimals=4, scenarios=(single_disk(),))
 
 
@@ -134,7 +134,7 @@ def loss_without_spares(study: Study) -> Finding:
     """Loss within a year once the spares have run out."""
     del study
     how = "the chain of Figure 2 with both repair rates 0, from no spare left"
-    return Finding(loss_probability(enclosure(0), "1 year"), how, decimals=4, scenarios=(enclosure(0),))
+    return Finding(MarkovModel(enclosure(0)).loss_probability("1 year"), how, decimals=4, scenarios=(enclosure(0),))
 
 
 @experiment("hong2006.preventive-gain")
@@ -205,7 +205,7 @@ def thousand_years(study: Study) -> Finding:
 def disk_survival(study: Study) -> Finding:
     """Survival of a disk (section 3.3)."""
     del study
-    survived = survival(single_disk(), ["1 year", "3 years", "5 years"])
+    survived = MarkovModel(single_disk()).survival(["1 year", "3 years", "5 years"])
     return Finding(
         tuple(float(each) for each in survived), "exponential lifetime", decimals=4, scenarios=(single_disk(),)
     )

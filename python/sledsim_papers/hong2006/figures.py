@@ -1,5 +1,6 @@
 """Figures and tables of Hong et al. 2006, redrawn from our runs."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sledsim.devices import MemsStorage
@@ -75,7 +76,7 @@ def figure_5(study: Study) -> Drawn:
     return Drawn(found.plot(), "Equation 1 for 20 devices.", scenarios=(enclosure(5),))
 
 
-def _bars(study: Study, load: str) -> Drawn:
+def _bars(load: str, study: Study) -> Drawn:
     """Draw the mean response of every architecture under a workload."""
     found = all_responses(study, load)
     shown = {name: _top(each) for name, each in found.items() if each.mean_ms < SATURATED_MS}
@@ -121,28 +122,13 @@ def _bar(name: str, found: Response, top: float) -> dict[str, Any]:
     }
 
 
-@picture(PAPER, "Figure 8(a)", "Mean response of the architectures under TPC-D")
-def figure_8a(study: Study) -> Drawn:
-    """Draw TPC-D."""
-    return _bars(study, "tpcd")
-
-
-@picture(PAPER, "Figure 8(b)", "Mean response of the architectures under TPC-C")
-def figure_8b(study: Study) -> Drawn:
-    """Draw TPC-C."""
-    return _bars(study, "tpcc")
-
-
-@picture(PAPER, "Figure 8(c)", "Mean response of the architectures under cello")
-def figure_8c(study: Study) -> Drawn:
-    """Draw cello."""
-    return _bars(study, "cello")
-
-
-@picture(PAPER, "Figure 8(d)", "Mean response of the architectures under hplajw")
-def figure_8d(study: Study) -> Drawn:
-    """Draw hplajw."""
-    return _bars(study, "hplajw")
+for _panel, _load, _called in (
+    ("a", "tpcd", "TPC-D"),
+    ("b", "tpcc", "TPC-C"),
+    ("c", "cello", "cello"),
+    ("d", "hplajw", "hplajw"),
+):
+    picture(PAPER, f"Figure 8({_panel})", f"Mean response of the architectures under {_called}")(partial(_bars, _load))
 
 
 @picture(PAPER, "Figure 9", "Response with NVRAM over that with MEMS for the same money")

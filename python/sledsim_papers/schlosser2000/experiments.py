@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sledsim.devices import DiskDrive, MemsStorage
@@ -47,7 +48,8 @@ def settling(generation: str) -> tuple[str, float]:
     return device, MemsStorage(device).settle_ms
 
 
-def _settle(generation: str) -> Finding:
+def _settle(generation: str, study: Study) -> Finding:
+    del study
     device, settle_ms = settling(generation)
     rows = [
         {"device": each.name, "resonance, Hz": each.parameters["resonance_hz"], "settling, ms": each.settle_ms}
@@ -57,68 +59,22 @@ def _settle(generation: str) -> Finding:
     return Finding(settle_ms, how, decimals=4, curve=tuple(rows))
 
 
-@experiment("schlosser2000.g1-settle")
-def g1_settle(study: Study) -> Finding:
-    """Settling of the first generation."""
-    return _settle("g1")
-
-
-@experiment("schlosser2000.g2-settle")
-def g2_settle(study: Study) -> Finding:
-    """Settling of the second generation."""
-    return _settle("g2")
-
-
-@experiment("schlosser2000.g3-settle")
-def g3_settle(study: Study) -> Finding:
-    """Settling of the third generation."""
-    return _settle("g3")
-
-
-def _bandwidth(generation: str) -> Finding:
+def _bandwidth(generation: str, study: Study) -> Finding:
+    del study
     how = f"{generation}-paper: active tips times bit rate, encoded bits over 10, servo bits counted as data."
     return Finding(MemsStorage(f"{generation}-paper").peak_bandwidth_mb_s, how, decimals=1)
 
 
-@experiment("schlosser2000.g1-peak-bandwidth")
-def g1_peak_bandwidth(study: Study) -> Finding:
-    """Bandwidth of the first generation."""
-    return _bandwidth("g1")
-
-
-@experiment("schlosser2000.g2-peak-bandwidth")
-def g2_peak_bandwidth(study: Study) -> Finding:
-    """Bandwidth of the second generation."""
-    return _bandwidth("g2")
-
-
-@experiment("schlosser2000.g3-peak-bandwidth")
-def g3_peak_bandwidth(study: Study) -> Finding:
-    """Bandwidth of the third generation."""
-    return _bandwidth("g3")
-
-
-def _capacity(generation: str) -> Finding:
+def _capacity(generation: str, study: Study) -> Finding:
+    del study
     how = f"{generation}-paper: bits under all tips, encoded bits over 10, servo bits counted as data."
     return Finding(MemsStorage(f"{generation}-paper").raw_capacity_bytes * 1e-9, how)
 
 
-@experiment("schlosser2000.g1-capacity")
-def g1_capacity(study: Study) -> Finding:
-    """Capacity of the first generation."""
-    return _capacity("g1")
-
-
-@experiment("schlosser2000.g2-capacity")
-def g2_capacity(study: Study) -> Finding:
-    """Capacity of the second generation."""
-    return _capacity("g2")
-
-
-@experiment("schlosser2000.g3-capacity")
-def g3_capacity(study: Study) -> Finding:
-    """Capacity of the third generation."""
-    return _capacity("g3")
+for _generation in GENERATIONS:
+    experiment(f"schlosser2000.{_generation}-settle")(partial(_settle, _generation))
+    experiment(f"schlosser2000.{_generation}-peak-bandwidth")(partial(_bandwidth, _generation))
+    experiment(f"schlosser2000.{_generation}-capacity")(partial(_capacity, _generation))
 
 
 def _free_reversal_ms(device: MemsStorage) -> float:

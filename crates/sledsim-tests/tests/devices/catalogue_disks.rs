@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use sledsim::devices::disk::{Characteristics, DiskParameters, Seek, SeekCurve};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::Request;
 use sledsim::scenario::disksim::read_device;
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::time::Time;
@@ -131,16 +131,7 @@ fn the_uberdisk_streams_as_fast_as_its_bus() {
     for share in [0.0, 0.5, 0.99] {
         let mut device = scenario::device(&spec).expect("a drive of the catalogue");
         let (lbn, blocks) = ((device.capacity_blocks() as f64 * share) as u64, 200_000);
-        let request = Request {
-            id: 0,
-            arrival: Time::ZERO,
-            lbn,
-            blocks,
-            op: Op::Read,
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        };
+        let request = Request::read(lbn, blocks);
         let service = device.serve(Time::ZERO, &request);
         let mb_per_s = f64::from(blocks) * 512.0 * 1e-6 / (service.end - service.start) as f64 * 1e9;
         // The first positioning, at most 3 ms of 1024, is in it.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, Layout, MemsDevice, MemsParameters, Place, Timeout};
 use sledsim::devices::{Device, EnergyLedger, Location, Service, State};
 use sledsim::engine::random::Stream;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::time::{s_to_ns, Time};
 use sledsim_testing::mems_designs::mems_design;
 use sledsim_testing::scenarios;
@@ -135,16 +135,7 @@ impl Walk {
         let lbn = self.random.below(self.capacity - blocks + 1);
         let op = if self.random.chance(0.5) { Op::Read } else { Op::Write };
         self.served += 1;
-        Request {
-            id: self.served,
-            arrival: Time::ZERO,
-            lbn,
-            blocks: blocks as u32,
-            op,
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        }
+        Request { id: self.served, op, ..Request::read(lbn, blocks as u32) }
     }
 }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters};
 use sledsim::devices::{Device, Planner, Service, State, STATES};
 use sledsim::engine::random::Stream;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 use sledsim_testing::mems_designs::mems_design;
 use sledsim_testing::scenarios;
@@ -35,16 +35,7 @@ fn batch(geometry: &Geometry, random: &mut Stream) -> Vec<Request> {
         let longest = (2 * u64::from(geometry.blocks_per_row)).min(capacity - lbn);
         let blocks = (1 + random.below(longest)) as u32;
         let op = if random.chance(0.5) { Op::Read } else { Op::Write };
-        batch.push(Request {
-            id,
-            arrival: Time::ZERO,
-            lbn,
-            blocks,
-            op,
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        });
+        batch.push(Request { id, op, ..Request::read(lbn, blocks) });
     }
     batch
 }
@@ -170,16 +161,7 @@ fn equivalent_blocks_cost_one_pass() {
         let (mut one, mut many) = (device(&parameters), device(&parameters));
         let geometry = one.geometry().clone();
         let lbn = geometry.capacity_blocks() / 3;
-        let mut requests = vec![Request {
-            id: 0,
-            arrival: Time::ZERO,
-            lbn,
-            blocks: 1,
-            op: Op::Read,
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        }];
+        let mut requests = vec![Request::read(lbn, 1)];
         let others = one.equivalent(lbn);
         let step = (others.len() / geometry.blocks_per_row as usize).max(1);
         for &lbn in others.iter().step_by(step).take(geometry.blocks_per_row as usize - 1) {

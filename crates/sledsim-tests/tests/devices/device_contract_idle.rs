@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sledsim::devices::mems::motion::{exact_turnaround_s, Axis};
 use sledsim::devices::mems::{Idle, MemsDevice, MemsParameters, SeekModel, Timeout};
 use sledsim::devices::{Device, State};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::Request;
 use sledsim::time::Time;
 use sledsim_testing::mems_designs::mems_design;
 use sledsim_testing::scenarios;
@@ -22,16 +22,7 @@ fn idling(parameters: &MemsParameters, idle: Idle, inactive_after_ms: Timeout) -
 }
 
 fn read(lbn: u64) -> Request {
-    Request {
-        id: 0,
-        arrival: Time::ZERO,
-        lbn,
-        blocks: 1,
-        op: Op::Read,
-        flags: Flags::NONE,
-        origin: 0,
-        spare: Spare::NONE,
-    }
+    Request::read(lbn, 1)
 }
 
 fn check_hold(parameters: &MemsParameters) {

@@ -58,16 +58,7 @@ struct Walk {
 
 impl Walk {
     fn new(device: &dyn Device, seed: u64) -> Self {
-        let last = Request {
-            id: 0,
-            arrival: Time::ZERO,
-            lbn: 0,
-            blocks: 1,
-            op: Op::Read,
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        };
+        let last = Request::read(0, 1);
         Self { random: Stream::new(seed, "walk"), capacity: device.capacity_blocks(), last }
     }
 

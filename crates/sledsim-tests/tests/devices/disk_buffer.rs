@@ -3,7 +3,7 @@
 use serde_json::json;
 use sledsim::devices::disk::DiskDevice;
 use sledsim::devices::Device;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::Request;
 use sledsim::time::Time;
 
 const SECTORS: u64 = 120;
@@ -26,22 +26,7 @@ fn drive(over_requested: i32, read_ahead: &str) -> DiskDevice {
 /// Whether a read finds all in the buffer, well after the one before.
 fn hits(drive: &mut DiskDevice, revolution: u64, lbn: u64, blocks: u32) -> bool {
     let now = Time::from_ns(revolution * PERIOD_NS);
-    drive
-        .serve(
-            now,
-            &Request {
-                id: 0,
-                arrival: now,
-                lbn,
-                blocks,
-                op: Op::Read,
-                flags: Flags::NONE,
-                origin: 0,
-                spare: Spare::NONE,
-            },
-        )
-        .end
-        == now
+    drive.serve(now, &Request { arrival: now, ..Request::read(lbn, blocks) }).end == now
 }
 
 #[test]

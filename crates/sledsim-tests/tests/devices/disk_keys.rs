@@ -6,7 +6,7 @@ use serde_json::{json, Value};
 use sledsim::devices::disk::{DiskDevice, DiskParameters};
 use sledsim::devices::Device;
 use sledsim::engine::random::Stream;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 use sledsim_testing::disk_designs;
 
@@ -34,16 +34,7 @@ fn ends(drive: &DiskParameters) -> Option<Vec<Time>> {
         };
         let lbn = lbn.min(capacity - blocks);
         let op = if random.chance(0.6) { Op::Read } else { Op::Write };
-        let request = Request {
-            id,
-            arrival: now,
-            lbn,
-            blocks: blocks as u32,
-            op,
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        };
+        let request = Request { id, arrival: now, op, ..Request::read(lbn, blocks as u32) };
         let service = device.serve(now, &request);
         ends.push(service.end);
         last = request.end_lbn();

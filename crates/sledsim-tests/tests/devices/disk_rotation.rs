@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use sledsim::devices::disk::{DiskDevice, DiskParameters, FastWrite, Layout, Place, RotationModel, Sparing};
 use sledsim::devices::Device;
 use sledsim::engine::random::Stream;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 use sledsim_testing::disk_designs::{disk_design, without_buffer, without_overheads};
 use sledsim_testing::scenarios;
@@ -139,16 +139,7 @@ fn request(random: &mut Stream, capacity: u64) -> Request {
     let blocks = if random.chance(0.5) { 1 + random.below(16) } else { 1 + random.below(1_000) }.min(capacity);
     let lbn = random.below(capacity - blocks + 1);
     let op = if random.chance(0.5) { Op::Read } else { Op::Write };
-    Request {
-        id: 0,
-        arrival: Time::ZERO,
-        lbn,
-        blocks: blocks as u32,
-        op,
-        flags: Flags::NONE,
-        origin: 0,
-        spare: Spare::NONE,
-    }
+    Request { op, ..Request::read(lbn, blocks as u32) }
 }
 
 /// Requests one after the other, begun at an instant, on a drive without buffer.

@@ -1,5 +1,15 @@
 //! Against what others measured: DiskSim 4.0's runs and files, real drives, published traces.
 
+/// The cases, or the end of the test where there is no reference data.
+macro_rules! cases_or_skip {
+    () => {
+        match cases() {
+            Some(cases) => cases,
+            None => return,
+        }
+    };
+}
+
 mod disk_parity;
 mod disksim_import;
 mod disksim_parity;

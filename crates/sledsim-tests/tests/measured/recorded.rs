@@ -1,27 +1,82 @@
-//! Requests of recorded runs of DiskSim 4.0.
+//! Recorded runs of DiskSim 4.0, and their repetition.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::Path;
 
+use rayon::prelude::*;
+use sledsim::scenario::Report;
+use sledsim_testing::scenario_runs;
+
+/// A run's row in a list, by the names of the columns.
+pub type Row = HashMap<String, String>;
+
+/// Response times of single requests in the order of arrival, ms: DiskSim's, ours.
+pub type Responses = Vec<(f64, f64)>;
+
 /// A request of a recorded run: the first four as they were written.
-pub struct Recorded {
+struct Recorded {
     arrival_ms: String,
     lbn: String,
     blocks: String,
     read: String,
     /// DiskSim's response time, ms.
-    pub response_ms: f64,
+    response_ms: f64,
 }
 
-/// The rows of a list of runs, by the names of the columns.
-pub fn rows(list: &Path) -> Vec<HashMap<String, String>> {
+/// What `replay` makes of each of the `count` runs in a list; it is given the run's row, the list's folder and one for traces.
+pub fn loaded<C: Send>(list: &Path, count: usize, replay: impl Fn(&Row, &Path, &Path) -> C + Sync) -> Vec<C> {
     let mut reader = csv::Reader::from_path(list).expect("the list of cases can be read");
-    reader.deserialize().collect::<Result<_, _>>().expect("well-formed rows")
+    let rows: Vec<Row> = reader.deserialize().collect::<Result<_, _>>().expect("well-formed rows");
+    let folder = list.parent().expect("a file lies in a folder");
+    let temporary = tempfile::tempdir().expect("a temporary folder");
+    let cases: Vec<C> = rows.par_iter().map(|row| replay(row, folder, temporary.path())).collect();
+    assert_eq!(cases.len(), count, "cases in {}", list.display());
+    cases
+}
+
+/// The run of a row, repeated with the settings for its trace: our report, and the responses of both.
+pub fn repeated(
+    row: &Row,
+    folder: &Path,
+    temporary: &Path,
+    settings: impl Fn(&Path) -> Vec<String>,
+) -> (Report, Responses) {
+    let requests = recorded(&folder.join(format!("{}.csv.gz", row["id"])));
+    let trace = temporary.join(format!("{}.trace", row["id"]));
+    write_trace(&requests, &trace);
+    let output = scenario_runs::run(&settings(&trace), true);
+    let log = output.recorder.log().expect("a log was asked for");
+    assert_eq!(log.entries.len(), requests.len(), "{}: requests completed", row["id"]);
+    let mut responses_ms: Responses = requests.iter().map(|request| (request.response_ms, f64::NAN)).collect();
+    for (request, service) in &log.entries {
+        responses_ms[request.id as usize].1 = (service.end - request.arrival) as f64 * 1e-6;
+    }
+    (output.report, responses_ms)
+}
+
+/// Share of requests whose response is within `tolerance_ms` of DiskSim's.
+pub fn share_within(responses_ms: &[(f64, f64)], tolerance_ms: f64) -> f64 {
+    let within = responses_ms.iter().filter(|(theirs, ours)| (theirs - ours).abs() <= tolerance_ms).count();
+    within as f64 / responses_ms.len() as f64
+}
+
+/// Asserts that what deviates, each with its name, does so by so many percent at most.
+pub fn assert_within<'a>(deviations: impl Iterator<Item = (&'a str, f64)>, percent: f64, what: &str) {
+    let mut checked = 0;
+    let mut failures = Vec::new();
+    for (name, deviation) in deviations {
+        checked += 1;
+        if deviation.abs() > percent || deviation.is_nan() {
+            failures.push(format!("{name} {deviation:+.3} %"));
+        }
+    }
+    assert!(checked > 0, "{what}: nothing to check");
+    assert!(failures.is_empty(), "{what} within {percent} %: {}", failures.join(", "));
 }
 
 /// The requests of a run.
-pub fn recorded(path: &Path) -> Vec<Recorded> {
+fn recorded(path: &Path) -> Vec<Recorded> {
     let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("a gzip file of text");
@@ -37,7 +92,7 @@ pub fn recorded(path: &Path) -> Vec<Recorded> {
 }
 
 /// The requests as a DiskSim ASCII trace.
-pub fn write_trace(requests: &[Recorded], path: &Path) {
+fn write_trace(requests: &[Recorded], path: &Path) {
     let mut file = std::io::BufWriter::new(std::fs::File::create(path).expect("the temporary folder can be written"));
     for Recorded { arrival_ms, lbn, blocks, read, .. } in requests {
         writeln!(file, "{arrival_ms} 0 {lbn} {blocks} {read}").expect("the temporary folder can be written");
@@ -46,6 +101,6 @@ pub fn write_trace(requests: &[Recorded], path: &Path) {
 }
 
 /// A number of a row.
-pub fn number(row: &HashMap<String, String>, column: &str) -> f64 {
+pub fn number(row: &Row, column: &str) -> f64 {
     row[column].parse().unwrap_or_else(|error| panic!("{}: {column}: {error}", row["id"]))
 }

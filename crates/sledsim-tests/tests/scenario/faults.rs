@@ -3,22 +3,10 @@
 use std::path::Path as File;
 
 use serde_json::{json, Value};
-use sledsim::fault::{Allowed, Fault, Faults, Keys, Kind, Path, Range, Vocabulary};
+use sledsim::fault::{Allowed, Fault, Faults, Keys, Kind, Range};
 use sledsim::scenario::{resolve, Notation};
+use sledsim_testing::options::Options;
 use sledsim_testing::scenarios::{catalog, poisson};
-
-/// The words of a command line.
-struct Options;
-
-impl Vocabulary for Options {
-    fn setting(&self, path: &Path, value: Option<&Value>) -> String {
-        let name = path.last().unwrap_or_default().replace('_', "-");
-        match value.and_then(Value::as_str) {
-            Some(word) => format!("--{name} {word}"),
-            None => value.map_or(format!("--{name}"), |value| format!("--{name} {value}")),
-        }
-    }
-}
 
 fn document() -> Value {
     json!({"workload": poisson(10.0), "system": {"device": "g2"}})

@@ -5,9 +5,9 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use rayon::prelude::*;
 use sledsim::devices::disk::{DiskDevice, DiskParameters};
-use sledsim::devices::{Device, EnergyLedger, Location, Platter, Service};
+use sledsim::devices::{Device, Location, Platter, Service};
 use sledsim::engine::random::Stream;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::schedulers::{asptf, build, sptf, zsptf, SchedulerSpec};
 use sledsim::time::Time;
 use sledsim_testing::disk_designs::{disk_design, without_buffer};
@@ -30,16 +30,7 @@ fn request(id: u64, random: &mut Stream, capacity: u64) -> Request {
     let span = if random.chance(0.3) { capacity / 50 + blocks } else { capacity };
     let lbn = random.below(span.min(capacity) - blocks + 1);
     let op = if random.chance(0.6) { Op::Read } else { Op::Write };
-    Request {
-        id,
-        arrival: Time::ZERO,
-        lbn,
-        blocks: blocks as u32,
-        op,
-        flags: Flags::NONE,
-        origin: 0,
-        spare: Spare::NONE,
-    }
+    Request { id, op, ..Request::read(lbn, blocks as u32) }
 }
 
 /// What an exhaustive search minimises, ns.
@@ -118,41 +109,7 @@ struct Counted {
 }
 
 impl Device for Counted {
-    fn capacity_blocks(&self) -> u64 {
-        self.disk.capacity_blocks()
-    }
-
-    fn block_bytes(&self) -> u32 {
-        self.disk.block_bytes()
-    }
-
-    fn command_overhead_ns(&self) -> u64 {
-        self.disk.command_overhead_ns()
-    }
-
-    fn cylinders(&self) -> u32 {
-        self.disk.cylinders()
-    }
-
-    fn locate(&self, request: &Request) -> Location {
-        self.disk.locate(request)
-    }
-
-    fn coordinates_m(&self, location: Location) -> (f64, f64) {
-        self.disk.coordinates_m(location)
-    }
-
-    fn position_m(&self, now: Time) -> (f64, f64) {
-        self.disk.position_m(now)
-    }
-
-    fn cylinder(&self, now: Time) -> u32 {
-        self.disk.cylinder(now)
-    }
-
-    fn cylinder_bound_ns(&self, now: Time, cylinder: u32) -> u64 {
-        self.disk.cylinder_bound_ns(now, cylinder)
-    }
+    sledsim_testing::places_as!(disk);
 
     fn positioning_ns(&self, now: Time, location: Location) -> u64 {
         self.asked.set(self.asked.get() + 1);
@@ -163,16 +120,8 @@ impl Device for Counted {
         self.disk.platter(now).filter(|_| self.turns)
     }
 
-    fn angle(&self, location: Location) -> u64 {
-        self.disk.angle(location)
-    }
-
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         self.disk.serve(now, request)
-    }
-
-    fn ledger(&self, now: Time) -> EnergyLedger {
-        self.disk.ledger(now)
     }
 }
 
@@ -199,16 +148,7 @@ fn asked(spec: &SchedulerSpec, name: &str, pending: u64, turns: bool) -> f64 {
 }
 
 fn read() -> Request {
-    Request {
-        id: 0,
-        arrival: Time::ZERO,
-        lbn: 0,
-        blocks: 1,
-        op: Op::Read,
-        flags: Flags::NONE,
-        origin: 0,
-        spare: Spare::NONE,
-    }
+    Request::read(0, 1)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::json;
 use sledsim::devices::mems::{MemsDevice, MemsParameters, SeekModel};
 use sledsim::devices::Device;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::Request;
 use sledsim::schedulers::{asptf, build, sdf, sptf, SchedulerSpec};
 use sledsim::time::Time;
 
@@ -22,16 +22,8 @@ fn device(seek_model: SeekModel, spring_factor: f64, settle_constants: f64, idle
 }
 
 fn requests(count: u64, capacity_blocks: u64) -> Vec<Request> {
-    let request = |id: u64| Request {
-        id,
-        arrival: Time::ZERO,
-        lbn: id * 2_654_435_761 % (capacity_blocks - 16),
-        blocks: 1 + (id % 16) as u32,
-        op: Op::Read,
-        flags: Flags::NONE,
-        origin: 0,
-        spare: Spare::NONE,
-    };
+    let request =
+        |id: u64| Request { id, ..Request::read(id * 2_654_435_761 % (capacity_blocks - 16), 1 + (id % 16) as u32) };
     (0..count).map(request).collect()
 }
 

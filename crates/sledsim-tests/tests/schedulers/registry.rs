@@ -57,13 +57,21 @@ fn parameters_out_of_range_are_named() {
     );
     assert_eq!(
         message(SchedulerSpec::Zsptf(zsptf::Spec { zones: 0 })),
-        "zones = 0 is out of range: expected a number at least 1"
+        "zones = 0 is out of range: expected a whole number, at least 1"
     );
-    for weight in [-0.1, f64::NAN, f64::INFINITY] {
-        assert!(message(SchedulerSpec::Asptf(asptf::Spec { weight })).contains("at least 0"));
-    }
-    for r in [-0.1, f64::NAN, f64::INFINITY] {
-        assert!(SchedulerSpec::Vscan(vscan::Spec { r }).validate().is_err());
+    // What is not finite is refused as well: no document can state it.
+    for (value, weight, r) in [
+        (-0.1, "weight = -0.1 is out of range: expected a number at least 0", "r = -0.1 is out of range: expected"),
+        (
+            f64::NAN,
+            "weight is out of range: expected a number at least 0, not NaN",
+            "at least 0 and at most 1, not NaN",
+        ),
+        (f64::INFINITY, "weight is out of range: expected a number at least 0, not inf", "and at most 1, not inf"),
+    ] {
+        assert_eq!(message(SchedulerSpec::Asptf(asptf::Spec { weight: value })), weight);
+        let of_r = message(SchedulerSpec::Vscan(vscan::Spec { r: value }));
+        assert!(of_r.contains(r), "{of_r}");
     }
 }
 

@@ -287,19 +287,17 @@ fn the_trace_says_which_requests_are_metadata() {
 fn only_formats_that_tell_metadata_do_without_a_share() {
     for &format in TraceFormat::ALL {
         let trace = trace("example", format.example());
-        let options = ReplayOptions {
-            metadata: Some(inodes(None)),
-            fit: sledsim::workloads::Fit::Wrap,
-            ..ReplayOptions::default()
-        };
-        let trace_options = TraceOptions { format: Some(format), ..TraceOptions::default() };
-        let outcome = Replay::new(&trace.path, trace_options, options, CAPACITY_BLOCKS, BLOCK);
+        let metadata = json!({"read_bytes": 128, "write_bytes": 66});
+        let workload = json!({"path": trace.path, "format": format.name(), "fit": "wrap", "metadata": metadata});
+        let scenario = scenarios::resolved(&json!({"workload": workload, "system": {"device": "g2"}}));
+        let outcome = scenarios::try_run(&scenario);
         if format.tells_metadata() {
             assert!(outcome.is_ok());
             continue;
         }
-        let error = outcome.err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains("metadata.share is missing") && error.contains(format.name()), "{error}");
+        let error = outcome.err().unwrap_or_default();
+        let said = format!("workload.metadata.share is missing, and a trace of format {} does not say", format.name());
+        assert!(error.contains(&said), "{error}");
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::io::{Cursor, Read, Write};
 
+use sledsim::fault::Fault;
 use sledsim::request::Flags;
 use sledsim::time::Time;
 use sledsim::traces::{convert, Place, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceReader, TraceRecord};
+use sledsim_testing::options::Options;
 
 /// Everything in `content`, and the reader at its end.
 fn read_as(content: &[u8], options: &TraceOptions) -> Result<(Vec<TraceRecord>, TraceReader), TraceError> {
@@ -156,8 +158,11 @@ fn an_empty_trace_contains_no_records() {
 #[test]
 fn unknown_content_lists_the_formats() {
     for content in [&b"once upon a time\nthere was a disk\n"[..], &[0xee; 5000], b"\n\n\n", b"1 2 3"] {
-        let message = read_as(content, &TraceOptions::default()).err().unwrap().to_string();
-        assert!(message.contains("name the format with format"), "{message}");
+        let error = read_as(content, &TraceOptions::default()).err().unwrap();
+        let message = error.to_string();
+        assert!(message.contains("; name the format with format, one of: "), "{message}");
+        let typed = Fault::from(error).text(&Options);
+        assert!(typed.contains("; name the format with --format, one of: "), "{typed}");
         assert!(TraceFormat::ALL.iter().all(|format| message.contains(format.name())), "{message}");
     }
 }
@@ -171,7 +176,9 @@ fn a_bad_line_is_an_error_with_its_place_or_is_skipped_and_counted() {
         content.splice(last..last, b"?? damaged ??\n".iter().copied());
         let error = read_as(&content, &TraceOptions::default()).err().unwrap();
         assert_eq!(error.place(), Some(Place::Line(lines + 1)), "{error}");
-        assert!(error.to_string().contains("skip_bad"), "{error}");
+        assert!(error.to_string().contains("tolerate so many such records with skip_bad, or"), "{error}");
+        let typed = Fault::from(error).text(&Options);
+        assert!(typed.contains("tolerate so many such records with --skip-bad, or name another --format"), "{typed}");
         let tolerant = TraceOptions { skip_bad: 1, ..TraceOptions::default() };
         let (records, reader) = read_as(&content, &tolerant).unwrap();
         assert_eq!((records, reader.skipped()), (read(format.example()), 1), "{format}");

@@ -126,7 +126,7 @@ impl SimpleDevice {
 
     fn new(block_bytes: u32, capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> Result<Self, Fault> {
         if capacity_blocks == 0 {
-            return Err(Fault::out_of_range("capacity_blocks", 0, Range::at_least(1.0)));
+            return Err(Fault::out_of_range("capacity_blocks", 0, Range::at_least(1.0).whole()));
         }
         if !(nearest_ms >= 0.0 && farthest_ms.is_finite()) {
             let says = format!("times of {nearest_ms} to {farthest_ms} ms: they are finite and not negative");

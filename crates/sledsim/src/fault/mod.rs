@@ -90,6 +90,12 @@ impl Range {
         Self { least: Some(least), ..Self::default() }
     }
 
+    /// Whole numbers alone.
+    #[must_use]
+    pub fn whole(self) -> Self {
+        Self { whole: true, ..self }
+    }
+
     /// Above one number, up to another.
     #[must_use]
     pub fn above_to(above: f64, most: f64) -> Self {

@@ -1,10 +1,19 @@
 //! The word that was perhaps meant.
 
-/// The word of `known` that a reader may have meant by `given`, if one is near or begins like it: upper and lower case alike.
+/// The word of `known` that a reader may have meant by `given`, if one is near, begins like it or ends in it after a dot:
+/// upper and lower case alike. Where every letter is another one, nothing is near.
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let begins = |name: &str| given.len() >= 3 && name.to_lowercase().starts_with(&given.to_lowercase());
-    most_like(given, known).into_iter().find(|name| distance(given, name) <= 1 + given.len() / 3 || begins(name))
+    let (word, letters) = (given.to_lowercase(), given.chars().count());
+    let is_near = |name: &str| {
+        let apart = distance(given, name);
+        apart <= 1 + given.len() / 3 && apart < letters.max(name.chars().count())
+    };
+    let holds = |name: &str| {
+        let name = name.to_lowercase();
+        name.starts_with(&word) || name.strip_suffix(&word).is_some_and(|rest| rest.ends_with('.'))
+    };
+    most_like(given, known).into_iter().find(|name| is_near(name) || (letters >= 3 && holds(name)))
 }
 
 /// The words of `known`, those most like `given` first.
@@ -31,5 +40,11 @@ mod tests {
         assert_eq!(nearest("raid", ["fcfs", "sptf"]), None);
         assert_eq!(nearest("raid", []), None);
         assert_eq!(nearest("snake", ["cello-like", "snake-like"]), Some("snake-like"));
+        assert_eq!(nearest("seek-time", ["paper.seek-time", "paper.settle"]), Some("paper.seek-time"));
+        assert_eq!(nearest("x", ["a", "b"]), None);
+        assert_eq!(nearest("", ["a"]), None);
+        assert_eq!(nearest("é", ["a"]), None);
+        assert_eq!(nearest("A", ["a"]), Some("a"));
+        assert_eq!(nearest("ab", ["a", "c"]), Some("a"));
     }
 }

@@ -111,6 +111,7 @@ impl Fault {
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let comma = if self.whole { "," } else { "" };
         f.write_str(if self.whole { "a whole number" } else { "a number" })?;
         if !self.unit.is_empty() {
             write!(f, " ({})", self.unit)?;
@@ -125,7 +126,7 @@ impl fmt::Display for Range {
         if bounds.is_empty() {
             return Ok(());
         }
-        write!(f, " {}", bounds.join(" and "))
+        write!(f, "{comma} {}", bounds.join(" and "))
     }
 }
 

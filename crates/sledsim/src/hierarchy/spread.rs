@@ -273,19 +273,9 @@ impl Component for Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Flags, Op, Spare};
 
     fn request(lbn: u64, blocks: u32) -> Request {
-        Request {
-            id: 0,
-            arrival: Time::ZERO,
-            lbn,
-            blocks,
-            op: Op::Read,
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        }
+        Request::read(lbn, blocks)
     }
 
     fn spread(layout: SpreadLayout) -> Spread {

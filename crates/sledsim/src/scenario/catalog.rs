@@ -136,7 +136,7 @@ fn entry_of(kind: Subject, text: &str) -> Result<Entry, Fault> {
         Some(requests) => match requests.as_u64() {
             Some(1..) => requests.as_u64(),
             _ => {
-                let whole = Range { whole: true, ..Range::at_least(1.0) };
+                let whole = Range::at_least(1.0).whole();
                 return Err(Fault::out_of_range("requests", requests, whole));
             }
         },

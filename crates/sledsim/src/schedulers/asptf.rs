@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arrival_list::Key;
 use super::cylinder_index::{Best, CylinderIndex, Group, Span};
-use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
 use crate::request::Request;
 use crate::time::Time;
@@ -106,20 +106,10 @@ impl Asptf {
 }
 
 impl Scheduler for Asptf {
-    fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
-        self.pending.push(now, request, device);
-    }
+    keeps_pending!(by_cylinder);
 
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
         let next = self.next(now, device)?;
         Some(self.pending.remove(next))
-    }
-
-    fn take(&mut self, request: &Request, device: &dyn Device) -> bool {
-        self.pending.take(request, device)
-    }
-
-    fn len(&self) -> usize {
-        self.pending.len()
     }
 }

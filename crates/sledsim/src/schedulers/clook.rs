@@ -1,11 +1,9 @@
 //! C-LOOK: the one-way elevator.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::lbn_order::{Direction, LbnOrder};
-use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
+use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -19,14 +17,9 @@ pub const POLICY: Policy = Policy {
     default: SchedulerSpec::Clook(Spec {}),
 };
 
-/// Cyclical LOOK: ascending LBNs, then again from the lowest.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct Spec {}
-
-impl PolicySpec for Spec {
-    fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+no_parameters! {
+    /// Cyclical LOOK: ascending LBNs, then again from the lowest.
+    PolicySpec: fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
         Box::new(Clook::new())
     }
 }
@@ -47,20 +40,10 @@ impl Clook {
 }
 
 impl Scheduler for Clook {
-    fn push(&mut self, _now: Time, request: Request, _device: &dyn Device) {
-        self.pending.push(request);
-    }
+    keeps_pending!(by_lbn);
 
     fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
         let next = self.pending.ahead(Direction::Ascending).or_else(|| self.pending.lowest())?;
         Some(self.pending.dispatch(next))
-    }
-
-    fn take(&mut self, request: &Request, _device: &dyn Device) -> bool {
-        self.pending.take(request)
-    }
-
-    fn len(&self) -> usize {
-        self.pending.len()
     }
 }

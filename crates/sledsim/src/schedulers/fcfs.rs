@@ -2,11 +2,9 @@
 
 use std::collections::VecDeque;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
+use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -19,14 +17,9 @@ pub const POLICY: Policy = Policy {
     default: SchedulerSpec::Fcfs(Spec {}),
 };
 
-/// First come, first served.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct Spec {}
-
-impl PolicySpec for Spec {
-    fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+no_parameters! {
+    /// First come, first served.
+    PolicySpec: fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
         Box::new(Fcfs::new())
     }
 }

@@ -1,11 +1,9 @@
 //! LOOK: the elevator.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::lbn_order::{Direction, LbnOrder};
-use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
+use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -19,14 +17,9 @@ pub const POLICY: Policy = Policy {
     default: SchedulerSpec::Look(Spec {}),
 };
 
-/// Elevator over LBNs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct Spec {}
-
-impl PolicySpec for Spec {
-    fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+no_parameters! {
+    /// Elevator over LBNs.
+    PolicySpec: fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
         Box::new(Look::new())
     }
 }
@@ -48,9 +41,7 @@ impl Look {
 }
 
 impl Scheduler for Look {
-    fn push(&mut self, _now: Time, request: Request, _device: &dyn Device) {
-        self.pending.push(request);
-    }
+    keeps_pending!(by_lbn);
 
     fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
         let next = self
@@ -58,13 +49,5 @@ impl Scheduler for Look {
             .ahead(self.direction)
             .or_else(|| self.pending.behind(self.direction).inspect(|_| self.direction = self.direction.reversed()))?;
         Some(self.pending.dispatch(next))
-    }
-
-    fn take(&mut self, request: &Request, _device: &dyn Device) -> bool {
-        self.pending.take(request)
-    }
-
-    fn len(&self) -> usize {
-        self.pending.len()
     }
 }

@@ -64,6 +64,35 @@ pub fn build(spec: &SchedulerSpec, device: &dyn Device) -> Box<dyn Scheduler> {
     spec.parameters().build(device)
 }
 
+/// What policies hand on to their pending requests, which are held by LBN or by cylinder.
+macro_rules! keeps_pending {
+    (by_lbn) => {
+        $crate::schedulers::keeps_pending! { _ready, request, _device => push(request) take(request) }
+    };
+    (by_cylinder) => {
+        $crate::schedulers::keeps_pending! { ready, request, device => push(ready, request, device) take(request, device) }
+    };
+    ($ready:ident, $request:ident, $device:ident => push($($pushed:tt)+) take($($taken:tt)+)) => {
+        fn push(
+            &mut self,
+            $ready: $crate::time::Time,
+            $request: $crate::request::Request,
+            $device: &dyn $crate::devices::Device,
+        ) {
+            self.pending.push($($pushed)+);
+        }
+
+        fn take(&mut self, $request: &$crate::request::Request, $device: &dyn $crate::devices::Device) -> bool {
+            self.pending.take($($taken)+)
+        }
+
+        fn len(&self) -> usize {
+            self.pending.len()
+        }
+    };
+}
+use keeps_pending;
+
 /// Holds the pending requests of one device and picks the next.
 pub trait Scheduler: Send {
     /// Takes a request that became ready at `ready`, which may lie some time back.

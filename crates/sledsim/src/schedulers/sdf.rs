@@ -1,11 +1,9 @@
 //! SDF: shortest distance first.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::cylinder_index::{CylinderIndex, Side, Span};
-use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::{Device, Location};
+use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -19,14 +17,9 @@ pub const POLICY: Policy = Policy {
     default: SchedulerSpec::Sdf(Spec {}),
 };
 
-/// Shortest Euclidean distance first.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct Spec {}
-
-impl PolicySpec for Spec {
-    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+no_parameters! {
+    /// Shortest Euclidean distance first.
+    PolicySpec: fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
         Box::new(Sdf::new(device))
     }
 }
@@ -59,9 +52,7 @@ fn x_m(device: &dyn Device, cylinder: u32) -> f64 {
 }
 
 impl Scheduler for Sdf {
-    fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
-        self.pending.push(now, request, device);
-    }
+    keeps_pending!(by_cylinder);
 
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
         let (at_x_m, at_y_m) = device.position_m(now);
@@ -80,13 +71,5 @@ impl Scheduler for Sdf {
         let next =
             self.pending.cheapest(self.all, device.cylinder(now), bound_m2, |bound_m2, _| bound_m2, distance_m2)?;
         Some(self.pending.remove(next))
-    }
-
-    fn take(&mut self, request: &Request, device: &dyn Device) -> bool {
-        self.pending.take(request, device)
-    }
-
-    fn len(&self) -> usize {
-        self.pending.len()
     }
 }

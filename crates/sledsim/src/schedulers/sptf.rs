@@ -1,11 +1,9 @@
 //! SPTF: shortest positioning time first.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::cylinder_index::{CylinderIndex, Span};
-use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
+use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -19,14 +17,9 @@ pub const POLICY: Policy = Policy {
     default: SchedulerSpec::Sptf(Spec {}),
 };
 
-/// Shortest positioning time first.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct Spec {}
-
-impl PolicySpec for Spec {
-    fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
+no_parameters! {
+    /// Shortest positioning time first.
+    PolicySpec: fn build(&self, device: &dyn Device) -> Box<dyn Scheduler> {
         Box::new(Sptf::new(device.cylinders()))
     }
 }
@@ -50,19 +43,9 @@ impl Sptf {
 }
 
 impl Scheduler for Sptf {
-    fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
-        self.pending.push(now, request, device);
-    }
+    keeps_pending!(by_cylinder);
 
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
         self.pending.take_nearest(self.all, now, device)
-    }
-
-    fn take(&mut self, request: &Request, device: &dyn Device) -> bool {
-        self.pending.take(request, device)
-    }
-
-    fn len(&self) -> usize {
-        self.pending.len()
     }
 }

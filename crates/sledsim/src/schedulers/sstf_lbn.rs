@@ -1,11 +1,9 @@
 //! SSTF_LBN: shortest seek time first, as a host sees it.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::lbn_order::{Direction, LbnOrder};
-use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
+use crate::registry::no_parameters;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -19,14 +17,9 @@ pub const POLICY: Policy = Policy {
     default: SchedulerSpec::SstfLbn(Spec {}),
 };
 
-/// Shortest seek time first, by LBN distance.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct Spec {}
-
-impl PolicySpec for Spec {
-    fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
+no_parameters! {
+    /// Shortest seek time first, by LBN distance.
+    PolicySpec: fn build(&self, _device: &dyn Device) -> Box<dyn Scheduler> {
         Box::new(SstfLbn::new())
     }
 }
@@ -47,22 +40,12 @@ impl SstfLbn {
 }
 
 impl Scheduler for SstfLbn {
-    fn push(&mut self, _now: Time, request: Request, _device: &dyn Device) {
-        self.pending.push(request);
-    }
+    keeps_pending!(by_lbn);
 
     fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
         let above = self.pending.ahead(Direction::Ascending);
         let below = self.pending.behind(Direction::Ascending);
         let next = above.into_iter().chain(below).min_by_key(|&it| (self.pending.distance(it), it.seq))?;
         Some(self.pending.dispatch(next))
-    }
-
-    fn take(&mut self, request: &Request, _device: &dyn Device) -> bool {
-        self.pending.take(request)
-    }
-
-    fn len(&self) -> usize {
-        self.pending.len()
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lbn_order::{Candidate, Direction, LbnOrder};
-use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
 use crate::request::Request;
 use crate::time::Time;
@@ -75,9 +75,7 @@ impl Vscan {
 }
 
 impl Scheduler for Vscan {
-    fn push(&mut self, _now: Time, request: Request, _device: &dyn Device) {
-        self.pending.push(request);
-    }
+    keeps_pending!(by_lbn);
 
     fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
         let ahead = self.pending.ahead(self.direction);
@@ -92,13 +90,5 @@ impl Scheduler for Vscan {
             (None, None) => return None,
         };
         Some(self.pending.dispatch(next))
-    }
-
-    fn take(&mut self, request: &Request, _device: &dyn Device) -> bool {
-        self.pending.take(request)
-    }
-
-    fn len(&self) -> usize {
-        self.pending.len()
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cylinder_index::{CylinderIndex, Span};
-use super::{Policy, PolicySpec, Scheduler, SchedulerSpec};
+use super::{keeps_pending, Policy, PolicySpec, Scheduler, SchedulerSpec};
 use crate::devices::Device;
 use crate::request::Request;
 use crate::time::Time;
@@ -80,23 +80,13 @@ impl Zsptf {
 }
 
 impl Scheduler for Zsptf {
-    fn push(&mut self, now: Time, request: Request, device: &dyn Device) {
-        self.pending.push(now, request, device);
-    }
+    keeps_pending!(by_cylinder);
 
     fn pop(&mut self, now: Time, device: &dyn Device) -> Option<Request> {
         // From the current zone's first cylinder on, so that the current zone comes first.
         let onward = self.pending.occupied_from(self.current.first).or_else(|| self.pending.occupied_from(0))?;
         self.current = self.zone_of(onward);
         self.pending.take_nearest(self.current, now, device)
-    }
-
-    fn take(&mut self, request: &Request, device: &dyn Device) -> bool {
-        self.pending.take(request, device)
-    }
-
-    fn len(&self) -> usize {
-        self.pending.len()
     }
 }
 

@@ -1,6 +1,5 @@
 """What a cache of a disk is worth: NVRAM or MEMS for the same money (hong2006, section 4.4)."""
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from sledsim.scenario.explanation import bytes_text, explain
 from sledsim.scenario.reading import ScenarioLike, Sets, resolve
 from sledsim.show.faults import about
 from sledsim.show.naming import label_of
+from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.cost.cached_disk import GB, CachedDisk, CacheDesign
 
@@ -31,7 +31,7 @@ LINE_BYTES = 4096
 MOST_SEEDS = 1000
 
 
-class CostPerformance:
+class CostPerformance(Shown):
     """A MEMS cache beside NVRAM caches that cost the same.
 
     Parameters
@@ -139,36 +139,14 @@ class CostPerformance:
             "notes": self.notes,
         }
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return everything as JSON.
-
-        Parameters
-        ----------
-        indent
-            Spaces per level; ``None`` for a single line.
-        """
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
-
     def plot(self) -> "altair.TopLevelMixin":
         """Draw the response times over that of the MEMS cache against the ratio of prices, as in Figure 9."""
         from sledsim.studies.cost.chart import cache_cost_lines
 
         return cache_cost_lines(self)
 
-    def save_plot(self, path: str | Path) -> None:
-        """Draw it into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
-        from sledsim.show.saving import save
-
-        save(self.plot(), path)
-
-    def __str__(self) -> str:
-        return "\n\n".join(str(table) for table in self.tables())
-
     def __repr__(self) -> str:
         return f"<CostPerformance: {self.conclusion}>"
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.tables())
 
 
 def cost_performance(

@@ -12,6 +12,7 @@ from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.runs.running import ProgressCallback
 from sledsim.show.progress import ProgressBar
+from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.traces.trace import is_parquet, parquet_to_csv, require_file
 
@@ -50,7 +51,7 @@ class CacheHits:
 
 
 @dataclass(frozen=True)
-class HitRatios:
+class HitRatios(OneTable, Plain):
     """What caches did with a trace; see :func:`sledsim.hit_ratio`.
 
     Parameters
@@ -116,12 +117,6 @@ class HitRatios:
             f" ({self.requests:,} requests)"
         )
         return Table(["pages", "MB", *labels], rows, title=title)
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def cache_policies() -> list[dict[str, Any]]:

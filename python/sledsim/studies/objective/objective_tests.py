@@ -3,13 +3,13 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sledsim._core import SledsimError
 from sledsim.runs.confidence import Interval, jackknife_interval, mean_interval
 from sledsim.scenario.reading import ScenarioLike, Sets
 from sledsim.show.naming import label_of
+from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.calibration.fitted_disk import FittedDisk, matched_disk
 from sledsim.studies.objective.roles import Change, Role, Sampling, role_named
@@ -45,7 +45,7 @@ class Case:
     gain: Interval | None = None
 
 
-class ObjectiveTest:
+class ObjectiveTest(Shown):
     """What a test found.
 
     Parameters
@@ -123,15 +123,9 @@ class ObjectiveTest:
         ]
         return Table(headers, rows, left=frozenset({1}))
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return everything as JSON.
-
-        Parameters
-        ----------
-        indent
-            Spaces per level; ``None`` for a single line.
-        """
-        whole: dict[str, Any] = {
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain dictionaries, lists, numbers and texts."""
+        return {
             "test": self.kind,
             "role": self.role,
             "verdict": self.verdict,
@@ -143,7 +137,6 @@ class ObjectiveTest:
             "cases": [asdict(case) for case in self.cases],
             "fitted": [asdict(fit) for fit in self.fits],
         }
-        return json.dumps(whole, indent=indent, ensure_ascii=False)
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw the gains with their intervals against the 10 % of the rule."""
@@ -151,20 +144,8 @@ class ObjectiveTest:
 
         return gain_chart(self)
 
-    def save_plot(self, path: str | Path) -> None:
-        """Draw it into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
-        from sledsim.show.saving import save
-
-        save(self.plot(), path)
-
-    def __str__(self) -> str:
-        return "\n\n".join(str(table) for table in self.tables())
-
     def __repr__(self) -> str:
         return f"<ObjectiveTest {self.kind} of {self.role}: {self.verdict}>"
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.tables())
 
 
 #: Of each test, what passes it and what fails it.

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
@@ -112,14 +111,8 @@ class PowerComparison(Comparison):
             tables.append(note_table(self.notes))
         return tables
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return the runs, their settings and the comparison as JSON.
-
-        Parameters
-        ----------
-        indent
-            Spaces per level; ``None`` for a single line.
-        """
+    def to_dict(self) -> dict[str, Any]:
+        """Return the runs, their settings and the comparison as plain values."""
         runs = [
             {
                 "name": name,
@@ -129,8 +122,7 @@ class PowerComparison(Comparison):
             }
             for name, result in self.results.items()
         ]
-        whole = {"rows": self.rows(), "notes": self.notes, "metrics": self.metrics(), "runs": runs}
-        return json.dumps(whole, indent=indent, ensure_ascii=False)
+        return {"rows": self.rows(), "notes": self.notes, "metrics": self.metrics(), "runs": runs}
 
     def plot(self, key: str = "energy") -> "altair.TopLevelMixin":
         """Draw energies by state beside response times and throughput, or one metric.
@@ -146,20 +138,8 @@ class PowerComparison(Comparison):
 
         return power_bars(self)
 
-    def save_plot(self, path: str | Path, key: str = "energy") -> None:
-        """Draw it into a file (``.html``, ``.png``, ``.svg`` or ``.json``); ``key`` as for :meth:`plot`."""
-        from sledsim.show.saving import save
-
-        save(self.plot(key), path)
-
-    def __str__(self) -> str:
-        return "\n\n".join(str(table) for table in self.tables())
-
     def __repr__(self) -> str:
         return f"<PowerComparison of {', '.join(self.results)}>"
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.tables())
 
 
 def power_strategies(
@@ -224,12 +204,8 @@ def spin_down_policies(
 
     Parameters
     ----------
-    scenario
-        As for :func:`sledsim.run`.
-    set
-        Values that replace those of the scenario.
-    progress
-        As for :func:`sledsim.run`.
+    scenario, set, progress
+        As for :func:`power_strategies`.
 
     Returns
     -------

@@ -1,16 +1,15 @@
 """How long scans of a relation and fetches of its rows take, by layout."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.devices.device import Device
 from sledsim.devices.simple import SimpleDevice
 from sledsim.runs.confidence import batched_interval
 from sledsim.scenario.reading import Sets
+from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.relation.layouts import Layout, Relation, layout_named, layouts_of
 
@@ -58,7 +57,7 @@ class Access:
         return self.wanted_bytes / self.time_s / 1e6
 
 
-class TableTimes:
+class TableTimes(Shown):
     """Times of scans and fetches, by layout.
 
     Parameters
@@ -104,26 +103,19 @@ class TableTimes:
             *([self._fetches()] if self._of("fetch") else []),
         ]
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return everything as JSON.
-
-        Parameters
-        ----------
-        indent
-            Spaces per level; ``None`` for a single line.
-        """
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain dictionaries, lists, numbers and texts."""
         layouts = [
             {"name": name, "title": each.TITLE, "blocks": each.blocks, "bytes": each.blocks * self.device.block_bytes}
             for name, each in self.layouts.items()
         ]
         accesses = [{**asdict(each), "effective_mb_s": each.effective_mb_s} for each in self.accesses]
-        whole = {
+        return {
             "device": self.device.label,
             "relation": asdict(self.relation),
             "layouts": layouts,
             "accesses": accesses,
         }
-        return json.dumps(whole, indent=indent, ensure_ascii=False)
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw scans as Figure 6 of Schlosser and Ganger 2004 does, and the fetches beside them."""
@@ -131,20 +123,8 @@ class TableTimes:
 
         return table_bars(self)
 
-    def save_plot(self, path: str | Path) -> None:
-        """Draw it into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
-        from sledsim.show.saving import save
-
-        save(self.plot(), path)
-
-    def __str__(self) -> str:
-        return "\n\n".join(str(table) for table in self.tables())
-
     def __repr__(self) -> str:
         return f"<TableTimes of {', '.join(self.layouts)} on {self.device.label}>"
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self.tables())
 
     def _of(self, operation: str) -> list[Access]:
         return [each for each in self.accesses if each.operation.startswith(operation)]

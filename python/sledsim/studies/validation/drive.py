@@ -15,6 +15,7 @@ from sledsim.scenario.reading import Sets, resolve
 from sledsim.scenario.system_tree import drive_of
 from sledsim.show.frames import relation_of, write_columns
 from sledsim.show.naming import did_you_mean, label_of, nearest_file
+from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.traces.trace import Trace, open_trace
 
@@ -56,7 +57,7 @@ class Agreement:
     median_absolute_error_ms: float
 
 
-class DriveValidation:
+class DriveValidation(Shown):
     """Service times of a drive's model beside those measured on the drive; see :func:`validate_drive`.
 
     Parameters
@@ -176,6 +177,10 @@ class DriveValidation:
             Table(["not in the model", "parameter", "value", "why"], rows, left=frozenset({1, 2, 3})) if rows else None
         )
 
+    def tables(self) -> list[Table]:
+        """Return the agreement and what is not in the model as tables."""
+        return [table for table in (self.table(), self.notes()) if table]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain dictionaries, with what is left out of the drive's file and changes results."""
         return {
@@ -184,16 +189,6 @@ class DriveValidation:
             "groups": {name: asdict(each) for name, each in self.groups.items()},
             "left_out": [asdict(each) for each in self.left_out if each.changes_results],
         }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Return the figures as JSON.
-
-        Parameters
-        ----------
-        indent
-            Spaces per level; ``None`` for a single line.
-        """
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     def relation(self) -> "duckdb.DuckDBPyRelation":
         """Return the requests as a DuckDB relation, to be queried in SQL."""
@@ -209,20 +204,8 @@ class DriveValidation:
 
         return validation_curves(self)
 
-    def save_plot(self, path: str | Path) -> None:
-        """Draw both distributions into a file (``.html``, ``.png``, ``.svg`` or ``.json``)."""
-        from sledsim.show.saving import save
-
-        save(self.plot(), path)
-
-    def __str__(self) -> str:
-        return "\n\n".join(str(table) for table in (self.table(), self.notes()) if table)
-
     def __repr__(self) -> str:
         return f"<DriveValidation of {self.device}: demerit {self.demerit_ms:.3g} ms>"
-
-    def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in (self.table(), self.notes()) if table)
 
 
 SERIES = ("measured_ms", "modelled_ms")

@@ -217,7 +217,10 @@ fn names_read_back_and_defaults_are_filled_in() {
 fn parameters_out_of_range_are_refused_by_name() {
     let cases = [
         (ReplacementSpec::TwoQ(two_q::Spec { in_share: 1.5, out_share: 0.5 }), "in_share = 1.5"),
-        (ReplacementSpec::TwoQ(two_q::Spec { in_share: 0.5, out_share: f64::NAN }), "out_share = null"),
+        (
+            ReplacementSpec::TwoQ(two_q::Spec { in_share: 0.5, out_share: f64::NAN }),
+            "out_share is out of range: expected a number at least 0 and at most 1, not NaN",
+        ),
         (ReplacementSpec::Slru(slru::Spec { protected_share: -0.1 }), "protected_share = -0.1"),
         (
             ReplacementSpec::S3Fifo(s3_fifo::Spec { small_share: 0.1, ghost_ratio: 1.0, promotion_references: 4 }),

@@ -1,10 +1,12 @@
 //! Segments that come from the disk in units.
 
-use sledsim::hierarchy::McdSpec;
+use sledsim::engine::System;
+use sledsim::hierarchy::{Child, Mcd, McdSpec};
 use sledsim::request::{Flags, Op};
+use sledsim::schedulers::fcfs;
 use sledsim_testing::ground::Ground;
 
-use super::{constant, count, techniques, units, DISK_NS, MEMS_NS, SEGMENT};
+use super::{add_constant, constant, count, techniques, units, DISK_NS, MEMS_NS, SEGMENT};
 
 fn read(ground: &mut Ground, lbn: u64, blocks: u64) -> (u64, u64) {
     let (start, before) = (ground.system.now(), count(&ground.system, "filled_blocks"));
@@ -57,7 +59,10 @@ fn a_unit_takes_the_accesses_of_a_segment_and_leaves_the_rest_on_the_disk() {
 #[test]
 fn units_need_bits_of_valid_blocks() {
     let spec = McdSpec { partial_write: false, ..units(&techniques(7)) };
-    let error = std::panic::catch_unwind(|| constant(&spec, 2, 40)).err();
-    let message = error.and_then(|error| error.downcast::<String>().ok()).expect("a message");
-    assert!(message.contains("units") && message.contains("partial_write"), "{message}");
+    let mut system = System::default();
+    let mems = add_constant(&mut system, 2 * (SEGMENT + 1), MEMS_NS, &fcfs::POLICY.default);
+    let disk = add_constant(&mut system, 40 * SEGMENT, DISK_NS, &fcfs::POLICY.default);
+    let error =
+        Mcd::new(&spec, Child::of(&system, mems), Child::of(&system, disk)).err().expect("units need valid bits");
+    assert_eq!(error.to_string(), "units needs partial_write = true: segments are there in parts then");
 }

@@ -1,14 +1,11 @@
 //! The reference runs of DiskSim 4.0's disks, and the same runs by Sledsim.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
-use rayon::prelude::*;
 use sledsim_testing::reference;
-use sledsim_testing::scenario_runs;
 
-use crate::recorded::{number, recorded, rows, write_trace};
+use crate::recorded::{loaded, number, repeated, share_within, Row};
 
 /// Response times of a run, ms.
 #[derive(Clone, Copy, Debug)]
@@ -68,28 +65,18 @@ impl Case {
 
     /// Share of requests whose response is within `tolerance_ms` of DiskSim's.
     pub fn share_within(&self, tolerance_ms: f64) -> f64 {
-        let within = self.responses_ms.iter().filter(|(theirs, ours)| (theirs - ours).abs() <= tolerance_ms).count();
-        within as f64 / self.responses_ms.len() as f64
+        share_within(&self.responses_ms, tolerance_ms)
     }
 }
 
 /// All cases, run once for all tests of this file; `None` without the reference data.
 pub fn cases() -> Option<&'static [Case]> {
     static CASES: OnceLock<Option<Vec<Case>>> = OnceLock::new();
-    CASES.get_or_init(|| reference("reference/disk/cases.csv").map(|list| load(&list))).as_deref()
-}
-
-fn load(list: &Path) -> Vec<Case> {
-    let rows = rows(list);
-    let folder = list.parent().expect("a file lies in a folder");
-    let temporary = tempfile::tempdir().expect("a temporary folder");
-    let cases: Vec<Case> = rows.par_iter().map(|row| replay(row, folder, temporary.path())).collect();
-    assert_eq!(cases.len(), 48, "cases in {}", list.display());
-    cases
+    CASES.get_or_init(|| reference("reference/disk/cases.csv").map(|list| loaded(&list, 48, replay))).as_deref()
 }
 
 /// The settings that repeat a case with `sledsim run --set`.
-fn settings(row: &HashMap<String, String>, trace: &Path) -> Vec<String> {
+fn settings(row: &Row, trace: &Path) -> Vec<String> {
     let mut settings = vec![
         format!("workload.path={:?}", trace.display().to_string()),
         "workload.format=disksim-ascii".to_owned(),
@@ -109,17 +96,8 @@ fn settings(row: &HashMap<String, String>, trace: &Path) -> Vec<String> {
     settings
 }
 
-fn replay(row: &HashMap<String, String>, folder: &Path, temporary: &Path) -> Case {
-    let requests = recorded(&folder.join(format!("{}.csv.gz", row["id"])));
-    let trace: PathBuf = temporary.join(format!("{}.trace", row["id"]));
-    write_trace(&requests, &trace);
-    let output = scenario_runs::run(&settings(row, &trace), true);
-    let log = output.recorder.log().expect("a log was asked for");
-    assert_eq!(log.entries.len(), requests.len(), "{}: requests completed", row["id"]);
-    let mut responses_ms: Vec<(f64, f64)> = requests.iter().map(|request| (request.response_ms, f64::NAN)).collect();
-    for (request, service) in &log.entries {
-        responses_ms[request.id as usize].1 = (service.end - request.arrival) as f64 * 1e-6;
-    }
+fn replay(row: &Row, folder: &Path, temporary: &Path) -> Case {
+    let (_, responses_ms) = repeated(row, folder, temporary, |trace| settings(row, trace));
     let disksim = Figures::of(responses_ms.iter().map(|it| it.0));
     assert!((disksim.mean_ms - number(row, "resp_mean_ms")).abs() < 1e-5, "{}: the mean of the list", row["id"]);
     assert!((disksim.p99_ms - number(row, "resp_p99_ms")).abs() < 1e-5, "{}: the percentile of the list", row["id"]);

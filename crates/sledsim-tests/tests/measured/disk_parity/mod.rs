@@ -6,28 +6,10 @@ mod cases;
 
 use cases::{cases, Case, Figures};
 
-/// The cases, or the end of the test where there is no reference data.
-macro_rules! cases_or_skip {
-    () => {
-        match cases() {
-            Some(cases) => cases,
-            None => return,
-        }
-    };
-}
+use crate::recorded;
 
 fn assert_within<'a>(cases: impl Iterator<Item = &'a Case>, figure: fn(&Figures) -> f64, percent: f64, what: &str) {
-    let mut checked = 0;
-    let mut failures = Vec::new();
-    for case in cases {
-        checked += 1;
-        let deviation = case.deviation(figure);
-        if deviation.abs() > percent || deviation.is_nan() {
-            failures.push(format!("{} {deviation:+.3} %", case.id));
-        }
-    }
-    assert!(checked > 0, "{what}: nothing to check");
-    assert!(failures.is_empty(), "{what} within {percent} %: {}", failures.join(", "));
+    recorded::assert_within(cases.map(|case| (case.id.as_str(), case.deviation(figure))), percent, what);
 }
 
 #[test]

@@ -10,21 +10,13 @@ use sledsim_testing::scenario_runs;
 
 use cases::{cases, Case, Figures};
 
+use crate::recorded;
+
 /// Mean interarrival time, ms, up to which a case counts as loaded.
 const LOADED_IAT_MS: f64 = 1.6;
 
 /// One of a case's figures.
 type Figure = fn(&Figures) -> f64;
-
-/// The cases, or the end of the test where there is no reference data.
-macro_rules! cases_or_skip {
-    () => {
-        match cases() {
-            Some(cases) => cases,
-            None => return,
-        }
-    };
-}
 
 /// The case that deviates most, and by how many percent.
 fn largest<'a>(cases: impl Iterator<Item = &'a Case>, figure: Figure) -> (String, f64) {
@@ -35,17 +27,7 @@ fn largest<'a>(cases: impl Iterator<Item = &'a Case>, figure: Figure) -> (String
 }
 
 fn assert_within<'a>(cases: impl Iterator<Item = &'a Case>, figure: Figure, percent: f64, what: &str) {
-    let mut checked = 0;
-    let mut failures = Vec::new();
-    for case in cases {
-        checked += 1;
-        let deviation = case.deviation(figure);
-        if deviation.abs() > percent || deviation.is_nan() {
-            failures.push(format!("{} {deviation:+.3} %", case.id));
-        }
-    }
-    assert!(checked > 0, "{what}: nothing to check");
-    assert!(failures.is_empty(), "{what} within {percent} %: {}", failures.join(", "));
+    recorded::assert_within(cases.map(|case| (case.id.as_str(), case.deviation(figure))), percent, what);
 }
 
 #[test]

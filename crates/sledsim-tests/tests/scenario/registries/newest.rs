@@ -1,9 +1,7 @@
 //! NEWEST: what came in last leaves.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use crate::registry::no_parameters;
 
 /// NEWEST in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
@@ -15,14 +13,9 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     default: ReplacementSpec::Newest(Spec {}),
 };
 
-/// Last in, first out.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct Spec {}
-
-impl PolicySpec for Spec {
-    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+no_parameters! {
+    /// Last in, first out.
+    PolicySpec: fn build(&self, capacity: u32) -> Box<dyn Replacement> {
         Box::new(Newest { capacity, keys: Vec::new() })
     }
 }

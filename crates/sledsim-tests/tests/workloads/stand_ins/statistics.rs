@@ -240,22 +240,13 @@ fn logged_accesses(log: &Log) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use sledsim::request::Spare;
+
     use sledsim::time::Time;
 
     use super::*;
 
     fn page(number: u64, op: Op) -> Served {
-        let request = Request {
-            id: 0,
-            arrival: Time::ZERO,
-            lbn: number * PAGE_BLOCKS,
-            blocks: 16,
-            op,
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        };
+        let request = Request { op, ..Request::read(number * PAGE_BLOCKS, 16) };
         Served { request, end: Time::ZERO, positioning_ns: 0 }
     }
 

@@ -5,7 +5,7 @@ use crate::devices::mems::motion::{x_move_s, y_seek};
 use crate::devices::mems::parameters::MemsParameters;
 use crate::devices::Device;
 use crate::fault::Fault;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::Request;
 use crate::time::{ns_to_s, Time};
 
 /// Cylinders streamed over to measure the sustained bandwidth.
@@ -59,16 +59,7 @@ fn streaming_bytes_s(mut device: MemsDevice) -> f64 {
     let cylinders = STREAMED_CYLINDERS.min(u64::from(geometry.cylinders));
     let lbn = (u64::from(geometry.cylinders) - cylinders) / 2 * blocks_per_cylinder;
     let blocks = u32::try_from(cylinders * blocks_per_cylinder).unwrap_or(u32::MAX);
-    let request = Request {
-        id: 0,
-        arrival: Time::ZERO,
-        lbn,
-        blocks,
-        op: Op::Read,
-        flags: Flags::NONE,
-        origin: 0,
-        spare: Spare::NONE,
-    };
+    let request = Request::read(lbn, blocks);
     let service = device.serve(Time::ZERO, &request);
     let streamed_ns = (service.end - service.start) - service.phases.startup_ns - service.phases.seek_ns;
     f64::from(blocks) * f64::from(geometry.block_bytes) / ns_to_s(streamed_ns)

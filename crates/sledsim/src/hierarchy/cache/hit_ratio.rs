@@ -140,7 +140,7 @@ pub fn hit_ratios(
     keep_going: &mut dyn FnMut(u64, Option<f64>) -> bool,
 ) -> Result<HitRatios, HitRatioError> {
     if page_bytes == 0 {
-        return Err(Fault::out_of_range("page_bytes", 0, Range::at_least(1.0)).into());
+        return Err(Fault::out_of_range("page_bytes", 0, Range::at_least(1.0).whole()).into());
     }
     if caches.is_empty() {
         return Err(Fault::missing("caches.0").says(": at least one is needed").into());
@@ -150,7 +150,9 @@ pub fn hit_ratios(
         cache.policy.validate().map_err(|fault| fault.within("policy"))?;
         let slots = u32::try_from(cache.pages).ok().filter(|slots| (1..=MAX_SLOTS).contains(slots));
         let Some(slots) = slots else {
-            return Err(Fault::out_of_range("pages", cache.pages, Range::from_to(1.0, f64::from(MAX_SLOTS))).into());
+            return Err(
+                Fault::out_of_range("pages", cache.pages, Range::from_to(1.0, f64::from(MAX_SLOTS)).whole()).into()
+            );
         };
         policies.push((build(&cache.policy, slots), 0));
     }

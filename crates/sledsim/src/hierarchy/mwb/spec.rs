@@ -180,7 +180,7 @@ impl MwbCleanSpec {
             return Err(Fault::misfit("most_write_bytes", most_write_bytes).says(less));
         }
         if outstanding == 0 {
-            return Err(Fault::out_of_range("outstanding", 0, Range::at_least(1.0)));
+            return Err(Fault::out_of_range("outstanding", 0, Range::at_least(1.0).whole()));
         }
         Ok(())
     }

@@ -308,10 +308,7 @@ mod tests {
         refused(&|spec| spec.volumes[2].bytes = 700, "volumes.2.bytes = 700 is no multiple of the 512 B blocks");
         refused(&|spec| spec.volumes[2].name = "a".into(), "volumes.2.name = \"a\" is the name of volumes.0 too");
         refused(&|spec| spec.volumes[2].origin = Some(4), "volumes.2.origin = 4 says nothing without by_origin");
-        refused(
-            &|spec| spec.moved = [("x".into(), 1)].into(),
-            "unknown key moved.x: did you mean \"a\"? (known: a, b, c)",
-        );
+        refused(&|spec| spec.moved = [("x".into(), 1)].into(), "unknown key moved.x (known: a, b, c)");
         refused(&|spec| spec.moved = [("a".into(), 9)].into(), "moved.a = 9: members has 2 in all");
         refused(
             &|spec| spec.moved = [("b".into(), 1)].into(),
@@ -321,10 +318,7 @@ mod tests {
             let (volume, mb_per_s) = (volume.to_owned(), None);
             vec![MoveSpec { volume, to, at_s: 0.0, chunk_bytes, mb_per_s }]
         };
-        refused(
-            &|spec| spec.moves = step("x", 1, 512),
-            "moves.0.volume = \"x\" is not known: did you mean \"a\"? (known: a, b, c)",
-        );
+        refused(&|spec| spec.moves = step("x", 1, 512), "moves.0.volume = \"x\" is not known (known: a, b, c)");
         refused(&|spec| spec.moves = step("a", 2, 512), "moves.0.to = 2: members has 2 in all");
         refused(&|spec| spec.moves = step("a", 1, 700), "moves.0.chunk_bytes = 700 is no multiple of the 512 B blocks");
         refused(

@@ -27,6 +27,32 @@ registry! {
     }
 }
 
+/// Declares the `Spec` of an open process that has a rate alone, and is made of the mean time between arrivals.
+macro_rules! at_rate {
+    ($(#[$about:meta])* $gaps:ident: $(#[$meaning:meta])* rate_per_s) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        #[schemars(inline)]
+        pub struct Spec {
+            $(#[$meaning])*
+            #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
+            pub rate_per_s: f64,
+        }
+
+        impl super::ProcessSpec for Spec {
+            fn validate(&self) -> Result<(), $crate::fault::Fault> {
+                $crate::workloads::distribution::above("rate_per_s", self.rate_per_s, 0.0, 1e9)
+            }
+
+            fn start(&self, time_scale: f64, stream: Stream) -> Result<Box<dyn super::Process>, $crate::fault::Fault> {
+                Ok(super::Open::boxed($gaps { mean_ns: super::NS_PER_S / self.rate_per_s }, time_scale, stream))
+            }
+        }
+    };
+}
+use at_rate;
+
 /// Parameters of a process.
 trait ProcessSpec {
     /// Checks them: an error names the key, its value and what is allowed.

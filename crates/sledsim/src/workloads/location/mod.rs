@@ -58,7 +58,7 @@ impl LocationSpec {
     /// Names the key, its value and what is allowed.
     pub fn validate(&self) -> Result<(), Fault> {
         if self.parameters().align_bytes() == Some(0) {
-            return Err(Fault::out_of_range("align_bytes", 0, Range::at_least(1.0)));
+            return Err(Fault::out_of_range("align_bytes", 0, Range::at_least(1.0).whole()));
         }
         self.parameters().validate()
     }

@@ -7,12 +7,10 @@
 //! | `target` | p, a real number |
 //! | capacity | c |
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::entries::{keeps_entries, remembers_refusals, Entries};
 use super::ghosts::Ghosts;
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use crate::registry::no_parameters;
 
 /// ARC in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
@@ -25,14 +23,9 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     default: ReplacementSpec::Arc(Spec {}),
 };
 
-/// Adaptive replacement cache.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct Spec {}
-
-impl PolicySpec for Spec {
-    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+no_parameters! {
+    /// Adaptive replacement cache.
+    PolicySpec: fn build(&self, capacity: u32) -> Box<dyn Replacement> {
         Box::new(Arc::new(capacity))
     }
 }

@@ -1,12 +1,10 @@
 //! CLOCK: first in, first out, with a second chance for what was referenced since the hand last passed.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::entries::{keeps_entries, Entries};
 use super::second_chance::{in_sweeping_order, sweep};
 use super::slots::resize_within;
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use crate::registry::no_parameters;
 
 /// CLOCK in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
@@ -19,14 +17,9 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     default: ReplacementSpec::Clock(Spec {}),
 };
 
-/// Second chance.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct Spec {}
-
-impl PolicySpec for Spec {
-    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+no_parameters! {
+    /// Second chance.
+    PolicySpec: fn build(&self, capacity: u32) -> Box<dyn Replacement> {
         Box::new(Clock::new(capacity))
     }
 }

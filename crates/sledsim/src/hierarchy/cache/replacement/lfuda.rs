@@ -9,11 +9,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::slots::{resize_within, Slots};
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use crate::registry::no_parameters;
 
 /// LFUDA in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
@@ -28,14 +26,9 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     default: ReplacementSpec::Lfuda(Spec {}),
 };
 
-/// Least frequently used with dynamic aging.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct Spec {}
-
-impl PolicySpec for Spec {
-    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+no_parameters! {
+    /// Least frequently used with dynamic aging.
+    PolicySpec: fn build(&self, capacity: u32) -> Box<dyn Replacement> {
         Box::new(Lfuda::new(capacity))
     }
 }

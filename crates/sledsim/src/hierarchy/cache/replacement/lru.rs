@@ -1,10 +1,8 @@
 //! LRU: the entry that was referenced longest ago leaves.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::entries::{keeps_entries, remembers_refusals, Entries};
-use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use super::queue::Queue;
+use super::{PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec};
+use crate::registry::no_parameters;
 
 /// LRU in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
@@ -16,53 +14,9 @@ pub const POLICY: ReplacementPolicy = ReplacementPolicy {
     default: ReplacementSpec::Lru(Spec {}),
 };
 
-/// Least recently used.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub struct Spec {}
-
-impl PolicySpec for Spec {
-    fn build(&self, capacity: u32) -> Box<dyn Replacement> {
-        Box::new(Lru::new(capacity))
-    }
-}
-
-/// By the last reference.
-const RECENCY: usize = 0;
-
-/// Least recently used.
-pub struct Lru {
-    entries: Entries<1>,
-}
-
-impl Lru {
-    /// An empty cache of `capacity` slots.
-    fn new(capacity: u32) -> Self {
-        Self { entries: Entries::new(capacity) }
-    }
-}
-
-impl Replacement for Lru {
-    keeps_entries!();
-    remembers_refusals!();
-
-    #[inline]
-    fn hit(&mut self, slot: Slot) {
-        self.entries.move_front(RECENCY, slot);
-    }
-
-    #[inline]
-    fn admit(&mut self, key: u64, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Admission> {
-        let victim = if self.entries.is_full() { Some(self.entries.victim(RECENCY, may_evict)?) } else { None };
-        Some(self.entries.admit(RECENCY, key, victim))
-    }
-
-    fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool) {
-        self.entries.back_to_front(RECENCY).all(visit);
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.entries.memory_bytes()
+no_parameters! {
+    /// Least recently used.
+    PolicySpec: fn build(&self, capacity: u32) -> Box<dyn Replacement> {
+        Box::new(Queue::<true>::new(capacity))
     }
 }

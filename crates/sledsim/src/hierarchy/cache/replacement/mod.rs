@@ -12,6 +12,7 @@
 mod entries;
 mod ghosts;
 mod index;
+mod queue;
 mod refusals;
 mod second_chance;
 mod slots;

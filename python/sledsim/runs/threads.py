@@ -1,0 +1,97 @@
+"""Pieces of work shared out among threads, the outcomes as they come."""
+
+import os
+import threading
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import TypeVar, overload
+
+__all__ = ["in_threads", "processors"]
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@overload
+def in_threads(
+    function: Callable[[Item], Found], items: Iterable[Item], threads: int
+) -> "Generator[tuple[int, Future[Found]]]": ...
+@overload
+def in_threads(
+    function: Callable[[Item], Found], items: Iterable[Item], threads: int, *, tick_s: float, join: bool = False
+) -> "Generator[tuple[int, Future[Found]] | None]": ...
+def in_threads(
+    function: Callable[[Item], Found],
+    items: Iterable[Item],
+    threads: int,
+    *,
+    tick_s: float | None = None,
+    join: bool = False,
+) -> "Generator[tuple[int, Future[Found]] | None]":
+    """Apply a function to items at the same time, and yield the outcomes as they come.
+
+    Once nobody asks for more, as after Ctrl-C, no further item is begun. The threads are daemons: what they are at then
+    does not keep the program from ending.
+
+    Parameters
+    ----------
+    function
+        What is applied; what it raises stands in the outcome.
+    items
+        To what, in the order in which they are begun; each is taken when a thread is free for it.
+    threads
+        At most so many at a time.
+    tick_s
+        How often to yield ``None`` while there is no outcome, s; never if not given.
+    join
+        Whether to wait at the end for what has been begun.
+
+    Yields
+    ------
+    tuple
+        The place of an item, and its outcome.
+    """
+    waiting, taking, over = enumerate(items), threading.Lock(), threading.Event()
+    done: SimpleQueue[tuple[int, Future[Found]] | None] = SimpleQueue()
+
+    def work() -> None:
+        place = -1
+        while True:
+            outcome: Future[Found] = Future()
+            try:
+                with taking:
+                    taken = None if over.is_set() else next(waiting, None)
+                if taken is None:
+                    break
+                place, item = taken
+                outcome.set_result(function(item))
+            except BaseException as error:
+                outcome.set_exception(error)
+            done.put((place, outcome))
+        done.put(None)
+
+    workers = [threading.Thread(target=work, daemon=True, name="sledsim") for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    try:
+        at_work = threads
+        while at_work:
+            try:
+                found = done.get(timeout=tick_s)
+            except Empty:
+                yield None
+                continue
+            if found is None:
+                at_work -= 1
+            else:
+                yield found
+    finally:
+        over.set()
+        for worker in workers if join else ():
+            worker.join()
