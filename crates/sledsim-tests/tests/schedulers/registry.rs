@@ -53,11 +53,11 @@ fn parameters_out_of_range_are_named() {
     let message = |spec: SchedulerSpec| spec.validate().unwrap_err().to_string();
     assert_eq!(
         message(SchedulerSpec::Vscan(vscan::Spec { r: 1.5 })),
-        "r = 1.5 is out of range: expected a number at least 0 and at most 1"
+        "r = 1.5 is out of range: expected a number from 0 to 1"
     );
     assert_eq!(
         message(SchedulerSpec::Zsptf(zsptf::Spec { zones: 0 })),
-        "zones = 0 is out of range: expected a number at least 1"
+        "zones = 0 is out of range: expected a number of at least 1"
     );
     for weight in [-0.1, f64::NAN, f64::INFINITY] {
         assert!(message(SchedulerSpec::Asptf(asptf::Spec { weight })).contains("at least 0"));
