@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "crates" / "sledsim" / "src"
+DISKSIM = ROOT / "crates" / "sledsim-disksim" / "src"
 PACKAGE = ROOT / "python" / "sledsim"
 PAPERS = ROOT / "python" / "sledsim_papers"
 

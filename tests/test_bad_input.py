@@ -36,7 +36,7 @@ def assert_refused(found: Outcome, *words: str) -> None:
         ("run.requests=1.5", ["run.requests", "1.5", "whole number"]),
         ("device.bidirectional=3", ["system.device.bidirectional", "true or false"]),
         ("device.overhead_ms=3 um", ["system.device.overhead_ms", '"um"', "ms"]),
-        ("workload.read_fraction=1.5", ["workload.read_fraction", "1.5", "at least 0 and at most 1"]),
+        ("workload.read_fraction=1.5", ["workload.read_fraction", "1.5", "from 0 to 1"]),
         ("device.spring_factor=-1", ["system.device.spring_factor", "-1", "0.99"]),
         ("run.requests=0", ["run.requests", "at least 1"]),
         ("device=g22", ["g22", '"g2"']),

@@ -12,6 +12,7 @@ import pytest
 import sledsim
 from source_text import (
     CORE,
+    DISKSIM,
     PACKAGE,
     PAPERS,
     ROOT,
@@ -137,10 +138,10 @@ def lines_of(enum: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("enum", LISTS)
 def test_what_a_list_adds_is_named_in_its_file_and_its_line_alone(enum: str) -> None:
-    # DiskSim's names for its policies are data of the importer; a name that two lists have is in the files of both.
+    # A name that two lists have is in the files of both.
     own = {CORE / LISTS[each] / f"{module}.rs" for each in LISTS for module in lines_of(each).values()}
     own |= {CORE / room / "mod.rs" for room in LISTS.values()}
-    others = [path for path in CORE.rglob("*.rs") if path not in own and "disksim" not in path.parts]
+    others = [path for path in CORE.rglob("*.rs") if path not in own]
     texts = {path: re.sub(r"//.*", "", path.read_text()).split("#[cfg(test)]")[0] for path in others}
     assert len(lines_of(enum)) > 2
     for variant, module in lines_of(enum).items():
@@ -162,8 +163,19 @@ def test_reliability_takes_only_random_streams_from_the_engine() -> None:
         assert not re.search(r"\bcrate::engine::?\{|\bcrate::\{", code), place(path)
 
 
-def test_the_core_prints_nothing_and_knows_no_python() -> None:
+def test_the_importer_is_a_client_that_the_core_does_not_know() -> None:
+    code = "".join(rust_code_without_tests(path.read_text()) for path in DISKSIM.rglob("*.rs"))
+    assert set(re.findall(r"\bsledsim::(\w+)", code)) == {"devices", "fault", "scenario"}
+    assert set(re.findall(r"\bsledsim::devices::([\w:]+)", code)) == {"disk::Layout"}
+    assert "disksim" not in (ROOT / "crates" / "sledsim" / "Cargo.toml").read_text()
     for path in CORE.rglob("*.rs"):
+        # Formats of traces have DiskSim's name.
+        named = re.search("disksim", rust_code(path.read_text()), re.IGNORECASE)
+        assert core_room(path) == "traces" or not named, place(path)
+
+
+def test_the_core_prints_nothing_and_knows_no_python() -> None:
+    for path in [*CORE.rglob("*.rs"), *DISKSIM.rglob("*.rs")]:
         code = rust_code_without_tests(path.read_text())
         assert not re.search(r"\b(e?print(ln)?|dbg)!", code), place(path)
         assert "pyo3" not in code, place(path)
@@ -347,7 +359,7 @@ def test_nobody_reads_what_an_error_says() -> None:
         place(path): messages_read(ast.parse(path.read_text())) for path in sources(".py") if PACKAGE in path.parents
     }
     assert not {name: lines for name, lines in read.items() if lines}
-    for path in CORE.rglob("*.rs"):
+    for path in [*CORE.rglob("*.rs"), *DISKSIM.rglob("*.rs")]:
         code = rust_code_without_tests(path.read_text())
         names = r"(?:error|fault|reason|problem)s?(?:\.to_string\(\))?"
         parsed = rf"\b{names}\.(?:replace|split\w*|strip_\w+|find|contains|starts_with|ends_with)\(\s*[\"'\[&|]"

@@ -73,7 +73,7 @@ class Fault:
         """The key that is wrong, with dots and entries of lists by number: ``system.members.0.device.tips``."""
     @property
     def field(self) -> str | None:
-        """The field of a trace, or the parameter of a foreign file, that is wrong."""
+        """The field of a record that is wrong."""
     @property
     def value(self) -> Any:
         """What it is."""

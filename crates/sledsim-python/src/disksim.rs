@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use serde_json::json;
-use sledsim::scenario::disksim::{import, reference, ImportOptions};
+use sledsim_disksim::{import, reference, ImportOptions};
 
 use crate::errors;
 use crate::values::to_python;

@@ -121,7 +121,7 @@ impl Fault {
         (!self.0.path.is_empty()).then(|| self.0.path.to_string())
     }
 
-    /// The field of a trace, or the parameter of a foreign file, that is wrong.
+    /// The field of a record that is wrong.
     #[getter]
     fn field(&self) -> Option<&str> {
         self.0.field.as_deref()

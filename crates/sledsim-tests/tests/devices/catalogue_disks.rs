@@ -3,9 +3,9 @@
 use serde_json::json;
 use sledsim::devices::disk::{Characteristics, DiskParameters, Seek, SeekCurve};
 use sledsim::request::Request;
-use sledsim::scenario::disksim::read_device;
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::time::Time;
+use sledsim_disksim::read_device;
 use sledsim_testing::reference;
 use sledsim_testing::scenarios;
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::devices::disk::{DiskParameters, Layout, Mapping, Mechanics, Place, Sparing, Zone};
-use sledsim::scenario::disksim::read_device;
 use sledsim::scenario::DeviceSpec;
+use sledsim_disksim::read_device;
 use sledsim_testing::reference;
 use sledsim_testing::tiers::cases;
 

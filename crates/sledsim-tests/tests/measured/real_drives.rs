@@ -9,9 +9,9 @@ use std::path::Path;
 use sledsim::devices::disk::{DiskDevice, DiskParameters};
 use sledsim::devices::{Device, Service, STATES};
 use sledsim::request::{Flags, Op, Request, Spare};
-use sledsim::scenario::disksim::read_device;
 use sledsim::scenario::DeviceSpec;
 use sledsim::time::Time;
+use sledsim_disksim::read_device;
 use sledsim_testing::reference;
 
 /// Nanoseconds in a millisecond.

@@ -106,7 +106,7 @@ fn what_does_not_fit_together_is_refused_with_both_sides() {
         (json!({"kind": "partition", "child": "g2", "bytes": "10 GB"}), "system.bytes = 10000000000 (10 GB) from system.first_block = 0 on reaches beyond the 3.456 GB of system.child"),
         (json!({"kind": "partition", "child": "g2"}), "system.bytes is missing: Its size"),
         (json!({"kind": "partition", "bytes": 512}), "system.child is missing"),
-        (json!({"child": "g2", "bytes": 512}), "system.kind is missing: one of drive, partition, volumes, "),
+        (json!({"child": "g2", "bytes": 512}), "system.kind is missing: expected one of drive, partition, volumes, "),
         (json!({"kind": "raid9", "child": "g2"}), "system.kind = \"raid9\" is not known"),
         (volumes(json!([])), "system.members is empty: it needs at least one entry"),
         (volumes(json!(["g2", coarse])), "system.members.1 has blocks of 4096 B, system.members.0 of 512 B: what they make up needs equal blocks"),

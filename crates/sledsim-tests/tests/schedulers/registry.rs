@@ -53,21 +53,21 @@ fn parameters_out_of_range_are_named() {
     let message = |spec: SchedulerSpec| spec.validate().unwrap_err().to_string();
     assert_eq!(
         message(SchedulerSpec::Vscan(vscan::Spec { r: 1.5 })),
-        "r = 1.5 is out of range: expected a number at least 0 and at most 1"
+        "r = 1.5 is out of range: expected a number from 0 to 1"
     );
     assert_eq!(
         message(SchedulerSpec::Zsptf(zsptf::Spec { zones: 0 })),
-        "zones = 0 is out of range: expected a whole number, at least 1"
+        "zones = 0 is out of range: expected a whole number of at least 1"
     );
     // What is not finite is refused as well: no document can state it.
     for (value, weight, r) in [
-        (-0.1, "weight = -0.1 is out of range: expected a number at least 0", "r = -0.1 is out of range: expected"),
+        (-0.1, "weight = -0.1 is out of range: expected a number of at least 0", "r = -0.1 is out of range: expected"),
         (
             f64::NAN,
-            "weight is out of range: expected a number at least 0, not NaN",
-            "at least 0 and at most 1, not NaN",
+            "weight is out of range: expected a number of at least 0, not NaN",
+            "from 0 to 1, not NaN",
         ),
-        (f64::INFINITY, "weight is out of range: expected a number at least 0, not inf", "and at most 1, not inf"),
+        (f64::INFINITY, "weight is out of range: expected a number of at least 0, not inf", "from 0 to 1, not inf"),
     ] {
         assert_eq!(message(SchedulerSpec::Asptf(asptf::Spec { weight: value })), weight);
         let of_r = message(SchedulerSpec::Vscan(vscan::Spec { r: value }));

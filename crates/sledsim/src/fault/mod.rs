@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub use nearest::{most_like, nearest};
 pub use path::Path;
-pub use text::{shown, Keys, Vocabulary};
+pub use text::{printable, shown, Keys, Vocabulary};
 
 /// In what way something is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +58,18 @@ pub enum Allowed {
     Range(Range),
     /// A table, a list, a text: in words.
     Type(String),
+}
+
+impl From<Range> for Allowed {
+    fn from(range: Range) -> Self {
+        Self::Range(range)
+    }
+}
+
+impl From<&str> for Allowed {
+    fn from(words: &str) -> Self {
+        Self::Type(words.to_owned())
+    }
 }
 
 /// Bounds of a number.
@@ -133,7 +145,7 @@ pub struct Facts {
     pub kind: Kind,
     /// The key that is wrong; empty where no key of a document is.
     pub path: Path,
-    /// The field of a trace, or the parameter of a foreign file, that is wrong.
+    /// The field of a record that is wrong.
     pub field: Option<String>,
     /// What it is.
     pub value: Option<Value>,

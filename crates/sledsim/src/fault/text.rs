@@ -31,6 +31,12 @@ pub fn shown(value: &Value) -> String {
     }
 }
 
+/// `text` without control characters, which would break a line.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
 impl Fault {
     /// The fault in words that a reader of `vocabulary` understands.
     #[must_use]
@@ -79,7 +85,7 @@ impl Fault {
             _ if expected.is_empty() => valued,
             Kind::UnknownKey => format!("unknown key {subject}{expected}"),
             Kind::UnknownName => format!("{valued} is not known{expected}"),
-            Kind::Missing => format!("{subject} is missing: {expected}"),
+            Kind::Missing => format!("{subject} is missing: expected {expected}"),
             Kind::OutOfRange => format!("{valued} is out of range: expected {expected}"),
             Kind::WrongType => format!("{valued} is of the wrong type: expected {expected}"),
             Kind::Record => format!("{subject}: expected {expected}, found {}", self.found()),
@@ -95,38 +101,51 @@ impl Fault {
     fn expected(&self) -> String {
         match &self.allowed {
             None => String::new(),
-            Some(Allowed::Type(words)) => words.clone(),
-            Some(Allowed::Range(range)) => range.to_string(),
-            Some(Allowed::Names(names)) => {
-                let known = names.join(", ");
-                match (&self.suggestion, self.kind) {
-                    (Some(name), _) => format!(": did you mean {name:?}? (known: {known})"),
-                    (None, Kind::Missing) => format!("one of {known}"),
-                    (None, _) => format!(" (known: {known})"),
+            Some(Allowed::Names(names)) if self.kind != Kind::Missing => {
+                let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                match &self.suggestion {
+                    Some(name) => format!(": did you mean {name:?}? (known: {known})"),
+                    None => format!(" (known: {known})"),
                 }
             }
+            Some(allowed) => allowed.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Names(names) => write!(f, "one of {}", names.join(", ")),
+            Self::Range(range) => range.fmt(f),
+            Self::Type(words) => f.write_str(words),
         }
     }
 }
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let comma = if self.whole { "," } else { "" };
+        if let (true, Some(0.0), Some(1.0)) = (self.whole, self.least, self.most) {
+            return f.write_str("0 or 1");
+        }
         f.write_str(if self.whole { "a whole number" } else { "a number" })?;
         if !self.unit.is_empty() {
             write!(f, " ({})", self.unit)?;
         }
+        if let (Some(least), Some(most)) = (self.least, self.most) {
+            return write!(f, " from {least} to {most}");
+        }
         let bounds = [
-            self.least.map(|bound| format!("at least {bound}")),
+            self.least.map(|bound| format!("of at least {bound}")),
             self.above.map(|bound| format!("above {bound}")),
-            self.most.map(|bound| format!("at most {bound}")),
+            self.most.map(|bound| format!("of at most {bound}")),
             self.below.map(|bound| format!("below {bound}")),
         ];
         let bounds: Vec<String> = bounds.into_iter().flatten().collect();
         if bounds.is_empty() {
             return Ok(());
         }
-        write!(f, "{comma} {}", bounds.join(" and "))
+        write!(f, " {}", bounds.join(" and "))
     }
 }
 

@@ -5,8 +5,8 @@ mod assemble;
 mod canonical;
 mod catalog;
 mod check;
+mod commented;
 mod component_report;
-pub mod disksim;
 mod document;
 mod energy_report;
 mod explain;
@@ -30,6 +30,7 @@ pub use array_spec::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, Stripe
 pub use assemble::{device, device_with};
 pub use canonical::canonical;
 pub use catalog::{Catalog, Entry};
+pub use commented::Commented;
 pub use component_report::{ComponentReport, CountReport, PathReport};
 pub use document::{Draft, Notation};
 pub use energy_report::{Energy, StateEnergy, StateTime};

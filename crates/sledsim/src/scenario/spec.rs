@@ -4,11 +4,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::check::check;
+use super::named_device::unit_of_device_key;
+use super::resolve::schema;
 use super::system_spec::SystemSpec;
 use crate::devices::disk::DiskParameters;
 use crate::devices::mems::MemsParameters;
 use crate::devices::simple::{ConstantParameters, LinearParameters};
+use crate::fault::Faults;
 use crate::hierarchy::{DelayedStartupSpec, MergeSpec};
 use crate::power::SpinDownSpec;
 use crate::schedulers::SchedulerSpec;
@@ -81,6 +86,32 @@ pub enum DeviceSpec {
 }
 
 impl DeviceSpec {
+    /// The device that `document` describes: a table of `mechanism`, `name` and every value of that kind of device.
+    ///
+    /// # Errors
+    /// All that is wrong: each with its key, value, and what is allowed.
+    pub fn of(mut document: Value) -> Result<Self, Faults> {
+        check(&mut document, &serde_json::to_value(schemars::schema_for!(Self)).unwrap_or_default())?;
+        Ok(serde_json::from_value(document)?)
+    }
+
+    /// The kind of device, as `mechanism` has it.
+    #[must_use]
+    pub const fn mechanism(&self) -> &'static str {
+        match self {
+            Self::Mems(_) => "mems",
+            Self::Disk(_) => "disk",
+            Self::SimplediskConstant(_) => "simpledisk-constant",
+            Self::SimplediskLinear(_) => "simpledisk-linear",
+        }
+    }
+
+    /// The unit of a key of this kind of device; empty where it has none, `None` where there is no such key.
+    #[must_use]
+    pub fn unit(&self, key: &str) -> Option<&'static str> {
+        unit_of_device_key(schema(), self.mechanism(), key)
+    }
+
     /// Name of the catalogue entry.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -219,7 +219,7 @@ fn parameters_out_of_range_are_refused_by_name() {
         (ReplacementSpec::TwoQ(two_q::Spec { in_share: 1.5, out_share: 0.5 }), "in_share = 1.5"),
         (
             ReplacementSpec::TwoQ(two_q::Spec { in_share: 0.5, out_share: f64::NAN }),
-            "out_share is out of range: expected a number at least 0 and at most 1, not NaN",
+            "out_share is out of range: expected a number from 0 to 1, not NaN",
         ),
         (ReplacementSpec::Slru(slru::Spec { protected_share: -0.1 }), "protected_share = -0.1"),
         (

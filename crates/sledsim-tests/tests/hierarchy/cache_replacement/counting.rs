@@ -51,8 +51,8 @@ fn the_last_page_there_can_be_is_counted() {
 fn impossible_sizes_and_parameters_are_refused() {
     let requests = [(0, 0, 4096)];
     for (page_bytes, pages, said) in [
-        (0, 10, "page_bytes = 0 is out of range: expected a whole number, at least 1"),
-        (4096, 0, "pages = 0 is out of range: expected a whole number, at least 1 and at most 2147483647"),
+        (0, 10, "page_bytes = 0 is out of range: expected a whole number of at least 1"),
+        (4096, 0, "pages = 0 is out of range: expected a whole number from 1 to 2147483647"),
         (4096, 1 << 31, "pages = 2147483648"),
         (4096, 1 << 32, "pages = 4294967296"),
     ] {

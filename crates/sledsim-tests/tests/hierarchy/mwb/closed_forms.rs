@@ -253,7 +253,7 @@ fn sizes_that_do_not_fit_are_named_both() {
             clean(|clean| clean.high_water = 1.5),
             mems,
             disk,
-            "clean.high_water = 1.5 is out of range: expected a number at least 0 and at most 1",
+            "clean.high_water = 1.5 is out of range: expected a number from 0 to 1",
         ),
         (clean(|clean| clean.idle_ms = f64::NAN), mems, disk, "clean.idle_ms = null is out of range"),
         (

@@ -30,7 +30,7 @@ fn what_does_not_fit_is_named_with_what_it_does_not_fit() {
         ),
         (
             RamCacheSpec { policy: slru, ..base() },
-            "policy.protected_share = 2 is out of range: expected a number at least 0 and at most 1",
+            "policy.protected_share = 2 is out of range: expected a number from 0 to 1",
         ),
     ] {
         let error =

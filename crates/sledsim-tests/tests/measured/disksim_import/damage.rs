@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use rayon::prelude::*;
-use sledsim::scenario::disksim::read_device;
 use sledsim::scenario::DeviceSpec;
+use sledsim_disksim::read_device;
 use sledsim_testing::reference;
 use sledsim_testing::tiers::{cases, size};
 
@@ -33,10 +33,8 @@ fn whole_or_refused(folder: &Path, main: &str, damaged: &Path, content: &[u8], w
         Err(error) => {
             for fault in error.iter() {
                 let file = fault.file.as_deref().expect("a file");
-                assert!(
-                    Path::new(file).starts_with(folder) && !fault.words.is_empty() | fault.field.is_some(),
-                    "{fault}"
-                );
+                let is_told = !fault.words.is_empty() || fault.field.is_some() || !fault.path.is_empty();
+                assert!(Path::new(file).starts_with(folder) && is_told, "{fault}");
                 assert!(fault.line.is_none_or(|line| line > 0), "{fault}");
             }
             false

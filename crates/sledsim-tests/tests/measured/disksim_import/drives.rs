@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use sledsim::devices::disk::{DiskParameters, FastWrite, Mapping, ReadAhead, RotationModel, SeekCurve, Sparing};
-use sledsim::scenario::disksim::{read_device, Import};
 use sledsim::scenario::DeviceSpec;
+use sledsim_disksim::{read_device, Import};
 use sledsim_testing::reference;
 
 const DRIVES: [&str; 6] = ["atlas10k", "barracuda", "cheetah4LP", "cheetah9LP", "hp_c2247a", "st41601n"];

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sledsim::fault::Faults;
-use sledsim::scenario::disksim::{import, Import, ImportOptions};
+use sledsim_disksim::{import, Import, ImportOptions};
 use tempfile::TempDir;
 
 /// Files in a folder of their own.

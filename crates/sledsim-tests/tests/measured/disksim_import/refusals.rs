@@ -23,14 +23,14 @@ fn blocks_and_parameters_that_disksim_does_not_know() {
         "disksim_ctlr CTLR0",
         "disksim_ctrl CTLR0",
         "drive.parv:42",
-        &["\"type of block\" = \"disksim_ctrl\" is not known", "disksim_ctlr"],
+        &["CTLR0.type of block = \"disksim_ctrl\" is not known: did you mean \"disksim_ctlr\""],
     );
     refused(
         "drive.model",
         "dm_mech_g1",
         "dm_mech_g7",
         "drive.model:6",
-        &["\"type of block\" = \"dm_mech_g7\" is not known"],
+        &["type of block = \"dm_mech_g7\" is not known"],
     );
     refused(
         "drive.model",
@@ -44,28 +44,28 @@ fn blocks_and_parameters_that_disksim_does_not_know() {
         "Head switch time",
         "Head swich time",
         "drive.model:12",
-        &["did you mean \"Head switch time\""],
+        &["unknown key dm_mech_g1.Head swich time: did you mean \"Head switch time\""],
     );
     refused(
         "drive.model",
         "    Head switch time = 0.75,\n",
         "",
         "drive.model:6",
-        &["\"Head switch time\" is missing", "a number"],
+        &["dm_mech_g1.Head switch time is missing: expected a number from 0 to 1000"],
     );
     refused(
         "drive.model",
         "Seek type",
         "Head switch time = 1.0,\nSeek type",
         "drive.model:13",
-        &["second time", "line 8"],
+        &["dm_mech_g1.Head switch time is given for the second time", "line 8"],
     );
     refused(
         "drive.diskspecs",
         "Model = source drive.model",
         "Model = 5",
         "drive.diskspecs:2",
-        &["expected a block of dm_disk"],
+        &["disksim_disk TINY.Model = 5 is of the wrong type: expected a block of dm_disk"],
     );
 }
 
@@ -92,7 +92,13 @@ fn values_out_of_range_or_of_the_wrong_type() {
     refused("drive.model", "Head switch time = 0.75", "Head switch time = 1e999", "drive.model:12", &["too large"]);
     refused("drive.diskspecs", "Fast write level = 1", "Fast write level = 3", "drive.diskspecs:48", &["from 0 to 2"]);
     refused("drive.diskspecs", "Never disconnect = 0", "Never disconnect = 2", "drive.diskspecs:31", &["0 or 1"]);
-    refused("drive.model", "slips = [ 40, 7 ]", "slips = [ 40, 7.5 ]", "drive.model:30", &["7.5 in slips"]);
+    refused(
+        "drive.model",
+        "slips = [ 40, 7 ]",
+        "slips = [ 40, 7.5 ]",
+        "drive.model:30",
+        &["slips.1 = 7.5 is out of range"],
+    );
     refused("drive.model", "slips = [ 40, 7 ]", "slips = [ 40, 6000 ]", "drive.model:30", &["6000", "from 0 to 5999"]);
     refused("drive.model", "defects = [ 3, 9 ]", "defects = [ 3, 9, 5 ]", "drive.model:31", &["3 numbers", "pairs"]);
 }
@@ -181,7 +187,7 @@ fn files_that_are_no_parameter_files() {
     refused(b"disksim_disk X { a = 1 b = 2 }", &["one value"]);
     refused(b"disksim_disk X { a = [ d1 .. e5 ] }", &["no range of names"]);
     refused(b"disksim_disk X { a = [ d1 .. d999999999 ] }", &["no range of names"]);
-    refused(b"instantiate [ x ] as Y", &["no block is called \"Y\""]);
+    refused(b"instantiate [ x ] as Y", &["instantiate = \"Y\" is not known (known: none)"]);
     refused(b"topology disksim_disk d [", &["the end of the file"]);
     refused(b"Seek distances measured: 1\n1, 1.0\n", &["line 1: ", "a table of seek times"]);
     // A zip bomb of includes: each file names the next twice.
@@ -219,7 +225,7 @@ fn systems_that_are_not_whole() {
     let content = std::fs::read_to_string(files.path("drive.parv")).expect("readable");
     files.write("drive.parv", &content[..content.find("topology").expect("there")]);
     let error = files.import("drive.parv").expect_err("no topology").to_string();
-    assert!(error.contains("no topology"), "{error}");
+    assert!(error.contains("topology is missing: expected one, as the files have a block of"), "{error}");
     let error = files.scenario("drive.diskspecs").expect_err("no workload").to_string();
     assert!(error.contains("no workload"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Systems that have more than a drive, and drives with odd values, as DiskSim's own examples have them.
 
-use sledsim::scenario::disksim::Note;
 use sledsim::scenario::DeviceSpec;
+use sledsim_disksim::Note;
 
 use super::files::Files;
 
@@ -37,7 +37,7 @@ fn every_parameter_of_a_controllers_cache_is_listed() {
     let broken = CACHE.replace("Line size = 64", "Line size = wide");
     files.replace("drive.parv", "disksim_ctlr CTLR0 {\n", &format!("disksim_ctlr CTLR0 {{\n  Cache = {broken},\n"));
     let error = files.import("drive.parv").expect_err("no size").to_string();
-    assert!(error.contains("drive.parv: line ") && error.contains("\"Line size\" = \"wide\""), "{error}");
+    assert!(error.contains("drive.parv: line ") && error.contains("disksim_cachemem.Line size = \"wide\""), "{error}");
 }
 
 #[test]

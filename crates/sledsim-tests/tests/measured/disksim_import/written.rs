@@ -4,12 +4,12 @@ use std::path::Path;
 
 use sledsim::devices::disk::{Arm, DiskParameters, Mechanics, ReadAhead, SeekCurve, Sparing};
 use sledsim::request::Op;
-use sledsim::scenario::disksim::Import;
 use sledsim::scenario::{resolve, run, Catalog, DeviceSpec, Notation, Scenario, SystemSpec};
 use sledsim::workloads::arrival::{closed, poisson};
 use sledsim::workloads::location::uniform;
 use sledsim::workloads::WorkloadSpec;
 use sledsim::workloads::{ArrivalSpec, Distribution, LocationSpec};
+use sledsim_disksim::Import;
 
 use super::files::{generator, system, Files};
 

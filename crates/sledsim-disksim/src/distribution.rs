@@ -1,8 +1,9 @@
 //! DiskSim's distributions of times and sizes as Sledsim's.
 
 use serde_json::{json, Value as Json};
+use sledsim::fault::{Allowed, Kind};
 
-use super::block::{number, shown};
+use super::block::number;
 use super::fault::Fault;
 use super::syntax::{Block, Content};
 
@@ -10,6 +11,9 @@ use super::syntax::{Block, Content};
 const STEPS: u32 = 400;
 /// Most sizes of a distribution of sizes.
 const MAX_SIZES: usize = 2000;
+
+/// DiskSim's names of distributions.
+const SHAPES: [&str; 5] = ["uniform", "normal", "exponential", "poisson", "twovalue"];
 
 /// A distribution as DiskSim has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,16 +46,13 @@ impl Shape {
     /// Reads a parameter such as `[ exponential, 0.0, 8.0 ]`.
     pub fn read(block: &Block, name: &str) -> Result<Self, Fault> {
         let items = block.list(name)?;
-        let place = block.need(name)?.place;
         let kind = match items.first().map(|first| &first.content) {
             Some(Content::Text(kind)) => kind.as_str(),
             _ => "",
         };
-        let wanted = if kind == "twovalue" { 4 } else { 3 };
         let mut numbers = Vec::new();
-        for item in items.iter().skip(1) {
-            let expected = || Fault::new(item.place, format!("{} in {name:?}: expected a number", shown(item)));
-            numbers.push(number(item).ok_or_else(expected)?);
+        for (index, item) in items.iter().enumerate().skip(1) {
+            numbers.push(number(item).ok_or_else(|| block.fault_of(name, index).expects("a number"))?);
         }
         let shape = match (kind, numbers.as_slice()) {
             ("uniform", &[least, most]) => Self::Uniform { least, most },
@@ -59,18 +60,17 @@ impl Shape {
             ("exponential", &[base, mean]) => Self::Exponential { base, mean },
             ("poisson", &[base, mean]) => Self::Poisson { base, mean },
             ("twovalue", &[usual, other, probability]) => Self::TwoValue { usual, other, probability },
-            ("uniform" | "normal" | "exponential" | "poisson" | "twovalue", _) => {
-                return Err(Fault::new(place, format!("{name:?}: expected {kind} and {} numbers", wanted - 1)));
+            _ if SHAPES.contains(&kind) => {
+                let count = if kind == "twovalue" { 3 } else { 2 };
+                return Err(block.fault(name).expects(Allowed::Type(format!("{kind} and {count} numbers"))));
             }
-            _ => {
-                let expected = "uniform, normal, exponential, poisson or twovalue, and its numbers";
-                return Err(Fault::new(place, format!("{name:?}: expected {expected}")));
-            }
+            _ => return Err(block.fault_of(name, 0).one_of(kind, SHAPES)),
         };
         if shape.is_possible() {
             Ok(shape)
         } else {
-            Err(Fault::new(place, format!("{name:?}: its numbers leave no value that is not negative")))
+            let says = ": its numbers leave no value that is not negative";
+            Err(block.fault(name).kind(Kind::OutOfRange).says(says))
         }
     }
 

@@ -4,8 +4,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sledsim::fault::{printable, Faults, Kind, Word};
+
 use super::fault::{Fault, Place, Refusal};
-use crate::fault::{self, Faults, Kind, Word};
 
 /// Largest file read, bytes; a drive's files have some tens of thousands.
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -41,12 +42,9 @@ impl Sources {
         }
         let shown = path.display();
         // A main file is told of by its own name, an included one by the line that asks for it.
-        let fault = |message: String| {
-            let unreadable = fault::Fault::new(Kind::Unreadable);
-            match from {
-                Some(place) => Fault::of(place, unreadable.says(format!("{shown}: {message}"))),
-                None => Fault::of(Place { file: number, line: 0 }, unreadable.says(message)),
-            }
+        let fault = |message: String| match from {
+            Some(place) => Fault::new(place, Kind::Unreadable, format!("{shown}: {message}")),
+            None => Fault::new(Place { file: number, line: 0 }, Kind::Unreadable, message),
         };
         if number as usize >= MAX_FILES {
             return Err(fault(format!("more than {MAX_FILES} files are included")));
@@ -68,7 +66,7 @@ impl Sources {
         if let Some(position) = bytes.iter().position(|&byte| byte < 7 || byte == 0x7f) {
             let line = 1 + bytes[..position].iter().filter(|&&byte| byte == b'\n').count() as u32;
             let message = format!("byte {:#04x} in what should be text: expected a parameter file", bytes[position]);
-            return Err(Fault::new(Place { file: number, line }, message));
+            return Err(Fault::new(Place { file: number, line }, Kind::Syntax, message));
         }
         // Comments may be in any 8-bit code; editors may have put a mark of UTF-8 in front.
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
@@ -82,7 +80,8 @@ impl Sources {
         let found = [near.join(name), top.join(name)].into_iter().find(|path| path.exists());
         found.ok_or_else(|| {
             let looked = if near.as_os_str().is_empty() { ".".into() } else { near.display().to_string() };
-            Fault::new(from, format!("no file {name:?} in {looked}: expected a file beside the one that names it"))
+            let says = format!("no file {name:?} in {looked}: expected a file beside the one that names it");
+            Fault::new(from, Kind::Unreadable, says)
         })
     }
 
@@ -99,9 +98,4 @@ impl Sources {
         };
         refusal.0.into_iter().map(named).collect()
     }
-}
-
-/// `text` without control characters, which would break a message or a comment.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }

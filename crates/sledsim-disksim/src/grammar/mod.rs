@@ -16,6 +16,14 @@ pub struct BlockType {
     pub parameters: &'static [ParameterType],
 }
 
+impl BlockType {
+    /// Its parameter called `name`.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&ParameterType> {
+        self.parameters.iter().find(|known| known.name == name)
+    }
+}
+
 /// A parameter of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct ParameterType {

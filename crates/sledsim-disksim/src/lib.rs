@@ -1,5 +1,8 @@
 //! Reads parameter files of DiskSim 4.0: a device, with every value's place, and a list of what can't be carried over.
 //!
+//! It knows [`sledsim`] by its public names: what it reads becomes a [`sledsim::scenario::DeviceSpec`], and the scenario
+//! around it a [`sledsim::scenario::Commented`] document.
+//!
 //! The meaning of blocks and parameters is that of DiskSim's `.modspec` files and manual.
 
 mod block;
@@ -21,7 +24,5 @@ mod tokens;
 mod workload;
 
 pub use draft::Origin;
-pub use grammar::{block_type, BlockType, Fate, ParameterType, Takes, BLOCK_TYPES, UNSUPPORTED};
 pub use import::{import, read_device, Entry, Import, ImportOptions, Note, Source};
 pub use reference::reference;
-pub use workload::policy;

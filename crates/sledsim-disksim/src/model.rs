@@ -1,11 +1,13 @@
 //! Mechanics and layout of a drive: `dm_disk`, `dm_layout_g1` with its zones, `dm_mech_g1`.
 
 use serde_json::{json, Map, Value as Json};
+use sledsim::fault::{Allowed, Kind, Range};
 
 use super::block::number;
 use super::disk::word;
 use super::draft::{plain_keys, Drafts, Origin};
 use super::fault::Fault;
+use super::grammar::Takes;
 use super::seek;
 use super::sources::Sources;
 use super::syntax::{Block, Content};
@@ -25,6 +27,8 @@ pub(super) const SPARINGS: [&str; 11] = [
     "sectors-per-zone",
     "sectors-per-zone-slip-to-end",
 ];
+/// The type of block that describes a zone.
+const ZONE: &str = "dm_layout_g1_zone";
 /// The number of the scheme in which slips, defects and spares are tracks.
 const WHOLE_TRACKS: i64 = 1;
 
@@ -79,22 +83,23 @@ fn carry_layout(model: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
     };
     let mut tables = Vec::new();
     let mut end = 0;
-    for item in layout.list("Zones")? {
-        let Content::Block(zone) = &item.content else {
-            return Err(Fault::new(item.place, "expected a block of dm_layout_g1_zone in the list of zones"));
-        };
-        if zone.kind != "dm_layout_g1_zone" {
-            return Err(Fault::new(zone.place, format!("a block of {}: expected dm_layout_g1_zone", zone.kind)));
+    for (index, item) in layout.list("Zones")?.iter().enumerate() {
+        match &item.content {
+            Content::Block(zone) if zone.kind == ZONE => tables.push(extent.zone(zone, &mut end)?),
+            _ => return Err(not_a_zone(layout, index)),
         }
-        tables.push(extent.zone(zone, &mut end)?);
+    }
+    if tables.is_empty() {
+        return Err(not_a_zone(layout, 0));
     }
     let parameter = layout.need("Zones")?;
-    if tables.is_empty() {
-        return Err(Fault::new(parameter.place, "there is no zone: expected at least one"));
-    }
     drafts.put("zones", tables, parameter, Origin::Published);
     zones(layout).for_each(|zone| drafts.also_block(zone));
     Ok(())
+}
+
+fn not_a_zone(layout: &Block, index: usize) -> Fault {
+    layout.fault_of("Zones", index).expects(Takes::Block(&[ZONE]))
 }
 
 /// What zones have to fit into.
@@ -109,17 +114,14 @@ impl Extent {
     /// A zone's table; `end` is the first cylinder that it may begin with.
     fn zone(&self, zone: &Block, end: &mut i64) -> Result<Json, Fault> {
         let (first, last) = (zone.whole("First cylinder number")?, zone.whole("Last cylinder number")?);
-        let fault =
-            |name: &str, message: String| Err(Fault::new(zone.get(name).map_or(zone.place, |p| p.place), message));
         if first < *end {
-            let expected =
-                format!("a zone begins at cylinder {first} and overlaps the one before: expected at least {end}");
-            return fault("First cylinder number", expected);
+            let allowed = Range { whole: true, ..Range::at_least(*end as f64) };
+            let says = " (the zone overlaps the one before)";
+            return Err(zone.fault("First cylinder number").expects(allowed).says(says));
         }
         if last < first || last > self.cylinders {
-            let most = self.cylinders - 1;
-            let expected = format!("a zone from cylinder {first} ends at {last}: expected from {first} to {most}");
-            return fault("Last cylinder number", expected);
+            let allowed = Range { whole: true, ..Range::from_to(first as f64, (self.cylinders - 1) as f64) };
+            return Err(zone.fault("Last cylinder number").expects(allowed));
         }
         *end = last + 1;
         let sectors = zone.whole("Blocks per track")?;
@@ -141,8 +143,8 @@ impl Extent {
         let slips = numbers(zone, "slips", places)?;
         let defects = numbers(zone, "defects", places)?;
         if defects.len() % 2 != 0 {
-            let message = format!("{} numbers: expected pairs of a defect and its spare", defects.len());
-            return fault("defects", message);
+            let says = format!(": {} numbers: expected pairs of a defect and its spare", defects.len());
+            return Err(zone.fault("defects").kind(Kind::Misfit).says(says));
         }
         table.insert("slips".into(), slips.into());
         table.insert("remaps".into(), defects.chunks_exact(2).map(|pair| json!(pair)).collect());
@@ -152,11 +154,11 @@ impl Extent {
 
 /// A list of sectors or tracks, each below `places`.
 fn numbers(zone: &Block, name: &str, places: u64) -> Result<Vec<u64>, Fault> {
-    let each = zone.list(name)?.iter().map(|item| match item.content {
+    let each = zone.list(name)?.iter().enumerate().map(|(index, item)| match item.content {
         Content::Whole(number) if u64::try_from(number).is_ok_and(|number| number < places) => Ok(number as u64),
         _ => {
-            let given = super::block::shown(item);
-            Err(Fault::new(item.place, format!("{given} in {name}: expected whole numbers from 0 to {}", places - 1)))
+            let allowed = Range { whole: true, ..Range::from_to(0.0, (places - 1) as f64) };
+            Err(zone.fault_of(name, index).expects(allowed))
         }
     });
     each.collect()
@@ -167,9 +169,9 @@ fn carry_mechanics(mechanics: &Block, sources: &mut Sources, drafts: &mut Drafts
     let kind = mechanics.need("Access time type")?;
     match mechanics.text("Access time type")?.as_str() {
         "constant" => {
-            let message = "\"Access time type\" = constant can't be carried over: expected averageRotation or \
-                           trackSwitchPlusRotation, or a disksim_simpledisk instead of the drive";
-            return Err(Fault::new(kind.place, message));
+            let says = " can't be carried over: expected averageRotation or trackSwitchPlusRotation, or a \
+                        disksim_simpledisk instead of the drive";
+            return Err(mechanics.fault("Access time type").kind(Kind::Unsupported).says(says));
         }
         "averageRotation" => drafts.put("rotation", "average", kind, Origin::Published),
         _ => drafts.put("rotation", "phase", kind, Origin::Published),
@@ -187,14 +189,9 @@ fn carry_mechanics(mechanics: &Block, sources: &mut Sources, drafts: &mut Drafts
 /// Whole milliseconds, or parts of them, from a list.
 pub(super) fn times(block: &Block, name: &str, count: usize) -> Result<Vec<f64>, Fault> {
     let items = block.list(name)?;
-    let place = block.need(name)?.place;
     if items.len() != count {
-        return Err(Fault::new(place, format!("{name:?} has {} numbers: expected {count}", items.len())));
+        return Err(block.fault(name).expects(Allowed::Type(format!("{count} numbers"))));
     }
-    let each = items.iter().map(|item| {
-        let expected =
-            || Fault::new(item.place, format!("{} in {name:?}: expected a number", super::block::shown(item)));
-        number(item).ok_or_else(expected)
-    });
-    each.collect()
+    let each = items.iter().enumerate();
+    each.map(|(index, item)| number(item).ok_or_else(|| block.fault_of(name, index).expects("a number"))).collect()
 }

@@ -1,12 +1,12 @@
 //! A device in the making: values with where they come from, and remarks on what is not carried over.
 
 use serde_json::{Map, Value as Json};
+use sledsim::fault;
 
 use super::block::{number, shown};
 use super::fault::{Fault, Place};
 use super::grammar::{Fate, Takes};
 use super::syntax::{Block, Content, Parameter};
-use crate::fault;
 
 /// How sure a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl Drafts {
 
     /// Remarks that a whole block has no effect, or changes results.
     pub fn block(&mut self, block: &Block, reason: impl Into<String>, changes_results: bool) {
-        self.line(block.place, format!("{} {}", block.kind, block.name).trim(), reason, changes_results);
+        self.line(block.place, &block.label(), reason, changes_results);
     }
 
     /// Remarks on something other than a parameter.

@@ -1,5 +1,7 @@
 //! Devices other than disk drives: `memsmodel_mems` and `disksim_simpledisk`.
 
+use sledsim::fault::Kind;
+
 use super::draft::{Drafts, Origin};
 use super::fault::Fault;
 use super::syntax::Block;
@@ -42,9 +44,8 @@ fn carry_blocks(mems: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
     let length = mems.need("Tip sector length")?;
     let bits = mems.whole("Tip sector length")?;
     if bits % BITS_PER_BYTE != 0 {
-        let message =
-            format!("\"Tip sector length\" = {bits}: expected a multiple of {BITS_PER_BYTE} bits, a byte each");
-        return Err(Fault::new(length.place, message));
+        let says = format!(": expected a multiple of {BITS_PER_BYTE} bits, a byte each");
+        return Err(mems.fault("Tip sector length").kind(Kind::Misfit).says(says));
     }
     let bytes = bits / BITS_PER_BYTE;
     drafts.put("tip_sector_bytes", bytes, length, Origin::Derived);
@@ -64,9 +65,7 @@ pub(super) fn carry_simple(simple: &Block, drafts: &mut Drafts) -> Result<(), Fa
     let names = ["Constant access time", "Access time"];
     let mut given: Vec<_> = names.iter().filter_map(|name| simple.get(name)).collect();
     given.sort_by_key(|parameter| parameter.place);
-    let Some(access) = given.pop() else {
-        return Err(Fault::new(simple.place, "the disksim_simpledisk block has no \"Access time\": expected a number"));
-    };
+    let access = given.pop().map_or_else(|| simple.need("Access time"), Ok)?;
     given.into_iter().for_each(|earlier| drafts.idle(earlier, "another name of the time given later"));
     let time = simple.real(&access.name)? + simple.real("Command overhead")?;
     drafts.put("access_ms", time, access, Origin::Derived);

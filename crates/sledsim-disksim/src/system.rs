@@ -1,5 +1,7 @@
 //! The device among the components, and the way to it: driver, buses, controllers.
 
+use sledsim::fault::{self, printable, Kind, Path};
+
 use super::draft::{Drafts, Origin};
 use super::fault::Fault;
 use super::syntax::{Block, Content, Document, Node, Parameter};
@@ -13,7 +15,7 @@ const PARTS: [&str; 5] = ["dm_disk", "dm_layout_g1", "dm_layout_g1_zone", "dm_me
 const TWO_TIMES: &str = "a longer time of the drive, the bus or the controller counts";
 
 /// A device and what lies between it and the workload.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Way<'a> {
     /// The device.
     pub device: &'a Block,
@@ -39,28 +41,28 @@ impl<'a> Way<'a> {
     fn alone(document: &'a Document, name: Option<&str>) -> Result<Self, Fault> {
         let is_known = |kind: &str| DEVICES.contains(&kind) || PARTS.contains(&kind);
         if let Some(system) = document.blocks.iter().find(|block| !is_known(&block.kind)) {
-            let message = format!("no topology: expected one, as the files have a block of {}", system.kind);
-            return Err(Fault::new(document.end, message));
+            let says = format!(": expected one, as the files have a block of {}", system.kind);
+            return Err(Fault::of(document.end, fault::Fault::missing("topology").says(says)));
         }
         let is_device = |block: &&Block| DEVICES.contains(&block.kind.as_str());
         let is_whole = document.blocks.iter().any(|block| is_device(&block));
         let devices =
             document.blocks.iter().filter(|block| if is_whole { is_device(block) } else { block.kind == MECHANICS });
-        let found: Vec<&Block> = devices.filter(|block| name.is_none_or(|name| block.name == name)).collect();
-        let device = one_of(&found, |block| &block.name, name, document)?;
+        let all: Vec<&Block> = devices.collect();
+        let found: Vec<_> = all.iter().filter(|block| name.is_none_or(|name| block.name == name)).collect();
+        let device = one_of(&all, &found, |block| &block.name, name, document)?;
         Ok(Self { device, component: String::new(), driver: None, between: Vec::new(), devices: found.len() })
     }
 
     fn through(document: &'a Document, root: &'a Node, name: Option<&str>) -> Result<Self, Fault> {
-        let mut found = Vec::new();
-        collect(document, root, &mut Vec::new(), &mut found)?;
-        let devices = found.len();
-        found.retain(|way| name.is_none_or(|name| way.component == name || way.device.name == name));
+        let mut all = Vec::new();
+        collect(document, root, &mut Vec::new(), &mut all)?;
+        let is_meant = |way: &&Self| name.is_none_or(|name| way.component == name || way.device.name == name);
+        let mut found: Vec<&Self> = all.iter().filter(is_meant).collect();
         // Several of one kind are alike.
         found.dedup_by(|a, b| std::ptr::eq(a.device, b.device));
-        let chosen = one_of(&found.iter().collect::<Vec<_>>(), |way| &way.component, name, document)?;
-        let (device, component, driver) = (chosen.device, chosen.component.clone(), chosen.driver);
-        Ok(Self { device, component, driver, between: chosen.between.clone(), devices })
+        let chosen = one_of(&all, &found, |way| &way.component, name, document)?;
+        Ok(Self { devices: all.len(), ..chosen.clone() })
     }
 
     /// Carries over the time of a block on the bus: the longest of the drive's, the next bus's and the controllers'.
@@ -127,26 +129,27 @@ impl<'a> Way<'a> {
     }
 }
 
-/// The only one of the things found; a fault that tells their names otherwise.
+/// The only one of the things found among all; a fault that tells their names otherwise.
 fn one_of<'b, T>(
+    all: &'b [T],
     found: &[&'b T],
     name_of: impl Fn(&T) -> &str,
     name: Option<&str>,
     document: &Document,
 ) -> Result<&'b T, Fault> {
-    match (found, name) {
-        ([one], _) => Ok(one),
-        ([], Some(name)) => Err(Fault::new(document.end, format!("no device is called {name:?}"))),
-        ([], None) => {
-            let expected = DEVICES.join(", ");
-            Err(Fault::new(document.end, format!("there is no device: expected a block of {expected}")))
+    let what = match (found, name) {
+        ([one], _) => return Ok(one),
+        ([], Some(name)) if !all.is_empty() => fault::Fault::unknown_name("device", name, all.iter().map(name_of)),
+        ([], _) => {
+            let says = format!("there is no device: expected a block of {}", DEVICES.join(", "));
+            fault::Fault::new(Kind::Missing).says(says)
         }
         _ => {
-            let names: Vec<&str> = found.iter().map(|each| name_of(each)).collect();
-            let message = format!("several devices: expected the name of one of them: {}", names.join(", "));
-            Err(Fault::new(document.end, message))
+            let names = found.iter().map(|each| name_of(each));
+            fault::Fault::missing("device").one_of("", names).says("; the files have several devices")
         }
-    }
+    };
+    Err(Fault::of(document.end, what))
 }
 
 /// Collects the ways to all devices below `node`.
@@ -156,15 +159,16 @@ fn collect<'a>(
     above: &mut Vec<&'a Block>,
     found: &mut Vec<Way<'a>>,
 ) -> Result<(), Fault> {
+    let fault = |kind: Kind, says: String| {
+        let path = Path::from("topology").step(printable(&node.name));
+        Fault::of(node.place, fault::Fault::at(kind, path).says(says))
+    };
     let block = document.made_of(&node.name).ok_or_else(|| {
-        Fault::new(
-            node.place,
-            format!("nothing is made as {:?}: expected instantiate [ {} ] as a block", node.name, node.name),
-        )
+        fault(Kind::Missing, format!(": nothing is made as it; expected instantiate [ {} ] as a block", node.name))
     })?;
     if block.kind != node.kind {
-        let message = format!("{:?} is made of a block of {}: expected {}", node.name, block.kind, node.kind);
-        return Err(Fault::new(node.place, message));
+        let says = format!(" is made of a block of {}: expected {}", block.kind, node.kind);
+        return Err(fault(Kind::Conflict, says));
     }
     if DEVICES.contains(&node.kind.as_str()) {
         let driver = above.iter().copied().find(|block| block.kind == "disksim_iodriver");

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sledsim::fault::{Allowed, Kind};
+
 use super::fault::{Fault, Place};
 use super::sources::Sources;
 
@@ -23,8 +25,16 @@ pub(super) enum Token {
 }
 
 impl Token {
+    /// A fault of a place where something else should be.
+    pub fn unexpected(&self, place: Place, expected: impl Into<String>) -> Fault {
+        let (shown, expected) = (self.shown(), expected.into());
+        let mut fault = Fault::new(place, Kind::Syntax, format!("unexpected {shown}: expected {expected}"));
+        (fault.what.value, fault.what.allowed) = (Some(shown.into()), Some(Allowed::Type(expected)));
+        fault
+    }
+
     /// How a message shows it.
-    pub fn shown(&self) -> String {
+    fn shown(&self) -> String {
         match self {
             Self::Mark(mark) => format!("{mark:?}"),
             Self::Word(word) if word.chars().count() > 60 => format!("{:?}", word.chars().take(60).collect::<String>()),
@@ -69,10 +79,7 @@ impl<'a> Tokens<'a> {
                     let path = self.sources.find(&name, place)?;
                     self.include(path, Some(place))?;
                 }
-                (other, _) => {
-                    let message = format!("source is followed by {}: expected a file name", other.shown());
-                    return Err(Fault::new(place, message));
-                }
+                (other, _) => return Err(other.unexpected(place, "a file name after source")),
             }
         }
     }
@@ -86,10 +93,11 @@ impl<'a> Tokens<'a> {
         let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         if let Some(place) = from {
             if self.stack.iter().any(|open| open.path == real) {
-                return Err(Fault::new(place, format!("{} includes itself", path.display())));
+                return Err(Fault::new(place, Kind::Conflict, format!("{} includes itself", path.display())));
             }
             if self.stack.len() >= MAX_DEPTH {
-                return Err(Fault::new(place, format!("files include one another more than {MAX_DEPTH} deep")));
+                let says = format!("files include one another more than {MAX_DEPTH} deep");
+                return Err(Fault::new(place, Kind::OutOfRange, says));
             }
         }
         let (file, text) = self.sources.open(&path, from)?;
@@ -104,10 +112,8 @@ impl<'a> Tokens<'a> {
                 self.count += 1;
                 self.last = found.1;
                 if self.count > MAX_TOKENS {
-                    return Err(Fault::new(
-                        found.1,
-                        format!("more than {MAX_TOKENS} words: expected a parameter file"),
-                    ));
+                    let says = format!("more than {MAX_TOKENS} words: expected a parameter file");
+                    return Err(Fault::new(found.1, Kind::OutOfRange, says));
                 }
                 return Ok(found);
             }

@@ -1,13 +1,17 @@
 //! From generators, driver and settings to the workload, scheduler and run of a scenario.
 
 use serde_json::{json, Value as Json};
+use sledsim::fault::{self, Kind};
 
 use super::distribution::Shape;
 use super::draft::{Drafts, Origin};
 use super::fault::Fault;
+use super::grammar::Takes;
 use super::syntax::{Block, Content, Document, Parameter};
 use super::system::Way;
 
+/// The type of block that describes a generator.
+const GENERATOR: &str = "disksim_synthgen";
 const OPEN_OR_CLOSED: &str = "a request in so many is waited for: all or none can be";
 
 /// What a scheduling policy of DiskSim becomes: our name, and what is lost.
@@ -56,8 +60,8 @@ pub(super) fn carry(
     drafts: &mut Drafts,
 ) -> Result<(), Fault> {
     let Some(synthetic) = document.blocks.iter().find(|block| block.kind == "disksim_synthio") else {
-        let message = "there is no workload for a scenario: expected a block of disksim_synthio";
-        return Err(Fault::new(document.end, message));
+        let says = ": there is no workload for a scenario";
+        return Err(Fault::of(document.end, fault::Fault::missing("disksim_synthio").says(says)));
     };
     let scale = match document.blocks.iter().find(|block| block.kind == "disksim_pf") {
         Some(processes) => processes.real("Process-Flow Time Scale")?,
@@ -124,20 +128,16 @@ impl<'a> Generators<'a> {
     fn new(synthetic: &'a Block) -> Result<Self, Fault> {
         let list = synthetic.need("Generators")?;
         let mut all = Vec::new();
-        for item in synthetic.list("Generators")? {
+        let expected = |index| synthetic.fault_of("Generators", index).expects(Takes::Block(&[GENERATOR]));
+        for (index, item) in synthetic.list("Generators")?.iter().enumerate() {
             match &item.content {
-                Content::Block(block) if block.kind == "disksim_synthgen" => all.push(block),
-                _ => {
-                    return Err(Fault::new(
-                        item.place,
-                        "expected a block of disksim_synthgen in the list of generators",
-                    ))
-                }
+                Content::Block(block) if block.kind == GENERATOR => all.push(block),
+                _ => return Err(expected(index)),
             }
         }
         match all.first() {
             Some(first) => Ok(Self { first, all, list }),
-            None => Err(Fault::new(list.place, "there is no generator: expected at least one")),
+            None => Err(expected(0)),
         }
     }
 
@@ -154,8 +154,8 @@ impl<'a> Generators<'a> {
                 json!({"kind": "poisson", "rate_per_s": 1000.0 * count as f64 / (mean * scale)})
             }
             _ if shape.mean() * scale <= 0.0 => {
-                let message = "no time between requests that wait for none: expected a mean above 0";
-                return Err(Fault::new(general.place, message));
+                let says = ": no time between requests that wait for none, expected a mean above 0";
+                return Err(one.fault(&general.name).kind(Kind::OutOfRange).says(says));
             }
             (false, _) if count > 1 => {
                 drafts.lost(general, "several generators of such times together are taken as one of exponential times");

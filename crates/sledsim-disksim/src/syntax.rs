@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use sledsim::fault::{self, Kind};
+
 use super::fault::{Fault, Place};
 use super::sources::Sources;
 use super::tokens::{Token, Tokens};
@@ -96,7 +98,7 @@ impl Document {
 
     fn add(&mut self, mut block: Block) -> Result<(), Fault> {
         if self.blocks.len() >= MAX_BLOCKS {
-            return Err(Fault::new(block.place, format!("more than {MAX_BLOCKS} blocks")));
+            return Err(Fault::new(block.place, Kind::OutOfRange, format!("more than {MAX_BLOCKS} blocks")));
         }
         if let Some(parent) = self.block(&block.kind).cloned() {
             block.kind = parent.kind;
@@ -107,7 +109,8 @@ impl Document {
             }
         }
         if self.by_name.insert(block.name.clone(), self.blocks.len()).is_some() {
-            return Err(Fault::new(block.place, format!("{:?} is defined for the second time", block.name)));
+            let says = format!("{:?} is defined for the second time", block.name);
+            return Err(Fault::new(block.place, Kind::Conflict, says));
         }
         self.blocks.push(block);
         Ok(())
@@ -120,7 +123,7 @@ pub(super) fn read(sources: &mut Sources, path: &Path) -> Result<Document, Fault
     if matches!(parser.peek()?, Token::Word(word) if word == "Seek") {
         let (_, place) = parser.take()?;
         let message = "a table of seek times, which is a part of a drive: expected the file that names it";
-        return Err(Fault::new(place, message));
+        return Err(Fault::new(place, Kind::Unsupported, message));
     }
     parser.statements()?;
     Ok(parser.document)
@@ -158,14 +161,14 @@ impl Parser<'_> {
     fn word(&mut self, what: &str) -> Result<(String, Place), Fault> {
         match self.take()? {
             (Token::Word(word), place) => Ok((word, place)),
-            (other, place) => Err(unexpected(&other, place, what)),
+            (other, place) => Err(other.unexpected(place, what)),
         }
     }
 
     fn mark(&mut self, mark: char, what: &str) -> Result<(), Fault> {
         match self.take()? {
             (Token::Mark(found), _) if found == mark => Ok(()),
-            (other, place) => Err(unexpected(&other, place, &format!("{mark:?} {what}"))),
+            (other, place) => Err(other.unexpected(place, format!("{mark:?} {what}"))),
         }
     }
 
@@ -179,7 +182,7 @@ impl Parser<'_> {
                     return Ok(());
                 }
                 Token::Word(word) => word,
-                other => return Err(unexpected(&other, place, EXPECTED)),
+                other => return Err(other.unexpected(place, EXPECTED)),
             };
             match word.as_str() {
                 "topology" => {
@@ -187,7 +190,7 @@ impl Parser<'_> {
                     let (name, _) = self.word("the name of a component")?;
                     let node = self.node(kind, name, place, 0)?;
                     if self.document.topology.replace(node).is_some() {
-                        return Err(Fault::new(place, "a second topology: expected one"));
+                        return Err(Fault::new(place, Kind::Conflict, "a second topology: expected one"));
                     }
                 }
                 "instantiate" => self.instantiate()?,
@@ -206,16 +209,18 @@ impl Parser<'_> {
         for value in self.list(0)? {
             match value.content {
                 Content::Text(name) => names.push(name),
-                _ => return Err(Fault::new(value.place, "instantiate takes a list of names")),
+                _ => return Err(Fault::new(value.place, Kind::WrongType, "instantiate takes a list of names")),
             }
         }
         match self.word("as and the name of a block")? {
             (word, _) if word == "as" => {}
-            (word, place) => return Err(unexpected(&Token::Word(word), place, "as and the name of a block")),
+            (word, place) => return Err(Token::Word(word).unexpected(place, "as and the name of a block")),
         }
         let (of, at) = self.word("the name of a block")?;
         if self.document.block(&of).is_none() {
-            return Err(Fault::new(at, format!("no block is called {of:?}: expected one defined above")));
+            let known = self.document.blocks.iter().map(|block| block.name.as_str());
+            let what = fault::Fault::unknown_name("instantiate", &of, known);
+            return Err(Fault::of(at, what.says(" among the blocks defined above")));
         }
         self.document.instances.push(Instances { names, of });
         Ok(())
@@ -229,7 +234,10 @@ impl Parser<'_> {
         for value in self.list(depth + 1)? {
             match value.content {
                 Content::Node(child) => children.push(child),
-                _ => return Err(Fault::new(value.place, "expected a component: its type, name and [ ]")),
+                _ => {
+                    let says = "expected a component: its type, name and [ ]";
+                    return Err(Fault::new(value.place, Kind::WrongType, says));
+                }
             }
         }
         Ok(Node { kind, name, place, children })
@@ -250,7 +258,7 @@ impl Parser<'_> {
                 (Token::Mark(','), _) => {}
                 (other, place) => {
                     let expected = format!("',' or '}}' in {}", self.told(&block));
-                    return Err(unexpected(&other, place, &expected));
+                    return Err(other.unexpected(place, expected));
                 }
             }
         }
@@ -268,7 +276,7 @@ impl Parser<'_> {
             Token::Mark('[') => {
                 let names = self.list(depth + 1)?.into_iter().map(|value| match value.content {
                     Content::Text(name) => Ok(name),
-                    _ => Err(Fault::new(value.place, "expected the names of parameters")),
+                    _ => Err(Fault::new(value.place, Kind::WrongType, "expected the names of parameters")),
                 });
                 let names = names.collect::<Result<_, _>>()?;
                 self.mark('=', "and a value")?;
@@ -281,23 +289,23 @@ impl Parser<'_> {
                         (Token::Word(word), _) if name.len() < 200 => name = name + " " + &word,
                         (other, place) => {
                             let expected = format!("'=' after {name:?}, a parameter of {}", self.told(block));
-                            return Err(unexpected(&other, place, &expected));
+                            return Err(other.unexpected(place, expected));
                         }
                     }
                 }
                 vec![name]
             }
-            other => return Err(unexpected(&other, place, &format!("a parameter of {}", self.told(block)))),
+            other => return Err(other.unexpected(place, format!("a parameter of {}", self.told(block)))),
         };
         let value = Arc::new(self.value(depth + 1)?);
         for name in names {
             if let Some(first) = block.parameters.iter().find(|known| *known.name == *name) {
-                let message =
-                    format!("{name:?} is given for the second time; the first is in line {}", first.place.line);
-                return Err(Fault::new(place, message));
+                let says = format!(" is given for the second time; the first is in line {}", first.place.line);
+                return Err(Fault::of(place, fault::Fault::at(Kind::Conflict, block.path(&name)).says(says)));
             }
             if block.parameters.len() >= MAX_PARAMETERS {
-                return Err(Fault::new(place, format!("more than {MAX_PARAMETERS} parameters in a block")));
+                let says = format!("more than {MAX_PARAMETERS} parameters in a block");
+                return Err(Fault::new(place, Kind::OutOfRange, says));
             }
             block.parameters.push(Parameter { name: name.into(), place, value: Arc::clone(&value) });
         }
@@ -315,7 +323,7 @@ impl Parser<'_> {
         let word = match token {
             Token::Mark('[') => return Ok(Value { place, content: Content::List(self.list(depth)?) }),
             Token::Word(word) => word,
-            other => return Err(unexpected(&other, place, "a value")),
+            other => return Err(other.unexpected(place, "a value")),
         };
         let content = match self.peek()? {
             Token::Mark('{') => Content::Block(self.block(word, String::new(), place, depth)?),
@@ -327,7 +335,8 @@ impl Parser<'_> {
                     Token::Mark('{') => Content::Block(self.block(word, name, place, depth)?),
                     Token::Mark('[') => Content::Node(self.node(word, name, place, depth)?),
                     _ => {
-                        return Err(unexpected(&Token::Word(name), at, &format!("one value; {word:?} is one already")))
+                        let expected = format!("one value; {word:?} is one already");
+                        return Err(Token::Word(name).unexpected(at, expected));
                     }
                 }
             }
@@ -356,10 +365,10 @@ impl Parser<'_> {
                     match self.take()? {
                         (Token::Mark(']'), _) => return Ok(items),
                         (Token::Mark(','), _) => {}
-                        (other, place) => return Err(unexpected(&other, place, "',' or ']' in the list")),
+                        (other, place) => return Err(other.unexpected(place, "',' or ']' in the list")),
                     }
                 }
-                (other, place) => return Err(unexpected(&other, place, "',' or ']' in the list")),
+                (other, place) => return Err(other.unexpected(place, "',' or ']' in the list")),
             }
         }
     }
@@ -367,19 +376,16 @@ impl Parser<'_> {
 
 fn check_depth(depth: usize, place: Place) -> Result<(), Fault> {
     if depth > MAX_DEPTH {
-        return Err(Fault::new(place, format!("blocks and lists lie in one another more than {MAX_DEPTH} deep")));
+        let says = format!("blocks and lists lie in one another more than {MAX_DEPTH} deep");
+        return Err(Fault::new(place, Kind::OutOfRange, says));
     }
     Ok(())
-}
-
-fn unexpected(token: &Token, place: Place, expected: &str) -> Fault {
-    Fault::new(place, format!("unexpected {}: expected {expected}", token.shown()))
 }
 
 /// A number, if the word is one; a text otherwise.
 fn scalar(word: String, place: Place) -> Result<Content, Fault> {
     let digits = word.strip_prefix('-').unwrap_or(&word);
-    let out_of_range = || Fault::new(place, format!("{word:?} is too large a number"));
+    let out_of_range = || Fault::new(place, Kind::OutOfRange, format!("{word:?} is too large a number"));
     if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return word.parse().map(Content::Whole).map_err(|_| out_of_range());
     }
@@ -412,6 +418,6 @@ fn range(first: &Value, last: &str, place: Place) -> Result<Vec<Value>, Fault> {
         Some(((stem, from), (other, to))) if stem == other && from <= to && to - from < MAX_RANGE => {
             Ok((from..=to).map(|i| Value { place, content: Content::Text(format!("{stem}{i}")) }).collect())
         }
-        _ => Err(Fault::new(place, "no range of names: expected, for example, disk0 .. disk3")),
+        _ => Err(Fault::new(place, Kind::Syntax, "no range of names: expected, for example, disk0 .. disk3")),
     }
 }

@@ -1,8 +1,8 @@
 //! What becomes of every parameter, for the reference page.
 
 use serde_json::{json, Value as Json};
+use sledsim::fault::Allowed;
 
-use super::block::allowed;
 use super::grammar::{Fate, BLOCK_TYPES, UNSUPPORTED};
 use super::workload::policy;
 
@@ -14,7 +14,7 @@ pub fn reference() -> Json {
             let (keys, fate) = told(parameter.fate);
             json!({
                 "name": parameter.name,
-                "takes": allowed(parameter.takes),
+                "takes": Allowed::from(parameter.takes).to_string(),
                 "required": parameter.required,
                 "keys": keys,
                 "fate": fate,

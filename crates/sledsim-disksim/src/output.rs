@@ -1,39 +1,33 @@
 //! Device files and scenarios, as TOML with the place of every value.
 
-use std::fmt::Write;
-
-use serde_json::Value as Json;
+use sledsim::fault::printable;
+use sledsim::scenario::Commented;
 
 use super::draft::Origin;
 use super::import::{Entry, Import, Note};
-use super::sources::printable;
-
-/// Widest line of a list; longer lists have a line for each item.
-const WIDTH: usize = 100;
 
 impl Import {
     /// The device as a device file: TOML, each value with its unit and source, and comments on what is not carried over.
     #[must_use]
     pub fn device_toml(&self) -> String {
-        let mut text = self.heading();
-        line(&mut text, &format!("title = {}", quoted(&self.name)));
-        line(&mut text, &format!("mechanism = {}", quoted(self.mechanism())));
-        let origin = format!("Read from {} of DiskSim 4.0.", self.file);
-        line(&mut text, &format!("description = {}", quoted(&origin)));
-        line(&mut text, "citations = []");
+        let mut file = self.heading();
+        file.key("title", printable(&self.name));
+        file.key("mechanism", self.device.mechanism());
+        file.key("description", format!("Read from {} of DiskSim 4.0.", self.file));
+        file.key("citations", Vec::<String>::new());
         for entry in &self.entries {
-            line(&mut text, &format!("\n[values.{}]", entry.key));
-            line(&mut text, &format!("value = {}", value(&entry.value)));
-            line(&mut text, &format!("unit = {}", quoted(&entry.unit)));
-            line(&mut text, &format!("source = {}", quoted(entry.from.first().map_or(&self.file, |from| &from.file))));
-            line(&mut text, &format!("where = {}", quoted(&place_of(entry))));
-            line(&mut text, &format!("kind = {}", quoted(kind(entry.origin))));
+            file.table(&format!("values.{}", entry.key));
+            file.key("value", entry.value.clone());
+            file.key("unit", entry.unit.as_str());
+            file.key("source", entry.from.first().map_or(self.file.as_str(), |from| &from.file));
+            file.key("where", printable(&place_of(entry)));
+            file.key("kind", kind(entry.origin));
             if let Some(note) = &entry.note {
-                line(&mut text, &format!("note = {}", quoted(note)));
+                file.key("note", printable(note));
             }
         }
-        self.write_idle(&mut text);
-        text
+        self.write_idle(&mut file);
+        file.to_string()
     }
 
     /// The scenario, with the device in it; none where only the device was asked for.
@@ -42,25 +36,25 @@ impl Import {
         if self.settings.is_empty() {
             return None;
         }
-        let mut text = self.heading();
-        line(&mut text, &format!("title = {}", quoted(&format!("{}, from {} of DiskSim", self.name, self.file))));
+        let mut file = self.heading();
+        file.key("title", printable(&format!("{}, from {} of DiskSim", self.name, self.file)));
         let mut section = |header: &str, keys: &[&str]| {
             let found: Vec<&Entry> = self.settings.iter().filter(|entry| keys.contains(&&*entry.key)).collect();
             if !header.is_empty() && !found.is_empty() {
-                line(&mut text, &format!("\n[{header}]"));
+                file.table(header);
             }
-            found.into_iter().for_each(|entry| setting(&mut text, entry));
+            found.into_iter().for_each(|entry| setting(&mut file, entry));
         };
         section("", &["seed"]);
         section("workload", &["arrival", "size_bytes", "location", "range", "read_fraction"]);
         section("system", &["scheduler"]);
         section("run", &["requests", "time_s", "warmup_requests", "warmup_s"]);
-        line(&mut text, "\n[system.device]");
-        line(&mut text, &format!("name = {}", quoted(&self.name)));
-        line(&mut text, &format!("mechanism = {}", quoted(self.mechanism())));
-        self.entries.iter().for_each(|entry| setting(&mut text, entry));
-        self.write_idle(&mut text);
-        Some(text)
+        file.table("system.device");
+        file.key("name", printable(&self.name));
+        file.key("mechanism", self.device.mechanism());
+        self.entries.iter().for_each(|entry| setting(&mut file, entry));
+        self.write_idle(&mut file);
+        Some(file.to_string())
     }
 
     /// What is not carried over, for a reader at a terminal: first what changes results, with its values; then, a line for
@@ -97,19 +91,22 @@ impl Import {
     }
 
     /// What a reader has to know first.
-    fn heading(&self) -> String {
-        let mut text = format!("# Read from {} of DiskSim 4.0 by sledsim import disksim.\n", self.file);
+    fn heading(&self) -> Commented {
+        let mut file = Commented::default();
+        file.comment(&format!("Read from {} of DiskSim 4.0 by sledsim import disksim.", self.file));
         for (reason, notes) in self.by_reason(true) {
-            line(&mut text, &format!("# {LOST}: {reason}"));
-            notes.into_iter().for_each(|note| line(&mut text, &format!("# {}", listed(note))));
+            file.comment(&format!("{LOST}: {reason}"));
+            notes.into_iter().for_each(|note| file.comment(&listed(note)));
         }
-        text + "\n"
+        file.gap();
+        file
     }
 
-    fn write_idle(&self, text: &mut String) {
+    fn write_idle(&self, file: &mut Commented) {
         for (reason, notes) in self.by_reason(false) {
-            line(text, &format!("\n# {IDLE}: {reason}"));
-            notes.into_iter().for_each(|note| line(text, &format!("# {}", listed(note))));
+            file.gap();
+            file.comment(&format!("{IDLE}: {reason}"));
+            notes.into_iter().for_each(|note| file.comment(&listed(note)));
         }
     }
 }
@@ -122,13 +119,13 @@ fn listed(note: &Note) -> String {
     format!("  {}:{}: {}", note.file, note.line, printable(&format!("{}{given}", note.name)))
 }
 
-fn setting(text: &mut String, entry: &Entry) {
+fn setting(file: &mut Commented, entry: &Entry) {
     let mut comment = place_of(entry);
     if let Some(note) = &entry.note {
         comment = if comment.is_empty() { note.clone() } else { format!("{comment}; {note}") };
     }
-    line(text, &format!("# {}", printable(&comment)));
-    line(text, &format!("{} = {}", entry.key, value(&entry.value)));
+    file.comment(&comment);
+    file.key(&entry.key, entry.value.clone());
 }
 
 /// The files, lines and parameters that give a value.
@@ -147,42 +144,5 @@ const fn kind(origin: Origin) -> &'static str {
         Origin::Published => "published",
         Origin::Derived => "derived",
         Origin::Assumed => "assumed",
-    }
-}
-
-fn line(text: &mut String, content: &str) {
-    text.push_str(content);
-    text.push('\n');
-}
-
-/// A text in quotation marks; JSON's way of writing one is one of TOML's.
-fn quoted(text: &str) -> String {
-    Json::from(printable(text)).to_string()
-}
-
-/// A value; a long list has a line for each of its items.
-fn value(json: &Json) -> String {
-    match json {
-        Json::Array(items) if items.iter().map(|item| inline(item).len() + 2).sum::<usize>() > WIDTH => {
-            let items: String = items.iter().fold(String::new(), |mut lines, item| {
-                let _ = writeln!(lines, "    {},", inline(item));
-                lines
-            });
-            format!("[\n{items}]")
-        }
-        other => inline(other),
-    }
-}
-
-fn inline(json: &Json) -> String {
-    match json {
-        Json::Object(table) => {
-            let keys = table.iter().filter(|(_, value)| !value.is_null());
-            let keys: Vec<String> = keys.map(|(key, value)| format!("{key} = {}", inline(value))).collect();
-            format!("{{ {} }}", keys.join(", "))
-        }
-        Json::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
-        Json::String(text) => quoted(text),
-        other => other.to_string(),
     }
 }

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
+use sledsim::devices::disk::Layout;
+use sledsim::fault::{self, Faults};
+use sledsim::scenario::{self, resolve, Catalog, DeviceSpec, Notation};
 
 use super::block;
 use super::disk;
@@ -13,15 +16,6 @@ use super::sources::Sources;
 use super::syntax::{self, Block, Document};
 use super::system::Way;
 use super::workload;
-use crate::devices::disk::Layout;
-use crate::fault::{self, Faults};
-use crate::scenario::assemble;
-use crate::scenario::catalog::Catalog;
-use crate::scenario::check::check;
-use crate::scenario::document::Notation;
-use crate::scenario::named_device::unit_of_device_key;
-use crate::scenario::resolve::resolve;
-use crate::scenario::spec::DeviceSpec;
 
 /// What to read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,19 +88,6 @@ pub struct Note {
     pub changes_results: bool,
 }
 
-impl Import {
-    /// The kind of device.
-    #[must_use]
-    pub const fn mechanism(&self) -> &'static str {
-        match self.device {
-            DeviceSpec::Mems(_) => "mems",
-            DeviceSpec::Disk(_) => "disk",
-            DeviceSpec::SimplediskConstant(_) => "simpledisk-constant",
-            DeviceSpec::SimplediskLinear(_) => "simpledisk-linear",
-        }
-    }
-}
-
 /// Reads the device that the parameter file at `path` describes: a `.parv`, `.diskspecs` or other file with a block of
 /// a device in it or in the files that it includes.
 ///
@@ -171,7 +152,7 @@ fn read(path: &Path, options: &ImportOptions, sources: &mut Sources) -> Result<I
 
 /// Blocks that the device offers, and their size.
 fn size(device: &DeviceSpec) -> Result<(u64, u32), fault::Fault> {
-    let mechanism = assemble::device(device)?;
+    let mechanism = scenario::device(device)?;
     Ok((mechanism.capacity_blocks() * u64::from(device.mechanisms()), mechanism.block_bytes()))
 }
 
@@ -229,7 +210,7 @@ fn device(mechanism: &str, way: &Way, drafts: &mut Drafts) -> Result<DeviceSpec,
             drafts.withdraw("capacity_blocks", &format!("the zones hold {held} blocks, by which DiskSim goes too"));
         }
     }
-    assemble::device(&device).map_err(|fault| refused(&drafts.values, fault, place))?;
+    scenario::device(&device).map_err(|fault| refused(&drafts.values, fault, place))?;
     Ok(device)
 }
 
@@ -237,14 +218,8 @@ fn specified(mechanism: &str, way: &Way, drafts: &Drafts) -> Result<DeviceSpec, 
     let mut values = table(&drafts.values);
     values.insert("name".into(), way.device.name.clone().into());
     values.insert("mechanism".into(), mechanism.into());
-    let mut document = Json::Object(values);
     let refusal = |fault: fault::Fault| refused(&drafts.values, fault, way.device.place);
-    check(&mut document, &device_schema()).map_err(|faults| Refusal(faults.into_iter().map(refusal).collect()))?;
-    Ok(serde_json::from_value(document).map_err(|error| refusal(error.into()))?)
-}
-
-fn device_schema() -> Json {
-    serde_json::to_value(schemars::schema_for!(DeviceSpec)).unwrap_or_default()
+    DeviceSpec::of(Json::Object(values)).map_err(|faults| Refusal(faults.into_iter().map(refusal).collect()))
 }
 
 /// Checks that the scenario can be run as it is written.
@@ -269,7 +244,6 @@ fn finish(way: &Way, device: DeviceSpec, mut drafts: Drafts, settings: &[Draft],
         settings: Vec::new(),
         notes: Vec::new(),
     };
-    let (mechanism, schema) = (import.mechanism(), wrapped(device_schema()));
     let entry = |draft: &Draft, unit: &str| Entry {
         key: draft.key.to_owned(),
         value: draft.value.clone(),
@@ -278,7 +252,7 @@ fn finish(way: &Way, device: DeviceSpec, mut drafts: Drafts, settings: &[Draft],
         origin: draft.origin,
         note: draft.note.clone(),
     };
-    let unit = |key: &str| unit_of_device_key(&schema, mechanism, key).unwrap_or_default();
+    let unit = |key: &str| import.device.unit(key).unwrap_or_default();
     import.entries = drafts.values.iter().map(|draft| entry(draft, unit(draft.key))).collect();
     import.settings = settings.iter().map(|draft| entry(draft, "")).collect();
     let notes = drafts.remarks.into_iter().map(|remark| Note {
@@ -295,10 +269,4 @@ fn finish(way: &Way, device: DeviceSpec, mut drafts: Drafts, settings: &[Draft],
 
 fn source(place: Place, parameter: &str, sources: &Sources) -> Source {
     Source { file: sources.name(place.file), line: place.line, parameter: parameter.to_owned() }
-}
-
-/// The schema of a device where one of a scenario has it.
-fn wrapped(device: Json) -> Json {
-    let definitions: Map<String, Json> = [("DeviceSpec".to_owned(), device)].into_iter().collect();
-    Json::Object([("$defs".to_owned(), Json::Object(definitions))].into_iter().collect())
 }

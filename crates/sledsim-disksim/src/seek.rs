@@ -1,6 +1,7 @@
 //! Seek times: the six ways in which DiskSim describes them.
 
 use serde_json::{json, Value as Json};
+use sledsim::fault::{self, printable, Allowed, Kind, Range};
 
 use super::draft::{Drafts, Origin};
 use super::fault::{Fault, Place};
@@ -12,6 +13,8 @@ use super::syntax::{Block, Parameter};
 const MAX_MS: f64 = 10_000.0;
 /// Longest distance, cylinders.
 const MAX_CYLINDERS: f64 = 1e9;
+/// What a table begins with, before a colon and the number of its lines.
+const ANNOUNCED: &str = "Seek distances measured";
 /// Parameters that describe seeks.
 const PARAMETERS: [&str; 7] = [
     "Average seek time",
@@ -59,31 +62,37 @@ pub(super) fn carry(mechanics: &Block, sources: &mut Sources, drafts: &mut Draft
     Ok(())
 }
 
+/// Times of seeks, ms.
+fn range_ms() -> Range {
+    Range { unit: "ms".into(), ..Range::from_to(0.0, MAX_MS) }
+}
+
+/// Distances of so many cylinders or more.
+fn range_cylinders(least: f64) -> Range {
+    Range { whole: true, unit: "cylinders".into(), ..Range::from_to(least, MAX_CYLINDERS) }
+}
+
 fn first_ten(mechanics: &Block) -> Result<Vec<f64>, Fault> {
-    let place = mechanics.need("First ten seek times")?.place;
-    let first = times(mechanics, "First ten seek times", 10)?;
-    match first.iter().find(|time| !(0.0..=MAX_MS).contains(*time)) {
-        Some(time) => {
-            Err(Fault::new(place, format!("{time} in \"First ten seek times\": expected from 0 to {MAX_MS}")))
-        }
+    const NAME: &str = "First ten seek times";
+    let first = times(mechanics, NAME, 10)?;
+    match first.iter().position(|time| !range_ms().holds(*time)) {
+        Some(index) => Err(mechanics.fault_of(NAME, index).expects(range_ms())),
         None => Ok(first),
     }
 }
 
 fn hpl(mechanics: &Block, first_ms: Option<Vec<f64>>) -> Result<Json, Fault> {
     const NAME: &str = "HPL seek equation values";
-    let place = mechanics.need(NAME)?.place;
     let values = times(mechanics, NAME, 6)?;
-    let fault = |message: String| Err(Fault::new(place, message));
-    if !(0.0..=MAX_CYLINDERS).contains(&values[0]) || values[0].fract() != 0.0 {
-        return fault(format!("{} as the first of {NAME:?}: expected a number of cylinders", values[0]));
+    if !range_cylinders(0.0).holds(values[0]) || values[0].fract() != 0.0 {
+        return Err(mechanics.fault_of(NAME, 0).expects(range_cylinders(0.0)));
     }
-    if let Some(value) = values[1..5].iter().find(|value| !(0.0..=MAX_MS).contains(*value)) {
-        return fault(format!("{value} in {NAME:?}: expected from 0 to {MAX_MS}"));
+    if let Some(index) = (1..5).find(|&index| !range_ms().holds(values[index])) {
+        return Err(mechanics.fault_of(NAME, index).expects(range_ms()));
     }
     let single = values[5];
-    if single != -1.0 && !(0.0..=MAX_MS).contains(&single) {
-        return fault(format!("{single} as the last of {NAME:?}: expected -1, or from 0 to {MAX_MS}"));
+    if single != -1.0 && !range_ms().holds(single) {
+        return Err(mechanics.fault_of(NAME, 5).expects(range_ms()).says(", or -1"));
     }
     let alone = if single == -1.0 { Vec::new() } else { vec![single] };
     Ok(json!({
@@ -113,8 +122,8 @@ fn table(
     for line in text.lines() {
         place.line += 1;
         if place.line == 1 {
-            if let Some(count) = line.trim().strip_prefix("Seek distances measured:") {
-                let expected = || Fault::new(place, format!("{line:?}: expected the number of lines that follow"));
+            if let Some(count) = line.trim().strip_prefix(ANNOUNCED).and_then(|rest| rest.strip_prefix(':')) {
+                let expected = || record(place, ANNOUNCED, "the number of lines that follow", count.trim());
                 announced = Some(count.trim().parse::<usize>().map_err(|_| expected())?);
                 continue;
             }
@@ -123,18 +132,15 @@ fn table(
             continue;
         }
         let (point, digits, has_deviation) = point(line, place)?;
-        if points.last().is_some_and(|last| point[0] <= last[0]) {
-            let message =
-                format!("the distance {} does not exceed the one before: expected rising distances", point[0]);
-            return Err(Fault::new(place, message));
+        if let Some(last) = points.last().filter(|last| point[0] <= last[0]) {
+            let allowed = format!("rising distances, above {}", last[0]);
+            return Err(record(place, "distance", Allowed::Type(allowed), &point[0].to_string()));
         }
         // The last digits of a file cut off are missed: every line has as many.
         if !text.ends_with('\n') && text.lines().count() == place.line as usize && decimals.is_some_and(|d| d > digits)
         {
-            return Err(Fault::new(
-                place,
-                "the last line ends in its middle: expected as many digits as in the others",
-            ));
+            let says = "the last line ends in its middle: expected as many digits as in the others";
+            return Err(Fault::new(place, Kind::Record, says));
         }
         decimals = Some(digits);
         deviations |= has_deviation;
@@ -142,12 +148,13 @@ fn table(
     }
     place.line = place.line.max(1);
     if points.is_empty() {
-        return Err(Fault::new(place, "no seek time: expected lines of a distance in cylinders and a time in ms"));
+        let says = "no seek time: expected lines of a distance in cylinders and a time in ms";
+        return Err(Fault::new(place, Kind::Missing, says));
     }
     if announced.is_some_and(|count| count != points.len()) {
         let count = announced.unwrap_or(0);
         let message = format!("{} seek times: expected {count}, as the first line says", points.len());
-        return Err(Fault::new(place, message));
+        return Err(Fault::new(place, Kind::Misfit, message));
     }
     if deviations {
         drafts.idle(parameter, "the third column, standard deviations, has no meaning in DiskSim either");
@@ -155,19 +162,28 @@ fn table(
     Ok(points)
 }
 
+/// A fault of a field of a table's line.
+fn record(place: Place, field: &str, allowed: impl Into<Allowed>, found: &str) -> Fault {
+    let mut what = fault::Fault::new(Kind::Record);
+    (what.field, what.value, what.allowed) = (Some(field.into()), Some(printable(found).into()), Some(allowed.into()));
+    Fault::of(place, what)
+}
+
 /// A line of a table: distance and time, the number of the time's decimals, and whether there is a third column.
 fn point(line: &str, place: Place) -> Result<([f64; 2], usize, bool), Fault> {
     let shown: String = line.chars().take(60).collect();
-    let fault = || Fault::new(place, format!("{shown:?}: expected a distance in cylinders, a comma and a time in ms"));
+    let fault = || record(place, "seek time", "a distance in cylinders, a comma and a time in ms", &shown);
     let columns: Vec<&str> = line.split(',').map(str::trim).collect();
     if !(2..=3).contains(&columns.len()) {
         return Err(fault());
     }
     let distance: u32 = columns[0].parse().map_err(|_| fault())?;
     let time: f64 = columns[1].parse().map_err(|_| fault())?;
-    if distance == 0 || f64::from(distance) > MAX_CYLINDERS || !(0.0..=MAX_MS).contains(&time) {
-        let expected = format!("{shown:?}: expected a distance of at least 1 and a time from 0 to {MAX_MS} ms");
-        return Err(Fault::new(place, expected));
+    if !range_cylinders(1.0).holds(f64::from(distance)) {
+        return Err(record(place, "distance", range_cylinders(1.0), columns[0]));
+    }
+    if !range_ms().holds(time) {
+        return Err(record(place, "time", range_ms(), columns[1]));
     }
     let decimals = columns[1].split_once('.').map_or(0, |(_, decimals)| decimals.len());
     Ok(([f64::from(distance), time], decimals, columns.len() == 3))
