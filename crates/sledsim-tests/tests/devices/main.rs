@@ -8,6 +8,7 @@ mod device_contract_mechanisms;
 mod device_contract_merged;
 mod device_contract_subsector;
 mod disk_buffer;
+mod disk_commands;
 mod disk_keys;
 mod disk_layout;
 mod disk_mechanics;

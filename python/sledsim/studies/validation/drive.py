@@ -1,6 +1,7 @@
 """How well a model stands for a real drive: its service times beside measured ones."""
 
 import json
+import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -29,6 +30,9 @@ __all__ = ["Agreement", "DriveValidation", "demerit_ms", "validate_drive"]
 
 #: The format of traces that carry measured service times.
 MEASURED = "disksim-validate"
+
+#: What DiskSim's files call the number of blocks of a drive.
+BLOCK_COUNT = "Block count"
 
 
 @dataclass(frozen=True)
@@ -275,8 +279,12 @@ def validate_drive(
     TraceError
         Where the trace cannot be read, carries no measured times or reaches beyond the drive.
     """
-    device, left_out = _device(specs)
+    device, file = _device(specs)
     opened = _measured_trace(trace, skip_bad)
+    measured = _columns(opened)
+    left_out = file.notes if file else ()
+    if file and (denied := _denied(file, measured)):
+        device, left_out = {**device, "capacity_blocks": None}, (*left_out, denied)
     workload = {
         "kind": "trace",
         "path": str(Path(trace).resolve()),
@@ -285,7 +293,6 @@ def validate_drive(
         "skip_bad": skip_bad,
     }
     resolved = resolve({"workload": workload, "system": {"device": device}}, set)
-    measured = _columns(opened)
     _require_inside(drive_of(resolved.values["system"])["device"], measured, trace)
     result = run_resolved(resolved, log=True, progress=progress)
     if not result.complete:
@@ -305,16 +312,16 @@ def validate_drive(
     return DriveValidation(result["device"]["name"], Path(trace).name, columns, left_out)
 
 
-def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[LeftOut, ...]]:
-    """Return a drive as a scenario has it, and what of its file could not be carried over."""
+def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], DiskSimImport | None]:
+    """Return a drive as a scenario has it, and what was read if it comes from a file of DiskSim's."""
     if isinstance(specs, Mapping):
-        return specs, ()
+        return specs, None
     name, path = str(specs), Path(specs)
     if name in devices.catalog() or (path.suffix == ".toml" and path.is_file()):
-        return {"name": name}, ()
+        return {"name": name}, None
     if path.is_file():
         read = _read_disksim(name)
-        return read.device, read.notes
+        return read.device, read
     if path.is_dir():
         raise ScenarioError(f"{path}: a folder; expected a file of DiskSim's parameters, or a device file")
     if path.suffix or path.parent != Path():
@@ -334,6 +341,27 @@ def _read_disksim(path: str) -> DiskSimImport:
         else:
             raise ScenarioError(f"{path}: a trace, not a drive: name the drive first, then the trace") from None
         raise
+
+
+def _denied(file: DiskSimImport, records: "Mapping[str, NDArray[np.generic]]") -> LeftOut | None:
+    """Return the number of blocks that a file gives a drive, where more were measured and its zones hold them."""
+    offered, reached = file.device.get("capacity_blocks"), _reached_bytes(records)
+    if file.device["mechanism"] != "disk" or offered is None or reached <= offered * file.device["block_bytes"]:
+        return None
+    whole = _core.Device(json.dumps({**file.device, "capacity_blocks": None}))
+    if reached > whole.capacity_blocks * whole.block_bytes:
+        return None
+    where = tomllib.loads(file.device_file)["values"]["capacity_blocks"]["where"]
+    source, _, line = where.removesuffix(f" {BLOCK_COUNT}").rpartition(":")
+    reason = f"the trace reaches beyond it; the zones hold {whole.capacity_blocks:,} blocks, by which DiskSim goes too"
+    return LeftOut(source, int(line), BLOCK_COUNT, str(offered), reason, changes_results=True)
+
+
+def _reached_bytes(records: "Mapping[str, NDArray[np.generic]]") -> int:
+    """Return where the request ends that reaches farthest."""
+    import numpy as np
+
+    return int(np.add(records["offset_bytes"], records["bytes"], dtype=np.uint64).max())
 
 
 def _measured_trace(path: str | Path, skip_bad: int) -> Trace:

@@ -68,6 +68,9 @@ pub(super) struct Policy {
     pub on_idle_hit: bool,
     pub any_order_reads: bool,
     pub any_order_writes: bool,
+    /// Whether the blocks of a pass go to the host once all of it is there: a drive that keeps the bus, and takes them in any
+    /// order, would have the bus wait for those that pass last.
+    pub whole_passes: bool,
     pub free_blocks: bool,
     pub fast_write: FastWrite,
     pub combine_writes: bool,
@@ -209,6 +212,7 @@ fn policy(p: &DiskParameters) -> Policy {
         on_idle_hit: p.read_ahead_on_idle_hit,
         any_order_reads: p.zero_latency_reads || p.read_free_blocks && p.buffer_caching,
         any_order_writes: p.zero_latency_writes,
+        whole_passes: p.zero_latency_reads && (p.hold_bus_reading || p.never_disconnect),
         free_blocks: p.read_free_blocks && p.buffer_caching,
         fast_write: p.fast_write,
         combine_writes: p.combine_writes,
@@ -363,8 +367,7 @@ impl DiskDevice {
     /// What comes before the data of a write to a place.
     fn set_up_at(&self, at: Time, place: Place) -> Set {
         if !self.policy.extra_write_disconnect {
-            let command = at + self.write_command_ns(u64::MAX, false);
-            return Set { command, connected: command + self.overheads.preparation_ns, twice: false };
+            return self.set_up_once(at, u64::MAX);
         }
         let first = self.mechanics.layout().lbn(place).unwrap_or(u64::MAX - 1);
         self.set_up(at, first, self.buffer.for_write(first, first + 1))
@@ -383,7 +386,8 @@ impl DiskDevice {
             }
             Op::Write => self.write_command_ns(u64::MAX, false),
         };
-        self.overheads.request_ns + kind_ns
+        let beside_ns = if op == Op::Write { self.overheads.beside_seek.get(self.previous.0) } else { 0 };
+        self.overheads.request_ns + kind_ns.saturating_sub(beside_ns)
     }
 
     /// When the arms get free, and where they are then. Schedulers ask for many locations at the same instant.

@@ -231,7 +231,8 @@ pub struct DiskParameters {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub write_hit_after_write_ms: f64,
-    /// Command overhead of a write to the medium (no fast write), after a read.
+    /// Command overhead of a write to the medium (no fast write), after a read. Where it is longer than after a write, the arm
+    /// sets off as soon as after a write.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1000.0), extend("x-unit" = "ms"))]
     pub write_miss_after_read_ms: f64,
@@ -351,7 +352,8 @@ pub struct DiskParameters {
     /// Whether a read found whole in the buffer of an idle drive resumes reading ahead.
     #[serde(default)]
     pub read_ahead_on_idle_hit: bool,
-    /// Whether a read begins with whatever requested block passes first: zero-latency access.
+    /// Whether a read begins with whatever requested block passes first: zero-latency access. A drive that keeps the bus then
+    /// hands over the blocks of a track once all of them are there.
     #[serde(default)]
     pub zero_latency_reads: bool,
     /// Whether a write begins with whatever requested block passes first.

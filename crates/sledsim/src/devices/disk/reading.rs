@@ -240,8 +240,12 @@ impl DiskDevice {
         }
     }
 
-    /// Notes when the blocks of a pass arrive, in their order.
+    /// Notes when the blocks of a pass arrive, in their order: all at its end where the drive hands over whole passes.
     fn note_arrivals(&mut self, pass: &Pass) {
+        if self.policy.whole_passes {
+            self.chunks.push(Chunk { blocks: pass.blocks, first: pass.end, last: pass.end });
+            return;
+        }
         let in_order = if pass.lead == 0 { pass.blocks } else { pass.lead };
         self.chunks.push(Chunk { blocks: in_order, first: pass.passed_at(0), last: pass.passed_at(in_order - 1) });
         if pass.lead > 0 {

@@ -145,8 +145,18 @@ impl DiskDevice {
             let connected = left + o.extra_gap_ns + o.first_reselect_ns + o.preparation_ns;
             return Set { command: at + o.extra_command_ns + o.extra_seek_delay_ns, connected, twice: true };
         }
-        let command = at + self.write_command_ns(first, false);
-        Set { command, connected: command + o.preparation_ns, twice: false }
+        self.set_up_once(at, first)
+    }
+
+    /// What comes before the data of a write that doesn't disconnect for it.
+    pub(super) fn set_up_once(&self, at: Time, first: u64) -> Set {
+        let o = &self.overheads;
+        let command_ns = self.write_command_ns(first, false);
+        Set {
+            command: at + command_ns.saturating_sub(o.beside_seek.get(self.previous.0)),
+            connected: at + command_ns + o.preparation_ns,
+            twice: false,
+        }
     }
 
     /// A write that finds the arm free, or from `free` on.
