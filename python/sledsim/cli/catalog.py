@@ -31,15 +31,15 @@ Examples:
 SEEK_EXAMPLES = """\b
 Examples:
   sledsim seek g2
-  sledsim seek g2 --out curve.png --data curve.csv
-  sledsim seek g2 --surface --out surface.html
+  sledsim seek g2 --plot curve.png --data curve.csv
+  sledsim seek g2 --surface --plot surface.html
   sledsim seek g3 --model first-order --set device.settle_constants=0
-  sledsim seek atlas10k --out curve.svg
+  sledsim seek atlas10k --plot curve.svg
 """
 ZONES_EXAMPLES = """\b
 Examples:
   sledsim zones atlas10k
-  sledsim zones atlas10k --out zones.svg
+  sledsim zones atlas10k --plot zones.svg
 """
 
 
@@ -128,7 +128,7 @@ def seek(
         typer.Option(metavar="NAME", help="MEMS storage: first-order, decomposed or time-optimal."),
     ] = None,
     surface: Annotated[bool, typer.Option("--surface", help="MEMS storage: time over the X-Y plane.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: .html, .png or .svg.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: .html, .png or .svg.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it: .csv, .parquet or .json.")] = None,
     sets: Sets = None,
     as_json: AsJson = False,
@@ -137,23 +137,23 @@ def seek(
     from sledsim.devices.device import Device
     from sledsim.show.frames import COPY_OPTIONS, write_columns
 
-    check_picture(out)
+    check_picture(plot)
     check_target(data, COPY_OPTIONS)
     chosen = Device(device, set=sets or [], **({"seek_model": model} if model else {}))
     columns = chosen.seek_surface() if surface else chosen.seek_curve()
     if data:
         write_columns(columns, data)
-    if out:
-        chosen.save_plot(out, "surface" if surface else "curve")
+    if plot:
+        chosen.save_plot(plot, "surface" if surface else "curve")
     if as_json:
         print_json({name: column.tolist() for name, column in columns.items()})
-    elif not (out or data):
+    elif not (plot or data):
         print_tables([chosen.surface_table() if surface else chosen.seek_table()])
 
 
 def zones(
     device: Annotated[str, typer.Argument(metavar="DEVICE", help="Disk drive.", autocompletion=device_names)],
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw them: .html, .png or .svg.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw them: .html, .png or .svg.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="FILE", help="Write them: .csv, .parquet or .json.")] = None,
     sets: Sets = None,
     as_json: AsJson = False,
@@ -162,15 +162,15 @@ def zones(
     from sledsim.devices.device import Device
     from sledsim.show.frames import COPY_OPTIONS, write_columns
 
-    check_picture(out)
+    check_picture(plot)
     check_target(data, COPY_OPTIONS)
     drive = Device(device, set=sets or [])
     columns = drive.zones()
     if data:
         write_columns(columns, data)
-    if out:
-        drive.save_plot(out, "zones")
+    if plot:
+        drive.save_plot(plot, "zones")
     if as_json:
         print_json({name: column.tolist() for name, column in columns.items()})
-    elif not (out or data):
+    elif not (plot or data):
         print_tables([drive.zone_table()])

@@ -1,5 +1,6 @@
 """Commands that run scenarios, or look at them."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from sledsim.cli.options import (
     Check,
     Columns,
     Format,
+    Full,
     Log,
     Plot,
     Resolved,
@@ -77,6 +79,19 @@ Examples:
 """
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted of a run besides running it."""
+
+    as_json: bool
+    full: bool
+    log: Path | None
+    plot: Path | None
+    timeline: Path | None
+    check: bool
+    resolved: bool
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog=RUN_EXAMPLES)(run)
@@ -91,6 +106,7 @@ def run(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="Scenario (TOML, YAML, JSON); - for standard input.")],
     sets: Sets = None,
     as_json: AsJson = False,
+    full: Full = False,
     log: Log = None,
     plot: Plot = None,
     timeline: Timeline = None,
@@ -101,7 +117,7 @@ def run(
     from sledsim.scenario.reading import from_argument
 
     scenario = from_argument(file)
-    _run(scenario, sets, as_json=as_json, log=log, plot=plot, timeline=timeline, check=check, resolved=resolved)
+    _run(scenario, sets, Wanted(as_json, full, log, plot, timeline, check, resolved))
 
 
 def replay(
@@ -142,6 +158,7 @@ def replay(
     sector_bytes: SectorBytes = None,
     columns: Columns = None,
     as_json: AsJson = False,
+    full: Full = False,
     log: Log = None,
     plot: Plot = None,
     timeline: Timeline = None,
@@ -172,7 +189,7 @@ def replay(
         "scheduler": {"name": scheduler} if scheduler else None,
     }
     scenario = {"workload": _given(workload), "system": _given(system)}
-    _run(scenario, sets, as_json=as_json, log=log, plot=plot, timeline=timeline, check=check, resolved=resolved)
+    _run(scenario, sets, Wanted(as_json, full, log, plot, timeline, check, resolved))
 
 
 def compare(
@@ -248,45 +265,36 @@ def schema(
     print_json(_core.result_schema() if result else _core.schema(document=True))
 
 
-def _run(
-    scenario: "ScenarioLike",
-    sets: list[str] | None,
-    *,
-    as_json: bool,
-    log: Path | None,
-    plot: Path | None,
-    timeline: Path | None,
-    check: bool,
-    resolved: bool,
-) -> None:
+def _run(scenario: "ScenarioLike", sets: list[str] | None, wanted: Wanted) -> None:
     """Run a scenario, print and write what was asked for."""
     from sledsim.runs.running import run_resolved
     from sledsim.scenario.reading import resolve
     from sledsim.show.frames import COPY_OPTIONS
 
-    check_target(log, COPY_OPTIONS)
-    check_picture(plot)
-    check_timeline(timeline)
+    check_target(wanted.log, COPY_OPTIONS)
+    check_picture(wanted.plot)
+    check_timeline(wanted.timeline)
     whole = resolve(scenario, sets or [])
-    if resolved:
+    if wanted.resolved:
         print_json(whole.values)
         return
-    result = run_resolved(whole, log=log is not None, timeline=timeline is not None, progress=True, check=check)
-    if as_json:
+    logged, timed = wanted.log is not None, wanted.timeline is not None
+    result = run_resolved(whole, log=logged, timeline=timed, progress=True, check=wanted.check)
+    if wanted.as_json:
         print_json(result.to_json())
     else:
-        print_tables(result.table())
-    if log:
-        result.write_log(log)
+        print_tables(result.table() if wanted.full else [result.brief()])
+    if wanted.log:
+        result.write_log(wanted.log)
     if not result.complete:
-        if timeline and timeline.suffix.lower() in TIMELINE_TABLES:
-            show_timeline(result, timeline)
-        complain(f"interrupted: the results are those so far{not_drawn(plot, timeline)}")
+        if wanted.timeline and wanted.timeline.suffix.lower() in TIMELINE_TABLES:
+            show_timeline(result, wanted.timeline)
+        complain(f"interrupted: the results are those so far{not_drawn(wanted.plot, wanted.timeline)}")
         raise typer.Exit(INTERRUPTED)
-    if plot:
-        result.save_plot(plot)
-    if timeline:
-        show_timeline(result, timeline)
+    if wanted.plot:
+        result.save_plot(wanted.plot)
+    if wanted.timeline:
+        show_timeline(result, wanted.timeline)
 
 
 def _given(keys: dict[str, Any]) -> dict[str, Any]:
