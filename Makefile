@@ -60,11 +60,12 @@ bench: $(STAMPS)/extension $(STAMPS)/dev
 	$(CARGO) bench --locked --package sledsim-testing
 	$(BIN)/python bench/run.py $(ARGS)
 
-#: make generate          write anew what follows from the core's definitions: typed scenarios, reference pages
+#: make generate          write anew what follows from the code: typed scenarios, reference pages, README's outputs
 .PHONY: generate
 generate: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/python tools/generate_scenario.py
 	$(BIN)/python tools/reference_pages.py
+	$(BIN)/python tools/readme_outputs.py
 
 #: make reproduce         check the papers' claims and write the report (ARGS=--full for the papers' sample sizes)
 .PHONY: reproduce

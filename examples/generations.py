@@ -10,10 +10,12 @@ Without a trace the workload is random: 4 KB requests, two thirds of them reads,
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from typing import Any
 
 import sledsim
+from sledsim.cli import print_tables
 
 GENERATIONS = ["g1", "g2", "g3"]
 
@@ -52,12 +54,16 @@ def main() -> int:
         comparison = sledsim.compare(runs, progress=True)
     except sledsim.SledsimError as error:
         print(f"error: {error}", file=sys.stderr)
+        if any(fault.kind == "misfit" and fault.file == options.trace for fault in error.faults):
+            for fit in ("scale", "wrap"):
+                print(f'Next: make run TRACE={shlex.quote(options.trace)} ARGS="--fit {fit}"', file=sys.stderr)
         return 2
-    print(comparison)
+    print_tables([comparison.table()])
     if options.trace is None:
-        print("\nNext: make run TRACE=file replays a trace of your own on the same three devices.")
+        print("\nNext: .venv/bin/sledsim example my-trace.gz && make run TRACE=my-trace.gz  # or a trace of your own")
     else:
-        print(f"\nNext: .venv/bin/sledsim replay {options.trace} --device g2 --scheduler sptf")
+        fit = f" --fit {options.fit}" if options.fit != "error" else ""
+        print(f"\nNext: .venv/bin/sledsim replay {shlex.quote(options.trace)} --device g2 --scheduler sptf{fit}")
     return 0 if comparison.complete else 130
 
 

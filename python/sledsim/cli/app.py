@@ -13,6 +13,7 @@ from sledsim.cli import (
     catalog,
     cost,
     drives,
+    examples,
     imports,
     layouts,
     objective,
@@ -23,7 +24,7 @@ from sledsim.cli import (
     sweep,
     traces,
 )
-from sledsim.cli.output import complain, words_of
+from sledsim.cli.output import complain, suggest, words_of
 
 __all__ = ["app"]
 
@@ -31,15 +32,46 @@ __all__ = ["app"]
 WRONG, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
 
-#: Where a context remembers the command that it runs.
-COMMAND = "sledsim.command"
+#: Where a context remembers the command that it runs, and what was typed after the program's name.
+COMMAND, TYPED = "sledsim.command", "sledsim.typed"
+
+#: What commands are for; those that another package adds, and nobody has named here, come last.
+GROUPS = {
+    "Simulate": ("run", "replay", "compare", "validate", "explain", "example"),
+    "Study": (
+        *("sweep", "optimise", "power", "reliability", "cost", "hit-ratio", "table", "specificity", "merit"),
+        "validate-drive",
+    ),
+    "Describe": (
+        *("devices", "schedulers", "workloads", "cache-policies", "seek", "zones", "trace", "import", "schema"),
+    ),
+    "Papers": ("reproduce",),
+}
+OTHERS = "Other packages"
+#: The first sentence of a command's help is shown whole.
+SENTENCE = 1000
 
 
 class Commands(TyperGroup):
     """The commands; errors become one message and an exit status."""
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands by what they are for; those of a command that has some of its own stay in one list."""
+        commands = self.commands
+        if "run" not in commands or "replay" not in commands:
+            super().format_commands(ctx, formatter)
+            return
+        named = {name for names in GROUPS.values() for name in names}
+        groups = {**GROUPS, OTHERS: tuple(name for name in commands if name not in named)}
+        for group, names in groups.items():
+            rows = [(name, commands[name].get_short_help_str(SENTENCE)) for name in names if name in commands]
+            if rows:
+                with formatter.section(group):
+                    formatter.write_dl(rows)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a command, and remember whose options errors are told in."""
+        ctx.meta.setdefault(TYPED, list(args))
         found = super().resolve_command(ctx, args)
         ctx.meta[COMMAND] = found[1]
         return found
@@ -47,12 +79,14 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         from sledsim._core import SledsimError
-        from sledsim.show.faults import spoken
+        from sledsim.show.faults import spoken, ways_out
 
         try:
             return super().invoke(ctx)
         except SledsimError as error:
-            complain(spoken(error, words_of(ctx.meta[COMMAND])))
+            words = words_of(ctx.meta[COMMAND])
+            complain(spoken(error, words))
+            suggest(ctx.meta[TYPED], [words(path, value) for path, value in ways_out(error)])
             raise typer.Exit(WRONG) from None
         except KeyboardInterrupt:
             complain("interrupted")
@@ -74,17 +108,18 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Examples:
-  sledsim replay trace.srt --device g2 --scheduler sptf
+  sledsim example readme
+  sledsim replay my-trace.gz --device g2 --scheduler sptf
   sledsim run scenario.toml --set run.requests=10000 --json
   sledsim power scenario.toml --plot power.png
-  sledsim sweep run sweep.toml
+  sledsim sweep run rates.toml
   sledsim reliability enclosure.toml --plot survival.png
   sledsim devices g2
-  sledsim seek g2 --out seek.png
+  sledsim seek g2 --plot seek.png
   sledsim validate-drive atlas10k measured.trace
   sledsim table --device g2 --plot table.png
   sledsim specificity sdf
-  sledsim hit-ratio trace.srt --policy arc --pages 1000,2000
+  sledsim hit-ratio my-trace.gz --policy arc --pages 1000,2000
   sledsim cost --workload tpcc-like --mems-size "128 MiB"
   sledsim optimise design.toml --plot front.html
   sledsim import disksim drive.parv -o drive.toml
@@ -112,6 +147,7 @@ def _sledsim(
 
 
 runs.register(app)
+examples.register(app)
 optimise.register(app)
 power.register(app)
 reliability.register(app)

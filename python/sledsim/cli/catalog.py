@@ -40,15 +40,15 @@ Examples:
 SEEK_EXAMPLES = """\b
 Examples:
   sledsim seek g2
-  sledsim seek g2 --out curve.png --data curve.csv
-  sledsim seek g2 --surface --out surface.html
+  sledsim seek g2 --plot curve.png --data curve.csv
+  sledsim seek g2 --surface --plot surface.html
   sledsim seek g3 --model first-order --set device.settle_constants=0
-  sledsim seek atlas10k --out curve.svg
+  sledsim seek atlas10k --plot curve.svg
 """
 ZONES_EXAMPLES = """\b
 Examples:
   sledsim zones atlas10k
-  sledsim zones atlas10k --out zones.svg
+  sledsim zones atlas10k --plot zones.svg
 """
 
 
@@ -132,7 +132,7 @@ def seek(
         typer.Option(metavar="NAME", help="MEMS storage: first-order, decomposed or time-optimal."),
     ] = None,
     surface: Annotated[bool, typer.Option("--surface", help="MEMS storage: time over the X-Y plane.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: .html, .png or .svg.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: .html, .png or .svg.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it: .csv, .parquet or .json.")] = None,
     sets: Sets = None,
     as_json: AsJson = False,
@@ -143,12 +143,12 @@ def seek(
     chosen = Device(device, set=sets or [], **({"seek_model": model} if model else {}))
     columns = chosen.seek_surface if surface else chosen.seek_curve
     table = chosen.surface_table if surface else chosen.seek_table
-    _show(chosen, "surface" if surface else "curve", columns, table, out, data, as_json=as_json)
+    _show(chosen, "surface" if surface else "curve", columns, table, plot, data, as_json=as_json)
 
 
 def zones(
     device: Annotated[str, typer.Argument(metavar="DEVICE", help="Disk drive.", autocompletion=device_names)],
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw them: .html, .png or .svg.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw them: .html, .png or .svg.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="FILE", help="Write them: .csv, .parquet or .json.")] = None,
     sets: Sets = None,
     as_json: AsJson = False,
@@ -157,7 +157,7 @@ def zones(
     from sledsim.devices.device import Device
 
     drive = Device(device, set=sets or [])
-    _show(drive, "zones", drive.zones, drive.zone_table, out, data, as_json=as_json)
+    _show(drive, "zones", drive.zones, drive.zone_table, plot, data, as_json=as_json)
 
 
 def _show(
@@ -165,7 +165,7 @@ def _show(
     kind: str,
     columns_of: "Callable[[], Mapping[str, NDArray[Any]]]",
     table_of: "Callable[[], Table]",
-    out: Path | None,
+    plot: Path | None,
     data: Path | None,
     *,
     as_json: bool,
@@ -173,14 +173,14 @@ def _show(
     """Draw, write or print something of a device."""
     from sledsim.show.frames import COPY_OPTIONS, write_columns
 
-    check_picture(out)
+    check_picture(plot)
     check_target(data, COPY_OPTIONS)
     columns = columns_of()
     if data:
         write_columns(columns, data)
-    if out:
-        device.save_plot(out, kind)
+    if plot:
+        device.save_plot(plot, kind)
     if as_json:
         print_json({name: column.tolist() for name, column in columns.items()})
-    elif not (out or data):
+    elif not (plot or data):
         print_tables([table_of()])

@@ -9,6 +9,7 @@ __all__ = [
     "AsJson",
     "Columns",
     "Format",
+    "Full",
     "Log",
     "Plot",
     "Resolved",
@@ -69,6 +70,7 @@ Sets = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
 Resolved = Annotated[bool, typer.Option("--resolved", help="Print the scenario with every key explicit; run nothing.")]
+Full = Annotated[bool, typer.Option("--full", help="Print every figure: percentiles, phases, states, components.")]
 Log = Annotated[
     Path | None, typer.Option("--log", metavar="FILE", help="Write a row per request: .parquet, .csv or .json.")
 ]

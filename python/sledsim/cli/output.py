@@ -1,9 +1,11 @@
 """What the commands print, and where."""
 
 import json
+import os
 import shlex
+import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,7 +31,9 @@ __all__ = [
     "print_found",
     "print_json",
     "print_tables",
+    "print_text",
     "show_timeline",
+    "suggest",
     "words_of",
 ]
 
@@ -41,6 +45,23 @@ TIMELINE_PICTURES = (".html", ".png", ".svg")
 def complain(message: str) -> None:
     """Print an error."""
     typer.echo(f"error: {message}", err=True)
+
+
+def suggest(typed: Sequence[str], options: Iterable[str]) -> None:
+    """Print what would go on from an error, as commands to be pasted.
+
+    Parameters
+    ----------
+    typed
+        What was typed after the program's name.
+    options
+        What would do if it stood behind that.
+    """
+    command = shlex.join(["sledsim", *typed])
+    found = [f"  {command} {option}" for option in options if option.startswith("--")]
+    # What was read from standard input is gone.
+    if found and "-" not in typed:
+        typer.echo("\n".join([f"to go on, {'one of' if len(found) > 1 else 'with'}:", *found]), err=True)
 
 
 def words_of(command: Any) -> "Words":
@@ -58,7 +79,9 @@ def words_of(command: Any) -> "Words":
         text = "" if value is None else shlex.quote(value if isinstance(value, str) else json.dumps(value))
         name = path.removeprefix("workload.")
         if name in options:
-            return f"{options[name]} {text}".rstrip()
+            # Options take lists of numbers as people write them.
+            listed = ",".join(map(str, value)) if isinstance(value, list) else text
+            return f"{options[name]} {listed}".rstrip()
         if "set" in options and text and "." in path:
             return f"--set {path}={text}"
         return f"{path} = {text}" if text else path
@@ -90,34 +113,29 @@ def print_found(found: "Found", *what: Any, as_json: bool) -> None:
 
 
 def print_tables(tables: "Iterable[Table]") -> None:
-    """Print tables: with rules and colours on a terminal, plain otherwise."""
-    if sys.stdout.isatty():
-        for table in tables:
-            _print_rich(table)
-    else:
+    """Print tables: in the width and the styles of a terminal, as wide as they are and plain otherwise."""
+    if not sys.stdout.isatty():
         typer.echo("\n\n".join(str(table) for table in tables))
+        return
+    width = shutil.get_terminal_size().columns
+    for i, table in enumerate(tables):
+        lines = [typer.style(line.text, **_style(line.kind)) for line in table.lines(width)]
+        typer.echo("\n".join(["", *lines] if i else lines))
 
 
-def _print_rich(table: "Table") -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
+def _style(kind: str) -> dict[str, bool]:
+    """Return how a line of a table is printed; with ``NO_COLOR``, and on terminals that know no styles, as it is."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return {"reset": False}
+    return {"title": {"bold": True}, "head": {"bold": True}, "rule": {"dim": True}}.get(kind, {"reset": False})
 
-    drawn = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    last = len(table.headers) - 1
-    for i, (header, cells) in enumerate(zip(table.headers, zip(*table.rows, strict=True), strict=True)):
-        left = table.is_left(i)
-        # Numbers stay whole; what is said in words may be folded where the terminal is narrow.
-        width = None if left and i == last else max(len(header), *map(len, cells))
-        drawn.add_column(Text(header), justify="left" if left else "right", min_width=width, no_wrap=width is not None)
-    for row in table.rows:
-        drawn.add_row(*(Text(cell) for cell in row))
-    console = Console()
-    if table.title:
-        console.print(Text(table.title, style="bold"))
-    console.print(drawn, crop=False)
-    console.print()
+
+def print_text(text: str) -> None:
+    """Print a sentence or a paragraph, folded to the width of a terminal."""
+    from sledsim.show.fitting import folded
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    typer.echo("\n".join(folded(text, width)))
 
 
 def check_target(path: Path | None, suffixes: Iterable[str]) -> None:

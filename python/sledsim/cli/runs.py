@@ -1,5 +1,6 @@
 """Commands that run scenarios, or look at them."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from sledsim.cli.options import (
     Check,
     Columns,
     Format,
+    Full,
     Log,
     Plot,
     Resolved,
@@ -30,6 +32,7 @@ from sledsim.cli.output import (
     not_drawn,
     print_found,
     print_json,
+    print_tables,
     show_timeline,
 )
 
@@ -77,6 +80,27 @@ Examples:
 """
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted of a run besides running it."""
+
+    as_json: bool
+    full: bool
+    log: Path | None
+    plot: Path | None
+    timeline: Path | None
+    check: bool
+    resolved: bool
+
+    def __post_init__(self) -> None:
+        """Refuse, before anything is run, files of kinds that can't be written."""
+        from sledsim.show.frames import COPY_OPTIONS
+
+        check_target(self.log, COPY_OPTIONS)
+        check_picture(self.plot)
+        check_timeline(self.timeline)
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog=RUN_EXAMPLES)(run)
@@ -91,6 +115,7 @@ def run(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="Scenario (TOML, YAML, JSON); - for standard input.")],
     sets: Sets = None,
     as_json: AsJson = False,
+    full: Full = False,
     log: Log = None,
     plot: Plot = None,
     timeline: Timeline = None,
@@ -100,9 +125,8 @@ def run(
     """Run a scenario and print what it found."""
     from sledsim.scenario.reading import from_argument, resolve
 
-    check_targets(log, plot, timeline)
-    scenario = resolve(from_argument(file), sets or [])
-    _run(scenario, as_json=as_json, log=log, plot=plot, timeline=timeline, check=check, resolved=resolved)
+    wanted = Wanted(as_json, full, log, plot, timeline, check, resolved)
+    _run(resolve(from_argument(file), sets or []), wanted)
 
 
 def replay(
@@ -143,6 +167,7 @@ def replay(
     sector_bytes: SectorBytes = None,
     columns: Columns = None,
     as_json: AsJson = False,
+    full: Full = False,
     log: Log = None,
     plot: Plot = None,
     timeline: Timeline = None,
@@ -175,8 +200,8 @@ def replay(
         "device": _given({"name": device, "seek_model": seek_model}),
         "scheduler": {"name": scheduler} if scheduler else None,
     }
-    scenario = resolve({"workload": _given(workload), "system": _given(system)}, sets or [])
-    _run(scenario, as_json=as_json, log=log, plot=plot, timeline=timeline, check=check, resolved=resolved)
+    wanted = Wanted(as_json, full, log, plot, timeline, check, resolved)
+    _run(resolve({"workload": _given(workload), "system": _given(system)}, sets or []), wanted)
 
 
 def compare(
@@ -246,44 +271,30 @@ def schema(
     print_json(_core.result_schema() if result else _core.schema(document=True))
 
 
-def check_targets(log: Path | None, plot: Path | None, timeline: Path | None) -> None:
-    """Refuse, before anything is run, files of kinds that can't be written."""
-    from sledsim.show.frames import COPY_OPTIONS
-
-    check_target(log, COPY_OPTIONS)
-    check_picture(plot)
-    check_timeline(timeline)
-
-
-def _run(
-    scenario: "_core.Scenario",
-    *,
-    as_json: bool,
-    log: Path | None,
-    plot: Path | None,
-    timeline: Path | None,
-    check: bool,
-    resolved: bool,
-) -> None:
+def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:
     """Run a scenario, print and write what was asked for."""
     from sledsim.runs.running import run_resolved
 
-    if resolved:
+    if wanted.resolved:
         print_json(scenario.values)
         return
-    result = run_resolved(scenario, log=log is not None, timeline=timeline is not None, progress=True, check=check)
-    print_found(result, as_json=as_json)
-    if log:
-        result.write_log(log)
+    logged, timed = wanted.log is not None, wanted.timeline is not None
+    result = run_resolved(scenario, log=logged, timeline=timed, progress=True, check=wanted.check)
+    if wanted.full or wanted.as_json:
+        print_found(result, as_json=wanted.as_json)
+    else:
+        print_tables([result.brief()])
+    if wanted.log:
+        result.write_log(wanted.log)
     if not result.complete:
-        if timeline and timeline.suffix.lower() in TIMELINE_TABLES:
-            show_timeline(result, timeline)
-        complain(f"interrupted: the results are those so far{not_drawn(plot, timeline)}")
+        if wanted.timeline and wanted.timeline.suffix.lower() in TIMELINE_TABLES:
+            show_timeline(result, wanted.timeline)
+        complain(f"interrupted: the results are those so far{not_drawn(wanted.plot, wanted.timeline)}")
         raise typer.Exit(INTERRUPTED)
-    if plot:
-        result.save_plot(plot)
-    if timeline:
-        show_timeline(result, timeline)
+    if wanted.plot:
+        result.save_plot(wanted.plot)
+    if wanted.timeline:
+        show_timeline(result, wanted.timeline)
 
 
 def _given(keys: dict[str, Any]) -> dict[str, Any]:

@@ -50,6 +50,6 @@ def zone_table(drive: "DiskDrive") -> Table:
     zones = drive.zones()
     columns = zip(*(column.tolist() for column in zones.values()), strict=True)
     rows = [[str(i), *(number(cell) for cell in cells)] for i, cells in enumerate(columns)]
-    headers = ["zone", "cylinder", "to", "sectors", "from LBN", "blocks", "media", "streaming"]
-    title = f"Zones of {drive.label}: sectors per track, rates in MB/s at {drive.parameters['rotation_rpm']:,g} rpm"
+    headers = ["zone", "cylinder", "to", "sectors", "from LBN", "blocks", "media (MB/s)", "streaming (MB/s)"]
+    title = f"Zones of {drive.label}: sectors per track, rates at {drive.parameters['rotation_rpm']:,g} rpm"
     return Table(headers, rows, title=title)

@@ -52,7 +52,7 @@ class MttfByMaintenance(Shown):
                 + [number(found[strategy, count, repair]) for repair in repairs]
                 for count in counts
             ]
-            tables.append(Table([f"{strategy} repair", "never", *repairs], cells))
+            tables.append(Table([f"{strategy} repair (years)", "never", *repairs], cells))
         first, *others = tables
         return [Table(first.headers, first.rows, title=f"{self.title} (years) · {self.subtitle}"), *others]
 

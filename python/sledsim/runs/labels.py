@@ -1,11 +1,15 @@
 """What to call runs."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from sledsim.show.naming import label_of
 
-__all__ = ["label_of_run"]
+__all__ = ["label_of_run", "workload_of_run"]
+
+#: What a replay did with addresses, by the fit that was asked for.
+FITS = {"error": "addresses as recorded", "wrap": "addresses wrapped", "scale": "addresses scaled"}
 
 
 def label_of_run(summary: Mapping[str, Any]) -> str:
@@ -20,3 +24,21 @@ def label_of_run(summary: Mapping[str, Any]) -> str:
     if summary["stand_in"]:
         parts.append(f"{label_of(summary['stand_in'])} (stand-in)")
     return ", ".join(parts)
+
+
+def workload_of_run(summary: Mapping[str, Any]) -> str:
+    """Return where the requests of a run came from: a trace and what became of its addresses, a stand-in, a generator.
+
+    Parameters
+    ----------
+    summary
+        What the run reports.
+    """
+    workload = summary["scenario"]["workload"]
+    if workload["kind"] == "trace":
+        fit = workload["fit"]
+        return f"trace {Path(workload['path']).name}, {FITS[fit]} (fit {fit})"
+    if summary["stand_in"]:
+        return f"{label_of(summary['stand_in'])} (stand-in)"
+    arrival = workload.get("arrival")
+    return f"synthetic, {arrival['kind']} arrivals" if arrival else f"synthetic, {workload['kind']}"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import RunError, RunOutput
+from sledsim.runs.brief_table import brief_table
 from sledsim.runs.summary_tables import summary_tables
 from sledsim.runs.timeline import Timeline
 from sledsim.show.frames import Framed, relation_of, write_columns
@@ -67,6 +68,10 @@ class Result(Section, Framed, Shown):
     def tables(self) -> "list[Table]":
         """Return the summary as tables: times, phases, load, energy."""
         return summary_tables(self._values)
+
+    def brief(self) -> "Table":
+        """Return what one looks for first as one table, with a headline that says whether the run was long enough."""
+        return brief_table(self._values)
 
     def __repr__(self) -> str:
         count, name, response = self["requests"]["completed"], self["device"]["name"], self["response"]

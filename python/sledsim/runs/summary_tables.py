@@ -5,14 +5,14 @@ from typing import Any
 
 from sledsim._core import SledsimError
 from sledsim.runs.component_tables import component_tables
-from sledsim.runs.labels import label_of_run
+from sledsim.runs.labels import label_of_run, workload_of_run
 from sledsim.runs.phases import PHASES, STATES, phases_of, states_of
 from sledsim.runs.power_cut_table import power_cut_table
 from sledsim.scenario.system_tree import drives_in
 from sledsim.show.naming import did_you_mean
 from sledsim.show.tables import Table, number
 
-__all__ = ["metric_rows", "require_metric", "summary_tables"]
+__all__ = ["ENDS", "metric_rows", "require_metric", "summary_tables"]
 
 TIME_COLUMNS = (
     ("mean", "mean_ms"),
@@ -105,6 +105,7 @@ def _headline(summary: Mapping[str, Any]) -> str:
     parts = [
         summary["title"],
         label_of_run(summary),
+        workload_of_run(summary) if summary["scenario"]["workload"]["kind"] == "trace" else None,
         f"{requests['measured']:,} requests measured",
         f"{number(run['simulated_s'])} s simulated",
     ]
@@ -154,7 +155,6 @@ def _load(summary: Mapping[str, Any]) -> Table:
         rows.append(["accesses that served them", number(requests["merged_accesses"]), ""])
     rows += [
         ["reads", _percent(summary["reads"]["share"] if summary["reads"] else 0.0), "%"],
-        ["end of the run", ENDS.get(run["end"], run["end"]), ""],
         ["measured", number(run["measured_s"]), "s"],
         ["throughput", number(summary["throughput"]["requests_per_s"]), "requests/s"],
         ["bandwidth", number(summary["bandwidth"]["mb_per_s"]), "MB/s"],
@@ -162,12 +162,13 @@ def _load(summary: Mapping[str, Any]) -> Table:
         ["queue, mean", number(summary["queue"]["mean"]), "requests"],
         ["queue, max", number(summary["queue"]["max"]), "requests"],
     ]
+    notes = [f"end of the run: {ENDS.get(run['end'], run['end'])}"]
     if run["note"] and run["complete"]:
-        rows.append(["note", run["note"], ""])
+        notes.append(f"note: {run['note']}")
     response = summary["response"] or {"ci95_note": None}
     if response["ci95_note"]:
-        rows.append(["no 95 % interval", response["ci95_note"], ""])
-    return Table(["load", "", "unit"], rows, left=frozenset({1, 2}))
+        notes.append(f"no 95 % interval: {response['ci95_note']}")
+    return Table(["load", "", "unit"], rows, left=frozenset({2}), notes=notes)
 
 
 def _percent(fraction: float | None) -> str:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from sledsim import _core
 
-__all__ = ["about", "spoken"]
+__all__ = ["about", "spoken", "ways_out"]
 
 Error = TypeVar("Error", bound=_core.SledsimError)
 
@@ -39,3 +39,24 @@ def spoken(error: _core.SledsimError, words: Words) -> str:
         How the reader gives a key.
     """
     return "\n".join(fault.text(words) for fault in error.faults) or str(error)
+
+
+def ways_out(error: _core.SledsimError) -> list[tuple[str, Any]]:
+    """Return the settings that an error offers, each of which would do: key and value.
+
+    Parameters
+    ----------
+    error
+        What is wrong.
+    """
+    offered: list[tuple[str, Any]] = []
+
+    def noted(path: str, value: Any) -> str:
+        # What was set, and is wrong, is told in the same way; a key without a value is left to the reader.
+        if value is not None and path != "set":
+            offered.append((path, value))
+        return ""
+
+    for fault in error.faults:
+        fault.text(noted)
+    return offered

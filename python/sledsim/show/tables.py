@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from sledsim.show.fitting import Line, fitted
+
 __all__ = ["Table", "duration", "number"]
 
 # Powers of ten between which numbers are written out.
@@ -63,29 +65,35 @@ class Table:
         A line above.
     left
         Columns beside the first that are flush left.
+    names
+        How many columns, from the first on, tell one row from another.
+    notes
+        Sentences below.
     """
 
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
     title: str | None = None
     left: frozenset[int] = field(default_factory=frozenset)
+    names: int = 1
+    notes: Sequence[str] = ()
 
     def is_left(self, column: int) -> bool:
         """Tell whether a column is flush left."""
         return column == 0 or column in self.left
 
-    def __str__(self) -> str:
-        widths = [max(map(len, column)) for column in zip(self.headers, *self.rows, strict=True)]
-        lines = [self._line(self.headers, widths), self._line(["─" * width for width in widths], widths)]
-        lines += [self._line(row, widths) for row in self.rows]
-        return "\n".join([self.title, *lines] if self.title else lines)
+    def lines(self, width: int | None = None) -> list[Line]:
+        """Lay the table out in lines; nothing of it is left out, however narrow they are.
 
-    def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
-        padded = [
-            cell.ljust(width) if self.is_left(i) else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return "  ".join(padded).rstrip()
+        Parameters
+        ----------
+        width
+            How many characters a line may have; any number if not given.
+        """
+        return fitted(self, width)
+
+    def __str__(self) -> str:
+        return "\n".join(line.text for line in self.lines())
 
     def _repr_html_(self) -> str:
         caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
@@ -93,7 +101,8 @@ class Table:
         body = "".join(
             "<tr>" + "".join(self._cell("td", i, text) for i, text in enumerate(row)) + "</tr>" for row in self.rows
         )
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
     def _cell(self, tag: str, column: int, text: str) -> str:
         align = "left" if self.is_left(column) else "right"

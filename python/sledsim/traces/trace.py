@@ -248,8 +248,16 @@ def info_table(path: Path, info: Mapping[str, Any]) -> Table:
     info
         What :meth:`Trace.info` found.
     """
-    rows = [[key.replace("_", " "), _shown(value)] for key, value in info.items()]
+    rows = [[_labelled(key), _shown(value)] for key, value in info.items()]
     return Table([str(path), ""], rows, left=frozenset({1}))
+
+
+def _labelled(key: str) -> str:
+    """Write a key that ends in its unit with the unit in brackets; what counts bytes does so."""
+    name, _, unit = key.replace("_", " ").rpartition(" ")
+    if unit == "bytes":
+        return f"{name} (B)" if name.endswith(("offset", "total", "read")) else f"{name} size (B)"
+    return f"{name} (s)" if unit == "s" else f"{name} {unit}".strip()
 
 
 def _shown(value: Any) -> str:

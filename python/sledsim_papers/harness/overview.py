@@ -40,7 +40,7 @@ def _claims(paper: str, answers: Iterable[Answer]) -> Table:
         rows.append(
             [claim.name, data_text(claim), published_text(claim), ours, answer.verdict, f"{answer.seconds:.1f}"]
         )
-    headers = ["claim", "data", "published", "ours (95 % interval)", "verdict", "s"]
+    headers = ["claim", "data", "published", "ours (95 % interval)", "verdict", "took (s)"]
     return Table(headers, rows, title(paper), left=frozenset({1, 2, 3, 4}))
 
 

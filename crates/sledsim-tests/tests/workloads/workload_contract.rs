@@ -234,8 +234,9 @@ fn requests_beyond_the_device_are_an_error_or_wrap_or_scale() {
     assert_eq!(lbns(&of(Fit::Scale).unwrap()), [25, 625, 990, 248], "4000 blocks scaled to 1000");
     let error = of(Fit::Error).unwrap_err();
     let expected = format!(
-        "{}: record 2: blocks 2500 to 2509 lie beyond the device, which has 1000 blocks of 512 bytes: replay on a larger \
-         device, choose one device of the trace with devices, or map addresses with fit = \"wrap\" or fit = \"scale\"",
+        "{}: record 2: blocks 2500 to 2509 lie beyond the device, which has 1000 blocks of 512 bytes: the \
+         trace takes 1.536 MB more; replay on a larger device, choose one device of the trace with devices, or map \
+         addresses with fit = \"wrap\" or fit = \"scale\"; or replay only what comes before, with records = 1",
         far.path.display()
     );
     assert_eq!(error, expected);

@@ -2,6 +2,7 @@
 
 mod alias;
 pub mod arrival;
+mod chosen;
 mod continuation;
 mod distribution;
 pub mod location;

@@ -6,13 +6,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrival::LAST_ARRIVAL_NS;
+use super::chosen::{Cursor, Found, Reach, RECORDS_AT_ONCE};
 use super::needs::{LastBlock, MetadataSpec, Needs};
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
 use crate::request::{Request, Spare};
 use crate::service::Service;
 use crate::time::{Time, NS_PER_S};
-use crate::traces::{TraceFormat, TraceOptions, TraceReader, TraceRecord};
+use crate::traces::{TraceFormat, TraceOptions, TraceRecord};
+use crate::units::shown_bytes;
 
 /// When the requests of a trace arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -126,59 +128,6 @@ pub struct Replay {
     latest_ns: u64,
     ended: bool,
 }
-
-/// A place in the trace, with what of it is chosen.
-struct Cursor {
-    reader: TraceReader,
-    /// Records of the chosen devices seen, and of those replayed, in this pass.
-    seen: u64,
-    replayed: u64,
-    /// Time of the first record replayed in this pass.
-    origin_ns: Option<u64>,
-}
-
-impl Cursor {
-    fn open(path: &Path, options: &TraceOptions) -> Result<Self, Fault> {
-        let reader = TraceReader::open(path, options)?;
-        Ok(Self { reader, seen: 0, replayed: 0, origin_ns: None })
-    }
-
-    /// The next chosen record, unless it takes long to find.
-    fn next(&mut self, options: &ReplayOptions) -> Result<Found, Fault> {
-        if options.records.is_some_and(|most| self.replayed >= most) {
-            return Ok(Found::End);
-        }
-        for _ in 0..RECORDS_AT_ONCE {
-            let Some(record) = self.reader.next()? else {
-                return Ok(Found::End);
-            };
-            if options.end_ns.is_some_and(|end| record.time.ns() >= end) {
-                return Ok(Found::End);
-            }
-            let chosen = options.devices.is_empty() || options.devices.contains(&record.device);
-            if !chosen || record.time.ns() < options.start_ns {
-                continue;
-            }
-            self.seen += 1;
-            if self.seen > options.first_record {
-                self.replayed += 1;
-                return Ok(Found::Record(record));
-            }
-        }
-        Ok(Found::NotYet)
-    }
-}
-
-/// What a look at the trace found.
-enum Found {
-    Record(TraceRecord),
-    /// None among the next records; there may be more.
-    NotYet,
-    End,
-}
-
-/// Records to look at before the caller gets a word in.
-const RECORDS_AT_ONCE: u32 = 4096;
 
 /// The size of a trace's address space, found by reading it once before the replay.
 struct Extent {
@@ -345,20 +294,31 @@ impl Replay {
     }
 
     fn beyond(&self, first: u64, end: u64) -> Fault {
-        let blocks = format!(
-            "blocks {first} to {} lie beyond the device, which has {} blocks of {} bytes: replay on a larger device, choose \
-             one device of the trace with ",
+        let fault = self.of_record(Kind::Misfit).says(format!(
+            "blocks {first} to {} lie beyond the device, which has {} blocks of {} bytes: ",
             end - 1,
             self.capacity_blocks,
             self.block_bytes,
-        );
-        self.of_record(Kind::Misfit)
-            .says(blocks)
-            .option("devices")
-            .says(", or map addresses with ")
-            .set("fit", "wrap")
-            .says(" or ")
-            .set("fit", "scale")
+        ));
+        if end - first > self.capacity_blocks {
+            return fault.says("the request alone is larger; replay on a larger device");
+        }
+        let capacity_bytes = self.capacity_blocks * self.block_bytes;
+        let reach = Reach::of(&self.path, &self.trace_options, &self.options, capacity_bytes);
+        let missing = shown_bytes(reach.end_bytes.max(end * self.block_bytes) - capacity_bytes);
+        let least = if reach.whole { "" } else { "at least " };
+        let fault = fault.says(format!(
+            "the trace takes {least}{missing} more; replay on a larger device, choose one device of the trace with "
+        ));
+        let fault = match reach.fitting {
+            Some(device) => fault.set("devices", serde_json::json!([device])),
+            None => fault.option("devices"),
+        };
+        let fault = fault.says(", or map addresses with ").set("fit", "wrap").says(" or ").set("fit", "scale");
+        match self.cursor.replayed.checked_sub(1).filter(|before| *before > 0 && reach.fitting.is_none()) {
+            Some(before) => fault.says("; or replay only what comes before, with ").set("records", before),
+            None => fault,
+        }
     }
 
     fn too_long(&self) -> Fault {

@@ -1,7 +1,6 @@
 """Tables of runs that differ in how they save power."""
 
 from collections.abc import Mapping, Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from sledsim.show.tables import Table, number
@@ -13,8 +12,6 @@ __all__ = ["bar_table", "energy_table", "note_table", "setting_table", "time_tab
 
 #: Characters of the longest bar, and what the parts of a bar are drawn with.
 BAR_WIDTH = 50
-#: Characters of a line of notes.
-NOTE_WIDTH = 78
 PARTS = (
     ("servicing", "servicing_j", "█"),
     ("start-up", "startup_j", "▓"),
@@ -105,14 +102,14 @@ def setting_table(variants: "Mapping[str, Variant]") -> Table:
 
 
 def note_table(notes: Sequence[str]) -> Table:
-    """Return notes, folded to the width of a terminal.
+    """Return notes.
 
     Parameters
     ----------
     notes
         The notes.
     """
-    return Table(["notes"], [[line] for note in notes for line in wrap(note, NOTE_WIDTH, subsequent_indent="  ")])
+    return Table(["notes"], [[note] for note in notes])
 
 
 def _bar(row: Mapping[str, Any], most: float) -> str:

@@ -1,0 +1,105 @@
+//! The records of a trace that a replay has chosen.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::replay::ReplayOptions;
+use crate::fault::Fault;
+use crate::traces::{TraceOptions, TraceReader, TraceRecord};
+
+/// A place in the trace, with what of it is chosen.
+pub(super) struct Cursor {
+    pub reader: TraceReader,
+    /// Records of the chosen devices seen, and of those replayed, in this pass.
+    seen: u64,
+    pub replayed: u64,
+    /// Time of the first record replayed in this pass.
+    pub origin_ns: Option<u64>,
+}
+
+impl Cursor {
+    pub fn open(path: &Path, options: &TraceOptions) -> Result<Self, Fault> {
+        let reader = TraceReader::open(path, options)?;
+        Ok(Self { reader, seen: 0, replayed: 0, origin_ns: None })
+    }
+
+    /// The next chosen record, unless it takes long to find.
+    pub fn next(&mut self, options: &ReplayOptions) -> Result<Found, Fault> {
+        if options.records.is_some_and(|most| self.replayed >= most) {
+            return Ok(Found::End);
+        }
+        for _ in 0..RECORDS_AT_ONCE {
+            let Some(record) = self.reader.next()? else {
+                return Ok(Found::End);
+            };
+            if options.end_ns.is_some_and(|end| record.time.ns() >= end) {
+                return Ok(Found::End);
+            }
+            let chosen = options.devices.is_empty() || options.devices.contains(&record.device);
+            if !chosen || record.time.ns() < options.start_ns {
+                continue;
+            }
+            self.seen += 1;
+            if self.seen > options.first_record {
+                self.replayed += 1;
+                return Ok(Found::Record(record));
+            }
+        }
+        Ok(Found::NotYet)
+    }
+}
+
+/// What a look at the trace found.
+pub(super) enum Found {
+    Record(TraceRecord),
+    /// None among the next records; there may be more.
+    NotYet,
+    End,
+}
+
+/// Records to look at before the caller gets a word in.
+pub(super) const RECORDS_AT_ONCE: u32 = 4096;
+
+/// Looks at a trace for how far it reaches, after which what was seen has to do.
+const LOOKS_FOR_REACH: u32 = 5_000_000;
+
+/// How far the chosen records reach.
+pub(super) struct Reach {
+    /// Where the last of them ends.
+    pub end_bytes: u64,
+    /// Whether all of them were looked at.
+    pub whole: bool,
+    /// The device of the trace that fits by itself, and of several the one with most records.
+    pub fitting: Option<u32>,
+}
+
+impl Reach {
+    /// Reads the trace anew, up to its end or to where it can't be read.
+    pub fn of(path: &Path, trace: &TraceOptions, options: &ReplayOptions, capacity_bytes: u64) -> Self {
+        let mut devices = BTreeMap::<u32, (u64, u64)>::new();
+        let mut whole = false;
+        if let Ok(mut cursor) = Cursor::open(path, trace) {
+            for _ in 0..LOOKS_FOR_REACH {
+                match cursor.next(options) {
+                    Ok(Found::Record(record)) => {
+                        let (records, end_bytes) = devices.entry(record.device).or_default();
+                        *records += 1;
+                        *end_bytes = (*end_bytes).max(record.offset_bytes + record.bytes);
+                    }
+                    Ok(Found::NotYet) => {}
+                    Ok(Found::End) => {
+                        whole = true;
+                        break;
+                    }
+                    Err(_) => break,
+                }
+            }
+        }
+        let fits = devices.iter().filter(|(_, (_, end_bytes))| whole && *end_bytes <= capacity_bytes);
+        Self {
+            end_bytes: devices.values().map(|(_, end_bytes)| *end_bytes).max().unwrap_or_default(),
+            whole,
+            fitting: fits.max_by_key(|(_, (records, _))| *records).map(|(device, _)| *device),
+        }
+    }
+}

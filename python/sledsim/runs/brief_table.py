@@ -1,0 +1,124 @@
+"""A run in a few lines: what it was, what came out, and whether it was long enough."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sledsim.runs.labels import workload_of_run
+from sledsim.runs.phases import phases_of
+from sledsim.runs.summary_tables import ENDS
+from sledsim.show.naming import label_of
+from sledsim.show.tables import Table, number
+
+__all__ = ["brief_table", "headline"]
+
+#: A mean that is known to this share of itself, at 95 %, is known well enough for a table of four digits to be read.
+LONG_ENOUGH = 0.05
+#: So many phases are told, those that take longest; the others stand in the full tables.
+MOST_PHASES = 3
+COLUMNS = ("mean_ms", "p50_ms", "p99_ms", "max_ms")
+
+
+def headline(summary: Mapping[str, Any]) -> str:
+    """Say in two lines what a run was and what came out; in a third, above them, if it was interrupted.
+
+    Parameters
+    ----------
+    summary
+        What the run reports.
+    """
+    run, requests, energy = summary["run"], summary["requests"], summary["energy"]
+    subject = f"{label_of(summary['device']['name'])}, {summary['scheduler']}"
+    counted = f"{requests['measured']:,} requests, {_length(summary)}"
+    lines = [" · ".join(each for each in (summary["title"], subject, workload_of_run(summary), counted) if each)]
+    response = summary["response"]
+    if response:
+        share = _half_width(response) / response["mean_ms"] if _has_interval(response) and response["mean_ms"] else None
+        interval = "" if share is None else f" ± {_percent(share)}"
+        found = [f"response {number(response['mean_ms'])} ms{interval}, p99 {number(response['p99_ms'])} ms"]
+        found.append(f"{_percent(summary['utilisation']['fraction'], 3)} busy")
+        found += [f"{number(energy['per_request_mj'])} mJ per request"] if energy else []
+        lines.append(" · ".join(found))
+    if not run["complete"]:
+        lines.insert(0, f"INCOMPLETE ({run['note'] or ENDS.get(run['end'], run['end'])})")
+    return "\n".join(lines)
+
+
+def brief_table(summary: Mapping[str, Any]) -> Table:
+    """Return what people look for first, with the headline above and what a reader has to know below.
+
+    Parameters
+    ----------
+    summary
+        What the run reports.
+    """
+    rows = []
+    for name in ("response", "wait", "service"):
+        rows.append(_times(f"{name} (ms)", summary[name]))
+        if name == "response" and summary["reads"] and summary["writes"]:
+            rows += [_times(f"  {op} (ms)", summary[op][name]) for op in ("reads", "writes")]
+        if name == "response" and summary["overhead"]["mean_ms"]:
+            rows.append(_mean("overhead (ms)", summary["overhead"]["mean_ms"]))
+    phases = [part for part in phases_of(summary) if part.key != "overhead" and not part.depth]
+    longest = sorted(phases, key=lambda part: -summary[part.key]["mean_ms"])[:MOST_PHASES]
+    for part in phases:
+        found = summary[part.key]
+        if part in longest and found["mean_ms"]:
+            rows.append([f"  {part.label} (ms)", number(found["mean_ms"]), "", "", "", number(found["max_ms"])])
+    queue, energy = summary["queue"], summary["energy"]
+    rows.append(["queue (requests)", number(queue["mean"]), "", "", "", number(queue["max"])])
+    rows.append(_mean("throughput (requests/s)", summary["throughput"]["requests_per_s"]))
+    rows.append(_mean("bandwidth (MB/s)", summary["bandwidth"]["mb_per_s"]))
+    busy = summary["utilisation"]["fraction"]
+    rows.append(_mean("utilisation (%)", None if busy is None else 100 * busy))
+    if energy:
+        rows.append(_mean("energy per request (mJ)", energy["per_request_mj"]))
+        rows.append(_mean("power (W)", energy["mean_power_w"]))
+    return Table(["", "mean", "95 % ±", "p50", "p99", "max"], rows, title=headline(summary), notes=_notes(summary))
+
+
+def _times(label: str, stats: Mapping[str, Any] | None) -> list[str]:
+    found = stats or {}
+    mean, *others = (number(found.get(key)) for key in COLUMNS)
+    return [label, mean, number(_half_width(found), 2) if _has_interval(found) else "–", *others]
+
+
+def _mean(label: str, value: float | None) -> list[str]:
+    return [label, number(value), "", "", "", ""]
+
+
+def _has_interval(stats: Mapping[str, Any]) -> bool:
+    return stats.get("ci95_low_ms") is not None
+
+
+def _half_width(stats: Mapping[str, Any]) -> float:
+    return float(stats["ci95_high_ms"] - stats["ci95_low_ms"]) / 2
+
+
+def _length(summary: Mapping[str, Any]) -> str:
+    """Say whether a run was long enough for its mean."""
+    response = summary["response"]
+    if not response:
+        return "nothing to measure"
+    if not _has_interval(response):
+        return "too short for an interval"
+    known = _half_width(response) <= LONG_ENOUGH * response["mean_ms"]
+    return "long enough" if known else f"too short: the mean may be {_percent(LONG_ENOUGH)} off or more"
+
+
+def _notes(summary: Mapping[str, Any]) -> list[str]:
+    """Say what a reader has to know beside the figures."""
+    requests, run = summary["requests"], summary["run"]
+    counts = (
+        ("failed", "failed"),
+        ("in_flight", "were under way at the end"),
+        ("skipped_records", "bad records were skipped"),
+    )
+    notes = [f"{requests[key]:,} {what}" for key, what in counts if requests[key]]
+    notes = [f"note: {'; '.join(notes)}"] if notes else []
+    notes += [f"note: {run['note']}"] if run["note"] and run["complete"] else []
+    reason = (summary["response"] or {}).get("ci95_note")
+    return notes + ([f"no 95 % interval: {reason}"] if reason else [])
+
+
+def _percent(share: float | None, digits: int = 2) -> str:
+    return "–" if share is None else f"{number(100 * share, digits)} %"

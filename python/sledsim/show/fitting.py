@@ -1,0 +1,218 @@
+"""Tables in a given width: nothing is dropped; what does not fit is folded, moved below its row, or put in parts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sledsim.show.tables import Table
+
+__all__ = ["Line", "fitted", "folded"]
+
+#: What stands between columns.
+GAP = "  "
+#: How far a note stands to the right of the row that it is of.
+NOTE_INDENT = "    "
+#: A column of words may be folded, but not to less than this.
+LEAST_WORDS = 18
+#: What is longer is a sentence: it reads as well below its row as in a column.
+SENTENCE = 32
+#: A sentence that would be folded into more lines than these goes below its row.
+MOST_LINES = 3
+#: Where an indent would leave less than so many characters, there is none.
+LEAST_BESIDE_INDENT = 8
+#: A terminal that says it has less is not believed.
+LEAST_WIDTH = 20
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a table, and what it is: ``title``, ``head``, ``rule``, ``row`` or ``note``."""
+
+    kind: str
+    text: str
+
+
+def fitted(table: "Table", width: int | None) -> list[Line]:
+    """Lay a table out.
+
+    Parameters
+    ----------
+    table
+        The table.
+    width
+        How many characters a line may have; any number if not given.
+    """
+    if width is not None:
+        width = max(width, LEAST_WIDTH)
+    lines = [Line("title", part) for part in folded(table.title, width)] if table.title else []
+    if table.headers:
+        lines += _columns(table, width)
+    return lines + [Line("note", part) for note in table.notes for part in folded(note, width, "  ")]
+
+
+def folded(text: str, width: int | None, hanging: str = "") -> list[str]:
+    """Fold a text between words; a word is broken only where it is longer than a line.
+
+    Parameters
+    ----------
+    text
+        The text, of one line or several; spaces that it begins with indent all of it.
+    width
+        How many characters a line may have; any number if not given.
+    hanging
+        What the lines that go on begin with.
+    """
+    if width is None:
+        return text.split("\n")
+    lines = []
+    for line in text.split("\n"):
+        rest = line.lstrip(" ")
+        indent = line[: len(line) - len(rest)]
+        if len(indent) + len(hanging) > width - LEAST_BESIDE_INDENT:
+            indent = hanging = ""
+        if len(line) <= width:
+            lines.append(line)
+        else:
+            more = indent + hanging
+            lines += wrap(rest, width, initial_indent=indent, subsequent_indent=more, break_on_hyphens=False)
+    return lines or [""]
+
+
+def _columns(table: "Table", width: int | None) -> list[Line]:
+    every = list(range(len(table.headers)))
+    natural = [_widest(table, i) for i in every]
+    if width is None or _total(natural) <= width:
+        return _panel(table, every, natural)
+    beside, below = every, list[int]()
+    while True:
+        sizes = _sizes(table, beside, natural, width)
+        sentences = [i for i in beside[1:] if table.is_left(i) and natural[i] > SENTENCE]
+        if sizes is not None:
+            # Two columns are a name and what is said of it: folded as far as may be.
+            share = dict(zip(beside, sizes, strict=True))
+            sentences = [i for i in sentences if natural[i] > MOST_LINES * share[i] and len(beside) > 2]
+            if not sentences:
+                return _panel(table, beside, sizes, below, width)
+        elif not sentences:
+            return _parts(table, beside, below, natural, width)
+        beside = [i for i in beside if i != sentences[-1]]
+        below = [sentences[-1], *below]
+
+
+def _parts(
+    table: "Table", beside: Sequence[int], below: Sequence[int], natural: Sequence[int], width: int
+) -> list[Line]:
+    """Put the columns below each other in parts, each with the names of the rows; or each row by itself."""
+    names, others = list(beside[: table.names]), _together(table, beside[table.names :])
+    parts, part = [], list[int]()
+    for columns in others:
+        if _sizes(table, [*names, *part, *columns], natural, width) is None:
+            if part:
+                parts.append(part)
+            part = columns
+        else:
+            part = [*part, *columns]
+    parts.append(part)
+    lines = list[Line]()
+    for each in parts:
+        sizes = _sizes(table, [*names, *each], natural, width)
+        if sizes is None:
+            return _stacked(table, width)
+        last = each is parts[-1]
+        lines += [Line("row", "")] if lines else []
+        lines += _panel(table, [*names, *each], sizes, below if last else (), width)
+    return lines
+
+
+def _together(table: "Table", columns: Sequence[int]) -> list[list[int]]:
+    """Group columns that belong together: a header that comes more than once is of the column before it."""
+    headers = list(table.headers)
+    groups = list[list[int]]()
+    for column in columns:
+        if groups and headers.count(headers[column]) > 1:
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+    return groups
+
+
+def _stacked(table: "Table", width: int) -> list[Line]:
+    """Put each row by itself: its name, and its values on the lines below."""
+    lines = [Line("head", part) for part in folded(table.headers[0], width)] if table.headers[0] else []
+    for row in table.rows:
+        lines += [Line("row", part) for part in folded(row[0], width)]
+        for header, cell in list(zip(table.headers, row, strict=True))[1:]:
+            text = NOTE_INDENT + (f"{header}: {cell.strip()}" if header else cell.strip())
+            lines += [Line("note", part) for part in folded(text, width, "  ")] if cell.strip() else []
+    return lines
+
+
+def _panel(
+    table: "Table", columns: Sequence[int], sizes: Sequence[int], below: Sequence[int] = (), width: int | None = None
+) -> list[Line]:
+    """Lay out some of the columns beside each other, and those of ``below`` under each row."""
+    lines = [Line("head", text) for text in _row(table, columns, sizes, table.headers)]
+    lines.append(Line("rule", GAP.join("─" * size for size in sizes)))
+    for row in table.rows:
+        lines += [Line("row", text) for text in _row(table, columns, sizes, row)]
+        for i in below:
+            if row[i].strip():
+                label = table.headers[i] and f"{table.headers[i]}: "
+                text = f"{NOTE_INDENT}{label}{row[i].strip()}"
+                lines += [Line("note", part) for part in folded(text, width, "  ")]
+    return lines
+
+
+def _row(table: "Table", columns: Sequence[int], sizes: Sequence[int], cells: Sequence[str]) -> list[str]:
+    """Write a row, of as many lines as its highest cell."""
+    parts = [folded(cells[i], size, "  " if i == 0 else "") for i, size in zip(columns, sizes, strict=True)]
+    lines = []
+    for k in range(max(map(len, parts))):
+        texts = []
+        for i, size, part in zip(columns, sizes, parts, strict=True):
+            text = part[k] if k < len(part) else ""
+            texts.append(text.ljust(size) if table.is_left(i) else text.rjust(size))
+        lines.append(GAP.join(texts).rstrip())
+    return lines
+
+
+def _sizes(table: "Table", columns: Sequence[int], natural: Sequence[int], width: int) -> list[int] | None:
+    """Return how wide columns are in a width, or nothing where they can't be read so narrow."""
+    least = [_least(table, i, natural[i]) for i in columns]
+    spare = width - _total(least)
+    if spare < 0:
+        return None
+    sizes = list(least)
+    # What is left goes where it saves most lines: to the column of words that is folded most; to heads of numbers last.
+    while spare > 0:
+        wanting = [k for k, i in enumerate(columns) if sizes[k] < natural[i]]
+        if not wanting:
+            break
+        words = [k for k in wanting if table.is_left(columns[k])]
+        sizes[max(words or wanting, key=lambda k: natural[columns[k]] / sizes[k])] += 1
+        spare -= 1
+    return sizes
+
+
+def _least(table: "Table", column: int, natural: int) -> int:
+    """Return how narrow a column may be: numbers stay whole, words are folded between words."""
+    texts = [row[column] for row in table.rows]
+    if not table.is_left(column):
+        return max(_longest_word(table.headers[column]), *(len(text) for text in texts), 1)
+    words = max(map(_longest_word, (table.headers[column], *texts)))
+    return min(natural, max(words, LEAST_WORDS if column else SENTENCE))
+
+
+def _longest_word(text: str) -> int:
+    indent = len(text) - len(text.lstrip(" "))
+    return indent + max((len(word) for word in text.split()), default=0)
+
+
+def _widest(table: "Table", column: int) -> int:
+    return max(len(line) for row in (table.headers, *table.rows) for line in row[column].split("\n"))
+
+
+def _total(sizes: Sequence[int]) -> int:
+    return sum(sizes) + len(GAP) * (len(sizes) - 1)

@@ -1,0 +1,297 @@
+"""What commands print on terminals of several widths: nothing of it is longer than a line, and nothing is left out."""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import json
+import os
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import ROOT
+from sledsim.show.fitting import fitted, folded
+from sledsim.show.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WIDTHS = (80, 100, 120, 200)
+#: What takes the place of a width where output goes into a pipe.
+PIPED = 0
+FEW = ("--set", "run.requests=1500", "--set", "run.warmup_requests=0")
+
+# Every command that prints for people; `schema`, `import` and `validate --resolved` print documents for programs.
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("--help",),
+    ("example",),
+    ("run", "scenario.toml", *FEW),
+    ("run", "scenario.toml", *FEW, "--full"),
+    ("run", "moving.toml", "--set", "run.requests=400", "--full"),
+    ("replay", "my-trace.gz", "--device", "g3", "--fit", "scale", "--records", "500"),
+    ("replay", "my-trace.gz", "--device", "g3", "--fit", "scale", "--records", "500", "--full"),
+    ("compare", "fcfs.toml", "sptf.toml", *FEW),
+    ("compare", *("fcfs.toml", "sptf.toml") * 5, *FEW),
+    ("validate", "scenario.toml"),
+    ("explain", "scenario.toml"),
+    ("explain", "moving.toml"),
+    ("power", "power.toml", "--set", "run.requests=1500"),
+    ("power", "power.toml", "--set", "run.requests=1500", "--policies"),
+    ("power", "--break-even", "g2"),
+    ("reliability", "enclosure.toml"),
+    ("reliability", "enclosure.toml", "--simulate", "--lifetimes", "2000"),
+    ("reliability", "--compare", "enclosure.toml", "enclosure.toml"),
+    ("reliability", "enclosure.toml", "--figure", "spares"),
+    ("reliability", "enclosure.toml", "--figure", "maintenance"),
+    ("reliability", "enclosure.toml", "--figure", "failures"),
+    ("reliability", "enclosure.toml", "--figure", "cost"),
+    ("sweep", "status", "rates.sweep"),
+    ("sweep", "table", "rates.sweep"),
+    ("sweep", "diff", "rates.sweep", "--axis", "scheduler=fcfs,sptf"),
+    ("optimise", "design.toml", "--trials", "6", "--set", "run.requests=300"),
+    ("devices",),
+    ("devices", "g2"),
+    ("devices", "atlas10k"),
+    ("schedulers",),
+    ("workloads",),
+    ("workloads", "snake-like"),
+    ("cache-policies",),
+    ("seek", "g2"),
+    ("seek", "g2", "--surface"),
+    ("seek", "atlas10k"),
+    ("zones", "atlas10k"),
+    ("validate-drive", "atlas10k", "measured.trace"),
+    ("hit-ratio", "my-trace.gz", "--policy", "arc", "--policy", "lru", "--pages", "100,1000"),
+    ("cost", "--workload", "cello-like", "--set", "run.requests=2000", "--ratio", "1,2"),
+    ("table", "--records", "100000", "--fetch", "100"),
+    ("specificity", "sdf", "--replications", "2", "--requests", "500"),
+    ("merit", "sptf", "--replications", "2", "--requests", "500"),
+    ("trace", "info", "my-trace.gz"),
+    ("trace", "head", "measured.trace"),
+    ("trace", "formats"),
+    ("reproduce", "griffin1999.settle-time"),
+)
+
+# Runs all of them in one process, as each takes longer to start than to run; a mark stands before each.
+DRIVER = """
+import contextlib, json, sys
+from sledsim.cli.app import app
+for words in json.load(open("commands.json")):
+    print("\\x1e", flush=True)
+    try:
+        app(words, prog_name="sledsim")
+    except SystemExit as ended:
+        if ended.code:
+            sys.exit(f"{words}: {ended.code}")
+    sys.stdout.flush()
+"""
+
+
+def on_terminal(command: list[str], folder: Path, width: int, **environment: str) -> str:
+    """Return what a command prints on a terminal of so many columns."""
+    primary, secondary = pty.openpty()
+    fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+    made = {**kept, "TERM": "xterm-256color", **environment}
+    with (folder / f"errors-{width}").open("wb") as errors:
+        process = subprocess.Popen(command, cwd=folder, env=made, stdout=secondary, stderr=errors)
+    os.close(secondary)
+    read = b""
+    while True:
+        try:
+            part = os.read(primary, 65536)
+        except OSError:
+            # The last one who could write has gone.
+            break
+        if not part:
+            break
+        read += part
+    os.close(primary)
+    assert process.wait() == 0, (folder / f"errors-{width}").read_text()
+    return read.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture(scope="module")
+def screens(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[str]]:
+    """Return what each of the commands prints, by the width of the terminal."""
+    folder = tmp_path_factory.mktemp("screens")
+    for name in ("moving", "power"):
+        shutil.copy(ROOT / "examples" / f"{name}.toml", folder)
+    sledsim = [sys.executable, "-c", "from sledsim.cli import main; main()"]
+    for words in (["example", "readme"], ["sweep", "run", "rates.toml", *FEW]):
+        subprocess.run([*sledsim, *words], cwd=folder, check=True, capture_output=True)
+    (folder / "commands.json").write_text(json.dumps(COMMANDS))
+    driver = [sys.executable, "-c", DRIVER]
+
+    def screen(width: int) -> str:
+        if width == PIPED:
+            return subprocess.run(driver, cwd=folder, check=True, capture_output=True, text=True).stdout
+        return on_terminal(driver, folder, width, NO_COLOR="1")
+
+    with ThreadPoolExecutor(2) as pool:
+        texts = list(pool.map(screen, (PIPED, *WIDTHS)))
+    return {width: text.split("\x1e\n")[1:] for width, text in zip((PIPED, *WIDTHS), texts, strict=True)}
+
+
+EACH = pytest.mark.parametrize("i", range(len(COMMANDS)), ids=[" ".join(words[:3]) for words in COMMANDS])
+
+
+@EACH
+def test_no_line_is_longer_than_the_terminal(screens: dict[int, list[str]], i: int) -> None:
+    for width in WIDTHS:
+        assert "\x1b" not in screens[width][i]
+        longest = max(screens[width][i].splitlines(), key=len)
+        assert len(longest) <= width, longest
+
+
+def words_in(text: str) -> Counter[str]:
+    """Count the words of a text; rules are none."""
+    # What stands below its row has the head of its column before it, and a colon.
+    return Counter(word.rstrip(":") for word in text.split() if set(word) != {"─"})
+
+
+@EACH
+def test_a_terminal_shows_what_a_pipe_gets(screens: dict[int, list[str]], i: int) -> None:
+    if COMMANDS[i] == ("--help",):
+        return  # click folds it, and lists options beside what they do where there is room
+    for width in WIDTHS:
+        assert words_in(screens[PIPED][i]) <= words_in(screens[width][i])
+
+
+RULE = re.compile(r"^─+(  ─+)*$")
+
+
+@dataclass
+class Shown:
+    """A table as it was printed."""
+
+    above: str
+    headers: list[str]
+    rows: list[list[str]]
+
+
+def tables_in(text: str) -> Iterator[Shown]:
+    """Find the tables of what was piped, by their rules."""
+    lines = text.splitlines()
+    for i, rule in enumerate(lines):
+        if not RULE.match(rule):
+            continue
+        spans = [found.span() for found in re.finditer("─+", rule)]
+
+        def cells(line: str, spans: list[tuple[int, int]] = spans) -> list[str]:
+            return [line[start:end].strip() for start, end in spans]
+
+        end = next((k for k in range(i + 1, len(lines)) if not lines[k] or NOTE.match(lines[k])), len(lines))
+        above = " ".join(line for line in lines[max(0, i - 4) : i - 1])
+        yield Shown(above, cells(lines[i - 1]), [cells(line) for line in lines[i + 1 : end]])
+
+
+NOTE = re.compile(r"note: |no 95 % interval: |end of the run: ")
+
+
+@EACH
+def test_every_row_has_its_name(screens: dict[int, list[str]], i: int) -> None:
+    tables = list(tables_in(screens[PIPED][i]))
+    for table in tables:
+        assert all(row[0] for row in table.rows), table.rows
+    for width in WIDTHS:
+        text = screens[width][i]
+        firsts = [
+            " ".join(line[: len(rule.split("  ")[0])].strip() for line in block.splitlines())
+            for rule, block in blocks_in(text)
+        ]
+        for table in tables:
+            for row in table.rows:
+                name = " ".join(row[0].split())
+                assert any(name in " ".join(first.split()) for first in firsts), (width, name)
+
+
+def blocks_in(text: str) -> Iterator[tuple[str, str]]:
+    """Find the rules of what a terminal shows, and what stands below each up to the next."""
+    lines = text.splitlines()
+    rules = [*(i for i, line in enumerate(lines) if RULE.match(line)), len(lines)]
+    for start, end in itertools.pairwise(rules):
+        yield lines[start], "\n".join(lines[start + 1 : end])
+
+
+NUMBER = re.compile(r"^[-×]?[\d,]*\.?\d+(e[-+]?\d+)?$")
+# What is a count, a ratio or a share, and so has no unit; and columns of which the heads or the titles give it.
+PURE = re.compile(
+    r"ratio|^×|%|share|fraction|count|requests|runs?$|records|reads$|writes$|scv|trial|entered|start-ups|seed|losses|"
+    r"demerit|blocks|sectors|cylinder|zones?|tracks|rows|LBN|tips|pages|hits|gain|device|claims|spares|visits|times|"
+    r"P\(loss\)|survival|loss of|failures|repairs|up to|none|point|mJ/|/s$|factor|constants|bidirectional|bits|"
+    r"utilisation|^USD$|_per_s$|^to$|rpm|replications|queue|price per|pairs|of the full scan|^MB$|skipped|suspect|"
+    r"other|reproduced|differs|shape only|done|failed|missing",
+    re.IGNORECASE,
+)
+
+
+@EACH
+def test_every_number_has_its_unit(screens: dict[int, list[str]], i: int) -> None:
+    for table in tables_in(screens[PIPED][i]):
+        whole = "(" in table.headers[0] or re.search(r" in (ms|µm)|\(\w+\)", table.above)
+        units = [k for k, header in enumerate(table.headers) if header == "unit"]
+        for row in table.rows:
+            for header, cell in zip(table.headers[1:], row[1:], strict=True):
+                if not NUMBER.match(cell) or whole:
+                    continue
+                told = "(" in header or "(" in row[0] or any(row[k] for k in units)
+                assert told or any(map(PURE.search, (header, *row[:2], *table.headers[:2]))), (header, row)
+
+
+def test_colours_and_styles_are_for_terminals(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from sledsim.cli import main; main()", "schedulers"]
+    plain = on_terminal(command, tmp_path, 80, NO_COLOR="1")
+    styled = on_terminal(command, tmp_path, 80)
+    assert "\x1b[1m" in styled
+    assert re.sub("\x1b\\[[0-9;]*m", "", styled) == plain
+    assert "\x1b" not in on_terminal(command, tmp_path, 80, TERM="dumb")
+
+
+WORDS = st.text(st.sampled_from("abc ()/"), max_size=60)
+NUMBERS = st.floats(0, 1e6).map(lambda value: f"{value:.4g}")
+
+
+@st.composite
+def some_tables(draw: st.DrawFn) -> Table:
+    left = draw(st.lists(st.booleans(), max_size=9))
+    headers = [draw(WORDS) for _ in range(len(left) + 1)]
+    rows = [
+        [f"row{i} {draw(WORDS)}", *(draw(WORDS if words else NUMBERS) for words in left)]
+        for i in range(draw(st.integers(1, 4)))
+    ]
+    flush = frozenset(i + 1 for i, words in enumerate(left) if words)
+    return Table(headers, rows, title=draw(WORDS), left=flush, notes=[draw(WORDS)])
+
+
+@given(some_tables(), st.integers(40, 130))
+def test_a_table_fits_and_loses_nothing(table: Table, width: int) -> None:
+    lines = [line.text for line in fitted(table, width)]
+    assert max(map(len, lines)) <= width
+    # Words of so many letters are broken: what is left of them is told from letters alone.
+    texts = [table.title or "", *(cell for row in table.rows for cell in row), *table.notes]
+    shown, whole = Counter("".join(lines)), Counter("".join(texts))
+    for letter in "abc()/0123456789":
+        assert shown[letter] >= whole[letter]
+    for i in range(len(table.rows)):
+        assert any(line.startswith(f"row{i}") for line in lines)
+
+
+@given(WORDS, st.integers(10, 40))
+def test_folding_keeps_every_word(text: str, width: int) -> None:
+    parts = folded(text, width, "  ")
+    assert "".join("".join(parts).split()) == "".join(text.split())
