@@ -160,7 +160,7 @@ def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outco
         ({"mems_bytes": "20 GB"}, ["MEMS", "mems_bytes", "20000000000", "3456000000"]),
         ({"ratios": [0.01]}, ["NVRAM at 0.01 per GB", "bytes", "9184760832", "larger"]),
         ({"mems_bytes": "much"}, ["mems_bytes", '"much"', "MiB"]),
-        ({"segment_bytes": "3 B"}, ["MEMS", "segment_bytes", "at least 512"]),
+        ({"segment_bytes": "3 B"}, ["MEMS", "segment_bytes", "from 512 to"]),
         ({"controller_bytes": "20 GB"}, ["system.bytes", "larger"]),
         ({"mems": "hong206"}, ["hong206", "hong2006"]),
         ({"seeds": 0}, ["seeds 0", "from 1"]),

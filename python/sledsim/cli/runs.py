@@ -177,7 +177,7 @@ def replay(
     """Replay a block trace on a device and print what it found."""
     from sledsim.scenario.reading import resolve
 
-    check_targets(log, plot, timeline)
+    wanted = Wanted(as_json, full, log, plot, timeline, check, resolved)
     workload = {
         "kind": "trace",
         "path": str(trace),
@@ -196,11 +196,8 @@ def replay(
         "sector_bytes": sector_bytes,
         "columns": mapping_of(columns),
     }
-    system = {
-        "device": _given({"name": device, "seek_model": seek_model}),
-        "scheduler": {"name": scheduler} if scheduler else None,
-    }
-    wanted = Wanted(as_json, full, log, plot, timeline, check, resolved)
+    whole = _given({"name": device, "seek_model": seek_model})
+    system = {"device": whole, "scheduler": {"name": scheduler} if scheduler else None}
     _run(resolve({"workload": _given(workload), "system": _given(system)}, sets or []), wanted)
 
 

@@ -1,6 +1,5 @@
 """A system before it runs: its components as a tree, with their sizes and parameters."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 

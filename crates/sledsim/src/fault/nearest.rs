@@ -1,13 +1,16 @@
 //! The word that was perhaps meant.
 
 /// The word of `known` that a reader may have meant by `given`, if one is near, begins like it or ends in it after a dot:
-/// upper and lower case alike. Where every letter is another one, nothing is near.
+/// upper and lower case alike. Words that begin with the same word may be farther apart. Where every letter is another one,
+/// nothing is near.
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let (word, letters) = (given.to_lowercase(), given.chars().count());
     let is_near = |name: &str| {
         let apart = distance(given, name);
-        apart <= 1 + given.len() / 3 && apart < letters.max(name.chars().count())
+        let alike = first_word(given).is_some_and(|first| first_word(name) == Some(first));
+        let most = if alike { given.len() / 2 } else { 1 + given.len() / 3 };
+        apart <= most && apart < letters.max(name.chars().count())
     };
     let holds = |name: &str| {
         let name = name.to_lowercase();
@@ -22,6 +25,11 @@ pub fn most_like<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> V
     let mut words: Vec<&str> = known.into_iter().collect();
     words.sort_by_cached_key(|name| distance(given, name));
     words
+}
+
+/// What stands before the first blank or line of a name that has any.
+fn first_word(name: &str) -> Option<&str> {
+    name.split_once([' ', '_', '-']).map(|(first, _)| first)
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours between two words.
@@ -41,6 +49,8 @@ mod tests {
         assert_eq!(nearest("raid", []), None);
         assert_eq!(nearest("snake", ["cello-like", "snake-like"]), Some("snake-like"));
         assert_eq!(nearest("seek-time", ["paper.seek-time", "paper.settle"]), Some("paper.seek-time"));
+        assert_eq!(nearest("Block number", ["Bus latency", "Block count"]), Some("Block count"));
+        assert_eq!(nearest("Bulk number", ["Bus latency", "Block count"]), None);
         assert_eq!(nearest("x", ["a", "b"]), None);
         assert_eq!(nearest("", ["a"]), None);
         assert_eq!(nearest("é", ["a"]), None);

@@ -1,6 +1,5 @@
 """What saves power, and what it costs in time: one scenario run with each strategy, or each spin-down policy."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any

@@ -348,7 +348,7 @@ def _denied(file: DiskSimImport, records: "Mapping[str, NDArray[np.generic]]") -
     offered, reached = file.device.get("capacity_blocks"), _reached_bytes(records)
     if file.device["mechanism"] != "disk" or offered is None or reached <= offered * file.device["block_bytes"]:
         return None
-    whole = _core.Device(json.dumps({**file.device, "capacity_blocks": None}))
+    whole = _core.Device({**file.device, "capacity_blocks": None})
     if reached > whole.capacity_blocks * whole.block_bytes:
         return None
     where = tomllib.loads(file.device_file)["values"]["capacity_blocks"]["where"]
