@@ -207,8 +207,8 @@ class DiskDevice(Model):
         Command overhead of a write into the buffer (fast write), after a write (ms; at least 0, at most 1,000;
         default 0.0).
     write_miss_after_read_ms
-        Command overhead of a write to the medium (no fast write), after a read (ms; at least 0, at most 1,000;
-        default 0.0).
+        Command overhead of a write to the medium (no fast write), after a read. Where it is longer than after a
+        write, the arm sets off as soon as after a write (ms; at least 0, at most 1,000; default 0.0).
     write_miss_after_write_ms
         Command overhead of a write to the medium (no fast write), after a write (ms; at least 0, at most 1,000;
         default 0.0).
@@ -281,7 +281,8 @@ class DiskDevice(Model):
     read_ahead_on_idle_hit
         Whether a read found whole in the buffer of an idle drive resumes reading ahead (default false).
     zero_latency_reads
-        Whether a read begins with whatever requested block passes first: zero-latency access (default false).
+        Whether a read begins with whatever requested block passes first: zero-latency access. A drive that keeps
+        the bus then hands over the blocks of a track once all of them are there (default false).
     zero_latency_writes
         Whether a write begins with whatever requested block passes first (default false).
     read_free_blocks
