@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use sledsim::fault::{self, Kind};
+use sledsim::fault::{self, printable, Kind};
 
 use super::fault::{Fault, Place};
 use super::sources::Sources;
@@ -109,8 +109,9 @@ impl Document {
             }
         }
         if self.by_name.insert(block.name.clone(), self.blocks.len()).is_some() {
-            let says = format!("{:?} is defined for the second time", block.name);
-            return Err(Fault::new(block.place, Kind::Conflict, says));
+            let path = fault::Path::default().step(printable(&block.label()));
+            let what = fault::Fault::at(Kind::Conflict, path).says(" is defined for the second time");
+            return Err(Fault::of(block.place, what));
         }
         self.blocks.push(block);
         Ok(())
