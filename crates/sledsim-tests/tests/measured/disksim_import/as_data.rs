@@ -46,8 +46,8 @@ fn parameters_that_the_definitions_refuse() {
     assert_eq!(swich.suggestion.as_deref(), Some("Head switch time"));
     let twice = first("drive.model", "Seek type", "Head switch time = 1.0,\nSeek type");
     assert_eq!((twice.kind, &*twice.path.to_string()), (Kind::Conflict, path));
-    let kinds = "linear, curve, constant, hpl, hplplus10, extracted";
-    let seek = (Kind::UnknownName, "dm_mech_g1.Seek type", json!("extractd"), &*format!("one of {kinds}"), "extracted");
+    let kinds = "one of linear, curve, constant, hpl, hplplus10, extracted";
+    let seek = (Kind::UnknownName, "dm_mech_g1.Seek type", json!("extractd"), kinds, "extracted");
     check("drive.model", "Seek type = extracted", "Seek type = extractd", seek);
     let drive = |from: &str, to: &str, told: Told| check("drive.diskspecs", from, to, told);
     let disconnect = (Kind::OutOfRange, "disksim_disk TINY.Never disconnect", json!(2), "0 or 1", "");
