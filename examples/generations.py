@@ -54,7 +54,7 @@ def main() -> int:
         comparison = sledsim.compare(runs, progress=True)
     except sledsim.SledsimError as error:
         print(f"error: {error}", file=sys.stderr)
-        if any(fault.kind == "misfit" and fault.file == options.trace for fault in error.faults):
+        if options.trace and options.fit == "error" and any(fault.kind == "misfit" for fault in error.faults):
             for fit in ("scale", "wrap"):
                 print(f'Next: make run TRACE={shlex.quote(options.trace)} ARGS="--fit {fit}"', file=sys.stderr)
         return 2

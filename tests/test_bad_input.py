@@ -131,7 +131,7 @@ def test_bad_records_can_be_tolerated_and_are_counted(sledsim_cli: Callable[...,
     found = sledsim_cli("replay", path, "--skip-bad", "2")
     assert found.status == 0
     assert "2 bad records were skipped" in found.out
-    assert "bad records skipped  2" in sledsim_cli("replay", path, "--skip-bad", "2", "--full").out
+    assert "bad records skipped 2" in " ".join(sledsim_cli("replay", path, "--skip-bad", "2", "--full").out.split())
 
 
 def test_a_truncated_binary_record_names_its_place(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:

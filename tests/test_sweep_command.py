@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shlex
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
@@ -73,11 +74,16 @@ def test_status_counts_and_says_how_to_go_on(folder: Path, tmp_path: Path, sleds
     assert "rates       6             6    36       0        0" in sledsim_cli("sweep", "status", folder / "s").out
     more = folder / "more.toml"
     more.write_text(SWEEP.replace("replications = 6", "replications = 8"))
-    interrupted = run(Sweep.load(more), tmp_path / "s", progress=None)
+    interrupted = run(more, tmp_path / "s", progress=None)
     assert interrupted.done == 48
     (tmp_path / "s" / "runs").rename(tmp_path / "gone")
     (tmp_path / "s" / "runs").mkdir()
-    assert "48 runs of more are missing; to go on:" in sledsim_cli("sweep", "status", tmp_path / "s").out
+    told = sledsim_cli("sweep", "status", tmp_path / "s").out
+    assert "48 runs of more are missing; to go on:" in told
+    command = shlex.split(told.splitlines()[-1])
+    assert command[0] == "sledsim"
+    assert sledsim_cli(*command[1:]).out.startswith("more: 48 runs done; ")
+    assert "to go on" not in sledsim_cli("sweep", "status", tmp_path / "s").out
 
 
 def test_a_table_has_means_and_intervals_as_scipy_computes_them(found: Results) -> None:

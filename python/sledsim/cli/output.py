@@ -43,8 +43,8 @@ TIMELINE_PICTURES = (".html", ".png", ".svg")
 
 
 def complain(message: str) -> None:
-    """Print an error."""
-    typer.echo(f"error: {message}", err=True)
+    """Print an error, folded to the width of a terminal."""
+    print_text(f"error: {message}", err=True)
 
 
 def suggest(typed: Sequence[str], options: Iterable[str]) -> None:
@@ -130,12 +130,24 @@ def _style(kind: str) -> dict[str, bool]:
     return {"title": {"bold": True}, "head": {"bold": True}, "rule": {"dim": True}}.get(kind, {"reset": False})
 
 
-def print_text(text: str) -> None:
-    """Print a sentence or a paragraph, folded to the width of a terminal."""
+def print_text(text: str, *, err: bool = False) -> None:
+    """Print a sentence or a paragraph, folded to the width of a terminal.
+
+    Parameters
+    ----------
+    text
+        The text, of one line or several.
+    err
+        To standard error.
+    """
     from sledsim.show.fitting import folded
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    typer.echo("\n".join(folded(text, width)))
+    stream = sys.stderr if err else sys.stdout
+    try:
+        width = os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):
+        width = None
+    typer.echo("\n".join(folded(text, width)), err=err)
 
 
 def check_target(path: Path | None, suffixes: Iterable[str]) -> None:

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sledsim.cli.options import AsJson, Sets
-from sledsim.cli.output import check_picture, check_target, complain, print_found, print_json, print_tables
+from sledsim.cli.output import (
+    check_picture,
+    check_target,
+    complain,
+    print_found,
+    print_json,
+    print_tables,
+    print_text,
+)
 
 if TYPE_CHECKING:
     from sledsim.sweep import SweepReport
@@ -106,7 +114,7 @@ def run(
     if as_json:
         print_json({**report.__dict__, "store": str(report.store)})
     else:
-        typer.echo(_said(report))
+        print_text(_said(report))
     if report.failed:
         typer.echo(f"note: {report.failed:,} runs failed: sledsim sweep status {report.store}", err=True)
     if not report.complete:
@@ -142,9 +150,9 @@ def status(store: Folder, sweep: SweepName = None, as_json: AsJson = False) -> N
     print_tables(status_tables(place, found))
     for each in found:
         if each.latest and each.missing > 0:
-            typer.echo(
-                f"\n{each.missing:,} runs of {each.definition.sweep} are missing; to go on: {each.definition.command}"
-            )
+            print_text(f"\n{each.missing:,} runs of {each.definition.sweep} are missing; to go on:")
+            # Not folded, so that it can be pasted.
+            typer.echo(f"  {each.definition.command}")
 
 
 @app.command(epilog=TABLE_EXAMPLES)

@@ -36,7 +36,7 @@ def component_tables(components: Sequence[Mapping[str, Any]]) -> list[Table]:
     headers = ["component", "requests", "mean (ms)", "max (ms)", "busy (%)", "queue, mean", "energy (J)"]
     tables = [Table(headers, responses)]
     if counts:
-        tables.append(Table(["component", "count", "", "unit"], counts, left=frozenset({1, 3})))
+        tables.append(Table(["component", "count", "", "unit"], counts, left=frozenset({1, 3}), names=2))
     return tables
 
 

@@ -16,6 +16,10 @@ GAP = "  "
 NOTE_INDENT = "    "
 #: A column of words may be folded, but not to less than this.
 LEAST_WORDS = 18
+#: One that tells rows apart is not folded to less than this.
+LEAST_NAME = 24
+#: A head of numbers that is no longer is not folded.
+SHORT_HEAD = 8
 #: What is longer is a sentence: it reads as well below its row as in a column.
 SENTENCE = 32
 #: A sentence that would be folded into more lines than these goes below its row.
@@ -140,10 +144,12 @@ def _together(table: "Table", columns: Sequence[int]) -> list[list[int]]:
 
 def _stacked(table: "Table", width: int) -> list[Line]:
     """Put each row by itself: its name, and its values on the lines below."""
-    lines = [Line("head", part) for part in folded(table.headers[0], width)] if table.headers[0] else []
+    names = table.names
+    head = GAP.join(table.headers[:names])
+    lines = [Line("head", part) for part in folded(head, width)] if head else []
     for row in table.rows:
-        lines += [Line("row", part) for part in folded(row[0], width)]
-        for header, cell in list(zip(table.headers, row, strict=True))[1:]:
+        lines += [Line("row", part) for part in folded(GAP.join(row[:names]), width)]
+        for header, cell in list(zip(table.headers, row, strict=True))[names:]:
             text = NOTE_INDENT + (f"{header}: {cell.strip()}" if header else cell.strip())
             lines += [Line("note", part) for part in folded(text, width, "  ")] if cell.strip() else []
     return lines
@@ -200,9 +206,11 @@ def _least(table: "Table", column: int, natural: int) -> int:
     """Return how narrow a column may be: numbers stay whole, words are folded between words."""
     texts = [row[column] for row in table.rows]
     if not table.is_left(column):
-        return max(_longest_word(table.headers[column]), *(len(text) for text in texts), 1)
+        head = table.headers[column]
+        return max(len(head) if len(head) <= SHORT_HEAD else _longest_word(head), *map(len, texts), 1)
     words = max(map(_longest_word, (table.headers[column], *texts)))
-    return min(natural, max(words, LEAST_WORDS if column else SENTENCE))
+    least = LEAST_NAME if column < table.names else LEAST_WORDS
+    return min(natural, max(words, least if column else SENTENCE))
 
 
 def _longest_word(text: str) -> int:

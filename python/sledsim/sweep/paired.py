@@ -218,7 +218,9 @@ class PairedComparison(OneTable, Plain):
         title = f"A: {self.a.name}\nB: {self.b.name}"
         if self.unpaired:
             title += f"\n{self.unpaired:,} runs have no partner and are left out"
-        return Table(headers, rows, title=title, left=frozenset({len(headers) - 8, len(headers) - 1}))
+        return Table(
+            headers, rows, title=title, left=frozenset({len(headers) - 8, len(headers) - 1}), names=len(headers) - 7
+        )
 
     def to_dict(self, metrics: Sequence[str] = ()) -> dict[str, Any]:
         """Return the differences as plain values.

@@ -225,7 +225,7 @@ class Results(OneTable, Plain):
                     cells.append(number(mean.half_width, 2) if mean else "–")
             rows.append(cells)
         left = frozenset(i for i, parameter in enumerate(self.parameters) if not self.is_numeric(parameter))
-        return Table(headers, rows, title=self._heading(), left=left)
+        return Table(headers, rows, title=self._heading(), left=left, names=max(len(self.parameters), 1))
 
     def _heading(self) -> str:
         missing = self.definition.runs - len(self.keys)

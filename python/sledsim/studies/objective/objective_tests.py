@@ -98,7 +98,7 @@ class ObjectiveTest(Shown):
             gain = ["–", ""] if case.gain is None else [percent(case.gain.mean), _range(case.gain, percent)]
             rows.append([case.device, case.role, number(case.mean.mean), _range(case.mean, number), *gain])
         headers = [self.kind, "with", self.measure, "95 %", "gain", "95 %"]
-        return Table(headers, rows, title=f"{self.role}, {self.sampled_by}", left=frozenset({1}))
+        return Table(headers, rows, title=f"{self.role}, {self.sampled_by}", left=frozenset({1}), names=2)
 
     def tables(self) -> list[Table]:
         """Return everything as tables: measurements, verdict, fitted disks."""

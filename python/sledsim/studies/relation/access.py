@@ -148,7 +148,7 @@ class TableTimes(Shown):
             single = sum(each.time_s for each in self._of("scan of") if each.layout == name)
             rows.append([name, "each once", number(single), number(single / full[name]), "", ""])
         rows.sort(key=lambda row: list(self.layouts).index(row[0]))
-        return Table(headers, rows, left=frozenset({1}))
+        return Table(headers, rows, left=frozenset({1}), names=2)
 
     def _fetches(self) -> Table:
         rows = []

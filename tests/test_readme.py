@@ -1,0 +1,164 @@
+"""What README shows works: its commands run as printed after `make run`, and print what it says they do."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conftest import ROOT
+from readme_outputs import filled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+README = (ROOT / "README.md").read_text()
+[USE] = re.findall(r"^## Use\n\n```sh\n(.+?)```", README, flags=re.DOTALL | re.MULTILINE)
+#: What takes over ten seconds.
+SLOW = ("sledsim cost", "sledsim reproduce", "sledsim optimise")
+# `make run` builds what is there already; activating is what the fixture's path does.
+COMMANDS = [line.partition("#")[0].strip() for line in USE.splitlines() if line.startswith("sledsim ")]
+#: A report of every claim is the longest.
+TIME_LIMIT_S = 1800
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """Return a folder that is like a checkout after `make run`: the sources, and an environment that is up to date."""
+    for name in ("Makefile", "Cargo.toml", "Cargo.lock", "crates", "examples", "pyproject.toml", "requirements"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    programs, stamps = tmp_path / ".venv" / "bin", tmp_path / ".venv" / "stamps"
+    programs.mkdir(parents=True)
+    stamps.mkdir()
+    for name, words in (("python", ""), ("sledsim", "-c 'from sledsim.cli import main; main()' ")):
+        (programs / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {words}"$@"\n')
+        (programs / name).chmod(0o755)
+    for name in ("venv", "base", "extension"):
+        (stamps / name).touch()
+    return tmp_path
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run what was printed, as a reader pastes it."""
+    path = f"{folder / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    words = ["bash", "-c", command]
+    done = subprocess.run(
+        words, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=TIME_LIMIT_S
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_readme_begins_with_the_files_that_it_names() -> None:
+    assert USE.splitlines()[:2] == ["source .venv/bin/activate", *USE.splitlines()[1:2]]
+    assert COMMANDS[0] == "sledsim example readme"
+    assert len(COMMANDS) >= 16
+
+
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(each, marks=pytest.mark.slow) if each.startswith(SLOW) else each for each in COMMANDS[1:]],
+)
+def test_a_command_of_readme_runs_as_printed(checkout: Path, command: str) -> None:
+    assert shell(COMMANDS[0], checkout).returncode == 0
+    done = shell(command, checkout)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    for option, made in re.findall(r"--(plot|report) (\S+)", command):
+        whole = checkout / made / "index.html" if option == "report" else checkout / made
+        assert whole.stat().st_size > 1000
+
+
+def test_readme_shows_what_commands_print() -> None:
+    assert filled(README) == README, "run `make generate`"
+
+
+def test_the_program_of_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    [program] = re.findall(r"^```python\n(.+?)```", README, flags=re.DOTALL | re.MULTILINE)
+    exec(program)
+    assert "response" in capsys.readouterr().out
+
+
+def test_what_readme_needs_is_installed_by_make_run() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    installed = (ROOT / "requirements" / "base.txt").read_text()
+    for extra in ("plots", "optimise", "reliability"):
+        for requirement in extras[extra]:
+            [name] = re.findall(r"^[\w-]+", requirement)
+            assert re.search(rf"^{name}==", installed, flags=re.MULTILINE), name
+
+
+def test_every_next_line_works_as_printed(checkout: Path) -> None:
+    first = shell("make run", checkout)
+    assert first.returncode == 0, first.stderr
+    for line in re.findall(r"^Next: (.+)$", first.stdout, flags=re.MULTILINE):
+        done = shell(line, checkout)
+        assert done.returncode == 0, done.stderr
+        again = re.findall(r"^Next: (.+)$", done.stdout, flags=re.MULTILINE)
+        assert again
+        assert all(shell(each, checkout).returncode == 0 for each in again)
+    far = checkout / "far away.csv"
+    far.write_text(f"t_ns,device,offset_bytes,bytes,op\n0,0,0,512,R\n9,1,{1 << 40},512,R\n")
+    refused = shell("make run TRACE='far away.csv'", checkout)
+    assert refused.returncode != 0
+    ways = re.findall(r"^Next: (.+)$", refused.stderr, flags=re.MULTILINE)
+    assert len(ways) == 2
+    for way in ways:
+        done = shell(way, checkout)
+        assert done.returncode == 0, done.stderr
+        assert all(shell(each, checkout).returncode == 0 for each in re.findall(r"^Next: (.+)$", done.stdout, re.M))
+
+
+def ways_out(told: str) -> list[str]:
+    """Return the commands that an error offers."""
+    return [line.strip() for line in told.partition("to go on, ")[2].splitlines()[1:]]
+
+
+HEADER = "t_ns,device,offset_bytes,bytes,op\n"
+
+
+@pytest.mark.parametrize(
+    ("records", "third"),
+    [
+        (f"0,0,0,512,R\n9,1,{1 << 40},512,R\n", "--devices 0"),
+        (f"0,0,0,512,R\n9,0,{1 << 40},512,R\n", "--records 1"),
+    ],
+)
+def test_a_trace_that_is_too_large_is_told_the_ways_out(checkout: Path, records: str, third: str) -> None:
+    (checkout / "far.csv").write_text(HEADER + records)
+    scenario = {"workload": {"kind": "trace", "path": "far.csv"}, "system": {"device": "g2"}}
+    (checkout / "far.json").write_text(json.dumps(scenario))
+    for command in ("sledsim replay far.csv --device g2", "sledsim run far.json"):
+        refused = shell(command, checkout)
+        assert refused.returncode == 2
+        # 1 TiB and a sector, less the 3.456 GB of a g2.
+        assert "the trace takes 1096.056 GB more" in refused.stderr
+        ways = ways_out(refused.stderr)
+        assert len(ways) == 3
+        for way in ways:
+            done = shell(way, checkout)
+            assert done.returncode == 0, (way, done.stderr)
+        if "replay" in command:
+            assert any(way.endswith(third) for way in ways)
+            assert any(way.endswith("--fit scale") for way in ways)
+            assert any(way.endswith("--fit wrap") for way in ways)
+
+
+def test_examples_are_not_written_over(checkout: Path) -> None:
+    assert shell("sledsim example scenario", checkout).returncode == 0
+    path = checkout / "scenario.toml"
+    assert shell("sledsim example readme", checkout).returncode == 0
+    path.write_text("# mine\n")
+    refused = shell("sledsim example readme", checkout)
+    assert (refused.returncode, path.read_text()) == (2, "# mine\n")
+    assert "scenario.toml: there already" in refused.stderr
+    assert shell("sledsim example scenario.toml --force", checkout).returncode == 0
+    assert "[workload]" in path.read_text()
+    assert "did you mean design.toml?" in shell("sledsim example desing.toml", checkout).stderr
