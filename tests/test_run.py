@@ -13,6 +13,7 @@ import pytest
 import sledsim
 from conftest import SCENARIO
 from sledsim import RunError, SledsimError, _core
+from sledsim.show.tables import number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -235,3 +236,39 @@ def test_every_idle_mode_of_a_drive_has_a_row() -> None:
     modes = [mode["name"] for mode in result.summary["scenario"]["system"]["device"]["power"]["idle_modes"]]
     assert len(modes) > 2
     assert set(modes) <= {row[0] for row in states.rows}
+
+
+@pytest.mark.parametrize(("fit", "told"), [("error", "as recorded"), ("wrap", "wrapped"), ("scale", "scaled")])
+def test_a_replay_is_told_in_a_few_lines_with_its_trace_and_fit(trace_file: Path, fit: str, told: str) -> None:
+    workload = {"kind": "trace", "path": str(trace_file), "fit": fit}
+    result = sledsim.run({"workload": workload, "system": {"device": "g2", "scheduler": "sptf"}})
+    lines = str(result.brief()).splitlines()
+    assert lines[0] == f"g2, sptf · trace small.csv, {told} (fit {fit}) · 50 requests, not long enough"
+    assert lines[1].startswith(f"response {number(result.response.mean_ms)} ms, p99 ")
+    assert lines[-1].startswith("no 95 % interval: 50 values are too few")
+    assert len(lines) <= 20
+    assert f"trace small.csv, {told} (fit {fit})" in str(result).splitlines()[0]
+    assert result.scenario.workload.fit == fit
+
+
+def test_a_run_says_whether_it_was_long_enough() -> None:
+    def told(rate: float, requests: int) -> tuple[str, str, float | None]:
+        workload = {"arrival": {"kind": "poisson", "rate_per_s": rate}}
+        result = sledsim.run({"workload": workload, "system": {"device": "g2"}, "run": {"requests": requests}})
+        response = result.response
+        known = response.ci95_low_ms is not None
+        share = (response.ci95_high_ms - response.ci95_low_ms) / 2 / response.mean_ms if known else None
+        lines = str(result.brief()).splitlines()
+        return lines[0].rpartition("requests, ")[2], lines[-1], share
+
+    ended, _, share = told(500, 50_000)
+    assert share is not None
+    assert (ended, share < 0.05) == ("long enough", True)
+    ended, note, share = told(500, 400)
+    assert share is not None
+    assert (ended, share > 0.05) == ("not long enough", True)
+    assert note == "note: the mean is not known to 5 % yet; a longer run would tell"
+    # More than the device can serve: no run is long enough.
+    ended, note, share = told(2500, 20_000)
+    assert (ended, share) == ("not long enough", None)
+    assert note.endswith("the system is not in a steady state")

@@ -100,9 +100,9 @@ def _length(summary: Mapping[str, Any]) -> str:
     if not response:
         return "nothing to measure"
     if not _has_interval(response):
-        return "too short for an interval"
+        return "not long enough"
     known = _half_width(response) <= LONG_ENOUGH * response["mean_ms"]
-    return "long enough" if known else f"too short: the mean may be {_percent(LONG_ENOUGH)} off or more"
+    return "long enough" if known else "not long enough"
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
@@ -115,9 +115,15 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     )
     notes = [f"{requests[key]:,} {what}" for key, what in counts if requests[key]]
     notes = [f"note: {'; '.join(notes)}"] if notes else []
+    parts = [key.replace("_", " ") for key in ("components", "power_cuts") if summary.get(key)]
+    notes += [f"note: the full tables tell of {' and '.join(parts)}"] if parts else []
     notes += [f"note: {run['note']}"] if run["note"] and run["complete"] else []
-    reason = (summary["response"] or {}).get("ci95_note")
-    return notes + ([f"no 95 % interval: {reason}"] if reason else [])
+    response = summary["response"]
+    if response and response["ci95_note"]:
+        notes.append(f"no 95 % interval: {response['ci95_note']}")
+    elif response and _length(summary) != "long enough":
+        notes.append(f"note: the mean is not known to {number(100 * LONG_ENOUGH, 1)} % yet; a longer run would tell")
+    return notes
 
 
 def _percent(share: float | None, digits: int = 2) -> str:

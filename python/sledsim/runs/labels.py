@@ -9,7 +9,7 @@ from sledsim.show.naming import label_of
 __all__ = ["label_of_run", "workload_of_run"]
 
 #: What a replay did with addresses, by the fit that was asked for.
-FITS = {"error": "addresses as recorded", "wrap": "addresses wrapped", "scale": "addresses scaled"}
+FITS = {"error": "as recorded", "wrap": "wrapped", "scale": "scaled"}
 
 
 def label_of_run(summary: Mapping[str, Any]) -> str:
@@ -41,4 +41,4 @@ def workload_of_run(summary: Mapping[str, Any]) -> str:
     if summary["stand_in"]:
         return f"{label_of(summary['stand_in'])} (stand-in)"
     arrival = workload.get("arrival")
-    return f"synthetic, {arrival['kind']} arrivals" if arrival else f"synthetic, {workload['kind']}"
+    return f"{arrival['kind']} arrivals" if arrival else str(workload["kind"])
