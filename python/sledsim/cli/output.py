@@ -3,11 +3,10 @@
 import json
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import typer
 
@@ -114,10 +113,10 @@ def print_found(found: "Found", *what: Any, as_json: bool) -> None:
 
 def print_tables(tables: "Iterable[Table]") -> None:
     """Print tables: in the width and the styles of a terminal, as wide as they are and plain otherwise."""
-    if not sys.stdout.isatty():
+    width = _width(sys.stdout)
+    if width is None:
         typer.echo("\n\n".join(str(table) for table in tables))
         return
-    width = shutil.get_terminal_size().columns
     for i, table in enumerate(tables):
         lines = [typer.style(line.text, **_style(line.kind)) for line in table.lines(width)]
         typer.echo("\n".join(["", *lines] if i else lines))
@@ -128,6 +127,14 @@ def _style(kind: str) -> dict[str, bool]:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return {"reset": False}
     return {"title": {"bold": True}, "head": {"bold": True}, "rule": {"dim": True}}.get(kind, {"reset": False})
+
+
+def _width(stream: TextIO) -> int | None:
+    """Return how many columns a terminal has; nothing where there is none."""
+    if not stream.isatty():
+        return None
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) if asked.isdecimal() else os.get_terminal_size(stream.fileno()).columns or None
 
 
 def print_text(text: str, *, err: bool = False) -> None:
@@ -142,11 +149,7 @@ def print_text(text: str, *, err: bool = False) -> None:
     """
     from sledsim.show.fitting import folded
 
-    stream = sys.stderr if err else sys.stdout
-    try:
-        width = os.get_terminal_size(stream.fileno()).columns or None
-    except (OSError, ValueError):
-        width = None
+    width = _width(sys.stderr if err else sys.stdout)
     typer.echo("\n".join(folded(text, width)), err=err)
 
 
