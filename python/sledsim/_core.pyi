@@ -27,6 +27,7 @@ __all__ = [
     "explain",
     "hit_ratios",
     "import_disksim",
+    "limits",
     "most_like",
     "nearest",
     "phases",
@@ -64,8 +65,8 @@ class Fault:
         """In what way it is wrong.
 
         One of ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``, ``conflict``,
-        ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported``
-        and ``rule``.
+        ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported``,
+        ``rule`` and ``endless``.
         """
     @property
     def path(self) -> str | None:
@@ -157,6 +158,9 @@ class RunOutput:
     def timeline_stopped_s(self) -> float | None: ...
 
 def phases() -> list[tuple[str, str, str, dict[str, str]]]: ...
+def limits() -> list[tuple[str, int, str, str]]:
+    """What is bounded though no key says so: name, the most, what is counted, and why there is no more."""
+
 def schedulers() -> str: ...
 def students_t_95(degrees_of_freedom: int) -> float: ...
 

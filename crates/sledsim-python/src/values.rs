@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Map, Value};
+use sledsim::limits::NESTING;
 
 /// A value as Python has it.
 pub fn to_python<'py>(python: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
@@ -29,9 +30,13 @@ pub fn to_python<'py>(python: Python<'py>, value: &Value) -> PyResult<Bound<'py,
     })
 }
 
-/// A value from Python: what a document can hold, and the text of anything else.
+/// A value from Python: what a document can hold, and the text of anything else; of what is nested too deep, nothing.
 pub fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    if value.is_none() {
+    converted(value, NESTING.most)
+}
+
+fn converted(value: &Bound<'_, PyAny>, depth_left: u64) -> PyResult<Value> {
+    if value.is_none() || depth_left == 0 {
         Ok(Value::Null)
     } else if value.is_instance_of::<PyBool>() {
         Ok(value.extract::<bool>()?.into())
@@ -42,10 +47,10 @@ pub fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     } else if let Ok(number) = value.cast::<PyFloat>() {
         Ok(number.extract::<f64>()?.into())
     } else if let Ok(table) = value.cast::<PyDict>() {
-        let items = table.iter().map(|(key, item)| Ok((key.str()?.to_string(), from_python(&item)?)));
+        let items = table.iter().map(|(key, item)| Ok((key.str()?.to_string(), converted(&item, depth_left - 1)?)));
         Ok(Value::Object(items.collect::<PyResult<Map<_, _>>>()?))
     } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let items = value.try_iter()?.map(|item| from_python(&item?));
+        let items = value.try_iter()?.map(|item| converted(&item?, depth_left - 1));
         Ok(Value::Array(items.collect::<PyResult<_>>()?))
     } else {
         Ok(value.str()?.to_string().into())

@@ -336,6 +336,10 @@ impl Component for RedundantArray {
         self.journal.is_none() && self.children.iter().any(|&child| below.may_lose_writes(child))
     }
 
+    fn part_blocks(&self) -> Option<u64> {
+        Some(self.layout.part_blocks())
+    }
+
     fn power_cut(&mut self, _now: Time) {
         self.hosts.clear();
         self.parts.clear();

@@ -369,6 +369,10 @@ impl Component for Mcd {
     fn power_cut(&mut self, _now: Time) {
         self.children.forget();
         self.requests.forget();
+    fn part_blocks(&self) -> Option<u64> {
+        Some(u64::from(self.layout.segment_blocks))
+    }
+
         self.streams.iter_mut().for_each(Streams::forget);
         self.table.forget();
         self.journal.power_cut();

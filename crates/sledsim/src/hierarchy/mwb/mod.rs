@@ -182,6 +182,10 @@ impl Component for Mwb {
         self.clean(context);
     }
 
+    fn part_blocks(&self) -> Option<u64> {
+        Some(u64::from(self.ring.slot_blocks))
+    }
+
     fn power_cut(&mut self, now: Time) {
         self.jobs.clear();
         self.reads.clear();
