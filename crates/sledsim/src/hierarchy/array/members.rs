@@ -99,6 +99,13 @@ impl Members {
         self.members.iter().all(|member| member.readable_to == u64::MAX)
     }
 
+    /// Whether one has ever failed.
+    pub(super) fn have_failed(&self) -> bool {
+        let has_failed =
+            |(index, member): (usize, &Member)| member.lost || member.child != index || member.spare_column.is_some();
+        self.members.iter().enumerate().any(has_failed)
+    }
+
     /// Hears that a child has failed. Says which members have failed by it, and whether a spare stands in for each.
     pub(super) fn fail(&mut self, child: usize) -> Vec<(usize, bool)> {
         let mut failed = Vec::new();
