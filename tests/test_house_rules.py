@@ -34,13 +34,14 @@ FILE_LINES = 500
 FUNCTION_LINES = 70
 
 # What every room of the core may name.
-SPOKEN = {"time", "request", "service", "units", "fault", "registry"}
+SPOKEN = {"time", "request", "service", "units", "fault", "limits", "registry"}
 
 # The rooms that each room of the core may name besides itself: the arrows of ARCHITECTURE.md.
 CORE_ARROWS = {
     "time": set(),
     "units": set(),
     "fault": set(),
+    "limits": set(),
     "registry": {"fault"},
     "request": {"time", "units"},
     "service": {"time", "units", "request"},

@@ -1,6 +1,9 @@
 """Make scenarios at random, the same ones for the same number everywhere, that use what a scenario can say.
 
     python tools/random_scenarios.py 17 | sledsim run - --json
+    python tools/random_scenarios.py 17 --fragile | sledsim run - --check
+
+The fragile ones are small systems whose members fail, during rebuilds too, and have errors.
 
 Nothing of Sledsim is imported: two builds can be given the same scenarios, whatever moved between them.
 """
@@ -403,10 +406,77 @@ class Maker:
         return makers[kind]()
 
 
+class Fragile(Maker):
+    """Draws small systems whose members fail one after the other."""
+
+    def scenario(self) -> Table:
+        """Describe a scenario."""
+        rate = self.scale(5, 500)
+        arrivals: list[Table] = [
+            {"kind": "poisson", "rate_per_s": rate},
+            {"kind": "closed", "outstanding": self.random.randint(1, 8)}
+            | self.maybe(0.5, think_ms={"kind": "fixed", "value": 5}),
+        ]
+        workload = {"arrival": self.random.choice(arrivals), "read_fraction": round(self.random.random(), 2)}
+        workload |= self.maybe(0.5, size_bytes=self.distribution(self.scale(512, 262_144)))
+        run: Table = {"time_s": self.scale(0.2, 3)} | self.maybe(0.7, requests=self.random.randint(50, 500))
+        return {
+            "seed": self.random.randint(0, 2**53),
+            "workload": {"kind": "synthetic"} | workload,
+            "system": self.breakable(depth=2),
+            "run": run | self.maybe(0.2, power_cuts={"times_s": [self.scale(0.05, 1)]}),
+        }
+
+    def fault(self, members: int) -> Table:
+        """Draw what befalls a member of an array, early and often."""
+        unreadable = [{"lbn": self.random.randint(0, 1_000), "blocks": self.random.randint(1, 64)}]
+        keys = self.maybe(
+            0.4,
+            detect_ms=self.random.choice([0, 0, 0.5, 50]),
+            unreadable=unreadable,
+            latent_per_gb=self.random.choice([-0.0, 0, self.scale(1, 1e5)]),
+        )
+        return {"member": self.random.randrange(members)} | self.maybe(0.8, fails_at_s=self.scale(0.005, 1)) | keys
+
+    def breakable(self, *, depth: int) -> Table:
+        """Draw an array whose members fail, or what stands over one."""
+        kind = self.random.choice(["mirror", "raid4", "raid5", "raid5", "raid6"])
+        if depth > 0 and self.chance(0.25):
+            inner = self.breakable(depth=depth - 1)
+            around: list[Callable[[], Table]] = [
+                lambda: self.ram_cache(inner),
+                lambda: self.array("concat", inner),
+                lambda: self.array("mirror", inner),
+                lambda: {"kind": "mwb", "mems": self.drive(MEMS), "disk": inner, "mems_bytes": 4 * MIB},
+            ]
+            return self.random.choice(around)()
+        least = {"raid6": 4, "raid4": 3, "raid5": 3}.get(kind, 2)
+        member = self.random.choice(
+            [self.part(), self.drive(), {"kind": "drive", "device": self.random.choice(SIMPLE)}]
+        )
+        count = self.random.randint(least, least + 2)
+        keys: Table = {"members": [{"count": count, "system": member}], "spares": self.random.randint(0, 3)}
+        if kind in {"raid5", "raid6"}:
+            keys |= self.maybe(0.4, sparing="distributed")
+        if kind != "mirror":
+            keys["unit_bytes"] = 2 ** self.random.randint(9, 18)
+        rebuild = self.maybe(0.4, mb_per_s=self.scale(0.1, 1e4), rows=self.random.randint(1, 64), delay_s=0.01)
+        keys["rebuild"] = rebuild | self.maybe(0.4, outstanding=self.random.randint(1, 16))
+        # Each member has one entry at most.
+        befallen = {each["member"]: each for each in (self.fault(count) for _ in range(self.random.randint(1, 4)))}
+        return {"kind": kind} | keys | {"faults": list(befallen.values())}
+
+
+def fragile(number: int) -> Table:
+    """Return the fragile scenario of this number."""
+    return Fragile(number).scenario()
+
+
 def scenario(number: int) -> Table:
     """Return the scenario of this number."""
     return Maker(number).scenario()
 
 
 if __name__ == "__main__":
-    print(json.dumps(scenario(int(sys.argv[1])), indent=1))
+    make = fragile if "--fragile" in sys.argv[2:] else scenario
+    print(json.dumps(make(int(sys.argv[1])), indent=1))

@@ -333,6 +333,13 @@ def cache_policies() -> str:
     return "\n\n".join(parts)
 
 
+def limits() -> str:
+    """Return what is bounded though no key says so."""
+    return table(
+        ["limit", "most", "of", "because"], [[name, f"{most:,}", of, why] for name, most, of, why in _core.limits()]
+    )
+
+
 def trace_formats() -> str:
     """Return the formats of traces."""
     rows = [
@@ -381,6 +388,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "stand-ins": stand_ins,
     "schedulers": schedulers,
     "cache-policies": cache_policies,
+    "limits": limits,
     "trace-formats": trace_formats,
     "disksim-parameters": disksim_parameters,
     "disksim-policies": disksim_policies,

@@ -29,6 +29,7 @@ __all__ = [
     "error_of",
     "hit_ratios",
     "import_disksim",
+    "limits",
     "most_like",
     "nearest",
     "phases",
@@ -65,8 +66,8 @@ class Fault:
         """In what way it is wrong.
 
         One of ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``, ``conflict``,
-        ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported``
-        and ``rule``.
+        ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported``,
+        ``rule`` and ``endless``.
         """
     @property
     def path(self) -> str | None:
@@ -211,6 +212,9 @@ class RunOutput:
     def timeline_stopped_s(self) -> float | None: ...
 
 def phases() -> list[tuple[str, str, str, dict[str, str]]]: ...
+def limits() -> list[tuple[str, int, str, str]]:
+    """What is bounded though no key says so: name, the most, what is counted, and why there is no more."""
+
 def schedulers() -> list[dict[str, Any]]: ...
 def students_t_95(degrees_of_freedom: int) -> float: ...
 

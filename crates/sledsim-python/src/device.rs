@@ -7,6 +7,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::devices;
+use sledsim::limits::BATCH_BLOCKS;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, Catalog, DeviceSpec, Draft};
 use sledsim::service::{Service, PHASES};
@@ -174,6 +175,11 @@ impl Device {
         let mut rest = requests.as_slice();
         let mut now = Time::ZERO;
         for &size in sizes {
+            let blocks: u64 = rest[..size as usize].iter().map(|request| u64::from(request.blocks)).sum();
+            if blocks > BATCH_BLOCKS.most {
+                let most = BATCH_BLOCKS.most;
+                return Err(errors::misuse(format!("a batch of {blocks} blocks: at most {most} are served together")));
+            }
             let (batch, after) = rest.split_at(size as usize);
             let before = services.len();
             errors::guarded(|| device.serve_batch(now, batch, &mut services))?;

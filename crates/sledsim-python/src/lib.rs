@@ -7,6 +7,7 @@ mod disk;
 mod disksim;
 mod errors;
 mod hit_ratio;
+mod limits;
 mod mems;
 mod reliability;
 mod run;
@@ -49,6 +50,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reliability::enclosure_lifetimes, module)?)?;
     module.add_function(wrap_pyfunction!(hit_ratio::cache_policies, module)?)?;
     module.add_function(wrap_pyfunction!(hit_ratio::hit_ratios, module)?)?;
+    module.add_function(wrap_pyfunction!(limits::limits, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;

@@ -5,11 +5,9 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sledsim::fault::{self, Fault, Kind};
+use sledsim::limits::NESTING;
 
 use crate::errors;
-
-/// Most tables and lists within each other in a document from Python: one that holds itself has no end.
-const DEEPEST: usize = 100;
 
 /// What a part of the core holds, as a value.
 pub fn held(part: &impl Serialize) -> Value {
@@ -44,7 +42,7 @@ pub fn to_python<'py>(python: Python<'py>, value: &Value) -> PyResult<Bound<'py,
 /// A document from Python, which messages call `source`. A path, what has a `to_dict`, and arrays and numbers of NumPy stand for
 /// what a text would have.
 pub fn document_of(value: &Bound<'_, PyAny>, source: &str) -> PyResult<Value> {
-    read(value, DEEPEST).map_err(|unread| match unread {
+    read(value, NESTING.most).map_err(|unread| match unread {
         Unread::Raised(error) => error,
         Unread::Wrong(fault) => errors::scenario(fault.in_file(source)),
     })
@@ -75,9 +73,9 @@ impl Unread {
     }
 }
 
-fn read(value: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Unread> {
+fn read(value: &Bound<'_, PyAny>, depth: u64) -> Result<Value, Unread> {
     if depth == 0 {
-        return Err(Unread::wrong(format!(": nested deeper than {DEEPEST} tables and lists")));
+        return Err(Unread::wrong(format!(": nested deeper than {} tables and lists", NESTING.most)));
     }
     if let Ok(number) = value.cast::<PyFloat>() {
         let number = number.extract::<f64>()?;
@@ -116,9 +114,13 @@ fn read(value: &Bound<'_, PyAny>, depth: usize) -> Result<Value, Unread> {
     Err(Unread::wrong(format!(": {kind} {} has no place in a scenario", value.repr()?)))
 }
 
-/// A value from Python: what a document can hold, and the text of anything else.
+/// A value from Python: what a document can hold, and the text of anything else; of what is nested too deep, nothing.
 pub fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    if value.is_none() {
+    converted(value, NESTING.most)
+}
+
+fn converted(value: &Bound<'_, PyAny>, depth_left: u64) -> PyResult<Value> {
+    if value.is_none() || depth_left == 0 {
         Ok(Value::Null)
     } else if value.is_instance_of::<PyBool>() {
         Ok(value.extract::<bool>()?.into())
@@ -134,10 +136,10 @@ pub fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     } else if let Ok(number) = value.cast::<PyFloat>() {
         Ok(number.extract::<f64>()?.into())
     } else if let Ok(table) = value.cast::<PyDict>() {
-        let items = table.iter().map(|(key, item)| Ok((key.str()?.to_string(), from_python(&item)?)));
+        let items = table.iter().map(|(key, item)| Ok((key.str()?.to_string(), converted(&item, depth_left - 1)?)));
         Ok(Value::Object(items.collect::<PyResult<Map<_, _>>>()?))
     } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let items = value.try_iter()?.map(|item| from_python(&item?));
+        let items = value.try_iter()?.map(|item| converted(&item?, depth_left - 1));
         Ok(Value::Array(items.collect::<PyResult<_>>()?))
     } else {
         Ok(value.str()?.to_string().into())

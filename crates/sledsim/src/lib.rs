@@ -8,6 +8,7 @@ pub mod devices;
 pub mod engine;
 pub mod fault;
 pub mod hierarchy;
+pub mod limits;
 pub mod metrics;
 pub mod power;
 mod registry;

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sledsim import _core
 from sledsim._core import SledsimError
+from sledsim.devices.arguments import flags, numbers, refuse, shaped, single, whole
 from sledsim.scenario.reading import Sets, catalog_folders, here, set_list
 from sledsim.show.naming import did_you_mean, label_of
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from sledsim.show.tables import Table
 
 __all__ = ["Device", "WrongMechanismError"]
+
+
+#: Latest time at which a request can be due: some 31 years, ms.
+LATEST_MS = 1e12
 
 
 class WrongMechanismError(SledsimError, AttributeError):
@@ -99,8 +104,10 @@ class Device:
         """What headings call it: its name, or that of its file without folder and suffix."""
         return label_of(self.name)
 
-    def positioning_ms(self, lbns: Any, *, read: bool = True, at_ms: float = 0.0) -> "NDArray[np.float64]":
+    def positioning_ms(self, lbns: Any, *, read: bool = True, at_ms: float = 0.0) -> Any:
         """Return the time from a dispatch until the first bit can pass, on a device that has done nothing yet.
+
+        An array for several blocks, a number for one.
 
         Parameters
         ----------
@@ -111,10 +118,10 @@ class Device:
         at_ms
             When the request is dispatched: where a disk's platters stand follows from it.
         """
-        import numpy as np
-
-        wanted = np.asarray(lbns, dtype=np.uint64)
-        return self._core.positioning_ms(wanted.ravel(), read, round(at_ms * 1e6)).reshape(wanted.shape)
+        wanted = self._lbns(lbns)
+        dispatch_ms = single("at_ms", numbers("at_ms", at_ms, 0, LATEST_MS, "ms"))
+        is_read = single("read", flags("read", read))
+        return shaped(self._core.positioning_ms(wanted.ravel(), is_read, round(dispatch_ms * 1e6)), wanted.shape)
 
     def serve(
         self, lbns: Any, blocks: Any = 1, *, read: Any = True, due_ms: Any = 0.0
@@ -140,11 +147,10 @@ class Device:
         """
         import numpy as np
 
-        first = np.atleast_1d(np.asarray(lbns, dtype=np.uint64))
-        due_ns = np.rint(np.asarray(due_ms, dtype=np.float64) * 1e6).astype(np.uint64)
-        shaped = (np.ascontiguousarray(np.broadcast_to(each, first.shape)) for each in (read, due_ns))
-        reads, due = shaped
-        return self._core.serve(first, _blocks(blocks, first), reads.astype(np.bool_), due)
+        first, count = self._requests(lbns, blocks)
+        due_ns = np.rint(numbers("due_ms", due_ms, 0, LATEST_MS, "ms") * 1e6).astype(np.uint64)
+        reads, due = _to_each(first, read=flags("read", read), due_ms=due_ns)
+        return self._core.serve(first, count, reads, due)
 
     def serve_batch(self, lbns: Any, blocks: Any = 1, *, read: bool = True) -> "dict[str, NDArray[np.generic]]":
         """Serve non-contiguous requests together, on a device that has done nothing yet.
@@ -165,10 +171,8 @@ class Device:
         dict
             NumPy columns as :meth:`serve` gives them.
         """
-        import numpy as np
-
-        first = np.atleast_1d(np.asarray(lbns, dtype=np.uint64))
-        return self._core.serve_batch(first, _blocks(blocks, first), read)
+        first, count = self._requests(lbns, blocks)
+        return self._core.serve_batch(first, count, single("read", flags("read", read)))
 
     def serve_batches(
         self, lbns: Any, blocks: Any, sizes: Any, *, read: bool = True
@@ -193,8 +197,28 @@ class Device:
         """
         import numpy as np
 
-        first = np.atleast_1d(np.asarray(lbns, dtype=np.uint64))
-        return self._core.serve_batches(first, _blocks(blocks, first), np.asarray(sizes, dtype=np.uint64), read)
+        first, count = self._requests(lbns, blocks)
+        batches = np.atleast_1d(whole("sizes", sizes, 1, max(len(first), 1)))
+        if batches.ndim > 1 or batches.sum() != len(first):
+            raise refuse("sizes", batches.tolist(), f"one row of numbers that add up to the {len(first)} requests")
+        return self._core.serve_batches(first, count, batches.astype(np.uint64), single("read", flags("read", read)))
+
+    def _lbns(self, lbns: Any) -> "NDArray[np.uint64]":
+        """Return blocks of the device."""
+        import numpy as np
+
+        return whole("lbns", lbns, 0, self.capacity_blocks - 1).astype(np.uint64)
+
+    def _requests(self, lbns: Any, blocks: Any) -> "tuple[NDArray[np.uint64], NDArray[np.uint32]]":
+        """Return the first block and the number of blocks of each request."""
+        import numpy as np
+
+        first = np.atleast_1d(self._lbns(lbns))
+        if first.ndim > 1:
+            raise refuse("lbns.shape", first.shape, "one row")
+        most = min(self.capacity_blocks, 2**32 - 1)
+        (count,) = _to_each(first, blocks=whole("blocks", blocks, 1, most).astype(np.uint32))
+        return first, count
 
     @property
     def has_powers(self) -> bool:
@@ -253,8 +277,8 @@ class Device:
             for disks ``"zones"`` (sectors and media rate of the tracks).
         """
         charts = self._charts()
-        if kind not in charts:
-            raise SledsimError(f"no plot {kind!r} of {self.KIND}{did_you_mean(kind, charts)}")
+        if not isinstance(kind, str) or kind not in charts:
+            raise SledsimError(f"no plot {kind!r} of {self.KIND}{did_you_mean(str(kind), charts)}")
         return charts[kind](self)
 
     def _charts(self) -> "Mapping[str, Callable[[Any], altair.TopLevelMixin]]":
@@ -276,8 +300,11 @@ def _kinds(kind: type[Device]) -> list[type[Device]]:
     return kind.__subclasses__()
 
 
-def _blocks(blocks: Any, like: "NDArray[np.uint64]") -> "NDArray[np.uint32]":
-    """Give every request its number of blocks."""
+def _to_each(first: "NDArray[np.uint64]", **arrays: "NDArray[Any]") -> "list[NDArray[Any]]":
+    """Give every request its own of each argument that is there for all."""
     import numpy as np
 
-    return np.ascontiguousarray(np.broadcast_to(np.asarray(blocks, dtype=np.uint32), like.shape))
+    for name, array in arrays.items():
+        if array.shape not in {(), (1,), first.shape}:
+            raise refuse(f"{name}.shape", array.shape, f"one, or one for each of {first.size} requests")
+    return [np.ascontiguousarray(np.broadcast_to(array, first.shape)) for array in arrays.values()]

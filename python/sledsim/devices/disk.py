@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from sledsim import _core
+from sledsim.devices.arguments import MOST_POINTS, count, flags, shaped, single, whole
 from sledsim.devices.device import Device
 from sledsim.scenario.reading import Sets
 
@@ -84,7 +85,7 @@ class DiskDrive(Device):
         lbn
             Logical block number.
         """
-        return Place(*self._disk.place(lbn))
+        return Place(*self._disk.place(count("lbn", lbn, 0, self.capacity_blocks - 1)))
 
     def zones(self) -> "dict[str, NDArray[np.generic]]":
         """Return the zones, from the outermost in.
@@ -98,8 +99,8 @@ class DiskDrive(Device):
         """
         return self._disk.zones()
 
-    def seek_ms(self, distance_cylinders: Any, *, read: bool = True) -> "NDArray[np.float64]":
-        """Return times of seeks over given distances, to another cylinder and the same head.
+    def seek_ms(self, distance_cylinders: Any, *, read: bool = True) -> Any:
+        """Return times of seeks over given distances, to another cylinder and the same head: a number for a number.
 
         Parameters
         ----------
@@ -110,8 +111,8 @@ class DiskDrive(Device):
         """
         import numpy as np
 
-        distance = np.asarray(distance_cylinders, dtype=np.uint32)
-        return self._disk.seek_ms(distance.ravel(), read).reshape(distance.shape)
+        distance = whole("distance_cylinders", distance_cylinders, 0, self.cylinders - 1).astype(np.uint32)
+        return shaped(self._disk.seek_ms(distance.ravel(), single("read", flags("read", read))), distance.shape)
 
     def seek_curve(self, points: int = 201) -> "dict[str, NDArray[np.generic]]":
         """Return seek times against distance, for reads and for writes.
@@ -119,7 +120,7 @@ class DiskDrive(Device):
         Parameters
         ----------
         points
-            Distances, spread evenly over the stroke; short ones and those of a table come on top.
+            Distances, spread evenly over the stroke, at most 10,000; short ones and those of a table come on top.
 
         Returns
         -------
@@ -130,16 +131,16 @@ class DiskDrive(Device):
         import numpy as np
 
         longest = self.cylinders - 1
-        spread = np.linspace(0, longest, points).round()
+        spread = np.linspace(0, longest, count("points", points, 1, MOST_POINTS)).round()
         tabled = self._tabled_distances()
         distance = np.unique(np.concatenate([spread, np.arange(0, min(SHORT, longest) + 1), tabled])).astype(np.uint32)
-        count = len(distance)
+        rows = len(distance)
         return {
-            "op": np.repeat(["read", "write"], count),
+            "op": np.repeat(["read", "write"], rows),
             "distance_cylinders": np.tile(distance, 2),
             "seek_ms": np.concatenate([self.seek_ms(distance), self.seek_ms(distance, read=False)]),
             # A write's time is that of the table plus the settling, so only the read's is a point of it.
-            "in_table": np.concatenate([np.isin(distance, tabled), np.zeros(count, dtype=np.bool_)]),
+            "in_table": np.concatenate([np.isin(distance, tabled), np.zeros(rows, dtype=np.bool_)]),
         }
 
     def _tabled_distances(self) -> "NDArray[np.float64]":

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sledsim import _core
+from sledsim.devices.arguments import MOST_POINTS, count, numbers, refuse, shaped, together
 from sledsim.devices.device import Device
 from sledsim.scenario.reading import Sets
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from sledsim.show.tables import Table
 
 __all__ = ["MemsStorage"]
+
+#: Most places of a surface along each axis.
+MOST_PLACES = 2_000
 
 
 class MemsStorage(Device):
@@ -69,7 +73,7 @@ class MemsStorage(Device):
         lbn
             Logical block number.
         """
-        return self._sled.place(lbn)
+        return self._sled.place(count("lbn", lbn, 0, self.capacity_blocks - 1))
 
     def equivalent(self, lbn: int) -> "NDArray[np.uint64]":
         """Return the blocks that can be read together with one (Schlosser and Ganger 2004, section 6).
@@ -79,23 +83,21 @@ class MemsStorage(Device):
         lbn
             Logical block number.
         """
-        return self._sled.equivalent(lbn)
+        return self._sled.equivalent(count("lbn", lbn, 0, self.capacity_blocks - 1))
 
-    def seek_x_ms(self, from_um: Any, to_um: Any) -> "NDArray[np.float64]":
-        """Return times of moves along X, settling included, from rest to rest.
+    def seek_x_ms(self, from_um: Any, to_um: Any) -> Any:
+        """Return times of moves along X, settling included, from rest to rest: a number for numbers.
 
         Parameters
         ----------
         from_um, to_um
             Micrometres from the centre.
         """
-        start, end = _pairs(from_um, to_um)
-        return self._sled.seek_x_ms(start.ravel(), end.ravel()).reshape(start.shape)
+        start, end = self._moves("x", from_um, to_um)
+        return shaped(self._sled.seek_x_ms(start.ravel(), end.ravel()), start.shape)
 
-    def seek_y_ms(
-        self, from_um: Any, to_um: Any, from_direction: int = 1, to_direction: int | None = None
-    ) -> "NDArray[np.float64]":
-        """Return times of moves along Y, arriving at access speed.
+    def seek_y_ms(self, from_um: Any, to_um: Any, from_direction: int = 1, to_direction: int | None = None) -> Any:
+        """Return times of moves along Y, arriving at access speed: a number for numbers.
 
         Parameters
         ----------
@@ -108,16 +110,26 @@ class MemsStorage(Device):
         """
         import numpy as np
 
-        start, end = _pairs(from_um, to_um)
+        start, end = self._moves("y", from_um, to_um)
         either = [1, -1] if self.parameters["bidirectional"] else [1]
-        arrivals = either if to_direction is None else [to_direction]
-        leaving = np.full(start.size, from_direction, dtype=np.int64)
+        arrivals = either if to_direction is None else [count("to_direction", to_direction, -1, 1)]
+        if 0 in arrivals:
+            raise refuse("to_direction", 0, "1 or -1: a move along Y ends at access speed")
+        leaving = np.full(start.size, count("from_direction", from_direction, -1, 1), dtype=np.int64)
         times = [
             self._sled.seek_y_ms(start.ravel(), leaving, end.ravel(), np.full(start.size, arrival, dtype=np.int64))
             for arrival in arrivals
         ]
         least: NDArray[np.float64] = np.minimum.reduce(times)
-        return least.reshape(start.shape)
+        return shaped(least, start.shape)
+
+    def _moves(self, axis: str, from_um: Any, to_um: Any) -> "list[NDArray[np.float64]]":
+        """Return where moves along an axis begin and end."""
+        half_um = self.parameters[f"{axis}_range_um"] / 2
+        ends = {
+            name: numbers(name, um, -half_um, half_um, "um") for name, um in (("from_um", from_um), ("to_um", to_um))
+        }
+        return together(**ends)
 
     def seek_curve(self, points: int = 101) -> "dict[str, NDArray[np.generic]]":
         """Return seek times against distance: mean, least and longest over the places to start from.
@@ -125,7 +137,7 @@ class MemsStorage(Device):
         Parameters
         ----------
         points
-            Distances, from 0 to the whole travel.
+            Distances, from 0 to the whole travel; from 2 to 10,000.
 
         Returns
         -------
@@ -134,7 +146,7 @@ class MemsStorage(Device):
         """
         from sledsim.devices.motion import seek_curve
 
-        return seek_curve(self, points)
+        return seek_curve(self, count("points", points, 2, MOST_POINTS))
 
     def seek_surface(self, points: int = 61) -> "dict[str, NDArray[np.generic]]":
         """Return seek times from rest at the centre to places all over a tip's region.
@@ -142,7 +154,7 @@ class MemsStorage(Device):
         Parameters
         ----------
         points
-            Places along each axis.
+            Places along each axis; at most 2000.
 
         Returns
         -------
@@ -151,7 +163,7 @@ class MemsStorage(Device):
         """
         from sledsim.devices.motion import seek_surface
 
-        return seek_surface(self, points)
+        return seek_surface(self, count("points", points, 1, MOST_PLACES))
 
     def seek_table(self) -> "Table":
         """Return seek times against distance, as a table."""
@@ -195,10 +207,3 @@ class MemsStorage(Device):
         from sledsim.devices.mems_charts import curve_chart, surface_chart
 
         return {"curve": curve_chart, "surface": surface_chart}
-
-
-def _pairs(first: Any, second: Any) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-    import numpy as np
-
-    start, end = np.broadcast_arrays(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
-    return np.ascontiguousarray(start), np.ascontiguousarray(end)

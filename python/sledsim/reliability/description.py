@@ -56,7 +56,9 @@ __all__ = [
     "Repair",
 ]
 
-Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+#: Costs of this size still add up, over all devices and visits, to numbers that mean something.
+LARGEST_COST = 1e15
+Amount = Annotated[float, Field(strict=True, ge=0, le=LARGEST_COST, allow_inf_nan=False)]
 
 
 class Enclosure(Table):

@@ -2,6 +2,7 @@
 
 mod component_contract;
 mod data_plane;
+mod endless;
 mod in_order_contract;
 mod metrics_coverage;
 mod metrics_exactness;

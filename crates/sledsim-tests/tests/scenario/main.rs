@@ -4,6 +4,7 @@ mod bad_input;
 mod bounds;
 mod documents;
 mod faults;
+mod limits;
 mod power_cuts;
 mod registries;
 mod tree;

@@ -123,6 +123,12 @@ pub trait Component: Send {
         let _ = context;
     }
 
+    /// Blocks of the smallest parts that it may cut requests into; none where they go on whole, or in as many parts as it has
+    /// children.
+    fn part_blocks(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether it is still at what it began in [`Component::restart`].
     fn is_recovering(&self) -> bool {
         false

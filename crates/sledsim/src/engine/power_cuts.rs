@@ -149,13 +149,13 @@ impl Course {
         let root = system.component(system.root());
         let mut entry =
             UnderWay { request: *request, place: root.place(request), began: 0, is_in_recovery: self.is_recovering };
-        if let Some(inquiry) = self.inquiry.as_mut().filter(|_| request.fits(root.capacity_blocks())) {
+        if let Some(inquiry) = self.inquiry.as_mut().filter(|_| system.takes(request)) {
             entry.began = inquiry.submitted(&entry);
         }
         self.under_way.insert(request.id, entry);
         match request.op {
-            Op::Write => stamped(request, number(request), self.block_bytes),
-            Op::Read => Payload::NONE,
+            Op::Write if system.takes(request) => stamped(request, number(request), self.block_bytes),
+            _ => Payload::NONE,
         }
     }
 
@@ -328,5 +328,6 @@ pub fn losses(
     while system.is_recovering() && system.next_time().is_some() {
         system.step(&mut |_| {});
     }
-    Ok(course.inquiry.map(|mut inquiry| inquiry.look(system)))
+    let losses = course.inquiry.map(|mut inquiry| inquiry.look(system));
+    system.stuck().map_or(Ok(losses), |stuck| Err(stuck.fault()))
 }

@@ -2,10 +2,12 @@
 
 use crate::engine::component::{Completion, Status};
 use crate::engine::data::Payload;
+use crate::engine::instant::Arrivals;
 use crate::engine::power_cuts::{Course, Cut, CutPlan};
 use crate::engine::system::System;
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
+use crate::limits::PARTS_UNDER_WAY;
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -66,6 +68,8 @@ pub struct Outcome {
     pub lost: u64,
     /// Those of the failed ones that were under way when power failed.
     pub cut: u64,
+    /// Those of the failed ones that fit, but would have been cut into too many parts.
+    pub oversized: u64,
     /// Of the submitted ones, how many fell into the warm-up.
     pub warmup: u64,
 }
@@ -145,6 +149,7 @@ struct Counts {
     failed: u64,
     lost: u64,
     cut: u64,
+    oversized: u64,
     warmup: u64,
 }
 
@@ -158,6 +163,8 @@ pub(super) struct Run<'a, O> {
     work: Work,
     /// How often it was due.
     looks: u64,
+    /// Of a run that only a time ends.
+    arrivals: Option<Arrivals>,
     /// Power cuts.
     course: Option<&'a mut Course>,
 }
@@ -171,7 +178,9 @@ impl<'a, O: Observer> Run<'a, O> {
         course: Option<&'a mut Course>,
     ) -> Self {
         let (counts, work) = (Counts::default(), Work::default());
-        Self { system, workload, limits, observer, counts, measured_from: None, work, looks: 0, course }
+        let is_endless = limits.requests.is_none() && workload.fraction_taken().is_none();
+        let arrivals = is_endless.then(Arrivals::default);
+        Self { system, workload, limits, observer, counts, measured_from: None, work, looks: 0, arrivals, course }
     }
 
     pub(super) fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
@@ -222,8 +231,11 @@ impl<'a, O: Observer> Run<'a, O> {
             }
             match cut_at {
                 Some(cut_at) => self.system.advance(cut_at),
-                None if is_arrival => self.arrive(),
+                None if is_arrival => self.arrive()?,
                 None => self.fire(),
+            }
+            if let Some(stuck) = self.system.stuck() {
+                return Err(stuck.fault());
             }
             if self.course.is_some() && !self.attend_power(cut_at.is_some()) {
                 break End::Interrupted;
@@ -333,8 +345,9 @@ impl<'a, O: Observer> Run<'a, O> {
     }
 
     #[inline]
-    fn arrive(&mut self) {
+    fn arrive(&mut self) -> Result<(), Fault> {
         let request = self.workload.take();
+        self.arrivals.as_mut().map_or(Ok(()), |arrivals| arrivals.arrive(request.arrival))?;
         self.work.charge(&request);
         if self.measured_from.is_none() {
             if self.counts.submitted >= self.limits.warmup_requests && request.arrival >= self.limits.warmup {
@@ -345,11 +358,24 @@ impl<'a, O: Observer> Run<'a, O> {
             }
         }
         self.counts.submitted += 1;
+        if !self.system.takes(&request) {
+            let capacity_blocks = self.system.component(self.system.root()).capacity_blocks();
+            self.counts.oversized += u64::from(request.fits(capacity_blocks));
+        }
         let Self { system, workload, observer, counts, course, .. } = self;
         let payload = course.as_mut().map_or(Payload::NONE, |course| course.submitted(&request, system));
         system.submit_with(request, payload, &mut |completion| {
             settle(completion, &mut **workload, *observer, counts, course.as_deref_mut());
         });
+        if self.system.is_overfull() {
+            return Err(Fault::new(Kind::Unsupported).says(format!(
+                "more than {} parts of requests are under way at {} s: the system has fallen far behind its load; make requests \
+                 fewer, smaller or later",
+                PARTS_UNDER_WAY.most,
+                self.system.now().seconds()
+            )));
+        }
+        Ok(())
     }
 
     #[inline]
@@ -374,6 +400,7 @@ impl<'a, O: Observer> Run<'a, O> {
             failed: self.counts.failed,
             lost: self.counts.lost,
             cut: self.counts.cut,
+            oversized: self.counts.oversized,
             warmup: self.counts.warmup,
         })
     }

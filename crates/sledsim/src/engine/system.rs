@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use crate::engine::component::{Completion, Component, ComponentId};
 use crate::engine::context::{Below, Context, Message};
 use crate::engine::data::{DataPlane, Payload};
+use crate::engine::instant::{Calls, Stuck};
 use crate::engine::ledger::Kept;
+use crate::engine::parts::Parts;
 use crate::engine::queue::EventQueue;
 use crate::engine::random::Stream;
 use crate::power::{Meter, PeakOfSum, Timeline, TimelineSpec};
@@ -25,6 +27,7 @@ pub struct System {
     done: Vec<Completion>,
     /// Requests that the root has not completed yet.
     in_flight: u64,
+    calls: Calls,
     /// Requests that each component has been sent since the start of the measurement window.
     sent: Vec<u64>,
     now: Time,
@@ -33,6 +36,7 @@ pub struct System {
     pub(super) data: Option<Box<DataPlane>>,
     /// Blocks of the root.
     capacity_blocks: u64,
+    parts: Parts,
     ledger: Kept,
 }
 
@@ -83,6 +87,7 @@ impl System {
             *parent = Some(id);
         }
         self.capacity_blocks = component.capacity_blocks();
+        self.parts.add(component.as_ref());
         self.components.push(component);
         self.parents.push(None);
         self.sent.push(0);
@@ -124,6 +129,7 @@ impl System {
                 .then(|| (component.block_bytes(), component.may_lose_writes(&self.below(id))))
         };
         self.data = Some(Box::new(DataPlane::new(ids.map(leaf), stream)));
+        self.parts.hold_data();
     }
 
     /// What a read that the root has completed brought, in a run that holds data.
@@ -151,6 +157,8 @@ impl System {
     pub fn restore_power(&mut self, completed: &mut impl FnMut(&Completion)) {
         let now = self.now;
         self.in_flight = 0;
+        self.calls.begin();
+        self.parts.forget();
         self.queue = EventQueue::default();
         self.messages.clear();
         self.completions.clear();
@@ -203,7 +211,17 @@ impl System {
     #[inline]
     pub fn advance(&mut self, at: Time) {
         assert!(at >= self.now, "time runs back");
+        if at > self.now {
+            self.calls.begin();
+        }
         self.now = at;
+    }
+
+    /// The component that goes on in this instant without an end, if one does: then nothing more happens.
+    #[inline]
+    #[must_use]
+    pub fn stuck(&self) -> Option<Stuck> {
+        self.calls.stuck()
     }
 
     /// The component requests enter by, if it can serve open arrivals ahead of time.
@@ -248,8 +266,22 @@ impl System {
         ledger.first_broken()
     }
 
-    /// Hands a request to the root at `request.arrival`; completions at that instant go to `completed`. One that does not fit
-    /// the root comes back refused: components are only sent what fits them.
+    /// Whether a request fits the root, and components may cut it into so many parts.
+    #[inline]
+    #[must_use]
+    pub fn takes(&self, request: &Request) -> bool {
+        self.parts.allow(request, self.capacity_blocks)
+    }
+
+    /// Whether there are more parts of requests under way than is allowed.
+    #[inline]
+    #[must_use]
+    pub fn is_overfull(&self) -> bool {
+        self.parts.are_too_many()
+    }
+
+    /// Hands a request to the root at `request.arrival`; completions at that instant go to `completed`. One that the system
+    /// does not take comes back refused: components are only sent what fits them.
     #[inline]
     pub fn submit(&mut self, request: Request, completed: &mut impl FnMut(&Completion)) {
         self.submit_with(request, Payload::NONE, completed);
@@ -259,10 +291,12 @@ impl System {
     #[inline]
     pub fn submit_with(&mut self, request: Request, payload: Payload, completed: &mut impl FnMut(&Completion)) {
         self.advance(request.arrival);
+        self.calls.begin();
         self.in_flight += 1;
         let root = self.root();
         self.sent[root.0 as usize] += 1;
-        if request.fits(self.capacity_blocks) {
+        if self.takes(&request) {
+            self.parts.begin(&request);
             if let Some(ledger) = &mut self.ledger.0 {
                 ledger.submitted(root, &request, self.capacity_blocks);
             }
@@ -355,7 +389,7 @@ impl System {
 
     #[inline]
     fn handle(&mut self, id: ComponentId, act: impl FnOnce(&mut dyn Component, &mut Context<'_>)) {
-        if self.data.is_some() && self.is_cut() {
+        if self.data.is_some() && self.is_cut() || !self.calls.is_allowed(id, self.now) {
             return;
         }
         let is_root = id == self.root();
@@ -398,7 +432,10 @@ impl System {
             }
         }
         if !self.done.is_empty() {
+            self.calls.begin();
             self.in_flight -= self.done.len() as u64;
+            let Self { done, parts, capacity_blocks, .. } = &mut *self;
+            done.iter().for_each(|completion| parts.end(&completion.request, *capacity_blocks));
             self.done.iter().for_each(&mut *completed);
             self.done.clear();
         }

@@ -46,6 +46,8 @@ pub enum Kind {
     Unsupported,
     /// A rule of the simulator's own that does not hold, in a run that checks them.
     Rule,
+    /// A run that would go on for ever in one instant.
+    Endless,
 }
 
 /// What would have been right.

@@ -8,6 +8,7 @@ use crate::engine::component::Measured;
 use crate::engine::random::Stream;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
 use crate::fault::{Fault, Kind};
+use crate::limits::LATENT_ERRORS;
 use crate::request::{Op, Request};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
@@ -99,14 +100,25 @@ impl Faulty {
             })?;
             faulty.unreadable.insert(lbn, end);
         }
-        // Errors at exponential distances.
-        let mean_blocks = 1e9 / (spec.latent_per_gb * f64::from(block_bytes));
-        let mut at = stream.exponential() * mean_blocks;
-        while at < capacity_blocks as f64 {
-            faulty.unreadable.insert(at as u64, at as u64 + 1);
-            at += stream.exponential() * mean_blocks;
+        if spec.latent_per_gb > 0.0 {
+            let bytes = capacity_blocks as f64 * f64::from(block_bytes);
+            if spec.latent_per_gb * bytes * 1e-9 > LATENT_ERRORS.most as f64 {
+                let most = LATENT_ERRORS.most;
+                return Err(Fault::misfit("latent_per_gb", spec.latent_per_gb)
+                    .says(format!(": a member of {bytes} B has more than {most} latent errors then")));
+            }
+            faulty.add_latent(1e9 / (spec.latent_per_gb * f64::from(block_bytes)), stream);
         }
         Ok(faulty)
+    }
+
+    /// Adds errors at exponential distances, so many blocks on average.
+    fn add_latent(&mut self, mean_blocks: f64, stream: &mut Stream) {
+        let mut at = stream.exponential() * mean_blocks;
+        while at < self.capacity_blocks as f64 {
+            self.unreadable.insert(at as u64, at as u64 + 1);
+            at += stream.exponential() * mean_blocks;
+        }
     }
 
     fn is_unreadable(&self, request: &Request) -> bool {

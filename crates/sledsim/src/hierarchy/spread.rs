@@ -239,6 +239,10 @@ impl Component for Spread {
         self.children.iter().any(|&child| below.may_lose_writes(child))
     }
 
+    fn part_blocks(&self) -> Option<u64> {
+        (self.layout == SpreadLayout::Striped).then_some(self.unit_blocks)
+    }
+
     fn power_cut(&mut self, _now: Time) {
         self.gathers.clear();
         self.parts.clear();

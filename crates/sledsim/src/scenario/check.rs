@@ -237,6 +237,9 @@ fn number(value: &mut Value, schema: &Value, trail: &Trail<'_>, unit: &str, whol
         // 1e6 is a whole number however it is written.
         *value = Value::from(given as i64);
     }
+    if given == 0.0 && given.is_sign_negative() {
+        *value = Value::from(0.0);
+    }
     let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
     let is_word = schema.get("format").is_some_and(|format| format == "uint32");
     let mut range = Range {

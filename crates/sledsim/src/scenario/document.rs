@@ -8,6 +8,7 @@ use super::strict::Strict;
 use super::system_spec::CHILD_KEYS;
 use super::tree::COMPONENTS;
 use crate::fault::{Fault, Kind, Path};
+use crate::limits::NESTING;
 
 /// Keys that say which kind a table is: its other keys are that kind's.
 const KINDS: [&str; 2] = ["curve", "kind"];
@@ -44,19 +45,50 @@ impl Notation {
     pub fn read(self, text: &str, source: &str) -> Result<Value, Fault> {
         let document = match self {
             Self::Toml => read_toml(text),
+            // Its reader looks for the end of everything that is open before it says a word.
+            Self::Yaml if open_brackets(text) > NESTING.most => Err(too_deep()),
             Self::Yaml => serde_yaml_ng::from_str(text)
                 .map_err(|error| unread(error.to_string(), error.location().map(|location| location.line() as u64))),
             Self::Json => {
                 serde_json::from_str(text).map_err(|error| unread(error.to_string(), Some(error.line() as u64)))
             }
         };
-        match document.map(|Strict(document)| document) {
+        let document = document.map(|Strict(document)| document);
+        match document.and_then(|document| if depth(&document) > NESTING.most { Err(too_deep()) } else { Ok(document) })
+        {
             Ok(Value::Object(table)) => Ok(Value::Object(table)),
             Ok(Value::Null) => Ok(Value::Object(Map::new())),
             Ok(_) => Err(Fault::new(Kind::WrongType).in_file(source).says("expected a table of settings at the top")),
             Err(fault) => Err(fault.in_file(source)),
         }
     }
+}
+
+/// Tables and lists within each other. The notations' own readers stop at a little more than is allowed.
+fn depth(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(table) => 1 + table.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Most brackets that are open at once, those in texts and remarks included.
+fn open_brackets(text: &str) -> u64 {
+    let (mut open, mut most) = (0_u64, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'[' | b'{' => open += 1,
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most
+}
+
+fn too_deep() -> Fault {
+    Fault::new(Kind::Notation).says(format!("tables and lists are nested deeper than {}", NESTING.most))
 }
 
 fn read_toml(text: &str) -> Result<Strict, Fault> {
@@ -129,6 +161,9 @@ fn apply(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str
         return Err(Fault::new(Kind::Notation).says("expected path=value, for example device.settle_constants=0"));
     };
     let mut keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
+    if keys.len() as u64 > NESTING.most {
+        return Err(too_deep());
+    }
     if keys.iter().any(|key| key.is_empty()) {
         return Err(Fault::new(Kind::Notation).says(format!("{path:?} is no dotted path of keys")));
     }

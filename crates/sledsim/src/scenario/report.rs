@@ -11,6 +11,7 @@ use super::power_cuts::PowerCutReport;
 use super::spec::Scenario;
 use crate::engine::component::Measured;
 use crate::engine::{End, Outcome};
+use crate::limits::PARTS_OF_A_REQUEST;
 use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorder, Which};
 use crate::metrics::Summary;
 use crate::service::each_phase;
@@ -340,9 +341,13 @@ impl RunReport {
         if outcome.end == End::Time && in_flight > 0 {
             notes.push(format!("the time limit left {in_flight} requests unfinished"));
         }
-        let misplaced = outcome.failed - outcome.lost - outcome.cut;
+        let misplaced = outcome.failed - outcome.lost - outcome.cut - outcome.oversized;
         if misplaced > 0 {
             notes.push(format!("{misplaced} requests failed: they lie beyond the device or are empty"));
+        }
+        if outcome.oversized > 0 {
+            let most = PARTS_OF_A_REQUEST.most;
+            notes.push(format!("{} requests failed: each would be cut into more than {most} parts", outcome.oversized));
         }
         if outcome.lost > 0 {
             notes.push(format!("{} requests failed: what they asked for is lost or can't be read", outcome.lost));

@@ -20,7 +20,7 @@ pub enum RunError {
     /// The trace can't be read or does not fit.
     #[error(transparent)]
     Trace(Fault),
-    /// The simulator broke a rule of its own, which is found where the run checks them.
+    /// The simulator broke a rule of its own, which is found where the run checks them; or time does not go on.
     #[error(transparent)]
     Rule(Fault),
 }
@@ -79,14 +79,12 @@ pub fn run_keeping(
         assembly.system.record_power(timeline);
     }
     let (limits, system) = (assemble::limits(scenario), &mut assembly.system);
-    let stopped = |fault| stopped(scenario, fault);
-    let (outcome, cuts) = match &plan {
-        None => {
-            (engine::run(system, workload.as_mut(), &limits, &mut recorder, keep_going).map_err(stopped)?, Vec::new())
-        }
-        Some(plan) => engine::run_with_cuts(system, workload.as_mut(), &limits, &mut recorder, plan, keep_going)
-            .map_err(stopped)?,
+    let ran = match &plan {
+        None => engine::run(system, workload.as_mut(), &limits, &mut recorder, keep_going)
+            .map(|outcome| (outcome, Vec::new())),
+        Some(plan) => engine::run_with_cuts(system, workload.as_mut(), &limits, &mut recorder, plan, keep_going),
     };
+    let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, Some(&assembly)))?;
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     // What is left to be done is not told: it is the same requests again.
     let done = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: Some(1.0) };
@@ -95,7 +93,7 @@ pub fn run_keeping(
         let losses = match &plan {
             Some(plan) if outcome.end != End::Interrupted => {
                 engine::losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut |_| keep_going(done))
-                    .map_err(stopped)?
+                    .map_err(|fault| stopped(scenario, fault, Some(&assembly)))?
             }
             _ => None,
         };
@@ -115,16 +113,20 @@ fn parts(scenario: &Scenario, checks: bool, holds_data: bool) -> Result<(Assembl
     if holds_data {
         assembly.system.hold_data(Stream::new(scenario.seed, "media at power cuts"));
     }
-    let workload = assemble::workload(scenario, &assembly).map_err(|fault| stopped(scenario, fault))?;
+    let workload = assemble::workload(scenario, &assembly).map_err(|fault| stopped(scenario, fault, None))?;
     Ok((assembly, workload))
 }
 
 /// What stops a run, by where the fault is: in the simulator, a trace, or the scenario.
-fn stopped(scenario: &Scenario, fault: Fault) -> RunError {
-    let fault = fault.within("workload");
+fn stopped(scenario: &Scenario, mut fault: Fault, assembly: Option<&Assembly<'_>>) -> RunError {
+    let stuck = assembly.and_then(|assembly| Some((assembly, assembly.system.stuck()?)));
+    if let Some((assembly, stuck)) = stuck {
+        let whose = assembly.nodes.iter().find(|node| node.ids.contains(&stuck.component));
+        fault.path = whose.map_or(fault.path.clone(), |node| node.path.as_str().into());
+    }
     match (fault.kind, &scenario.workload) {
-        (Kind::Rule, _) => RunError::Rule(fault),
-        (_, WorkloadSpec::Trace(_)) => RunError::Trace(fault),
-        _ => RunError::Scenario(fault),
+        (Kind::Rule | Kind::Endless, _) => RunError::Rule(fault),
+        (_, WorkloadSpec::Trace(_)) => RunError::Trace(fault.within("workload")),
+        _ => RunError::Scenario(fault.within("workload")),
     }
 }

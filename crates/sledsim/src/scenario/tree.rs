@@ -9,15 +9,13 @@ use super::catalog::Catalog;
 use super::named_device::{check_timeout, fill_device, name_alone, Filed};
 use super::system_spec::CHILD_KEYS;
 use crate::fault::{self, Fault, Faults, Kind};
+use crate::limits::COMPONENTS_DEEP;
 
 /// The key of a scenario that has components by name.
 pub(super) const COMPONENTS: &str = "components";
 
 /// Keys that hold a policy, which may go by its name alone.
 const POLICY_KEYS: [&str; 3] = ["scheduler", "spin_down", "policy"];
-
-/// Most components from the system down to a drive.
-const DEEPEST: usize = 16;
 
 /// Writes out the system of a document: named components where they are named, drives given by their device alone, entries of
 /// `members` that are components, and devices from the catalogue. Says what device files gave, and what is wrong: a name that
@@ -97,8 +95,8 @@ struct Expansion<'a> {
 impl Expansion<'_> {
     /// Writes out the component at `path`, so deep.
     fn component(&mut self, component: &mut Value, path: &fault::Path, depth: usize) {
-        if depth > DEEPEST {
-            let says = format!(": it is nested deeper than {DEEPEST} components");
+        if depth as u64 > COMPONENTS_DEEP.most {
+            let says = format!(": it is nested deeper than {} components", COMPONENTS_DEEP.most);
             return self.give_up(path, Fault::at(Kind::Misfit, path).says(says));
         }
         if let Value::String(name) = component {

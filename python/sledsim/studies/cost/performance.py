@@ -1,6 +1,5 @@
 """What a cache of a disk is worth: NVRAM or MEMS for the same money (hong2006, section 4.4)."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +28,8 @@ RATIOS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
 LINE_BYTES = 4096
 #: More would not narrow an interval by what they take.
 MOST_SEEDS = 1000
+#: Prices and ratios from this to its reciprocal give caches that can be counted in bytes.
+LEAST = 1e-15
 
 
 class CostPerformance(Shown):
@@ -227,8 +228,8 @@ def cost_performance(
 
 
 def _positive(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-        raise SledsimError(f"{what} {value!r}: expected a number above 0")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not LEAST <= value <= 1 / LEAST:
+        raise SledsimError(f"{what} {value!r}: expected a number above 0, from {LEAST:g} to {1 / LEAST:g}")
     return float(value)
 
 

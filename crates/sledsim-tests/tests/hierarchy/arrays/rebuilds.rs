@@ -230,3 +230,101 @@ fn rebuilds_are_the_same_without_data_to_check() {
     };
     assert_eq!(run(true), run(false));
 }
+
+/// Breaks members one after the other, and lets happen what happens; what the array counted, and how many of the later reads
+/// of each of its first blocks were served.
+fn lost_one_after_the_other(level: Level, spec: &ArraySpec, seed: u64) -> (Vec<f64>, Vec<bool>) {
+    let rows = 40 + seed;
+    let spares = spec.spares as usize;
+    let width = level.fewest_members() + if spec.sparing == Sparing::Distributed { 0 } else { seed as usize % 2 };
+    let mut built = array(level, &constant(rows * UNIT, 512), width + spares, spec);
+    let mut stream = Stream::new(seed, "failures");
+    let capacity = built.system.component(built.system.root()).capacity_blocks();
+    let (mut id, mut broken) = (0, 0);
+    let mut touch = |system: &mut sledsim::engine::System, op, lbn, blocks| {
+        id += 1;
+        let asked = sledsim::request::Request { id, ..request(id, system.now(), op, lbn, blocks) };
+        system.submit(asked, &mut |_| {});
+    };
+    for step in 0..60 {
+        if step % 12 == 5 && broken < 2 + seed as usize % 2 {
+            built.switch(broken).store(true, Ordering::Relaxed);
+            broken += 1;
+        }
+        let blocks = 1 + stream.below(3 * UNIT);
+        let op = if stream.chance(0.5) { Op::Write } else { Op::Read };
+        touch(&mut built.system, op, stream.below(capacity - blocks), blocks);
+        for _ in 0..stream.below(25) {
+            built.system.step(&mut |_| {});
+        }
+    }
+    while built.system.next_time().is_some() {
+        built.system.step(&mut |_| {});
+    }
+    let names = ["lost_blocks", "rebuilt_blocks", "rebuilt_share", "failed_members", "lost_requests", "member_writes"];
+    let counts = names.iter().map(|name| counted(&built.system, name)).collect();
+    let served = (0..capacity).map(|lbn| serve_one(&mut built.system, Op::Read, lbn, 1).served()).collect();
+    (counts, served)
+}
+
+/// A limit on the rate that none of the steps feels has each of them made alone, and nothing else changes by it.
+#[test]
+fn what_is_lost_at_once_is_what_would_be_lost_step_by_step() {
+    let mut lost = 0.0;
+    for level in LEVELS {
+        for sparing in [Sparing::Dedicated, Sparing::Distributed] {
+            if sparing == Sparing::Distributed && !matches!(level, Level::Raid5 | Level::Raid6) {
+                continue;
+            }
+            for seed in 0..30 {
+                let rebuild = |mb_per_s| RebuildSpec {
+                    rows: 1 + (seed % 3) as u32,
+                    outstanding: 1 + (seed % 4) as u32,
+                    mb_per_s,
+                    ..RebuildSpec::default()
+                };
+                let spec = |mb_per_s| ArraySpec {
+                    spares: 1 + (seed % 2) as u32,
+                    sparing,
+                    rebuild: rebuild(mb_per_s),
+                    ..units(UNIT * 512)
+                };
+                let at_once = lost_one_after_the_other(level, &spec(None), seed);
+                let stepwise = lost_one_after_the_other(level, &spec(Some(1e6)), seed);
+                // Steps that begin a nanosecond later may find other requests before them: blocks are lost all the same.
+                assert_eq!(at_once.0[..4], stepwise.0[..4], "{level:?} {sparing:?} {seed}");
+                assert_eq!(at_once.1, stepwise.1, "{level:?} {sparing:?} {seed}");
+                lost += at_once.0[0];
+            }
+        }
+    }
+    assert!(lost > 10_000.0, "{lost}");
+}
+
+/// However much there is of it, what can't be rebuilt any more takes no time to be lost.
+#[test]
+fn members_of_any_size_are_lost_at_once() {
+    for (level, sparing) in [
+        (Level::Mirror, Sparing::Dedicated),
+        (Level::Raid4, Sparing::Dedicated),
+        (Level::Raid5, Sparing::Dedicated),
+        (Level::Raid5, Sparing::Distributed),
+        (Level::Raid6, Sparing::Dedicated),
+        (Level::Raid6, Sparing::Distributed),
+    ] {
+        let spec = ArraySpec { spares: 2, sparing, ..units(512) };
+        let count = level.fewest_members();
+        let member_blocks = 1_000_000_000_000_000;
+        let mut built = array(level, &constant(member_blocks, 512), count + 2, &spec);
+        for member in 0..count {
+            built.switch(member).store(true, Ordering::Relaxed);
+        }
+        let lost = serve_one(&mut built.system, Op::Read, 0, 1);
+        assert!(!lost.served(), "{level:?} {sparing:?}");
+        for _ in 0..100_000 {
+            built.system.step(&mut |_| {});
+        }
+        assert!(built.system.stuck().is_none(), "{level:?} {sparing:?}");
+        assert!(!serve_one(&mut built.system, Op::Read, 999, 1).served(), "{level:?} {sparing:?}");
+    }
+}

@@ -4,6 +4,8 @@
 //! n - 1 are data, the next m are parity (of a mirror: the other copies), the rest spare. Which member holds which column
 //! depends on the row. All of a row lies at the same LBNs of the members.
 
+use std::ops::Range;
+
 use super::galois;
 
 /// Kinds of redundancy.
@@ -143,6 +145,12 @@ impl Layout {
         self.unit_blocks
     }
 
+    /// Blocks of the smallest parts that requests are cut into as a rule.
+    #[must_use]
+    pub fn part_blocks(&self) -> u64 {
+        self.unit_blocks.min(self.most_blocks)
+    }
+
     /// Blocks in use on a member.
     #[must_use]
     pub fn member_blocks(&self) -> u64 {
@@ -193,6 +201,16 @@ impl Layout {
             place if place < self.columns => place - parities,
             place => place,
         }
+    }
+
+    /// In how many of these rows a member holds a column of data or parity.
+    #[must_use]
+    pub fn rows_held(&self, member: usize, rows: Range<u64>) -> u64 {
+        let (count, width) = (rows.end - rows.start, self.width() as u64);
+        let rest = rows.end - count % width..rows.end;
+        let held = rest.filter(|&row| self.column(row, member) < self.columns).count();
+        // Columns go round with the rows.
+        count / width * self.columns as u64 + held as u64
     }
 
     /// What a column is of the data columns: the factor of each.

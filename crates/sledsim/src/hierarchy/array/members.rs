@@ -1,6 +1,7 @@
 //! The members of an array: which of them have failed, who stands in for them, and what of them can be read and written.
 
 use super::layout::Layout;
+use crate::hierarchy::parts::BlockSet;
 
 /// One of the members that the columns go round.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +26,8 @@ pub(super) struct Members {
     /// The children that are spare, or the numbers of spare columns, the next one last.
     spares: Vec<usize>,
     distributed: bool,
-    /// What could not be rebuilt: member, first LBN and the one after the last.
-    unreadable: Vec<(usize, u64, u64)>,
+    /// What of each member could not be rebuilt.
+    unreadable: Vec<BlockSet>,
 }
 
 impl Members {
@@ -40,7 +41,7 @@ impl Members {
             members: (0..layout.width()).map(whole).collect(),
             spares: (first..first + spares).rev().collect(),
             distributed,
-            unreadable: Vec::new(),
+            unreadable: vec![BlockSet::default(); layout.width()],
         }
     }
 
@@ -70,10 +71,22 @@ impl Members {
 
     /// Whether LBNs of a column of a row can be read.
     pub(super) fn readable(&self, row: u64, column: usize, range @ (from, to): (u64, u64)) -> bool {
-        let lost = |member: usize| {
-            self.unreadable.iter().any(|&(other, begin, end)| other == member && begin < to && from < end)
-        };
-        self.is_there(row, column, range) && (self.unreadable.is_empty() || !lost(self.layout.member(row, column)))
+        self.is_there(row, column, range) && !self.unreadable[self.layout.member(row, column)].touches(from, to)
+    }
+
+    /// Whether no LBN of a member from those of `row` on, which begin with `range`, can be rebuilt as long as no other member
+    /// is: too few others are there. Units that it keeps as spares have nothing to be rebuilt.
+    pub(super) fn is_rest_lost(&self, member: usize, row: u64, (from, to): (u64, u64)) -> bool {
+        let columns = self.layout.columns();
+        // Where there are no spare columns every member holds one of each row. What is not there of a member is not there
+        // further on either.
+        let kinds = if self.distributed { self.layout.width() as u64 } else { 1 };
+        (row..row + kinds).zip(0..).all(|(row, further)| {
+            let column = self.layout.column(row, member);
+            let range = (from + further * (to - from), to + further * (to - from));
+            let others = (0..columns).filter(|&other| other != column && self.is_there(row, other, range));
+            column >= columns || others.count() < self.layout.data()
+        })
     }
 
     /// Whether LBNs of a column of a row from `from` on are to be written.
@@ -84,6 +97,13 @@ impl Members {
     /// Whether every member is there, itself or rebuilt.
     pub(super) fn whole(&self) -> bool {
         self.members.iter().all(|member| member.readable_to == u64::MAX)
+    }
+
+    /// Whether one has ever failed.
+    pub(super) fn have_failed(&self) -> bool {
+        let has_failed =
+            |(index, member): (usize, &Member)| member.lost || member.child != index || member.spare_column.is_some();
+        self.members.iter().enumerate().any(has_failed)
     }
 
     /// Hears that a child has failed. Says which members have failed by it, and whether a spare stands in for each.
@@ -101,7 +121,7 @@ impl Members {
                 Some(spare) => member.child = spare,
                 None => {}
             }
-            self.unreadable.retain(|&(other, ..)| other != index);
+            self.unreadable[index] = BlockSet::default();
             failed.push((index, spare.is_some()));
         }
         failed
@@ -124,19 +144,13 @@ impl Members {
 
     /// LBNs of a member could not be rebuilt.
     pub(super) fn lose(&mut self, member: usize, (from, to): (u64, u64)) {
-        self.unreadable.push((member, from, to));
+        self.unreadable[member].insert(from, to);
     }
 
     /// LBNs of a member have been written.
     pub(super) fn written(&mut self, member: usize, (from, to): (u64, u64)) {
-        if self.unreadable.is_empty() {
-            return;
+        if !self.unreadable[member].is_empty() {
+            self.unreadable[member].remove(from, to);
         }
-        let cut = |&(other, begin, end): &(usize, u64, u64)| {
-            let touched = other == member && begin < to && from < end;
-            let (left, right) = if touched { ((begin, from), (to, end)) } else { ((begin, end), (0, 0)) };
-            [left, right].map(|(begin, end)| (other, begin, end))
-        };
-        self.unreadable = self.unreadable.iter().flat_map(cut).filter(|&(_, begin, end)| begin < end).collect();
     }
 }

@@ -1,7 +1,7 @@
 //! The course of operations on rows: locks, reads, the journal, writes.
 
 use super::journal::Journal;
-use super::layout::Span;
+use super::layout::{Level, Span};
 use super::plan::{plan, Access as Planned, Availability, Method};
 use super::rebuild::Step;
 use super::redundant::{Access, Of, RedundantArray};
@@ -268,6 +268,10 @@ impl RedundantArray {
                         self.step_over(from, context);
                         continue;
                     }
+                    if self.members.is_rest_lost(member, row, (from, to)) && self.lose_rest(member, from, to) {
+                        self.step_over(from, context);
+                        continue;
+                    }
                     let task = Task::Rebuild { member, column, generation: self.rebuild.generation };
                     self.start(Operation::new(task, row, (from, to), Flags::BACKGROUND));
                 }
@@ -275,6 +279,26 @@ impl RedundantArray {
                 Step::Nothing => return,
             }
         }
+    }
+
+    /// Counts as lost, without a step for each row, what of a member can't be rebuilt from `from` on, as far as nobody works
+    /// on it; `false` if the step that begins there has to wait.
+    fn lose_rest(&mut self, member: usize, from: u64, to: u64) -> bool {
+        let free_to = self.locks.free_to((from, self.rebuild.reach(to)));
+        if free_to < to {
+            return false;
+        }
+        let to = self.rebuild.stretch(from, free_to).unwrap_or(to);
+        let unit_blocks = self.layout.unit_blocks();
+        let lost_blocks = match self.layout.level() {
+            Level::Mirror => to - from,
+            _ => self.layout.rows_held(member, from / unit_blocks..to / unit_blocks) * unit_blocks,
+        };
+        self.members.rebuilding(member, to);
+        self.members.lose(member, (from, to));
+        self.tally.lost_blocks += lost_blocks;
+        self.tally.rebuilt_blocks += lost_blocks;
+        true
     }
 
     /// A step of a rebuild is over, perhaps the last one.

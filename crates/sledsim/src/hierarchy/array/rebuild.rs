@@ -127,6 +127,26 @@ impl Rebuild {
         Step::Begin(course.member, (from, to))
     }
 
+    /// How far the step that has just begun may reach, if nothing of it takes time: to the end, but that a limit on the rate
+    /// says when each step begins.
+    pub(super) fn reach(&self, to: u64) -> u64 {
+        if self.ns_per_block > 0.0 {
+            to
+        } else {
+            self.member_blocks
+        }
+    }
+
+    /// Lets the step that has just begun at `from` end in whole steps, at or below `to`; says where.
+    pub(super) fn stretch(&mut self, from: u64, to: u64) -> Option<u64> {
+        let course = self.course.as_mut()?;
+        let whole = from + (to - from) / self.step_blocks * self.step_blocks;
+        let to = if to == self.member_blocks { to } else { whole };
+        course.next = to.max(course.next);
+        self.steps.get_mut(&from)?.0 = course.next;
+        Some(course.next)
+    }
+
     /// The step that began at an LBN is over; says up to where its member is rebuilt.
     pub(super) fn over(&mut self, from: u64) -> Option<(usize, u64)> {
         // Steps of a course that was abandoned are told apart by their generation before they come here.

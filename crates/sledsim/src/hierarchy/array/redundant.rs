@@ -336,6 +336,10 @@ impl Component for RedundantArray {
         self.journal.is_none() && self.children.iter().any(|&child| below.may_lose_writes(child))
     }
 
+    fn part_blocks(&self) -> Option<u64> {
+        Some(self.layout.part_blocks())
+    }
+
     fn power_cut(&mut self, _now: Time) {
         self.hosts.clear();
         self.parts.clear();
@@ -376,7 +380,8 @@ impl Component for RedundantArray {
     }
 
     fn details(&self, _now: Time) -> Option<Details> {
-        Some(self.tally.details(self.layout.level().name(), self.members.whole(), self.rebuild.share()))
+        let share = if self.members.whole() { 1.0 } else { self.rebuild.share() };
+        Some(self.tally.details(self.layout.level(), self.members.have_failed().then_some(share)))
     }
 
     fn start_measuring(&mut self, _now: Time) {

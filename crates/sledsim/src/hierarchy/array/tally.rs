@@ -1,5 +1,6 @@
 //! What an array counts.
 
+use super::layout::Level;
 use super::plan::Method;
 use crate::engine::details::{Count, Details, Path};
 use crate::engine::{Completion, Status};
@@ -96,13 +97,18 @@ impl Tally {
     }
 
     /// What there is to say.
-    pub(super) fn details(&self, kind: &'static str, whole: bool, rebuilt_share: f64) -> Details {
-        let fraction = if whole { 1.0 } else { rebuilt_share };
-        let counts = vec![
+    ///
+    /// `rebuilt_share` is of the member that was last to fail, if one has. What else a mirror has besides data are copies.
+    pub(super) fn details(&self, level: Level, rebuilt_share: Option<f64>) -> Details {
+        let (more_reads, more_writes) = match level {
+            Level::Mirror => ("copy_reads", "copy_writes"),
+            _ => ("parity_reads", "parity_writes"),
+        };
+        let mut counts = vec![
             Count::of("member_reads", self.member_reads),
             Count::of("member_writes", self.member_writes),
-            Count::of("parity_reads", self.parity_reads),
-            Count::of("parity_writes", self.parity_writes),
+            Count::of(more_reads, self.parity_reads),
+            Count::of(more_writes, self.parity_writes),
             Count::of("background_accesses", self.background_accesses),
             Count::of("reconstructed_parts", self.reconstructed),
             Count::of("repaired_parts", self.repaired),
@@ -113,8 +119,8 @@ impl Tally {
             Count::of("rebuilt_blocks", self.rebuilt_blocks),
             Count::of("lost_blocks", self.lost_blocks),
             Count { name: "rebuild_time", unit: "s", value: ns_to_s(self.rebuild_ns) },
-            Count { name: "rebuilt_share", unit: "fraction", value: fraction },
         ];
-        Details { kind, counts, paths: self.paths.to_vec() }
+        counts.extend(rebuilt_share.map(|value| Count { name: "rebuilt_share", unit: "fraction", value }));
+        Details { kind: level.name(), counts, paths: self.paths.to_vec() }
     }
 }

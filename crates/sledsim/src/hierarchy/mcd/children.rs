@@ -108,6 +108,11 @@ impl Children {
         self.disk_accesses == 0
     }
 
+    /// How many accesses are under way.
+    pub fn under_way(&self) -> usize {
+        self.jobs.len()
+    }
+
     /// Nothing is under way any more.
     pub fn forget(&mut self) {
         self.jobs.clear();

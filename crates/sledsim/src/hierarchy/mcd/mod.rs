@@ -291,18 +291,21 @@ impl Mcd {
         }
         self.journal.write(&mut self.table, &mut self.children, context);
         self.destager.write_deferred(&self.buffer, &mut self.children, context);
-        debug_assert!(self.table.len() > MOST_CHECKED || self.is_sound(), "the parts of a caching disk agree");
+        debug_assert!(self.table.len() > MOST_CHECKED || self.unsound().is_none(), "{:?}", self.unsound());
     }
 
-    /// Whether each of its parts is in order, and they agree.
-    fn is_sound(&self) -> bool {
+    /// The part that is not in order, or does not agree with others, if one is.
+    fn unsound(&self) -> Option<&'static str> {
         let staying = usize::from(self.flush.under_way.is_some());
         let holding = self.transits.len() + self.destager.len();
-        self.table.is_sound(self.transits.len())
-            && self.journal.is_sound(&self.table)
-            && self.destager.is_sound(staying)
-            && self.buffer.is_sound()
-            && self.buffer.in_use().count() <= holding
+        let parts = [
+            (self.table.is_sound(self.transits.len()), "the table of segments, or what it counts of them"),
+            (self.journal.is_sound(&self.table), "the journal, or whose its entries are"),
+            (self.destager.is_sound(staying), "the list of segments that leave"),
+            (self.buffer.is_sound(), "the list of what the buffer holds"),
+            (self.buffer.in_use().count() <= holding, "the buffer: it holds segments that nobody needs"),
+        ];
+        parts.into_iter().find(|(is_sound, _)| !is_sound).map(|(_, part)| part)
     }
 }
 
@@ -366,6 +369,10 @@ impl Component for Mcd {
         self.destager.write_deferred(&self.buffer, &mut self.children, context);
     }
 
+    fn part_blocks(&self) -> Option<u64> {
+        Some(u64::from(self.layout.segment_blocks))
+    }
+
     fn power_cut(&mut self, _now: Time) {
         self.children.forget();
         self.requests.forget();
@@ -389,6 +396,18 @@ impl Component for Mcd {
         self.recovery.is_some()
     }
 
+    fn check(&self, at_rest: bool) -> Result<(), String> {
+        let (requests, accesses, stalled) = (self.requests.len(), self.children.under_way(), self.stalled.len());
+        if at_rest && requests + accesses + stalled > 0 {
+            return Err(format!("at rest with {requests} requests, {accesses} accesses, {stalled} stalled"));
+        }
+        // Which slots the entries of the journal have is not known before it has recovered.
+        match self.unsound().filter(|_| self.recovery.is_none()) {
+            Some(part) => Err(format!("not in order is {part}")),
+            None => Ok(()),
+        }
+    }
+
     fn details(&self, _now: Time) -> Option<Details> {
         Some(self.counted())
     }
@@ -405,5 +424,37 @@ impl Component for Mcd {
     fn measured(&self, _now: Time) -> Measured {
         // Its children report for themselves.
         Measured::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{Flags, Op, Spare};
+
+    fn request() -> Request {
+        let (op, flags, spare) = (Op::Read, Flags::NONE, Spare::NONE);
+        Request { id: 0, arrival: Time::ZERO, lbn: 0, blocks: 1, op, flags, origin: 0, spare }
+    }
+
+    /// Each part that goes wrong, and a word of what is said of it.
+    #[test]
+    fn whatever_is_not_in_order_is_told() {
+        type Act = fn(&mut Mcd);
+        let acts: [(&str, Act); 5] = [
+            ("table of segments", |mcd| mcd.table.set_dirty(0, true)),
+            ("table of segments", |mcd| mcd.table.set_transit(1, 7)),
+            ("segments that leave", |mcd| mcd.flush.under_way = Some((0, 3))),
+            ("1 requests", |mcd| _ = mcd.requests.begin(&request(), 1)),
+            ("1 stalled", |mcd| mcd.stalled.push_back(Piece::of(0, 0, &request(), (0, 1), 0))),
+        ];
+        for (word, act) in acts {
+            let child = |id, capacity_blocks| Child { id: ComponentId(id), capacity_blocks, block_bytes: 512 };
+            let mut mcd = Mcd::new(&McdSpec::default(), child(0, 100_000), child(1, 1_000_000)).expect("they fit");
+            assert_eq!(mcd.check(true), Ok(()));
+            act(&mut mcd);
+            let told = mcd.check(true).expect_err(word);
+            assert!(told.contains(word), "{word}: {told}");
+        }
     }
 }

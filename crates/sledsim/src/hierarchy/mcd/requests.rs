@@ -88,6 +88,11 @@ impl Requests {
         self.wholes.clear();
     }
 
+    /// How many are under way.
+    pub fn len(&self) -> usize {
+        self.wholes.len()
+    }
+
     /// A request of so many pieces is under way.
     pub fn begin(&mut self, request: &Request, pieces: u32) -> u64 {
         let mut gather = Gather::new(*request);

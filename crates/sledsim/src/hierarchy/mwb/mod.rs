@@ -182,6 +182,10 @@ impl Component for Mwb {
         self.clean(context);
     }
 
+    fn part_blocks(&self) -> Option<u64> {
+        Some(u64::from(self.ring.slot_blocks))
+    }
+
     fn power_cut(&mut self, now: Time) {
         self.jobs.clear();
         self.reads.clear();
@@ -204,6 +208,22 @@ impl Component for Mwb {
         self.recovery.is_some()
     }
 
+    fn check(&self, at_rest: bool) -> Result<(), String> {
+        let (reads, writes, accesses) = (self.reads.len(), self.writes.len(), self.jobs.len());
+        let waiting = self.pending.len() + self.waiting.len();
+        if at_rest && reads + writes + accesses + waiting > 0 {
+            return Err(format!("at rest with {reads} reads, {writes} writes, {accesses} accesses, {waiting} waiting"));
+        }
+        if self.pending.len() > writes {
+            return Err(format!("{} of {writes} writes are still to be appended", self.pending.len()));
+        }
+        // The table is made anew from the log before it has recovered.
+        if self.recovery.is_none() && !self.ring.is_sound() {
+            return Err("the log, its table and what is counted of both do not agree".to_owned());
+        }
+        Ok(())
+    }
+
     fn details(&self, now: Time) -> Option<Details> {
         let (filled, logs) = (self.ring.filled(), self.ring.slots());
         Some(self.counts.details(now, filled, logs, self.ring.slot_blocks))
@@ -217,5 +237,30 @@ impl Component for Mwb {
     fn measured(&self, _now: Time) -> Measured {
         // Its children report for themselves.
         Measured::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each part that goes wrong, and a word of what is said of it.
+    #[test]
+    fn whatever_is_not_in_order_is_told() {
+        type Act = fn(&mut Mwb);
+        let acts: [(&str, Act); 4] = [
+            ("log, its table", |mwb| _ = mwb.ring.table.put(9, 5)),
+            ("log, its table", |mwb| mwb.ring.pin(mwb.ring.slot_blocks * 2)),
+            ("1 accesses", |mwb| _ = mwb.jobs.issue(Job::Append)),
+            ("1 waiting", |mwb| mwb.pending.push_back(4)),
+        ];
+        for (word, act) in acts {
+            let child = |id, capacity_blocks| Child { id: ComponentId(id), capacity_blocks, block_bytes: 512 };
+            let mut mwb = Mwb::new(&MwbSpec::default(), child(0, 50_000), child(1, 1_000_000)).expect("they fit");
+            assert_eq!(mwb.check(true), Ok(()));
+            act(&mut mwb);
+            let told = mwb.check(true).expect_err(word);
+            assert!(told.contains(word), "{word}: {told}");
+        }
     }
 }

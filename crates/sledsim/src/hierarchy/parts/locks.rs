@@ -59,6 +59,12 @@ impl Locks {
         }
     }
 
+    /// Up to which LBN of a range nobody has or wants a lock.
+    pub fn free_to(&self, range @ (from, to): (u64, u64)) -> u64 {
+        let claimed = self.near(range).filter(|claim| claim.to > from).map(|claim| claim.from.max(from));
+        claimed.min().unwrap_or(to)
+    }
+
     /// Whether nobody has or wants a lock.
     pub fn is_empty(&self) -> bool {
         self.claims.is_empty()

@@ -280,6 +280,18 @@ impl Component for Volumes {
         self.move_on(context);
     }
 
+    fn check(&self, at_rest: bool) -> Result<(), String> {
+        let (requests, parts) = (self.requests.len(), self.parts.len());
+        let reads: u64 = self.reads.iter().sum();
+        if at_rest && (requests + parts > 0 || reads > 0) || requests > parts {
+            return Err(format!("{requests} requests in {parts} parts, {reads} of them reads, at rest: {at_rest}"));
+        }
+        if !self.is_sound() {
+            return Err("two volumes share a place, or one has none".to_owned());
+        }
+        Ok(())
+    }
+
     /// A path for each volume, in their order.
     fn details(&self, _now: Time) -> Option<Details> {
         let moves = self.migration.counts(self.block_bytes);
@@ -296,5 +308,32 @@ impl Component for Volumes {
     fn measured(&self, _now: Time) -> Measured {
         // Its members report for themselves.
         Measured::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each part that goes wrong, and a word of what is said of it.
+    #[test]
+    fn whatever_is_not_in_order_is_told() {
+        type Act = fn(&mut Volumes);
+        let acts: [(&str, Act); 3] = [
+            ("share a place", |volumes| volumes.extents[1].first_block = 3),
+            ("share a place", |volumes| volumes.extents[1].first_block = 99),
+            ("1 of them reads", |volumes| volumes.reads[0] = 1),
+        ];
+        let volume = |name: &str| serde_json::json!({ "name": name, "bytes": 5120 });
+        let spec = serde_json::json!({ "volumes": [volume("a"), volume("b")] });
+        let spec: VolumesSpec = serde_json::from_value(spec).expect("a spec");
+        for (word, act) in acts {
+            let member = Child { id: ComponentId(0), capacity_blocks: 100, block_bytes: 512 };
+            let mut volumes = Volumes::new(&spec, &[member]).expect("they fit");
+            assert_eq!(volumes.check(true), Ok(()));
+            act(&mut volumes);
+            let told = volumes.check(true).expect_err(word);
+            assert!(told.contains(word), "{word}: {told}");
+        }
     }
 }

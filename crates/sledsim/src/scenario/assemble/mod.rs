@@ -14,9 +14,7 @@ use crate::fault::{Fault, Kind, Path};
 use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::Faulty;
 use crate::hierarchy::{Child, Mcd, Mwb, Partition, RamCache, Spread, Volumes};
-
-/// Most components of a system.
-const MOST_COMPONENTS: usize = 4096;
+use crate::limits::COMPONENTS;
 
 /// A system put together, with what the report needs to know of it.
 pub(super) struct Assembly<'a> {
@@ -133,8 +131,8 @@ impl<'a> Builder<'a, '_> {
                 vec![self.system.add(made, &ids_of(&children))]
             }
         };
-        if self.system.root().0 as usize >= MOST_COMPONENTS {
-            let says = format!(": with it, the system has more than {MOST_COMPONENTS} components");
+        if u64::from(self.system.root().0) >= COMPONENTS.most {
+            let says = format!(": with it, the system has more than {} components", COMPONENTS.most);
             return Err(Fault::at(Kind::Misfit, written).says(says));
         }
         let id = ids[ids.len() - 1];

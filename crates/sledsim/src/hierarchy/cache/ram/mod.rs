@@ -33,6 +33,7 @@ use crate::engine::{Below, Completion, Component, ComponentId, Context, Details,
 use crate::fault::Fault;
 use crate::hierarchy::cache::replacement::Slot;
 use crate::hierarchy::parts::{Gather, Tickets};
+use crate::limits::PARTS_OF_A_REQUEST;
 use crate::request::{Flags, Op, Request};
 use crate::service::Service;
 use crate::time::{s_to_ns, Time};
@@ -379,6 +380,12 @@ impl Component for RamCache {
 
     fn may_lose_writes(&self, below: &Below<'_>) -> bool {
         self.is_volatile && (!self.writes_through || below.may_lose_writes(self.child))
+    }
+
+    fn part_blocks(&self) -> Option<u64> {
+        // What touches more than half the lines goes around them whole.
+        let most_parts = u64::from(self.lines.capacity() / 2);
+        (most_parts > PARTS_OF_A_REQUEST.most).then_some(self.lines.line_blocks)
     }
 
     fn power_cut(&mut self, now: Time) {

@@ -1,0 +1,164 @@
+//! Runs that would never end: whoever goes on in an instant is named, and when.
+
+use serde_json::json;
+use sledsim::engine::component::Measured;
+use sledsim::engine::{run, Completion, Component, ComponentId, Context, Limits, Next, Observer, System, Workload};
+use sledsim::fault::{Fault, Kind};
+use sledsim::limits::{ARRIVALS_AT_ONCE, CALLS_AT_ONCE};
+use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::service::Service;
+use sledsim::time::Time;
+use sledsim_testing::scenarios;
+
+/// What a component does with the first request, for ever or so many times.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    /// Sets a timer for this very instant.
+    Timer,
+    /// Sends its child something again and again.
+    Child,
+    /// Completes.
+    Done,
+}
+
+/// Does nothing but what its way says.
+struct Restless {
+    way: Way,
+    left: u64,
+    child: Option<ComponentId>,
+    request: Option<Request>,
+    next_id: u64,
+}
+
+impl Restless {
+    fn over(system: &mut System, way: Way, times: u64, child: Option<ComponentId>) -> ComponentId {
+        let children: Vec<ComponentId> = child.into_iter().collect();
+        system.add(Box::new(Self { way, left: times, child, request: None, next_id: 0 }), &children)
+    }
+
+    fn go_on(&mut self, context: &mut Context<'_>) {
+        let (request, now) = (self.request.expect("somebody asked"), context.now());
+        let is_over = self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        match (self.way, self.child) {
+            (Way::Timer, _) if !is_over => context.timer(now, 0),
+            (Way::Child, Some(child)) if !is_over => {
+                self.next_id += 1;
+                context.submit(child, Request { id: self.next_id, arrival: now, ..request });
+            }
+            _ => {
+                let service = Service { start: now, end: now, free: now, ..Service::default() };
+                context.complete(&Completion::of(request, service));
+            }
+        }
+    }
+}
+
+impl Component for Restless {
+    fn capacity_blocks(&self) -> u64 {
+        100
+    }
+
+    fn block_bytes(&self) -> u32 {
+        512
+    }
+
+    fn submit(&mut self, request: Request, context: &mut Context<'_>) {
+        self.request = Some(request);
+        self.go_on(context);
+    }
+
+    fn completed(&mut self, _child: ComponentId, _completion: &Completion, context: &mut Context<'_>) {
+        self.go_on(context);
+    }
+
+    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
+        self.go_on(context);
+    }
+
+    fn start_measuring(&mut self, _now: Time) {}
+
+    fn measured(&self, _now: Time) -> Measured {
+        Measured::default()
+    }
+}
+
+/// So many requests, each a quarter of a second after the one before it.
+struct Few(u64);
+
+impl Workload for Few {
+    fn peek(&mut self) -> Result<Next, Fault> {
+        Ok(if self.0 == 0 { Next::Ended } else { Next::At(Time::from_ns(250_000_000)) })
+    }
+
+    fn take(&mut self) -> Request {
+        self.0 -= 1;
+        let (op, flags, spare) = (Op::Read, Flags::NONE, Spare::NONE);
+        Request { id: self.0, arrival: Time::from_ns(250_000_000), lbn: 0, blocks: 1, op, flags, origin: 0, spare }
+    }
+
+    fn completed(&mut self, _request: &Request, _service: &Service) {}
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn served(&mut self, _request: &Request, _service: &Service) {}
+}
+
+fn run_on(system: &mut System, requests: u64) -> Result<u64, Fault> {
+    let outcome = run(system, &mut Few(requests), &Limits::default(), &mut Nobody, &mut |_| true)?;
+    Ok(outcome.completed)
+}
+
+#[test]
+fn who_sets_timers_for_ever_in_an_instant_is_named() {
+    let mut system = System::default();
+    let inner = Restless::over(&mut system, Way::Timer, u64::MAX, None);
+    Restless::over(&mut system, Way::Child, 1, Some(inner));
+    let fault = run_on(&mut system, 1).expect_err("it never ends");
+    assert_eq!((fault.kind, fault.path.to_string().as_str()), (Kind::Endless, "component 0"));
+    assert!(fault.to_string().contains("at 0.25 s"), "{fault}");
+}
+
+#[test]
+fn of_those_who_call_each_other_for_ever_the_one_that_begins_is_named() {
+    let mut system = System::default();
+    let child = Restless::over(&mut system, Way::Done, 0, None);
+    let parent = Restless::over(&mut system, Way::Child, u64::MAX, Some(child));
+    Restless::over(&mut system, Way::Child, 1, Some(parent));
+    let fault = run_on(&mut system, 1).expect_err("it never ends");
+    assert_eq!((fault.kind, fault.path.to_string().as_str()), (Kind::Endless, "component 1"));
+    let stuck = system.stuck().expect("it is known who");
+    assert_eq!((stuck.component, stuck.at), (parent, Time::from_ns(250_000_000)));
+}
+
+/// Each request and each completion is something that a run can wait for: what comes before does not count any more.
+#[test]
+fn what_ends_is_let_be_however_often_it_comes() {
+    let mut system = System::default();
+    Restless::over(&mut system, Way::Timer, CALLS_AT_ONCE.most / 2, None);
+    assert_eq!(run_on(&mut system, 3), Ok(3));
+    let mut system = System::default();
+    let child = Restless::over(&mut system, Way::Done, 0, None);
+    Restless::over(&mut system, Way::Child, CALLS_AT_ONCE.most * 2 / 5, Some(child));
+    assert_eq!(run_on(&mut system, 1), Ok(1));
+}
+
+fn without_time(run: serde_json::Value) -> Result<u64, String> {
+    let document = json!({
+        "workload": {"arrival": {"kind": "closed", "outstanding": 2}},
+        "system": {"device": {"name": "simpledisk-constant", "access_ms": 0}},
+        "run": run,
+    });
+    let scenario = scenarios::resolved(&document);
+    let output = sledsim::scenario::run(&scenario, Vec::new(), false, &mut |_| true);
+    output.map(|output| output.report.requests.completed).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_loop_that_takes_no_time_needs_a_number_of_requests() {
+    let told = without_time(json!({"time_s": 1})).expect_err("it never ends");
+    assert!(told.contains(&ARRIVALS_AT_ONCE.most.to_string()) && told.contains("run.requests"), "{told}");
+    assert_eq!(without_time(json!({"time_s": 1, "requests": 100_000})), Ok(100_000));
+}

@@ -1,0 +1,148 @@
+//! What is bounded though no key says so: documents, members, requests, and runs that would never end.
+
+use std::path::Path as File;
+
+use serde_json::{json, Value};
+use sledsim::fault::{Fault, Kind};
+use sledsim::limits::{ALL, LATENT_ERRORS, NESTING, PARTS_OF_A_REQUEST, PARTS_UNDER_WAY};
+use sledsim::scenario::{self, resolve, Notation, Report};
+use sledsim_testing::scenarios::{catalog, poisson, resolved};
+
+fn refused(text: &str, notation: Notation, settings: &[String]) -> Fault {
+    let found = resolve(text, notation, "deep", settings, &catalog(), File::new("."));
+    found.err().unwrap_or_else(|| panic!("{} characters are taken", text.len()))[0].clone()
+}
+
+/// As deep as a thread's stack would not bear.
+const DEEP: usize = 100_000;
+
+#[test]
+fn documents_nested_too_deep_are_refused_in_every_notation() {
+    for depth in [NESTING.most as usize + 1, 1_000, DEEP] {
+        let list = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let table = format!("{}1{}", "{\"a\": ".repeat(depth), "}".repeat(depth));
+        let keys = vec!["a"; depth].join(".");
+        let documents = [
+            (format!("{{\"title\": {list}}}"), Notation::Json),
+            (format!("{{\"title\": {table}}}"), Notation::Json),
+            (format!("title: {list}\n"), Notation::Yaml),
+            (format!("title: {table}\n"), Notation::Yaml),
+            (format!("title = {list}\n"), Notation::Toml),
+            (format!("title.{keys} = 1\n"), Notation::Toml),
+            (format!("[title.{keys}]\n"), Notation::Toml),
+        ];
+        for (text, notation) in &documents {
+            let fault = refused(text, *notation, &[]);
+            assert_eq!(fault.kind, Kind::Notation, "{notation:?} {depth}: {fault:.200}");
+        }
+        let fault = refused("", Notation::Toml, &[format!("title.{keys}=1")]);
+        assert_eq!(fault.kind, Kind::Notation, "{depth}");
+        assert!(fault.to_string().contains("nested deeper than 100"));
+    }
+}
+
+#[test]
+fn documents_as_deep_as_allowed_are_read() {
+    let depth = NESTING.most as usize - 1;
+    let list = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    for (text, notation) in
+        [(format!("{{\"title\": {list}}}"), Notation::Json), (format!("title: {list}\n"), Notation::Yaml)]
+    {
+        // A title is no list, but that is said of what has been read.
+        assert_ne!(refused(&text, notation, &[]).kind, Kind::Notation);
+    }
+}
+
+fn try_run(document: &Value) -> Result<Report, String> {
+    let scenario = resolved(document);
+    let output = scenario::run(&scenario, Vec::new(), false, &mut |_| true);
+    output.map(|output| output.report).map_err(|error| error.to_string())
+}
+
+fn array(kind: &str, count: u64, keys: &Value) -> Value {
+    let mut system = json!({"kind": kind, "members": [{"count": count, "device": "cheetah73"}]});
+    system.as_object_mut().expect("a table").extend(keys.as_object().expect("a table").clone());
+    system
+}
+
+/// A second member fails while the first is rebuilt: what single parity loses, requests lose, and the run goes on.
+#[test]
+fn a_second_loss_during_a_rebuild_fails_requests_and_ends() {
+    for kind in ["raid4", "raid5", "mirror"] {
+        for sparing in ["dedicated", "distributed"] {
+            if sparing == "distributed" && kind != "raid5" {
+                continue;
+            }
+            let faults = json!([{"member": 0, "fails_at_s": 0.01}, {"member": 1, "fails_at_s": 0.2}]);
+            let mut keys = json!({"spares": 2, "faults": faults});
+            if kind != "mirror" {
+                keys["sparing"] = sparing.into();
+            }
+            let system = array(kind, if kind == "mirror" { 2 } else { 3 }, &keys);
+            let report = try_run(&json!({"workload": poisson(10.0), "system": system, "run": {"time_s": 3}}));
+            let report = report.unwrap_or_else(|error| panic!("{kind} {sparing}: {error}"));
+            assert!(report.requests.lost > 0 && report.requests.submitted > 10, "{kind} {sparing}");
+            assert_eq!(report.run.end, "time");
+        }
+    }
+}
+
+#[test]
+fn no_latent_errors_are_none_whatever_their_sign() {
+    for kind in ["raid5", "raid6"] {
+        let faulty = |latent_per_gb: f64| {
+            let system = array(kind, 4, &json!({"faults": [{"member": 0, "latent_per_gb": latent_per_gb}]}));
+            try_run(&json!({"workload": poisson(50.0), "system": system, "run": {"requests": 300}})).expect("it ends")
+        };
+        let [minus, plus] = [faulty(-0.0), faulty(0.0)].map(|report| serde_json::to_string(&report).expect("JSON"));
+        assert_eq!(minus, plus);
+    }
+}
+
+#[test]
+fn more_latent_errors_than_a_member_may_have_are_refused() {
+    let large = json!({"name": "simpledisk-constant", "capacity_blocks": 1_000_000_000_000_000_u64});
+    let system = json!({
+        "kind": "mirror", "members": [{"count": 2, "system": {"device": large}}],
+        "faults": [{"member": 1, "latent_per_gb": 1.0}],
+    });
+    let document = json!({"workload": poisson(10.0), "system": system});
+    let found = resolve(&document.to_string(), Notation::Json, "it", &[], &catalog(), File::new("."));
+    let fault = found.expect_err("too many")[0].clone();
+    assert_eq!((fault.kind, fault.path.to_string()), (Kind::Misfit, "system.faults.0.latent_per_gb".to_owned()));
+    assert!(fault.to_string().contains(&LATENT_ERRORS.most.to_string()), "{fault}");
+}
+
+/// Sizes of gigabytes on stripe units of 512 bytes.
+#[test]
+fn requests_of_too_many_parts_fail_and_the_run_goes_on() {
+    for kind in ["raid5", "raid6", "stripe"] {
+        let system = array(kind, 4, &json!({"unit_bytes": 512}));
+        let mut workload = poisson(10.0);
+        workload["size_bytes"] = json!({"kind": "exponential", "mean": 8_192_000_000.0_f64});
+        let report = try_run(&json!({"workload": workload, "system": system, "run": {"requests": 40}}));
+        let report = report.unwrap_or_else(|error| panic!("{kind}: {error}"));
+        assert!(report.requests.failed > 30 && report.requests.lost == 0, "{kind}: {:?}", report.requests);
+        let note = report.run.note.expect("a word on it");
+        assert!(note.contains(&format!("more than {} parts", PARTS_OF_A_REQUEST.most)), "{note}");
+        assert!(!note.contains("beyond the device"), "{note}");
+    }
+}
+
+#[test]
+fn a_run_that_holds_too_many_parts_ends_with_a_word_on_it() {
+    let system = array("stripe", 4, &json!({"unit_bytes": 512}));
+    let workload = json!({
+        "arrival": {"kind": "closed", "outstanding": 40}, "size_bytes": {"kind": "fixed", "value": 100_000_000},
+    });
+    let told = try_run(&json!({"workload": workload, "system": system})).expect_err("too many");
+    assert!(told.contains(&PARTS_UNDER_WAY.most.to_string()) && told.contains("at 0 s"), "{told}");
+}
+
+#[test]
+fn each_limit_has_a_name_of_its_own_and_says_what_it_counts() {
+    for (place, limit) in ALL.iter().enumerate() {
+        assert!(limit.most > 0 && !limit.of.is_empty() && !limit.why.is_empty(), "{limit:?}");
+        assert!(ALL[..place].iter().all(|other| other.name != limit.name), "{limit:?}");
+    }
+}

@@ -1,0 +1,69 @@
+//! How many parts requests may be cut into, and are under way: that bounds what a run holds.
+
+use crate::engine::component::Component;
+use crate::limits::{PARTS_OF_A_REQUEST, PARTS_UNDER_WAY};
+use crate::request::Request;
+
+/// Bytes of a request that count as a part where a run holds the data of all that is under way.
+const DATA_BYTES: u64 = 256;
+
+/// The parts of requests under way, as many as they would be if all were cut into the smallest that a component makes.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    /// Size of the smallest; none where requests go on whole.
+    part_bytes: Option<u64>,
+    /// Size of the root's blocks.
+    block_bytes: u64,
+    under_way: u64,
+}
+
+impl Parts {
+    /// A component is added, the root so far.
+    pub(super) fn add(&mut self, component: &dyn Component) {
+        self.block_bytes = u64::from(component.block_bytes());
+        let own = component.part_blocks().map(|blocks| blocks.saturating_mul(self.block_bytes).max(1));
+        self.part_bytes = self.part_bytes.into_iter().chain(own).min();
+    }
+
+    /// Requests carry bytes from now on.
+    pub(super) fn hold_data(&mut self) {
+        self.part_bytes = self.part_bytes.into_iter().chain([DATA_BYTES]).min();
+    }
+
+    #[inline]
+    fn of(&self, request: &Request) -> u64 {
+        let bytes = u64::from(request.blocks).saturating_mul(self.block_bytes);
+        self.part_bytes.map_or(0, |part_bytes| bytes.div_ceil(part_bytes))
+    }
+
+    /// Whether a request fits a root of so many blocks and has no more parts than is allowed.
+    #[inline]
+    pub(super) fn allow(&self, request: &Request, capacity_blocks: u64) -> bool {
+        request.fits(capacity_blocks) && self.of(request) <= PARTS_OF_A_REQUEST.most
+    }
+
+    /// A request that is allowed begins.
+    #[inline]
+    pub(super) fn begin(&mut self, request: &Request) {
+        self.under_way += self.of(request);
+    }
+
+    /// A request is over, which has begun if it is allowed.
+    #[inline]
+    pub(super) fn end(&mut self, request: &Request, capacity_blocks: u64) {
+        if self.allow(request, capacity_blocks) {
+            self.under_way -= self.of(request);
+        }
+    }
+
+    /// Nothing is under way any more.
+    pub(super) fn forget(&mut self) {
+        self.under_way = 0;
+    }
+
+    /// Whether more are under way than is allowed.
+    #[inline]
+    pub(super) fn are_too_many(&self) -> bool {
+        self.under_way > PARTS_UNDER_WAY.most
+    }
+}

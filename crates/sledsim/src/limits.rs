@@ -1,0 +1,56 @@
+//! What is bounded though no key says so, stated once. Each bound is checked before the work that it bounds begins;
+//! `docs/limits.md` is made from [`ALL`].
+
+/// A bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// What it is called in a table of limits.
+    pub name: &'static str,
+    /// The most that is allowed.
+    pub most: u64,
+    /// What is counted.
+    pub of: &'static str,
+    /// Why there is no more.
+    pub why: &'static str,
+}
+
+macro_rules! limits {
+    ($($constant:ident = $name:literal, $most:expr, $of:literal, $why:literal;)*) => {
+        $(#[doc = concat!("Most ", $of, ".")]
+        pub const $constant: Limit = Limit { name: $name, most: $most, of: $of, why: $why };)*
+
+        /// All of them, in the order of the page.
+        pub const ALL: &[Limit] = &[$($constant),*];
+    };
+}
+
+limits! {
+    NESTING = "nesting", 100,
+        "tables and lists within each other in a document, and keys in the path of a setting",
+        "what reads a document goes as deep as it does";
+    COMPONENTS_DEEP = "components deep", 16,
+        "components from the system down to a drive",
+        "what passes between components passes through all of them";
+    COMPONENTS = "components", 4096,
+        "components of a system",
+        "each takes room, and is asked when a run starts";
+    LATENT_ERRORS = "latent errors", 10_000_000,
+        "latent errors that a member has on average, from `latent_per_gb` and its size",
+        "each takes room";
+    PARTS_OF_A_REQUEST = "parts of a request", 1 << 18,
+        "parts that a component may cut a request into: stripe units, lines of a cache, segments; where runs cut power, \
+         stretches of 256 B. A longer request fails",
+        "all parts of a request are under way at once";
+    PARTS_UNDER_WAY = "parts under way", 1 << 21,
+        "such parts of all requests under way",
+        "a system that falls behind its load holds more and more";
+    CALLS_AT_ONCE = "calls at once", 1 << 24,
+        "calls of components in one instant of a run without an arrival or a completion",
+        "what goes on for so long without time going on will not end";
+    ARRIVALS_AT_ONCE = "arrivals at once", 1 << 22,
+        "arrivals in one instant of a run that only a time ends, from a source without an end",
+        "time does not go on, so the run would not end";
+    BATCH_BLOCKS = "blocks of a batch", 1 << 18,
+        "blocks of the requests that a device by itself serves together",
+        "the order of all of their places is found by trying each against each";
+}

@@ -1,0 +1,125 @@
+"""What people pass to a device's methods: checked, and made into arrays of what the core takes."""
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sledsim import _core
+from sledsim._core import SledsimError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["MOST_POINTS", "count", "flags", "numbers", "refuse", "shaped", "single", "together", "whole"]
+
+_Array = TypeVar("_Array", bound="NDArray[np.generic]")
+
+#: Most points of a curve.
+MOST_POINTS = 10_000
+#: Longest text in which an error shows what was given.
+LONGEST = 60
+#: What whole numbers are made into: the core's widest.
+WIDEST = 2**63 - 1
+
+
+def refuse(name: str, value: Any, expected: str) -> SledsimError:
+    """Make the error of an argument that is not what was expected."""
+    try:
+        shown = repr(value)
+    except (ValueError, RecursionError):
+        # A number of thousands of digits, or lists within lists without an end.
+        shown = f"a {type(value).__name__} that can't be shown"
+    brief = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."
+    fault = _core.Fault("out-of-range", f" = {brief}: expected {expected}", path=name)
+    error: SledsimError = _core.error_of(SledsimError, [fault])
+    return error
+
+
+def whole(name: str, value: Any, least: int, most: int) -> "NDArray[np.int64]":
+    """Return whole numbers from one bound to the other as an array, of the shape in which they came."""
+    import numpy as np
+
+    expected = f"whole numbers from {least} to {most}"
+    given = _array(name, value, expected)
+    if given.dtype.kind == "f" and given.size and not np.array_equal(given, np.floor(given)):
+        raise refuse(name, _first(given, given != np.floor(given)), expected)
+    _within(name, given, least, min(most, WIDEST), expected)
+    return given.astype(np.int64)
+
+
+def numbers(name: str, value: Any, least: float, most: float, unit: str) -> "NDArray[np.float64]":
+    """Return numbers from one bound to the other as an array, of the shape in which they came."""
+    import numpy as np
+
+    expected = f"numbers from {least:.10g} to {most:.10g} {unit}"
+    given = _array(name, value, expected)
+    _within(name, given, least, most, expected)
+    return given.astype(np.float64)
+
+
+def flags(name: str, value: Any) -> "NDArray[np.bool_]":
+    """Return truth values as an array, of the shape in which they came."""
+    import numpy as np
+
+    expected = "true or false"
+    try:
+        given = np.asarray(value)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise refuse(name, value, expected) from None
+    if given.dtype.kind != "b" and not (given.dtype.kind in "iu" and np.isin(given, (0, 1)).all()):
+        raise refuse(name, value, expected)
+    return given.astype(np.bool_)
+
+
+def single(name: str, given: "NDArray[Any]") -> Any:
+    """Return the only one of an argument that can't be several."""
+    if given.ndim:
+        raise refuse(name, given.tolist(), "one, not an array")
+    return given.item()
+
+
+def count(name: str, value: Any, least: int, most: int) -> int:
+    """Return one whole number from one bound to the other."""
+    number: int = single(name, whole(name, value, least, most))
+    return number
+
+
+def together(**arrays: "NDArray[Any]") -> "list[NDArray[Any]]":
+    """Return arrays in the shape that all of them can take; names are those of the arguments."""
+    import numpy as np
+
+    try:
+        return [np.ascontiguousarray(each).reshape(each.shape) for each in np.broadcast_arrays(*arrays.values())]
+    except ValueError:
+        name, first = next(iter(arrays.items()))
+        others = ", ".join(f"{other} {array.shape}" for other, array in list(arrays.items())[1:])
+        expected = f"a shape that goes with {others}"
+        raise refuse(f"{name}.shape", first.shape, expected) from None
+
+
+def shaped(times: _Array, shape: tuple[int, ...]) -> Any:
+    """Return what was found in the shape of what was asked: a number for numbers."""
+    return times.reshape(shape)[()]
+
+
+def _array(name: str, value: Any, expected: str) -> "NDArray[Any]":
+    """Return numbers as an array of one of NumPy's types of numbers."""
+    import numpy as np
+
+    try:
+        given = np.asarray(value)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise refuse(name, value, expected) from None
+    if given.dtype.kind not in "iuf":
+        raise refuse(name, value, expected)
+    return given
+
+
+def _within(name: str, given: "NDArray[Any]", least: float, most: float, expected: str) -> None:
+    # Whatever is no number is neither below nor above.
+    outside = ~((given >= least) & (given <= most))
+    if outside.any():
+        raise refuse(name, _first(given, outside), expected)
+
+
+def _first(given: "NDArray[Any]", where: "NDArray[np.bool_]") -> Any:
+    return given[where].ravel()[0].item()

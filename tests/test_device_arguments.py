@@ -1,0 +1,144 @@
+"""What a device's methods are given: whatever is wrong is refused by the name of the argument, with what is allowed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import sledsim
+from sledsim import SledsimError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MEMS = sledsim.MemsStorage("g2")
+DISK = sledsim.DiskDrive("cheetah73")
+SIMPLE = sledsim.Device("simpledisk-constant")
+BLOCKS = MEMS.capacity_blocks
+
+#: What is no number, or none that can be: for every argument that is a number.
+NO_NUMBERS: list[Any] = [
+    *(float("nan"), float("inf"), -float("inf"), 1e300, -1, 2**64, -(2**64), 2**70, 10**5000),
+    *("one", b"1", None, 1j, {}, object(), [1, "a"], [1, [2, 3]], [None], [2**70], [float("nan")]),
+    *(np.datetime64("2026-01-01"), np.array(["x"]), np.array([1 + 1j]), np.array([2**63], dtype=np.uint64)),
+]
+NO_FLAGS: list[Any] = [2, -1, 0.5, "yes", None, [True, None], float("nan"), {}, np.array(["x"])]
+
+#: Each argument of each method: its name, and a call with it.
+NUMBERS: list[tuple[str, Callable[[Any], Any]]] = [
+    ("lbns", MEMS.positioning_ms),
+    ("lbns", DISK.positioning_ms),
+    ("lbns", SIMPLE.positioning_ms),
+    ("at_ms", lambda value: DISK.positioning_ms(0, at_ms=value)),
+    ("lbns", MEMS.serve),
+    ("blocks", lambda value: MEMS.serve(0, value)),
+    ("due_ms", lambda value: DISK.serve(0, due_ms=value)),
+    ("lbns", MEMS.serve_batch),
+    ("blocks", lambda value: MEMS.serve_batch([0, 1], value)),
+    ("lbns", lambda value: MEMS.serve_batches(value, 1, [1])),
+    ("blocks", lambda value: MEMS.serve_batches([0, 1], value, [2])),
+    ("sizes", lambda value: MEMS.serve_batches([0, 1], 1, value)),
+    ("lbn", MEMS.place),
+    ("lbn", MEMS.equivalent),
+    ("lbn", DISK.place),
+    ("distance_cylinders", DISK.seek_ms),
+    ("points", MEMS.seek_curve),
+    ("points", DISK.seek_curve),
+    ("points", MEMS.seek_surface),
+]
+PLACES: list[tuple[str, Callable[[Any], Any]]] = [
+    ("from_um", lambda value: MEMS.seek_x_ms(value, 0)),
+    ("to_um", lambda value: MEMS.seek_x_ms(0, value)),
+    ("from_um", lambda value: MEMS.seek_y_ms(value, 0)),
+    ("to_um", lambda value: MEMS.seek_y_ms(0, value)),
+]
+DIRECTIONS: list[tuple[str, Callable[[Any], Any]]] = [
+    ("from_direction", lambda value: MEMS.seek_y_ms(0, 1, value)),
+    ("to_direction", lambda value: MEMS.seek_y_ms(0, 1, 1, 0 if value is None else value)),
+]
+FLAGS: list[tuple[str, Callable[[Any], Any]]] = [
+    ("read", lambda value: MEMS.positioning_ms(0, read=value)),
+    ("read", lambda value: MEMS.serve([0, 1], read=value)),
+    ("read", lambda value: MEMS.serve_batch([0, 1], read=value)),
+    ("read", lambda value: MEMS.serve_batches([0, 1], 1, [2], read=value)),
+    ("read", lambda value: DISK.seek_ms(1, read=value)),
+]
+
+
+def refused(name: str, call: Callable[[Any], Any], value: Any) -> str:
+    with pytest.raises(SledsimError) as raised:
+        call(value)
+    text = str(raised.value)
+    assert text.startswith(name), text
+    assert raised.value.path is not None
+    assert raised.value.path.split(".")[0] == name
+    assert "expected" in text
+    assert "defect" not in text
+    return text
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: type(value).__name__)
+def test_what_is_no_number_of_its_range_is_refused_by_name(value: Any) -> None:
+    for name, call in [*NUMBERS, *PLACES]:
+        if name in {"from_um", "to_um"} and isinstance(value, int) and value == -1:
+            # A micrometre from the centre.
+            continue
+        refused(name, call, value)
+    for name, call in DIRECTIONS:
+        if not (isinstance(value, int) and value == -1):
+            refused(name, call, value)
+
+
+@pytest.mark.parametrize("value", NO_FLAGS, ids=lambda value: type(value).__name__)
+def test_what_is_neither_true_nor_false_is_refused_by_name(value: Any) -> None:
+    for name, call in FLAGS:
+        refused(name, call, value)
+
+
+def test_a_refusal_says_what_was_given_and_what_is_allowed() -> None:
+    assert refused("lbns", MEMS.positioning_ms, [3, BLOCKS]) == (
+        f"lbns = {BLOCKS}: expected whole numbers from 0 to {BLOCKS - 1}"
+    )
+    assert "from -50 to 50 um" in refused("to_um", lambda value: MEMS.seek_x_ms(0, value), 51)
+    assert "0.5" in refused("lbns", MEMS.serve, [1.0, 0.5])
+
+
+def test_shapes_that_do_not_go_together_are_refused_by_name() -> None:
+    refused("blocks", lambda value: MEMS.serve([0, 1, 2], value), [1, 2])
+    refused("due_ms", lambda value: MEMS.serve([0, 1, 2], due_ms=value), [1, 2])
+    refused("read", lambda value: MEMS.serve([0, 1, 2], read=value), [True, False])
+    refused("blocks", lambda value: MEMS.serve(0, value), [1, 2])
+    refused("lbns", MEMS.serve, [[0, 1], [2, 3]])
+    refused("lbns", MEMS.serve_batch, [[0, 1], [2, 3]])
+    refused("from_um", lambda value: MEMS.seek_x_ms(value, [1, 2]), [1, 2, 3])
+    refused("sizes", lambda value: MEMS.serve_batches([0, 1], 1, value), [[1, 1]])
+    refused("sizes", lambda value: MEMS.serve_batches([0, 1], 1, value), [1])
+    refused("lbn", MEMS.place, [1, 2])
+    refused("at_ms", lambda value: DISK.positioning_ms(0, at_ms=value), [1, 2])
+    refused("from_direction", lambda value: MEMS.seek_y_ms(0, 1, value), [1, -1])
+
+
+def test_numbers_give_a_number_and_arrays_one_of_their_shape() -> None:
+    scalars = [
+        *(MEMS.seek_x_ms(1, 2), MEMS.seek_y_ms(1, 2), MEMS.positioning_ms(5)),
+        *(DISK.seek_ms(3), DISK.positioning_ms(np.uint8(5), at_ms=1)),
+    ]
+    assert all(isinstance(each, float) for each in scalars), scalars
+    assert MEMS.seek_y_ms([1], 2).shape == (1,)
+    assert DISK.seek_ms([[1, 2]]).shape == (1, 2)
+    assert MEMS.positioning_ms([]).shape == (0,)
+    assert MEMS.serve([])["start_ns"].shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.float32, np.float64])
+def test_whatever_holds_whole_numbers_will_do(dtype: type) -> None:
+    lbns = np.array([1, 2, 100], dtype=dtype)
+    assert np.array_equal(MEMS.serve(lbns, lbns)["end_ns"], MEMS.serve([1, 2, 100], [1, 2, 100])["end_ns"])
+
+
+def test_a_plot_is_asked_for_by_name() -> None:
+    for kind in (None, 3, [], {}):
+        with pytest.raises(SledsimError, match="no plot"):
+            MEMS.plot(kind)  # type: ignore[arg-type]

@@ -1,0 +1,70 @@
+"""What is bounded though no key says so, as a user meets it; and small systems whose members fail: none hangs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sledsim
+from sledsim import SledsimError, _core
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+#: Runs scenarios of the numbers that it is given, and says of each that it has ended.
+RUNNER = """
+import sys
+import random_scenarios, sledsim
+from sledsim import ScenarioError
+for number in map(int, sys.argv[1:]):
+    document = random_scenarios.fragile(number)
+    try:
+        sledsim.Scenario.load(document)
+    except ScenarioError:
+        print(number, "refused", flush=True)
+        continue
+    result = sledsim.run(document, check=True).summary["requests"]
+    assert result["submitted"] == result["completed"] + result["failed"] + result["in_flight"], (number, result)
+    print(number, "ran", flush=True)
+"""
+
+
+def test_every_limit_stands_on_the_page() -> None:
+    page = (DOCS / "limits.md").read_text(encoding="utf-8")
+    for name, most, *_ in _core.limits():
+        assert f"| {name} | {most:,} |" in page
+
+
+@pytest.mark.prompt
+def test_a_batch_of_too_many_blocks_is_refused_before_it_is_begun() -> None:
+    device = sledsim.Device("g2")
+    most = {name: most for name, most, *_ in _core.limits()}["blocks of a batch"]
+    for blocks in (device.capacity_blocks - 1, most // 2 + 1):
+        with pytest.raises(SledsimError, match=str(most)):
+            device.serve_batch([0, 1], [blocks])
+        with pytest.raises(SledsimError, match=str(most)):
+            device.serve_batches([0, 1], blocks, [2])
+    with pytest.raises(SledsimError, match="beyond the device"):
+        device.serve_batch([0, 1], [device.capacity_blocks])
+
+
+@pytest.mark.parametrize(
+    ("first", "count"), [(0, 60), pytest.param(60, 3_000, marks=pytest.mark.slow)], ids=["quick", "all"]
+)
+def test_no_small_system_whose_members_fail_hangs(first: int, count: int) -> None:
+    numbers = [str(number) for number in range(first, first + count)]
+    tools = Path(__file__).parents[1] / "tools"
+    # Each takes some hundredths of a second.
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER, *numbers],
+        cwd=tools,
+        capture_output=True,
+        text=True,
+        timeout=60 + count,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    ran = [line for line in done.stdout.splitlines() if line.endswith("ran")]
+    assert len(ran) > count // 2, f"{len(ran)} of {count} could be run"
