@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Device",
     "Disk",
+    "Document",
     "Fault",
     "RunError",
     "RunOutput",
@@ -21,6 +22,7 @@ __all__ = [
     "TraceReader",
     "__version__",
     "cache_policies",
+    "check",
     "disksim_reference",
     "enclosure_lifetimes",
     "error_of",
@@ -30,6 +32,7 @@ __all__ = [
     "most_like",
     "nearest",
     "phases",
+    "quantity",
     "resolve",
     "result_schema",
     "run",
@@ -94,6 +97,7 @@ class Fault:
     @property
     def keys(self) -> tuple[str, ...]:
         """Every key that the sentence names, the wrong one first."""
+    def within(self, prefix: str) -> Self: ...
     def about(self, about: str) -> Self: ...
     def text(self, words: Callable[[str, Any], str] | None = None) -> str: ...
     def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]: ...
@@ -129,6 +133,33 @@ class RunError(SledsimError):
 def error_of(kind: type[_Error], faults: list[Fault]) -> _Error: ...
 def nearest(given: str, known: list[str]) -> str | None: ...
 def most_like(given: str, known: list[str], count: int) -> list[str]: ...
+
+@final
+class Document:
+    """A document with those it is based on below it and settings on top, checked against a schema."""
+
+    def __new__(
+        cls,
+        text: str,
+        *,
+        format: str,
+        source: str,
+        base_dir: str,
+        schema: str,
+        sets: list[str] = ...,
+        prefix: str = "",
+    ) -> Self: ...
+    @property
+    def values(self) -> Any:
+        """What it says, quantities as numbers in the units of their keys."""
+    @property
+    def faults(self) -> list[Fault]:
+        """What is wrong with it, each with the setting, or the file and line, that it comes from."""
+    def located(self, fault: Fault) -> Fault:
+        """Return a fault with the setting, or the file and line, that it comes from."""
+
+def check(keys: str, schema: str) -> list[Fault]: ...
+def quantity(text: str, unit: str) -> float: ...
 def schema(*, document: bool = False) -> str: ...
 def result_schema() -> str: ...
 def resolve(text: str, *, format: str, source: str, sets: list[str], catalog: list[str], base_dir: str) -> str: ...

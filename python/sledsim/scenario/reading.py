@@ -1,10 +1,9 @@
 """Scenarios read: from a file, a text, a dictionary or typed classes; the core checks them and fills in defaults."""
 
 import json
-import re
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
@@ -12,7 +11,7 @@ from typing import Any, Self
 from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.scenario.models.scenario import ScenarioModel
-from sledsim.show.naming import nearest_file
+from sledsim.scenario.texts import text_of
 
 __all__ = [
     "Resolved",
@@ -26,9 +25,8 @@ __all__ = [
     "resolve",
     "set_list",
     "written",
+    "written_table",
 ]
-
-FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
 
 
 class Scenario(ScenarioModel):
@@ -118,7 +116,7 @@ class Written:
     base_dir: str
 
 
-def resolve(source: ScenarioLike, sets: Sets = ()) -> Resolved:
+def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
     """Have the core check a scenario and fill in its defaults.
 
     Parameters
@@ -133,7 +131,7 @@ def resolve(source: ScenarioLike, sets: Sets = ()) -> Resolved:
     ScenarioError
         Where the scenario is wrong.
     """
-    text = written(source)
+    text = source if isinstance(source, Written) else written(source)
     resolved = _core.resolve(
         text.text,
         format=text.format,
@@ -182,13 +180,22 @@ def written(source: ScenarioLike) -> Written:
         return Written(source.to_json(), "json", "scenario", _here())
     if isinstance(source, Mapping):
         return Written(_to_json(source), "json", "scenario", _here())
-    if isinstance(source, Path):
-        return _read_file(source)
-    if source == "-":
-        return Written(*_detect(sys.stdin.read(), "standard input"), "standard input", _here())
-    if "\n" in source or source.lstrip().startswith("{"):
-        return Written(*_detect(source, "scenario"), "scenario", _here())
-    return _read_file(Path(source))
+    return Written(*text_of(source, "scenario"))
+
+
+def written_table(table: Mapping[str, Any], name: str, base_dir: str) -> Written:
+    """Return what a table says that stands in a document of another kind.
+
+    Parameters
+    ----------
+    table
+        The table.
+    name
+        What messages call it.
+    base_dir
+        The folder from which its relative paths start.
+    """
+    return Written(_to_json(table), "json", name, base_dir)
 
 
 def _here() -> str:
@@ -198,7 +205,7 @@ def _here() -> str:
 def _to_json(values: Mapping[str, Any]) -> str:
     try:
         return json.dumps(values, default=plain_value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ScenarioError(f"scenario: {error}") from None
 
 
@@ -208,46 +215,17 @@ def plain_value(value: Any) -> Any:
     Parameters
     ----------
     value
-        A path, an array or a number of NumPy, or what has a ``to_dict``.
+        A path, a length of time, an array or a number of NumPy, or what has a ``to_dict``.
     """
     if isinstance(value, Path):
         return str(value)
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds()!r} s"
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} {value!r} has no place in a scenario")
-
-
-def _read_file(path: Path) -> Written:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ScenarioError(f"{path}: no such file{nearest_file(path)}") from None
-    except UnicodeDecodeError as error:
-        raise ScenarioError(
-            f"{path}: byte {error.start} is not UTF-8 text; expected a scenario in TOML, YAML or JSON "
-            "(`sledsim replay` takes traces)"
-        ) from None
-    except OSError as error:
-        raise ScenarioError(f"{path}: {error.strerror}") from None
-    notation = FORMATS.get(path.suffix.lower())
-    if notation is None or not text.strip():
-        text, notation = _detect(text, str(path))
-    return Written(text, notation, str(path), str(path.parent.resolve()))
-
-
-def _detect(text: str, name: str) -> tuple[str, str]:
-    """Tell TOML, YAML and JSON apart by their first line that says something."""
-    lines = (line.strip() for line in text.splitlines())
-    first = next((line for line in lines if line and not line.startswith("#")), None)
-    if first is None:
-        raise ScenarioError(f"{name}: empty; expected a scenario in TOML, YAML or JSON")
-    if first.startswith("{"):
-        return text, "json"
-    if first == "---" or re.match(r"""["']?[\w.-]+["']?\s*:(\s|$)""", first):
-        return text, "yaml"
-    return text, "toml"
 
 
 def set_list(sets: Sets) -> list[str]:

@@ -1,14 +1,19 @@
 //! Scenario documents: TOML, YAML or JSON text, and single settings on top.
 
+use std::path::Path;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::strict::Strict;
 use super::system_spec::CHILD_KEYS;
-use crate::fault::{Fault, Kind, Path};
+use crate::fault::{self, Fault, Kind};
 
 /// Keys that say which kind a table is: its other keys are that kind's.
 const KINDS: [&str; 2] = ["curve", "kind"];
+
+/// Most keys of a setting's path: more than any document is deep.
+const DEEPEST_PATH: usize = 64;
 
 /// A notation for scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +38,12 @@ impl Notation {
             "json" => Ok(Self::Json),
             _ => Err(Fault::unknown_name("format", name, ["toml", "yaml", "json"])),
         }
+    }
+
+    /// The notation of a file, by its ending.
+    #[must_use]
+    pub fn of_file(path: &Path) -> Option<Self> {
+        Self::named(&path.extension()?.to_str()?.to_lowercase()).ok()
     }
 
     /// Reads a document.
@@ -69,38 +80,66 @@ fn unread(said: String, line: Option<u64>) -> Fault {
     Fault::new(Kind::Notation).says(said.trim_end()).on_line(line)
 }
 
-/// Applies a setting `path=value` to a document. The path is dotted; `system.` in front may be left out, and entries of
+/// Applies a setting `path=value` to a scenario. The path is dotted; `system.` in front may be left out, and entries of
 /// lists go by their number, from 0. The value is read as TOML, and as plain text where it is not TOML.
 ///
 /// # Errors
 /// A setting without `=`, a path through something that is neither a table nor a list, or a number that is not finite.
 pub fn set(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str]) -> Result<(), Fault> {
-    apply(document, setting, top, below_system).map_err(|mut fault| {
-        fault.setting = Some(setting.to_owned());
-        fault
-    })
+    let applied = apply(document, setting, top, Some(below_system), "device.settle_constants=0");
+    applied.map(drop).map_err(|fault| of(fault, setting))
 }
 
-fn apply(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str]) -> Result<(), Fault> {
+/// Applies a setting to a document that is no scenario, with keys `top`; its keys may have dots in them. Returns the path.
+///
+/// # Errors
+/// As for [`set`].
+pub(super) fn set_key(document: &mut Value, setting: &str, top: &[&str]) -> Result<String, Fault> {
+    apply(document, setting, top, None, "seed=7")
+}
+
+/// A fault of a setting.
+fn of(mut fault: Fault, setting: &str) -> Fault {
+    fault.setting = Some(setting.to_owned());
+    fault
+}
+
+/// The keys of a setting's path, and its value's text.
+fn parts<'a>(setting: &'a str, example: &str) -> Result<(Vec<&'a str>, &'a str), Fault> {
     let Some((path, text)) = setting.split_once('=') else {
-        return Err(Fault::new(Kind::Notation).says("expected path=value, for example device.settle_constants=0"));
+        return Err(Fault::new(Kind::Notation).says(format!("expected path=value, for example {example}")));
     };
-    let mut keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
+    let keys: Vec<&str> = path.trim().split('.').map(|key| key.trim().trim_matches('"')).collect();
     if keys.iter().any(|key| key.is_empty()) {
         return Err(Fault::new(Kind::Notation).says(format!("{path:?} is no dotted path of keys")));
     }
+    if keys.len() > DEEPEST_PATH {
+        return Err(Fault::new(Kind::Notation).says(format!("a path has at most {DEEPEST_PATH} keys")));
+    }
+    Ok((keys, text.trim()))
+}
+
+fn apply(
+    document: &mut Value,
+    setting: &str,
+    top: &[&str],
+    below_system: Option<&[&str]>,
+    example: &str,
+) -> Result<String, Fault> {
+    let (mut keys, text) = parts(setting, example)?;
     if !top.contains(&keys[0]) {
+        let below_system = below_system.unwrap_or_default();
         if !below_system.contains(&keys[0]) {
             let known = top.iter().chain(below_system).copied();
             return Err(Fault::unknown_key(keys[0], known));
         }
         keys.insert(0, "system");
     }
-    let here = |depth: usize| keys[..=depth].iter().fold(Path::default(), |path, key| path.step(key));
-    let mut place = document;
-    for (depth, key) in keys.iter().enumerate() {
+    let here = |depth: usize| keys[..=depth].iter().fold(fault::Path::default(), |path, key| path.step(key));
+    let (mut place, mut depth) = (document, 0);
+    while depth < keys.len() {
         // A device, a drive or a scheduler given by its name alone becomes a table when one of its keys is set.
-        if let Value::String(name) = place {
+        if let (Value::String(name), Some(_)) = (&*place, below_system) {
             let alone = if is_component(&keys[..depth]) { "device" } else { "name" };
             *place = serde_json::json!({ alone: name });
         }
@@ -108,10 +147,17 @@ fn apply(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str
             *place = Value::Object(Map::new());
         }
         place = match place {
-            Value::Object(table) => table.entry((*key).to_owned()).or_insert(Value::Null),
+            Value::Object(table) => {
+                // What stands there as one key with dots is that one.
+                let whole = (depth + 1..keys.len()).rev().find(|&end| table.contains_key(&keys[depth..=end].join(".")));
+                let end = whole.unwrap_or(depth);
+                let key = keys[depth..=end].join(".");
+                depth = end;
+                table.entry(key).or_insert(Value::Null)
+            }
             Value::Array(items) => {
                 let count = items.len();
-                let item = key.parse::<usize>().ok().and_then(|index| items.get_mut(index));
+                let item = keys[depth].parse::<usize>().ok().and_then(|index| items.get_mut(index));
                 item.ok_or_else(|| {
                     let says = format!(" is no entry of a list: expected 0 to {}", count.max(1) - 1);
                     Fault::at(Kind::UnknownKey, here(depth)).says(says)
@@ -122,13 +168,14 @@ fn apply(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str
                 return Err(Fault::at(Kind::WrongType, here(depth)).says(says));
             }
         };
+        depth += 1;
     }
-    *place = value_of(text.trim()).map_err(|says| {
+    *place = value_of(text).map_err(|says| {
         let mut fault = Fault::at(Kind::WrongType, here(keys.len() - 1)).says(format!(": {says}"));
-        fault.value = Some(text.trim().into());
+        fault.value = Some(text.into());
         fault
     })?;
-    Ok(())
+    Ok(keys.join("."))
 }
 
 /// Whether a path leads to a component.
@@ -161,8 +208,9 @@ pub(super) fn overlay(given: Value, replaced: Value) -> Value {
         (Value::Object(given), Value::Object(replaced)) if KINDS.iter().all(|kind| !given.contains_key(*kind)) => {
             let mut merged = replaced;
             for (key, value) in given {
-                let old = merged.remove(&key);
-                merged.insert(key, old.map_or(value.clone(), |old| overlay(value, old)));
+                // In the place of the other: the order of keys stays.
+                let place = merged.entry(key).or_insert(Value::Null);
+                *place = overlay(value, place.take());
             }
             Value::Object(merged)
         }

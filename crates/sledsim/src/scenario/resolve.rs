@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use super::assemble;
+use super::based::{Document, BASE};
 use super::catalog::{is_file, Catalog};
 use super::check::{self, unit_of};
 use super::document::{overlay, set, Notation};
@@ -139,17 +140,15 @@ pub fn resolve(
     catalog: &Catalog,
     base: &Path,
 ) -> Result<Scenario, Faults> {
-    let mut document = notation.read(text, source)?;
-    completed(&mut document, settings, catalog, base).map_err(|mut faults| {
-        for fault in faults.iter_mut() {
-            let given = if fault.setting.is_some() { None } else { Some(source.to_owned()) };
-            match &fault.file {
-                None => fault.file = given,
-                Some(_) if fault.used_by.is_none() => fault.used_by = given,
-                Some(_) => {}
+    let document = Document::read(text, notation, source, base)?;
+    completed(&mut document.values().clone(), settings, catalog, base).map_err(|faults| {
+        let placed = faults.into_iter().map(|mut fault| {
+            if fault.file.is_some() && fault.used_by.is_none() && fault.setting.is_none() {
+                fault.used_by = Some(source.to_owned());
             }
-        }
-        faults
+            document.located(fault)
+        });
+        placed.collect()
     })
 }
 
@@ -201,6 +200,10 @@ pub fn document_schema() -> Value {
         *member = serde_json::json!({"anyOf": [member.take(), {"$ref": "#/$defs/SystemSpec"}, counted]});
     }
     allow_texts(&mut schema);
+    schema["properties"][BASE] = serde_json::json!({
+        "type": "string",
+        "description": "A scenario whose values stand where this one gives none: a file, from the folder of this one.",
+    });
     schema
 }
 
@@ -229,7 +232,8 @@ fn keys_of_system<'a>(document: &Value, schema: &'a Value) -> Vec<&'a str> {
     of_kind.next().map(keys_of).unwrap_or_default()
 }
 
-fn keys_of(schema: &Value) -> Vec<&str> {
+/// The keys of a table.
+pub(super) fn keys_of(schema: &Value) -> Vec<&str> {
     schema
         .get("properties")
         .and_then(Value::as_object)
