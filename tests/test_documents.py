@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sledsim import SledsimError, _core
+from conftest import ROOT
+from sledsim import Scenario, SledsimError, _core
 from sledsim.cli.runs import document_kinds
 from sledsim.reliability import load
 from sledsim.scenario.documents import Document, read
@@ -320,6 +321,35 @@ def test_a_scenario_is_told_from_other_documents(tmp_path: Path) -> None:
         assert (error.value.file, error.value.line) == (str(path), 1)
 
 
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "examples").glob("*/*.toml")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
+def test_the_examples_are_read(path: Path) -> None:
+    kinds = {"sweeps": "sweep", "searches": "search", "enclosures": "enclosure", "costs": "cost", "roles": "role"}
+    found = read(kind_of(kinds[path.parent.name]), path)
+    for key in ("scenario", "role", "without"):
+        named = getattr(found.table, key, None)
+        if isinstance(named, str):
+            assert Scenario.load(path.parent / named)
+
+
+def test_an_option_goes_before_the_file(sledsim_cli: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "costs.toml"
+    path.write_text(
+        'scenario = { workload = "tpcc-like", system = "atlas10k-50mb" }\nmems_bytes = "16 MiB"\nratios = [1, 8]\n'
+        'segment_bytes = "8 KiB"\nset = { "run.requests" = 2000 }\n'
+    )
+    found = json.loads(sledsim_cli("cost", path, "--json").out)
+    assert (found["mems"]["bytes"], [row["ratio"] for row in found["nvram"]]) == (16 << 20, [1.0, 8.0])
+    found = json.loads(sledsim_cli("cost", path, "--json", "--budget", "0.008388608", "--nvram-price", "2").out)
+    assert (found["mems"]["bytes"], [row["ratio"] for row in found["nvram"]]) == (8 << 20, [2.0])
+    path = tmp_path / "role.toml"
+    path.write_text('role = "sdf"\ndevice = "g3"\nreplications = 3\nrequests = 500\n')
+    for command in ("specificity", "merit"):
+        assert "3 seeds" in sledsim_cli(command, path).out
+        assert "2 seeds" in sledsim_cli(command, path, "--set", "role.replications=4", "--replications", "2").out
+
+
 def test_axes_go_in_the_order_in_which_they_are_written(tmp_path: Path) -> None:
     path = tmp_path / "order.toml"
     path.write_text('scenario = "a.toml"\n[axes]\nscheduler = ["fcfs"]\nb.y = [1]\nb.x = [2]\n"a" = [3]\n')
@@ -327,8 +357,6 @@ def test_axes_go_in_the_order_in_which_they_are_written(tmp_path: Path) -> None:
 
 
 def test_scenarios_stand_on_each_other_too(tmp_path: Path) -> None:
-    from sledsim import Scenario
-
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "base.toml").write_text(
         '[workload]\npath = "trace.csv"\n[system]\ndevice = "g2"\nscheduler = "sptf"\n'
