@@ -314,6 +314,8 @@ mod tests {
         let yaml = Notation::Yaml.read("seed: 3\nsystem:\n  device: g2\n", "a").expect("valid");
         let json = Notation::Json.read(r#"{"seed": 3, "system": {"device": "g2"}}"#, "a").expect("valid");
         assert!(toml == yaml && yaml == json);
+        let ordered = Notation::Toml.read("b = 1\na = 2\n[z]\n[y]", "a").expect("valid");
+        assert_eq!(ordered.as_object().expect("a table").keys().collect::<Vec<_>>(), ["b", "a", "z", "y"]);
         assert!(Notation::Toml.read("seed = ", "a.toml").unwrap_err().to_string().starts_with("a.toml: "));
     }
 }
