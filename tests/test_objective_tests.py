@@ -223,8 +223,11 @@ def test_shares_are_written_with_digits_that_say_something() -> None:
         (["sdf", "--rate", "-5"], ["rate_per_s", "-5"]),
         (["equivalent", "--rate", "5"], ["rate_per_s = 5", "schedulers"]),
         (["equivalent", "--without", "rows"], ["'rows'", "row-major"]),
-        (["sdf", "--metric", "response.mean"], ["no metric 'response.mean'", "did you mean response.mean_ms?"]),
-        (["sdf", "--metric", "throughput.requests_per_s"], ["no metric", "less is better"]),
+        (
+            ["sdf", "--metric", "response.mean"],
+            ['metric = "response.mean" is not known: did you mean "response.mean_ms"?'],
+        ),
+        (["sdf", "--metric", "throughput.requests_per_s"], ["metric =", "is not known", "known: response.mean_ms"]),
         (["equivalent", "--metric", "energy.total_j"], ["energy.total_j", "scans and fetches alone"]),
         (["equivalent", "--requests", "10"], ["10 requests are too few", "30"]),
         (["sdf", "--plot", "gains.gif"], ["gains.gif", ".png"]),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Device",
     "Disk",
+    "Document",
     "Fault",
     "RunError",
     "RunOutput",
@@ -24,6 +25,7 @@ __all__ = [
     "Written",
     "__version__",
     "cache_policies",
+    "check",
     "disksim_reference",
     "enclosure_lifetimes",
     "error_of",
@@ -33,6 +35,7 @@ __all__ = [
     "most_like",
     "nearest",
     "phases",
+    "quantity",
     "result_schema",
     "run",
     "schedulers",
@@ -96,6 +99,7 @@ class Fault:
     @property
     def keys(self) -> tuple[str, ...]:
         """Every key that the sentence names, the wrong one first."""
+    def within(self, prefix: str) -> Self: ...
     def about(self, about: str) -> Self: ...
     def text(self, words: Callable[[str, Any], str] | None = None) -> str: ...
     def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]: ...
@@ -156,6 +160,9 @@ class Written:
         cls, written: str | dict[str, Any], *, format: str = "json", name: str, base_dir: str, catalog: list[str]
     ) -> Self: ...
     @property
+    def name(self) -> str:
+        """What messages call it."""
+    @property
     def text(self) -> str | None:
         """The text; None of a dictionary."""
     @property
@@ -185,12 +192,38 @@ class Scenario:
     def with_trace(self, path: str, format: str) -> Scenario: ...
     def canonical(self, trace: tuple[str, str] | None = None) -> str: ...
     def explain(self) -> dict[str, Any]: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Callable[[str, list[str]], Self], tuple[str, list[str]]]: ...
     @staticmethod
     def _of(text: str, citations: list[str]) -> Scenario: ...
 
+@final
+class Document:
+    """A document with those it is based on below it and settings on top, checked against a schema."""
+
+    def __new__(
+        cls,
+        text: str,
+        *,
+        format: str,
+        source: str,
+        base_dir: str,
+        schema: str,
+        sets: list[str] = ...,
+        prefix: str = "",
+    ) -> Self: ...
+    @property
+    def values(self) -> Any:
+        """What it says, quantities as numbers in the units of their keys."""
+    @property
+    def faults(self) -> list[Fault]:
+        """What is wrong with it, each with the setting, or the file and line, that it comes from."""
+    def located(self, fault: Fault) -> Fault:
+        """Return a fault with the setting, or the file and line, that it comes from."""
+
+def check(keys: str, schema: str) -> list[Fault]: ...
+def quantity(text: str, unit: str) -> float: ...
 def run(
     scenario: Scenario,
     *,

@@ -84,6 +84,19 @@ pub fn prepare(python: Python<'_>) -> PyResult<()> {
 #[derive(Clone, PartialEq)]
 pub struct Fault(fault::Fault);
 
+impl From<fault::Fault> for Fault {
+    fn from(fault: fault::Fault) -> Self {
+        Self(fault)
+    }
+}
+
+impl Fault {
+    /// What it holds.
+    pub fn held(&self) -> &fault::Fault {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl Fault {
     #[new]
@@ -178,6 +191,16 @@ impl Fault {
     #[getter]
     fn keys<'py>(&self, python: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(python, self.0.keys().map(ToString::to_string).collect::<Vec<_>>())
+    }
+
+    /// The same fault in a table that stands at `prefix`: of that table, where no key of it is wrong by itself.
+    fn within(&self, prefix: &str) -> Self {
+        let mut fault = self.0.clone();
+        if fault.path.is_empty() {
+            fault.path = prefix.into();
+            return Self(fault);
+        }
+        Self(fault.within(prefix))
     }
 
     /// The same fault, of what `about` names.

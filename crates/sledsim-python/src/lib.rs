@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod device;
 mod disk;
 mod disksim;
+mod document;
 mod errors;
 mod hit_ratio;
 mod limits;
@@ -34,6 +35,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(errors::most_like, module)?)?;
     module.add_class::<scenario::Written>()?;
     module.add_class::<scenario::Scenario>()?;
+    module.add_class::<document::Document>()?;
+    module.add_function(wrap_pyfunction!(document::check, module)?)?;
+    module.add_function(wrap_pyfunction!(document::quantity, module)?)?;
     module.add_class::<run::RunOutput>()?;
     module.add_class::<device::Device>()?;
     module.add_class::<disk::Disk>()?;

@@ -57,8 +57,14 @@ impl Written {
         };
         let text: String = text.extract()?;
         let notation = Notation::named(format).map_err(errors::scenario)?;
-        let draft = errors::guarded(|| Draft::read(&text, notation, name))?.map_err(errors::scenario)?;
+        let draft = errors::guarded(|| Draft::read(&text, notation, name, &base_dir))?.map_err(errors::scenario)?;
         Ok(Self { draft, text: Some(text), catalog, base_dir })
+    }
+
+    /// What messages call it.
+    #[getter]
+    fn name(&self) -> &str {
+        self.draft.source()
     }
 
     /// The text; none of a dictionary.

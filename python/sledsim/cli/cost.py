@@ -1,7 +1,7 @@
 """The command that compares caches for the same money."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,13 +18,15 @@ Examples:
   sledsim cost disk.toml
   sledsim cost disk.toml --mems-price 20 --nvram-price 30,60,120 --budget 5
   sledsim cost --workload tpcc-like --segment "8 KiB" --ratio 1,2,3,4 --seeds 5 --plot cost.png
+  sledsim cost comparison.toml --set cost.seeds=5
   sledsim cost --trace hplajw.srt --mems-size "32 MiB" --set workload.devices=[0] --json
 """
 
 File = Annotated[
     str | None,
     typer.Argument(
-        metavar="[SCENARIO|-]", help="Scenario (TOML, YAML, JSON) whose system is cached; - for standard input."
+        metavar="[SCENARIO|-]",
+        help="Scenario (TOML, YAML, JSON) whose system is cached, or a file that names one; - for standard input.",
     ),
 ]
 Workload = Annotated[
@@ -55,26 +57,34 @@ def cost(
     trace: Trace = None,
     disk: Disk = None,
     mems: Annotated[
-        str, typer.Option(metavar="NAME", help="The MEMS device.", autocompletion=device_names)
-    ] = "hong2006",
+        str | None,
+        typer.Option(metavar="NAME", help="The MEMS device, hong2006 by default.", autocompletion=device_names),
+    ] = None,
     mems_size: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Size of the MEMS cache, 256 MiB by default.")
     ] = None,
     budget: Annotated[
         float | None, typer.Option(metavar="MONEY", help="What may be spent on a cache, in place of its size.")
     ] = None,
-    mems_price: Annotated[float, typer.Option(metavar="MONEY", help="What a GB (10⁹ bytes) of MEMS costs.")] = 1.0,
+    mems_price: Annotated[
+        float | None, typer.Option(metavar="MONEY", help="What a GB (10⁹ bytes) of MEMS costs, 1 by default.")
+    ] = None,
     nvram_price: Annotated[
         str | None, typer.Option(metavar="MONEY,…", help="What a GB of NVRAM may cost, as 5,10,20.")
     ] = None,
     ratio: Annotated[
         str | None, typer.Option(metavar="X,…", help="The same, in multiples of what MEMS costs; 1 to 10 by default.")
     ] = None,
-    segment: Annotated[str, typer.Option(metavar="SIZE", help="What moves between disk and MEMS at once.")] = "64 KiB",
+    segment: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="What moves between disk and MEMS at once, 64 KiB by default.")
+    ] = None,
     controller: Annotated[
-        str, typer.Option(metavar="SIZE", help="Volatile cache of the controller above either cache; none for none.")
-    ] = "4 MiB",
-    seeds: Annotated[int, typer.Option(metavar="N", help="Seeds to run each design with.")] = 1,
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Volatile cache of the controller above either cache, 4 MiB by default; none for none."
+        ),
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(metavar="N", help="Seeds to run each design with; else 1.")] = None,
     sets: Sets = None,
     as_json: AsJson = False,
     plot: Annotated[
@@ -91,23 +101,40 @@ def cost(
     check_picture(plot)
     if mems_size is not None and budget is not None:
         raise typer.BadParameter("give either the size of the MEMS cache or the budget", param_hint="--budget")
-    found = cost_performance(
-        _scenario(file, workload, trace, disk),
-        mems=mems,
-        mems_bytes=mems_size or "256 MiB",
-        segment_bytes=segment,
-        controller_bytes=None if controller == "none" else controller,
-        mems_price_per_gb=mems_price,
-        nvram_prices_per_gb=_numbers(nvram_price, "--nvram-price"),
-        ratios=_numbers(ratio, "--ratio"),
-        budget=budget,
-        seeds=seeds,
-        set=sets or [],
-        progress=True,
-    )
+    given = {
+        "mems": mems,
+        "mems_bytes": mems_size,
+        "segment_bytes": segment,
+        "controller_bytes": controller,
+        "mems_price_per_gb": mems_price,
+        "nvram_prices_per_gb": _numbers(nvram_price, "--nvram-price"),
+        "ratios": _numbers(ratio, "--ratio"),
+        "budget": budget,
+        "seeds": seeds,
+    }
+    keys = {key: value for key, value in given.items() if value is not None}
+    found = cost_performance(**_asked(file, workload, trace, disk, sets or [], keys), progress=True)
     print_found(found, as_json=as_json)
     if plot:
         found.save_plot(plot)
+
+
+def _asked(
+    file: str | None, workload: str | None, trace: Path | None, disk: str | None, sets: list[str], keys: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what is compared: a file's keys, those of the options over them, or a scenario with the options' keys."""
+    from sledsim.scenario.documents import has_key
+    from sledsim.studies.cost.performance import cost_file
+
+    scenario = _scenario(file, workload, trace, disk)
+    if not isinstance(scenario, Path) or not has_key(scenario, "scenario"):
+        return {"scenario": scenario, **keys, "set": sets}
+    of_file = cost_file(scenario, set=sets)
+    for one, other in (("budget", "mems_bytes"), ("ratios", "nvram_prices_per_gb")):
+        # An option takes the place of what the file has instead.
+        if one in keys or other in keys:
+            of_file = {key: value for key, value in of_file.items() if key not in (one, other)}
+    return of_file | keys
 
 
 def _scenario(file: str | None, workload: str | None, trace: Path | None, disk: str | None) -> "ScenarioLike":

@@ -1,7 +1,7 @@
 """The commands for the two objective tests of roles and policies."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,9 +9,7 @@ from sledsim.cli.options import AsJson, Sets, device_names, scheduler_names
 from sledsim.cli.output import check_picture, print_found
 
 if TYPE_CHECKING:
-    from sledsim.scenario.reading import ScenarioLike
     from sledsim.studies.objective.objective_tests import ObjectiveTest
-    from sledsim.studies.objective.roles import Sampling
 
 __all__ = ["register"]
 
@@ -21,6 +19,7 @@ Examples:
   sledsim specificity sdf --set device.settle_constants=0 --plot sdf.png
   sledsim specificity augmented.toml --without disks.toml
   sledsim specificity equivalent --json
+  sledsim specificity role.toml --set role.replications=20
 """
 
 MERIT_EXAMPLES = """\b
@@ -35,7 +34,7 @@ Role = Annotated[
     str,
     typer.Argument(
         metavar="ROLE",
-        help="A scenario with MEMS storage in its system, a scheduler or a layout.",
+        help="A scenario with MEMS storage in its system, a scheduler or a layout; or a file that names one.",
         autocompletion=scheduler_names,
     ),
 ]
@@ -57,15 +56,21 @@ Rate = Annotated[
     float | None,
     typer.Option("--rate", metavar="PER_S", help="For a scheduler: arrivals in a second; else 95 % busy under fcfs."),
 ]
-Replications = Annotated[int, typer.Option("--replications", metavar="N", help="Runs, each with a seed of its own.")]
+Replications = Annotated[
+    int | None, typer.Option("--replications", metavar="N", help="Runs, each with a seed of its own; else 10.")
+]
 Requests = Annotated[
     int | None, typer.Option("--requests", metavar="N", help="Requests of a run; else as the scenario has it.")
 ]
 Metric = Annotated[
-    str,
-    typer.Option("--metric", metavar="PATH", help="What is measured: a figure of the result of which less is better."),
+    str | None,
+    typer.Option(
+        "--metric",
+        metavar="PATH",
+        help="What is measured: a figure of the result of which less is better; response.mean_ms by default.",
+    ),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the first run.")]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the first run; else 1.")]
 Picture = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the gains: .html, .png or .svg.")]
 
 
@@ -80,16 +85,20 @@ def specificity(
     without: Without = None,
     device: OfPolicy = None,
     disk: Annotated[
-        str, typer.Option("--disk", metavar="NAME", help="The disk that is fitted.", autocompletion=device_names)
-    ] = "uberdisk",
+        str | None,
+        typer.Option(
+            "--disk", metavar="NAME", help="The disk that is fitted, uberdisk by default.", autocompletion=device_names
+        ),
+    ] = None,
     fit_bytes: Annotated[
-        int, typer.Option("--fit-bytes", metavar="N", min=1, help="Size of the reads that the disk is fitted to.")
-    ] = 4096,
+        int | None,
+        typer.Option("--fit-bytes", metavar="N", min=1, help="Size of the reads that it is fitted to; else 4096."),
+    ] = None,
     rate: Rate = None,
-    replications: Replications = 10,
+    replications: Replications = None,
     requests: Requests = None,
-    seed: Seed = 1,
-    metric: Metric = "response.mean_ms",
+    seed: Seed = None,
+    metric: Metric = None,
     sets: Sets = None,
     as_json: AsJson = False,
     plot: Picture = None,
@@ -102,16 +111,9 @@ def specificity(
     from sledsim.studies.objective import objective_tests
 
     check_picture(plot)
-    found = objective_tests.specificity(
-        _role(role),
-        without=_role(without) if without is not None else None,
-        device=device,
-        disk=disk,
-        fit_bytes=fit_bytes,
-        rate_per_s=rate,
-        sampling=_sampling(replications, requests, seed, metric),
-        set=sets or [],
-    )
+    given = {"without": without, "device": device, "disk": disk, "fit_bytes": fit_bytes, "rate_per_s": rate}
+    sampling = {"replications": replications, "requests": requests, "seed": seed, "metric": metric}
+    found = objective_tests.specificity(**_asked(role, given, sampling, sets or []))
     _show(found, plot, as_json=as_json)
 
 
@@ -120,10 +122,10 @@ def merit(
     without: Without = None,
     device: OfPolicy = None,
     rate: Rate = None,
-    replications: Replications = 10,
+    replications: Replications = None,
     requests: Requests = None,
-    seed: Seed = 1,
-    metric: Metric = "response.mean_ms",
+    seed: Seed = None,
+    metric: Metric = None,
     sets: Sets = None,
     as_json: AsJson = False,
     plot: Picture = None,
@@ -135,26 +137,33 @@ def merit(
     from sledsim.studies.objective import objective_tests
 
     check_picture(plot)
-    found = objective_tests.merit(
-        _role(role),
-        without=_role(without) if without is not None else None,
-        device=device,
-        rate_per_s=rate,
-        sampling=_sampling(replications, requests, seed, metric),
-        set=sets or [],
-    )
+    given = {"without": without, "device": device, "rate_per_s": rate}
+    sampling = {"replications": replications, "requests": requests, "seed": seed, "metric": metric}
+    asked = _asked(role, given, sampling, sets or [])
+    # Nothing is fitted here.
+    found = objective_tests.merit(**{key: each for key, each in asked.items() if key not in ("disk", "fit_bytes")})
     _show(found, plot, as_json=as_json)
 
 
-def _role(name: str) -> "ScenarioLike":
+def _asked(role: str, given: dict[str, Any], sampling: dict[str, Any], sets: list[str]) -> dict[str, Any]:
+    """Return what is tested and how: what a file of a role says, and the options over it."""
+    from dataclasses import replace
+
+    from sledsim.scenario.documents import has_key
+    from sledsim.studies.objective.roles import Sampling, role_file
+
+    keys = {key: _role(each) if key == "without" else each for key, each in given.items() if each is not None}
+    own = {key: each for key, each in sampling.items() if each is not None}
+    tested = _role(role)
+    if isinstance(tested, Path) and has_key(tested, "role"):
+        of_file = role_file(tested, set=sets)
+        return {**of_file, **keys, "sampling": replace(of_file["sampling"], **own, progress=True)}
+    return {"role": tested, **keys, "sampling": Sampling(**own, progress=True), "set": sets}
+
+
+def _role(name: str) -> "str | Path":
     """Return a policy's name as it is, and what may be a file as one."""
     return name if name == "-" or not Path(name).suffix else Path(name)
-
-
-def _sampling(replications: int, requests: int | None, seed: int, metric: str) -> "Sampling":
-    from sledsim.studies.objective.roles import Sampling
-
-    return Sampling(replications, requests, seed, metric, progress=True)
 
 
 def _show(found: "ObjectiveTest", plot: Path | None, *, as_json: bool) -> None:

@@ -16,6 +16,7 @@ EXAMPLES = """\b
 Examples:
   sledsim optimise design.toml
   sledsim optimise design.toml --trials 500 --plot front.html
+  sledsim optimise design.toml --set search.sampler=nsga2
   sledsim optimise design.toml --store designs.sweep --threads 4 --json
 """
 
@@ -27,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 def optimise(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Search (TOML or JSON): scenario, parameters, objectives.")
+        Path, typer.Argument(metavar="FILE", help="Search (TOML, YAML or JSON): scenario, parameters, objectives.")
     ],
     sets: Sets = None,
     store: Annotated[
@@ -47,7 +48,10 @@ def optimise(
         typer.Option("--plot", metavar="FILE", help="Draw the designs and the Pareto front: .html, .png, .svg."),
     ] = None,
 ) -> None:
-    """Search the parameters of a device or a policy for the best designs, by one or several objectives."""
+    """Search the parameters of a device or a policy for the best designs, by one or several objectives.
+
+    --set replaces values of the scenario, and with search. in front those of the file itself.
+    """
     from sledsim.sweep.optimisation import optimise as search
 
     check_picture(plot)

@@ -48,7 +48,7 @@ def figure_names(incomplete: str) -> list[str]:
 def reliability(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE…|-", help="Description of an enclosure (TOML, JSON); - for standard input."),
+        typer.Argument(metavar="FILE…|-", help="Description of an enclosure (TOML, YAML, JSON); - for standard input."),
     ],
     compare: Annotated[
         bool, typer.Option("--compare", help="Put several enclosures side by side; ratios are to the first.")

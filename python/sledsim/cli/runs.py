@@ -38,6 +38,7 @@ from sledsim.cli.output import (
 
 if TYPE_CHECKING:
     from sledsim import _core
+    from sledsim.scenario.documents import Document
 
 __all__ = ["register"]
 
@@ -76,6 +77,7 @@ Examples:
 SCHEMA_EXAMPLES = """\b
 Examples:
   sledsim schema > scenario.schema.json
+  sledsim schema sweep > sweep.schema.json
   sledsim schema --result
 """
 
@@ -256,16 +258,39 @@ def explain(
     print_found(found, as_json=as_json)
 
 
+def document_kinds() -> "dict[str, type[Document]]":
+    """Return the documents beside scenarios by what their files describe."""
+    from sledsim.reliability.description import Description
+    from sledsim.studies.cost.performance import CostFile
+    from sledsim.studies.objective.roles import RoleFile
+    from sledsim.sweep.description import SweepFile
+    from sledsim.sweep.search import SearchFile
+
+    return {"sweep": SweepFile, "search": SearchFile, "enclosure": Description, "cost": CostFile, "role": RoleFile}
+
+
 def schema(
+    kind: Annotated[
+        str, typer.Argument(metavar="[KIND]", help="scenario, sweep, search, enclosure, cost or role.")
+    ] = "scenario",
     result: Annotated[bool, typer.Option("--result", help="The schema of what `run --json` prints.")] = False,
 ) -> None:
-    """Print the JSON Schema of scenarios or results.
+    """Print the JSON Schema of scenarios, of other documents, or of results.
 
     It gives every key, its unit, range, default and meaning.
     """
     from sledsim import _core
+    from sledsim.show.naming import did_you_mean
 
-    print_json(_core.result_schema() if result else _core.schema(document=True))
+    kinds = document_kinds()
+    if kind in kinds and not result:
+        print_json(kinds[kind].file_schema())
+    elif kind == "scenario":
+        print_json(_core.result_schema() if result else _core.schema(document=True))
+    elif kind in kinds:
+        raise typer.BadParameter("is of what `run --json` prints: leave out the kind", param_hint="--result")
+    else:
+        raise typer.BadParameter(f"no kind {kind!r}{did_you_mean(kind, ['scenario', *kinds])}", param_hint="KIND")
 
 
 def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:

@@ -27,6 +27,7 @@ RUN_EXAMPLES = """\b
 Examples:
   sledsim sweep run rates.toml
   sledsim sweep run rates.toml --store results --threads 2 --set run.requests=1000
+  sledsim sweep run rates.toml --set sweep.replications=10
   sledsim sweep run rates.toml --cluster tcp://head:8786
   sledsim sweep run rates.toml --retry-failed
 """
@@ -83,7 +84,7 @@ Metrics = Annotated[
 @app.command(epilog=RUN_EXAMPLES)
 def run(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Sweep (TOML, JSON): base scenario, axes, replications.")
+        Path, typer.Argument(metavar="FILE", help="Sweep (TOML, YAML, JSON): base scenario, axes, replications.")
     ],
     sets: Sets = None,
     store: Annotated[
@@ -104,7 +105,8 @@ def run(
 ) -> None:
     """Run what the store does not have yet of a sweep.
 
-    docs/sweeps.md describes sweep files. What was interrupted goes on with the same command.
+    docs/sweeps.md describes sweep files. --set replaces values of the scenario, and with sweep. in front those of the
+    file itself. What was interrupted goes on with the same command.
     """
     from sledsim.sweep import run as run_sweep
 

@@ -277,7 +277,7 @@ class Device:
             for disks ``"zones"`` (sectors and media rate of the tracks).
         """
         charts = self._charts()
-        if not isinstance(kind, str) or kind not in charts:
+        if str(kind) not in charts:
             raise SledsimError(f"no plot {kind!r} of {self.KIND}{did_you_mean(str(kind), charts)}")
         return charts[kind](self)
 

@@ -28,10 +28,11 @@ The tables are those of the TOML file::
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
+from sledsim._core import Fault
 from sledsim.reliability.device_life import Batches, DelayKind, InfantMortality, LatentErrors, Lifetime, Tips
 from sledsim.reliability.duration import Duration
 from sledsim.reliability.table import (
@@ -42,8 +43,9 @@ from sledsim.reliability.table import (
     Share,
     Switch,
     Table,
-    read_table,
 )
+from sledsim.scenario import documents
+from sledsim.scenario.documents import Wrong
 
 __all__ = [
     "MAX_DEVICES",
@@ -61,12 +63,25 @@ LARGEST_COST = 1e15
 Amount = Annotated[float, Field(strict=True, ge=0, le=LARGEST_COST, allow_inf_nan=False)]
 
 
+def _or_devices(schema: dict[str, Any]) -> None:
+    """Let ``devices`` stand in place of ``data``."""
+    schema["required"] = ["parity"]
+    schema["properties"]["devices"] = {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MAX_DEVICES,
+        "description": "The sum of data and parity, in place of data.",
+    }
+
+
 class Enclosure(Table):
     """Devices that hold data together, and the spares beside them.
 
     Any ``parity`` of the ``data + parity`` devices may fail without loss of data: an m-of-n code with
     m = ``data`` and n = ``data + parity``. One more loses data.
     """
+
+    model_config = ConfigDict(json_schema_extra=_or_devices)
 
     data: CountFromOne
     """Devices' worth of data. ``devices``, the sum of ``data`` and ``parity``, may be given in its place."""
@@ -83,17 +98,22 @@ class Enclosure(Table):
     @classmethod
     def _count_data(cls, keys: Any) -> Any:
         """Take ``devices`` in place of ``data``."""
-        if not isinstance(keys, Mapping) or "devices" not in keys:
+        if not isinstance(keys, Mapping) or ("devices" not in keys and "data" in keys):
             return keys
         rest = {key: value for key, value in keys.items() if key != "devices"}
-        if "data" in rest:
-            raise ValueError("give data or devices, not both")
+        if "devices" not in keys:
+            raise Wrong(
+                Fault("missing", ": devices' worth of data; or give devices, with those of parity", path="data")
+            )
         devices, parity = keys["devices"], keys.get("parity")
-        if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
-            raise ValueError(f"devices: expected a whole number from 1 (got {devices!r})")
-        if isinstance(parity, int) and parity >= devices:
-            raise ValueError(f"parity: {parity} of {devices} devices leave none for data")
-        return rest | ({"data": devices - parity} if isinstance(parity, int) else {"data": devices})
+        if "data" in rest:
+            raise Wrong(Fault("conflict", ": give data or devices, not both", path="devices", value=devices))
+        if not isinstance(devices, int) or not isinstance(parity, int):
+            return rest | {"data": devices}
+        if parity >= devices:
+            says = f" of {devices} devices leave none for data"
+            raise Wrong(Fault("conflict", says, path="parity", value=parity))
+        return rest | {"data": devices - parity}
 
     @property
     def devices(self) -> int:
@@ -140,10 +160,8 @@ class Rebuild(Table):
     def _one_source(self) -> Self:
         given = [key for key in ("time", "bandwidth_share", "load") if getattr(self, key) is not None]
         if len(given) != 1:
-            raise ValueError(
-                f"give one of time, bandwidth_share and load (got {', '.join(given) or 'none'}), "
-                'such as time = "15 min"'
-            )
+            says = f": give one of time, bandwidth_share and load ({', '.join(given) or 'none'} is there)"
+            raise Wrong(Fault("conflict" if given else "missing", says, path=given[0] if given else "time"))
         return self
 
 
@@ -165,10 +183,8 @@ class Repair(Table):
     @model_validator(mode="after")
     def _times_of_strategy(self) -> Self:
         if self.strategy != "none" and getattr(self, self.strategy) is None:
-            raise ValueError(
-                f'{self.strategy}: missing; the strategy "{self.strategy}" needs the mean time to a repair, '
-                f'such as {self.strategy} = "1 week"'
-            )
+            says = f': the strategy "{self.strategy}" needs the mean time to a repair, such as "1 week"'
+            raise Wrong(Fault("missing", says, path=self.strategy))
         return self
 
     @property
@@ -202,7 +218,7 @@ class Cost(Table):
     """Economic lifetime."""
 
 
-class Description(Table):
+class Description(documents.Document, Table):
     """An enclosure with its maintenance: what every model of its reliability starts from.
 
     Examples
@@ -218,38 +234,42 @@ class Description(Table):
     168.0
     """
 
+    what: ClassVar[str] = "description of an enclosure"
+    example: ClassVar[str] = "a table [enclosure]"
+
     enclosure: Enclosure
+    """Devices, redundancy and spares."""
     device: Device
+    """A device, and how long it lives."""
     rebuild: Rebuild
+    """How long rebuilds take."""
     repair: Repair = Repair()
+    """Maintenance; none where it is left out."""
     cost: Cost | None = None
+    """Prices."""
 
     @model_validator(mode="after")
     def _bandwidth_known(self) -> Self:
         if self.rebuild.time is None and self.device.name is None:
-            raise ValueError(
-                "device.name: missing; the time of a rebuild is to come from the device, so name one, such as "
-                'name = "g2", or give rebuild.time'
-            )
+            says = ': the time of a rebuild is to come from the device: name one, such as "g2", or give rebuild.time'
+            raise Wrong(Fault("missing", says, path="device.name"))
         return self
 
     @classmethod
-    def of(cls, tables: Mapping[str, Any], source: str = "description") -> Self:
+    def of(cls, tables: Mapping[str, Any]) -> Self:
         """Check tables and make a description of them.
 
         Parameters
         ----------
         tables
             The tables ``enclosure``, ``device``, ``rebuild``, and as needed ``repair`` and ``cost``.
-        source
-            Where they come from, for messages.
 
         Raises
         ------
         ReliabilityError
-            Where one is wrong: names source, key, value and what is allowed.
+            Where something is wrong: each fault has key, value and what is allowed.
         """
-        return read_table(cls, tables, source)
+        return documents.read(cls, tables).table
 
     def replace(self, **tables: Mapping[str, Any] | None) -> Self:
         """Return the same with other values, given by table.

@@ -4,8 +4,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from sledsim._core import Fault
 from sledsim.reliability.duration import Duration
 from sledsim.reliability.table import Count, CountFromOne, Share, Table
+from sledsim.scenario.documents import Wrong
 
 __all__ = ["MAX_TIPS", "Batches", "DelayKind", "InfantMortality", "LatentErrors", "Lifetime", "Tips"]
 
@@ -30,10 +32,11 @@ class Lifetime(Table):
     def _parameter_of_kind(self) -> Self:
         wanted = {"exponential": None, "weibull": "shape", "lognormal": "sigma"}[self.kind]
         if wanted is not None and getattr(self, wanted) is None:
-            raise ValueError(f'{wanted}: missing; the kind "{self.kind}" needs it')
+            raise Wrong(Fault("missing", f': the kind "{self.kind}" needs it', path=wanted))
         for key in ("shape", "sigma"):
             if key != wanted and getattr(self, key) is not None:
-                raise ValueError(f'{key}: has no meaning for the kind "{self.kind}"')
+                says = f' has no meaning for the kind "{self.kind}"'
+                raise Wrong(Fault("conflict", says, path=key, value=getattr(self, key)))
         return self
 
 
@@ -89,7 +92,8 @@ class Tips(Table):
     @model_validator(mode="after")
     def _one_more_can_fail(self) -> Self:
         if self.tolerated >= self.count:
-            raise ValueError(f"tolerated: {self.tolerated} of {self.count} tips leave none that may not fail")
+            says = f" of {self.count} tips leave none that may not fail"
+            raise Wrong(Fault("conflict", says, path="tolerated", value=self.tolerated))
         return self
 
     def to_core(self) -> dict[str, Any]:

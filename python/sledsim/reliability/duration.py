@@ -1,13 +1,14 @@
 """Lengths of time as people write them: a number and its unit."""
 
 import math
-import re
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import core_schema
+
+from sledsim._core import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,22 +24,6 @@ __all__ = ["YEAR_H", "Duration", "Time", "hours"]
 #: Hours in a year of 365 days, as hong2006 counts.
 YEAR_H = 8760.0
 
-#: Hours in a unit. A month is a twelfth of a year.
-UNITS_H = {
-    "s": 1 / 3600,
-    "second": 1 / 3600,
-    "min": 1 / 60,
-    "minute": 1 / 60,
-    "h": 1.0,
-    "hour": 1.0,
-    "day": 24.0,
-    "week": 168.0,
-    "month": YEAR_H / 12,
-    "year": YEAR_H,
-}
-
-# Commas and underscores may part thousands; a decimal comma is refused.
-_WRITTEN = re.compile(r"\s*([-+]?(?:\d{1,3}(?:[,_]\d{3})+|\d+)?(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([A-Za-z]*)\s*")
 _EXAMPLE = 'write a number and a unit, such as "200000 h", "15 min" or "3 years"'
 
 
@@ -49,8 +34,8 @@ class Duration:
     Parameters
     ----------
     text
-        A number and one of s, min, h, day, week, month (a twelfth of a year), year (8,760 h), or their long or
-        plural forms.
+        A number and a unit of time, as in a scenario: s, min, h, day, week, month (a twelfth of a year),
+        year (8,760 h), or their long or plural forms.
 
     Attributes
     ----------
@@ -107,21 +92,23 @@ class Duration:
             serialization=core_schema.plain_serializer_function_ser_schema(str),
         )
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        return {"type": "string", "x-unit": "h", "exclusiveMinimum": 0, "examples": ["15 min"]}
+
+    def to_dict(self) -> str:
+        """Return what stands for it in a document: its text."""
+        return self.text
+
     def __str__(self) -> str:
         return self.text
 
 
 def _hours(text: str) -> float:
-    found = _WRITTEN.fullmatch(text)
-    if found is None or not any(character.isdigit() for character in found[1]):
-        raise ValueError(f"{text!r} is not a length of time; {_EXAMPLE}")
-    number, unit = float(found[1].replace(",", "").replace("_", "")), found[2]
-    if not unit:
-        raise ValueError(f'{text!r} has no unit; {_EXAMPLE} (perhaps "{text.strip()} h")')
-    hours = UNITS_H.get(unit) or (UNITS_H.get(unit.removesuffix("s")) if len(unit) > 2 else None)
-    if hours is None:
-        raise ValueError(f"{text!r}: unknown unit {unit!r} (known: {', '.join(UNITS_H)}, and their plurals)")
-    value = number * hours
+    try:
+        value = quantity(text, "h")
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a length of time: {error}; {_EXAMPLE}") from None
     if not (value > 0 and math.isfinite(value)):
         raise ValueError(f"{text!r} is not a length of time above zero")
     return value

@@ -1,9 +1,8 @@
 """Scenarios read: from a file, a text, a dictionary or typed classes; the core checks them and fills in defaults."""
 
 import json
-import re
-import sys
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, Self
 from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.scenario.models.scenario import ScenarioModel
-from sledsim.show.naming import nearest_file
+from sledsim.scenario.texts import text_of
 
 __all__ = [
     "Resolved",
@@ -29,8 +28,6 @@ __all__ = [
     "written",
     "written_table",
 ]
-
-FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
 
 
 class Scenario(ScenarioModel):
@@ -86,7 +83,7 @@ ScenarioLike = Scenario | Mapping[str, Any] | Path | str
 Sets = Iterable[str] | Mapping[str, Any]
 
 
-def resolve(source: ScenarioLike, sets: Sets = ()) -> Resolved:
+def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
     """Have the core check a scenario and fill in its defaults.
 
     Parameters
@@ -104,7 +101,7 @@ def resolve(source: ScenarioLike, sets: Sets = ()) -> Resolved:
     if isinstance(source, ScenarioModel | Mapping):
         source = source.to_dict() if isinstance(source, ScenarioModel) else dict(source)
         return _written(source, "json", "scenario", here()).resolve(set_list(sets))
-    return written(source).resolve(set_list(sets))
+    return (source if isinstance(source, Written) else written(source)).resolve(set_list(sets))
 
 
 def from_argument(name: str) -> "Path | str":
@@ -145,13 +142,7 @@ def written(source: ScenarioLike) -> Written:
         return _written(source.to_json(), "json", "scenario", here())
     if isinstance(source, Mapping):
         return _written(_to_json(source), "json", "scenario", here())
-    if isinstance(source, Path):
-        return _read_file(source)
-    if source == "-":
-        return _written(*_detect(sys.stdin.read(), "standard input"), "standard input", here())
-    if "\n" in source or source.lstrip().startswith("{"):
-        return _written(*_detect(source, "scenario"), "scenario", here())
-    return _read_file(Path(source))
+    return _written(*text_of(source, "scenario"))
 
 
 def written_table(table: Mapping[str, Any], name: str, base_dir: str) -> Written:
@@ -181,7 +172,7 @@ def here() -> str:
 def _to_json(values: Mapping[str, Any]) -> str:
     try:
         return json.dumps(values, default=plain_value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ScenarioError(f"scenario: {error}") from None
 
 
@@ -191,46 +182,17 @@ def plain_value(value: Any) -> Any:
     Parameters
     ----------
     value
-        A path, an array or a number of NumPy, or what has a ``to_dict``.
+        A path, a length of time, an array or a number of NumPy, or what has a ``to_dict``.
     """
     if isinstance(value, Path):
         return str(value)
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds()!r} s"
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} {value!r} has no place in a scenario")
-
-
-def _read_file(path: Path) -> Written:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ScenarioError(f"{path}: no such file{nearest_file(path)}") from None
-    except UnicodeDecodeError as error:
-        raise ScenarioError(
-            f"{path}: byte {error.start} is not UTF-8 text; expected a scenario in TOML, YAML or JSON "
-            "(`sledsim replay` takes traces)"
-        ) from None
-    except OSError as error:
-        raise ScenarioError(f"{path}: {error.strerror}") from None
-    notation = FORMATS.get(path.suffix.lower())
-    if notation is None or not text.strip():
-        text, notation = _detect(text, str(path))
-    return _written(text, notation, str(path), str(path.parent.resolve()))
-
-
-def _detect(text: str, name: str) -> tuple[str, str]:
-    """Tell TOML, YAML and JSON apart by their first line that says something."""
-    lines = (line.strip() for line in text.splitlines())
-    first = next((line for line in lines if line and not line.startswith("#")), None)
-    if first is None:
-        raise ScenarioError(f"{name}: empty; expected a scenario in TOML, YAML or JSON")
-    if first.startswith("{"):
-        return text, "json"
-    if first == "---" or re.match(r"""["']?[\w.-]+["']?\s*:(\s|$)""", first):
-        return text, "yaml"
-    return text, "toml"
 
 
 def set_list(sets: Sets) -> list[str]:

@@ -5,22 +5,45 @@ import json
 import math
 import random
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from sledsim._core import ScenarioError
+from pydantic import ConfigDict, Field, WithJsonSchema, model_validator
+
+from sledsim._core import Fault
+from sledsim.scenario.documents import Table, Wrong, gathered, made, raised, settled
 from sledsim.scenario.reading import plain_value
-from sledsim.show.naming import did_you_mean
 
-__all__ = ["Assignment", "Range", "Sample", "crossed", "derived_seed", "zipped"]
+__all__ = [
+    "Assignment",
+    "Axes",
+    "Range",
+    "Sample",
+    "axes_faults",
+    "axis_values",
+    "crossed",
+    "derived_seed",
+    "flat",
+    "range_of",
+    "zipped",
+]
 
 #: Values by parameter.
 Assignment = dict[str, Any]
 
-#: What a range in a file may say.
-RANGE_KEYS = ("from", "to", "step", "count", "scale", "integer")
-SCALES = ("linear", "log")
-METHODS = ("random", "latin-hypercube")
+#: Values on one axis; more is most likely a slip of the pen.
+MOST_VALUES = 1_000_000
+
+#: A number that stays whole where it is written so.
+Number = Annotated[
+    Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True, allow_inf_nan=False)],
+    WithJsonSchema({"type": "number"}),
+]
+
+#: Axes by parameter, as a document has them: a path in quotes, or nested tables.
+Axes = Annotated[
+    Mapping[str, Any],
+    WithJsonSchema({"type": "object", "additionalProperties": {"anyOf": [{"type": "array"}, {"type": "object"}]}}),
+]
 
 #: Digits that computed values keep: fewer than a double has, so that the last bit of a power, which is not the same on
 #: every machine, does not make another run of the same point.
@@ -29,28 +52,9 @@ DIGITS = 12
 #: How far beyond its end a range may reach for its last step, in steps: what sums of rounded steps may be off.
 STEP_SLACK = 1e-9
 
-#: Values on one axis; more is most likely a slip of the pen.
-MOST_VALUES = 1_000_000
 
-
-@dataclass(frozen=True)
-class Range:
+class Range(Table):
     """Values from one number to another, both among them.
-
-    Parameters
-    ----------
-    start
-        The first value.
-    stop
-        The last, unless a step does not hit it.
-    step
-        Distance between neighbours; or else
-    count
-        how many values there are.
-    scale
-        ``"linear"``, or ``"log"`` for equal ratios between neighbours (with a count; both ends above 0).
-    integer
-        Round to whole numbers, each once.
 
     Examples
     --------
@@ -60,43 +64,45 @@ class Range:
     [1, 10, 100, 1000]
     """
 
-    start: float
-    stop: float
-    step: float | None = None
-    count: int | None = None
-    scale: str = "linear"
-    integer: bool = False
+    model_config = ConfigDict(populate_by_name=True)
 
-    def values(self, place: str = "range") -> list[float]:
-        """Return the values in order.
+    if TYPE_CHECKING:
+        # Values may go by their place.
+        def __init__(self, *values: Any, **keys: Any) -> None: ...
 
-        Parameters
-        ----------
-        place
-            What messages call the range.
-        """
-        self.check_ends(place)
-        if (self.step is None) == (self.count is None):
-            raise ScenarioError(f"{place}: expected either step or count, as in {{from = 1, to = 9, count = 5}}")
-        found = self._stepped(place) if self.step is not None else self._counted(place)
-        return list(dict.fromkeys(found))
+    start: Annotated[Number, Field(alias="from")]
+    """The first value."""
+    stop: Annotated[Number, Field(alias="to")]
+    """The last, unless a step does not hit it."""
+    step: Number | None = None
+    """Distance between neighbours; or else ``count``."""
+    count: Annotated[int, Field(strict=True, ge=2, le=MOST_VALUES)] | None = None
+    """How many values there are."""
+    scale: Literal["linear", "log"] = "linear"
+    """``log`` for equal ratios between neighbours, with a count; both ends above 0."""
+    integer: Annotated[bool, Field(strict=True)] = False
+    """Round to whole numbers, each once."""
 
-    def check_ends(self, place: str) -> None:
-        """Refuse a range that leads nowhere.
-
-        Parameters
-        ----------
-        place
-            What messages call it.
-        """
-        for key, value in (("from", self.start), ("to", self.stop)):
-            _finite(value, f"{place}.{key}")
-        if self.scale not in SCALES:
-            raise ScenarioError(f"{place}.scale = {self.scale!r} is not known{did_you_mean(self.scale, SCALES)}")
-        if not isinstance(self.integer, bool):
-            raise ScenarioError(f"{place}.integer = {self.integer!r}: expected true or false")
+    @model_validator(mode="after")
+    def _leads_somewhere(self) -> Self:
         if self.scale == "log" and min(self.start, self.stop) <= 0:
-            raise ScenarioError(f"{place}: a log range from {self.start} to {self.stop}: both have to be above 0")
+            says = f": a log range from {self.start} to {self.stop}: both have to be above 0"
+            raise Wrong(Fault("out-of-range", says, path="from" if self.start <= 0 else "to"))
+        if self.scale == "log" and self.step is not None:
+            raise Wrong(Fault("conflict", ": a log range has a count, not a step", path="step", value=self.step))
+        return self
+
+    def values(self) -> list[float]:
+        """Return the values in order."""
+        with raised("range"):
+            return self._values()
+
+    def _values(self) -> list[float]:
+        if (self.step is None) == (self.count is None):
+            says = ": expected either step or count, as in {from = 1, to = 9, count = 5}"
+            raise Wrong(Fault("missing" if self.step is None else "conflict", says, path="count"))
+        found = self._counted(self.count) if self.step is None and self.count else self._stepped(self.step or 0)
+        return list(dict.fromkeys(found))
 
     def at(self, share: float) -> float:
         """Return the value at a share of the way, as it is written into a scenario.
@@ -118,65 +124,56 @@ class Range:
         whole = isinstance(self.start, int) and isinstance(self.stop, int) and short.is_integer()
         return int(short) if whole else short
 
-    def _stepped(self, place: str) -> Iterable[float]:
-        step = _finite(self.step, f"{place}.step")
-        if self.scale == "log":
-            raise ScenarioError(f"{place}: a log range has a count, not a step")
+    def _stepped(self, step: float) -> Iterable[float]:
         if step == 0 or (self.stop - self.start) / step < 0:
-            raise ScenarioError(f"{place}.step = {step} does not lead from {self.start} to {self.stop}")
+            says = f" does not lead from {self.start} to {self.stop}"
+            raise Wrong(Fault("conflict", says, path="step", value=step))
         steps = math.floor((self.stop - self.start) / step + STEP_SLACK)
-        _few(steps + 1, place)
+        _few(steps + 1, "step")
         return (self.written(self.start + i * step) for i in range(steps + 1))
 
-    def _counted(self, place: str) -> Iterable[float]:
-        count = _count(self.count, f"{place}.count", least=2)
-        _few(count, place)
+    def _counted(self, count: int) -> Iterable[float]:
         # The ends are given, not computed: they keep all their digits.
         inner = (self.at(i / (count - 1)) for i in range(1, count - 1))
         ends = (round(end) if self.integer else end for end in (self.start, self.stop))
         return (next(ends), *inner, next(ends))
 
 
-@dataclass(frozen=True)
-class Sample:
-    """Points drawn at random, all axes of the sample together.
+class Sample(Table):
+    """Points drawn at random, all axes of the sample together."""
 
-    Parameters
-    ----------
-    axes
-        By parameter: a :class:`Range` without step and count to draw from evenly, or a list to choose from.
-    count
-        How many points.
-    method
-        ``"random"``, or ``"latin-hypercube"``: each axis is cut into as many slices as there are points, and every
-        slice is hit once.
-    """
+    if TYPE_CHECKING:
+        # Values may go by their place.
+        def __init__(self, *values: Any, **keys: Any) -> None: ...
 
-    axes: Mapping[str, Any]
-    count: int
-    method: str = "random"
+    axes: Axes
+    """By parameter: a range without step and count to draw from evenly, or a list to choose from."""
+    count: Annotated[int, Field(strict=True, ge=1, le=MOST_VALUES)]
+    """How many points."""
+    method: Literal["random", "latin-hypercube"] = "random"
+    """``latin-hypercube``: each axis is cut into as many slices as there are points, and every slice is hit once."""
 
-    def assignments(self, seed: int, place: str = "sample") -> list[Assignment]:
+    @model_validator(mode="after")
+    def _can_be_drawn(self) -> Self:
+        found: list[Fault] = []
+        if not self.axes:
+            found.append(Fault("out-of-range", ": names no axes", path="axes"))
+        for path, axis in flat(self.axes).items():
+            with gathered(found, f"axes.{path}"):
+                _drawn(axis, [])
+        settled(found)
+        return self
+
+    def assignments(self, seed: int) -> list[Assignment]:
         """Draw the points: the same for the same seed on every machine, each axis by a random stream of its own.
 
         Parameters
         ----------
         seed
             The sweep's.
-        place
-            What messages call the sample.
         """
-        count = _count(self.count, f"{place}.count", least=1)
-        _few(count, place)
-        if self.method not in METHODS:
-            raise ScenarioError(f"{place}.method = {self.method!r} is not known{did_you_mean(self.method, METHODS)}")
-        if not self.axes:
-            raise ScenarioError(f"{place}: names no axes")
-        columns = {
-            path: _drawn(axis, self._shares(path, count, seed), f"{place}.axes.{path}")
-            for path, axis in self.axes.items()
-        }
-        return [{path: column[i] for path, column in columns.items()} for i in range(count)]
+        columns = {path: _drawn(axis, self._shares(path, self.count, seed)) for path, axis in flat(self.axes).items()}
+        return [{path: column[i] for path, column in columns.items()} for i in range(self.count)]
 
     def _shares(self, path: str, count: int, seed: int) -> list[float]:
         """Draw where on an axis the points lie, from 0 up to 1."""
@@ -205,112 +202,138 @@ def derived_seed(seed: int, *of: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 11
 
 
-def axis_values(axis: Any, place: str) -> list[Any]:
+def flat(axes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return axes by path, whether the path was written in quotes or as nested tables.
+
+    Parameters
+    ----------
+    axes
+        As a document, or a program, has them.
+    """
+    ranged = {field.alias or name for name, field in Range.model_fields.items()}
+    found: dict[str, Any] = {}
+    for key, value in axes.items():
+        within = isinstance(value, Mapping) and any(isinstance(each, Mapping | list) for each in value.values())
+        # What is neither a range nor a path is left to be read as a range, which says what is wrong with it.
+        if isinstance(value, Mapping) and (within or not set(value) & ranged):
+            found |= {f"{key}.{path}": axis for path, axis in flat(value).items()}
+        else:
+            found[key] = value
+    return found
+
+
+def axes_faults(axes: Mapping[str, Any], place: str) -> list[Fault]:
+    """Return what is wrong with axes.
+
+    Parameters
+    ----------
+    axes
+        By parameter.
+    place
+        Path of their table.
+    """
+    found: list[Fault] = []
+    for path, axis in axes.items():
+        with gathered(found, f"{place}.{path}"):
+            axis_values(axis)
+    return found
+
+
+def axis_values(axis: Any) -> list[Any]:
     """Return the values of an axis.
 
     Parameters
     ----------
     axis
         A list, a :class:`Range`, or a range as a file has it: ``{"from": 1, "to": 9, "count": 5}``.
-    place
-        What messages call it.
+
+    Raises
+    ------
+    Wrong
+        Where it has none.
     """
-    if isinstance(axis, Mapping):
-        axis = range_of(axis, place)
-    if isinstance(axis, Range):
-        return list(axis.values(place))
-    values = _list(axis, place)
+    if isinstance(axis, Mapping | Range):
+        return list(range_of(axis)._values())
+    values = _list(axis)
     texts = [json.dumps(value, sort_keys=True) for value in values]
     if len(set(texts)) < len(texts):
         again = next(i for i, text in enumerate(texts) if text in texts[:i])
-        raise ScenarioError(f"{place}[{again}] = {texts[again]}: stands there twice")
+        raise Wrong(Fault("conflict", ": stands there twice", path=str(again), value=values[again]))
     return values
 
 
-def _list(axis: Any, place: str) -> list[Any]:
+def _list(axis: Any) -> list[Any]:
     """Return the values of a list as a scenario would have them."""
     if hasattr(axis, "tolist"):
         axis = axis.tolist()
     if isinstance(axis, str) or not isinstance(axis, Iterable):
-        raise ScenarioError(
-            f"{place} = {axis!r}: expected a list of values, or a range such as {{from = 1, to = 9, count = 5}}"
-        )
-    values = [_plain(value, f"{place}[{i}]") for i, value in enumerate(axis)]
+        says = "expected a list of values, or a range such as {from = 1, to = 9, count = 5}"
+        raise Wrong(Fault("wrong-type", f" = {axis!r}: {says}"))
+    values = [_plain(value, str(i)) for i, value in enumerate(axis)]
     if not values:
-        raise ScenarioError(f"{place}: has no values")
-    _few(len(values), place)
+        raise Wrong(Fault("out-of-range", ": has no values"))
+    _few(len(values), "")
     return values
 
 
-def range_of(table: Mapping[str, Any], place: str) -> Range:
+def range_of(axis: "Mapping[str, Any] | Range") -> Range:
     """Read a range as a file has it.
 
     Parameters
     ----------
-    table
+    axis
         Its keys: from, to, and step or count; scale, integer.
-    place
-        What messages call it.
     """
-    for key in table:
-        if key not in RANGE_KEYS:
-            raise ScenarioError(f"{place}: unknown key {key!r} of a range{did_you_mean(str(key), RANGE_KEYS)}")
-    for key in ("from", "to"):
-        if key not in table:
-            raise ScenarioError(f"{place}: a range needs {key}, as in {{from = 1, to = 9, count = 5}}")
-    named = {key: value for key, value in table.items() if key not in ("from", "to")}
-    return Range(table["from"], table["to"], **named)
+    return axis if isinstance(axis, Range) else made(Range, axis)
 
 
-def crossed(axes: Mapping[str, Any], place: str) -> list[list[Assignment]]:
+def crossed(axes: Mapping[str, Any]) -> list[list[Assignment]]:
     """Return a group for each axis: every value goes with every one of the other groups.
 
     Parameters
     ----------
     axes
         Axes by parameter.
-    place
-        What messages call them.
     """
-    return [[{path: value} for value in axis_values(axis, f"{place}.{path}")] for path, axis in axes.items()]
+    return [[{path: value} for value in axis_values(axis)] for path, axis in axes.items()]
 
 
-def zipped(axes: Mapping[str, Any], place: str) -> list[Assignment]:
+def zipped(axes: Mapping[str, Any]) -> list[Assignment]:
     """Return a group of axes that go forward together.
 
     Parameters
     ----------
     axes
         Axes by parameter, all with as many values.
-    place
-        What messages call them.
     """
     if not axes:
-        raise ScenarioError(f"{place}: names no axes")
-    # Here a value may stand twice: it goes with another one each time.
-    columns = {
-        path: axis_values(axis, f"{place}.{path}")
-        if isinstance(axis, Mapping | Range)
-        else _list(axis, f"{place}.{path}")
-        for path, axis in axes.items()
-    }
+        raise Wrong(Fault("out-of-range", ": names no axes"))
+    columns = {}
+    found: list[Fault] = []
+    for path, axis in axes.items():
+        with gathered(found, path):
+            # Here a value may stand twice: it goes with another one each time.
+            columns[path] = axis_values(axis) if isinstance(axis, Mapping | Range) else _list(axis)
+    settled(found)
     lengths = {path: len(column) for path, column in columns.items()}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{path} has {length}" for path, length in lengths.items())
-        raise ScenarioError(f"{place}: axes that go together need as many values each: {counts}")
+        raise Wrong(
+            Fault("conflict", f": axes that go together need as many values each: {counts}", path=next(iter(axes)))
+        )
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _drawn(axis: Any, shares: list[float], place: str) -> list[Any]:
+def _drawn(axis: Any, shares: list[float]) -> list[Any]:
     """Return the values of an axis at shares of its way."""
-    if isinstance(axis, Mapping):
-        axis = range_of(axis, place)
-    if isinstance(axis, Range):
-        axis.check_ends(place)
-        if axis.step is not None or axis.count is not None:
-            raise ScenarioError(f"{place}: a range to draw from has neither step nor count; a list has fixed values")
-        return [axis.at(share) for share in shares]
-    values = axis_values(axis, place)
+    if isinstance(axis, Mapping | Range):
+        ranged = range_of(axis)
+        for key in ("step", "count"):
+            if getattr(ranged, key) is not None:
+                says = ": a range to draw from has neither step nor count; a list has fixed values"
+                raise Wrong(Fault("conflict", says, path=key, value=getattr(ranged, key)))
+        return [ranged.at(share) for share in shares]
+    values = axis_values(axis)
     return [values[int(share * len(values))] for share in shares]
 
 
@@ -319,28 +342,14 @@ def _plain(value: Any, place: str) -> Any:
     try:
         plain = json.loads(json.dumps(value, default=plain_value, allow_nan=False))
     except ValueError:
-        raise ScenarioError(f"{place} = {value!r}: expected a finite number") from None
-    except TypeError as error:
-        raise ScenarioError(f"{place} = {value!r}: {error}") from None
+        raise Wrong(Fault("wrong-type", f" = {value!r}: expected a finite number", path=place)) from None
+    except (TypeError, RecursionError) as error:
+        raise Wrong(Fault("wrong-type", f" = {value!r}: {error}", path=place)) from None
     if plain is None:
-        raise ScenarioError(f"{place}: has no value")
+        raise Wrong(Fault("wrong-type", ": has no value", path=place))
     return plain
-
-
-def _finite(value: Any, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ScenarioError(f"{place} = {value!r}: expected a number")
-    if not math.isfinite(value):
-        raise ScenarioError(f"{place} = {value!r}: expected a finite number")
-    return value
-
-
-def _count(value: Any, place: str, *, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ScenarioError(f"{place} = {value!r}: expected a whole number, at least {least}")
-    return value
 
 
 def _few(count: int, place: str) -> None:
     if count > MOST_VALUES:
-        raise ScenarioError(f"{place}: {count:,} values; an axis may have {MOST_VALUES:,}")
+        raise Wrong(Fault("out-of-range", f": {count:,} values; an axis may have {MOST_VALUES:,}", path=place))

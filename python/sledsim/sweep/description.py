@@ -1,45 +1,107 @@
 """What a sweep is: a base scenario, axes, replications; from a file or from Python."""
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from sledsim._core import ScenarioError
-from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_list, written, written_table
+from pydantic import AfterValidator, Field, model_validator
+
+from sledsim._core import Fault, ScenarioError
+from sledsim.scenario.documents import (
+    BasedOnScenario,
+    OneOrMore,
+    Read,
+    Table,
+    Wrong,
+    gathered,
+    made,
+    own_sets,
+    raised,
+    read,
+    settings_of,
+    settled,
+)
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_list, written
 from sledsim.show.faults import about
-from sledsim.show.naming import did_you_mean, nearest_file
-from sledsim.sweep.axes import RANGE_KEYS, Assignment, Sample, crossed, derived_seed, zipped
+from sledsim.sweep.axes import Assignment, Axes, Sample, axes_faults, crossed, derived_seed, flat, zipped
 from sledsim.sweep.execution import Prepared, checked, prepared
 
 __all__ = [
     "Sweep",
+    "SweepFile",
     "SweepLike",
     "Task",
-    "axes_of",
+    "check_name",
     "errors_of",
-    "leaves_of",
-    "scenario_of",
-    "source_tables",
-    "table_of",
+    "refuse_own",
+    "stem_of",
 ]
-
-#: How the random numbers of points are related.
-RANDOM_NUMBERS = ("common", "independent")
-
-#: Keys of a sweep file.
-FILE_KEYS = ("name", "scenario", "set", "seed", "replications", "random_numbers", "axes", "zip", "sample")
 
 #: Values of a group that are looked at before anything runs.
 MOST_CHECKED = 200
 
 #: Signs that a sweep's name may have beside letters and digits: it becomes part of a file's.
 NAME_SIGNS = "-_. +"
+
+
+def check_name(name: str | None) -> str | None:
+    """Refuse a name that no file could have.
+
+    Parameters
+    ----------
+    name
+        The name, if there is one.
+    """
+    if name is not None and (not name.strip() or not all(sign.isalnum() or sign in NAME_SIGNS for sign in name)):
+        raise Wrong(Fault("wrong-type", f": expected letters, digits and any of {NAME_SIGNS!r}", value=name))
+    return name
+
+
+Name = Annotated[str, AfterValidator(check_name)]
+Count = Annotated[int, Field(strict=True, ge=1)]
+Seed = Annotated[int, Field(strict=True, ge=0)]
+
+
+class Repeated(Table):
+    """How a sweep is called and repeated."""
+
+    name: Name | None = None
+    """What the store calls it; the file's name where it is left out."""
+    seed: Seed | None = None
+    """What all seeds are derived from; that of the scenario where it is left out."""
+    replications: Count = 1
+    """How often each point is run, with another seed each time."""
+    random_numbers: Literal["common", "independent"] = "common"
+    """Whether a replication has the same seed at every point, or another at each."""
+
+
+class SweepFile(BasedOnScenario, Repeated):
+    """A sweep as a file has it."""
+
+    what: ClassVar[str] = "sweep"
+    example: ClassVar[str] = 'a base scenario: scenario = "base.toml"'
+    own: ClassVar[str] = "sweep."
+
+    axes: Axes = Field(default_factory=dict)
+    """By parameter, a list or a range: every value goes with every one of the others."""
+    zip: Annotated[list[Axes], OneOrMore()] = Field(default_factory=list)
+    """Groups of axes whose values go together, one by one."""
+    sample: Annotated[list[Sample], OneOrMore()] = Field(default_factory=list)
+    """Groups of axes whose points are drawn at random."""
+
+    @model_validator(mode="after")
+    def _axes_have_values(self) -> Self:
+        found = axes_faults(flat(self.axes), "axes")
+        for i, group in enumerate(self.zip):
+            with gathered(found, f"zip.{i}"):
+                zipped(flat(group))
+        settled(found)
+        return self
 
 
 @dataclass(frozen=True)
@@ -114,17 +176,10 @@ class Sweep:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "set", tuple(set_list(self.set)))
-        for key, least in (("replications", 1), ("seed", 0)):
-            value = getattr(self, key)
-            whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
-            if not whole and not (key == "seed" and value is None):
-                raise ScenarioError(f"{self.name}: {key} = {value!r}: expected a whole number, at least {least}")
-        if self.random_numbers not in RANDOM_NUMBERS:
-            hint = did_you_mean(str(self.random_numbers), RANDOM_NUMBERS)
-            raise ScenarioError(f"{self.name}: random_numbers = {self.random_numbers!r} is not known{hint}")
-        if not self.name.strip() or not all(sign.isalnum() or sign in NAME_SIGNS for sign in self.name):
-            raise ScenarioError(f"name = {self.name!r}: expected letters, digits and any of {NAME_SIGNS!r}")
-        _once(self)
+        keys = ("name", "seed", "replications", "random_numbers")
+        with raised(self.name):
+            made(Repeated, {key: getattr(self, key) for key in keys})
+            _once(self)
 
     @classmethod
     def load(cls, source: "SweepLike", *, set: Sets = ()) -> "Sweep":  # noqa: A002  as on the command line
@@ -133,20 +188,21 @@ class Sweep:
         Parameters
         ----------
         source
-            A file (TOML or JSON), a dictionary with the keys of one, or a sweep.
+            A file (TOML, YAML or JSON), a dictionary with the keys of one, or a sweep.
         set
-            Values that replace those of the base scenario, after those of the file.
+            Values that replace those of the base scenario, after those of the file; and of the file's own keys,
+            with ``sweep.`` in front: ``sweep.replications=3``.
 
         Raises
         ------
         ScenarioError
-            Where the sweep is wrong: names the file, the key, the value and what is allowed.
+            Where the sweep is wrong: all that is, with file, line, key, value and what is allowed.
         """
-        more = set_list(set)
+        own, more = own_sets(set, SweepFile)
         if isinstance(source, Sweep):
+            refuse_own(own, "sweep")
             return source if not more else source.replacing(more)
-        tables, place, folder, name = source_tables(source, "sweep")
-        return _of_tables(tables, place, folder, more, name)
+        return _of_file(read(SweepFile, source, own), more)
 
     def replacing(self, sets: Sequence[str]) -> "Sweep":
         """Return the sweep with more values of its base scenario replaced."""
@@ -168,19 +224,15 @@ class Sweep:
     @cached_property
     def _fixed_groups(self) -> list[list[Assignment]]:
         """The groups that take no random numbers."""
-        groups = crossed(self.axes, f"{self.name}: axes")
-        return groups + [zipped(group, f"{self.name}: zip[{i}]") for i, group in enumerate(self.zipped)]
+        with raised(self.name):
+            settled(axes_faults(self.axes, "axes"))
+            return crossed(self.axes) + [zipped(group) for group in self.zipped]
 
     @cached_property
     def groups(self) -> list[list[Assignment]]:
         """What is crossed: lists of assignments of values to parameters."""
         seed = self.base_seed if self.samples else 0
-        drawn = [sample.assignments(seed, f"{self.name}: sample[{i}]") for i, sample in enumerate(self.samples)]
-        return self._fixed_groups + drawn
-
-    def read_axes(self) -> None:
-        """Raise what is wrong with the axes, which otherwise shows when the first point is asked for."""
-        len(self.groups)
+        return self._fixed_groups + [sample.assignments(seed) for sample in self.samples]
 
     @property
     def parameters(self) -> list[str]:
@@ -305,7 +357,7 @@ SweepLike = Sweep | Mapping[str, Any] | Path | str
 
 
 def _paths(sweep: Sweep) -> list[str]:
-    return [*sweep.axes, *(path for group in (*sweep.zipped, *(s.axes for s in sweep.samples)) for path in group)]
+    return [*sweep.axes, *(path for group in (*sweep.zipped, *(flat(s.axes) for s in sweep.samples)) for path in group)]
 
 
 def _meet(path: str, key: str) -> bool:
@@ -323,84 +375,50 @@ def _once(sweep: Sweep) -> None:
     seen: dict[str, str] = {}
     for path in _paths(sweep):
         if _own_path(path) in seen:
-            raise ScenarioError(f"{sweep.name}: axis {path!r} stands there twice (as {seen[_own_path(path)]!r})")
+            says = f": stands there twice (as {seen[_own_path(path)]!r})"
+            raise Wrong(Fault("conflict", says, path=f"axes.{path}"))
         seen[_own_path(path)] = path
     if "seed" in seen and (sweep.replications > 1 or sweep.seed is not None or sweep.random_numbers != "common"):
-        raise ScenarioError(
-            f"{sweep.name}: the axis 'seed' leaves no seeds to derive: leave out the axis, or replications, seed and "
-            "random_numbers"
+        says = " leaves no seeds to derive: leave out the axis, or replications, seed and random_numbers"
+        raise Wrong(Fault("conflict", says, path="axes.seed"))
+
+
+def _of_file(found: Read[SweepFile], sets: Sequence[str]) -> Sweep:
+    """Make a sweep of a file."""
+    table = found.table
+    with found.blamed():
+        return Sweep(
+            found.scenario(),
+            flat(table.axes),
+            zipped=[flat(group) for group in table.zip],
+            samples=table.sample,
+            replications=table.replications,
+            seed=table.seed,
+            random_numbers=table.random_numbers,
+            set=(*settings_of(table.set), *sets),
+            name=table.name or stem_of(found.name),
         )
 
 
-def source_tables(source: Mapping[str, Any] | Path | str, what: str) -> tuple[Mapping[str, Any], str, Path, str]:
-    """Return the tables of a description, what messages call it, where its paths start from, and its name.
+def stem_of(name: str) -> str:
+    """Return what a sweep of a file is called that has no name itself: its file without folder and ending."""
+    return Path(name).stem
+
+
+def refuse_own(sets: Sequence[str], what: str) -> None:
+    """Refuse settings of a file's own keys where there is no file.
 
     Parameters
     ----------
-    source
-        A file, or the tables themselves.
+    sets
+        The settings.
     what
-        What it is to hold: the name where there is no file.
+        What it would be.
     """
-    if isinstance(source, Mapping):
-        return source, what, Path.cwd(), what
-    path = Path(source)
-    return _read_tables(path, what), str(path), path.parent.resolve(), path.stem
-
-
-def _read_tables(path: Path, what: str) -> dict[str, Any]:
-    """Read a file in TOML or JSON.
-
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What it is to hold, for messages.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ScenarioError(f"{path}: no such file{nearest_file(path)}") from None
-    except UnicodeDecodeError as error:
-        wrong = f"byte {error.start} is not UTF-8 text"
-        raise ScenarioError(f"{path}: {wrong}; expected a {what} in TOML or JSON") from None
-    except OSError as error:
-        raise ScenarioError(f"{path}: {error.strerror}") from None
-    if not text.strip():
-        raise ScenarioError(f"{path}: empty; expected a {what} in TOML or JSON")
-    is_json = text.lstrip().startswith("{")
-    try:
-        tables = json.loads(text) if is_json else tomllib.loads(text)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ScenarioError(f"{path}: is not {'JSON' if is_json else 'TOML'}: {error}") from None
-    return dict(tables)
-
-
-def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequence[str], name: str = "sweep") -> Sweep:
-    """Make a sweep of the tables of a file."""
-    if "workload" in tables and "scenario" not in tables:
-        raise ScenarioError(
-            f'{place}: this is a scenario, which `sledsim run` takes; a sweep names one: scenario = "base.toml"'
-        )
-    for key in tables:
-        if key not in FILE_KEYS:
-            raise ScenarioError(f"{place}: unknown key {key!r} of a sweep{did_you_mean(str(key), FILE_KEYS)}")
-    if "scenario" not in tables:
-        raise ScenarioError(f'{place}: names no base scenario: scenario = "base.toml", or a table [scenario]')
-    own = {key: tables[key] for key in ("seed", "replications", "random_numbers") if key in tables}
-    given = tables.get("name", name)
-    if not isinstance(given, str):
-        raise ScenarioError(f"{place}: name = {given!r}: expected a text")
-    base = scenario_of(tables["scenario"], place, folder)
-    axes = axes_of(table_of(tables, "axes", place), f"{place}: axes")
-    together = [axes_of(group, f"{place}: zip.{i}") for i, group in enumerate(_tables(tables, "zip", place))]
-    samples = [_sample(each, f"{place}: sample.{i}") for i, each in enumerate(_tables(tables, "sample", place))]
-    replaced = (*set_list(leaves_of(table_of(tables, "set", place))), *sets)
-    with errors_of(place):
-        sweep = Sweep(base, axes, zipped=together, samples=samples, set=replaced, name=given, **own)
-        sweep.read_axes()
-    return sweep
+    if sets:
+        says = f"{sets[0]}: a {what} of Python's has its keys already; make it with others"
+        with raised():
+            raise Wrong(Fault("conflict", says))
 
 
 @contextmanager
@@ -418,76 +436,3 @@ def errors_of(source: object) -> Iterator[None]:
         if not isinstance(source, str | Path):
             raise
         raise about(error, str(source)) from None
-
-
-def scenario_of(scenario: Any, place: str, folder: Path) -> Path | Written:
-    """Return the base scenario: a file beside that of the sweep, or a table in it."""
-    if isinstance(scenario, str):
-        return folder / scenario
-    if not isinstance(scenario, Mapping):
-        raise ScenarioError(f"{place}: scenario = {scenario!r}: expected the path of a file, or a table")
-    return written_table(scenario, f"{place}: scenario", str(folder))
-
-
-def table_of(tables: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
-    """Return the table of a key; an empty one where the key is not there.
-
-    Parameters
-    ----------
-    tables
-        The tables of a file.
-    key
-        The key.
-    place
-        What messages call the file.
-    """
-    table = tables.get(key, {})
-    if not isinstance(table, Mapping):
-        raise ScenarioError(f"{place}: {key} = {table!r}: expected a table")
-    return table
-
-
-def _tables(tables: Mapping[str, Any], key: str, place: str) -> list[Mapping[str, Any]]:
-    """Return the tables of a key: one, or an array of them."""
-    found = tables.get(key, [])
-    found = [found] if isinstance(found, Mapping) else found
-    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
-        raise ScenarioError(f"{place}: {key} = {found!r}: expected tables: [[{key}]]")
-    return found
-
-
-def _sample(table: Mapping[str, Any], place: str) -> Sample:
-    for key in table:
-        if key not in ("axes", "count", "method"):
-            raise ScenarioError(f"{place}: unknown key {key!r}{did_you_mean(str(key), ('axes', 'count', 'method'))}")
-    if "count" not in table:
-        raise ScenarioError(f"{place}: needs a count of points")
-    axes = axes_of(table_of(table, "axes", place), f"{place}.axes")
-    return Sample(axes, table["count"], str(table.get("method", "random")))
-
-
-def axes_of(tables: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return axes by path, whether the path was written in quotes or as nested tables."""
-    found: dict[str, Any] = {}
-    for key, value in tables.items():
-        if isinstance(value, Mapping) and not ("from" in value and set(value) <= set(RANGE_KEYS)):
-            if set(value) & set(RANGE_KEYS) and not any(isinstance(each, Mapping | list) for each in value.values()):
-                # Neither a range nor a path: the range says what is wrong with it.
-                found[key] = value
-                continue
-            found |= {f"{key}.{path}": axis for path, axis in axes_of(value, f"{place}.{key}").items()}
-        else:
-            found[key] = value
-    return found
-
-
-def leaves_of(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by path, whether the path was written in quotes or as nested tables."""
-    found: dict[str, Any] = {}
-    for key, value in tables.items():
-        found |= (
-            {f"{key}.{path}": leaf for path, leaf in leaves_of(value).items()}
-            if value and isinstance(value, Mapping)
-            else {key: value}
-        )
-    return found

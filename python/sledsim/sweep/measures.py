@@ -1,27 +1,40 @@
 """Quantities that a search for good designs can weigh: what a run found, what a design holds, what it costs."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from sledsim._core import ScenarioError
 from sledsim.devices.device import Device
 from sledsim.devices.disk import DiskDrive
 from sledsim.devices.mems import MemsStorage
+from sledsim.scenario.documents import Table
 from sledsim.scenario.reading import Resolved
 from sledsim.scenario.system_tree import components_in
 from sledsim.show.naming import did_you_mean
 
-__all__ = ["NAMED", "PRICES", "Prices", "measured", "with_unit"]
+__all__ = ["NAMED", "PriceList", "Prices", "measured", "with_unit"]
 
-#: Prices, and what they are of; all are 0 where nothing else is said.
-PRICES = {
-    "mems_per_gb": "a GB of MEMS storage",
-    "mems_per_sled": "a sled",
-    "mems_per_tip": "a tip",
-    "disk_per_gb": "a GB of disk",
-    "disk_per_drive": "a disk drive",
-    "ram_per_gb": "a GB of a RAM cache",
-}
+Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+
+
+class PriceList(Table):
+    """Prices, in any one currency; all are 0 where nothing else is said."""
+
+    mems_per_gb: Amount = 0.0
+    """Of a GB of MEMS storage."""
+    mems_per_sled: Amount = 0.0
+    """Of a sled."""
+    mems_per_tip: Amount = 0.0
+    """Of a tip."""
+    disk_per_gb: Amount = 0.0
+    """Of a GB of disk."""
+    disk_per_drive: Amount = 0.0
+    """Of a disk drive."""
+    ram_per_gb: Amount = 0.0
+    """Of a GB of a RAM cache."""
+
 
 #: Prices by name, in any one currency.
 Prices = Mapping[str, float]

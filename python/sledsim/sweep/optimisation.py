@@ -41,7 +41,7 @@ def optimise(
     Parameters
     ----------
     search
-        A file (TOML or JSON), a dictionary with the keys of one, or a :class:`~sledsim.sweep.Search`.
+        A file (TOML, YAML or JSON), a dictionary with the keys of one, or a :class:`~sledsim.sweep.Search`.
     store
         The folder that the runs go to, made where there is none; ``NAME.sweep`` otherwise.
     set

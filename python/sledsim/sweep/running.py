@@ -75,7 +75,7 @@ def run(
     Parameters
     ----------
     sweep
-        A file (TOML or JSON), a dictionary with the keys of one, or a :class:`Sweep`.
+        A file (TOML, YAML or JSON), a dictionary with the keys of one, or a :class:`Sweep`.
     store
         The folder that the results go to, made where there is none; ``NAME.sweep`` otherwise.
     set

@@ -4,76 +4,78 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from sledsim._core import ScenarioError
+from pydantic import Field, model_validator
+
+from sledsim._core import Fault
+from sledsim.scenario.documents import (
+    BasedOnScenario,
+    OneOrMore,
+    Read,
+    Table,
+    Wrong,
+    gathered,
+    made,
+    own_sets,
+    raised,
+    read,
+    settings_of,
+    settled,
+)
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_list, written
-from sledsim.show.naming import did_you_mean
-from sledsim.sweep.axes import Assignment, Range, axis_values, range_of
-from sledsim.sweep.description import Sweep, axes_of, errors_of, leaves_of, scenario_of, source_tables, table_of
-from sledsim.sweep.measures import PRICES, with_unit
+from sledsim.sweep.axes import Assignment, Axes, Number, Range, axis_values, flat, range_of
+from sledsim.sweep.description import Count, Name, Seed, Sweep, refuse_own, stem_of
+from sledsim.sweep.measures import PriceList, with_unit
 
-__all__ = ["Constraint", "Objective", "Search", "SearchLike"]
+__all__ = ["Constraint", "Objective", "Search", "SearchFile", "SearchLike"]
 
-#: Which way an objective is to go.
-GOALS = ("minimise", "maximise")
 #: Objectives that are better the larger they are, unless they say otherwise.
 LARGER = frozenset({"bandwidth", "capacity", "streaming_bandwidth"})
 
-#: How the next designs are chosen, each by a sampler of Optuna.
-SAMPLERS = ("tpe", "nsga2", "random")
 
-#: Keys of a file.
-FILE_KEYS = (
-    "name", "scenario", "set", "seed", "trials", "batch", "sampler", "replications",
-    "parameters", "objectives", "constraints", "prices",
-)  # fmt: skip
+class Objective(Table):
+    """A quantity to be made as small or as large as possible."""
 
-
-@dataclass(frozen=True)
-class Objective:
-    """A quantity to be made as small or as large as possible.
-
-    Parameters
-    ----------
-    metric
-        ``response``, ``bandwidth``, ``energy``, ``power``, ``capacity``, ``streaming_bandwidth``, ``cost``,
-        ``cost_per_gb``, or the path of any number that a run reports, such as ``response.p99_ms``.
-    goal
-        ``minimise`` or ``maximise``; by the metric where it is not given.
-    """
+    if TYPE_CHECKING:
+        # Values may go by their place.
+        def __init__(self, *values: Any, **keys: Any) -> None: ...
 
     metric: str
-    goal: str = ""
+    """``response``, ``bandwidth``, ``energy``, ``power``, ``capacity``, ``streaming_bandwidth``, ``cost``,
+    ``cost_per_gb``, or the path of any number that a run reports, such as ``response.p99_ms``."""
+    goal: Literal["minimise", "maximise"] = "minimise"
+    """Which way it is to go; by the metric where it is not given."""
 
-    def __post_init__(self) -> None:
-        if not self.goal:
-            object.__setattr__(self, "goal", "maximise" if self.metric in LARGER else "minimise")
-        if self.goal not in GOALS:
-            raise ScenarioError(f"objective {self.metric}: goal = {self.goal!r}{did_you_mean(self.goal, GOALS)}")
+    @model_validator(mode="before")
+    @classmethod
+    def _goal_by_metric(cls, keys: Any) -> Any:
+        if isinstance(keys, Mapping) and "goal" not in keys and keys.get("metric") in LARGER:
+            return {**keys, "goal": "maximise"}
+        return keys
 
 
-@dataclass(frozen=True)
-class Constraint:
-    """A bound that a design has to keep.
+class Constraint(Table):
+    """A bound that a design has to keep."""
 
-    Parameters
-    ----------
-    metric
-        As for an :class:`Objective`.
-    at_most, at_least
-        The bounds; one of them at least.
-    """
+    if TYPE_CHECKING:
+        # Values may go by their place.
+        def __init__(self, *values: Any, **keys: Any) -> None: ...
 
     metric: str
-    at_most: float | None = None
-    at_least: float | None = None
+    """As for an objective."""
+    at_most: Number | None = None
+    """The bound above."""
+    at_least: Number | None = None
+    """The bound below; one of them at least."""
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
         if self.at_most is None and self.at_least is None:
-            raise ScenarioError(f"constraint {self.metric}: needs at_most or at_least")
-        for key in ("at_most", "at_least"):
-            _number(getattr(self, key) or 0.0, f"constraint {self.metric}.{key}")
+            raise Wrong(
+                Fault("missing", f": the constraint of {self.metric} needs at_most or at_least", path="at_most")
+            )
+        return self
 
     def excess(self, value: float) -> float:
         """Return by how much a value breaks the bounds; 0 or less where it keeps them.
@@ -90,6 +92,59 @@ class Constraint:
     def __str__(self) -> str:
         low = f"{self.at_least:g} ≤ " if self.at_least is not None else ""
         return f"{low}{with_unit(self.metric)}" + (f" ≤ {self.at_most:g}" if self.at_most is not None else "")
+
+
+class SearchKeys(Table):
+    """What a search looks for, and how."""
+
+    name: Name | None = None
+    """What the store calls it; the file's name where it is left out."""
+    seed: Seed = 1
+    """Of the sampler and of the runs."""
+    trials: Count = 100
+    """How many designs are tried."""
+    batch: Count = 8
+    """How many are chosen at a time, before the results of any of them are known."""
+    sampler: Literal["tpe", "nsga2", "random"] = "tpe"
+    """How the next designs are chosen, each by a sampler of Optuna."""
+    replications: Count = 1
+    """How often each design is run, with another seed each time; means are compared."""
+    parameters: Axes
+    """By path, a range to search or a list to choose from; paths with commas between them have the same value."""
+    objectives: Annotated[list[Objective], Field(min_length=1), OneOrMore("metric")]
+    """What is to be made small or large."""
+    constraints: Annotated[list[Constraint], OneOrMore()] = Field(default_factory=list)
+    """Bounds that designs have to keep."""
+    prices: PriceList = PriceList()
+    """What a cost is made of."""
+
+    @model_validator(mode="after")
+    def _can_be_searched(self) -> Self:
+        found: list[Fault] = []
+        if not self.parameters:
+            found.append(Fault("out-of-range", ": has no parameters to choose", path="parameters"))
+        for path, each in flat(self.parameters).items():
+            with gathered(found, f"parameters.{path}"):
+                _space(each)
+        asked = [*(each.metric for each in self.objectives), *(each.metric for each in self.constraints)]
+        if not self.prices.model_fields_set and any(each in ("cost", "cost_per_gb") for each in asked):
+            known = ", ".join(PriceList.model_fields)
+            found.append(
+                Fault("missing", f": a cost needs [prices], such as mems_per_gb (known: {known})", path="prices")
+            )
+        for i, each in enumerate(self.objectives):
+            if each.metric in [other.metric for other in self.objectives[:i]]:
+                found.append(Fault("conflict", ": stands there twice", path=f"objectives.{i}", value=each.metric))
+        settled(found)
+        return self
+
+
+class SearchFile(BasedOnScenario, SearchKeys):
+    """A search as a file has it."""
+
+    what: ClassVar[str] = "search"
+    example: ClassVar[str] = 'a base scenario: scenario = "base.toml"'
+    own: ClassVar[str] = "search."
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,26 +196,8 @@ class Search:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "set", tuple(set_list(self.set)))
-        for key, least in (("trials", 1), ("batch", 1), ("replications", 1), ("seed", 0)):
-            value = getattr(self, key)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ScenarioError(f"{self.name}: {key} = {value!r}: expected a whole number, at least {least}")
-        if self.sampler not in SAMPLERS:
-            raise ScenarioError(f"{self.name}: sampler = {self.sampler!r}{did_you_mean(str(self.sampler), SAMPLERS)}")
-        if not self.objectives:
-            raise ScenarioError(f'{self.name}: has no objectives, such as [[objectives]] metric = "response"')
-        if not self.parameters:
-            raise ScenarioError(f"{self.name}: has no parameters to choose")
-        for name, price in self.prices.items():
-            if name not in PRICES:
-                raise ScenarioError(f"{self.name}: prices: no price {name!r}{did_you_mean(name, PRICES)}")
-            if _number(price, f"{self.name}: prices.{name}") < 0:
-                raise ScenarioError(f"{self.name}: prices.{name} = {price}: expected 0 or more")
-        asked = {each.metric for each in self.objectives} | {each.metric for each in self.constraints}
-        if not self.prices and any(each in ("cost", "cost_per_gb") for each in asked):
-            raise ScenarioError(f"{self.name}: a cost needs [prices], such as mems_per_gb (known: {', '.join(PRICES)})")
-        if len({each.metric for each in self.objectives}) < len(self.objectives):
-            raise ScenarioError(f"{self.name}: an objective stands there twice")
+        with raised(self.name):
+            made(SearchKeys, {key: getattr(self, key) for key in SearchKeys.model_fields})
 
     @classmethod
     def load(cls, source: "SearchLike", *, set: Sets = ()) -> "Search":  # noqa: A002  as on the command line
@@ -169,20 +206,21 @@ class Search:
         Parameters
         ----------
         source
-            A file (TOML or JSON), a dictionary with the keys of one, or a search.
+            A file (TOML, YAML or JSON), a dictionary with the keys of one, or a search.
         set
-            Values that replace those of the base scenario, after those of the file.
+            Values that replace those of the base scenario, after those of the file; and of the file's own keys,
+            with ``search.`` in front: ``search.trials=50``.
 
         Raises
         ------
         ScenarioError
-            Where the search is wrong: names the file, the key, the value and what is allowed.
+            Where the search is wrong: all that is, with file, line, key, value and what is allowed.
         """
-        more = set_list(set)
+        own, more = own_sets(set, SearchFile)
         if isinstance(source, Search):
+            refuse_own(own, "search")
             return replace(source, set=(*set_list(source.set), *more)) if more else source
-        tables, place, folder, name = source_tables(source, "search")
-        return _of_tables(tables, place, folder, more, name)
+        return _of_file(read(SearchFile, source, own), more)
 
     def trying(self, trials: int) -> "Search":
         """Return the search with another number of trials."""
@@ -196,7 +234,7 @@ class Search:
     @cached_property
     def spaces(self) -> dict[str, "Range | list[Any]"]:
         """For each parameter the range that is searched, or the values that are chosen from."""
-        return {path: _space(each, f"{self.name}: parameters.{path}") for path, each in self.parameters.items()}
+        return {path: _space(each) for path, each in self.parameters.items()}
 
     def settings(self, design: Assignment) -> Assignment:
         """Return a design's parameters path by path.
@@ -244,68 +282,25 @@ def _ends(space: "Range | list[Any]") -> tuple[Any, Any, Any]:
     return space[0], space[len(space) // 2], space[-1]
 
 
-def _space(axis: Any, place: str) -> "Range | list[Any]":
+def _space(axis: Any) -> "Range | list[Any]":
     """Return what a parameter can be."""
-    if isinstance(axis, Mapping):
-        axis = range_of(axis, place)
-    if not isinstance(axis, Range):
-        return axis_values(axis, place)
-    axis.check_ends(place)
-    if axis.count is not None:
-        raise ScenarioError(f"{place}.count: a range to search has no count; a list has fixed values")
-    if axis.stop <= axis.start:
-        raise ScenarioError(f"{place}: from {axis.start} to {axis.stop}: the second has to be above the first")
-    if axis.step is not None and axis.scale == "log":
-        raise ScenarioError(f"{place}.step: a log range has no step")
-    return axis
+    if not isinstance(axis, Mapping | Range):
+        return axis_values(axis)
+    ranged = range_of(axis)
+    if ranged.count is not None:
+        says = ": a range to search has no count; a list has fixed values"
+        raise Wrong(Fault("conflict", says, path="count", value=ranged.count))
+    if ranged.stop <= ranged.start:
+        says = f": from {ranged.start} to {ranged.stop}: the second has to be above the first"
+        raise Wrong(Fault("conflict", says, path="to"))
+    return ranged
 
 
-def _number(value: Any, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        raise ScenarioError(f"{place} = {value!r}: expected a number")
-    return float(value)
-
-
-def _of_tables(tables: Mapping[str, Any], place: str, folder: Path, sets: Sequence[str], name: str) -> Search:
-    """Make a search of the tables of a file."""
-    for key in tables:
-        if key not in FILE_KEYS:
-            raise ScenarioError(f"{place}: unknown key {key!r} of a search{did_you_mean(str(key), FILE_KEYS)}")
-    for key in ("scenario", "parameters", "objectives"):
-        if key not in tables:
-            raise ScenarioError(f"{place}: {key} is missing")
-    own = {key: tables[key] for key in ("trials", "batch", "sampler", "replications", "seed") if key in tables}
-    base = scenario_of(tables["scenario"], place, folder)
-    parameters = axes_of(table_of(tables, "parameters", place), f"{place}: parameters")
-    prices = table_of(tables, "prices", place)
-    with errors_of(place):
-        return Search(
-            base,
-            parameters,
-            [_made(Objective, each, "objectives", i) for i, each in enumerate(_listed(tables["objectives"]))],
-            [
-                _made(Constraint, each, "constraints", i)
-                for i, each in enumerate(_listed(tables.get("constraints", [])))
-            ],
-            set=(*set_list(leaves_of(table_of(tables, "set", place))), *sets),
-            name=str(tables.get("name", name)),
-            prices=prices,
-            **own,
-        )
-
-
-def _listed(tables: Any) -> list[Any]:
-    return list(tables) if isinstance(tables, list) else [tables]
-
-
-def _made(kind: Any, table: Any, key: str, place: int) -> Any:
-    """Make an objective or a constraint of its table, or an objective of its metric alone."""
-    if isinstance(table, str):
-        table = {"metric": table}
-    known = list(kind.__dataclass_fields__)
-    if not isinstance(table, Mapping) or "metric" not in table:
-        raise ScenarioError(f"{key}[{place}] = {table!r}: expected a table with a metric")
-    for each in table:
-        if each not in known:
-            raise ScenarioError(f"{key}[{place}]: unknown key {each!r}{did_you_mean(str(each), known)}")
-    return kind(**table)
+def _of_file(found: Read[SearchFile], sets: Sequence[str]) -> Search:
+    """Make a search of a file."""
+    table = found.table
+    own = {key: getattr(table, key) for key in SearchKeys.model_fields}
+    own |= {"parameters": flat(table.parameters), "prices": table.prices.to_dict()}
+    own |= {"name": table.name or stem_of(found.name), "set": (*settings_of(table.set), *sets)}
+    with found.blamed():
+        return Search(found.scenario(), **own)

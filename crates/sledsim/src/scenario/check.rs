@@ -76,7 +76,11 @@ impl<'a> Checker<'a> {
             "array" => self.array(value, schema, trail, unit),
             "number" => self.found.extend(number(value, schema, trail, unit, false)),
             "integer" => self.found.extend(number(value, schema, trail, unit, true)),
-            "string" if !value.is_string() => self.wrong(trail, value, "a string"),
+            "string" => match schema.get("x-unit").and_then(Value::as_str) {
+                Some(unit) => self.found.extend(quantity_text(value, schema, trail, unit)),
+                None if value.is_string() => {}
+                None => self.wrong(trail, value, "a string"),
+            },
             "boolean" if !value.is_boolean() => self.wrong(trail, value, "true or false"),
             _ => {}
         }
@@ -118,10 +122,19 @@ impl<'a> Checker<'a> {
         }
         let words: String =
             options.iter().filter_map(|option| option.get("const")).map(|word| format!(" or {word}")).collect();
-        let substantial = options
+        let substantial: Vec<&Value> = options
             .iter()
-            .find(|option| option.get("const").is_none() && types_of(self.dereference(option)) != ["null"]);
-        let Some(option) = substantial else { return self.wrong(trail, value, words) };
+            .filter(|option| option.get("const").is_none() && types_of(self.dereference(option)) != ["null"])
+            .collect();
+        let fitting = substantial.iter().find(|option| fits(value, self.dereference(option)));
+        let option = match (fitting, substantial.as_slice()) {
+            (Some(option), _) | (None, [option]) => option,
+            (None, []) => return self.wrong(trail, value, words),
+            (None, several) => {
+                let several: Vec<&str> = several.iter().map(|option| name_of(self.dereference(option))).collect();
+                return self.wrong(trail, value, several.join(" or ") + &words);
+            }
+        };
         let before = self.found.len();
         self.value(value, option, trail, unit);
         if !words.is_empty() {
@@ -215,6 +228,60 @@ fn types_of(schema: &Value) -> Vec<&str> {
     }
 }
 
+/// Whether a value is of the type of a schema.
+fn fits(value: &Value, schema: &Value) -> bool {
+    types_of(schema).iter().any(|name| match *name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        _ => value.is_number(),
+    })
+}
+
+/// What a value of a schema's type is called.
+fn name_of(schema: &Value) -> &'static str {
+    match types_of(schema).first().copied().unwrap_or_default() {
+        "object" => "a table",
+        "array" => "a list",
+        "string" => "a string",
+        "boolean" => "true or false",
+        "integer" => "a whole number",
+        _ => "a number",
+    }
+}
+
+/// What is wrong with a quantity that stays the text it is, with its unit.
+fn quantity_text(value: &Value, schema: &Value, trail: &Trail<'_>, unit: &str) -> Option<Fault> {
+    let text = value.as_str().unwrap_or_default();
+    match quantity::parse_with_unit(text, unit) {
+        Ok(parsed) => {
+            let range = range_of(schema, unit, false);
+            let holds = parsed.is_finite() && range.holds(parsed);
+            (!holds).then(|| Fault::out_of_range(trail.path(), value.clone(), range))
+        }
+        Err(expected) => {
+            let example = schema.pointer("/examples/0").map(|example| format!(", such as {example}"));
+            Some(Fault::wrong_type(trail.path(), value.clone(), expected + &example.unwrap_or_default()))
+        }
+    }
+}
+
+/// The bounds that a schema sets to a number.
+fn range_of(schema: &Value, unit: &str, whole: bool) -> Range {
+    let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
+    let is_word = schema.get("format").is_some_and(|format| format == "uint32");
+    Range {
+        least: bound("minimum"),
+        above: bound("exclusiveMinimum"),
+        most: bound("maximum").or(is_word.then_some(f64::from(u32::MAX))),
+        below: bound("exclusiveMaximum"),
+        whole,
+        unit: unit.to_owned(),
+    }
+}
+
 /// Converts a quantity to a number, and says what is wrong with it.
 fn number(value: &mut Value, schema: &Value, trail: &Trail<'_>, unit: &str, whole: bool) -> Option<Fault> {
     if let Value::String(text) = value {
@@ -240,20 +307,8 @@ fn number(value: &mut Value, schema: &Value, trail: &Trail<'_>, unit: &str, whol
     if given == 0.0 && given.is_sign_negative() {
         *value = Value::from(0.0);
     }
-    let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
-    let is_word = schema.get("format").is_some_and(|format| format == "uint32");
-    let mut range = Range {
-        least: bound("minimum"),
-        above: bound("exclusiveMinimum"),
-        most: bound("maximum").or(is_word.then_some(f64::from(u32::MAX))),
-        below: bound("exclusiveMaximum"),
-        ..Range::default()
-    };
-    if range.holds(given) {
-        return None;
-    }
-    (range.whole, range.unit) = (whole, unit.to_owned());
-    Some(Fault::out_of_range(trail.path(), value.clone(), range))
+    let range = range_of(schema, unit, whole);
+    (!range.holds(given)).then(|| Fault::out_of_range(trail.path(), value.clone(), range))
 }
 
 /// The unit that a key's name ends in.

@@ -1,13 +1,17 @@
 //! Scenario documents: TOML, YAML or JSON text, and single settings on top.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::based::Document;
 use super::resolve::{keys_of, keys_of_system, schema};
 use super::strict::Strict;
 use super::system_spec::CHILD_KEYS;
 use super::tree::COMPONENTS;
-use crate::fault::{Fault, Kind, Path};
+use crate::fault::{self, Fault, Kind};
 use crate::limits::NESTING;
 
 /// Keys that say which kind a table is: its other keys are that kind's.
@@ -36,6 +40,12 @@ impl Notation {
             "json" => Ok(Self::Json),
             _ => Err(Fault::unknown_name("format", name, ["toml", "yaml", "json"])),
         }
+    }
+
+    /// The notation of a file, by its ending.
+    #[must_use]
+    pub fn of_file(path: &Path) -> Option<Self> {
+        Self::named(&path.extension()?.to_str()?.to_lowercase()).ok()
     }
 
     /// Reads a document.
@@ -109,6 +119,8 @@ pub struct Draft {
     pub(super) document: Value,
     /// What messages call it.
     pub(super) source: String,
+    /// The texts that it was read from, which know where each key stands; none of a dictionary.
+    pub(super) read: Option<Arc<Document>>,
     /// What is wrong with it so far.
     pub(super) found: Vec<Fault>,
 }
@@ -116,15 +128,23 @@ pub struct Draft {
 impl Draft {
     /// A draft that says what `document` does, which messages call `source`.
     pub fn new(document: Value, source: impl Into<String>) -> Self {
-        Self { document, source: source.into(), found: Vec::new() }
+        Self { document, source: source.into(), read: None, found: Vec::new() }
     }
 
-    /// Reads a scenario.
+    /// Reads a scenario, and what it is based on, named from `folder` on.
     ///
     /// # Errors
-    /// Text that is not of this notation: says line and column.
-    pub fn read(text: &str, notation: Notation, source: &str) -> Result<Self, Fault> {
-        Ok(Self::new(notation.read(text, source)?, source))
+    /// Text that is not of this notation: says line and column. A base that can't be read.
+    pub fn read(text: &str, notation: Notation, source: &str, folder: &Path) -> Result<Self, Fault> {
+        let read = Document::read(text, notation, source, folder)?;
+        let document = read.values().clone();
+        Ok(Self { read: Some(Arc::new(read)), ..Self::new(document, source) })
+    }
+
+    /// What messages call it.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
     }
 
     /// The system that is one device, given by its name or by a table.
@@ -144,41 +164,66 @@ impl Draft {
     }
 }
 
-/// Applies a setting `path=value` to a document. The path is dotted; `system.` in front may be left out, and entries of
+/// Applies a setting `path=value` to a scenario. The path is dotted; `system.` in front may be left out, and entries of
 /// lists go by their number, from 0. The value is read as TOML, and as plain text where it is not TOML.
 ///
 /// # Errors
 /// A setting without `=`, a path through something that is neither a table nor a list, or a number that is not finite.
 pub fn set(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str]) -> Result<(), Fault> {
-    apply(document, setting, top, below_system).map_err(|mut fault| {
-        fault.setting = Some(setting.to_owned());
-        fault
-    })
+    let applied = apply(document, setting, top, Some(below_system), "device.settle_constants=0");
+    applied.map(drop).map_err(|fault| of(fault, setting))
 }
 
-fn apply(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str]) -> Result<(), Fault> {
+/// Applies a setting to a document that is no scenario, with keys `top`; its keys may have dots in them. Returns the path.
+///
+/// # Errors
+/// As for [`set`].
+pub(super) fn set_key(document: &mut Value, setting: &str, top: &[&str]) -> Result<String, Fault> {
+    apply(document, setting, top, None, "seed=7")
+}
+
+/// A fault of a setting.
+fn of(mut fault: Fault, setting: &str) -> Fault {
+    fault.setting = Some(setting.to_owned());
+    fault
+}
+
+/// The keys of a setting's path, and its value's text.
+fn parts<'a>(setting: &'a str, example: &str) -> Result<(Vec<&'a str>, &'a str), Fault> {
     let Some((path, text)) = setting.split_once('=') else {
-        return Err(Fault::new(Kind::Notation).says("expected path=value, for example device.settle_constants=0"));
+        return Err(Fault::new(Kind::Notation).says(format!("expected path=value, for example {example}")));
     };
-    let mut keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
+    let keys: Vec<&str> = path.trim().split('.').map(|key| key.trim().trim_matches('"')).collect();
     if keys.len() as u64 > NESTING.most {
         return Err(too_deep());
     }
     if keys.iter().any(|key| key.is_empty()) {
         return Err(Fault::new(Kind::Notation).says(format!("{path:?} is no dotted path of keys")));
     }
+    Ok((keys, text.trim()))
+}
+
+fn apply(
+    document: &mut Value,
+    setting: &str,
+    top: &[&str],
+    below_system: Option<&[&str]>,
+    example: &str,
+) -> Result<String, Fault> {
+    let (mut keys, text) = parts(setting, example)?;
     if !top.contains(&keys[0]) {
+        let below_system = below_system.unwrap_or_default();
         if !below_system.contains(&keys[0]) {
             let known = top.iter().chain(below_system).copied();
             return Err(Fault::unknown_key(keys[0], known));
         }
         keys.insert(0, "system");
     }
-    let here = |depth: usize| keys[..=depth].iter().fold(Path::default(), |path, key| path.step(key));
-    let mut place = document;
-    for (depth, key) in keys.iter().enumerate() {
+    let here = |depth: usize| keys[..=depth].iter().fold(fault::Path::default(), |path, key| path.step(key));
+    let (mut place, mut depth) = (document, 0);
+    while depth < keys.len() {
         // A device, a drive or a scheduler given by its name alone becomes a table when one of its keys is set.
-        if let Value::String(name) = place {
+        if let (Value::String(name), Some(_)) = (&*place, below_system) {
             let alone = if is_component(&keys[..depth]) { "device" } else { "name" };
             *place = serde_json::json!({ alone: name });
         }
@@ -186,10 +231,17 @@ fn apply(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str
             *place = Value::Object(Map::new());
         }
         place = match place {
-            Value::Object(table) => table.entry((*key).to_owned()).or_insert(Value::Null),
+            Value::Object(table) => {
+                // What stands there as one key with dots is that one.
+                let whole = (depth + 1..keys.len()).rev().find(|&end| table.contains_key(&keys[depth..=end].join(".")));
+                let end = whole.unwrap_or(depth);
+                let key = keys[depth..=end].join(".");
+                depth = end;
+                table.entry(key).or_insert(Value::Null)
+            }
             Value::Array(items) => {
                 let count = items.len();
-                let item = key.parse::<usize>().ok().and_then(|index| items.get_mut(index));
+                let item = keys[depth].parse::<usize>().ok().and_then(|index| items.get_mut(index));
                 item.ok_or_else(|| {
                     let says = format!(" is no entry of a list: expected 0 to {}", count.max(1) - 1);
                     Fault::at(Kind::UnknownKey, here(depth)).says(says)
@@ -200,13 +252,14 @@ fn apply(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str
                 return Err(Fault::at(Kind::WrongType, here(depth)).says(says));
             }
         };
+        depth += 1;
     }
-    *place = value_of(text.trim()).map_err(|says| {
+    *place = value_of(text).map_err(|says| {
         let mut fault = Fault::at(Kind::WrongType, here(keys.len() - 1)).says(format!(": {says}"));
-        fault.value = Some(text.trim().into());
+        fault.value = Some(text.into());
         fault
     })?;
-    Ok(())
+    Ok(keys.join("."))
 }
 
 /// Whether a path leads to a component.
@@ -239,8 +292,9 @@ pub(super) fn overlay(given: Value, replaced: Value) -> Value {
         (Value::Object(given), Value::Object(replaced)) if KINDS.iter().all(|kind| !given.contains_key(*kind)) => {
             let mut merged = replaced;
             for (key, value) in given {
-                let old = merged.remove(&key);
-                merged.insert(key, old.map_or(value.clone(), |old| overlay(value, old)));
+                // In the place of the other: the order of keys stays.
+                let place = merged.entry(key).or_insert(Value::Null);
+                *place = overlay(value, place.take());
             }
             Value::Object(merged)
         }
@@ -344,6 +398,8 @@ mod tests {
         let yaml = Notation::Yaml.read("seed: 3\nsystem:\n  device: g2\n", "a").expect("valid");
         let json = Notation::Json.read(r#"{"seed": 3, "system": {"device": "g2"}}"#, "a").expect("valid");
         assert!(toml == yaml && yaml == json);
+        let ordered = Notation::Toml.read("b = 1\na = 2\n[z]\n[y]", "a").expect("valid");
+        assert_eq!(ordered.as_object().expect("a table").keys().collect::<Vec<_>>(), ["b", "a", "z", "y"]);
         assert!(Notation::Toml.read("seed = ", "a.toml").unwrap_err().to_string().starts_with("a.toml: "));
     }
 }

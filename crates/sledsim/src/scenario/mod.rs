@@ -2,6 +2,7 @@
 
 mod array_spec;
 mod assemble;
+mod based;
 mod canonical;
 mod catalog;
 mod check;
@@ -13,6 +14,7 @@ mod explain;
 mod idle_modes;
 mod named_device;
 mod notes;
+mod place;
 mod power_cuts;
 mod quantity;
 mod replacement;
@@ -28,14 +30,17 @@ mod tree;
 
 pub use array_spec::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
 pub use assemble::{device, device_with};
+pub use based::Document;
 pub use canonical::canonical;
 pub use catalog::{Catalog, Entry};
+pub use check::check;
 pub use commented::Commented;
 pub use component_report::{ComponentReport, CountReport, PathReport};
 pub use document::{Draft, Notation};
 pub use energy_report::{Energy, StateEnergy, StateTime};
 pub use explain::{explain, Explained};
 pub use idle_modes::BreakEvenReport;
+pub use quantity::parse_with_unit;
 pub use replacement::{replacement, replacement_schema};
 pub use report::{report_schema, Report};
 pub use resolve::{document_schema, resolve, schema, user_schema, Resolved};

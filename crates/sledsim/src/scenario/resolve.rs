@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use super::assemble;
+use super::based::{Document, BASE};
 use super::catalog::{is_file, Catalog};
 use super::check::{self, unit_of};
 use super::document::{overlay, Draft, Notation};
@@ -152,7 +153,7 @@ pub fn resolve(
     catalog: &Catalog,
     base: &Path,
 ) -> Result<Scenario, Faults> {
-    Ok(Draft::read(text, notation, source)?.set(settings).resolve(catalog, base)?.scenario)
+    Ok(Draft::read(text, notation, source, base)?.set(settings).resolve(catalog, base)?.scenario)
 }
 
 impl Draft {
@@ -161,8 +162,8 @@ impl Draft {
     /// # Errors
     /// All that is wrong, each with its place, value and what is allowed.
     pub fn resolve(self, catalog: &Catalog, base: &Path) -> Result<Resolved, Faults> {
-        let Self { mut document, source, found } = self;
-        completed(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source))
+        let Self { mut document, source, read, found } = self;
+        completed(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source, read.as_deref()))
     }
 
     /// Completes and checks the device that is the system; what else the draft says is not looked at.
@@ -170,22 +171,23 @@ impl Draft {
     /// # Errors
     /// As for [`Draft::resolve`]; a system that is no drive.
     pub fn resolve_device(self, catalog: &Catalog, base: &Path) -> Result<DeviceSpec, Faults> {
-        let Self { mut document, source, found } = self;
-        device_of(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source))
+        let Self { mut document, source, read, found } = self;
+        device_of(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source, read.as_deref()))
     }
 }
 
-/// Says of faults that the document has what it is called, or that it uses the file that has them.
-fn sourced(mut faults: Faults, source: &str) -> Faults {
-    for fault in faults.iter_mut() {
-        let given = if fault.setting.is_some() { None } else { Some(source.to_owned()) };
-        match &fault.file {
-            None => fault.file = given,
-            Some(_) if fault.used_by.is_none() => fault.used_by = given,
-            Some(_) => {}
+/// Says of faults where they stand: under which setting, in which line of `read`, or that `source` uses the file that has them.
+fn sourced(faults: Faults, source: &str, read: Option<&Document>) -> Faults {
+    let placed = faults.into_iter().map(|mut fault| match (&fault.file, &fault.setting, read) {
+        (_, Some(_), _) => fault,
+        (Some(_), None, _) => {
+            fault.used_by.get_or_insert_with(|| source.to_owned());
+            fault
         }
-    }
-    faults
+        (None, None, Some(read)) => read.located(fault),
+        (None, None, None) => fault.in_file(source),
+    });
+    placed.collect()
 }
 
 /// Completes a document in which `found` is wrong already.
@@ -268,6 +270,10 @@ pub fn document_schema() -> Value {
         *member = serde_json::json!({"anyOf": [member.take(), {"$ref": "#/$defs/SystemSpec"}, counted]});
     }
     allow_texts(&mut schema);
+    schema["properties"][BASE] = serde_json::json!({
+        "type": "string",
+        "description": "A scenario whose values stand where this one gives none: a file, from the folder of this one.",
+    });
     schema
 }
 

@@ -6,6 +6,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+/// The key by which the reader of TOML hands over dates and times, as a table of their text.
+const TOML_DATE: &str = "$__toml_private_datetime";
+
 /// A value of a document.
 pub(super) struct Strict(pub(super) Value);
 
@@ -71,6 +74,9 @@ impl<'de> Visitor<'de> for AnyValue {
     fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<Value, A::Error> {
         let mut items = Map::new();
         while let Some(key) = table.next_key::<String>()? {
+            if key == TOML_DATE {
+                return Err(A::Error::custom("a date or a time has no place here: write it in quotes, as a text"));
+            }
             if items.contains_key(&key) {
                 return Err(A::Error::custom(format!("duplicate key {key:?}")));
             }

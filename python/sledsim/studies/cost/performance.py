@@ -3,14 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from sledsim._core import ScenarioError, SledsimError
+from pydantic import Field, WithJsonSchema, model_validator
+
+from sledsim._core import Fault, ScenarioError, SledsimError
 from sledsim.runs.confidence import Interval, mean_interval
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
+from sledsim.scenario import documents
+from sledsim.scenario.documents import BasedOnScenario, Wrong, made, own_sets, raised, read, settings_of
 from sledsim.scenario.explanation import bytes_text, explain
-from sledsim.scenario.reading import ScenarioLike, Sets, resolve
+from sledsim.scenario.reading import ScenarioLike, Sets, Written, resolve
 from sledsim.show.faults import about
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
@@ -20,16 +24,87 @@ from sledsim.studies.cost.cached_disk import GB, CachedDisk, CacheDesign
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["RATIOS", "CostPerformance", "cost_performance"]
+__all__ = ["RATIOS", "CostFile", "CostPerformance", "cost_file", "cost_performance"]
 
 #: What NVRAM costs per GB over what MEMS costs: the axis of Figure 9.
 RATIOS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
 #: Lines of a RAM cache: sizes of caches that a budget buys are whole numbers of them.
 LINE_BYTES = 4096
+#: Size of the MEMS cache where neither it nor a budget is given.
+USUAL_SIZE = "256 MiB"
 #: More would not narrow an interval by what they take.
 MOST_SEEDS = 1000
 #: Prices and ratios from this to its reciprocal give caches that can be counted in bytes.
 LEAST = 1e-15
+
+#: A size as a program gives it, which may be a text with a unit; of a document the core makes a number.
+Size = Annotated[int | str, WithJsonSchema({"type": "integer", "minimum": 1})]
+Price = Annotated[float, Field(strict=True, ge=LEAST, le=1 / LEAST, allow_inf_nan=False)]
+
+
+class CostKeys(documents.Table):
+    """What is compared, and what it costs."""
+
+    mems: str = "hong2006"
+    """The MEMS device."""
+    mems_bytes: Size | None = None
+    """Size of the MEMS cache; 256 MiB where neither it nor a budget is given."""
+    segment_bytes: Size = "64 KiB"
+    """What moves between disk and MEMS at once."""
+    controller_bytes: Literal["none"] | Size | None = "4 MiB"
+    """Volatile write-back cache of the controller above either cache, or none."""
+    mems_price_per_gb: Price = 1.0
+    """What a GB (10⁹ bytes) of MEMS costs, in any currency."""
+    nvram_prices_per_gb: Annotated[list[Price], Field(min_length=1)] | None = None
+    """What a GB of NVRAM may cost."""
+    ratios: Annotated[list[Price], Field(min_length=1)] | None = None
+    """The same in multiples of what MEMS costs; 1 to 10 where neither is given."""
+    budget: Price | None = None
+    """What may be spent on a cache, in place of the size of the MEMS cache."""
+    seeds: Annotated[int, Field(strict=True, ge=1, le=MOST_SEEDS)] = 1
+    """How many seeds each design is run with, from the scenario's on."""
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        for one, other in (("ratios", "nvram_prices_per_gb"), ("budget", "mems_bytes")):
+            if getattr(self, one) is not None and getattr(self, other) is not None:
+                raise Wrong(Fault("conflict", f": give either {one} or {other}", path=one))
+        return self
+
+
+class CostFile(BasedOnScenario, CostKeys):
+    """A comparison of caches as a file has it."""
+
+    what: ClassVar[str] = "comparison of caches"
+    example: ClassVar[str] = 'the scenario of the disk: scenario = "disk.toml"'
+    own: ClassVar[str] = "cost."
+
+
+def cost_file(source: Mapping[str, Any] | Path | str, *, set: Sets = ()) -> dict[str, Any]:  # noqa: A002
+    """Read a comparison of caches from a file: what :func:`cost_performance` is to be called with.
+
+    Parameters
+    ----------
+    source
+        A file (TOML, YAML or JSON) with a key ``scenario``, or a dictionary with its keys.
+    set
+        Values that replace those of the scenario; and of the file's own keys, with ``cost.`` in front.
+
+    Raises
+    ------
+    ScenarioError
+        Where the file is wrong: all that is, with file, line, key, value and what is allowed.
+
+    Examples
+    --------
+    >>> found = cost_file({"scenario": "disk.toml", "mems_bytes": "16 MiB", "ratios": [1, 8]}, set=["cost.seeds=3"])
+    >>> found["mems_bytes"], found["seeds"]
+    (16777216, 3)
+    """
+    own, more = own_sets(set, CostFile)
+    found = read(CostFile, source, own)
+    keys = {key: getattr(found.table, key) for key in found.table.model_fields_set & {*CostKeys.model_fields}}
+    return {**keys, "scenario": found.scenario(), "set": [*settings_of(found.table.set), *more]}
 
 
 class CostPerformance(Shown):
@@ -151,10 +226,10 @@ class CostPerformance(Shown):
 
 
 def cost_performance(
-    scenario: ScenarioLike,
+    scenario: ScenarioLike | Written,
     *,
     mems: str = "hong2006",
-    mems_bytes: int | str = "256 MiB",
+    mems_bytes: int | str | None = None,
     segment_bytes: int | str = "64 KiB",
     controller_bytes: int | str | None = "4 MiB",
     mems_price_per_gb: float = 1.0,
@@ -174,7 +249,7 @@ def cost_performance(
     mems
         The MEMS device.
     mems_bytes
-        Size of the MEMS cache: a number, or a text such as ``"256 MiB"``.
+        Size of the MEMS cache: a number, or a text such as ``"256 MiB"``, which it is where no budget is given.
     segment_bytes
         What moves between disk and MEMS at once.
     controller_bytes
@@ -208,12 +283,27 @@ def cost_performance(
     >>> [row["bytes"] for row in found.rows()]
     [16777216, 2097152]
     """
+    given: dict[str, Any] = {
+        "mems": mems,
+        "mems_bytes": mems_bytes,
+        "segment_bytes": segment_bytes,
+        "controller_bytes": controller_bytes,
+        "mems_price_per_gb": mems_price_per_gb,
+        "nvram_prices_per_gb": None if nvram_prices_per_gb is None else list(nvram_prices_per_gb),
+        "ratios": None if ratios is None else list(ratios),
+        "budget": budget,
+        "seeds": seeds,
+    }
+    with raised():
+        keys = made(CostKeys, given)
     base = resolve(scenario, set)
-    price = _positive(mems_price_per_gb, "price of MEMS per GB")
-    prices = _nvram_prices(price, nvram_prices_per_gb, ratios)
-    _require_seeds(seeds, base.values)
-    design = CacheDesign(base.values["system"], mems, segment_bytes, controller_bytes)
-    size = _mems_bytes(base.values, design, mems_bytes, price, budget)
+    price = keys.mems_price_per_gb
+    prices = _nvram_prices(keys)
+    _require_chance(seeds, base.values)
+    design = CacheDesign(
+        base.values["system"], mems, segment_bytes, None if controller_bytes == "none" else controller_bytes
+    )
+    size = _mems_bytes(base.values, design, keys)
     sizes = [_whole_lines(size * price / each, f"NVRAM at {each:g} per GB") for each in prices]
     systems = [design.mems_system(size), *(design.nvram_system(each) for each in sizes)]
     for what, system in zip(["MEMS", *(f"NVRAM at {each:g} per GB" for each in prices)], systems, strict=True):
@@ -227,41 +317,27 @@ def cost_performance(
     return CostPerformance(caches[0], caches[1:], subject, first["stand_in"], _notes(first))
 
 
-def _positive(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not LEAST <= value <= 1 / LEAST:
-        raise SledsimError(f"{what} {value!r}: expected a number above 0, from {LEAST:g} to {1 / LEAST:g}")
-    return float(value)
-
-
-def _nvram_prices(mems: float, prices: Iterable[float] | None, ratios: Iterable[float] | None) -> list[float]:
+def _nvram_prices(keys: CostKeys) -> list[float]:
     """Return what a GB of NVRAM may cost, rising."""
-    if prices is not None and ratios is not None:
-        raise SledsimError("prices of NVRAM are given twice: as prices per GB, and as ratios to that of MEMS")
-    if prices is not None:
-        found = [_positive(each, "price of NVRAM per GB") for each in prices]
-    else:
-        found = [mems * _positive(each, "ratio of prices") for each in (RATIOS if ratios is None else ratios)]
-    if not found:
-        raise SledsimError("no price of NVRAM: give at least one, or one ratio to that of MEMS")
+    found = keys.nvram_prices_per_gb or [keys.mems_price_per_gb * each for each in keys.ratios or RATIOS]
     return sorted(dict.fromkeys(found))
 
 
-def _require_seeds(seeds: object, values: Mapping[str, Any]) -> None:
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS:
-        raise SledsimError(f"seeds {seeds!r}: expected a whole number from 1 to {MOST_SEEDS}")
+def _require_chance(seeds: int, values: Mapping[str, Any]) -> None:
     if seeds > 1 and values["workload"]["kind"] == "trace":
-        raise SledsimError(f"seeds {seeds}: a trace is the same with every seed; leave seeds at 1")
+        says = ": a trace is the same with every seed; leave seeds at 1"
+        with raised():
+            raise Wrong(Fault("conflict", says, path="seeds", value=seeds))
 
 
-def _mems_bytes(
-    values: Mapping[str, Any], design: CacheDesign, given: int | str, price: float, budget: float | None
-) -> int:
+def _mems_bytes(values: Mapping[str, Any], design: CacheDesign, keys: CostKeys) -> int:
     """Return the size of the MEMS cache: what was given, in bytes, or what the budget buys."""
-    if budget is not None:
-        return _whole_lines(_positive(budget, "budget") / price * GB, "MEMS")
+    if keys.budget is not None:
+        return _whole_lines(keys.budget / keys.mems_price_per_gb * GB, "MEMS")
     # The core reads quantities; what stands for the disk here does not matter.
+    asked = CacheDesign("g2", design.mems).mems_system(keys.mems_bytes or USUAL_SIZE)
     with _saying("MEMS"):
-        system = resolve({**values, "system": CacheDesign("g2", design.mems).mems_system(given)}).values["system"]
+        system = resolve({**values, "system": asked}).values["system"]
     return int(system["child"]["mems_bytes"])
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sledsim._core import SledsimError
 from sledsim.runs.confidence import Interval, jackknife_interval, mean_interval
-from sledsim.scenario.reading import ScenarioLike, Sets
+from sledsim.scenario.reading import ScenarioLike, Sets, Written
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
@@ -156,9 +156,9 @@ VERDICTS: dict[Literal["specificity", "merit"], tuple[str, str]] = {
 
 
 def specificity(
-    role: ScenarioLike,
+    role: ScenarioLike | Written,
     *,
-    without: ScenarioLike | None = None,
+    without: ScenarioLike | Written | None = None,
     device: str | None = None,
     disk: str = "uberdisk",
     fit_bytes: int = 4096,
@@ -236,9 +236,9 @@ def specificity(
 
 
 def merit(
-    role: ScenarioLike,
+    role: ScenarioLike | Written,
     *,
-    without: ScenarioLike | None = None,
+    without: ScenarioLike | Written | None = None,
     device: str | None = None,
     rate_per_s: float | None = None,
     sampling: Sampling | None = None,

@@ -4,7 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, WithJsonSchema
 
 from sledsim import schedulers
 from sledsim._core import SledsimError
@@ -13,7 +15,8 @@ from sledsim.runs.confidence import BATCHES
 from sledsim.runs.result import Result
 from sledsim.runs.running import run_resolved
 from sledsim.runs.summary_tables import METRICS, metric_rows
-from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
+from sledsim.scenario.documents import Document, Replaced, Table, made, own_sets, raised, read, settings_of
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, resolve
 from sledsim.scenario.system_tree import drive_of, drives_in, with_drives
 from sledsim.show.naming import did_you_mean, label_of
 from sledsim.show.progress import ProgressBar
@@ -21,7 +24,7 @@ from sledsim.studies.calibration.fitted_disk import mean_access_ms
 from sledsim.studies.relation.access import FETCHES, fetch_times_s, scan_relation
 from sledsim.studies.relation.layouts import Relation, layout_named, layouts_of
 
-__all__ = ["LayoutRole", "Role", "Sampling", "ScenarioRole", "role_named"]
+__all__ = ["LayoutRole", "Role", "RoleFile", "Sampling", "ScenarioRole", "role_file", "role_named"]
 
 #: Makes a device into another: what it is given and what it returns are whole devices.
 Change = Callable[[dict[str, Any]], dict[str, Any]]
@@ -38,6 +41,82 @@ LESS_IS_BETTER = {
 }
 #: What only MEMS storage does, switched off for a disk without powers.
 NOT_ON_A_DISK: dict[str, Any] = {"subsector": False, "spin_down": None, "delayed_startup": None}
+
+
+class SamplingKeys(Table):
+    """How often, and on how many requests, a mean is measured."""
+
+    replications: Annotated[int, Field(strict=True, ge=2)] = 10
+    """Runs with seeds of their own: a confidence interval takes at least 2."""
+    requests: Annotated[int, Field(strict=True, ge=1)] | None = None
+    """Of a run; the scenario's own number if not given."""
+    seed: Annotated[int, Field(strict=True, ge=0)] = 1
+    """Of the first run."""
+    metric: Annotated[str, WithJsonSchema({"enum": [*LESS_IS_BETTER]})] = RESPONSE
+    """What is measured: its path in the result, of a kind where less is better."""
+
+
+class RoleFile(SamplingKeys, Document):
+    """A role, and how it is tested, as a file has it."""
+
+    what: ClassVar[str] = "role"
+    example: ClassVar[str] = 'a key role: role = "sdf", or the path of a scenario'
+    own: ClassVar[str] = "role."
+
+    role: str | dict[str, Any]
+    """A scheduler or a layout by name, or a scenario: the path of a file, or a table."""
+    without: str | dict[str, Any] | None = None
+    """What there is without it: the same."""
+    device: str | None = None
+    """For a policy: the MEMS device, g2 where it is left out."""
+    rate_per_s: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = None
+    """For a scheduler: arrivals in a second; 95 % busy under fcfs where it is left out."""
+    disk: str = "uberdisk"
+    """The disk that is fitted, for the test of specificity alone."""
+    fit_bytes: Annotated[int, Field(strict=True, ge=1)] = 4096
+    """Size of the random reads that it is fitted to."""
+    set: Replaced = Field(default_factory=dict)
+    """Values that replace those of the scenarios, by path."""
+
+
+def role_file(source: Mapping[str, Any] | Path | str, *, set: Sets = ()) -> dict[str, Any]:  # noqa: A002
+    """Read a role from a file: what ``specificity`` is to be called with; ``merit`` takes no disk and its reads.
+
+    Parameters
+    ----------
+    source
+        A file (TOML, YAML or JSON) with a key ``role``, or a dictionary with its keys.
+    set
+        Values that replace those of the scenarios; and of the file's own keys, with ``role.`` in front.
+
+    Raises
+    ------
+    ScenarioError
+        Where the file is wrong: all that is, with file, line, key, value and what is allowed.
+
+    Examples
+    --------
+    >>> found = role_file({"role": "sdf", "device": "g3"}, set=["role.replications=3"])
+    >>> found["role"], found["device"], found["sampling"].replications
+    ('sdf', 'g3', 3)
+    """
+    own, more = own_sets(set, RoleFile)
+    found = read(RoleFile, source, own)
+    table = found.table
+
+    def named(key: str) -> "ScenarioLike | Written | None":
+        given = getattr(table, key)
+        return (
+            given if given is None or (isinstance(given, str) and not Path(given).suffix) else found.named(given, key)
+        )
+
+    return {
+        **{key: getattr(table, key) for key in ("device", "rate_per_s", "disk", "fit_bytes")},
+        "role": named("role"),
+        "without": named("without"),
+        "sampling": Sampling(**{key: getattr(table, key) for key in SamplingKeys.model_fields}),
+        "set": [*settings_of(table.set), *more],
+    }
 
 
 @dataclass(frozen=True)
@@ -65,13 +144,8 @@ class Sampling:
     progress: bool = False
 
     def __post_init__(self) -> None:
-        if self.replications < 2:
-            raise SledsimError(f"replications = {self.replications}: a confidence interval takes at least 2")
-        if self.requests is not None and self.requests < 1:
-            raise SledsimError(f"requests = {self.requests}: at least 1 has to be served")
-        if self.metric not in LESS_IS_BETTER:
-            known = did_you_mean(self.metric, LESS_IS_BETTER)
-            raise SledsimError(f"no metric {self.metric!r} of which less is better{known}")
+        with raised():
+            made(SamplingKeys, {key: getattr(self, key) for key in SamplingKeys.model_fields})
 
 
 class Role(ABC):
@@ -257,8 +331,8 @@ class LayoutRole(Role):
 
 
 def role_named(
-    role: ScenarioLike,
-    without: ScenarioLike | None = None,
+    role: ScenarioLike | Written,
+    without: ScenarioLike | Written | None = None,
     *,
     device: str | None = None,
     rate_per_s: float | None = None,
@@ -305,7 +379,7 @@ def role_named(
 
 
 def _scheduler_role(
-    name: str, without: ScenarioLike | None, device: str, rate_per_s: float | None, sets: Sets
+    name: str, without: ScenarioLike | Written | None, device: str, rate_per_s: float | None, sets: Sets
 ) -> ScenarioRole:
     """Return a scheduler's role: random reads, with it and with another."""
     other = USUAL_SCHEDULER if without is None else without
@@ -328,8 +402,10 @@ def _scheduler_role(
     return ScenarioRole(name, scenario(name, rate_per_s), str(other), scenario(str(other), rate_per_s), load=load)
 
 
-def _title(scenario: ScenarioLike) -> str:
+def _title(scenario: ScenarioLike | Written) -> str:
     """Return what a scenario is called: its file."""
+    if isinstance(scenario, Written):
+        return Path(scenario.name).name
     if scenario == "-":
         return "standard input"
     named = isinstance(scenario, Path) or (isinstance(scenario, str) and "\n" not in scenario)

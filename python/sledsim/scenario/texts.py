@@ -1,0 +1,94 @@
+"""The texts of documents: from a file, standard input or a program, and in which notation they are."""
+
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from sledsim._core import Fault, ScenarioError, error_of
+from sledsim.show.naming import nearest_file
+
+__all__ = ["Text", "text_of"]
+
+FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
+
+
+class Text(NamedTuple):
+    """A document as written.
+
+    Parameters
+    ----------
+    text
+        What it says.
+    format
+        In which notation: ``"toml"``, ``"yaml"`` or ``"json"``.
+    name
+        What messages call it.
+    base_dir
+        The folder from which its relative paths start.
+    """
+
+    text: str
+    format: str
+    name: str
+    base_dir: str
+
+
+def text_of(source: Path | str, what: str) -> Text:
+    """Find the text of a document.
+
+    Parameters
+    ----------
+    source
+        A file, ``"-"`` for standard input, or a text of several lines.
+    what
+        What it is to hold, in a word.
+
+    Raises
+    ------
+    ScenarioError
+        Where there is no such file, or nothing in it.
+    """
+    here = str(Path.cwd())
+    if isinstance(source, Path):
+        return _of_file(source, what)
+    if source == "-":
+        return Text(*_detected(sys.stdin.read(), "standard input", what), "standard input", here)
+    if "\n" in source or source.lstrip().startswith("{"):
+        return Text(*_detected(source, what, what), what, here)
+    return _of_file(Path(source), what)
+
+
+def _of_file(path: Path, what: str) -> Text:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise _unread(path, f"no such file{nearest_file(path)}") from None
+    except UnicodeDecodeError as error:
+        traces = " (`sledsim replay` takes traces)" if what == "scenario" else ""
+        says = f"byte {error.start} is not UTF-8 text; expected a {what} in TOML, YAML or JSON{traces}"
+        raise _unread(path, says) from None
+    except (OSError, ValueError) as error:
+        # A name with a zero in it is none that a file could have.
+        raise _unread(path, getattr(error, "strerror", None) or str(error)) from None
+    notation = FORMATS.get(path.suffix.lower())
+    if notation is None or not text.strip():
+        text, notation = _detected(text, str(path), what)
+    return Text(text, notation, str(path), str(path.parent.resolve()))
+
+
+def _unread(name: Path | str, says: str) -> ScenarioError:
+    return error_of(ScenarioError, [Fault("unreadable", says, file=str(name))])
+
+
+def _detected(text: str, name: str, what: str) -> tuple[str, str]:
+    """Tell TOML, YAML and JSON apart by their first line that says something."""
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line and not line.startswith("#")), None)
+    if first is None:
+        raise _unread(name, f"empty; expected a {what} in TOML, YAML or JSON")
+    if first.startswith("{"):
+        return text, "json"
+    if first == "---" or re.match(r"""["']?[\w.-]+["']?\s*:(\s|$)""", first):
+        return text, "yaml"
+    return text, "toml"

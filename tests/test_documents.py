@@ -1,0 +1,372 @@
+"""Documents beside scenarios: sweeps, searches, enclosures, comparisons of caches, roles."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conftest import ROOT
+from sledsim import Scenario, SledsimError, _core
+from sledsim.cli.runs import document_kinds
+from sledsim.reliability import load
+from sledsim.scenario.documents import Document, read
+from sledsim.studies.cost import cost_file
+from sledsim.studies.objective import role_file
+from sledsim.sweep import Sweep
+from sledsim.sweep.search import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind of document: one that is right, and lines that make it wrong."""
+
+    text: str
+    load: Callable[..., Any]
+    command: tuple[str, ...]
+    typo: tuple[str, str, str]  # the line, the path that it has, the key that was meant
+    wrong_type: tuple[str, str]
+    out_of_range: tuple[str, str]
+    unit: tuple[str, str]
+    setting: tuple[str, str, Any]  # key, value, what comes of it
+
+
+CASES = {
+    "sweep": Case(
+        'scenario = "disk.toml"\naxes.scheduler = ["fcfs", "sptf"]\n',
+        Sweep.load,
+        ("sweep", "run"),
+        ("replicatons = 2", "replicatons", "replications"),
+        ('replications = "many"', "replications"),
+        ("replications = 0", "replications"),
+        ('seed = "3 ms"', "seed"),
+        ("replications", "3", 3),
+    ),
+    "search": Case(
+        'scenario = "disk.toml"\nparameters."device.bit_nm" = { from = 30, to = 60 }\nobjectives = ["response"]\n',
+        Search.load,
+        ("optimise",),
+        ("trails = 7", "trails", "trials"),
+        ("trials = true", "trials"),
+        ("trials = 0", "trials"),
+        ('prices.mems_per_gb = "3 ms"', "prices.mems_per_gb"),
+        ("sampler", "nsga2", "nsga2"),
+    ),
+    "enclosure": Case(
+        'enclosure.data = 19\nenclosure.parity = 1\ndevice.mttf = "200000 h"\nrebuild.time = "15 min"\n',
+        load,
+        ("reliability",),
+        ("enclosure.spare = 5", "enclosure.spare", "spares"),
+        ('enclosure.spares = "few"', "enclosure.spares"),
+        ("enclosure.spares = -1", "enclosure.spares"),
+        ('repair.preventive = "3 parsecs"', "repair.preventive"),
+        ("enclosure", "{data = 3, parity = 2}", None),
+    ),
+    "cost": Case(
+        'scenario = "disk.toml"\nmems_bytes = "16 MiB"\n',
+        cost_file,
+        ("cost",),
+        ("sedes = 2", "sedes", "seeds"),
+        ("ratios = 3", "ratios"),
+        ("seeds = 0", "seeds"),
+        ('segment_bytes = "8 ms"', "segment_bytes"),
+        ("seeds", "4", 4),
+    ),
+    "role": Case(
+        'role = "sdf"\ndevice = "g3"\n',
+        role_file,
+        ("specificity",),
+        ("replicatons = 3", "replicatons", "replications"),
+        ("fit_bytes = {}", "fit_bytes"),
+        ("replications = 1", "replications"),
+        ('rate_per_s = "3 ms"', "rate_per_s"),
+        ("metric", "response.p99_ms", "response.p99_ms"),
+    ),
+}
+
+
+@pytest.fixture(params=CASES)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def case(name: str) -> Case:
+    return CASES[name]
+
+
+def kind_of(name: str) -> type[Document]:
+    return document_kinds()[name]
+
+
+def refused(case: Case, path: Path, **given: Any) -> SledsimError:
+    with pytest.raises(SledsimError) as error:
+        case.load(path, **given)
+    assert error.value.faults
+    return error.value
+
+
+def wrong(case: Case, tmp_path: Path, *lines: str) -> tuple[SledsimError, str]:
+    """Return what is said of a document with more lines, and its file."""
+    path = tmp_path / "wrong.toml"
+    path.write_text(case.text + "\n".join(lines) + "\n")
+    return refused(case, path), str(path)
+
+
+def test_a_document_that_is_right_is_read(case: Case, tmp_path: Path) -> None:
+    path = tmp_path / "right.toml"
+    path.write_text(case.text)
+    assert case.load(path) is not None
+
+
+def test_a_typo_in_a_key_is_named_with_the_nearest_one(case: Case, tmp_path: Path) -> None:
+    line, path, meant = case.typo
+    error, file = wrong(case, tmp_path, line)
+    assert (error.kind, error.path, error.suggestion) == ("unknown-key", path, meant)
+    assert meant in error.allowed
+    assert (error.file, error.line) == (file, case.text.count("\n") + 1)
+    assert str(error).startswith(f'{file}: line {error.line}: unknown key {path}: did you mean "{meant}"?')
+
+
+def test_a_wrong_type_is_named(case: Case, tmp_path: Path) -> None:
+    line, path = case.wrong_type
+    error, file = wrong(case, tmp_path, line)
+    assert (error.kind, error.path, error.file, error.line) == ("wrong-type", path, file, case.text.count("\n") + 1)
+    assert error.allowed
+    assert "is of the wrong type: expected" in str(error)
+
+
+def test_a_number_out_of_range_is_named_with_the_range(case: Case, tmp_path: Path) -> None:
+    line, path = case.out_of_range
+    error, file = wrong(case, tmp_path, line)
+    assert (error.kind, error.path, error.file, error.line) == ("out-of-range", path, file, case.text.count("\n") + 1)
+    assert error.allowed["least"] > error.value
+    assert "is out of range: expected a whole number at least" in str(error)
+
+
+def test_a_unit_of_something_else_is_named_with_those_there_are(case: Case, tmp_path: Path) -> None:
+    line, path = case.unit
+    error, _ = wrong(case, tmp_path, line)
+    assert (error.kind, error.path) == ("wrong-type", path)
+    assert line.rpartition("=")[2].strip().strip('"') == error.value
+    assert "a number" in error.allowed
+
+
+def test_two_faults_are_both_reported(case: Case, tmp_path: Path) -> None:
+    error, file = wrong(case, tmp_path, case.typo[0], case.out_of_range[0])
+    after = case.text.count("\n")
+    found = {(fault.kind, fault.path, fault.file, fault.line) for fault in error.faults}
+    assert found == {
+        ("unknown-key", case.typo[1], file, after + 1),
+        ("out-of-range", case.out_of_range[1], file, after + 2),
+    }
+    assert str(error).count("\n") == 1
+
+
+@pytest.mark.parametrize("date", ["2024-05-27", "07:32:00", "2024-05-27T07:32:00Z", "[{ x = 2024-05-27 }]"])
+def test_a_date_has_no_place(case: Case, tmp_path: Path, date: str) -> None:
+    error, file = wrong(case, tmp_path, f"name = {date}")
+    assert (error.kind, error.file, error.line) == ("notation", file, case.text.count("\n") + 1)
+    assert "date" in str(error)
+    assert refused(case, tmp_path / "wrong.toml", set=[f"name={date}"]).faults
+
+
+@pytest.mark.parametrize("ending", ["toml", "yaml", "json"])
+def test_deep_nesting_and_endless_digits_are_refused(name: str, case: Case, tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"deep.{ending}"
+    for value in ("[" * 3000 + "]" * 3000, "9" * 5000):
+        path.write_text({"toml": f"name = {value}", "yaml": f"name: {value}", "json": f'{{"name": {value}}}'}[ending])
+        assert refused(case, path).file == str(path)
+    right = tmp_path / "right.toml"
+    right.write_text(case.text)
+    key = kind_of(name).own + case.out_of_range[1]
+    for setting in (f"{key}{'.a' * 5000}=1", f"{key}={'[' * 5000}{']' * 5000}", f"{key}={'9' * 5000}"):
+        assert refused(case, right, set=[setting]).setting == setting
+    nested: list[Any] = []
+    for _ in range(5000):
+        nested = [nested]
+    for endless in (nested, 10**5000):
+        with pytest.raises(SledsimError):
+            case.load({**tomllib.loads(case.text), "name": endless})
+
+
+def as_yaml(values: dict[str, Any], indent: str = "") -> str:
+    lines = []
+    for key, value in values.items():
+        if isinstance(value, dict):
+            lines += [f"{indent}{key}:", as_yaml(value, f"{indent}  ")]
+        elif isinstance(value, list):
+            lines += [f"{indent}{key}:", *(f"{indent}  - {json.dumps(each)}" for each in value)]
+        else:
+            lines.append(f"{indent}{key}: {value}")
+    return "\n".join(lines)
+
+
+def test_yaml_and_json_say_the_same_as_toml(name: str, case: Case, tmp_path: Path) -> None:
+    values = tomllib.loads(case.text)
+    texts = {"toml": case.text, "yaml": as_yaml(values), "yml": as_yaml(values), "json": json.dumps(values)}
+    kind, read_from = kind_of(name), []
+    for ending, text in texts.items():
+        path = tmp_path / f"same.{ending}"
+        path.write_text(text)
+        read_from.append(read(kind, path).table)
+    assert read_from.count(read_from[0]) == len(texts)
+    assert read(kind, values).table == read_from[0]
+
+
+def test_a_document_stands_on_another_and_settings_on_both(name: str, case: Case, tmp_path: Path) -> None:
+    kind = kind_of(name)
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "other.toml").write_text(case.text)
+    path = tmp_path / "own.yaml"
+    path.write_text("base: below/other.toml\n")
+    inherited = read(kind, path).table
+    direct = read(kind, tmp_path / "below" / "other.toml").table
+    same = {key: value for key, value in inherited if key != "scenario"}
+    assert same == {key: value for key, value in direct if key != "scenario"}
+    if "scenario" in kind.model_fields:
+        assert dict(inherited)["scenario"] == str(tmp_path / "below" / "disk.toml")
+    key, text, value = case.setting
+    changed = read(kind, path, [f"{kind.own}{key}={text}"]).table
+    assert changed != inherited
+    if value is not None:
+        assert dict(changed)[key] == value
+    assert case.load(path, set=[f"{kind.own}{key}={text}"]) is not None
+
+
+def test_a_fault_of_a_base_names_the_base_and_one_of_a_setting_the_setting(
+    name: str, case: Case, tmp_path: Path
+) -> None:
+    below = tmp_path / "other.toml"
+    below.write_text(case.text + case.out_of_range[0] + "\n")
+    path = tmp_path / "own.toml"
+    path.write_text('base = "other.toml"\n')
+    error = refused(case, path)
+    assert (error.file, error.line, error.path) == (str(below), case.text.count("\n") + 1, case.out_of_range[1])
+    below.write_text(case.text)
+    setting = kind_of(name).own + case.out_of_range[0].replace(" ", "")
+    error = refused(case, path, set=[setting])
+    assert (error.setting, error.path, error.file) == (setting, case.out_of_range[1], None)
+
+
+@pytest.mark.parametrize(
+    ("base", "says"),
+    [("own.toml", "can't be based on itself"), ("none.toml", "No such file"), ("own", "ends in"), ("3", "wrong type")],
+)
+def test_a_base_that_is_none(case: Case, tmp_path: Path, base: str, says: str) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(f"\nbase = {base if base.isdigit() else json.dumps(base)}\n{case.text}")
+    error = refused(case, path)
+    assert (error.path, error.file, error.line) == ("base", str(path), 2)
+    assert says in str(error)
+
+
+def test_the_schema_has_every_key_and_what_it_means(
+    name: str, sledsim_cli: Callable[..., Any], case: Case, tmp_path: Path
+) -> None:
+    found = sledsim_cli("schema", name)
+    assert found.status == 0
+    schema = json.loads(found.out)
+    keys = {field.alias or key for key, field in kind_of(name).model_fields.items()}
+    assert set(schema["properties"]) == keys | {"base"}
+    assert all(each.get("description") for each in schema["properties"].values())
+    assert schema["additionalProperties"] is False
+    path = tmp_path / "right.toml"
+    path.write_text(case.text)
+    assert not _core.check(json.dumps(read(kind_of(name), path).table.to_dict()), json.dumps(schema))
+
+
+def test_a_kind_that_is_none_has_no_schema(sledsim_cli: Callable[..., Any]) -> None:
+    assert "sweep?" in sledsim_cli("schema", "sweeep").err
+    assert sledsim_cli("schema", "sweep", "--result").status == 2
+
+
+def test_the_command_says_file_and_line_and_ends_with_2(
+    case: Case, tmp_path: Path, sledsim_cli: Callable[..., Any]
+) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(f"{case.text}{case.typo[0]}\n{case.out_of_range[0]}\n")
+    found = sledsim_cli(*case.command, path)
+    line = case.text.count("\n") + 1
+    assert found.status == 2
+    assert found.err.startswith(f"error: {path}: line {line}: unknown key {case.typo[1]}")
+    assert f"{path}: line {line + 1}: {case.out_of_range[1]} = " in found.err
+    assert "Traceback" not in found.err
+
+
+def test_the_command_says_a_setting_as_an_option(
+    name: str, case: Case, tmp_path: Path, sledsim_cli: Callable[..., Any]
+) -> None:
+    path = tmp_path / "right.toml"
+    path.write_text(case.text)
+    setting = kind_of(name).own + case.out_of_range[0].replace(" ", "")
+    found = sledsim_cli(*case.command, path, "--set", setting)
+    assert found.status == 2
+    assert found.err.startswith(f"error: --set {setting}: {case.out_of_range[1]} = ")
+
+
+def test_a_scenario_is_told_from_other_documents(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text('workload = "cello-like"\nsystem.device = "g2"\n')
+    for load_it in (Sweep.load, Search.load, load):
+        with pytest.raises(SledsimError, match="this is a scenario, which `sledsim run` takes") as error:
+            load_it(path)
+        assert (error.value.file, error.value.line) == (str(path), 1)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "examples").glob("*/*.toml")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
+def test_the_examples_are_read(path: Path) -> None:
+    kinds = {"sweeps": "sweep", "searches": "search", "enclosures": "enclosure", "costs": "cost", "roles": "role"}
+    found = read(kind_of(kinds[path.parent.name]), path)
+    for key in ("scenario", "role", "without"):
+        named = getattr(found.table, key, None)
+        if isinstance(named, str):
+            assert Scenario.load(path.parent / named).system is not None
+
+
+def test_an_option_goes_before_the_file(sledsim_cli: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "costs.toml"
+    path.write_text(
+        'scenario = { workload = "tpcc-like", system = "atlas10k-50mb" }\nmems_bytes = "16 MiB"\nratios = [1, 8]\n'
+        'segment_bytes = "8 KiB"\nset = { "run.requests" = 2000 }\n'
+    )
+    found = json.loads(sledsim_cli("cost", path, "--json").out)
+    assert (found["mems"]["bytes"], [row["ratio"] for row in found["nvram"]]) == (16 << 20, [1.0, 8.0])
+    found = json.loads(sledsim_cli("cost", path, "--json", "--budget", "0.008388608", "--nvram-price", "2").out)
+    assert (found["mems"]["bytes"], [row["ratio"] for row in found["nvram"]]) == (8 << 20, [2.0])
+    path = tmp_path / "role.toml"
+    path.write_text('role = "sdf"\ndevice = "g3"\nreplications = 3\nrequests = 500\n')
+    for command in ("specificity", "merit"):
+        assert "3 seeds" in sledsim_cli(command, path).out
+        assert "2 seeds" in sledsim_cli(command, path, "--set", "role.replications=4", "--replications", "2").out
+
+
+def test_axes_go_in_the_order_in_which_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "order.toml"
+    path.write_text('scenario = "a.toml"\n[axes]\nscheduler = ["fcfs"]\nb.y = [1]\nb.x = [2]\n"a" = [3]\n')
+    assert Sweep.load(path).parameters == ["scheduler", "b.y", "b.x", "a"]
+
+
+def test_scenarios_stand_on_each_other_too(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "base.toml").write_text(
+        '[workload]\npath = "trace.csv"\n[system]\ndevice = "g2"\nscheduler = "sptf"\n'
+    )
+    own = tmp_path / "own.yaml"
+    own.write_text("base: below/base.toml\nsystem:\n  device: g3\n")
+    values = Scenario.load(own).resolve()
+    assert values["workload"]["path"] == str(tmp_path / "below" / "trace.csv")
+    assert (values["system"]["device"]["name"], values["system"]["scheduler"]["name"]) == ("g3", "sptf")
+    (tmp_path / "below" / "base.toml").write_text("[workload]\npath = 'a.csv'\n[system]\ndevice = 'g2'\nschedler = 1\n")
+    with pytest.raises(SledsimError) as error:
+        Scenario.load(own)
+    assert (error.value.file, error.value.line) == (str(tmp_path / "below" / "base.toml"), 5)
