@@ -53,7 +53,7 @@ const WORDS: &[(&str, &str)] = &[
 /// Text that is no such thing, or a unit of another dimension: says in words what is allowed.
 pub fn parse(text: &str, unit: &str) -> Result<f64, String> {
     match split(text) {
-        Some((number, given)) if given.is_empty() => Ok(number),
+        Some((number, "")) => Ok(number),
         Some((number, given)) => converted(number, given, unit),
         None => Err(allowed(unit)),
     }
