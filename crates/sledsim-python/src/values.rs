@@ -67,7 +67,10 @@ impl Unread {
 
     fn within(self, key: &str) -> Self {
         match self {
-            Self::Wrong(fault) => Self::Wrong(fault.within(fault::Path::default().step(key))),
+            Self::Wrong(mut fault) => {
+                fault.path = fault::Path::default().step(key).join(&fault.path);
+                Self::Wrong(fault)
+            }
             raised => raised,
         }
     }
