@@ -134,11 +134,12 @@ def test_numbers_give_a_number_and_arrays_one_of_their_shape() -> None:
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.float32, np.float64])
 def test_whatever_holds_whole_numbers_will_do(dtype: type) -> None:
-    lbns = np.array([1, 2, 100], dtype=dtype)
+    lbns: np.ndarray[Any, Any] = np.array([1, 2, 100], dtype=dtype)
     assert np.array_equal(MEMS.serve(lbns, lbns)["end_ns"], MEMS.serve([1, 2, 100], [1, 2, 100])["end_ns"])
 
 
 def test_a_plot_is_asked_for_by_name() -> None:
-    for kind in (None, 3, [], {}):
+    wrong: tuple[Any, ...] = (None, 3, [], {})
+    for kind in wrong:
         with pytest.raises(SledsimError, match="no plot"):
-            MEMS.plot(kind)  # type: ignore[arg-type]
+            MEMS.plot(kind)

@@ -62,11 +62,7 @@ fn parameters_out_of_range_are_named() {
     // What is not finite is refused as well: no document can state it.
     for (value, weight, r) in [
         (-0.1, "weight = -0.1 is out of range: expected a number of at least 0", "r = -0.1 is out of range: expected"),
-        (
-            f64::NAN,
-            "weight is out of range: expected a number of at least 0, not NaN",
-            "from 0 to 1, not NaN",
-        ),
+        (f64::NAN, "weight is out of range: expected a number of at least 0, not NaN", "from 0 to 1, not NaN"),
         (f64::INFINITY, "weight is out of range: expected a number of at least 0, not inf", "from 0 to 1, not inf"),
     ] {
         assert_eq!(message(SchedulerSpec::Asptf(asptf::Spec { weight: value })), weight);

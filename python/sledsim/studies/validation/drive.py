@@ -1,6 +1,5 @@
 """How well a model stands for a real drive: its service times beside measured ones."""
 
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
