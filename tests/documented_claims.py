@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from conftest import ROOT
@@ -18,15 +19,20 @@ class Row(NamedTuple):
     published: str
     ours: str
     verdict: str
+    rests_on: str
     how: str
 
 
 def documented(paper: str) -> list[Row]:
-    """Return the rows of a paper's table, without those of claims that are not done."""
+    """Return the rows of a paper's table, those of claims that are not done too."""
     table = PAGE.read_text(encoding="utf-8").partition(f"<!-- computed: {paper} -->")[2].partition("<!-- end -->")[0]
     lines = [line for line in table.splitlines() if line.startswith("|")]
-    rows = [Row(*(cell.strip() for cell in line.strip("|").split("|"))) for line in lines[2:]]
-    return [row for row in rows if row.verdict != "not done"]
+    return [Row(*(cell.strip() for cell in line.strip("|").split("|"))) for line in lines[2:]]
+
+
+def verdicts(paper: str) -> Counter[str]:
+    """Return how many rows of a paper's table have which verdict."""
+    return Counter(row.verdict for row in documented(paper))
 
 
 def wheres(paper: str) -> set[str]:

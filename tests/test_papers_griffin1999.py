@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from documented_claims import wheres
+from documented_claims import verdicts, wheres
 from sledsim.show.tables import Table
 from sledsim_papers.griffin1999.traces import cello_schedulers
+from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.intervals import batched, over_seeds
 from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import experiments, pictures
@@ -19,10 +20,27 @@ if TYPE_CHECKING:
 PAPER = "griffin1999"
 
 
+def test_verdicts_are_those_expected() -> None:
+    assert verdicts(PAPER) == {"reproduced": 26, "differs": 19}
+
+
 def test_what_tells_the_causes_apart(study: Study) -> None:
     one_by_one, as_it_is = cello_schedulers(study).probes
     assert one_by_one.ours == claims()[f"{PAPER}.cello-schedulers"].published
     assert as_it_is.ours != one_by_one.ours
+    # A sled that is slower along X than the printed one has all three of the printed figures of seeks.
+    for name in ("seek-mean", "seek-std", "seek-max"):
+        claim, found = claims()[f"{PAPER}.{name}"], experiments()[f"{PAPER}.{name}"](study)
+        assert claim.verdict(found) == "differs"
+        assert claim.verdict(Finding(found.probes[0].ours, "")) == "reproduced"
+    # With fluid transfers besides, services have the printed mean and deviation.
+    for name in ("service-mean", "service-std"):
+        claim, found = claims()[f"{PAPER}.{name}"], experiments()[f"{PAPER}.{name}"](study)
+        assert [claim.verdict(Finding(probe.ours, "")) for probe in found.probes][-1] == "reproduced"
+    # Reversals decide where the best velocity is, not transfers.
+    optimum = experiments()[f"{PAPER}.velocity-optimum"](study)
+    one_way, both, fluid = (float(str(probe.ours)) for probe in optimum.probes)
+    assert max(one_way, both) <= 25.0 < fluid
     gap = experiments()[f"{PAPER}.fcfs-gap-wider-than-disk"](study)
     assert [probe.ours for probe in gap.probes] == [("disk", "mems"), ("disk", "mems"), ("mems", "disk")]
 

@@ -34,11 +34,21 @@ CLAIMS = claims("hong2006")
 #: Those that need no simulation.
 MODEL = [name.partition(".")[2] for name, claim in CLAIMS.items() if claim.data == "model"]
 #: Claims of the model that are not reproduced; the page on validation says why.
-DIFFER = {"preventive-gain"}
+DIFFER = {"instant-rebuild"}
+#: The share of a response that passes at the disk is not measured.
+NOT_DONE = {"hong2006.disk-latency-dominates"}
 #: What was found of these before, by the same models.
 OURS = {
+    "capacity": ["3.219"],
     "avg-seek": ["0.571"],
     "max-seek": ["0.773"],
+    "max-throughput": ["89.6"],
+    "enclosure-capacity": ["61.2"],
+    "rebuild-bandwidth": ["0.0429"],
+    "survival-crossing": ["5.58"],
+    "replication-hour": ["0.980"],
+    "replication-share": ["0.0095"],
+    "instant-rebuild": ["0.01400"],
     "mttf-no-repair": ["2.34", "3.48", "4.63", "5.77", "6.91", "8.05"],
     "loss-5-spares-3-years": ["0.0175"],
     "loss-disk-3-years": ["0.1231"],
@@ -58,7 +68,7 @@ def figures(ours: Any) -> list[float]:
     return [float(each) for each in (ours if isinstance(ours, tuple) else (ours,))]
 
 
-@pytest.mark.parametrize("claim", [claim for claim in MODEL if CLAIMS[f"hong2006.{claim}"].kind != "order"])
+@pytest.mark.parametrize("claim", [claim for claim in MODEL if CLAIMS[f"hong2006.{claim}"].kind in {"value", "range"}])
 def test_claims_of_the_model_are_what_they_were(study: Study, claim: str) -> None:
     found = experiments()[f"hong2006.{claim}"](study)
     assert CLAIMS[f"hong2006.{claim}"].verdict(found) == ("differs" if claim in DIFFER else "reproduced")
@@ -72,9 +82,23 @@ def test_preventive_repair_is_better_everywhere(study: Study) -> None:
     assert found.ours == ("preventive", "mandatory")
 
 
-def test_what_differs_has_a_cause_and_probes_that_move_it(study: Study) -> None:
+def test_more_spares_last_longer(study: Study) -> None:
+    found = experiments()["hong2006.survival-crossing-by-spares"](study)
+    assert found.ours == "+"
+    years = [row["years"] for row in found.curve]
+    assert years == sorted(years)
+
+
+def test_the_last_device_is_why_equation_1_is_not_the_chain(study: Study) -> None:
+    found = experiments()["hong2006.instant-rebuild"](study)
+    more_spares, nineteen = (figures(probe.ours)[0] for probe in found.probes)
+    assert more_spares < 0.01 < figures(found.ours)[0]
+    # What is left are rebuilds of a quarter of an hour.
+    assert nineteen < 1e-3
+
+
+def test_what_moves_the_gain_of_preventive_repair(study: Study) -> None:
     found = experiments()["hong2006.preventive-gain"](study)
-    assert found.cause
     quicker, more, rebuilt = (figures(probe.ours)[0] for probe in found.probes)
     least = figures(found.ours)[0]
     assert least < 10 <= min(quicker, more)

@@ -17,9 +17,9 @@ from sledsim_papers.harness.study import TRACES
 if TYPE_CHECKING:
     from sledsim_papers.harness.ledger import Claim
 
-CLAIMS = 117
+CLAIMS = 277
 #: What a claim has in common with the ledger's: all but its words.
-FACTS = ("id", "where", "kind", "unit", "published", "tol", "low", "high", "data")
+FACTS = ("id", "where", "kind", "unit", "published", "tol", "low", "high", "data", "inputs_from")
 
 
 def words(text: str) -> str:
@@ -28,7 +28,7 @@ def words(text: str) -> str:
 
 
 def ledger(paper: str) -> dict[str, Any]:
-    return tomllib.loads(reference(f"claims/{paper}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(reference(f"ledger/{paper}.toml").read_text(encoding="utf-8"))
 
 
 def test_there_are_as_many_as_in_the_ledger() -> None:
@@ -54,8 +54,14 @@ def test_a_claim_is_well_formed(claim: Claim) -> None:
         assert figures is None
         assert isinstance(claim.published, tuple)
         assert len(claim.published) > 1
+        assert all(re.fullmatch(r"(saturated:)?\w+([+~]\w+)*", name) for name in map(str, claim.published))
     else:
         assert claim.published in {"+", "-", "~"}
+        assert claim.tol is None or claim.published == "~"
+    if claim.shape:
+        assert claim.stand_in
+        assert claim.kind in {"value", "range"}
+        assert not claim.inputs_from
     assert claim.data in {"model", "stand-in", *(f"trace:{name}" for name in TRACES)}
 
 
@@ -67,9 +73,10 @@ def test_facts_are_the_ledgers_and_words_are_ours(paper: str) -> None:
     assert [claim["id"] for claim in ours] == [claim["id"] for claim in written["claim"]]
     for mine, theirs in zip(ours, written["claim"], strict=True):
         assert {key: mine[key] or None for key in FACTS} == {key: theirs.get(key) or None for key in FACTS}
-        sentences = {words(theirs["what"]), words(theirs.get("note", theirs["what"]))}
-        assert words(mine["what"]) not in sentences
-        assert words(mine["note"]) not in sentences
+        sentences = {words(theirs[key]) for key in ("what", "note", "shape") if key in theirs}
+        for key in ("what", "note", "shape"):
+            assert words(mine[key]) not in sentences, (mine["id"], key)
+        assert bool(mine["shape"]) == ("shape" in theirs), mine["id"]
 
 
 def test_every_experiment_and_picture_has_its_place() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import reference
-from documented_claims import wheres
+from documented_claims import verdicts, wheres
 from sledsim.show.tables import Table
 from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import experiments, pictures
@@ -20,8 +20,19 @@ if TYPE_CHECKING:
 PAPER = "lin2002"
 
 
+def test_verdicts_are_those_expected() -> None:
+    assert verdicts(PAPER) == {"reproduced": 21, "shape only": 9, "differs": 11}
+
+
 @pytest.mark.parametrize(
-    "claim", ["timeout-response", "subsector-last-block", "subsector-metadata", "combined-response"]
+    "claim",
+    [
+        "timeout-response",
+        "subsector-access-energy",
+        "subsector-metadata",
+        "combined-energy",
+        "combined-response",
+    ],
 )
 def test_a_probe_of_the_cause_brings_back_what_was_published(study: Study, claim: str) -> None:
     name = f"{PAPER}.{claim}"

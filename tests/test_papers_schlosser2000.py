@@ -4,29 +4,84 @@ from __future__ import annotations
 
 import pytest
 
-from documented_claims import PAGE, documented
+from documented_claims import PAGE, verdicts
 from sledsim.devices.device import Device
 from sledsim.devices.disk import DiskDrive
 from sledsim.show.tables import Table
-from sledsim_papers.harness import Study, claims, experiments, pictures
+from sledsim_papers.harness import Finding, Study, claims, experiments, pictures
 from sledsim_papers.schlosser2000.cache import ARRANGEMENTS, LARGE_G2, arrangement
 from sledsim_papers.schlosser2000.energy import APPLICATIONS, spent
 
 PAPER = "schlosser2000"
 
-DIFFERS = {"rewrite-turnaround", "superdisk-speedup", "energy-netscape"}
+#: Applications, which have to run on the simulated devices.
+APPLICATION_CLAIMS = {
+    "andrew-generations",
+    "andrew-order",
+    "andrew-two-way",
+    "application-speedup",
+    "gnuld-order",
+    "io-stall-reduction",
+    "postmark-order",
+    "postmark-rotations",
+    "postmark-write-back",
+    "system-time",
+    "tpcd-q4",
+    "tpcd-q4-inner-tracks",
+    "tpcd-q6-cpu-bound",
+}
+#: What takes a model from drawings to numbers, tips that fail, or redundant sleds.
+DESIGN_CLAIMS = {
+    "bit-size-power",
+    "bit-size-settle",
+    "errors-capacity",
+    "errors-power",
+    "force-capacity",
+    "force-settle",
+    "force-shock",
+    "sleds-capacity",
+    "sleds-reliability",
+    "spring-shock",
+    "tip-remap",
+    "velocity-capacity",
+    "velocity-power",
+}
+NOT_DONE = APPLICATION_CLAIMS | DESIGN_CLAIMS
+
+#: Claims that differ for one cause alone, and the place of the probe that brings the figure back.
+ONE_CAUSE = {
+    "access-speed": 0,
+    "disk-zone-bandwidth": 0,
+    "energy-netscape": 0,
+    "power-limited-bandwidth": 0,
+    "rewrite-turnaround": 0,
+    "velocity-bandwidth-fall": 0,
+}
 
 
 def test_verdicts_are_those_expected() -> None:
-    assert {row.claim for row in documented(PAPER) if row.verdict != "reproduced"} == set(DIFFERS)
+    expected = {"by construction": 7, "reproduced": 43, "shape only": 1, "differs": 18, "not done": len(NOT_DONE)}
+    assert verdicts(PAPER) == expected
 
 
 def test_a_cause_brings_the_figure_back_where_it_is_the_whole_cause(study: Study) -> None:
-    # With the change of the first probe the figure is inside the published tolerance.
-    for name in sorted(DIFFERS):
+    for name, place in ONE_CAUSE.items():
         claim = claims()[f"{PAPER}.{name}"]
         finding = experiments()[claim.name](study)
-        assert claim.verdict(type(finding)(finding.probes[0].ours, "")) == "reproduced", name
+        assert claim.verdict(finding) == "differs", name
+        of_probe = claim.verdict(type(finding)(finding.probes[place].ours, ""))
+        assert of_probe in {"reproduced", "by construction"}, name
+
+
+def test_one_setting_of_the_buffers_gives_all_figures_of_the_microbenchmark(study: Study) -> None:
+    names = ("atlas-speedup", "superdisk-speedup", "atlas-cov", "superdisk-cov", "microbenchmark-order")
+    for name in names:
+        claim = claims()[f"{PAPER}.{name}"]
+        assert claim.verdict(experiments()[claim.name](study)) == "reproduced", name
+    # It is the command overhead of DiskSim's parameter file that brought one of them out of its range.
+    claim = claims()[f"{PAPER}.superdisk-speedup"]
+    [_, with_overhead] = experiments()[claim.name](study).probes
+    assert claim.verdict(Finding(with_overhead.ours, "")) == "differs"
 
 
 def test_mode_times_of_the_mems_device_follow_from_the_disks(study: Study) -> None:

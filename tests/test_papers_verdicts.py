@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import claims_page
+import test_papers_hong2006
+import test_papers_schlosser2000
+import test_papers_schlosser2004
 from conftest import REFERENCE, reference
 from documented_claims import documented
 from sledsim.scenario import resolve
@@ -23,14 +26,11 @@ if TYPE_CHECKING:
 
     from sledsim_papers.harness.reproduction import Reproduction
 
-#: What these claims speak of is not modelled: applications with their computation between requests.
+#: What these claims speak of has no experiment yet: applications, designs, and three models that are missing.
 NOT_DONE = {
-    "schlosser2000.andrew-order",
-    "schlosser2000.postmark-order",
-    "schlosser2000.io-stall-reduction",
-    "schlosser2000.application-speedup",
-    "schlosser2000.tpcd-q4",
-    "schlosser2000.tpcd-q6-cpu-bound",
+    *(f"schlosser2000.{name}" for name in test_papers_schlosser2000.NOT_DONE),
+    *(f"schlosser2004.{name}" for name in test_papers_schlosser2004.NOT_DONE),
+    *test_papers_hong2006.NOT_DONE,
 }
 #: Processor's seconds of a quick run in all: five minutes on two cores.
 QUICK_S = 600.0
@@ -41,7 +41,7 @@ QUICK_S = 600.0
 )
 def quick_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
     """Return what a quick run of a paper finds, or of all, and the folder with its report. All take minutes."""
-    reference("claims")
+    reference("ledger")
     folder = tmp_path_factory.mktemp("report")
     pages = Pages(folder)
     with Study(reference=REFERENCE) as study:
@@ -52,9 +52,10 @@ def quick_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_claim_has_an_experiment_and_a_row(paper: str) -> None:
-    wanted = set(claims(paper)) - NOT_DONE
-    assert {name for name in experiments() if name.startswith(f"{paper}.")} == wanted
-    assert {f"{paper}.{row.claim}" for row in documented(paper)} == wanted
+    assert {name for name in experiments() if name.startswith(f"{paper}.")} == set(claims(paper)) - NOT_DONE
+    assert {f"{paper}.{row.claim}" for row in documented(paper)} == set(claims(paper))
+    listed = {f"{paper}.{row.claim}" for row in documented(paper) if row.verdict == "not done"}
+    assert listed == NOT_DONE & set(claims(paper))
 
 
 def test_every_claim_has_a_verdict(quick_run: tuple[Reproduction, Path]) -> None:
@@ -82,7 +83,10 @@ def test_what_differs_has_a_cause_and_a_change_that_moves_it(quick_run: tuple[Re
             assert finding.cause, answer.claim.name
             assert any(probe.ours != finding.ours for probe in finding.probes), answer.claim.name
         elif answer.verdict == "shape only":
-            assert finding.shape, answer.claim.name
+            assert answer.claim.shape, answer.claim.name
+            assert finding.cause, answer.claim.name
+        elif answer.verdict == "by construction":
+            assert answer.claim.inputs_from, answer.claim.name
 
 
 def test_intervals_hold_their_figures(quick_run: tuple[Reproduction, Path]) -> None:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 from sledsim.show.progress import ProgressBar
 from sledsim_papers.harness.ledger import title
-from sledsim_papers.harness.reproduction import VERDICTS, Answer, Reproduction, reproduce
-from sledsim_papers.harness.wording import ours_text, published_text
+from sledsim_papers.harness.overview import COUNTED, counts_row
+from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
+from sledsim_papers.harness.wording import ours_text, published_text, rests_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,11 +39,18 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def totals(found: Reproduction) -> str:
     """Return how many claims have which verdict."""
     papers: list[tuple[str, str | None]] = [(f"[{paper}](#{paper})", paper) for paper in found.papers()]
-    rows = []
-    for label, paper in [*papers, ("in total", None)]:
-        counts = found.count(paper)
-        rows.append([label, *(str(counts[verdict]) for verdict in VERDICTS), str(sum(counts.values()))])
-    return table(["paper", *VERDICTS, "claims"], rows)
+    rows = [[label, *counts_row(found, paper)] for label, paper in [*papers, ("in total", None)]]
+    return table(["paper", *COUNTED], rows)
+
+
+def not_done(found: Reproduction) -> str:
+    """Return the names of the claims that are not done, by paper."""
+    lines = []
+    for paper in found.papers():
+        ids = [each.claim.id for each in found.answers if each.claim.paper == paper and each.verdict == "not done"]
+        if ids:
+            lines.append(f"- {paper} ({len(ids)}): {', '.join(f'`{each}`' for each in ids)}")
+    return "\n".join(lines) or "None."
 
 
 def reasons(answer: Answer) -> Iterator[str]:
@@ -53,8 +61,8 @@ def reasons(answer: Answer) -> Iterator[str]:
         return
     yield finding.how
     if answer.verdict == "shape only":
-        yield f"Shape: {finding.shape}"
-    if answer.verdict != "reproduced" and finding.cause:
+        yield f"Shape: {answer.claim.shape}"
+    if answer.verdict in {"shape only", "differs"} and finding.cause:
         yield f"*Why it differs:* {finding.cause}"
     if finding.probes:
         probes = [f"{probe.change}: {ours_text(probe.ours, finding, intervals=False)}" for probe in finding.probes]
@@ -71,22 +79,24 @@ def row(answer: Answer) -> list[str]:
     claim, finding = answer.claim, answer.finding
     ours = ours_text(finding.ours, finding) if finding else "–"
     how = sentences(reasons(answer))
-    if claim.stand_in and not how.startswith("Stand-in"):
-        how = f"Stand-in. {how}"
     what = f"{claim.what[:1].upper()}{claim.what[1:].rstrip('.')} ({claim.where})."
-    return [claim.id, what, published_text(claim), ours, answer.verdict, how]
+    return [claim.id, what, published_text(claim), ours, answer.verdict, rests_text(claim), how]
 
 
 def claims_table(found: Reproduction, paper: str) -> str:
     """Return the claims of a paper, with its title above."""
     answers = [answer for answer in found.answers if answer.claim.paper == paper]
-    header = ["claim", "what", "published", "ours", "verdict", "how, or why it differs"]
+    header = ["claim", "what", "published", "ours", "verdict", "rests on", "how, or why it differs"]
     return f"{title(paper)}\n\n{table(header, map(row, answers))}"
 
 
 def page(found: Reproduction) -> str:
     """Return the page with what was found."""
-    blocks = {"totals": totals(found), **{paper: claims_table(found, paper) for paper in found.papers()}}
+    blocks = {
+        "totals": totals(found),
+        "not_done": not_done(found),
+        **{paper: claims_table(found, paper) for paper in found.papers()},
+    }
     text = PAGE.read_text(encoding="utf-8")
     missing = set(blocks) - {match["name"] for match in BLOCK.finditer(text)}
     if missing:

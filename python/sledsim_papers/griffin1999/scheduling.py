@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim_papers.griffin1999.workload import DEVICE, DISK, NAMES, SCHEDULERS, closed, mean_ms, poisson, random
-from sledsim_papers.harness.finding import Finding, Probe, order
+from sledsim_papers.harness.finding import Finding, Probe, order, trend
 from sledsim_papers.harness.intervals import SEEDS, over_seeds
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
@@ -96,13 +96,11 @@ def disk_schedulers(study: Study) -> Finding:
 def _fairness(study: Study, device: str, rates: Sequence[float]) -> Finding:
     runs = at_rates(study, rates, device=device)
     scv = {name: float(runs[name, rates[-1]]["response"]["scv"]) for name in SCHEDULERS[1:]}
-    greedy = min(scv["sstf_lbn"], scv["sptf"])
     said = ", ".join(f"{NAMES[name]} {value:.3f}" for name, value in scv.items())
     how = f"Squared coefficient of variation of responses on `{device}` at {rates[-1]:.0f} requests/s: {said}."
     count = study.requests(200_000, 50_000)
     scenarios = tuple(random(poisson(rates[-1]), count, name, device=device) for name in scv)
-    ours = order({"clook": scv["clook"], "sstf_lbn+sptf": greedy})
-    return Finding(ours, how, curve=response_rows(runs), scenarios=scenarios)
+    return Finding(order(scv), how, curve=response_rows(runs), scenarios=scenarios)
 
 
 @experiment("griffin1999.mems-fairness")
@@ -267,6 +265,29 @@ def _held_ratio(study: Study, settle_constants: float) -> Finding:
         _trial(study, rate, settle_constants, name) for name, rate in (("sptf", sptf), ("sstf_lbn", sstf))
     )
     return Finding(ratios[0], how, intervals=(over_seeds(ratios),), scenarios=scenarios)
+
+
+#: Settling time constants of Figures 14(a), 12 and 14(b).
+FEWER_TO_MORE = (0.0, 1.0, 2.0)
+
+
+@experiment("griffin1999.sptf-margin-by-settling")
+def margin_by_settling(study: Study) -> Finding:
+    """Figures 12 and 14: SPTF's rate over SSTF_LBN's."""
+    cases = [(constants, name) for constants in FEWER_TO_MORE for name in ("sptf", "sstf_lbn")]
+    held = dict(zip(cases, study.map(lambda case: _held(study, *case, SEEDS[0])[0], cases), strict=True))
+    ratios = [held[constants, "sptf"] / held[constants, "sstf_lbn"] for constants in FEWER_TO_MORE]
+    rows = tuple(
+        {"settling time constants": constants, "SPTF, 1/s": held[constants, "sptf"], "over SSTF_LBN": ratio}
+        for constants, ratio in zip(FEWER_TO_MORE, ratios, strict=True)
+    )
+    said = ", ".join(f"{ratio:.3f}" for ratio in ratios)
+    return Finding(
+        trend(ratios),
+        f"The rates of settle-0-sptf and settle-2-sptf, and those with one constant, seed 1: {said}.",
+        curve=rows,
+        scenarios=tuple(_trial(study, held[case], *case) for case in cases),
+    )
 
 
 @experiment("griffin1999.settle-0-sptf")

@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sledsim.devices import MemsStorage
 from sledsim_papers.griffin1999.workload import (
+    DEVICE,
     acceleration,
     access,
     access_ms,
     closed,
     mean_ms,
-    poisson,
     random,
     speed,
 )
-from sledsim_papers.harness.finding import Finding, Probe, trend
+from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, trend
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
@@ -42,9 +43,6 @@ SHOWN_MM_S = (1.0, 2.0, 5.0, 8.0, 10.0, 20.0, 30.0, 50.0, 75.0, 100.0, 150.0)
 WIDTHS_NM = (30.0, 40.0, 50.0, 60.0, 80.0, 100.0)
 RESONANCES_HZ = (100.0, 150.0, 220.0, 400.0, 800.0)
 CONSTANTS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
-
-#: A rate at which a request in five waits.
-LOAD_PER_S = 100.0
 
 HOW = "random workload, one request at a time"
 
@@ -107,28 +105,83 @@ def velocity_optimum(study: Study) -> Finding:
         curve=tuple(row for row in whole if row["access velocity, mm/s"] in {*SHOWN_MM_S, best_mm_s}),
         scenarios=tuple(access(study, _sled(DEFAULT_M_S2, mm_s)) for mm_s in (DEFAULT_MM_S, best_mm_s)),
         cause=f"The curve is flat: {times_ms[SPEEDS_MM_S.index(DEFAULT_MM_S)]:.2f} ms at 20 mm/s, {least_ms:.2f} ms "
-        "at the optimum. Seeks along X hide most reversals, so faster access goes on paying; for an optimum below 30 "
-        "mm/s reversals would have to add to the response in full, or transfers to take no time.",
-        probes=_optimum_probes(study),
+        f"at the optimum. {EITHER_WAY}",
+        probes=(
+            Probe(ONE_WAY, _least(SPEEDS_MM_S, _one_way_ms(study, SPEEDS_MM_S))[0]),
+            Probe(f"{ONE_WAY}, and {FLUID}", _least(SPEEDS_MM_S, _fluid_ms(study, SPEEDS_MM_S, **UPWARD))[0]),
+            Probe(FLUID, _least(SPEEDS_MM_S, _fluid_ms(study, SPEEDS_MM_S))[0]),
+        ),
     )
 
 
-def _optimum_probes(study: Study) -> tuple[Probe, ...]:
-    """Let reversals count in full, let transfers take no time, or let requests queue."""
+EITHER_WAY = (
+    "A row is entered here from whichever side is sooner, so that most of the time of reversals is chosen away or "
+    "passes "
+    "while the sled moves along X, and faster access goes on paying. Where rows are entered one way only, reversals "
+    "count, and "
+    "the optimum is the paper's. That bits pass at the rate of all tips, which shortens transfers, does not move it "
+    "alone."
+)
+UPWARD = {"bidirectional": False}
+ONE_WAY = "rows entered one way only"
+FLUID = "bits at the rate of all 1280 tips, without rows"
+
+
+def _alone(study: Study, speeds_mm_s: Sequence[float], **changes: Any) -> "list[Result]":
     requests = study.requests(100_000, 20_000)
+    cases = [random(closed(), requests, **_sled(DEFAULT_M_S2, mm_s), **changes) for mm_s in speeds_mm_s]
+    return study.runs([(each, ()) for each in cases])
 
-    def runs(arrival: Mapping[str, Any]) -> "list[Result]":
-        return study.runs([(random(arrival, requests, **_sled(DEFAULT_M_S2, mm_s)), ()) for mm_s in SPEEDS_MM_S])
 
-    alone, queued = runs(closed()), runs(poisson(LOAD_PER_S))
-    changes = {
-        "reversals in seeks added to the access in full, whether or not the seek along X hides them": [
-            mean_ms(run) + run["seek_turnaround"]["mean_ms"] for run in alone
-        ],
-        "seeks alone, as if transfers took no time": [run["seek"]["mean_ms"] for run in alone],
-        f"requests that queue: Poisson {LOAD_PER_S:.0f}/s": [mean_ms(run) for run in queued],
+def _one_way_ms(study: Study, speeds_mm_s: Sequence[float]) -> list[float]:
+    return [mean_ms(run) for run in _alone(study, speeds_mm_s, **UPWARD)]
+
+
+def _fluid_ms(study: Study, speeds_mm_s: Sequence[float], **changes: Any) -> list[float]:
+    """Return mean accesses at speeds where a mean request of whole blocks passes at the rate of all tips."""
+    times = []
+    for mm_s, run in zip(speeds_mm_s, _alone(study, speeds_mm_s, **changes), strict=True):
+        sled = MemsStorage(DEVICE, **_sled(DEFAULT_M_S2, mm_s))
+        mean_bytes = run["bandwidth"]["mb_per_s"] * 1e6 / run["throughput"]["requests_per_s"]
+        times.append(run["seek"]["mean_ms"] + mean_bytes / (sled.peak_bandwidth_mb_s * 1e3))
+    return times
+
+
+#: Velocities of the claims on both sides of the optimum.
+SLOW_MM_S, BEYOND_MM_S = (1.0, 2.0, 5.0, 10.0), (20.0, 25.0, 30.0, 35.0, 40.0)
+
+
+@experiment("griffin1999.velocity-below-10")
+def velocity_below_10(study: Study) -> Finding:
+    """Figure 7: its steep part."""
+    times_ms = by_speed(study, DEFAULT_M_S2, SLOW_MM_S)
+    return Finding(
+        trend(times_ms),
+        f"1 to 10 mm/s at 114.8 m/s², {HOW}.",
+        curve=curve("access velocity, mm/s", SLOW_MM_S, times_ms),
+        scenarios=tuple(access(study, _sled(DEFAULT_M_S2, mm_s)) for mm_s in _ends(SLOW_MM_S)),
+    )
+
+
+@experiment("griffin1999.velocity-above-20")
+def velocity_above_20(study: Study) -> Finding:
+    """Figure 7: beyond 20 mm/s."""
+    times_ms = by_speed(study, DEFAULT_M_S2, BEYOND_MM_S)
+    changed = {
+        ONE_WAY: _one_way_ms(study, BEYOND_MM_S),
+        f"{ONE_WAY}, and {FLUID}": _fluid_ms(study, BEYOND_MM_S, **UPWARD),
     }
-    return tuple(Probe(change, _least(SPEEDS_MM_S, times_ms)[0]) for change, times_ms in changes.items())
+    return Finding(
+        trend(times_ms),
+        f"20 to 40 mm/s at 114.8 m/s², {HOW}: {times_ms[0]:.3f} to {times_ms[-1]:.3f} ms.",
+        curve=curve("access velocity, mm/s", BEYOND_MM_S, times_ms),
+        scenarios=tuple(access(study, _sled(DEFAULT_M_S2, mm_s)) for mm_s in _ends(BEYOND_MM_S)),
+        cause=EITHER_WAY,
+        probes=tuple(
+            Probe(f"{change}: {found[0]:.3f} to {found[-1]:.3f} ms, of which any rise counts", trend(found, COMPUTED))
+            for change, found in changed.items()
+        ),
+    )
 
 
 @experiment("griffin1999.velocity-needs-acceleration")
@@ -156,7 +209,16 @@ def bit_width(study: Study) -> Finding:
         f"{HOW}. With the access speed held, so that transfers get longer, the trend is {trend(other_ms)}."
     )
     ends = tuple(access(study, {"bit_nm": nm}) for nm in _ends(WIDTHS_NM))
-    return Finding(trend(times_ms), how, curve=rows, scenarios=ends)
+    return Finding(
+        trend(times_ms),
+        how,
+        curve=rows,
+        scenarios=ends,
+        cause=f"With the bit rate held the sled moves faster over wider bits and takes longer to turn: "
+        f"{times_ms[0]:.3f} ms at "
+        f"30 nm, {times_ms[-1]:.3f} ms at 100 nm. Near the default of 50 nm there is less of it.",
+        probes=(Probe("40 to 60 nm", trend(times_ms[1:4])),),
+    )
 
 
 @experiment("griffin1999.resonant-frequency")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["Finding", "Interval", "Ours", "Probe", "order", "trend"]
+__all__ = ["COMPUTED", "Finding", "Interval", "Ours", "Probe", "order", "trend"]
 
 #: Figures in the claim's unit, names best first, or the sign of a trend: ``+``, ``-``, ``~``; ``?`` for none of them.
 Ours = float | tuple[float, ...] | tuple[str, ...] | str
@@ -13,8 +13,14 @@ Ours = float | tuple[float, ...] | tuple[str, ...] | str
 #: Where a figure lies with a confidence of 95 %.
 Interval = tuple[float, float]
 
-#: A trend that stays within this share of its middle hardly moves; one that turns back by more than this has no sign.
-HARDLY_MOVES, TURNS_BACK = 0.05, 0.005
+#: A trend that turns back by more than this has no sign.
+TURNS_BACK = 0.005
+
+#: Names are about level where the longer is longer by no more than this.
+LEVEL = 0.10
+
+#: How far a quantity may move that is computed rather than sampled, and still is said to hardly move.
+COMPUTED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -55,10 +61,8 @@ class Finding:
         Why it differs, where it does; in a few sentences.
     probes
         The model changed accordingly, and what is found then: the evidence for the cause.
-    shape
-        For stand-ins: the order or the trend that the paper states of this quantity, in words.
     shape_holds
-        Whether our figures show that order or trend; computed, like the figures.
+        Of a stand-in: whether our figures show the order or trend of the claim's ``shape``; computed, like the figures.
     """
 
     ours: Ours
@@ -69,8 +73,12 @@ class Finding:
     curve: tuple[Mapping[str, Any], ...] = ()
     cause: str = ""
     probes: tuple[Probe, ...] = ()
-    shape: str = ""
     shape_holds: bool = False
+
+    @property
+    def simulates(self) -> bool:
+        """Whether a workload was simulated for it, rather than a formula or a chain evaluated."""
+        return any("workload" in scenario for scenario in self.scenarios)
 
     def __post_init__(self) -> None:
         several = len(self.ours) if isinstance(self.ours, tuple) else 1
@@ -78,35 +86,48 @@ class Finding:
             raise ValueError(f"{len(self.intervals)} intervals for {several} figures: {self.ours!r}")
 
 
-def trend(values: Sequence[float]) -> str:
+def trend(values: Sequence[float], hardly_moves: float = 0.05) -> str:
     """Tell how a quantity goes as a parameter rises.
 
     Parameters
     ----------
     values
         The quantity at rising values of the parameter, above 0.
+    hardly_moves
+        How far it may go from where it starts, relative to that, and still is said to hardly move: 5 % of what is
+        sampled from a run, :data:`COMPUTED` for what has no noise, or as far as a claim allows.
 
     Returns
     -------
     str
-        ``~`` where it stays within 5 % of its middle, ``+`` or ``-`` where it never goes the other way by more than
-        0.5 %, ``?`` otherwise.
+        ``~`` where it stays within that, ``+`` or ``-`` where it never goes the other way by more than 0.5 %, ``?``
+        otherwise.
     """
-    low, high = min(values), max(values)
     steps = [after / before for before, after in pairwise(values)]
-    if high - low <= HARDLY_MOVES * (high + low):
+    if all(abs(value - values[0]) <= hardly_moves * abs(values[0]) for value in values):
         return "~"
-    if all(step >= 1 - TURNS_BACK for step in steps):
+    if values[-1] > values[0] and all(step >= 1 - TURNS_BACK for step in steps):
         return "+"
-    return "-" if all(step <= 1 + TURNS_BACK for step in steps) else "?"
+    return "-" if values[-1] < values[0] and all(step <= 1 + TURNS_BACK for step in steps) else "?"
 
 
-def order(quantities: Mapping[str, float]) -> tuple[str, ...]:
+def order(
+    quantities: Mapping[str, float], *, level: Sequence[str] = (), saturated: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Return names by rising quantity.
 
     Parameters
     ----------
     quantities
         A quantity for each name; less is better.
+    level
+        Names joined with ``~`` where they are next to each other and within 10 %.
+    saturated
+        Names of what can't carry the load: they come last, as one.
     """
-    return tuple(sorted(quantities, key=lambda name: quantities[name]))
+    carried = sorted(set(quantities) - set(saturated), key=lambda name: quantities[name])
+    places = sorted(carried.index(name) for name in level if name in carried)
+    near = len(places) > 1 and quantities[carried[places[-1]]] <= (1 + LEVEL) * quantities[carried[places[0]]]
+    if near and places[-1] - places[0] == len(places) - 1:
+        carried[places[0] : places[-1] + 1] = ["~".join(level)]
+    return (*carried, "saturated:" + "+".join(saturated)) if saturated else tuple(carried)

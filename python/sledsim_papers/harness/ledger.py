@@ -5,20 +5,31 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
     from sledsim_papers.harness.finding import Finding
 
-__all__ = ["PAPERS", "Claim", "Verdict", "claims", "figures_of", "title"]
+__all__ = ["PAPERS", "VERDICTS", "Claim", "Verdict", "claims", "figures_of", "title"]
 
 #: The papers, by the year in which they came out; each has its folder with a ``claims.toml``.
 PAPERS = ("griffin1999", "schlosser2000", "lin2002", "schlosser2004", "hong2006")
 
-#: ``shape only`` is for stand-ins: what the paper says of the order or the trend holds, its figures do not.
-Verdict = Literal["reproduced", "shape only", "differs", "not done"]
+#: What comes of a claim. ``by construction``: ours agrees because it was made from the paper's own results, and
+#: counts for nothing. ``shape only`` is for stand-ins: what the paper says of the order or the trend holds, its figures
+#: do not, and yet are near.
+Verdict = Literal["by construction", "reproduced", "shape only", "differs", "not done"]
+
+#: Every verdict, in the order in which they are computed.
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+#: By what factor the figures of a shape may be off.
+SHAPE_FACTOR = 3.0
+
+#: How far what hardly moves may move, relative to where it starts, where the claim does not say.
+HARDLY_MOVES = 0.05
 
 
 class Claim(BaseModel):
@@ -38,12 +49,18 @@ class Claim(BaseModel):
         Unit of the figures; empty for a number without one.
     published
         The paper's figure or figures (``value``), names best first (``order``), or ``+``, ``-``, ``~`` (``trend``).
+        In an order ``a+b`` are not ranked among themselves, ``a~b`` are about level, and ``saturated:a+b`` can't carry
+        the load.
     tol
-        Allowed relative difference of a ``value``.
+        Allowed relative difference of a ``value``; how far what hardly moves may move, relative to where it starts.
     low, high
         Between which a ``range`` has to lie.
     data
         ``model``, ``trace:NAME`` or ``stand-in``.
+    inputs_from
+        Results of the paper that fix our figure, or most of it: agreement is then by construction.
+    shape
+        Of a stand-in's figures: the order or trend that has to hold for ``shape only``.
     note
         What a reader of the verdict must know.
     """
@@ -61,6 +78,8 @@ class Claim(BaseModel):
     low: float | None = None
     high: float | None = None
     data: str
+    inputs_from: tuple[str, ...] = ()
+    shape: str = ""
     note: str = ""
 
     @property
@@ -72,6 +91,11 @@ class Claim(BaseModel):
     def stand_in(self) -> bool:
         """Whether a generator stands in for the paper's trace."""
         return self.data == "stand-in"
+
+    @property
+    def hardly_moves(self) -> float:
+        """How far a quantity that hardly moves may move, relative to where it starts."""
+        return HARDLY_MOVES if self.tol is None else self.tol
 
     def verdict(self, finding: "Finding") -> Verdict:
         """Compare what we find with what was published.
@@ -87,8 +111,37 @@ class Claim(BaseModel):
             Where it is not of the claim's kind, or has not as many figures.
         """
         if self._holds(finding.ours):
-            return "reproduced"
-        return "shape only" if self.stand_in and finding.shape_holds else "differs"
+            return "by construction" if self.inputs_from else "reproduced"
+        shaped = self.stand_in and not self.inputs_from and bool(self.shape) and finding.shape_holds
+        return "shape only" if shaped and self._near(finding.ours) else "differs"
+
+    def joined(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Write an order in the groups of the published one: names that it does not rank as one, if next to each other.
+
+        Parameters
+        ----------
+        names
+            Names best first.
+        """
+        written, published = list(names), self.published if isinstance(self.published, tuple) else ()
+        for group in map(str, published):
+            members = group.split("+")
+            places = [place for place in range(len(written)) if {*written[place : place + len(members)]} == {*members}]
+            if len(members) > 1 and places:
+                written[places[0] : places[0] + len(members)] = [group]
+        return tuple(written)
+
+    def _near(self, ours: Any) -> bool:
+        """Whether figures are within a factor of three of the published ones, or of the nearer end of a range."""
+        figures = figures_of(ours) or ()
+        if self.kind == "range":
+            ends = [(self.low or 0.0, self.high or 0.0)] * len(figures)
+        else:
+            ends = [(each, each) for each in figures_of(self.published) or ()]
+        return bool(figures) and all(
+            min(low / SHAPE_FACTOR, low * SHAPE_FACTOR) <= mine <= max(high / SHAPE_FACTOR, high * SHAPE_FACTOR)
+            for mine, (low, high) in zip(figures, ends, strict=True)
+        )
 
     def _holds(self, ours: Any) -> bool:
         figures = figures_of(ours)
@@ -99,9 +152,9 @@ class Claim(BaseModel):
                 return all(abs(mine - its) <= tol * abs(its) for mine, its in zip(figures, published, strict=True))
         elif self.kind == "range" and figures and self.low is not None and self.high is not None:
             return all(self.low <= mine <= self.high for mine in figures)
-        elif (self.kind == "order" and figures is None and isinstance(ours, tuple)) or (
-            self.kind == "trend" and isinstance(ours, str)
-        ):
+        elif self.kind == "order" and figures is None and isinstance(ours, tuple):
+            return bool(self.joined(ours) == self.published)
+        elif self.kind == "trend" and isinstance(ours, str):
             return bool(ours == self.published)
         raise TypeError(
             f"{self.name} is of kind {self.kind}, with {self.published!r}: {ours!r} can't be compared with it"

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from sledsim.show import Table
-from sledsim_papers.harness.ledger import title
-from sledsim_papers.harness.reproduction import VERDICTS, Answer, Reproduction
+from sledsim_papers.harness.ledger import VERDICTS, title
+from sledsim_papers.harness.reproduction import Answer, Reproduction
 from sledsim_papers.harness.wording import data_text, ours_text, published_text
 
-__all__ = ["tables"]
+__all__ = ["COUNTED", "counts_row", "tables"]
 
 
 def tables(found: Reproduction) -> list[Table]:
@@ -49,8 +49,25 @@ def _counts(found: Reproduction) -> Table:
     groups: list[tuple[str, str | None]] = [(paper, paper) for paper in found.papers()]
     rows = []
     for label, paper in [*groups, ("in total", None)]:
-        counts = found.count(paper)
-        rows.append([label, *(str(counts[verdict]) for verdict in VERDICTS), str(sum(counts.values()))])
+        rows.append([label, *counts_row(found, paper)])
     mode = "quick: samples smaller than the papers'" if found.quick else "full: the papers' sample sizes"
     whole = mode if found.complete else f"INCOMPLETE: interrupted; {mode}"
-    return Table(["paper", *VERDICTS, "claims"], rows, whole)
+    return Table(["paper", *COUNTED], rows, whole)
+
+
+#: What is counted, in the order of the ledger. Those that a workload was simulated for are some of those reproduced.
+COUNTED = ("by construction", "reproduced", "of them simulated", *VERDICTS[2:], "claims")
+
+
+def counts_row(found: Reproduction, paper: str | None) -> list[str]:
+    """Return the figures of :data:`COUNTED` for a paper, or for all.
+
+    Parameters
+    ----------
+    found
+        What came of the claims.
+    paper
+        Which paper; all if ``None``.
+    """
+    made, reproduced, *others = found.count(paper).values()
+    return [str(each) for each in (made, reproduced, found.simulated(paper), *others, made + reproduced + sum(others))]

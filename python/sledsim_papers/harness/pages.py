@@ -11,10 +11,11 @@ from sledsim.report import caption_of, definition_of, page_environment, write_ch
 from sledsim.show import Table, need
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.ledger import title
+from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.registry import Drawn, Picture
-from sledsim_papers.harness.reproduction import VERDICTS, Answer, Redrawn, Reproduction
+from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
 from sledsim_papers.harness.verdicts import verdicts
-from sledsim_papers.harness.wording import data_text, ours_text, published_text
+from sledsim_papers.harness.wording import ours_text, published_text, rests_text
 
 __all__ = ["Pages"]
 
@@ -86,9 +87,9 @@ class Pages:
             version=__version__,
             quick=found.quick,
             complete=found.complete,
-            verdicts=VERDICTS,
+            counted=COUNTED,
             papers=papers,
-            totals=_totals(found, None),
+            totals=counts_row(found, None),
             library=LIBRARY if charts else None,
         )
         (self.folder / "index.html").write_text(text, encoding="utf-8")
@@ -99,7 +100,7 @@ class Pages:
         return {
             "id": paper,
             "title": title(paper),
-            "totals": _totals(found, paper),
+            "totals": counts_row(found, paper),
             "claims": [self._claim(answer) for answer in found.answers if answer.claim.paper == paper],
             "figures": [self._figure(each) for each in shown if each.picture.draw],
             "sketches": [each.picture for each in shown if not each.picture.draw],
@@ -112,7 +113,7 @@ class Pages:
             "claim": claim,
             "what": _sentence(claim.what),
             "verdict": answer.verdict,
-            "data": data_text(claim),
+            "rests_on": rests_text(claim),
             "published": published_text(claim),
             "ours": ours_text(finding.ours, finding) if finding else "–",
             "seconds": f"{answer.seconds:.1f}",
@@ -158,11 +159,6 @@ class Pages:
             (self.folder / path).write_text(text + "\n", encoding="utf-8")
             written.append({"path": path.as_posix(), "command": "run" if simulated else "reliability"})
         return written
-
-
-def _totals(found: Reproduction, paper: str | None) -> Context:
-    counts = found.count(paper)
-    return {"counts": counts, "claims": sum(counts.values())}
 
 
 def _curve(finding: Finding) -> Table | None:

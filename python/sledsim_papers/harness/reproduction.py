@@ -9,14 +9,12 @@ from functools import partial
 from sledsim import SledsimError
 from sledsim.runs import in_threads
 from sledsim_papers.harness.finding import Finding
-from sledsim_papers.harness.ledger import PAPERS, Claim, Verdict, claims
+from sledsim_papers.harness.ledger import PAPERS, VERDICTS, Claim, Verdict, claims
 from sledsim_papers.harness.registry import Drawn, Experiment, Picture, experiments, pictures, select
 from sledsim_papers.harness.study import MissingTraceError, Study
 
-__all__ = ["VERDICTS", "Answer", "Redrawn", "Reproduction", "pictures_of", "reproduce"]
+__all__ = ["Answer", "Redrawn", "Reproduction", "pictures_of", "reproduce"]
 
-#: Every verdict, the best first.
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "shape only", "differs", "not done")
 #: Experiments at a time. Most of them wait for runs; more at a time would only keep more of them unfinished.
 THREADS = 16
 
@@ -109,6 +107,14 @@ class Reproduction:
         """Count the verdicts on a paper's claims, or on all."""
         found = [answer.verdict for answer in self.answers if paper in (None, answer.claim.paper)]
         return {verdict: found.count(verdict) for verdict in VERDICTS}
+
+    def simulated(self, paper: str | None = None) -> int:
+        """Count the reproduced claims of a paper, or of all, for which a workload was simulated."""
+        return sum(
+            answer.verdict == "reproduced" and answer.finding is not None and answer.finding.simulates
+            for answer in self.answers
+            if paper in (None, answer.claim.paper)
+        )
 
 
 def reproduce(
@@ -208,7 +214,7 @@ def _all(
 def _answer(claim: Claim, experiment: Experiment | None, study: Study) -> Answer:
     """Do the experiment of a claim."""
     if experiment is None:
-        return Answer(claim, reason="no experiment: what it speaks of is not modelled")
+        return Answer(claim, reason="no experiment yet")
     try:
         finding, seconds = study.seconds(lambda: experiment(study))
         return Answer(claim, finding, claim.verdict(finding), seconds=seconds)

@@ -10,7 +10,7 @@ from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
 __all__ = ["SCHEMA", "verdicts"]
 
 #: Version of the document's form; docs/reproducing.md describes it.
-SCHEMA = 1
+SCHEMA = 2
 
 
 def verdicts(found: Reproduction) -> dict[str, Any]:
@@ -28,9 +28,13 @@ def verdicts(found: Reproduction) -> dict[str, Any]:
         "sledsim": __version__,
         "mode": "quick" if found.quick else "full",
         "complete": found.complete,
-        "totals": {**found.count(), "failed": len(found.failures)},
+        "totals": {**found.count(), "simulated": found.simulated(), "failed": len(found.failures)},
         "papers": [
-            {"paper": paper, "title": title(paper), "totals": dict(found.count(paper))}
+            {
+                "paper": paper,
+                "title": title(paper),
+                "totals": {**found.count(paper), "simulated": found.simulated(paper)},
+            }
             for paper in PAPERS
             if paper in found.papers()
         ],
@@ -52,7 +56,7 @@ def _claim(answer: Answer) -> dict[str, Any]:
         "how": finding.how,
         "cause": finding.cause,
         "probes": [{"change": probe.change, "ours": _plain(probe.ours)} for probe in finding.probes],
-        "shape": finding.shape,
+        "simulates": finding.simulates,
         "shape_holds": finding.shape_holds,
     }
 

@@ -3,7 +3,7 @@
 from sledsim_papers.harness.finding import Finding, Ours
 from sledsim_papers.harness.ledger import Claim, figures_of
 
-__all__ = ["data_text", "ours_text", "published_text"]
+__all__ = ["data_text", "ours_text", "published_text", "rests_text"]
 
 
 #: Trends in words.
@@ -21,6 +21,18 @@ def data_text(claim: Claim) -> str:
     return "STAND-IN" if claim.stand_in else claim.data.replace(":", " ")
 
 
+def rests_text(claim: Claim) -> str:
+    """Say what a claim rests on, with the results of the paper from which our figure is made.
+
+    Parameters
+    ----------
+    claim
+        The claim.
+    """
+    data = "stand-in" if claim.stand_in else data_text(claim)
+    return "; from the paper's own results: ".join([data, " ".join(claim.inputs_from)]) if claim.inputs_from else data
+
+
 def published_text(claim: Claim) -> str:
     """Write what a paper says, with its unit and the tolerance: ``0.72 ms ± 1 %``.
 
@@ -33,7 +45,8 @@ def published_text(claim: Claim) -> str:
         return f"{_plain(claim.low)} to {_plain(claim.high)} {claim.unit}".rstrip()
     figures = figures_of(claim.published)
     if figures is None:
-        return _several(claim.published)
+        within = f" (by {100 * claim.hardly_moves:g} % at most)" if claim.published == "~" else ""
+        return f"{_several(claim.published)}{within}"
     unit = f" {claim.unit}" if claim.unit else ""
     return f"{', '.join(map(_plain, figures))}{unit} ± {100 * (claim.tol or 0.0):g} %"
 

@@ -8,10 +8,10 @@ import numpy as np
 from sledsim.devices import MemsStorage
 from sledsim.reliability import YEAR_H, MarkovModel, more_repairs_than, mttf_h, unrepaired_survival
 from sledsim.runs import batched_interval
-from sledsim_papers.harness.finding import Finding, Probe, order
+from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, order, trend
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
-from sledsim_papers.hong2006 import hierarchies
+from sledsim_papers.hong2006 import caches, hierarchies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "REPAIR_TIMES",
     "SPARES",
+    "caches",
     "enclosure",
     "hierarchies",
     "longest_seek_ms",
@@ -102,6 +103,154 @@ def max_seek(study: Study) -> Finding:
     del study
     how = "from one end of the sled's travel along X to the other, settling included"
     return Finding(longest_seek_ms(MemsStorage("hong2006")), how)
+
+
+@experiment("hong2006.capacity")
+def capacity(study: Study) -> Finding:
+    """Capacity of the geometry (Table I)."""
+    del study
+    device = MemsStorage("hong2006")
+    how = (
+        f"{device.cylinders:,} cylinders of {device.tracks} tracks of {device.rows} rows of {device.blocks_per_row} "
+        f"blocks of {device.block_bytes} B, over 2^30"
+    )
+    return Finding(device.capacity_bytes / GIB, how)
+
+
+#: Bytes of what the paper calls a GB.
+GIB = 2**30
+
+
+@experiment("hong2006.max-throughput")
+def max_throughput(study: Study) -> Finding:
+    """Bandwidth of all active tips (Table I)."""
+    del study
+    how = "active tips times bit rate, encoded bits over 10, servo bits counted as data"
+    return Finding(MemsStorage("hong2006").peak_bandwidth_mb_s, how, decimals=1)
+
+
+@experiment("hong2006.enclosure-capacity")
+def enclosure_capacity(study: Study) -> Finding:
+    """Room of the data devices of an enclosure (section 3.2.1)."""
+    del study
+    devices = enclosure(0)["enclosure"]["data"]
+    return Finding(
+        devices * MemsStorage("hong2006").capacity_bytes / GIB, f"{devices} devices; GB of 2^30 B", decimals=1
+    )
+
+
+@experiment("hong2006.rebuild-bandwidth")
+def rebuild_bandwidth(study: Study) -> Finding:
+    """Find a device's capacity over the time of a rebuild (section 3.2.1)."""
+    del study
+    device = MemsStorage("hong2006")
+    rate_mb_s = device.capacity_bytes * 1e-6 / REBUILD_S
+    how = (
+        f"{rate_mb_s:.2f} MB/s for a quarter of an hour over Table I's bandwidth; over that of a long read, every "
+        f"turnaround and servo burst counted, {rate_mb_s / device.streaming_bandwidth_mb_s:.4f}"
+    )
+    return Finding(rate_mb_s / device.peak_bandwidth_mb_s, how, decimals=4)
+
+
+#: A rebuild to a spare (section 3.2.1), s.
+REBUILD_S = 15 * 60
+
+
+def _crossing_years(spares: int) -> float:
+    """Return when an unrepaired enclosure becomes less likely to have survived than a disk, years."""
+    low, high = 1e-3, 50.0
+    while high - low > CLOSE_YEARS:
+        middle = 0.5 * (low + high)
+        hours = middle * YEAR_H
+        lost, without = (MarkovModel(each).loss_probability(hours) for each in (enclosure(spares), single_disk()))
+        ahead = lost < without
+        low, high = (middle, high) if ahead else (low, middle)
+    return low
+
+
+#: How closely a crossing is searched for.
+CLOSE_YEARS = 1e-4
+
+
+@experiment("hong2006.survival-crossing")
+def survival_crossing(study: Study) -> Finding:
+    """Where two curves of Figure 3 cross."""
+    del study
+    how = "the chain of Figure 2 with both repair rates 0 and five spares, and a disk's exponential lifetime, by "
+    "bisection"
+    return Finding(_crossing_years(5), how, decimals=2, scenarios=(enclosure(5), single_disk()))
+
+
+@experiment("hong2006.survival-crossing-by-spares")
+def survival_crossing_by_spares(study: Study) -> Finding:
+    """Where each curve of Figure 3 crosses that of the disk."""
+    del study
+    years = [_crossing_years(spares) for spares in SPARES]
+    return Finding(
+        trend(years, COMPUTED),
+        f"as survival-crossing, none to five spares: {', '.join(f'{each:.2f}' for each in years)} years",
+        scenarios=(enclosure(0), enclosure(5), single_disk()),
+        curve=tuple({"spares": spares, "years": each} for spares, each in zip(SPARES, years, strict=True)),
+    )
+
+
+#: Bytes of an enclosure, and how fast it is copied to another one (section 3.2.1).
+COPIED_BYTES, COPY_MB_S = 60e9, 17.0
+
+
+@experiment("hong2006.replication-hour")
+def replication_hour(study: Study) -> Finding:
+    """Find copying an enclosure (section 3.2.1)."""
+    del study
+    whole = enclosure(0)["enclosure"]["data"] * MemsStorage("hong2006").capacity_bytes
+    hours, exactly = (size / (COPY_MB_S * 1e6) / 3600 for size in (COPIED_BYTES, whole))
+    how = f"60 GB of 10^9 B over 17 MB/s; the {whole * 1e-9:.1f} GB that 19 devices hold take {exactly:.2f} h"
+    return Finding(hours, how)
+
+
+@experiment("hong2006.replication-share")
+def replication_share(study: Study) -> Finding:
+    """Find the rate of copying over the bandwidth of the devices (section 3.2.1)."""
+    del study
+    sizes = enclosure(0)["enclosure"]
+    devices = sizes["data"] + sizes["parity"]
+    share = COPY_MB_S / (devices * MemsStorage("hong2006").peak_bandwidth_mb_s)
+    return Finding(share, f"17 MB/s over {devices} devices at Table I's bandwidth", decimals=4)
+
+
+@experiment("hong2006.instant-rebuild")
+def instant_rebuild(study: Study) -> Finding:
+    """Equation 1, which rebuilds in no time, beside the chain (Figures 3 and 5)."""
+    del study
+    hours = [months * YEAR_H / 12 for months in range(1, 61)]
+    rows: list[dict[str, Any]] = []
+    for spares in SPARES:
+        chain, formula = MarkovModel(enclosure(spares)).survival(hours), unrepaired_survival(enclosure(spares), hours)
+        rows.append({"spares": spares, "largest difference": float(np.abs(chain - formula).max())})
+    return Finding(
+        max(row["largest difference"] for row in rows),
+        "equation 1 and the chain of Figure 2 with rebuilds of 15 minutes, none to five spares, every month of five "
+        "years",
+        decimals=5,
+        scenarios=(enclosure(0), enclosure(5)),
+        curve=tuple(rows),
+        cause="Equation 1 has failures come at the rate of all 20 devices until data is lost. In the chain the last "
+        "of them "
+        "finds 19 left: one in twenty fewer, which is seen where that failure is one of two.",
+        probes=(
+            Probe("three spares or more", max(row["largest difference"] for row in rows[3:])),
+            Probe("no spares, and equation 1 with its last failure among 19 devices", _nineteen_at_the_end(hours)),
+        ),
+    )
+
+
+def _nineteen_at_the_end(hours: list[float]) -> float:
+    """Return how far the chain without spares is from two failures in a row, the second among one device fewer."""
+    sizes, rate = enclosure(0)["enclosure"], 1 / 200_000
+    first, second = (sizes["data"] + sizes["parity"]) * rate, sizes["data"] * rate
+    times = np.array(hours)
+    formula = (first * np.exp(-second * times) - second * np.exp(-first * times)) / (first - second)
+    return float(np.abs(formula - MarkovModel(enclosure(0)).survival(hours)).max())
 
 
 @experiment("hong2006.mttf-no-repair")

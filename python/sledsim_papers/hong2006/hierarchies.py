@@ -1,6 +1,7 @@
 """Experiments for the claims of hong2006 on MEMS in the storage hierarchy (section 4)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sledsim.runs import mean_interval
@@ -156,7 +157,6 @@ def tpcd_mcd(study: Study) -> Finding:
             Probe("requests of 512 KB", with_requests(512 * KIB)),
             Probe("segments of 512 KB, buffer of 8 MB", compared(segments, "mcd", "disk")),
         ),
-        shape="a caching disk is slower than the plain disk under a stream",
         shape_holds=all(ratio > 1 for ratio in ratios),
     )
 
@@ -164,13 +164,56 @@ def tpcd_mcd(study: Study) -> Finding:
 @experiment("hong2006.tpcc-order")
 def tpcc_order(study: Study) -> Finding:
     """Order all architectures under TPC-C (Figure 8(b))."""
-    found = all_responses(study, "tpcc")
+    found, load = all_responses(study, "tpcc"), LOADS["tpcc"]
+    growth = growth_of(study, load, "mwb", "disk")
+    saturated = [name for name, ratio in growth.items() if ratio >= GROWS]
+    said_growth = ", ".join(f"{LABELS[name]} {ratio:.2f} times" for name, ratio in growth.items())
+    faster = responses(study, PROBED["tpcc"], systems(PROBED["tpcc"]), time_scale=0.5)
+    faster_growth = growth_of(study, PROBED["tpcc"], "mwb", "disk", time_scale=0.5)
     return Finding(
-        order({name: each.mean_ms for name, each in found.items()}),
-        f"{said(study, 'tpcc')}. The plain disk can't keep up: its mean grows with the length of the run",
+        order({name: each.mean_ms for name, each in found.items()}, saturated=saturated),
+        f"{said(study, 'tpcc')}. With twice as many requests mean responses are longer: {said_growth}; what takes "
+        f"{GROWS} times as long or more can't keep up",
         scenarios=shown(study, "tpcc", "mcd_all", "mwb"),
         curve=rows_of_means(found),
+        cause="The write buffer keeps up with the stand-in: its writes go to logs in order, and the disk has time "
+        "enough left for them beside the reads. The paper's trace comes from an array of three disks. Where requests "
+        "come twice as fast neither the disk nor the write buffer keeps up.",
+        probes=(
+            Probe(
+                "requests come twice as fast",
+                order(
+                    {name: each.mean_ms for name, each in faster.items()},
+                    saturated=[name for name, ratio in faster_growth.items() if ratio >= GROWS],
+                ),
+            ),
+        ),
     )
+
+
+#: Twice the requests make the mean response so much longer where a load can't be carried.
+GROWS = 1.5
+
+
+def growth_of(study: Study, load: Load, *names: str, **workload: Any) -> dict[str, float]:
+    """Return by how much longer the mean response of architectures is with a run twice as long.
+
+    Parameters
+    ----------
+    study
+        What makes the runs.
+    load
+        The workload.
+    names
+        Architectures.
+    workload
+        Keys of the workload that are changed.
+    """
+    chosen = {name: systems(load)[name] for name in names}
+    full, quick = load.requests
+    twice = replace(load, requests=(2 * full, 2 * quick))
+    short, long = (responses(study, each, chosen, **workload) for each in (load, twice))
+    return {name: long[name].mean_ms / short[name].mean_ms for name in names}
 
 
 @experiment("hong2006.cello-mwb-gain")
@@ -196,7 +239,6 @@ def cello_mwb(study: Study) -> Finding:
             Probe("requests come 20 times faster", ratio_of(study, "cello", "disk", "mwb", time_scale=0.05)),
             Probe("requests come 25 times faster", ratio_of(study, "cello", "disk", "mwb", time_scale=0.04)),
         ),
-        shape="the write buffer is faster than the plain disk",
         shape_holds=all(gain > 1 for gain in gains),
     )
 
@@ -232,14 +274,13 @@ def hplajw_order(study: Study) -> Finding:
     """Order the architectures under hplajw (Figure 8(d))."""
 
     def ordered(found: Mapping[str, Response]) -> tuple[str, ...]:
-        both = min(found["mwb"].mean_ms, found["disk"].mean_ms)
-        return order({name: found[name].mean_ms for name in ("disk_ram", "mems", "mcd_all")} | {"mwb+disk": both})
+        return order({name: found[name].mean_ms for name in ("disk_ram", "mems", "mcd_all", "mwb", "disk")})
 
     found, load = all_responses(study, "hplajw"), LOADS["hplajw"]
     through = responses(study, load, systems(load, write="through"))
     return Finding(
         ordered(found),
-        f"{said(study, 'hplajw')}; mwb+disk is the better of the two",
+        said(study, "hplajw"),
         scenarios=shown(study, "hplajw", "disk_ram", "mems"),
         curve=rows_of_means(found),
         cause="Within the week all that misses the RAM cache is read for the first time: that takes 3 ms of the "
@@ -283,7 +324,6 @@ def techniques_gain(study: Study) -> Finding:
             Probe("cello, half as fast", 1 - ratio_of(study, "cello", "mcd_all", "mcd_none", time_scale=2.0)),
             Probe("hplajw, 64 MiB of MEMS", 1 - compared(missing, "mcd_all", "mcd_none")),
         ),
-        shape="under each of the workloads the techniques together make the caching disk faster",
         shape_holds=all(gain > 0 for each in gains.values() for gain in each),
     )
 
@@ -323,8 +363,6 @@ def lru_lfuda(study: Study) -> Finding:
                 cello_at(walk),
             ),
         ),
-        shape="LRU is as fast as LFUDA or faster",
-        shape_holds=all(ratio >= 1 for each in figures for ratio in each),
     )
 
 
@@ -351,6 +389,7 @@ def ram_advantage(study: Study) -> Finding:
         f"{ALL_LOADS}; {SET_UP}",
         intervals=paired(figures),
         scenarios=shown(study, "tpcc", "disk_ram", "mcd_all"),
+        shape_holds=all(figure > 0 for each in figures for figure in each),
         curve=tuple(row for name in LOADS for row in rows_of_means(found[name], workload=LOADS[name].label)),
     )
 
@@ -389,14 +428,19 @@ def cost_performance(study: Study) -> Finding:
             Probe("cello, popularity by Zipf's law with exponent 1.2", cello_with(streams=cello_streams(skewed))),
             Probe("cello, twice as fast", cello_with(time_scale=0.5)),
         ),
-        shape="under TPC-C, cello and hplajw MEMS is faster from some ratio up to ten on, under TPC-D at none",
-        shape_holds=all((each.crossover is not None) == (name != "tpcd") for name, each in found.items()),
+        shape_holds=all(_behind_then_ahead(found[name]) for name in ("tpcc", "cello", "hplajw")),
     )
 
 
 def crossing(found: CostPerformance) -> float:
     """Return the ratio from which on MEMS is faster; the last one that was tried where it is at none."""
     return found.ratios[-1] if found.crossover is None else found.crossover
+
+
+def _behind_then_ahead(found: CostPerformance) -> bool:
+    """Whether MEMS is behind NVRAM of the same price, and ahead of that of the highest."""
+    equal, dearest = found.nvram[0].mean_ms, found.nvram[-1].mean_ms
+    return bool(equal < found.mems.mean_ms < dearest)
 
 
 def _crossing_intervals(found: Mapping[str, CostPerformance]) -> tuple[Interval, ...]:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sledsim.devices import DiskDrive, MemsStorage
 from sledsim_papers.harness.finding import Finding, Probe, trend
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
@@ -82,6 +83,30 @@ def seagate_servo_to_data(study: Study) -> Finding:
     return _of_table_1(study, joules(run, "servo") / joules(run, "data"), 4)
 
 
+@experiment("lin2002.seagate-inactive")
+def seagate_inactive(study: Study) -> Finding:
+    """Energy before the first request."""
+    return _of_table_1(study, joules(table_1(study), "inactive"), 6)
+
+
+@experiment("lin2002.seagate-servo")
+def seagate_servo(study: Study) -> Finding:
+    """Energy of servo bursts."""
+    return _of_table_1(study, joules(table_1(study), "servo"))
+
+
+@experiment("lin2002.seagate-servicing")
+def seagate_servicing(study: Study) -> Finding:
+    """Energy of seeks, servo bursts and data."""
+    return _of_table_1(study, joules(table_1(study), "servicing"))
+
+
+@experiment("lin2002.seagate-total")
+def seagate_total(study: Study) -> Finding:
+    """Energy of the run."""
+    return _of_table_1(study, joules(table_1(study)))
+
+
 @experiment("lin2002.seagate-transfer")
 def seagate_transfer(study: Study) -> Finding:
     """Energy of data."""
@@ -140,8 +165,16 @@ def timeout_monotone(study: Study) -> Finding:
 @experiment("lin2002.timeout-energy")
 def timeout_energy(study: Study) -> Finding:
     """Figure 5(a): its ends."""
-    runs = timeouts(study)
-    return _of_timeouts(study, joules(runs[0]) / joules(runs[-1]))
+    runs, still = timeouts(study), timeouts(study, idle_tips="none")
+    idle_mw = 1e3 * joules(runs[-1], "idle") / runs[-1]["state_time"]["idle_s"]
+    return _of_timeouts(
+        study,
+        joules(runs[0]) / joules(runs[-1]),
+        cause=f"An idle sled draws {idle_mw:.0f} mW here, of which half is that of the tips that go on reading servo "
+        "bursts, and "
+        "so three times as much as one that has stopped. The paper says that they go on, not how many.",
+        probes=(Probe("no tips read while the sled is idle", joules(still[0]) / joules(still[-1])),),
+    )
 
 
 @experiment("lin2002.timeout-response")
@@ -174,49 +207,144 @@ def timeout_throughput(study: Study) -> Finding:
     return _of_timeouts(study, saved(rates[-1], rates[0]), decimals=4)
 
 
-@experiment("lin2002.subsector-last-block")
-def subsector_last_block(study: Study) -> Finding:
-    """Figure 7(a)."""
-    whole, part = _last_blocks(study)
-    free_whole, free_part = _last_blocks(study, sled_mw=0.0)
-
-    def accessing_j(run: "Result") -> float:
-        return joules(run, "servo") + joules(run, "data")
-
-    of_access = saved(accessing_j(whole), accessing_j(part))
-    return Finding(
-        saved(joules(whole, "servicing"), joules(part, "servicing")),
-        "`g3`, random reads of 8 KB, 100/s, of whose last block a uniformly distributed part is needed.",
-        decimals=4,
-        scenarios=tuple(_reads(study, needed) for needed in ("whole", "uniform")),
-        cause=f"Servo bursts and data take {of_access:.1%} less, one in 32 of their tips: that is the paper's own "
-        "reckoning, which speaks of the energy of accessing data. Seeks, "
-        f"{joules(whole, 'seek') / joules(whole, 'servicing'):.0%} of servicing here, save nothing.",
-        probes=(
-            Probe("servo bursts and data alone", of_access),
-            Probe("a sled that draws no power", saved(joules(free_whole, "servicing"), joules(free_part, "servicing"))),
-        ),
+@experiment("lin2002.timeout-response-share")
+def timeout_response_share(study: Study) -> Finding:
+    """Figure 5(b): its ends, one over the other."""
+    runs = timeouts(study)
+    at_once, last = mean_ms(runs[0]), mean_ms(runs[-1])
+    startups_ms = float(runs[0]["startup"]["mean_ms"] - runs[-1]["startup"]["mean_ms"])
+    return _of_timeouts(
+        study,
+        at_once / last - 1,
+        cause="See timeout-response: a sled that stopped seeks further, too. The start-ups alone are the paper's "
+        "share.",
+        probes=(Probe("start-ups alone", startups_ms / last),),
     )
 
 
-@experiment("lin2002.subsector-response")
-def subsector_response(study: Study) -> Finding:
-    """Figure 7(b)."""
-    times = [mean_ms(run) for run in _last_blocks(study)]
-    how = f"The runs of subsector-last-block: {times[0]:.3f} and {times[1]:.3f} ms."
-    return Finding(trend(times), how, scenarios=tuple(_reads(study, needed) for needed in ("whole", "uniform")))
+@experiment("lin2002.subsector-access-energy")
+def subsector_access_energy(study: Study) -> Finding:
+    """Section 6.3: the energy of accessing data alone."""
+    scenarios = tuple(_reads(study, needed) for needed in ("whole", "uniform"))
+
+    def save(*settings: str) -> float:
+        runs = study.runs([(each, settings) for each in scenarios])
+        whole, part = (joules(run, "servo") + joules(run, "data") for run in runs)
+        return saved(whole, part)
+
+    how = (
+        "`g3`, random reads of 8 KB, 100/s, of whose last block a uniformly distributed part is needed: joules of "
+        "servo "
+        "bursts and data."
+    )
+    return Finding(
+        save(),
+        how,
+        decimals=4,
+        scenarios=scenarios,
+        cause="The sled's 100 mW are drawn for as long as data is accessed, whichever tips are on: the paper's share "
+        "is one of "
+        "the tips' energy.",
+        probes=(Probe("a sled that draws no power", save("system.device.sled_mw=0")),),
+    )
 
 
-def _reads(study: Study, needed: str, **changes: Any) -> dict[str, Any]:
+def _reads(study: Study, needed: str) -> dict[str, Any]:
     """Return a scenario with random reads of 8 KB, of whose last block the whole or a part is needed."""
     size = {"kind": "fixed", "value": 8192}
     arrival = {"kind": "poisson", "rate_per_s": 100.0}
     return {
         "workload": {"arrival": arrival, "size_bytes": size, "last_block": needed},
-        "system": {"device": {"name": "g3", **changes}, "subsector": True},
+        "system": {"device": "g3", "subsector": True},
         "run": {"requests": study.requests(100_000, 20_000)},
     }
 
 
-def _last_blocks(study: Study, **changes: Any) -> "list[Result]":
-    return study.runs([(_reads(study, needed, **changes), ()) for needed in ("whole", "uniform")])
+@experiment("lin2002.request-tips")
+def request_tips(study: Study) -> Finding:
+    """Section 6.2."""
+    return _tips(study, 8192)
+
+
+@experiment("lin2002.inode-tips")
+def inode_tips(study: Study) -> Finding:
+    """Section 6.3."""
+    return _tips(study, 128)
+
+
+def _tips(study: Study, size_bytes: int) -> Finding:
+    """Return with how many tips metadata of a size is read, by the energy that it takes beyond the sled's."""
+    whole = -(-size_bytes // 512) * 512
+    scenario = {
+        "workload": {
+            "arrival": {"kind": "poisson", "rate_per_s": 20.0},
+            # From the first of a row's blocks on, so that it lies in one row.
+            "location": {"kind": "uniform", "align_bytes": MemsStorage("g3").blocks_per_row * 512},
+            "size_bytes": {"kind": "fixed", "value": whole},
+            "metadata": {"share": 1.0, "read_bytes": size_bytes, "write_bytes": size_bytes},
+        },
+        "system": {"device": {"name": "g3", "sled_mw": 0.0}, "subsector": True},
+        "run": {"requests": 1000},
+    }
+    run = study.run(scenario)
+    tips = (joules(run, "servo") + joules(run, "data")) / (run["state_time"]["servo_s"] + run["state_time"]["data_s"])
+    how = (
+        f"`g3` with subsector access, 1,000 random requests of which {size_bytes:,} bytes are needed: power of servo "
+        "bursts "
+        "and data of a sled that takes none, over 1 mW a tip."
+    )
+    return Finding(tips / TIP_W, how, decimals=1, scenarios=(scenario,))
+
+
+#: What a tip takes.
+TIP_W = 1e-3
+
+
+@experiment("lin2002.break-even")
+def break_even(study: Study) -> Finding:
+    """Section 5.1: the device."""
+    del study
+    found = MemsStorage("g2").break_even()
+    idle_s, span_s = found.idle_s, found.fixed_span_s
+    assert idle_s is not None
+    assert span_s is not None
+    return Finding(
+        1e3 * idle_s,
+        "`g2`: energy of a start-up over the power saved while stopped.",
+        decimals=2,
+        cause="The paper takes the time of a start-up for it, which is 0.5 ms in all of its text but here, where it "
+        "is a "
+        "hundred times as long: a slip.",
+        probes=(
+            Probe("a start-up that lasts for 50 ms, at the same power", _slow_start_ms()),
+            Probe("within a fixed span, in which the start-up would be time spent inactive otherwise", 1e3 * span_s),
+        ),
+    )
+
+
+#: A disk that takes 6 J to spin up, within a second, draws 1 W while idle, and nothing while stopped (section 5.1).
+STOPPING = {
+    "active_read_w": 2.0,
+    "active_write_w": 2.0,
+    "idle_modes": [
+        {"name": "idle", "power_w": 1.0, "wake_ms": 0.0},
+        {"name": "standby", "power_w": 0.0, "after_s": 1.0, "wake_ms": 1000.0, "wake_w": 6.0},
+    ],
+}
+
+
+@experiment("lin2002.disk-break-even")
+def disk_break_even(study: Study) -> Finding:
+    """Section 5.1: a disk."""
+    del study
+    idle_s = DiskDrive("travelstar", power=STOPPING).break_even().idle_s
+    assert idle_s is not None
+    how = "A disk that takes 6 J to spin up and draws 1 W idle, nothing stopped: the idle time from which on "
+    "stopping saves."
+    return Finding(idle_s, how, decimals=2)
+
+
+def _slow_start_ms() -> float:
+    found = MemsStorage("g2", startup_ms=50.0).break_even().idle_s
+    assert found is not None
+    return 1e3 * found

@@ -1,38 +1,24 @@
-"""Schlosser et al. 2000: three generations of devices, their springs, and the microbenchmark beside disks."""
+"""Schlosser et al. 2000: three generations of devices and their springs."""
 
-import math
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sledsim.devices import DiskDrive, MemsStorage
-from sledsim.runs import Result
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.intervals import batched, of_mean, of_ratio
-from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
 # What registers experiments of a subject of its own.
-from sledsim_papers.schlosser2000 import cache, energy  # noqa: F401
+from sledsim_papers.schlosser2000 import cache, devices, energy, tradeoffs  # noqa: F401
+from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "GENERATIONS",
-    "NO_BUFFER",
-    "microbenchmark",
-    "reversals_ms",
-    "settling",
-    "variation",
-]
+__all__ = ["GENERATIONS", "reversals_ms", "settling"]
 
 GENERATIONS = ("g1", "g2", "g3")
-
-#: What switches a drive's buffer off.
-NO_BUFFER: dict[str, Any] = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
 
 #: The speed at which the force of a reversal is taken, over the access speed: the sled then hardly leaves the place,
 #: and the force is within 1e-6 of that there.
@@ -177,151 +163,6 @@ def rewrite_turnaround(study: Study) -> Finding:
         Probe("without the way back over the servo burst", float(reversal.mean())),
     )
     return Finding(float(times.mean()), how, decimals=4, curve=tuple(table), cause=cause, probes=probes)
-
-
-def microbenchmark(device: str, size_bytes: int = 4096, **changes: Any) -> dict[str, Any]:
-    """Return the scenario of section 4.1: 10,000 random requests, two thirds of them reads, 20 a second.
-
-    Parameters
-    ----------
-    device
-        Entry of the catalogue.
-    size_bytes
-        Of each request; the paper names none.
-    **changes
-        Values that replace those of the device.
-    """
-    return {
-        "workload": {
-            "arrival": {"kind": "poisson", "rate_per_s": 20.0},
-            "size_bytes": {"kind": "fixed", "value": size_bytes},
-            "read_fraction": 0.6667,
-        },
-        "system": {"device": {"name": device, **changes}},
-        "run": {"requests": 10_000},
-    }
-
-
-def variation(result: Result) -> float:
-    """Return the standard deviation of responses over their mean."""
-    scv = float(result.response.scv)
-    return math.sqrt(scv)
-
-
-def _responses_ms(result: Result) -> "NDArray[np.float64]":
-    return result.log["response_ns"].astype(float) * 1e-6
-
-
-def _spread(times: "NDArray[np.float64]") -> float:
-    return float(times.std() / times.mean())
-
-
-@experiment("schlosser2000.mems-cov")
-def mems_cov(study: Study) -> Finding:
-    """Variation of responses of the three devices."""
-    scenarios = [microbenchmark(name) for name in GENERATIONS]
-    runs = study.runs([(each, ()) for each in scenarios], log=True)
-    intervals = tuple(batched(_responses_ms(run), _spread) for run in runs)
-    how = "g1, g2, g3: 10,000 random requests of 4 KB, two thirds reads, Poisson 20/s; responses."
-    ours = tuple(variation(run) for run in runs)
-    return Finding(ours, how, intervals=intervals, scenarios=tuple(scenarios))
-
-
-@experiment("schlosser2000.access-time-range")
-def access_time_range(study: Study) -> Finding:
-    """Mean services of one sector."""
-    scenarios = [microbenchmark(name, 512) for name in GENERATIONS]
-    runs = study.runs([(each, ()) for each in [*scenarios, *map(microbenchmark, GENERATIONS)]])
-    table = [
-        {"device": name, "one sector, ms": one.service.mean_ms, "4 KB, ms": more.service.mean_ms}
-        for name, one, more in zip(GENERATIONS, runs[:3], runs[3:], strict=True)
-    ]
-    how = "g1, g2, g3: mean service of one block of 512 B in the same run, command overhead left out."
-    ours = tuple(float(run.service.mean_ms) for run in runs[:3])
-    intervals = tuple(each for run in runs[:3] for each in of_mean(run.service))
-    return Finding(ours, how, intervals=intervals, curve=tuple(table), scenarios=tuple(scenarios))
-
-
-@experiment("schlosser2000.four-sleds")
-def four_sleds(study: Study) -> Finding:
-    """Throughput of four sleds over that of one, with 64 requests outstanding."""
-    scenarios = [
-        {
-            "workload": {"arrival": {"kind": "closed", "outstanding": 64}},
-            "system": {"device": {"name": "g2", "sleds": sleds}},
-            "run": {"requests": 50_000},
-        }
-        for sleds in (4, 1)
-    ]
-    four, one = study.runs([(each, ()) for each in scenarios])
-    how = "g2, 64 random requests of 4 KB outstanding, 50,000 in all, the LBN space split among the sleds."
-    ours = four.throughput.requests_per_s / one.throughput.requests_per_s
-    # With as many requests outstanding all the time, the mean response is 64 over the throughput.
-    intervals = of_ratio(one.response, four.response)
-    return Finding(ours, how, decimals=2, intervals=intervals, scenarios=tuple(scenarios))
-
-
-def _disk(study: Study, name: str) -> tuple[list[dict[str, Any]], Finding]:
-    """Run the microbenchmark on a disk, buffer on and off, beside g2; rows of figures, and the first as a finding."""
-    reference, *settings = scenarios = [microbenchmark("g2"), microbenchmark(name), microbenchmark(name, **NO_BUFFER)]
-    g2, on, off = study.runs([(each, ()) for each in scenarios], log=True)
-    rows = [
-        {
-            "buffer": label,
-            "response, ms": run.response.mean_ms,
-            "over g2": run.response.mean_ms / g2.response.mean_ms,
-            "variation": variation(run),
-        }
-        for label, run in (("on", on), ("off", off))
-    ]
-    how = (
-        f"Run of mems-cov on {name} as it comes, its buffer on; g2 with its command overhead, "
-        f"{g2.response.mean_ms:.2f} ms. The paper does not say whether buffers were on: both settings are in the table."
-    )
-    finding = Finding(
-        rows[0]["over g2"],
-        how,
-        intervals=of_ratio(on.response, g2.response),
-        scenarios=(reference, *settings),
-        curve=tuple(rows),
-    )
-    return rows, finding
-
-
-@experiment("schlosser2000.atlas-speedup")
-def atlas_speedup(study: Study) -> Finding:
-    """Response of the Atlas 10K over that of g2."""
-    return _disk(study, "atlas10k")[1]
-
-
-@experiment("schlosser2000.superdisk-speedup")
-def superdisk_speedup(study: Study) -> Finding:
-    """Response of the SuperDisk over that of g2."""
-    rows, found = _disk(study, "superdisk")
-    cause = (
-        "A third of the requests are writes, which end in the drive's buffer. With the buffer off the ratio is inside; "
-        "the paper's 10 and 5 times fit drives whose buffers are off. "
-    )
-    low, (_, high) = claims()["schlosser2000.superdisk-speedup"].low, found.intervals[0]
-    if low and high > low:
-        cause += f"It is just outside: the confidence interval reaches beyond {low:g}."
-    probe = Probe("the disk's buffer off", rows[1]["over g2"])
-    return replace(found, cause=cause, probes=(probe,))
-
-
-@experiment("schlosser2000.atlas-cov")
-def atlas_cov(study: Study) -> Finding:
-    """Variation of responses of the Atlas 10K."""
-    rows, found = _disk(study, "atlas10k")
-    scenario = microbenchmark("atlas10k")
-    times = _responses_ms(study.run(scenario, log=True))
-    how = (
-        "Run of mems-cov on atlas10k as it comes, its buffer on. The paper's 10 and 5 times fit a buffer that "
-        "is off, this figure one that is on: no one setting gives all three."
-    )
-    return Finding(
-        rows[0]["variation"], how, intervals=(batched(times, _spread),), scenarios=(scenario,), curve=found.curve
-    )
 
 
 @experiment("schlosser2000.rewrite-disk")

@@ -9,14 +9,8 @@ from sledsim_papers.harness.charts import beside
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.energy import APPLICATIONS, spent, travelstar
-from sledsim_papers.schlosser2000.experiments import (
-    GENERATIONS,
-    NO_BUFFER,
-    microbenchmark,
-    reversals_ms,
-    settling,
-    variation,
-)
+from sledsim_papers.schlosser2000.experiments import GENERATIONS, reversals_ms, settling
+from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER, SLEDS, microbenchmark, variation
 
 __all__: list[str] = []
 
@@ -233,7 +227,7 @@ FIGURE_7 = {"atlas10k": "Atlas 10K", "superdisk": "SuperDisk", "g1": "G1", "g2":
 def figure_7(study: Study) -> Drawn:
     """Draw mean responses, and the standard deviation about them."""
     alt = altair_library()
-    scenarios = [microbenchmark(name) for name in FIGURE_7]
+    scenarios = [microbenchmark(SLEDS.get(name, name)) for name in FIGURE_7]
     runs = study.runs([(each, ()) for each in scenarios])
     rows = []
     for label, run in zip(FIGURE_7.values(), runs, strict=True):
@@ -252,5 +246,5 @@ def figure_7(study: Study) -> Drawn:
     labels = base.mark_text(dx=28, dy=-7, fontSize=11).encode(y="mean:Q", text=alt.Text("mean:Q", format=".2f"))
     panel = (bars + spread + labels).properties(width=420, height=280)
     subtitle = "10,000 random requests of 4 KB, two thirds reads, 20 a second; lines: one standard deviation each way"
-    how = "The run of mems-cov; the disks as they come, their buffers on; command overheads included."
+    how = "The run of mems-cov; the disks as they come, their buffers on; no command overhead for the sleds."
     return Drawn(beside([panel], "Mean response under the microbenchmark", subtitle), how, scenarios=tuple(scenarios))

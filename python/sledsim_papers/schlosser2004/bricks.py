@@ -1,0 +1,206 @@
+"""Schlosser and Ganger 2004, sections 1 and 6: rewrites, and bricks of many devices."""
+
+from collections.abc import Mapping
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sledsim.devices import Device, DiskDrive, MemsStorage
+from sledsim_papers.harness.finding import Finding, order, trend
+from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.study import Study
+from sledsim_papers.schlosser2004.array import DISK, G2, UBERDISK
+from sledsim_papers.schlosser2004.contract import scan_s
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__: list[str] = []
+
+#: What switches a drive's buffer off.
+NO_BUFFER: dict[str, Any] = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
+
+#: The devices of the rewrites, by the names of the claims; the Überdisk has no buffer.
+DEVICES: dict[str, Mapping[str, Any]] = {"g2": G2, "uberdisk": UBERDISK, "cheetah73": {"name": DISK, **NO_BUFFER}}
+
+BRICK_BYTES = 100e9
+
+
+def _rewrites_ms(device: Mapping[str, Any], places: int = 100) -> "NDArray[np.float64]":
+    """Return the times of writes of a block right after it was written, at places all over the device, ms."""
+    drive = Device(device)
+    first = np.arange(places, dtype=np.uint64) * np.uint64(drive.capacity_blocks) // np.uint64(places)
+    end_ns = drive.serve(np.repeat(first, 2), 1, read=False)["end_ns"].astype(np.float64)
+    times: NDArray[np.float64] = (end_ns[1::2] - end_ns[::2]) * 1e-6
+    return times
+
+
+@experiment("schlosser2004.rewrite-disk")
+def rewrite_disk(study: Study) -> Finding:
+    """Time from the end of writing a sector until the head is over it again."""
+    del study
+    times_ms = _rewrites_ms(DEVICES["cheetah73"])
+    how = (
+        f"{DISK} with its buffer off, 100 sectors all over the disk, each written twice: from end to end, "
+        f"{times_ms.min():.3f} to {times_ms.max():.3f} ms."
+    )
+    return Finding(float(times_ms.mean()), how)
+
+
+@experiment("schlosser2004.log-rewrite")
+def log_rewrite(study: Study) -> Finding:
+    """One block written over and over."""
+    del study
+    means = {name: float(_rewrites_ms(device).mean()) for name, device in DEVICES.items()}
+    said = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
+    how = f"100 blocks all over each device, each written twice, buffers off: {said} ms from end to end."
+    return Finding(
+        order(means), how, curve=tuple({"device": name, "rewrite, ms": mean} for name, mean in means.items())
+    )
+
+
+#: Members of the arrays; with what they are asked for one at a time.
+MEMBERS = 5
+
+
+def _small_writes(device: Mapping[str, Any], *, plain: bool = False) -> dict[str, Any]:
+    """Return random writes of 4 KB, one at a time, to an array of parity, or to a device by itself."""
+    array = {"kind": "raid5", "members": [{"count": MEMBERS, "device": dict(device)}], "write": "rmw"}
+    size = {"kind": "fixed", "value": 4096}
+    return {
+        "workload": {"arrival": {"kind": "closed", "outstanding": 1}, "size_bytes": size, "read_fraction": 0.0},
+        "system": {"device": dict(device)} if plain else array,
+        "run": {"requests": 10_000},
+    }
+
+
+@experiment("schlosser2004.raid5-small-write")
+def raid5_small_write(study: Study) -> Finding:
+    """Small writes to arrays."""
+    scenarios = {name: _small_writes(device) for name, device in DEVICES.items()}
+    alone = [_small_writes(device, plain=True) for device in DEVICES.values()]
+    runs = study.runs([(each, ()) for each in [*scenarios.values(), *alone]])
+    means = {name: float(run.response.mean_ms) for name, run in zip(scenarios, runs, strict=False)}
+    plain = {name: float(run.response.mean_ms) for name, run in zip(scenarios, runs[len(scenarios) :], strict=True)}
+    said = "; ".join(
+        f"{name} {means[name]:.2f} ms, {means[name] / plain[name]:.2f} times a plain write" for name in means
+    )
+    return Finding(
+        order(means),
+        f"Five devices each in a `raid5`, 10,000 random writes of 4 KB, one at a time, old data and parity read "
+        f"first: {said}.",
+        curve=tuple({"device": name, "small write, ms": means[name], "plain write, ms": plain[name]} for name in means),
+        scenarios=tuple(scenarios.values()),
+    )
+
+
+@experiment("schlosser2004.bandwidth-per-capacity")
+def bandwidth_per_capacity(study: Study) -> Finding:
+    """Streaming over capacity."""
+    del study
+    sled, disk = MemsStorage("g2"), DiskDrive(DISK)
+    shares = [each.streaming_bandwidth_mb_s / each.capacity_bytes for each in (sled, disk)]
+    how = (
+        f"g2: {sled.streaming_bandwidth_mb_s:.1f} MB/s of {sled.capacity_bytes * 1e-9:.2f} GB; {DISK}: "
+        f"{disk.streaming_bandwidth_mb_s:.1f} MB/s of {disk.capacity_bytes * 1e-9:.1f} GB, all of it read in order."
+    )
+    return Finding(shares[0] / shares[1], how, decimals=1)
+
+
+@experiment("schlosser2004.device-scan-example")
+def device_scan_example(study: Study) -> Finding:
+    """Capacity over bandwidth."""
+    del study
+    how = "10 GB and 72 GB over 100 MB/s: the arithmetic of the text."
+    return Finding(tuple(size * 1e9 / 100e6 for size in (10.0, 72.0)), how, decimals=0)
+
+
+def _devices() -> int:
+    return ceil(BRICK_BYTES / MemsStorage("g2").capacity_bytes)
+
+
+@experiment("schlosser2004.brick-devices")
+def brick_devices(study: Study) -> Finding:
+    """G2 devices that hold a brick."""
+    del study
+    how = "100 GB over the room for data of a g2, rounded up."
+    return Finding(float(_devices()), how, decimals=0)
+
+
+def _brick(**system: Any) -> dict[str, Any]:
+    return {"kind": "concat", "members": [{"count": _devices(), "device": dict(G2), **system}]}
+
+
+#: Requests outstanding at saturation.
+OUTSTANDING = 256
+
+
+def _saturated(system: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "workload": {"arrival": {"kind": "closed", "outstanding": OUTSTANDING}},
+        "system": dict(system),
+        "run": {"requests": 20_000},
+    }
+
+
+@experiment("schlosser2004.brick-concurrency")
+def brick_concurrency(study: Study) -> Finding:
+    """Find requests a second of either brick."""
+    systems = {
+        "mems_brick": _brick(),
+        "disk_brick": {"device": {"name": DISK, **NO_BUFFER}},
+        "uberdisk": {"device": {"name": "uberdisk"}},
+    }
+    runs = study.runs([(_saturated(system), ()) for system in systems.values()])
+    rates = {name: float(run.throughput.requests_per_s) for name, run in zip(systems, runs, strict=True)}
+    said = ", ".join(f"{name} {rate:,.0f}" for name, rate in rates.items())
+    # The slower of both disks would be the easier case.
+    ours = order({"mems_brick": -rates["mems_brick"], "disk_brick": -max(rates["disk_brick"], rates["uberdisk"])})
+    return Finding(
+        ours,
+        f"{_devices()} g2 one after the other, and one disk, {DISK} or uberdisk, the faster of which counts: random "
+        "reads of "
+        f"4 KB, {OUTSTANDING} outstanding, first come first served: {said} per second.",
+        scenarios=tuple(_saturated(system) for system in systems.values()),
+    )
+
+
+@experiment("schlosser2004.brick-idle-power")
+def brick_idle_power(study: Study) -> Finding:
+    """Energy of the brick, its idle devices left on, and turned off."""
+    scenarios = [
+        {
+            "workload": {"arrival": {"kind": "poisson", "rate_per_s": 100.0}},
+            "system": _brick(spin_down={"name": rule} if rule != "timeout" else {"name": rule, "after_ms": 20.0}),
+            "run": {"requests": 5_000},
+        }
+        for rule in ("never", "timeout", "immediate")
+    ]
+    joules = [float(run.energy.total_j) for run in study.runs([(each, ()) for each in scenarios])]
+    said = ", ".join(f"{each:.1f}" for each in joules)
+    return Finding(
+        trend(joules),
+        f"{_devices()} g2 one after the other, 5,000 random reads of 4 KB, Poisson 100/s; idle devices left on, "
+        "turned off after "
+        f"20 ms, and at once: {said} J.",
+        scenarios=tuple(scenarios),
+    )
+
+
+#: Devices of the brick that are read at once.
+AT_ONCE = (1, 2, 4, 8, 16)
+
+
+@experiment("schlosser2004.brick-scan")
+def brick_scan(study: Study) -> Finding:
+    """Time to read the brick."""
+    one_s = study.once("schlosser2004 scan of g2", lambda: scan_s("g2"))
+    times_s = [ceil(_devices() / at_once) * one_s for at_once in AT_ONCE]
+    return Finding(
+        trend(times_s),
+        f"{_devices()} g2, each read from its first block to its last in {one_s:.1f} s, one to 16 at once with no "
+        "bus between "
+        f"them: {times_s[0]:,.0f} to {times_s[-1]:,.0f} s.",
+        curve=tuple({"at once": at_once, "s": each} for at_once, each in zip(AT_ONCE, times_s, strict=True)),
+    )
