@@ -60,8 +60,8 @@ pub(super) enum Found {
 /// Records to look at before the caller gets a word in.
 pub(super) const RECORDS_AT_ONCE: u32 = 4096;
 
-/// Looks at a trace for how far it reaches, after which what was seen has to do.
-const LOOKS_FOR_REACH: u32 = 5_000_000;
+/// Records to look at for how far a trace reaches, a second's work or two, after which what was seen has to do.
+const RECORDS_FOR_REACH: u32 = 5_000_000;
 
 /// How far the chosen records reach.
 pub(super) struct Reach {
@@ -78,15 +78,17 @@ impl Reach {
     pub fn of(path: &Path, trace: &TraceOptions, options: &ReplayOptions, capacity_bytes: u64) -> Self {
         let mut devices = BTreeMap::<u32, (u64, u64)>::new();
         let mut whole = false;
+        let mut left = RECORDS_FOR_REACH;
         if let Ok(mut cursor) = Cursor::open(path, trace) {
-            for _ in 0..LOOKS_FOR_REACH {
+            while left > 0 {
                 match cursor.next(options) {
                     Ok(Found::Record(record)) => {
+                        left -= 1;
                         let (records, end_bytes) = devices.entry(record.device).or_default();
                         *records += 1;
                         *end_bytes = (*end_bytes).max(record.offset_bytes + record.bytes);
                     }
-                    Ok(Found::NotYet) => {}
+                    Ok(Found::NotYet) => left = left.saturating_sub(RECORDS_AT_ONCE),
                     Ok(Found::End) => {
                         whole = true;
                         break;
