@@ -95,6 +95,9 @@ pub struct Scenario {
     canonical: OnceLock<String>,
 }
 
+/// What one process tells another of a scenario: its text, and what it cites.
+type Told = (String, Vec<String>);
+
 impl From<Resolved> for Scenario {
     fn from(resolved: Resolved) -> Self {
         Self { resolved, canonical: OnceLock::new() }
@@ -188,7 +191,7 @@ impl Scenario {
     }
 
     /// Through its text: one process hands it to another.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String, Vec<String>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Told)> {
         Ok((slf.get_type().getattr("_of")?, (slf.get().text().to_owned(), slf.get().citations())))
     }
 
