@@ -123,7 +123,7 @@ fn units_must_fit_their_key() {
     );
     assert_parts(&of("bit_nm", "50 ms"), &["system.device.bit_nm", "not of \"ms\"", "nm, um"]);
     assert_parts(&of("spring_factor", "0.5 N"), &["system.device.spring_factor", "without a unit"]);
-    assert_parts(&of("startup_ms", "20 s"), &["system.device.startup_ms = 20000 is out of range", "at most 10000"]);
+    assert_parts(&of("startup_ms", "20 s"), &["system.device.startup_ms = 20000 is out of range", "from 0 to 10000"]);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn settings_are_checked_as_keys_are() {
         &set("workload.read_fraction.x=3"),
         &["workload.read_fraction.x can't be set inside 0.67, which is not a table"],
     );
-    assert_parts(&set("device.bit_nm=0"), &["system.device.bit_nm = 0 is out of range", "at least 1"]);
+    assert_parts(&set("device.bit_nm=0"), &["system.device.bit_nm = 0 is out of range", "from 1 to 10000"]);
 }
 
 #[test]

@@ -156,6 +156,11 @@ impl Leaf {
         self.schema[key].as_f64()
     }
 
+    /// The most that it may be; what a word of 32 bits holds where nothing less is said.
+    fn most(&self) -> Option<f64> {
+        self.bound("maximum").or((self.schema["format"] == "uint32").then_some(f64::from(u32::MAX)))
+    }
+
     /// A number of this leaf's kind.
     fn number(&self, value: f64) -> Value {
         if self.is_whole() {
@@ -212,7 +217,8 @@ fn the_walk_finds_the_keys() {
 fn numbers_below_their_least_are_refused() {
     for leaf in leaves() {
         if let Some(least) = leaf.bound("minimum") {
-            leaf.check(least - 1.0, &format!("at least {least}"));
+            let to = leaf.most();
+            leaf.check(least - 1.0, &to.map_or(format!("at least {least}"), |most| format!("from {least} to {most}")));
         } else if let Some(bound) = leaf.bound("exclusiveMinimum") {
             leaf.check(bound, &format!("above {bound}"));
             leaf.check(bound - 0.5, &format!("above {bound}"));
@@ -225,10 +231,12 @@ fn numbers_below_their_least_are_refused() {
 #[test]
 fn numbers_above_their_most_are_refused() {
     for leaf in leaves() {
-        if let Some(most) = leaf.bound("maximum") {
-            leaf.check(2.0 * most + 1.0, &format!("at most {most}"));
-        } else if leaf.schema["format"] == "uint32" {
-            leaf.check(4_294_967_296.0, "at most 4294967295");
+        if let Some(most) = leaf.most() {
+            let allowed = match leaf.bound("minimum") {
+                Some(least) => format!("from {least} to {most}"),
+                None => format!("at most {most}"),
+            };
+            leaf.check(2.0 * most + 1.0, &allowed);
         } else if leaf.is_whole() {
             assert_eq!(leaf.schema["format"], "uint64", "{} has no upper bound", leaf.path);
             let error = leaf.error(&json!(2e19));

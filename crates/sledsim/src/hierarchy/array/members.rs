@@ -74,19 +74,32 @@ impl Members {
         self.is_there(row, column, range) && !self.unreadable[self.layout.member(row, column)].touches(from, to)
     }
 
-    /// Whether no LBN of a member from those of `row` on, which begin with `range`, can be rebuilt as long as no other member
-    /// is: too few others are there. Units that it keeps as spares have nothing to be rebuilt.
-    pub(super) fn is_rest_lost(&self, member: usize, row: u64, (from, to): (u64, u64)) -> bool {
+    /// Below which LBN nothing of a member, from those of `row` on, which begin with `range`, can be rebuilt as long as no other
+    /// member is: too few others are there, or could be rebuilt themselves. None if that of `row` can. Units that it keeps
+    /// as spares have nothing to be rebuilt.
+    pub(super) fn lost_to(&self, member: usize, row: u64, (from, to): (u64, u64)) -> Option<u64> {
         let columns = self.layout.columns();
         // Where there are no spare columns every member holds one of each row. What is not there of a member is not there
         // further on either.
         let kinds = if self.distributed { self.layout.width() as u64 } else { 1 };
-        (row..row + kinds).zip(0..).all(|(row, further)| {
+        let mut lost_to = u64::MAX;
+        for (row, further) in (row..row + kinds).zip(0..) {
             let column = self.layout.column(row, member);
             let range = (from + further * (to - from), to + further * (to - from));
+            let can_tell = |&other: &usize| {
+                let unreadable_to = self.unreadable[self.layout.member(row, other)].range_to(range.0);
+                let is_lost = unreadable_to >= range.1;
+                if is_lost {
+                    lost_to = lost_to.min(unreadable_to);
+                }
+                !is_lost
+            };
             let others = (0..columns).filter(|&other| other != column && self.is_there(row, other, range));
-            column >= columns || others.count() < self.layout.data()
-        })
+            if column < columns && others.filter(can_tell).count() >= self.layout.data() {
+                return None;
+            }
+        }
+        Some(lost_to)
     }
 
     /// Whether LBNs of a column of a row from `from` on are to be written.

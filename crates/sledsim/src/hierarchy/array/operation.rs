@@ -268,7 +268,8 @@ impl RedundantArray {
                         self.step_over(from, context);
                         continue;
                     }
-                    if self.members.is_rest_lost(member, row, (from, to)) && self.lose_rest(member, from, to) {
+                    let lost_to = self.members.lost_to(member, row, (from, to));
+                    if lost_to.is_some_and(|lost_to| self.lose_rest(member, (from, to), lost_to)) {
                         self.step_over(from, context);
                         continue;
                     }
@@ -281,10 +282,10 @@ impl RedundantArray {
         }
     }
 
-    /// Counts as lost, without a step for each row, what of a member can't be rebuilt from `from` on, as far as nobody works
-    /// on it; `false` if the step that begins there has to wait.
-    fn lose_rest(&mut self, member: usize, from: u64, to: u64) -> bool {
-        let free_to = self.locks.free_to((from, self.rebuild.reach(to)));
+    /// Counts as lost, without a step for each row, what of a member can't be rebuilt from the step on that begins, below
+    /// `lost_to`, as far as nobody works on it; `false` if the step has to wait.
+    fn lose_rest(&mut self, member: usize, (from, to): (u64, u64), lost_to: u64) -> bool {
+        let free_to = self.locks.free_to((from, self.rebuild.reach(to).min(lost_to)));
         if free_to < to {
             return false;
         }

@@ -51,6 +51,12 @@ impl BlockSet {
         self.ranges.range(..to).next_back().is_some_and(|(_, &end)| end > from)
     }
 
+    /// The block after the last of the range that has `block`; `block` where none has it.
+    #[must_use]
+    pub fn range_to(&self, block: u64) -> u64 {
+        self.ranges.range(..=block).next_back().map_or(block, |(_, &end)| end.max(block))
+    }
+
     /// Its ranges, in their order: the first block of each, and the block after the last.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().map(|(&from, &to)| (from, to))
@@ -71,6 +77,7 @@ mod tests {
             [(0, 10), (11, 12), (12, 15), (14, 16), (31, 99)].map(|(a, b)| set.touches(a, b)),
             [false, true, false, true, false]
         );
+        assert_eq!([9, 10, 15, 19, 20, 99].map(|block| set.range_to(block)), [9, 11, 20, 20, 20, 99]);
         set.remove(0, 16);
         set.remove(19, 40);
         assert_eq!(set.ranges().collect::<Vec<_>>(), [(16, 19)]);
