@@ -148,7 +148,9 @@ def test_a_number_out_of_range_is_named_with_the_range(case: Case, tmp_path: Pat
     error, file = wrong(case, tmp_path, line)
     assert (error.kind, error.path, error.file, error.line) == ("out-of-range", path, file, case.text.count("\n") + 1)
     assert error.allowed["least"] > error.value
-    assert "is out of range: expected a whole number at least" in str(error)
+    least, most = error.allowed["least"], error.allowed.get("most")
+    bounds = f"of at least {least:g}" if most is None else f"from {least:g} to {most:g}"
+    assert f"is out of range: expected a whole number {bounds}" in str(error)
 
 
 def test_a_unit_of_something_else_is_named_with_those_there_are(case: Case, tmp_path: Path) -> None:

@@ -99,7 +99,12 @@ def test_the_python_door_gives_the_device_itself(simple: Path) -> None:
     ("before", "after", "line", "expected"),
     [
         ("disksim_simpledisk", "disksim_simplydisk", 2, 'SD.type of block = "disksim_simplydisk" is not known'),
-        ("Block count", "Block number", 3, "unknown key disksim_simpledisk SD.Block number (known: Scheduler, "),
+        (
+            "Block count",
+            "Block number",
+            3,
+            'disksim_simpledisk SD.Block number: did you mean "Block count"?',
+        ),
         ("= 100000", "= 0", 3, "disksim_simpledisk SD.Block count = 0 is out of range: expected a whole number from 1"),
         ("= 9.5", "= quick", 4, 'disksim_simpledisk SD.Access time = "quick" is of the wrong type: expected a number'),
         ("  Never disconnect = 0,\n", "", 2, "disksim_simpledisk SD.Never disconnect is missing: expected 0 or 1"),

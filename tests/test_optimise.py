@@ -197,7 +197,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"objectives": ["cost"], "prices": {"mems_per_gb": -1}},
-        "prices.mems_per_gb = -1 is out of range: expected a number at least 0",
+        "prices.mems_per_gb = -1 is out of range: expected a number of at least 0",
     ),
     ({"constraints": [{"metric": "energy"}]}, "needs at_most or at_least"),
     (
@@ -213,7 +213,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"parameters": {"device.bit_nm": {"from": 30, "to": 60, "count": 3}}}, "a range to search has no count"),
     ({"parameters": {}}, "has no parameters"),
     ({"sampler": "tpee"}, r'sampler = "tpee" is not known: did you mean "tpe"\?'),
-    ({"trials": 0}, "trials = 0 is out of range: expected a whole number at least 1"),
+    ({"trials": 0}, "trials = 0 is out of range: expected a whole number of at least 1"),
     ({"trails": 7}, r'unknown key trails: did you mean "trials"\?'),
 ]
 

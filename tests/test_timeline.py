@@ -132,7 +132,7 @@ def test_the_command_draws_or_writes(sledsim_cli: "Callable[..., Any]", tmp_path
     file = tmp_path / "scenario.json"
     file.write_text(json.dumps(SLED))
     target = tmp_path / f"timeline.{kind}"
-    found = sledsim_cli("run", file, "--timeline", target)
+    found = sledsim_cli("run", file, "--full", "--timeline", target)
     assert found.status == 0, found.err
     assert target.stat().st_size > 1000
     assert "peak power" in found.out

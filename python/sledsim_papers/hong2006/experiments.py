@@ -77,7 +77,7 @@ def mean_seek_ms(device: MemsStorage) -> float:
 def longest_seek_ms(device: MemsStorage) -> float:
     """Return the time from one end of a sled's travel along X to the other, settling included."""
     end_um = device.parameters["x_range_um"] / 2
-    return float(device.seek_x_ms(-end_um, end_um)[0])
+    return float(device.seek_x_ms(-end_um, end_um))
 
 
 def _random_seeks_ms(device: MemsStorage) -> "NDArray[np.float64]":

@@ -121,6 +121,8 @@ pub struct Draft {
     pub(super) source: String,
     /// The texts that it was read from, which know where each key stands; none of a dictionary.
     pub(super) read: Option<Arc<Document>>,
+    /// The paths that settings have set.
+    pub(super) set: Vec<String>,
     /// What is wrong with it so far.
     pub(super) found: Vec<Fault>,
 }
@@ -128,7 +130,7 @@ pub struct Draft {
 impl Draft {
     /// A draft that says what `document` does, which messages call `source`.
     pub fn new(document: Value, source: impl Into<String>) -> Self {
-        Self { document, source: source.into(), read: None, found: Vec::new() }
+        Self { document, source: source.into(), read: None, set: Vec::new(), found: Vec::new() }
     }
 
     /// Reads a scenario, and what it is based on, named from `folder` on.
@@ -158,20 +160,23 @@ impl Draft {
         let top: Vec<&str> = keys_of(schema()).into_iter().chain([COMPONENTS]).collect();
         for setting in settings {
             let below_system = keys_of_system(&self.document, schema());
-            self.found.extend(set(&mut self.document, setting, &top, &below_system).err());
+            match set(&mut self.document, setting, &top, &below_system) {
+                Ok(path) => self.set.push(path),
+                Err(fault) => self.found.push(fault),
+            }
         }
         self
     }
 }
 
 /// Applies a setting `path=value` to a scenario. The path is dotted; `system.` in front may be left out, and entries of
-/// lists go by their number, from 0. The value is read as TOML, and as plain text where it is not TOML.
+/// lists go by their number, from 0. The value is read as TOML, and as plain text where it is not TOML. Returns the path.
 ///
 /// # Errors
 /// A setting without `=`, a path through something that is neither a table nor a list, or a number that is not finite.
-pub fn set(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str]) -> Result<(), Fault> {
+fn set(document: &mut Value, setting: &str, top: &[&str], below_system: &[&str]) -> Result<String, Fault> {
     let applied = apply(document, setting, top, Some(below_system), "device.settle_constants=0");
-    applied.map(drop).map_err(|fault| of(fault, setting))
+    applied.map_err(|fault| of(fault, setting))
 }
 
 /// Applies a setting to a document that is no scenario, with keys `top`; its keys may have dots in them. Returns the path.

@@ -162,8 +162,8 @@ impl Draft {
     /// # Errors
     /// All that is wrong, each with its place, value and what is allowed.
     pub fn resolve(self, catalog: &Catalog, base: &Path) -> Result<Resolved, Faults> {
-        let Self { mut document, source, read, found } = self;
-        completed(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source, read.as_deref()))
+        let Self { mut document, source, read, set, found } = self;
+        completed(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source, read.as_deref(), &set))
     }
 
     /// Completes and checks the device that is the system; what else the draft says is not looked at.
@@ -171,21 +171,26 @@ impl Draft {
     /// # Errors
     /// As for [`Draft::resolve`]; a system that is no drive.
     pub fn resolve_device(self, catalog: &Catalog, base: &Path) -> Result<DeviceSpec, Faults> {
-        let Self { mut document, source, read, found } = self;
-        device_of(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source, read.as_deref()))
+        let Self { mut document, source, read, set, found } = self;
+        device_of(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source, read.as_deref(), &set))
     }
 }
 
 /// Says of faults where they stand: under which setting, in which line of `read`, or that `source` uses the file that has them.
-fn sourced(faults: Faults, source: &str, read: Option<&Document>) -> Faults {
+/// What lies on a path of those that were `set` stands in no line.
+fn sourced(faults: Faults, source: &str, read: Option<&Document>, set: &[String]) -> Faults {
+    let was_set = |path: &str| {
+        set.iter()
+            .any(|own| path.strip_prefix(own.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+    };
     let placed = faults.into_iter().map(|mut fault| match (&fault.file, &fault.setting, read) {
         (_, Some(_), _) => fault,
         (Some(_), None, _) => {
             fault.used_by.get_or_insert_with(|| source.to_owned());
             fault
         }
-        (None, None, Some(read)) => read.located(fault),
-        (None, None, None) => fault.in_file(source),
+        (None, None, Some(read)) if !was_set(&fault.path.to_string()) => read.located(fault),
+        (None, None, _) => fault.in_file(source),
     });
     placed.collect()
 }

@@ -34,12 +34,12 @@ LINE_BYTES = 4096
 USUAL_SIZE = "256 MiB"
 #: More would not narrow an interval by what they take.
 MOST_SEEDS = 1000
-#: Prices and ratios from this to its reciprocal give caches that can be counted in bytes.
-LEAST = 1e-15
+#: Prices and ratios between these give caches that can be counted in bytes.
+LEAST, MOST = 1e-15, 1e15
 
 #: A size as a program gives it, which may be a text with a unit; of a document the core makes a number.
 Size = Annotated[int | str, WithJsonSchema({"type": "integer", "minimum": 1})]
-Price = Annotated[float, Field(strict=True, ge=LEAST, le=1 / LEAST, allow_inf_nan=False)]
+Price = Annotated[float, Field(strict=True, ge=LEAST, le=MOST, allow_inf_nan=False)]
 
 
 class CostKeys(documents.Table):
