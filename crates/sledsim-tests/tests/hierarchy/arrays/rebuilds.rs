@@ -246,7 +246,7 @@ fn lost_one_after_the_other(level: Level, spec: &ArraySpec, seed: u64) -> (Vec<f
     for step in 0..60 {
         // Requests come half a service after the whole ones at which devices end, failures a quarter: what a limit on the rate
         // begins nanoseconds later ends on the same side of both.
-        base = base + T_NS * (1 + stream.below(6));
+        base += T_NS * (1 + stream.below(6));
         if step % 12 == 5 && broken < 2 + seed as usize % 2 {
             let at = base + T_NS / 4;
             while built.system.next_time().is_some_and(|next| next < at) {
