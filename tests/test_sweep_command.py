@@ -240,7 +240,7 @@ def test_plot_draws_every_point_and_its_interval(found: Results) -> None:
 
 
 def test_plot_by_name_and_with_panels(found: Results) -> None:
-    chart: dict[str, Any] = found.plot("response.mean_ms", x="scheduler", facet=RATE, log=True).to_dict()
+    chart: dict[str, Any] = found.plot("response.mean_ms", x="scheduler", facet=RATE, log_scale=True).to_dict()
     assert chart["facet"]["title"] == RATE
     marks = [layer["mark"]["type"] for layer in chart["spec"]["layer"]]
     assert marks == ["rule", "point"]

@@ -79,9 +79,7 @@ def reliability(
             "--precision", metavar="X", help="Simulate until the intervals are ±X of the estimates, such as 0.1."
         ),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", min=0, help="Chooses the random numbers; else 1.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Chooses the random numbers; else 1.")] = None,
     as_json: AsJson = False,
     plot: Plot = None,
 ) -> None:
