@@ -63,7 +63,8 @@ class Wrong(ValueError):  # noqa: N818  a finding, which no user meets as an err
 class Table(BaseModel):
     """A table of a document: unknown keys, wrong types and values out of range are faults, all of them at once."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), use_attribute_docstrings=True)
+    # Many tables are declared and few are read: what checks one is built when it is first used.
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), defer_build=True)
 
     error: ClassVar[type[SledsimError]] = ScenarioError
     """What is raised."""
@@ -109,7 +110,9 @@ class Document(Table):
     @classmethod
     def file_schema(cls) -> dict[str, Any]:
         """Return the JSON Schema of a file: as of the class, with ``base``, and quantities as texts with a unit."""
-        schema: dict[str, Any] = _with_texts(cls.model_json_schema())
+        from sledsim.scenario.described import Described
+
+        schema: dict[str, Any] = _with_texts(cls.model_json_schema(schema_generator=Described))
         base = f"A {cls.what} whose values stand where this one gives none: a file, from the folder of this one."
         schema["properties"]["base"] = {"type": "string", "description": base}
         # What is required may stand in the document below.

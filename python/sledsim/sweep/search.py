@@ -115,7 +115,7 @@ class SearchKeys(Table):
     """What is to be made small or large."""
     constraints: Annotated[list[Constraint], OneOrMore()] = Field(default_factory=list)
     """Bounds that designs have to keep."""
-    prices: PriceList = PriceList()
+    prices: PriceList = Field(default_factory=PriceList)
     """What a cost is made of."""
 
     @model_validator(mode="after")
