@@ -199,6 +199,14 @@ class Scenario:
     def _of(text: str, citations: list[str]) -> Scenario: ...
 
 @final
+class Schema:
+    """The keys of a kind of document, read from the text of a JSON Schema."""
+
+    def __new__(cls, text: str) -> Self: ...
+    def faults(self, keys: str) -> list[Fault]:
+        """Return what is wrong with the keys of a table, given as JSON."""
+
+@final
 class Document:
     """A document with those it is based on below it and settings on top, checked against a schema."""
 
@@ -209,7 +217,7 @@ class Document:
         format: str,
         source: str,
         base_dir: str,
-        schema: str,
+        schema: Schema,
         sets: list[str] = ...,
         prefix: str = "",
     ) -> Self: ...
@@ -222,7 +230,6 @@ class Document:
     def located(self, fault: Fault) -> Fault:
         """Return a fault with the setting, or the file and line, that it comes from."""
 
-def check(keys: str, schema: str) -> list[Fault]: ...
 def quantity(text: str, unit: str) -> float: ...
 def run(
     scenario: Scenario,

@@ -36,7 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Written>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<document::Document>()?;
-    module.add_function(wrap_pyfunction!(document::check, module)?)?;
+    module.add_class::<document::Schema>()?;
     module.add_function(wrap_pyfunction!(document::quantity, module)?)?;
     module.add_class::<run::RunOutput>()?;
     module.add_class::<device::Device>()?;

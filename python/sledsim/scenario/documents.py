@@ -87,11 +87,6 @@ class Table(BaseModel):
     def _error(cls, faults: list[Fault]) -> SledsimError:
         return _core.error_of(cls.error, faults)
 
-    @classmethod
-    def schema_text(cls) -> str:
-        """Return the JSON Schema of a file's keys, which follows from the class."""
-        return _schema_text(cls)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the keys that were given, as plain dictionaries, numbers and texts."""
         return self.model_dump(mode="json", exclude_unset=True, by_alias=True)
@@ -238,7 +233,7 @@ def read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets = ())
             format=notation,
             source=name,
             base_dir=base_dir,
-            schema=kind.schema_text(),
+            schema=_schema(kind),
             sets=set_list(sets),
             prefix=kind.own,
         )
@@ -300,7 +295,7 @@ def made(kind: type[M], keys: Mapping[str, Any]) -> M:
         Where they are not as they should be.
     """
     try:
-        found = _core.check(_one_line(keys), kind.schema_text())
+        found = _schema(kind).faults(_one_line(keys))
     except (TypeError, ValueError, RecursionError, ScenarioError):
         found = []
     token = _inside.set(True)
@@ -413,8 +408,8 @@ def _one_line(values: Mapping[str, Any]) -> str:
 
 
 @cache
-def _schema_text(kind: type[Table]) -> str:
-    return json.dumps(kind.model_json_schema())
+def _schema(kind: type[Table]) -> _core.Schema:
+    return _core.Schema(json.dumps(kind.model_json_schema()))
 
 
 def _made(kind: type[T], document: _core.Document) -> tuple[T | None, list[Fault]]:
@@ -432,7 +427,7 @@ def _made(kind: type[T], document: _core.Document) -> tuple[T | None, list[Fault
 def _faults_of(kind: type[Table], keys: dict[str, Any], error: ValidationError) -> list[Fault]:
     """Return what is wrong with keys that a program gives."""
     try:
-        found = _core.check(_one_line(keys), kind.schema_text())
+        found = _schema(kind).faults(_one_line(keys))
     except (TypeError, ValueError, RecursionError, ScenarioError):
         # No document could hold them: what pydantic says has to do.
         found = []
