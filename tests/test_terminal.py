@@ -235,7 +235,7 @@ PURE = re.compile(
     r"demerit|blocks|sectors|cylinder|zones?|tracks|rows|LBN|tips|pages|hits|gain|device|claims|spares|visits|times|"
     r"P\(loss\)|survival|loss of|failures|repairs|up to|none|point|mJ/|/s$|factor|constants|bidirectional|bits|"
     r"utilisation|^USD$|_per_s$|^to$|rpm|replications|queue|price per|pairs|of the full scan|^MB$|skipped|suspect|"
-    r"other|by construction|reproduced|differs|shape only|done|failed|missing",
+    r"exponent|regions|weight|other|by construction|reproduced|differs|shape only|done|failed|missing",
     re.IGNORECASE,
 )
 
