@@ -155,8 +155,8 @@ def test_a_workload_of_ones_own_stands_on_another(folder: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda own: own / "nowhere", ["nowhere: no such folder"]),
-        (lambda own: own / "devices" / "still.toml", ["still.toml: a file, not a folder"]),
+        (lambda own: own / "nowhere", ["nowhere (SLEDSIM_CATALOG): no such folder"]),
+        (lambda own: own / "devices" / "still.toml", ["still.toml (SLEDSIM_CATALOG): a file, not a folder"]),
         (lambda own: own / "devices", ["nothing in it", "devices/*.toml", "workloads/*.toml", "move them"]),
     ],
 )

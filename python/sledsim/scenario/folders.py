@@ -45,7 +45,7 @@ def use_catalog(folder: str | Path) -> None:
 
 @cache
 def _folders(given: str, here: Path) -> tuple[str, ...]:
-    named = [_checked(here / each) for each in given.split(os.pathsep) if each]
+    named = [_checked(here / each, CATALOG_VARIABLE) for each in given.split(os.pathsep) if each]
     folders = [Path(str(files("sledsim") / "catalog")), *named, *_of_packages()]
     there: dict[tuple[str, str], Path] = {}
     for folder in dict.fromkeys(folders):
@@ -60,16 +60,16 @@ def _folders(given: str, here: Path) -> tuple[str, ...]:
     return tuple(map(str, dict.fromkeys(folders)))
 
 
-def _checked(folder: Path) -> Path:
+def _checked(folder: Path, named_by: str) -> Path:
     """Refuse a folder that is none, or has nothing for the catalogue."""
+    name = f"catalogue {folder} ({named_by})"
     if not folder.is_dir():
         what = "a file, not a folder" if folder.exists() else f"no such folder{nearest_file(folder)}"
-        raise ScenarioError(f"catalogue {folder}: {what}")
+        raise ScenarioError(f"{name}: {what}")
     if not any(any(folder.joinpath(kind).glob("*.toml")) for kind in KINDS):
         beside = " (there are .toml files beside them: move them)" if any(folder.glob("*.toml")) else ""
         raise ScenarioError(
-            f"catalogue {folder}: nothing in it; devices are expected in devices/*.toml, workloads in "
-            f"workloads/*.toml{beside}"
+            f"{name}: nothing in it; devices are expected in devices/*.toml, workloads in workloads/*.toml{beside}"
         )
     return folder
 
@@ -78,7 +78,7 @@ def _of_packages() -> list[Path]:
     found = []
     for each in entry_points(group=GROUP):
         try:
-            found.append(_checked(Path(str(files(each.module)))))
+            found.append(_checked(Path(str(files(each.module))), f"entry point {each.name} of {GROUP}"))
         except (ImportError, TypeError) as error:
             raise ScenarioError(f"entry point {each.name} of {GROUP}: {each.module}: {error}") from None
     return found

@@ -420,7 +420,8 @@ mod tests {
         ];
         assert_eq!(kept(5), (one_by_one, None));
         // 400 ns in two slots of a power of two, 256 ns: 50 + 100 - 306 + 450 of one, 100 + 6 of the other.
-        let in_slots = vec![(ready, 50, 200, 1.0), (seek, 200, 306, 2.0), (ready, 306, 356, 1.0), (seek, 356, 450, 2.0)];
+        let in_slots =
+            vec![(ready, 50, 200, 1.0), (seek, 200, 306, 2.0), (ready, 306, 356, 1.0), (seek, 356, 450, 2.0)];
         assert_eq!(kept(3), (in_slots, Some(256)));
     }
 

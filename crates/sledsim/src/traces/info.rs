@@ -208,14 +208,17 @@ impl Totals {
         let powers = || reads.keys().chain(writes.keys()).copied();
         let count = |of: &BTreeMap<u32, u64>, power: u32| of.get(&power).copied().unwrap_or_default();
         let to_bytes = |power| 1_u64.checked_shl(power).unwrap_or(u64::MAX);
-        let bin = |power| SizeBin { to_bytes: to_bytes(power), reads: count(reads, power), writes: count(writes, power) };
+        let bin =
+            |power| SizeBin { to_bytes: to_bytes(power), reads: count(reads, power), writes: count(writes, power) };
         powers().min().into_iter().flat_map(|least| least..=powers().max().unwrap_or(least)).map(bin).collect()
     }
 
     fn gaps(&self) -> Vec<GapBin> {
         let used = |decade: &usize| self.gaps[*decade] > 0;
         let (Some(first), Some(last)) = ((0..DECADES).find(used), (0..DECADES).rfind(used)) else { return Vec::new() };
-        (first..=last).map(|decade| GapBin { to_s: 10_f64.powi(decade as i32) / 1e9, gaps: self.gaps[decade] }).collect()
+        (first..=last)
+            .map(|decade| GapBin { to_s: 10_f64.powi(decade as i32) / 1e9, gaps: self.gaps[decade] })
+            .collect()
     }
 
     fn info(&self, reader: &TraceReader) -> TraceInfo {
@@ -298,11 +301,10 @@ mod tests {
                        2000001,0,0,4096,W\n\
                        100002000001,0,0,4096,W\n");
         let sizes: Vec<_> = info.sizes.iter().filter(|bin| bin.reads + bin.writes > 0).collect();
-        assert_eq!(sizes.iter().map(|bin| (bin.to_bytes, bin.reads, bin.writes)).collect::<Vec<_>>(), [
-            (1, 0, 1),
-            (4096, 1, 2),
-            (8192, 1, 0)
-        ]);
+        assert_eq!(
+            sizes.iter().map(|bin| (bin.to_bytes, bin.reads, bin.writes)).collect::<Vec<_>>(),
+            [(1, 0, 1), (4096, 1, 2), (8192, 1, 0)]
+        );
         // 0 s, 1 ms, a nanosecond more, 100 s; none in the powers between.
         let gaps: Vec<_> = info.gaps.iter().map(|bin| (format!("{:.0e}", bin.to_s), bin.gaps)).collect();
         let counts: Vec<u64> = gaps.iter().map(|(_, gaps)| *gaps).collect();
