@@ -61,19 +61,20 @@ class WorkloadEntry(CatalogEntry):
             ]
             for each in self.statistics
         ]
-        values = []
-        for name, value in self.values.items():
-            about = [str(value.get(part, "")) for part in ("unit", "source", "where", "kind", "note")]
-            for key, shown in _leaves(name, value["value"]):
-                values.append([key, shown, *about])
-                # What is said of a value is said once, whatever it is made of.
-                about = [""] * len(about)
+        values = [
+            [path, shown, value.get("unit", "") if place == 0 else ""]
+            for name, value in self.values.items()
+            for place, (path, shown) in enumerate(_leaves(name, value["value"]))
+        ]
+        parts = ("source", "kind", "where", "note")
+        sources = [[name, *(str(value.get(part, "")) for part in parts)] for name, value in self.values.items()]
         assumptions = [[each[part] for part in ("what", "value", "why")] for each in self.assumptions]
         title = f"{self.name}, a stand-in for {self.stands_in_for or 'a trace'}: {self.title}"
         headers = ["statistic", "published", "reached", "unit", "matched", "source", "where", "note"]
         return [
             Table(headers, statistics, title=title, left=frozenset({3, 4, 5, 6, 7})),
-            Table(["key", "", "unit", "source", "where", "kind", "note"], values, left=frozenset(range(1, 7))),
+            Table(["key", "", "unit"], values, left=frozenset({1, 2})),
+            Table(["key", *parts], sources, left=frozenset(range(1, 5))),
             *([Table(["assumed", "", "why"], assumptions, left=frozenset({1, 2}))] if assumptions else []),
         ]
 
@@ -105,13 +106,12 @@ def workloads_table() -> Table:
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield what a value is made of, each part with the path that sets it."""
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and set(value) == {"value", "weight"}:
+        # A point of a distribution.
+        yield path, f"{_plain(value['value'])}, weight {_plain(value['weight'])}"
+    elif isinstance(value, Mapping):
         for key, part in value.items():
             yield from _leaves(f"{path}.{key}", part)
-    elif isinstance(value, list) and all(
-        isinstance(part, Mapping) and set(part) == {"value", "weight"} for part in value
-    ):
-        yield path, "; ".join(f"{_plain(part['value'])}, weight {_plain(part['weight'])}" for part in value)
     elif isinstance(value, list) and any(isinstance(part, Mapping) for part in value):
         for number, part in enumerate(value):
             yield from _leaves(f"{path}.{number}", part)
