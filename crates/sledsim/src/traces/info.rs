@@ -168,7 +168,7 @@ impl Totals {
         } else {
             let gap = record.time.saturating_since(self.last);
             let decade = gap.saturating_sub(1).checked_ilog10().map_or(0, |power| power as usize + 1);
-            self.gaps[decade.max(FIRST_DECADE).min(DECADES - 1)] += 1;
+            self.gaps[decade.clamp(FIRST_DECADE, DECADES - 1)] += 1;
             let gap_ns = gap as f64;
             let gaps = (self.reads.requests + self.writes.requests) as f64;
             let delta = gap_ns - self.mean_ns;
