@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -12,7 +14,10 @@ import sledsim
 from sledsim import TraceError, open_trace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from conftest import Outcome
 
 
 def parquet_of(source: Path, query: str = "SELECT * FROM trace") -> Path:
@@ -45,6 +50,34 @@ def test_what_is_in_a_trace(trace_file: Path) -> None:
     assert info.reads == 33
     assert info.writes == 17
     assert info.duration_s == pytest.approx(0.049)
+
+
+def test_histograms_and_devices_of_a_trace(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    path = tmp_path / "many.csv"
+    devices = [0, 1, 2, 3, 7, 9, 10, 400]
+    rows = [f"{i * 1_000_000},{devices[i % 8]},{i << 27},{1024 << i % 3},{'R' if i % 4 else 'W'}" for i in range(48)]
+    path.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *rows, ""]))
+    info = open_trace(path).info()
+    assert [(each["to_bytes"], each["reads"], each["writes"]) for each in info["sizes"]] == [
+        (1024, 12, 4),
+        (2048, 12, 4),
+        (4096, 12, 4),
+    ]
+    assert info["gaps"] == [{"to_s": 0.001, "gaps": 47}]
+    told = sledsim_cli("trace", "info", path).out
+    assert "8: 0 to 3, 7, 9 to 10, 400" in told
+    # 47 steps of 128 MiB and 4 KiB: 6.308 GB, more than a g3 has, less than an atlas10k.
+    [fits] = re.findall(r"^fits +(.+)$", told, flags=re.MULTILINE)
+    [small] = re.findall(r"^does not fit +(.+)$", told, flags=re.MULTILINE)
+    assert {"atlas10k", "uberdisk"} <= set(re.findall(r"[\w-]+", fits))
+    assert "g3 (6.143 GB)" in small
+    assert "--fit scale" in small
+    assert re.search(r"^2 KiB +16 +33.3 +75.0 +█{32}$", told, flags=re.MULTILINE)
+    assert re.search(r"^1 ms +47 +100.0 +█{32}$", told, flags=re.MULTILINE)
+    found = json.loads(sledsim_cli("trace", "info", path, "--json").out)
+    assert (found["fits"]["g3"], found["fits"]["atlas10k"]) == (False, True)
+    for name, fits_it in (("g3", 2), ("atlas10k", 0)):
+        assert sledsim_cli("replay", path, "--device", name).status == fits_it
 
 
 def test_a_trace_is_a_relation(trace_file: Path) -> None:

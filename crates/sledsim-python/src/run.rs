@@ -14,7 +14,7 @@ use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{self, Keep, Report, Resolved};
 use sledsim::schedulers::POLICIES;
 use sledsim::service::{PhaseFacts, Service, PHASES};
-use sledsim::time::{s_to_ns, Time};
+use sledsim::time::{ns_to_s, s_to_ns, Time};
 use sledsim::units::ns_to_ms;
 
 use crate::errors;
@@ -190,9 +190,9 @@ impl RunOutput {
         self.activities.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// Where the timeline stopped for want of room, s; none where it did not.
-    fn timeline_stopped_s(&self) -> Option<f64> {
-        self.timeline.stopped.map(Time::seconds)
+    /// Width of the slots that the timeline is in, s; none where it has every span.
+    fn timeline_slot_s(&self) -> Option<f64> {
+        self.timeline.slot_ns.map(ns_to_s)
     }
 
     /// The request log by column; empty unless it was asked for.

@@ -23,16 +23,13 @@ from sledsim.cli.options import (
     unfolded,
 )
 from sledsim.cli.output import (
-    TIMELINE_TABLES,
     check_picture,
     check_target,
-    check_timeline,
     complain,
     not_drawn,
     print_found,
     print_json,
     print_tables,
-    show_timeline,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +45,7 @@ Examples:
   sledsim run scenario.toml
   sledsim run scenario.toml --set device.name=g3 --set scheduler=sptf
   sledsim run scenario.toml --json --log requests.parquet
-  sledsim run scenario.toml --timeline power.png
+  sledsim run scenario.toml --plot run.html --timeline states.parquet
   sledsim run - < scenario.yaml
 """
 REPLAY_EXAMPLES = """\b
@@ -97,7 +94,7 @@ class Wanted:
         typer.Option(
             "--timeline",
             metavar="FILE",
-            help="Draw states and power along time (.html, .png, .svg), or write them (.parquet, .csv).",
+            help="Write what each mechanism did along time, at what power: .parquet, .csv or .json.",
         ),
     ] = None
     check: Annotated[
@@ -111,7 +108,7 @@ class Wanted:
 
         check_target(self.log, COPY_OPTIONS)
         check_picture(self.plot)
-        check_timeline(self.timeline)
+        check_target(self.timeline, COPY_OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -280,7 +277,10 @@ def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:
     if wanted.resolved:
         print_json(scenario.values)
         return
-    logged, timed = wanted.log is not None, wanted.timeline is not None
+    drawn = wanted.plot is not None
+    logged = drawn or wanted.log is not None
+    # A picture has the power where it is known; who asks for the timeline is told where it is not.
+    timed = wanted.timeline is not None or (drawn and not scenario.unpowered)
     result = run_resolved(scenario, log=logged, timeline=timed, progress=True, check=wanted.check)
     if wanted.full or wanted.as_json:
         print_found(result, as_json=wanted.as_json)
@@ -288,12 +288,10 @@ def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:
         print_tables([result.brief()])
     if wanted.log:
         result.write_log(wanted.log)
+    if wanted.timeline:
+        result.write_timeline(wanted.timeline)
     if not result.complete:
-        if wanted.timeline and wanted.timeline.suffix.lower() in TIMELINE_TABLES:
-            show_timeline(result, wanted.timeline)
-        complain(f"interrupted: the results are those so far{not_drawn(wanted.plot, wanted.timeline)}")
+        complain(f"interrupted: the results are those so far{not_drawn(wanted.plot)}")
         raise typer.Exit(INTERRUPTED)
     if wanted.plot:
-        result.save_plot(wanted.plot)
-    if wanted.timeline:
-        show_timeline(result, wanted.timeline)
+        result.save_plot(wanted.plot, "course")

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
+from sledsim.runs.course_chart import course_chart
 from sledsim.runs.distribution_chart import distribution_chart
 from sledsim.runs.phase_charts import energy_chart, phase_chart
 from sledsim.runs.timeline_chart import timeline_chart
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["result_chart"]
 
 DISTRIBUTIONS = ("response", "wait", "service")
-OTHERS = {"phases": phase_chart, "energy": energy_chart, "timeline": timeline_chart}
+OTHERS = {"course": course_chart, "phases": phase_chart, "energy": energy_chart, "timeline": timeline_chart}
 
 
 def result_chart(result: "Result", kind: str) -> "altair.TopLevelMixin":

@@ -18,7 +18,7 @@ from pydantic_core import core_schema
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
-from sledsim.scenario.reading import Sets, Written, plain_value, set_list, written_table
+from sledsim.scenario.reading import Sets, Written, from_here, plain_value, set_list, written_table
 from sledsim.scenario.texts import Text, text_of
 
 __all__ = [
@@ -234,7 +234,7 @@ def read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets = ())
             source=name,
             base_dir=base_dir,
             schema=_schema(kind),
-            sets=set_list(sets),
+            sets=from_here(sets),
             prefix=kind.own,
         )
     except ScenarioError as error:
@@ -271,7 +271,7 @@ def own_sets(sets: Sets, kind: type[Document]) -> tuple[list[str], list[str]]:
     kind
         The document.
     """
-    every = set_list(sets)
+    every = from_here(sets)
     own = [each for each in every if each.lstrip().startswith(kind.own)]
     return own, [each for each in every if each not in own]
 

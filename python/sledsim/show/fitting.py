@@ -1,14 +1,15 @@
 """Tables in a given width: nothing is dropped; what does not fit is folded, moved below its row, or put in parts."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from sledsim.show.tables import Table
 
-__all__ = ["Line", "fitted", "folded"]
+__all__ = ["Line", "fitted", "folded", "terminal_width"]
 
 #: What stands between columns.
 GAP = "  "
@@ -28,6 +29,20 @@ MOST_LINES = 3
 LEAST_BESIDE_INDENT = 8
 #: A terminal that says it has less is not believed.
 LEAST_WIDTH = 20
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """Return how many columns a terminal has; nothing where there is none.
+
+    Parameters
+    ----------
+    stream
+        What is written to.
+    """
+    if not stream.isatty():
+        return None
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) if asked.isdecimal() else os.get_terminal_size(stream.fileno()).columns or None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from sledsim._core import TraceError
 from sledsim.show.frames import quoted
 from sledsim.show.naming import did_you_mean, nearest_file
 from sledsim.show.section import Section
-from sledsim.show.tables import Table, number
+from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Trace",
     "formats_table",
-    "info_table",
     "is_parquet",
     "open_trace",
     "parquet_to_csv",
@@ -236,40 +235,6 @@ def formats_table() -> Table:
     """Return the formats that can be read, as a table."""
     rows = [[each["name"], "yes" if each["has_times"] else "no", each["description"]] for each in trace_formats()]
     return Table(["format", "times", "record"], rows, left=frozenset({1, 2}))
-
-
-def info_table(path: Path, info: Mapping[str, Any]) -> Table:
-    """Return what is in a trace, as a table.
-
-    Parameters
-    ----------
-    path
-        The trace.
-    info
-        What :meth:`Trace.info` found.
-    """
-    rows = [[_labelled(key), _shown(value)] for key, value in info.items()]
-    return Table([str(path), ""], rows, left=frozenset({1}))
-
-
-def _labelled(key: str) -> str:
-    """Write a key that ends in its unit with the unit in brackets; what counts bytes does so."""
-    name, _, unit = key.replace("_", " ").rpartition(" ")
-    if unit == "bytes":
-        return f"{name} (B)" if name.endswith(("offset", "total", "read")) else f"{name} size (B)"
-    return f"{name} (s)" if unit == "s" else f"{name} {unit}".strip()
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return number(value, 6)
-    if isinstance(value, list):
-        return ", ".join(_shown(item) for item in value)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_shown(item)}" for key, item in value.items())
-    return "–" if value is None else str(value)
 
 
 def records_table(records: "Mapping[str, NDArray[np.generic]]") -> Table:
