@@ -54,7 +54,7 @@ check: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/mypy $(python_code)
 	$(BIN)/python -m mypy.stubtest sledsim._core
 
-#: make bench             speed and memory: the benchmarks of the core, then whole runs (ARGS=--write for docs/validation.md)
+#: make bench             speed and memory: the benchmarks of the core, then whole runs (ARGS=--write for docs/reference/validation.md)
 .PHONY: bench
 bench: $(STAMPS)/extension $(STAMPS)/dev
 	$(CARGO) bench --locked --package sledsim-testing
@@ -72,7 +72,7 @@ generate: $(STAMPS)/extension $(STAMPS)/dev
 reproduce: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/sledsim reproduce --report out/report $(ARGS)
 
-#: make claims            write docs/claims.md anew from a quick run; needs SLEDSIM_REFERENCE
+#: make claims            write docs/reference/claims.md anew from a quick run; needs SLEDSIM_REFERENCE
 .PHONY: claims
 claims: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/python tools/claims_page.py

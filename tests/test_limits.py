@@ -39,7 +39,7 @@ for number in map(int, sys.argv[1:]):
 
 
 def test_every_limit_stands_on_the_page() -> None:
-    page = (DOCS / "limits.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "limits.md").read_text(encoding="utf-8")
     for name, most, *_ in _core.limits():
         assert f"| {name} | {most:,} |" in page
 

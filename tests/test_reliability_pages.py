@@ -26,7 +26,7 @@ HONG = EXAMPLES / "hong2006.toml"
 def test_the_page_shows_what_the_commands_print(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (ROOT / "docs" / "reliability.md").read_text()
+    page = (ROOT / "docs" / "explanation" / "reliability.md").read_text()
     shown = re.findall(r"```sh\n(sledsim reliability [^\n]+)\n```\n\n```\n(.+?)```", page, flags=re.DOTALL)
     assert len(shown) >= 4
     for command, output in shown:
@@ -39,7 +39,7 @@ def test_the_page_shows_what_the_commands_print(
 
 
 def test_the_page_describes_enclosures_that_can_be_read() -> None:
-    page = (ROOT / "docs" / "reliability.md").read_text()
+    page = (ROOT / "docs" / "explanation" / "reliability.md").read_text()
     first, *others = map(tomllib.loads, re.findall(r"```toml\n(.+?)```", page, flags=re.DOTALL))
     assert reliability.load(first).enclosure.spares == 5
     assert len(others) == 2
