@@ -32,6 +32,8 @@ copybutton_exclude = ".linenos, .gp"
 nb_execution_mode = os.environ.get("SLEDSIM_DOCS_RUN", "cache")
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+# What tutorials write is their own.
+nb_execution_in_temp = True
 nb_merge_streams = True
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 

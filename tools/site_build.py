@@ -28,9 +28,7 @@ PROJECT = {
     "CONTRIBUTING.md": "project/contributing.md",
     "SECURITY.md": "project/security.md",
 }
-LINK = re.compile(r"\]\((?!https?:|mailto:|#)(?P<target>[^)#\s]+)(?P<anchor>#[^)]*)?\)")
-#: What a page may link to that is no page: it is named, without a link.
-NAMED = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<target>[^)#\s]+)\)")
+LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?!https?:|mailto:|#)(?P<target>[^)#\s]+)(?P<anchor>#[^)]*)?\)")
 
 
 def main() -> int:
@@ -54,11 +52,31 @@ def build(folder: Path) -> None:
     kept = folder.parent / f"{folder.name}-kept"
     sources = kept / "sources"
     prepare(sources)
-    command = [sys.executable, "-m", "sphinx", "--builder", "html", "--jobs", "auto", "--fail-on-warning", "--keep-going"]
-    command += ["--quiet", "--doctree-dir", str(kept / "doctrees"), "--define", f"nb_execution_cache_path={kept / 'runs'}"]
-    # Tutorials name the sources' own examples; what they write goes nowhere.
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    subprocess.run([*command, str(sources), str(folder)], env=environment, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "--builder",
+        "html",
+        "--jobs",
+        "auto",
+        "--fail-on-warning",
+        "--keep-going",
+    ]
+    command += [
+        "--quiet",
+        "--doctree-dir",
+        str(kept / "doctrees"),
+        "--define",
+        f"nb_execution_cache_path={kept / 'runs'}",
+    ]
+    subprocess.run([*command, str(sources), str(folder)], env=environment_of_pages(), check=True)
+
+
+def environment_of_pages() -> dict[str, str]:
+    """Return the environment in which tutorials run: the commands of this one's Python come first."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 
 
 def prepare(sources: Path) -> None:
@@ -97,15 +115,10 @@ def _linked(text: str, source: Path, place: Path) -> str:
         elif target.is_relative_to(ROOT) and target.relative_to(ROOT).as_posix() in PROJECT:
             there = Path(PROJECT[target.relative_to(ROOT).as_posix()])
         else:
-            return "](" + found["target"] + ")"
-        return f"]({os.path.relpath(there, place.parent)}{found['anchor'] or ''})"
+            return found["text"]
+        return f"[{found['text']}]({os.path.relpath(there, place.parent)}{found['anchor'] or ''})"
 
-    def named(found: re.Match[str]) -> str:
-        target = Path(os.path.normpath(source.parent / found["target"]))
-        inside = target.is_relative_to(DOCS) or target.relative_to(ROOT).as_posix() in PROJECT
-        return found[0] if inside or "://" in found["target"] else found["text"]
-
-    return LINK.sub(moved, NAMED.sub(named, text) if not source.is_relative_to(DOCS) else text)
+    return LINK.sub(moved, text)
 
 
 def _write(folder: Path, wanted: dict[Path, bytes]) -> None:
