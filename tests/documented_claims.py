@@ -1,4 +1,4 @@
-"""What docs/reference/claims.md says of the papers' claims; that it is what is found, tests/test_papers_verdicts.py holds."""
+"""What docs/reference/claims.md says of the papers' claims; tests/test_papers_verdicts.py holds it to what is found."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ import typer
 from conftest import ROOT
 from reference_commands import command_pages
 from reference_pages import MARK, device_pages, filled, scenario_pages
-from sledsim.cli.app import app
 from site_build import build, environment_of_pages
+from sledsim.cli.app import app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -36,7 +36,7 @@ CELL = re.compile(r"^```\{code-cell\} python\n(.*?)^```", re.DOTALL | re.MULTILI
 REFUSED = ("setle_constants", "replay server.csv --device g2\n")
 
 
-class Difference(Exception):
+class DifferenceError(Exception):
     """What was said is not what happened."""
 
 
@@ -53,7 +53,7 @@ def main() -> int:
             print(f"first answer after {took_s:.1f} s")
             if not options.first:
                 the_rest(programs, Path(folder), everything=options.all)
-        except Difference as difference:
+        except DifferenceError as difference:
             print(f"error: {difference}", file=sys.stderr)
             return 1
     return 0
@@ -77,7 +77,7 @@ def first_answer(wheel: Path, folder: Path) -> tuple[Path, float]:
         shell(command, programs, folder)
     took_s = time.monotonic() - began_s
     if took_s > LIMIT_S:
-        raise Difference(f"the first answer took {took_s:.0f} s; at most {LIMIT_S:.0f} s are promised")
+        raise DifferenceError(f"the first answer took {took_s:.0f} s; at most {LIMIT_S:.0f} s are promised")
     return programs, took_s
 
 
@@ -104,7 +104,7 @@ def the_rest(programs: Path, folder: Path, *, everything: bool) -> None:
             shell(command, programs, work)
     for shown in OUTPUT.finditer(readme):
         if shell(shown["command"], programs, work) != shown["output"]:
-            raise Difference(f"{shown['command']}: README shows something else")
+            raise DifferenceError(f"{shown['command']}: README shows something else")
     for path in sorted((ROOT / "docs" / "tutorials").glob("*.md")):
         print(path.name, flush=True)
         place = folder / path.stem
@@ -147,7 +147,7 @@ def shell(command: str, programs: Path, folder: Path) -> str:
     environment["PATH"] = os.pathsep.join([str(programs), environment["PATH"]])
     done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode or "Traceback" in done.stderr:
-        raise Difference(f"{command}: status {done.returncode}\n{done.stderr}")
+        raise DifferenceError(f"{command}: status {done.returncode}\n{done.stderr}")
     return done.stdout
 
 

@@ -37,7 +37,7 @@ PROBABILITY_LABELS = "datum.value >= 0.001 ? format(datum.value, '~g') : format(
 
 
 def altair_library() -> Any:
-    """Return the Altair module, or say how to get it; notebooks show charts without a network, unless told otherwise."""
+    """Return the Altair module, or say how to get it; notebooks show charts without a network."""
     library = need("altair", "plots")
     if library.renderers.active == "default":
         library.renderers.register("sledsim", notebook_bundle)
