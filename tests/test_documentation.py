@@ -105,7 +105,7 @@ def scenario_keys() -> set[str]:
 
 
 def commands_of(path: Path, *kinds: str) -> list[str]:
-    """Return the commands of a page: those to be run as they are stand in blocks of ``sh``, others in blocks of ``text``."""
+    """Return the commands of a page: those to be run as they are stand in blocks of ``sh``, others in ``text``."""
     text = path.read_text()
     found = re.findall(rf"^```(?:{'|'.join(kinds)})\n(.+?)^```", text, flags=re.DOTALL | re.MULTILINE)
     found += re.findall(r"^(?=!)((?:!sledsim .+\n)+)", text, flags=re.MULTILINE) if "text" in kinds else []

@@ -21,7 +21,7 @@ IMPORT_S = 0.15
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the wheel that SLEDSIM_WHEEL names; else one of what is built already, so that nothing is compiled again."""
+    """Return the wheel that SLEDSIM_WHEEL names; else one of what is built already: nothing is compiled again."""
     given = os.environ.get("SLEDSIM_WHEEL")
     if given:
         return Path(given).resolve()

@@ -1,9 +1,9 @@
-"""Do what README and the tutorials say, word for word, in a clean environment with a wheel; stop at the first difference.
+"""Do what README and the tutorials say, word for word, in a clean environment; stop at the first difference.
 
     python tools/first_hour.py WHEEL [--first] [--all]
 
-An environment is made, the wheel installed from the registry's packages, and an empty folder entered. There README's commands run one
-after the other, and then the tutorials, cell by cell. --first stops after the first answer and says how long that took;
+An environment is made, the wheel installed, and an empty folder entered. There README's commands run one after the
+other, and then the tutorials, cell by cell. --first stops after the first answer and says how long that took;
 --all takes README's report of the papers too, which takes minutes.
 """
 

@@ -1,4 +1,4 @@
-"""Build the documentation's site: the pages of docs/, those that are made from the program, and the tutorials' outcomes.
+"""Build the documentation's site: the pages of docs/, those made from the program, and the tutorials' outcomes.
 
     python tools/site_build.py [FOLDER]      into out/site unless told otherwise: open FOLDER/index.html
 
