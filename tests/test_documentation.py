@@ -198,7 +198,7 @@ class Loaded(HTMLParser):
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the site, built anew: what Sphinx warns of is an error, such as a link that leads nowhere."""
+    """Return the folder of the site, built anew: what Sphinx warns of is an error, such as a link to nowhere."""
     kept = os.environ.get("SLEDSIM_SITE")
     folder = tmp_path_factory.mktemp("site") / "site" if not kept else ROOT / kept
     if not kept:
