@@ -13,7 +13,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1_000_000)
     relation = sledsim.Relation(records=parser.parse_args().records)
     for device in ("g2", "uberdisk"):
-        times = sledsim.table_times(device, relation)
+        times = sledsim.relation(device, relation)
         print(times, end="\n\n")
         fetches = {name: times[name, "fetch"].time_s for name in times.layouts}
         scans = {name: times[name, "scan of a1"].time_s for name in times.layouts}

@@ -210,7 +210,7 @@ def test_an_unknown_device_names_the_nearest(sledsim_cli: Callable[..., Outcome]
 def test_trace_commands_refuse_what_they_cannot_read(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, command: str
 ) -> None:
-    destination = [tmp_path / "out.csv"] if command == "convert" else []
+    destination = ["--out", tmp_path / "out.csv"] if command == "convert" else []
     assert_refused(sledsim_cli("trace", command, tmp_path / "none", *destination), "no such file")
     prose = tmp_path / "prose.txt"
     prose.write_text("neither here nor there\n")

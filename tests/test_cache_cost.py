@@ -11,7 +11,7 @@ import pytest
 import sledsim
 from conftest import ROOT
 from sledsim.studies.cost.cached_disk import CachedDisk, CacheDesign
-from sledsim.studies.cost.performance import CostPerformance
+from sledsim.studies.cost.comparison import CostComparison
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,12 +32,12 @@ def cached(kind: str, price: float, means_ms: Sequence[float]) -> CachedDisk:
     return CachedDisk(kind, int(MIB / price), price, tuple(means_ms), None, None)
 
 
-def prices_and_means(mems_ms: Sequence[float], *nvram: tuple[float, Sequence[float]]) -> CostPerformance:
-    return CostPerformance(cached("MEMS", 1.0, mems_ms), [cached("NVRAM", price, means) for price, means in nvram])
+def prices_and_means(mems_ms: Sequence[float], *nvram: tuple[float, Sequence[float]]) -> CostComparison:
+    return CostComparison(cached("MEMS", 1.0, mems_ms), [cached("NVRAM", price, means) for price, means in nvram])
 
 
 def test_the_same_money_buys_less_of_what_is_dearer() -> None:
-    found = sledsim.cost_performance(SCENARIO, **SMALL, ratios=[8, 1, 2])
+    found = sledsim.cost(SCENARIO, **SMALL, ratios=[8, 1, 2])
     assert found.ratios == [1, 2, 8]
     assert [row["bytes"] for row in found.rows()] == [8 * MIB, 4 * MIB, MIB]
     assert [row["price"] for row in found.rows()] == pytest.approx([found.mems.price] * 3, rel=1e-12)
@@ -45,8 +45,8 @@ def test_the_same_money_buys_less_of_what_is_dearer() -> None:
 
 
 def test_prices_and_budget_say_the_same_as_ratios_and_size() -> None:
-    by_ratio = sledsim.cost_performance(SCENARIO, **SMALL, ratios=[1, 4])
-    by_price = sledsim.cost_performance(
+    by_ratio = sledsim.cost(SCENARIO, **SMALL, ratios=[1, 4])
+    by_price = sledsim.cost(
         SCENARIO,
         segment_bytes="8 KiB",
         mems_price_per_gb=10.0,
@@ -59,7 +59,7 @@ def test_prices_and_budget_say_the_same_as_ratios_and_size() -> None:
 
 
 def test_a_cache_is_run_as_a_scenario_with_it_would_be() -> None:
-    found = sledsim.cost_performance(SCENARIO, **SMALL, ratios=[2])
+    found = sledsim.cost(SCENARIO, **SMALL, ratios=[2])
     design = CacheDesign(SCENARIO["system"], segment_bytes="8 KiB")
     for each, system in [
         (found.mems, design.mems_system("8 MiB")),
@@ -103,12 +103,12 @@ def test_curves_that_do_not_cross_have_no_crossover(nvram_ms: list[float], said:
 
 
 def test_seeds_give_an_interval() -> None:
-    found = sledsim.cost_performance(SCENARIO, **SMALL, ratios=[1], seeds=3)
+    found = sledsim.cost(SCENARIO, **SMALL, ratios=[1], replications=3)
     each = found.nvram[0]
     assert len(set(each.means_ms)) == 3
     assert each.interval is not None
     assert each.interval.low < each.mean_ms < each.interval.high
-    first = sledsim.cost_performance(SCENARIO, **SMALL, ratios=[1])
+    first = sledsim.cost(SCENARIO, **SMALL, ratios=[1])
     assert first.nvram[0].means_ms[0] == each.means_ms[0]
 
 
@@ -163,14 +163,14 @@ def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outco
         ({"segment_bytes": "3 B"}, ["MEMS", "segment_bytes", "from 512 to"]),
         ({"controller_bytes": "20 GB"}, ["system.bytes", "larger"]),
         ({"mems": "hong206"}, ["hong206", "hong2006"]),
-        ({"seeds": 0}, ["seeds = 0 is out of range", "a whole number from 1 to 1000"]),
-        ({"seeds": 1.5}, ["seeds = 1.5", "whole number"]),
+        ({"replications": 0}, ["replications = 0 is out of range", "a whole number from 1 to 1000"]),
+        ({"replications": 1.5}, ["replications = 1.5", "whole number"]),
         ({"set": {"run.warmup_s": 1e6}}, ["no request was measured", "run.warmup_s"]),
     ],
 )
 def test_what_is_wrong_is_refused_by_its_name(keys: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(sledsim.SledsimError) as refused:
-        sledsim.cost_performance(SCENARIO, **({"ratios": [1]} | keys if "nvram_prices_per_gb" not in keys else keys))
+        sledsim.cost(SCENARIO, **({"ratios": [1]} | keys if "nvram_prices_per_gb" not in keys else keys))
     for word in words:
         assert word in str(refused.value)
 
@@ -207,6 +207,6 @@ def test_a_disk_besides_a_scenario_is_refused(sledsim_cli: Callable[..., Outcome
 
 
 def test_seeds_of_a_trace_are_refused(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
-    found = sledsim_cli("cost", "--trace", trace_file, "--seeds", "2")
+    found = sledsim_cli("cost", "--trace", trace_file, "--replications", "2")
     assert found.status == 2
     assert "a trace is the same with every seed" in found.err

@@ -222,7 +222,7 @@ def test_seek_prints_draws_and_writes(sledsim_cli: Callable[..., Outcome], tmp_p
     assert "distance (µm)" in sledsim_cli("seek", "g2").out
     assert "from rest at the centre" in sledsim_cli("seek", "g2", "--surface").out
     picture, data = tmp_path / "curve.html", tmp_path / "curve.csv"
-    found = sledsim_cli("seek", "g2", "--model", "first-order", "--plot", picture, "--data", data)
+    found = sledsim_cli("seek", "g2", "--seek-model", "first-order", "--plot", picture, "--out", data)
     assert found.status == 0
     assert found.out == ""
     assert "first-order" in picture.read_text()
@@ -239,7 +239,7 @@ def test_trace_commands(sledsim_cli: Callable[..., Outcome], trace_file: Path, t
     assert lines[-1].split() == ["2.000000", "0", "81,920", "4,096", "read"]
     assert len(json.loads(sledsim_cli("trace", "head", trace_file, "--json").out)["time_ns"]) == 10
     copy = tmp_path / "copy.parquet"
-    assert sledsim_cli("trace", "convert", trace_file, copy).out == f"{copy}: 50 records\n"
+    assert sledsim_cli("trace", "convert", trace_file, "--out", copy).out == f"{copy}: 50 records\n"
     assert json.loads(sledsim_cli("trace", "info", copy, "--json").out)["format"] == "parquet"
     names = {each["name"] for each in json.loads(sledsim_cli("trace", "formats", "--json").out)}
     assert {"csv", "parquet", "hp-srt", "mqsim"} <= names

@@ -198,7 +198,7 @@ def test_a_device_file_is_shown_like_a_device(
 def test_commands_show_a_drive(sledsim_cli: Callable[..., Outcome], disk_file: Path, tmp_path: Path) -> None:
     assert "distance (cylinders)" in sledsim_cli("seek", disk_file).out
     data, picture = tmp_path / "zones.csv", tmp_path / "zones.svg"
-    assert sledsim_cli("zones", disk_file, "--data", data, "--plot", picture).status == 0
+    assert sledsim_cli("zones", disk_file, "--out", data, "--plot", picture).status == 0
     assert data.read_text().startswith("first_cylinder,last_cylinder,sectors_per_track,first_lbn,blocks,media_mb_s")
     assert "<svg" in picture.read_text()
     assert json.loads(sledsim_cli("zones", disk_file, "--json").out)["sectors_per_track"] == [80, 40]

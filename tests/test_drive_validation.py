@@ -92,7 +92,7 @@ def test_the_command_prints_json_and_tables(
     sledsim_cli: Callable[..., Outcome], disk_file: Path, measured_file: Path, tmp_path: Path
 ) -> None:
     plot, data = tmp_path / "plot.svg", tmp_path / "rows.csv"
-    found = sledsim_cli("validate-drive", disk_file, measured_file, "--plot", plot, "--data", data)
+    found = sledsim_cli("validate-drive", disk_file, measured_file, "--plot", plot, "--out", data)
     assert found.status == 0
     assert "demerit and error in ms" in found.out
     assert "reads, Miss" in found.out

@@ -36,7 +36,7 @@ def test_the_replay_example_serves_its_trace() -> None:
 
 
 def test_the_power_example_has_something_for_every_strategy() -> None:
-    rows = {row["name"]: row for row in sledsim.power_strategies(EXAMPLES / "power.toml").rows()}
+    rows = {row["name"]: row for row in sledsim.power(EXAMPLES / "power.toml").rows()}
     for name in ("merging", "subsector"):
         assert rows[name]["servicing_j"] < rows["base"]["servicing_j"]
         assert rows[name]["response_ratio"] < 1

@@ -35,8 +35,8 @@ def charts(result: sledsim.Result) -> dict[str, Any]:
         **{kind: result.plot(kind) for kind in ("response", "wait", "service", "phases", "energy")},
         **{kind: device.plot(kind) for kind in ("curve", "surface")},
         "break-even": device.break_even().plot(),
-        "power strategies": sledsim.power_strategies(SCENARIO).plot(),
-        "spin-down policies": sledsim.spin_down_policies(SCENARIO).plot(),
+        "power strategies": sledsim.power(SCENARIO).plot(),
+        "spin-down policies": sledsim.power(SCENARIO, policies=True).plot(),
         "comparison": comparison.plot(),
         "comparison of energy": comparison.plot("energy.total_j"),
     }

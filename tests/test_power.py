@@ -33,12 +33,12 @@ ALL_ON = ["system.spin_down=immediate", "system.merge={}", "system.subsector=tru
 
 @pytest.fixture(scope="module")
 def strategies() -> sledsim.PowerComparison:
-    return sledsim.power_strategies(SCENARIO, set=BUSY)
+    return sledsim.power(SCENARIO, set=BUSY)
 
 
 @pytest.fixture(scope="module")
 def policies() -> sledsim.PowerComparison:
-    return sledsim.spin_down_policies(SCENARIO)
+    return sledsim.power(SCENARIO, policies=True)
 
 
 def test_each_run_is_the_scenario_with_its_strategy(strategies: sledsim.PowerComparison) -> None:
@@ -92,7 +92,7 @@ def test_the_scenarios_own_settings_are_used() -> None:
         "system.delayed_startup": {"requests": 3, "wait_ms": 2.0},
         "run.requests": 200,
     }
-    found = sledsim.power_strategies(SCENARIO, set=sets)
+    found = sledsim.power(SCENARIO, set=sets)
     systems = {name: result.summary["scenario"]["system"] for name, result in found.results.items()}
     for name, system in systems.items():
         stops, merges = name in ("spin-down", "together"), name in ("merging", "together")
@@ -136,7 +136,7 @@ def test_the_scenarios_own_settings_are_used() -> None:
     ],
 )
 def test_what_does_nothing_says_what_would_help(sets: list[str], words: list[str]) -> None:
-    found = sledsim.power_strategies(SCENARIO, set=["run.requests=500", *sets])
+    found = sledsim.power(SCENARIO, set=["run.requests=500", *sets])
     notes = "\n".join(found.notes)
     for word in words:
         assert word in notes, f"{word!r} in {notes!r}"
@@ -156,17 +156,17 @@ def test_a_trace_is_given_only_what_it_can_have(tmp_path: Path, mode: str, remed
     records = [f"{place}000000000,0,{place * 4096},4096,R" for place in range(1, 6)]
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *records]) + "\n")
     scenario = {"workload": {"path": str(trace), "mode": mode}, "system": {"device": "g2"}}
-    assert remedy in "\n".join(sledsim.power_strategies(scenario).notes)
+    assert remedy in "\n".join(sledsim.power(scenario).notes)
     # All at once on a queue: they wait together, but apart from each other.
     apart = ["1,0,0,4096,R", "1,0,8192,4096,R", "1,0,81920,4096,R"]
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *apart]) + "\n")
-    notes = "\n".join(sledsim.power_strategies(scenario, set=["workload.mode=open"]).notes)
+    notes = "\n".join(sledsim.power(scenario, set=["workload.mode=open"]).notes)
     assert "the rule of Lin et al." in notes
     assert "sequential runs" not in notes
 
 
 def test_a_stand_in_is_called_one() -> None:
-    found = sledsim.power_strategies({"workload": "snake-like", "system": {"device": "g3"}, "run": {"requests": 50}})
+    found = sledsim.power({"workload": "snake-like", "system": {"device": "g3"}, "run": {"requests": 50}})
     assert "snake-like (stand-in)" in str(found)
     assert "snake-like (stand-in)" in found.plot().to_dict()["title"]["subtitle"]
 
@@ -174,17 +174,17 @@ def test_a_stand_in_is_called_one() -> None:
 def test_what_does_nothing_is_explained_for_several_streams_too() -> None:
     stream = {"arrival": {"kind": "poisson", "rate_per_s": 1}}
     scenario = {"workload": {"streams": [stream, stream]}, "system": {"device": "g3"}, "run": {"requests": 50}}
-    notes = "\n".join(sledsim.power_strategies(scenario).notes)
+    notes = "\n".join(sledsim.power(scenario).notes)
     assert "raise the load (workload.time_scale below 1)" in notes
     assert 'set workload.streams.0.last_block = "uniform"' in notes
-    notes = "\n".join(sledsim.power_strategies(scenario, set=["workload.streams.0.metadata.share=0"]).notes)
+    notes = "\n".join(sledsim.power(scenario, set=["workload.streams.0.metadata.share=0"]).notes)
     assert "none of the requests is metadata" in notes
-    notes = "\n".join(sledsim.power_strategies(scenario, set=["workload.streams.0.metadata.share=1"]).notes)
+    notes = "\n".join(sledsim.power(scenario, set=["workload.streams.0.metadata.share=1"]).notes)
     assert "subsector" not in notes
 
 
 def test_a_run_that_measures_nothing_is_compared_all_the_same() -> None:
-    found = sledsim.power_strategies(SCENARIO, set=["run.time_s=1e-9"])
+    found = sledsim.power(SCENARIO, set=["run.time_s=1e-9"])
     assert [row["response_mean_ms"] for row in found.rows()] == [None] * len(STRATEGIES)
     assert "–" in str(found)
     assert [note.partition(",")[0] for note in found.notes] == ["no request was measured"]
@@ -224,7 +224,7 @@ def test_policies_keep_what_else_the_scenario_sets() -> None:
         "system.delayed_startup": {"requests": 2, "wait_ms": 1.0},
         "device.inactive_after_ms": 20.0,
     }
-    found = sledsim.spin_down_policies(SCENARIO, set=sets)
+    found = sledsim.power(SCENARIO, set=sets, policies=True)
     assert list(found.results)[:2] == ["never", "device's own"]
     assert "timeout 7 ms" in found.results
     for name, result in found.results.items():
@@ -244,7 +244,7 @@ def test_what_was_interrupted_is_marked_and_ends_the_comparison(monkeypatch: pyt
         return result
 
     monkeypatch.setattr("sledsim.studies.power.strategies.run_resolved", second_is_interrupted)
-    found = sledsim.power_strategies(SCENARIO, set=["run.requests=100"])
+    found = sledsim.power(SCENARIO, set=["run.requests=100"])
     assert list(found.results) == STRATEGIES[:2]
     assert not found.complete
     assert found.rows()[1]["saved_share"] is None
@@ -284,13 +284,13 @@ def test_the_command_prints_what_python_finds(sledsim_cli: Callable[..., Outcome
     sets = ["--set", "run.requests=500"]
     found = sledsim_cli("power", scenario_file, *sets)
     assert (found.status, found.err) == (0, "")
-    assert found.out == str(sledsim.power_strategies(scenario_file, set=["run.requests=500"])) + "\n"
+    assert found.out == str(sledsim.power(scenario_file, set=["run.requests=500"])) + "\n"
     # Notes are sentences: a terminal folds them.
     assert max(map(len, found.out.partition("notes\n")[0].splitlines())) <= 80
     given = scenario_file.read_text()
     assert sledsim_cli("power", "-", *sets, given=given).out == found.out
     listed = sledsim_cli("power", scenario_file, *sets, "--policies").out
-    assert listed == str(sledsim.spin_down_policies(scenario_file, set=["run.requests=500"])) + "\n"
+    assert listed == str(sledsim.power(scenario_file, set=["run.requests=500"], policies=True)) + "\n"
 
 
 def test_the_command_prints_json_and_nothing_else(
@@ -315,13 +315,13 @@ def test_wrong_input_is_refused(sledsim_cli: Callable[..., Outcome], scenario_fi
     assert_refused(sledsim_cli("power", path, "--set", "device=g22"), "g22", '"g2"')
     assert_refused(sledsim_cli("power", path, "--set", "system.spin_down=adaptiv"), "adaptiv")
     assert_refused(sledsim_cli("power", path, "--plot", path.with_suffix(".gif")), ".gif", ".svg")
-    for arguments in (["power", path, "--set", f"device={disk_file}"], ["power", "--break-even", disk_file]):
+    for arguments in (["power", path, "--set", f"device={disk_file}"], ["break-even", disk_file]):
         assert_refused(sledsim_cli(*arguments), "powers of small-disk are not known", "g2", "device file")
     assert_refused(sledsim_cli("power", path, "--set", "device=atlas10k", "--policies"), "powers of atlas10k")
-    assert_refused(sledsim_cli("power", "--break-even", "g2-papr"), "g2-papr", "g2-paper")
-    wasteful = ["--break-even", "g2", "--set", "device.inactive_mw=200"]
+    assert_refused(sledsim_cli("break-even", "g2-papr"), "g2-papr", "g2-paper")
+    wasteful = ["g2", "--set", "device.inactive_mw=200"]
     assert_refused(
-        sledsim_cli("power", *wasteful),
+        sledsim_cli("break-even", *wasteful),
         "g2: system.device.inactive_mw = 200 exceeds system.device.sled_mw",
         "raise system.device.sled_mw",
     )
@@ -335,28 +335,14 @@ def test_wrong_input_is_refused(sledsim_cli: Callable[..., Outcome], scenario_fi
         sledsim_cli("run", path, "--set", "system.spin_down=timeout"), '{ name = "timeout", after_ms = 5.0 }'
     )
     wrong: Any = 3
-    for compared in (sledsim.power_strategies, sledsim.spin_down_policies, sledsim.run):
+    for compared in (sledsim.power, sledsim.run):
         with pytest.raises(sledsim.ScenarioError, match="int 3 is of the wrong type"):
             compared(wrong)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["power"], "give one of them"),
-        (["power", "a.toml", "--break-even", "g2"], "not both"),
-        (["power", "--break-even", "g2", "--policies"], "--policies"),
-    ],
-)
-def test_a_scenario_or_a_device(sledsim_cli: Callable[..., Outcome], arguments: list[str], words: str) -> None:
-    found = sledsim_cli(*arguments)
-    assert found.status == 2
-    assert words in " ".join(found.err.split())
-
-
 def test_break_even_is_printed_with_its_arithmetic(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     picture = tmp_path / "break-even.svg"
-    found = sledsim_cli("power", "--break-even", "g2", "--plot", picture)
+    found = sledsim_cli("break-even", "g2", "--plot", picture)
     assert found.status == 0
     lines = [" ".join(line.split()) for line in found.out.splitlines()]
     assert lines[0] == "g2: inactive saves energy against idle in idle times longer than 1 ms"
@@ -366,7 +352,7 @@ def test_break_even_is_printed_with_its_arithmetic(sledsim_cli: Callable[..., Ou
     assert "over a fixed span (0.1 W − 0.05 W) × 0.0005 s ÷ 0.05 W 0.0005 s" in lines
     assert "idling that takes as much 5e-05 J ÷ 0.1 W 0.0005 s" in lines
     assert "<svg" in picture.read_text()
-    [case] = json.loads(sledsim_cli("power", "--break-even", "g2", "--json").out)["cases"]
+    [case] = json.loads(sledsim_cli("break-even", "g2", "--json").out)["cases"]
     # The arithmetic of doubles: a few roundings.
     assert case["modes"][1]["idle_s"] == pytest.approx(1e-3, rel=1e-12)
     assert case["modes"][1]["fixed_span_s"] == pytest.approx(0.5e-3, rel=1e-12)
@@ -374,11 +360,11 @@ def test_break_even_is_printed_with_its_arithmetic(sledsim_cli: Callable[..., Ou
 
 def test_break_even_counts_the_tips_that_stay_on(sledsim_cli: Callable[..., Outcome]) -> None:
     sets = ["--set", "device.idle_tips=last-access"]
-    text = sledsim_cli("power", "--break-even", "g2", *sets).out
+    text = sledsim_cli("break-even", "g2", *sets).out
     assert "64 tips on while idle" in text
     assert "1,280 tips on while idle" in text
     assert "0.1 W + 64 × 0.001 W × 10 ÷ 90" in text
-    few, many = json.loads(sledsim_cli("power", "--break-even", "g2", *sets, "--json").out)["cases"]
+    few, many = json.loads(sledsim_cli("break-even", "g2", *sets, "--json").out)["cases"]
     assert many["modes"][1]["idle_s"] < few["modes"][1]["idle_s"] < 1e-3
 
 
@@ -411,7 +397,7 @@ def test_a_return_that_draws_less_than_rest_costs_nothing_over_a_fixed_span() ->
 
 @pytest.mark.parametrize(("kilo", "format_"), [(1, None), (1000, "~s")])
 def test_large_figures_have_short_labels(monkeypatch: pytest.MonkeyPatch, kilo: int, format_: str | None) -> None:
-    found = sledsim.power_strategies(SCENARIO, set=["run.requests=50"])
+    found = sledsim.power(SCENARIO, set=["run.requests=50"])
     rows = [{**row, "total_j": 99.0 * kilo} for row in found.rows()]
     monkeypatch.setattr(found, "rows", lambda: rows)
     energy = found.plot().to_dict()["hconcat"][0]["layer"][0]

@@ -15,7 +15,7 @@ from scipy import stats
 
 from conftest import ROOT, TOML
 from sledsim import SledsimError
-from sledsim.sweep import Results, Sweep, compare_axis, compare_sweeps, results, run
+from sledsim.sweep import Results, Sweep, compare, results, run
 from sledsim.sweep.paired import Difference
 from sledsim.sweep.results import estimate as confidence_of
 
@@ -117,7 +117,7 @@ def test_export_has_a_row_for_each_run(
     folder: Path, found: Results, tmp_path: Path, sledsim_cli: Callable[..., Outcome], suffix: str
 ) -> None:
     path = tmp_path / f"rates{suffix}"
-    assert sledsim_cli("sweep", "export", folder / "s", path).status == 0
+    assert sledsim_cli("sweep", "export", folder / "s", "--out", path).status == 0
     with duckdb.connect() as connection:
         rows = connection.execute(f"SELECT point, replication, \"response.mean_ms\" FROM '{path}'").fetchall()
     assert {(point, replication): value for point, replication, value in rows} == found.values("response.mean_ms")
@@ -126,20 +126,23 @@ def test_export_has_a_row_for_each_run(
 def test_export_of_some_metrics_and_of_tables(
     folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]
 ) -> None:
-    sledsim_cli("sweep", "export", folder / "s", tmp_path / "some.csv", "-m", "queue.max")
+    sledsim_cli("sweep", "export", folder / "s", "--out", tmp_path / "some.csv", "-m", "queue.max")
     with (tmp_path / "some.csv").open() as file:
         header = next(csv.reader(file))
     assert header == ["point", "replication", "seed", "status", "scheduler", RATE, "queue.max", "key"]
-    assert sledsim_cli("sweep", "export", folder / "s", tmp_path / "h.csv", "--table", "histograms").status == 0
+    assert (
+        sledsim_cli("sweep", "export", folder / "s", "--out", tmp_path / "h.csv", "--table", "histograms").status == 0
+    )
     assert (tmp_path / "h.csv").read_text().startswith("key,quantity,low_ms,high_ms,count\n")
     assert (
-        "did you mean runs?" in sledsim_cli("sweep", "export", folder / "s", tmp_path / "x.csv", "--table", "run").err
+        "did you mean runs?"
+        in sledsim_cli("sweep", "export", folder / "s", "--out", tmp_path / "x.csv", "--table", "run").err
     )
-    assert "unknown kind of file" in sledsim_cli("sweep", "export", folder / "s", tmp_path / "x.xls").err
+    assert "unknown kind of file" in sledsim_cli("sweep", "export", folder / "s", "--out", tmp_path / "x.xls").err
 
 
 def test_common_random_numbers_pair_and_narrow_the_interval(found: Results) -> None:
-    comparison = compare_axis(found, "scheduler", "fcfs", "sptf")
+    comparison = compare(found, axis=("scheduler", "fcfs", "sptf"))
     values = found.values("response.mean_ms")
     by_point = {found.points[point][RATE]: {} for point in found.points}  # type: ignore[var-annotated]
     for (point, replication), value in values.items():
@@ -164,13 +167,13 @@ def test_common_random_numbers_pair_and_narrow_the_interval(found: Results) -> N
 
 
 def test_diff_of_an_axis(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("sweep", "diff", folder / "s", "--axis", "scheduler=fcfs,sptf", "-m", "response.mean_ms")
+    told = sledsim_cli("sweep", "compare", folder / "s", "--axis", "scheduler=fcfs,sptf", "-m", "response.mean_ms")
     assert told.out.splitlines()[:2] == ["A: scheduler = fcfs", "B: scheduler = sptf"]
     assert "all points" in told.out
     assert "B is lower" in told.out
     document = json.loads(
         sledsim_cli(
-            "sweep", "diff", folder / "s", "--axis", "scheduler=fcfs,sptf", "--json", "-m", "energy.total_j"
+            "sweep", "compare", folder / "s", "--axis", "scheduler=fcfs,sptf", "--json", "-m", "energy.total_j"
         ).out
     )
     assert [each["pairs"] for each in document["differences"]] == [6, 6, 6, 6]
@@ -181,11 +184,13 @@ def test_diff_of_two_stores_and_of_two_sweeps_of_one(
 ) -> None:
     other = Sweep.load(folder / "rates.toml", set=["device=g3"])
     run(other, tmp_path / "s")
-    told = sledsim_cli("sweep", "diff", folder / "s", tmp_path / "s", "-m", "response.mean_ms")
+    told = sledsim_cli("sweep", "compare", folder / "s", tmp_path / "s", "-m", "response.mean_ms")
     assert told.out.count("B is lower") == 7
     second = Sweep(other.scenario, other.axes, replications=6, set=other.set, name="g3")
     run(second, tmp_path / "s")
-    told = sledsim_cli("sweep", "diff", tmp_path / "s", "--sweep", "rates", "--sweep", "g3", "-m", "response.mean_ms")
+    told = sledsim_cli(
+        "sweep", "compare", tmp_path / "s", "--sweep", "rates", "--sweep", "g3", "-m", "response.mean_ms"
+    )
     assert told.out.count("the same") == 7
 
 
@@ -197,9 +202,9 @@ def test_runs_without_seeds_in_common_make_no_pairs(folder: Path, tmp_path: Path
     run(independent, tmp_path / "s")
     found = results(tmp_path / "s")
     with pytest.raises(SledsimError, match="have no seeds in common"):
-        compare_axis(found, "scheduler", "fcfs", "sptf")
+        compare(found, axis=("scheduler", "fcfs", "sptf"))
     with pytest.raises(SledsimError, match="have no seeds in common"):
-        compare_sweeps(results(folder / "s"), found)
+        compare(results(folder / "s"), found)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +220,7 @@ def test_runs_without_seeds_in_common_make_no_pairs(folder: Path, tmp_path: Path
 def test_a_diff_of_nothing(
     folder: Path, sledsim_cli: Callable[..., Outcome], arguments: list[str], message: str
 ) -> None:
-    told = sledsim_cli("sweep", "diff", folder / "s", *arguments)
+    told = sledsim_cli("sweep", "compare", folder / "s", *arguments)
     assert told.status == 2
     assert message in told.err
 
@@ -235,7 +240,7 @@ def test_plot_draws_every_point_and_its_interval(found: Results) -> None:
 
 
 def test_plot_by_name_and_with_panels(found: Results) -> None:
-    chart: dict[str, Any] = found.plot("response.mean_ms", x="scheduler", facet=RATE, log=True).to_dict()
+    chart: dict[str, Any] = found.plot("response.mean_ms", x="scheduler", facet=RATE, log_scale=True).to_dict()
     assert chart["facet"]["title"] == RATE
     marks = [layer["mark"]["type"] for layer in chart["spec"]["layer"]]
     assert marks == ["rule", "point"]
@@ -245,12 +250,12 @@ def test_plot_by_name_and_with_panels(found: Results) -> None:
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".html"])
 def test_pictures(folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome], suffix: str) -> None:
     path = tmp_path / f"rates{suffix}"
-    assert sledsim_cli("sweep", "plot", folder / "s", path, "--log").status == 0
+    assert sledsim_cli("sweep", "plot", folder / "s", "--plot", path, "--log-scale").status == 0
     assert path.stat().st_size > 5000
 
 
 def test_a_chart_without_an_axis_like_that(folder: Path, tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
-    told = sledsim_cli("sweep", "plot", folder / "s", tmp_path / "x.png", "--x", "device")
+    told = sledsim_cli("sweep", "plot", folder / "s", "--plot", tmp_path / "x.png", "--x", "device")
     assert told.status == 2
     assert "--x 'device' is no axis of the sweep" in told.err
 

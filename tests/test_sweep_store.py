@@ -17,7 +17,7 @@ import duckdb
 import pytest
 
 import sledsim
-from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, compare_axis, results, run
+from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, compare, results, run
 from sledsim.sweep.store import MANY_PARTS
 from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, UNFINISHED
 
@@ -160,7 +160,7 @@ def test_a_run_that_fails_is_recorded_and_tried_again_when_asked(
     assert told.out.count(distinct) == 2
     assert "workload.fit = error, scheduler = sptf" in told.out
     with pytest.raises(StoreError, match="no two runs that make a pair have both been done"):
-        compare_axis(results(store), "workload.fit", "error", "wrap").table()
+        compare(results(store), axis=("workload.fit", "error", "wrap")).table()
     again = run(sweep, store, retry_failed=True)
     assert (again.failed, again.skipped) == (2, 2)
     assert len(everything(store)["runs"]) == 4

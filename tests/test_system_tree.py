@@ -121,7 +121,7 @@ def test_a_run_reports_each_component() -> None:
 
 def test_what_needs_one_drive_says_so() -> None:
     with pytest.raises(ScenarioError, match="only one drive can be looked at here"):
-        sledsim.power_strategies(SCENARIO)
+        sledsim.power(SCENARIO)
     with pytest.raises(ScenarioError, match="only one drive can be looked at here"):
         sledsim.device("g2", set={"system": {"kind": "partition", "child": "g2", "bytes": 512}})
     disks = {**SCENARIO, "system": {"kind": "volumes", "members": ["g2", "atlas10k"]}}

@@ -140,7 +140,7 @@ def examples() -> Iterator[Case]:
             store = "{out}/store"
             run = sledsim("sweep", "run", file, "--store", store, "--threads", "1", "--json")
             table = sledsim("sweep", "table", store, "--json")
-            export = sledsim("sweep", "export", store, "{out}/runs.csv")
+            export = sledsim("sweep", "export", store, "--out", "{out}/runs.csv")
             yield Case(f"sweep-{path.stem}", [run, table, export], drop=["store"])
         elif path.parent.name == "searches":
             search = sledsim("optimise", file, "--store", "{out}/store", "--threads", "1", "--json")
@@ -189,8 +189,9 @@ def commands() -> Iterator[Case]:
         yield Case(f"device-{name}", asked)
     for name in random_scenarios.STAND_INS:
         yield Case(f"workload-{name}", [sledsim("workloads", name, "--json")])
-    yield Case("surface", [sledsim("seek", "g2", "--surface", "--json", "--model", "decomposed")])
-    yield Case("table", [sledsim("table", "--device", name, "--fetch", "300", "--json") for name in ("g2", "uberdisk")])
+    yield Case("surface", [sledsim("seek", "g2", "--surface", "--json", "--seek-model", "decomposed")])
+    relation = ["--fetches", "300", "--json"]
+    yield Case("relation", [sledsim("relation", "--device", name, *relation) for name in ("g2", "uberdisk")])
     cost = ["--mems-size", "32 MiB", "--ratio", "1,3,10", "--set", "run.requests=3000", "--json"]
     yield Case("cost", [sledsim("cost", "--workload", "tpcc-like", *cost)])
     short = ["--replications", "3", "--requests", "2000", "--json"]

@@ -38,27 +38,29 @@ if TYPE_CHECKING:
     from sledsim.devices.mems import MemsStorage
     from sledsim.devices.simple import SimpleDevice
     from sledsim.runs.comparison import Comparison, compare
+    from sledsim.runs.replaying import replay
     from sledsim.runs.result import Result
     from sledsim.runs.running import run
     from sledsim.scenario.disksim import DiskSimImport, import_disksim
     from sledsim.scenario.explanation import Explanation, explain
     from sledsim.scenario.reading import Scenario
     from sledsim.studies.calibration.fitted_disk import FittedDisk, matched_disk
-    from sledsim.studies.cost.performance import CostPerformance, cost_performance
+    from sledsim.studies.cost.comparison import CostComparison, cost
     from sledsim.studies.hit_ratio.ratios import HitRatios, cache_policies, hit_ratio
     from sledsim.studies.objective.objective_tests import ObjectiveTest, merit, specificity
     from sledsim.studies.objective.roles import Sampling
-    from sledsim.studies.power.strategies import PowerComparison, power_strategies, spin_down_policies
-    from sledsim.studies.relation.access import TableTimes, table_times
+    from sledsim.studies.power.strategies import PowerComparison, power
+    from sledsim.studies.relation.access import RelationTimes, relation
     from sledsim.studies.relation.layouts import Relation
     from sledsim.studies.validation.drive import DriveValidation, validate_drive
+    from sledsim.sweep.optimisation import optimise
     from sledsim.traces.trace import Trace, open_trace
     from sledsim.workloads.entries import WorkloadEntry
 
 __all__ = [
     "BreakEven",
     "Comparison",
-    "CostPerformance",
+    "CostComparison",
     "Device",
     "DeviceEntry",
     "DiskDrive",
@@ -71,6 +73,7 @@ __all__ = [
     "ObjectiveTest",
     "PowerComparison",
     "Relation",
+    "RelationTimes",
     "Result",
     "RunError",
     "Sampling",
@@ -78,14 +81,13 @@ __all__ = [
     "ScenarioError",
     "SimpleDevice",
     "SledsimError",
-    "TableTimes",
     "Trace",
     "TraceError",
     "WorkloadEntry",
     "__version__",
     "cache_policies",
     "compare",
-    "cost_performance",
+    "cost",
     "device",
     "devices",
     "explain",
@@ -94,8 +96,11 @@ __all__ = [
     "matched_disk",
     "merit",
     "open_trace",
-    "power_strategies",
+    "optimise",
+    "power",
+    "relation",
     "reliability",
+    "replay",
     "report",
     "run",
     "runs",
@@ -103,10 +108,8 @@ __all__ = [
     "schedulers",
     "show",
     "specificity",
-    "spin_down_policies",
     "studies",
     "sweep",
-    "table_times",
     "traces",
     "validate_drive",
     "workloads",
@@ -116,7 +119,7 @@ __all__ = [
 _HOMES = {
     "BreakEven": "devices.break_even",
     "Comparison": "runs.comparison",
-    "CostPerformance": "studies.cost.performance",
+    "CostComparison": "studies.cost.comparison",
     "Device": "devices.device",
     "DeviceEntry": "devices.entries",
     "DiskDrive": "devices.disk",
@@ -136,14 +139,14 @@ _HOMES = {
     "ScenarioError": "_core",
     "SimpleDevice": "devices.simple",
     "SledsimError": "_core",
-    "TableTimes": "studies.relation.access",
+    "RelationTimes": "studies.relation.access",
     "Trace": "traces.trace",
     "TraceError": "_core",
     "WorkloadEntry": "workloads.entries",
     "__version__": "_core",
     "cache_policies": "studies.hit_ratio.ratios",
     "compare": "runs.comparison",
-    "cost_performance": "studies.cost.performance",
+    "cost": "studies.cost.comparison",
     "device": "devices.entries",
     "explain": "scenario.explanation",
     "hit_ratio": "studies.hit_ratio.ratios",
@@ -151,11 +154,12 @@ _HOMES = {
     "matched_disk": "studies.calibration.fitted_disk",
     "merit": "studies.objective.objective_tests",
     "open_trace": "traces.trace",
-    "power_strategies": "studies.power.strategies",
+    "power": "studies.power.strategies",
     "run": "runs.running",
+    "replay": "runs.replaying",
+    "optimise": "sweep.optimisation",
     "specificity": "studies.objective.objective_tests",
-    "spin_down_policies": "studies.power.strategies",
-    "table_times": "studies.relation.access",
+    "relation": "studies.relation.access",
     "validate_drive": "studies.validation.drive",
 }
 _ROOMS = (

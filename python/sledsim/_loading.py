@@ -35,6 +35,6 @@ def on_first_use(
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *places})
+        return sorted(places)
 
     return load, names

@@ -15,10 +15,10 @@ from sledsim.cli import (
     drives,
     examples,
     imports,
-    layouts,
     objective,
     optimise,
     power,
+    relation,
     reliability,
     runs,
     sweep,
@@ -39,11 +39,22 @@ COMMAND, TYPED = "sledsim.command", "sledsim.typed"
 GROUPS = {
     "Simulate": ("run", "replay", "compare", "validate", "explain", "example"),
     "Study": (
-        *("sweep", "optimise", "power", "reliability", "cost", "hit-ratio", "table", "specificity", "merit"),
+        *("sweep", "optimise", "power", "reliability", "cost", "hit-ratio", "relation", "specificity", "merit"),
         "validate-drive",
     ),
     "Describe": (
-        *("devices", "schedulers", "workloads", "cache-policies", "seek", "zones", "trace", "import", "schema"),
+        *(
+            "devices",
+            "schedulers",
+            "workloads",
+            "cache-policies",
+            "seek",
+            "zones",
+            "break-even",
+            "trace",
+            "import",
+            "schema",
+        ),
     ),
     "Papers": ("reproduce",),
 }
@@ -117,7 +128,7 @@ Examples:
   sledsim devices g2
   sledsim seek g2 --plot seek.png
   sledsim validate-drive atlas10k measured.trace
-  sledsim table --device g2 --plot table.png
+  sledsim relation --device g2 --plot table.png
   sledsim specificity sdf
   sledsim hit-ratio my-trace.gz --policy arc --pages 1000,2000
   sledsim cost --workload tpcc-like --mems-size "128 MiB"
@@ -155,7 +166,7 @@ drives.register(app)
 catalog.register(app)
 caches.register(app)
 cost.register(app)
-layouts.register(app)
+relation.register(app)
 objective.register(app)
 for _command in entry_points(group="sledsim.commands"):
     _command.load()(app)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sledsim.cli.options import AsJson, Columns, Format, SectorBytes, SkipBad, mapping_of, policy_names
+from sledsim.cli.options import AsJson, Reading, policy_names, unfolded
 from sledsim.cli.output import print_found, print_json, print_tables
 
 __all__ = ["register"]
@@ -25,7 +25,7 @@ Examples:
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(name="hit-ratio", epilog=HIT_RATIO_EXAMPLES)(hit_ratio)
+    app.command(name="hit-ratio", epilog=HIT_RATIO_EXAMPLES)(unfolded(hit_ratio))
     app.command(name="cache-policies", epilog=CACHE_POLICIES_EXAMPLES)(cache_policies)
 
 
@@ -41,6 +41,7 @@ def sizes_of(texts: list[str]) -> list[int]:
 
 def hit_ratio(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Block trace, compressed or not.")],
+    *,
     policies: Annotated[
         list[str] | None,
         typer.Option(
@@ -55,10 +56,7 @@ def hit_ratio(
         typer.Option("--pages", metavar="N[,N…]", help="Sizes of the cache in pages, 1000 by default. Repeatable."),
     ] = None,
     page_bytes: Annotated[int, typer.Option("--page-bytes", metavar="N", min=1, help="Size of a page.")] = 4096,
-    trace_format: Format = None,
-    skip_bad: SkipBad = 0,
-    sector_bytes: SectorBytes = None,
-    columns: Columns = None,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Send a trace through caches and count the hits; no device is simulated.
@@ -72,10 +70,7 @@ def hit_ratio(
         policies or ["lru"],
         sizes_of(pages or ["1000"]),
         page_bytes=page_bytes,
-        format=trace_format,
-        skip_bad=skip_bad,
-        sector_bytes=sector_bytes,
-        columns=mapping_of(columns),
+        **reading.keys(),
         progress=True,
     )
     print_found(found, as_json=as_json)

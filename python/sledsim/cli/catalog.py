@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sledsim.cli.options import AsJson, Sets, device_names, workload_names
+from sledsim.cli.options import AsJson, Out, Plot, SeekModel, Sets, device_names, workload_names
 from sledsim.cli.output import check_picture, check_target, print_found, print_json, print_tables
 
 if TYPE_CHECKING:
@@ -40,16 +40,27 @@ Examples:
 SEEK_EXAMPLES = """\b
 Examples:
   sledsim seek g2
-  sledsim seek g2 --plot curve.png --data curve.csv
+  sledsim seek g2 --plot curve.png --out curve.csv
   sledsim seek g2 --surface --plot surface.html
-  sledsim seek g3 --model first-order --set device.settle_constants=0
+  sledsim seek g3 --seek-model first-order --set device.settle_constants=0
   sledsim seek atlas10k --plot curve.svg
+"""
+BREAK_EVEN_EXAMPLES = """\b
+Examples:
+  sledsim break-even g2
+  sledsim break-even g2 --set device.idle_tips=last-access --json
 """
 ZONES_EXAMPLES = """\b
 Examples:
   sledsim zones atlas10k
   sledsim zones atlas10k --plot zones.svg
 """
+
+
+NamedDevice = Annotated[
+    str,
+    typer.Argument(metavar="DEVICE", help="A device of the catalogue, or a file (.toml).", autocompletion=device_names),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -59,6 +70,7 @@ def register(app: typer.Typer) -> None:
     app.command(epilog=WORKLOADS_EXAMPLES)(workloads)
     app.command(epilog=SEEK_EXAMPLES)(seek)
     app.command(epilog=ZONES_EXAMPLES)(zones)
+    app.command(name="break-even", epilog=BREAK_EVEN_EXAMPLES)(break_even)
 
 
 def devices(
@@ -126,30 +138,27 @@ def workloads(
 
 
 def seek(
-    device: Annotated[str, typer.Argument(metavar="DEVICE", help="Device.", autocompletion=device_names)],
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="MEMS storage: first-order, decomposed or time-optimal."),
-    ] = None,
+    device: NamedDevice,
+    seek_model: SeekModel = None,
     surface: Annotated[bool, typer.Option("--surface", help="MEMS storage: time over the X-Y plane.")] = False,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: .html, .png or .svg.")] = None,
-    data: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it: .csv, .parquet or .json.")] = None,
+    plot: Plot = None,
+    out: Out = None,
     sets: Sets = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how long a device's seeks take, against distance or over the plane."""
     from sledsim.devices.device import Device
 
-    chosen = Device(device, set=sets or [], **({"seek_model": model} if model else {}))
+    chosen = Device(device, set=sets or [], **({"seek_model": seek_model} if seek_model else {}))
     columns = chosen.seek_surface if surface else chosen.seek_curve
     table = chosen.surface_table if surface else chosen.seek_table
-    _show(chosen, "surface" if surface else "curve", columns, table, plot, data, as_json=as_json)
+    _show(chosen, "surface" if surface else "curve", columns, table, plot, out, as_json=as_json)
 
 
 def zones(
-    device: Annotated[str, typer.Argument(metavar="DEVICE", help="Disk drive.", autocompletion=device_names)],
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw them: .html, .png or .svg.")] = None,
-    data: Annotated[Path | None, typer.Option(metavar="FILE", help="Write them: .csv, .parquet or .json.")] = None,
+    device: NamedDevice,
+    plot: Plot = None,
+    out: Out = None,
     sets: Sets = None,
     as_json: AsJson = False,
 ) -> None:
@@ -157,7 +166,23 @@ def zones(
     from sledsim.devices.device import Device
 
     drive = Device(device, set=sets or [])
-    _show(drive, "zones", drive.zones, drive.zone_table, plot, data, as_json=as_json)
+    _show(drive, "zones", drive.zones, drive.zone_table, plot, out, as_json=as_json)
+
+
+def break_even(
+    device: NamedDevice,
+    sets: Sets = None,
+    as_json: AsJson = False,
+    plot: Plot = None,
+) -> None:
+    """Show the idle time past which a device saves energy by stopping; nothing is run."""
+    from sledsim.devices.device import Device
+
+    check_picture(plot)
+    found = Device(device, set=sets or []).break_even()
+    print_found(found, as_json=as_json)
+    if plot:
+        found.save_plot(plot)
 
 
 def _show(
@@ -166,7 +191,7 @@ def _show(
     columns_of: "Callable[[], Mapping[str, NDArray[Any]]]",
     table_of: "Callable[[], Table]",
     plot: Path | None,
-    data: Path | None,
+    out: Path | None,
     *,
     as_json: bool,
 ) -> None:
@@ -174,13 +199,13 @@ def _show(
     from sledsim.show.frames import COPY_OPTIONS, write_columns
 
     check_picture(plot)
-    check_target(data, COPY_OPTIONS)
+    check_target(out, COPY_OPTIONS)
     columns = columns_of()
-    if data:
-        write_columns(columns, data)
+    if out:
+        write_columns(columns, out)
     if plot:
         device.save_plot(plot, kind)
     if as_json:
         print_json({name: column.tolist() for name, column in columns.items()})
-    elif not (plot or data):
+    elif not (plot or out):
         print_tables([table_of()])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sledsim.cli.options import AsJson, Sets, device_names, workload_names
+from sledsim.cli.options import AsJson, Plot, Replications, Sets, device_names, listed, workload_names
 from sledsim.cli.output import check_picture, print_found
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ COST_EXAMPLES = """\b
 Examples:
   sledsim cost disk.toml
   sledsim cost disk.toml --mems-price 20 --nvram-price 30,60,120 --budget 5
-  sledsim cost --workload tpcc-like --segment "8 KiB" --ratio 1,2,3,4 --seeds 5 --plot cost.png
-  sledsim cost comparison.toml --set cost.seeds=5
+  sledsim cost --workload tpcc-like --segment "8 KiB" --ratio 1,2,3,4 --replications 5 --plot cost.png
+  sledsim cost comparison.toml --set cost.replications=5
   sledsim cost --trace hplajw.srt --mems-size "32 MiB" --set workload.devices=[0] --json
 """
 
@@ -84,19 +84,17 @@ def cost(
             metavar="SIZE", help="Volatile cache of the controller above either cache, 4 MiB by default; none for none."
         ),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(metavar="N", help="Seeds to run each design with; else 1.")] = None,
+    replications: Replications = None,
     sets: Sets = None,
     as_json: AsJson = False,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the comparison: .html, .png or .svg.")
-    ] = None,
+    plot: Plot = None,
 ) -> None:
     """Compare a MEMS cache of a disk with NVRAM caches that cost the same.
 
     For each price of NVRAM the disk is run with as much of it as the money of the MEMS cache buys; printed are the
     response times, and the ratio of prices above which MEMS is faster.
     """
-    from sledsim.studies.cost.performance import cost_performance
+    from sledsim.studies.cost.comparison import cost as compared
 
     check_picture(plot)
     if mems_size is not None and budget is not None:
@@ -107,13 +105,13 @@ def cost(
         "segment_bytes": segment,
         "controller_bytes": controller,
         "mems_price_per_gb": mems_price,
-        "nvram_prices_per_gb": _numbers(nvram_price, "--nvram-price"),
-        "ratios": _numbers(ratio, "--ratio"),
+        "nvram_prices_per_gb": listed(nvram_price, "--nvram-price", float),
+        "ratios": listed(ratio, "--ratio", float),
         "budget": budget,
-        "seeds": seeds,
+        "replications": replications,
     }
     keys = {key: value for key, value in given.items() if value is not None}
-    found = cost_performance(**_asked(file, workload, trace, disk, sets or [], keys), progress=True)
+    found = compared(**_asked(file, workload, trace, disk, sets or [], keys), progress=True)
     print_found(found, as_json=as_json)
     if plot:
         found.save_plot(plot)
@@ -124,7 +122,7 @@ def _asked(
 ) -> dict[str, Any]:
     """Return what is compared: a file's keys, those of the options over them, or a scenario with the options' keys."""
     from sledsim.scenario.documents import has_key
-    from sledsim.studies.cost.performance import cost_file
+    from sledsim.studies.cost.comparison import cost_file
 
     scenario = _scenario(file, workload, trace, disk)
     if not isinstance(scenario, Path) or not has_key(scenario, "scenario"):
@@ -149,12 +147,3 @@ def _scenario(file: str | None, workload: str | None, trace: Path | None, disk: 
         return from_argument(file)
     made = {"kind": "trace", "path": str(trace)} if trace is not None else workload
     return {"workload": made, "system": {"device": disk or "atlas10k-50mb"}}
-
-
-def _numbers(text: str | None, option: str) -> list[float] | None:
-    if text is None:
-        return None
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(f"{text!r}: expected numbers between commas", param_hint=option) from None

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sledsim.cli.options import AsJson, Sets, SkipBad, device_names
+from sledsim.cli.options import AsJson, Out, Plot, Sets, SkipBad, device_names
 from sledsim.cli.output import check_picture, check_target, print_found
 
 __all__ = ["register"]
@@ -34,12 +34,8 @@ def validate_drive(
     ],
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="What was measured: R|W Hit|Miss lbn blocks us us.")],
     sets: Sets = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw both distributions: .html, .png or .svg.")
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="FILE", help="Write a row per request: .csv, .parquet or .json.")
-    ] = None,
+    plot: Plot = None,
+    out: Out = None,
     skip_bad: SkipBad = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -52,10 +48,10 @@ def validate_drive(
     from sledsim.studies.validation.drive import validate_drive as validated
 
     check_picture(plot)
-    check_target(data, COPY_OPTIONS)
+    check_target(out, COPY_OPTIONS)
     found = validated(specs, trace, set=sets or [], skip_bad=skip_bad, progress=True)
     print_found(found, as_json=as_json)
-    if data:
-        found.write(data)
+    if out:
+        found.write(out)
     if plot:
         found.save_plot(plot)

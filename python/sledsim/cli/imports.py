@@ -37,13 +37,13 @@ def _imports() -> None:
 def disksim(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Parameter file: .parv, .diskspecs and the like.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="OUT", help="File to write (.toml); else standard output.")
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="File to write (.toml); else standard output.")
     ] = None,
     scenario: Annotated[
         bool, typer.Option("--scenario", help="Write a scenario with workload and scheduler, not only the device.")
     ] = False,
     device: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which device, where the file has several.")
+        str | None, typer.Option("--device", "-d", metavar="NAME", help="Which device, where the file has several.")
     ] = None,
 ) -> None:
     """Write what a parameter file of DiskSim 4.0 describes as a device file or a scenario.

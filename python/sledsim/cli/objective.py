@@ -1,11 +1,12 @@
 """The commands for the two objective tests of roles and policies."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sledsim.cli.options import AsJson, Sets, device_names, scheduler_names
+from sledsim.cli.options import AsJson, Plot, Replications, Sets, device_names, scheduler_names, unfolded
 from sledsim.cli.output import check_picture, print_found
 
 if TYPE_CHECKING:
@@ -30,60 +31,90 @@ Examples:
   sledsim merit stopping.toml --without ready.toml --metric energy.total_j
 """
 
-Role = Annotated[
-    str,
-    typer.Argument(
-        metavar="ROLE",
-        help="A scenario with MEMS storage in its system, a scheduler or a layout; or a file that names one.",
-        autocompletion=scheduler_names,
-    ),
-]
-Without = Annotated[
-    str | None,
-    typer.Option(
-        "--without",
-        metavar="BASE",
-        help="What there is without it: a scenario, scheduler (clook) or layout (pages).",
-    ),
-]
-OfPolicy = Annotated[
-    str | None,
-    typer.Option(
-        "--device", "-d", metavar="NAME", help="For a policy: the MEMS device (g2).", autocompletion=device_names
-    ),
-]
-Rate = Annotated[
-    float | None,
-    typer.Option("--rate", metavar="PER_S", help="For a scheduler: arrivals in a second; else 95 % busy under fcfs."),
-]
-Replications = Annotated[
-    int | None, typer.Option("--replications", metavar="N", help="Runs, each with a seed of its own; else 10.")
-]
-Requests = Annotated[
-    int | None, typer.Option("--requests", metavar="N", help="Requests of a run; else as the scenario has it.")
-]
-Metric = Annotated[
-    str | None,
-    typer.Option(
-        "--metric",
-        metavar="PATH",
-        help="What is measured: a figure of the result of which less is better; response.mean_ms by default.",
-    ),
-]
-Seed = Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the first run; else 1.")]
-Picture = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw the gains: .html, .png or .svg.")]
+
+@dataclass(frozen=True)
+class Tested:
+    """What is tested, and by how many runs; both tests ask for it."""
+
+    role: Annotated[
+        str,
+        typer.Argument(
+            metavar="ROLE",
+            help="A scenario with MEMS storage in its system, a scheduler or a layout; or a file that names one.",
+            autocompletion=scheduler_names,
+        ),
+    ]
+    without: Annotated[
+        str | None,
+        typer.Option(
+            "--without",
+            metavar="BASE",
+            help="What there is without it: a scenario, scheduler (clook) or layout (pages).",
+        ),
+    ] = None
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device", "-d", metavar="NAME", help="For a policy: the MEMS device (g2).", autocompletion=device_names
+        ),
+    ] = None
+    rate_per_s: Annotated[
+        float | None,
+        typer.Option(
+            "--rate", metavar="PER_S", help="For a scheduler: arrivals in a second; else 95 % busy under fcfs."
+        ),
+    ] = None
+    replications: Replications = None
+    requests: Annotated[
+        int | None, typer.Option("--requests", metavar="N", help="Requests of a run; else as the scenario has it.")
+    ] = None
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the first run; else 1.")] = (
+        None
+    )
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric",
+            "-m",
+            metavar="KEY",
+            help="What is measured: a figure of the result of which less is better; response.mean_ms by default.",
+        ),
+    ] = None
+    sets: Sets = None
+
+    def keys(self, **own: Any) -> dict[str, Any]:
+        """Return what a test is called with: what a file of a role says, and the options over it.
+
+        Parameters
+        ----------
+        **own
+            What only one of the tests takes.
+        """
+        from sledsim.scenario.documents import has_key
+        from sledsim.studies.objective.roles import Sampling, role_file
+
+        given = {"without": self.without and _role(self.without), "device": self.device, "rate_per_s": self.rate_per_s}
+        keys = {key: each for key, each in {**given, **own}.items() if each is not None}
+        sampling = {key: each for key in SAMPLING if (each := getattr(self, key)) is not None}
+        tested = _role(self.role)
+        if isinstance(tested, Path) and has_key(tested, "role"):
+            of_file = role_file(tested, set=self.sets or [])
+            return {**of_file, **keys, "sampling": replace(of_file["sampling"], **sampling, progress=True)}
+        return {"role": tested, **keys, "sampling": Sampling(**sampling, progress=True), "set": self.sets or []}
+
+
+#: Of what is asked for, what says how many runs there are and what is measured in them.
+SAMPLING = ("replications", "requests", "seed", "metric")
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(epilog=SPECIFICITY_EXAMPLES)(specificity)
-    app.command(epilog=MERIT_EXAMPLES)(merit)
+    app.command(epilog=SPECIFICITY_EXAMPLES)(unfolded(specificity))
+    app.command(epilog=MERIT_EXAMPLES)(unfolded(merit))
 
 
 def specificity(
-    role: Role,
-    without: Without = None,
-    device: OfPolicy = None,
+    tested: Tested,
     disk: Annotated[
         str | None,
         typer.Option(
@@ -94,14 +125,8 @@ def specificity(
         int | None,
         typer.Option("--fit-bytes", metavar="N", min=1, help="Size of the reads that it is fitted to; else 4096."),
     ] = None,
-    rate: Rate = None,
-    replications: Replications = None,
-    requests: Requests = None,
-    seed: Seed = None,
-    metric: Metric = None,
-    sets: Sets = None,
     as_json: AsJson = False,
-    plot: Picture = None,
+    plot: Plot = None,
 ) -> None:
     """Test whether a role or policy gains by what MEMS storage is, or only by its speed.
 
@@ -111,25 +136,11 @@ def specificity(
     from sledsim.studies.objective import objective_tests
 
     check_picture(plot)
-    given = {"without": without, "device": device, "disk": disk, "fit_bytes": fit_bytes, "rate_per_s": rate}
-    sampling = {"replications": replications, "requests": requests, "seed": seed, "metric": metric}
-    found = objective_tests.specificity(**_asked(role, given, sampling, sets or []))
+    found = objective_tests.specificity(**tested.keys(disk=disk, fit_bytes=fit_bytes))
     _show(found, plot, as_json=as_json)
 
 
-def merit(
-    role: Role,
-    without: Without = None,
-    device: OfPolicy = None,
-    rate: Rate = None,
-    replications: Replications = None,
-    requests: Requests = None,
-    seed: Seed = None,
-    metric: Metric = None,
-    sets: Sets = None,
-    as_json: AsJson = False,
-    plot: Picture = None,
-) -> None:
+def merit(tested: Tested, as_json: AsJson = False, plot: Plot = None) -> None:
     """Test whether a role or policy gains enough, over 10 %, to be worth an abstraction of its own.
 
     It is run with and without, with the same random numbers (Schlosser and Ganger 2004).
@@ -137,28 +148,9 @@ def merit(
     from sledsim.studies.objective import objective_tests
 
     check_picture(plot)
-    given = {"without": without, "device": device, "rate_per_s": rate}
-    sampling = {"replications": replications, "requests": requests, "seed": seed, "metric": metric}
-    asked = _asked(role, given, sampling, sets or [])
-    # Nothing is fitted here.
-    found = objective_tests.merit(**{key: each for key, each in asked.items() if key not in ("disk", "fit_bytes")})
-    _show(found, plot, as_json=as_json)
-
-
-def _asked(role: str, given: dict[str, Any], sampling: dict[str, Any], sets: list[str]) -> dict[str, Any]:
-    """Return what is tested and how: what a file of a role says, and the options over it."""
-    from dataclasses import replace
-
-    from sledsim.scenario.documents import has_key
-    from sledsim.studies.objective.roles import Sampling, role_file
-
-    keys = {key: _role(each) if key == "without" else each for key, each in given.items() if each is not None}
-    own = {key: each for key, each in sampling.items() if each is not None}
-    tested = _role(role)
-    if isinstance(tested, Path) and has_key(tested, "role"):
-        of_file = role_file(tested, set=sets)
-        return {**of_file, **keys, "sampling": replace(of_file["sampling"], **own, progress=True)}
-    return {"role": tested, **keys, "sampling": Sampling(**own, progress=True), "set": sets}
+    # Nothing is fitted here, whatever a file says.
+    keys = {key: each for key, each in tested.keys().items() if key not in ("disk", "fit_bytes")}
+    _show(objective_tests.merit(**keys), plot, as_json=as_json)
 
 
 def _role(name: str) -> "str | Path":

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sledsim.cli.options import AsJson, Sets
+from sledsim.cli.options import AsJson, Cluster, Plot, Sets, Threads
 from sledsim.cli.output import check_picture, complain, not_drawn, print_found
 
 __all__ = ["register"]
@@ -33,20 +33,19 @@ def optimise(
     sets: Sets = None,
     store: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where the runs go; NAME.sweep if not given. What is there is not run again."),
+        typer.Option(
+            "--store",
+            metavar="FOLDER",
+            help="Where the runs go; NAME.sweep if not given. What is there is not run again.",
+        ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Designs to try, instead of the file's.")
+        int | None, typer.Option("--trials", metavar="N", min=1, help="Designs to try, instead of the file's.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Runs at a time.")] = None,
-    cluster: Annotated[
-        str | None, typer.Option(metavar="local|ADDRESS", help="Run on a Dask cluster: local, or tcp://host:port.")
-    ] = None,
+    threads: Threads = None,
+    cluster: Cluster = None,
     as_json: AsJson = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the designs and the Pareto front: .html, .png, .svg."),
-    ] = None,
+    plot: Plot = None,
 ) -> None:
     """Search the parameters of a device or a policy for the best designs, by one or several objectives.
 

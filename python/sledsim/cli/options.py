@@ -1,26 +1,36 @@
-"""Options that several commands take."""
+"""Options that several commands take: each is defined once, so that it means the same everywhere."""
 
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 __all__ = [
     "AsJson",
-    "Columns",
-    "Format",
+    "Cluster",
     "Full",
-    "Log",
+    "Metric",
+    "OfDevice",
+    "Out",
     "Plot",
+    "Reading",
+    "Records",
+    "Replications",
     "Resolved",
-    "SectorBytes",
+    "ScenarioFile",
+    "SeekModel",
     "Sets",
     "SkipBad",
-    "Timeline",
+    "Threads",
     "device_names",
-    "mapping_of",
+    "listed",
     "policy_names",
     "scheduler_names",
+    "unfolded",
     "workload_names",
 ]
 
@@ -53,7 +63,119 @@ def workload_names(incomplete: str) -> list[str]:
     return [name for name in workloads.catalog() if name.startswith(incomplete)]
 
 
-def mapping_of(columns: list[str] | None) -> dict[str, str] | None:
+ScenarioFile = Annotated[
+    str, typer.Argument(metavar="FILE|-", help="Scenario (TOML, YAML, JSON); - for standard input.")
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", metavar="PATH=VALUE", help="Replace a value: device.settle_constants=0. Repeatable."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw what is found: .html, .png or .svg.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write it as a table: .csv, .parquet or .json.")
+]
+Resolved = Annotated[bool, typer.Option("--resolved", help="Print the scenario with every key explicit; run nothing.")]
+Full = Annotated[bool, typer.Option("--full", help="Print every figure: percentiles, phases, states, components.")]
+OfDevice = Annotated[
+    str,
+    typer.Option(
+        "--device", "-d", metavar="NAME", help="A device of the catalogue, or a file.", autocompletion=device_names
+    ),
+]
+SeekModel = Annotated[
+    str | None,
+    typer.Option("--seek-model", metavar="NAME", help="MEMS storage: first-order, decomposed or time-optimal."),
+]
+SkipBad = Annotated[
+    int, typer.Option("--skip-bad", metavar="N", min=0, help="Pass over up to N malformed records, and count them.")
+]
+Metric = Annotated[
+    str,
+    typer.Option("--metric", "-m", metavar="KEY", help="What is drawn: a number of the summary."),
+]
+Records = Annotated[
+    int | None, typer.Option("--records", "-n", metavar="N", min=1, help="So many records of the trace.")
+]
+Replications = Annotated[
+    int | None, typer.Option("--replications", metavar="N", help="Runs of each kind, each with a seed of its own.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", metavar="N", min=1, help="Runs at a time; else as many as there are processors."),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option("--cluster", metavar="local|ADDRESS", help="Run on a Dask cluster: local, or tcp://host:port."),
+]
+
+
+def unfolded(command: Callable[..., None]) -> Callable[..., None]:
+    """Make options of a command of the fields of each of its parameters that is a dataclass.
+
+    Parameters
+    ----------
+    command
+        The command, with such parameters. It is called with the dataclasses filled in.
+    """
+    taken = inspect.signature(command, eval_str=True).parameters.values()
+    groups = {each.name: each.annotation for each in taken if is_dataclass(each.annotation)}
+    parameters = []
+    for each in taken:
+        if each.name not in groups:
+            parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        hints = get_type_hints(each.annotation, include_extras=True)
+        for field in fields(each.annotation):
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            hint = hints[field.name]
+            parameters.append(
+                inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+            )
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        whole = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**given, **whole)
+
+    vars(called)["__signature__"] = inspect.Signature(parameters)
+    called.__annotations__ = {each.name: each.annotation for each in parameters}
+    return called
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a trace, for what its content does not say."""
+
+    trace_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="NAME", help="Format of the trace (see `sledsim trace formats`); else detected."
+        ),
+    ] = None
+    skip_bad: SkipBad = 0
+    sector_bytes: Annotated[
+        int | None, typer.Option("--sector-bytes", metavar="N", min=1, help="Size of the trace's sectors, if unusual.")
+    ] = None
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--column", metavar="MEANING=COLUMN", help="For CSV and Parquet: where to find what. Repeatable."),
+    ] = None
+
+    def keys(self) -> dict[str, Any]:
+        """Return what readers of traces are called with."""
+        return {
+            "format": self.trace_format,
+            "skip_bad": self.skip_bad,
+            "sector_bytes": self.sector_bytes,
+            "columns": _mapping_of(self.columns),
+        }
+
+
+def _mapping_of(columns: list[str] | None) -> dict[str, str] | None:
     """Turn ``--column time=t_ms`` into a dictionary."""
     if not columns:
         return None
@@ -64,42 +186,27 @@ def mapping_of(columns: list[str] | None) -> dict[str, str] | None:
     return {meaning: name for meaning, _, name in pairs}
 
 
-Sets = Annotated[
-    list[str] | None,
-    typer.Option("--set", "-s", metavar="PATH=VALUE", help="Replace a value: device.settle_constants=0. Repeatable."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
-Resolved = Annotated[bool, typer.Option("--resolved", help="Print the scenario with every key explicit; run nothing.")]
-Full = Annotated[bool, typer.Option("--full", help="Print every figure: percentiles, phases, states, components.")]
-Log = Annotated[
-    Path | None, typer.Option("--log", metavar="FILE", help="Write a row per request: .parquet, .csv or .json.")
-]
-Plot = Annotated[
-    Path | None,
-    typer.Option("--plot", metavar="FILE", help="Draw the response times: .html, .png or .svg."),
-]
-Timeline = Annotated[
-    Path | None,
-    typer.Option(
-        "--timeline",
-        metavar="FILE",
-        help="Draw states and power along time (.html, .png, .svg), or write them (.parquet, .csv).",
-    ),
-]
-Check = Annotated[
-    bool, typer.Option("--check", help="Check the simulator's own rules on the way: slower, and changes nothing.")
-]
-Format = Annotated[
-    str | None,
-    typer.Option("--format", metavar="NAME", help="Format of the trace (see `sledsim trace formats`); else detected."),
-]
-SkipBad = Annotated[
-    int, typer.Option("--skip-bad", metavar="N", min=0, help="Pass over up to N malformed records, and count them.")
-]
-SectorBytes = Annotated[
-    int | None, typer.Option("--sector-bytes", metavar="N", min=1, help="Size of the trace's sectors, if unusual.")
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", metavar="MEANING=COLUMN", help="For CSV and Parquet: where to find what. Repeatable."),
-]
+Number = TypeVar("Number", int, float)
+
+
+def listed(text: str | None, option: str, kind: type[Number]) -> list[Number] | None:
+    """Read the numbers of ``1,3,5``.
+
+    Parameters
+    ----------
+    text
+        What was given, if it was.
+    option
+        Whose value it is.
+    kind
+        ``int`` or ``float``.
+    """
+    from sledsim._core import SledsimError
+
+    if text is None:
+        return None
+    try:
+        return [kind(part) for part in text.split(",")]
+    except ValueError:
+        what = "whole numbers" if kind is int else "numbers"
+        raise SledsimError(f"{option} {text!r}: expected {what} between commas") from None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sledsim.cli.options import AsJson
+from sledsim.cli.options import AsJson, Plot, Sets, listed
 from sledsim.cli.output import check_picture, complain, not_drawn, print_found
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ def reliability(
     years: Annotated[
         str | None, typer.Option("--years", metavar="N,N,…", help="Times to look at, in years; else 1,3,5.")
     ] = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", "-s", metavar="PATH=VALUE", help="Replace a value: enclosure.spares=3. Repeatable."),
-    ] = None,
+    sets: Sets = None,
     simulate: Annotated[
         bool,
         typer.Option("--simulate", help="Simulate lifetimes too; done by itself for what Markov chains cannot say."),
@@ -78,13 +75,13 @@ def reliability(
     ] = None,
     precision: Annotated[
         float | None,
-        typer.Option(metavar="X", help="Simulate until the intervals are ±X of the estimates, such as 0.1."),
+        typer.Option(
+            "--precision", metavar="X", help="Simulate until the intervals are ±X of the estimates, such as 0.1."
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Chooses the random numbers; else 1.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Chooses the random numbers; else 1.")] = None,
     as_json: AsJson = False,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw what is printed: .html, .png or .svg.")
-    ] = None,
+    plot: Plot = None,
 ) -> None:
     """Say how long an enclosure lasts, how likely it loses data, and how often it is repaired.
 
@@ -137,7 +134,7 @@ def _compared(
     from sledsim.reliability.analysis import YEARS
     from sledsim.reliability.comparison import compare
 
-    return compare(sources, years=_numbers(years) or YEARS, set=sets, progress=True, **simulation)
+    return compare(sources, years=listed(years, "--years", float) or YEARS, set=sets, progress=True, **simulation)
 
 
 def _report(
@@ -146,7 +143,7 @@ def _report(
     from sledsim.reliability.analysis import YEARS
     from sledsim.reliability.reporting import report
 
-    times = _numbers(years) or YEARS
+    times = listed(years, "--years", float) or YEARS
     return report(source, years=times, set=sets, simulated=simulate, progress=True, **simulation)
 
 
@@ -158,7 +155,7 @@ def _figure(source: "DescriptionLike", figure: str, years: str | None, sets: lis
     from sledsim.reliability.failures import failure_counts
     from sledsim.reliability.maintenance import mttf_by_maintenance
 
-    last = max(_numbers(years) or YEARS)
+    last = max(listed(years, "--years", float) or YEARS)
     if figure == "spares":
         return survival_by_spares(source, years=last, set=sets)
     if figure == "maintenance":
@@ -166,13 +163,3 @@ def _figure(source: "DescriptionLike", figure: str, years: str | None, sets: lis
     if figure == "failures":
         return failure_counts(source, years=last, set=sets)
     return cost_curve(source, set=sets)
-
-
-def _numbers(text: str | None) -> list[float] | None:
-    """Read the numbers of ``1,3,5``."""
-    if text is None:
-        return None
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(f"{text!r}: expected numbers of years between commas", param_hint="--years") from None

@@ -1,27 +1,26 @@
 """Commands that run scenarios, or look at them."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sledsim.cli.options import (
     AsJson,
-    Check,
-    Columns,
-    Format,
     Full,
-    Log,
+    Metric,
+    OfDevice,
     Plot,
+    Reading,
+    Records,
     Resolved,
-    SectorBytes,
+    ScenarioFile,
+    SeekModel,
     Sets,
-    SkipBad,
-    Timeline,
-    device_names,
-    mapping_of,
+    listed,
     scheduler_names,
+    unfolded,
 )
 from sledsim.cli.output import (
     TIMELINE_TABLES,
@@ -86,13 +85,25 @@ Examples:
 class Wanted:
     """What is wanted of a run besides running it."""
 
-    as_json: bool
-    full: bool
-    log: Path | None
-    plot: Path | None
-    timeline: Path | None
-    check: bool
-    resolved: bool
+    sets: Sets = None
+    as_json: AsJson = False
+    full: Full = False
+    log: Annotated[
+        Path | None, typer.Option("--log", metavar="FILE", help="Write a row per request: .parquet, .csv or .json.")
+    ] = None
+    plot: Plot = None
+    timeline: Annotated[
+        Path | None,
+        typer.Option(
+            "--timeline",
+            metavar="FILE",
+            help="Draw states and power along time (.html, .png, .svg), or write them (.parquet, .csv).",
+        ),
+    ] = None
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the simulator's own rules on the way: slower, and changes nothing.")
+    ] = False
+    resolved: Resolved = False
 
     def __post_init__(self) -> None:
         """Refuse, before anything is run, files of kinds that can't be written."""
@@ -103,114 +114,83 @@ class Wanted:
         check_timeline(self.timeline)
 
 
+@dataclass(frozen=True)
+class Replayed:
+    """How a trace is replayed: keys of the workload, by their names."""
+
+    time_scale: Annotated[
+        float | None, typer.Option("--time-scale", metavar="X", help="Multiply the times between arrivals by X.")
+    ] = None
+    mode: Annotated[
+        str | None, typer.Option("--mode", metavar="NAME", help="open (as recorded), closed, outstanding, or auto.")
+    ] = None
+    outstanding: Annotated[
+        int | None, typer.Option("--outstanding", metavar="N", help="Requests kept outstanding in mode outstanding.")
+    ] = None
+    fit: Annotated[
+        str | None, typer.Option("--fit", metavar="NAME", help="Addresses beyond the device: error, wrap or scale.")
+    ] = None
+    devices: Annotated[
+        str | None, typer.Option("--devices", metavar="N,N,…", help="Only what went to these devices of the trace.")
+    ] = None
+    start_s: Annotated[
+        float | None, typer.Option("--start-s", metavar="S", help="Begin so many seconds into the trace.")
+    ] = None
+    end_s: Annotated[float | None, typer.Option("--end-s", metavar="S", help="End so many seconds into the trace.")] = (
+        None
+    )
+    first_record: Annotated[
+        int | None, typer.Option("--first-record", metavar="N", help="Pass over the records before it.")
+    ] = None
+    records: Records = None
+    repeat: Annotated[int | None, typer.Option("--repeat", metavar="N", help="Replay the whole N times.")] = None
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(epilog=RUN_EXAMPLES)(run)
-    app.command(epilog=REPLAY_EXAMPLES)(replay)
+    app.command(epilog=RUN_EXAMPLES)(unfolded(run))
+    app.command(epilog=REPLAY_EXAMPLES)(unfolded(replay))
     app.command(epilog=COMPARE_EXAMPLES)(compare)
     app.command(epilog=VALIDATE_EXAMPLES)(validate)
     app.command(epilog=EXPLAIN_EXAMPLES)(explain)
     app.command(epilog=SCHEMA_EXAMPLES)(schema)
 
 
-def run(
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="Scenario (TOML, YAML, JSON); - for standard input.")],
-    sets: Sets = None,
-    as_json: AsJson = False,
-    full: Full = False,
-    log: Log = None,
-    plot: Plot = None,
-    timeline: Timeline = None,
-    check: Check = False,
-    resolved: Resolved = False,
-) -> None:
+def run(file: ScenarioFile, wanted: Wanted) -> None:
     """Run a scenario and print what it found."""
     from sledsim.scenario.reading import from_argument, resolve
 
-    wanted = Wanted(as_json, full, log, plot, timeline, check, resolved)
-    _run(resolve(from_argument(file), sets or []), wanted)
+    _run(resolve(from_argument(file), wanted.sets or []), wanted)
 
 
 def replay(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Block trace, compressed or not.")],
-    device: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="A device of the catalogue, or a file.", autocompletion=device_names),
-    ] = "g2",
+    *,
+    device: OfDevice = "g2",
     scheduler: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Scheduler.", autocompletion=scheduler_names)
+        str | None, typer.Option("--scheduler", metavar="NAME", help="Scheduler.", autocompletion=scheduler_names)
     ] = None,
-    seek_model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="first-order, decomposed or time-optimal.")
-    ] = None,
-    sets: Sets = None,
-    time_scale: Annotated[
-        float | None, typer.Option(metavar="X", help="Multiply the times between arrivals by X.")
-    ] = None,
-    trace_format: Format = None,
-    mode: Annotated[
-        str | None, typer.Option(metavar="NAME", help="open (as recorded), closed, outstanding, or auto.")
-    ] = None,
-    outstanding: Annotated[
-        int | None, typer.Option(metavar="N", help="Requests kept outstanding in mode outstanding.")
-    ] = None,
-    fit: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Addresses beyond the device: error, wrap or scale.")
-    ] = None,
-    devices: Annotated[
-        str | None, typer.Option(metavar="N,N,…", help="Only what went to these devices of the trace.")
-    ] = None,
-    skip_bad: SkipBad = 0,
-    start_s: Annotated[float | None, typer.Option(metavar="S", help="Begin so many seconds into the trace.")] = None,
-    end_s: Annotated[float | None, typer.Option(metavar="S", help="End so many seconds into the trace.")] = None,
-    first_record: Annotated[int | None, typer.Option(metavar="N", help="Pass over the records before it.")] = None,
-    records: Annotated[int | None, typer.Option(metavar="N", help="Replay so many records.")] = None,
-    repeat: Annotated[int | None, typer.Option(metavar="N", help="Replay the whole N times.")] = None,
-    sector_bytes: SectorBytes = None,
-    columns: Columns = None,
-    as_json: AsJson = False,
-    full: Full = False,
-    log: Log = None,
-    plot: Plot = None,
-    timeline: Timeline = None,
-    check: Check = False,
-    resolved: Resolved = False,
+    seek_model: SeekModel = None,
+    replayed: Replayed,
+    reading: Reading,
+    wanted: Wanted,
 ) -> None:
     """Replay a block trace on a device and print what it found."""
+    from sledsim.runs.replaying import replay_scenario
     from sledsim.scenario.reading import resolve
 
-    wanted = Wanted(as_json, full, log, plot, timeline, check, resolved)
-    workload = {
-        "kind": "trace",
-        "path": str(trace),
-        "time_scale": time_scale,
-        "format": trace_format,
-        "mode": mode,
-        "outstanding": outstanding,
-        "fit": fit,
-        "devices": _numbers(devices),
-        "skip_bad": skip_bad or None,
-        "start_s": start_s,
-        "end_s": end_s,
-        "first_record": first_record,
-        "records": records,
-        "repeat": repeat,
-        "sector_bytes": sector_bytes,
-        "columns": mapping_of(columns),
-    }
-    whole = _given({"name": device, "seek_model": seek_model})
-    system = {"device": whole, "scheduler": {"name": scheduler} if scheduler else None}
-    _run(resolve({"workload": _given(workload), "system": _given(system)}, sets or []), wanted)
+    keys = {**asdict(replayed), **reading.keys()}
+    keys |= {"devices": listed(replayed.devices, "--devices", int), "skip_bad": reading.skip_bad or None}
+    scenario = replay_scenario(trace, device, scheduler=scheduler, seek_model=seek_model, **keys)
+    _run(resolve(scenario, wanted.sets or []), wanted)
 
 
 def compare(
     files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Scenarios; ratios are to the first.")],
     sets: Sets = None,
     as_json: AsJson = False,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the comparison: .html, .png or .svg.")
-    ] = None,
-    metric: Annotated[str, typer.Option(metavar="KEY", help="What --plot draws.")] = "response.mean_ms",
+    plot: Plot = None,
+    metric: Metric = "response.mean_ms",
 ) -> None:
     """Run several scenarios and print their results side by side."""
     from sledsim.runs.comparison import compare as compare_runs
@@ -232,7 +212,7 @@ def compare(
 def validate(
     files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Scenarios; - for standard input.")],
     sets: Sets = None,
-    resolved: Annotated[bool, typer.Option("--resolved", help="Print the scenarios with every key explicit.")] = False,
+    resolved: Resolved = False,
 ) -> None:
     """Say whether scenarios are right."""
     from sledsim.scenario.reading import from_argument, resolve
@@ -246,7 +226,7 @@ def validate(
 
 
 def explain(
-    file: Annotated[str, typer.Argument(metavar="FILE|-", help="Scenario (TOML, YAML, JSON); - for standard input.")],
+    file: ScenarioFile,
     sets: Sets = None,
     as_json: AsJson = False,
 ) -> None:
@@ -261,7 +241,7 @@ def explain(
 def document_kinds() -> "dict[str, type[Document]]":
     """Return the documents beside scenarios by what their files describe."""
     from sledsim.reliability.description import Description
-    from sledsim.studies.cost.performance import CostFile
+    from sledsim.studies.cost.comparison import CostFile
     from sledsim.studies.objective.roles import RoleFile
     from sledsim.sweep.description import SweepFile
     from sledsim.sweep.search import SearchFile
@@ -317,17 +297,3 @@ def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:
         result.save_plot(wanted.plot)
     if wanted.timeline:
         show_timeline(result, wanted.timeline)
-
-
-def _given(keys: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what was not asked for: the core knows the defaults."""
-    return {key: value for key, value in keys.items() if value is not None}
-
-
-def _numbers(text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise typer.BadParameter(f"{text!r}: expected numbers between commas", param_hint="--devices") from None

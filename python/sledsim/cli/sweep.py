@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sledsim.cli.options import AsJson, Sets
+from sledsim.cli.options import AsJson, Cluster, Metric, Sets, Threads
 from sledsim.cli.output import (
     check_picture,
     check_target,
@@ -43,19 +43,19 @@ Examples:
 """
 PLOT_EXAMPLES = """\b
 Examples:
-  sledsim sweep plot rates.sweep rates.png --log
-  sledsim sweep plot rates.sweep p99.html --metric response.p99_ms --x workload.arrival.rate_per_s --colour scheduler
+  sledsim sweep plot rates.sweep --plot rates.png --log-scale
+  sledsim sweep plot rates.sweep --plot p99.html -m response.p99_ms --x workload.arrival.rate_per_s --colour scheduler
 """
 EXPORT_EXAMPLES = """\b
 Examples:
-  sledsim sweep export rates.sweep rates.csv
-  sledsim sweep export rates.sweep histograms.parquet --table histograms
+  sledsim sweep export rates.sweep --out rates.csv
+  sledsim sweep export rates.sweep --out histograms.parquet --table histograms
 """
-DIFF_EXAMPLES = """\b
+COMPARE_EXAMPLES = """\b
 Examples:
-  sledsim sweep diff rates.sweep --axis scheduler=fcfs,sptf
-  sledsim sweep diff before.sweep after.sweep --metric response.mean_ms
-  sledsim sweep diff results --sweep rates --sweep rates-g3
+  sledsim sweep compare rates.sweep --axis scheduler=fcfs,sptf
+  sledsim sweep compare before.sweep after.sweep --metric response.mean_ms
+  sledsim sweep compare results --sweep rates --sweep rates-g3
 """
 
 app = typer.Typer(
@@ -90,22 +90,14 @@ def run(
     store: Annotated[
         Path | None, typer.Option("--store", metavar="FOLDER", help="Where results go; else NAME.sweep.")
     ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option("--threads", metavar="N", min=1, help="Runs at a time; else as many as there are processors."),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            "--cluster", metavar="local|tcp://…", help="Run on a Dask cluster: processes here, or a scheduler."
-        ),
-    ] = None,
+    threads: Threads = None,
+    cluster: Cluster = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try again what failed.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run what the store does not have yet of a sweep.
 
-    docs/how-to/sweeps.md describes sweep files. --set replaces values of the scenario, and with sweep. in front
+    docs/how-to/sweep.md describes sweep files. --set replaces values of the scenario, and with sweep. in front
     those of the file itself. What was interrupted goes on with the same command.
     """
     from sledsim.sweep import run as run_sweep
@@ -142,10 +134,11 @@ def _said(report: "SweepReport") -> str:
 def status(store: Folder, sweep: SweepName = None, as_json: AsJson = False) -> None:
     """Say how far the sweeps of a store are, and what failed why."""
     from sledsim.sweep import Store
-    from sledsim.sweep.status import status_of, status_tables, status_to_json
+    from sledsim.sweep import status as standing
+    from sledsim.sweep.standing import status_tables, status_to_json
 
     place = Store(store)
-    found = status_of(place, sweep)
+    found = standing(place, sweep)
     if as_json:
         print_json(status_to_json(place, found))
         return
@@ -169,12 +162,12 @@ def table(store: Folder, metrics: Metrics = None, sweep: SweepName = None, as_js
 @app.command(epilog=PLOT_EXAMPLES)
 def plot(
     store: Folder,
-    picture: Annotated[Path, typer.Argument(metavar="FILE", help="Picture: .html, .png or .svg.")],
-    metric: Annotated[str, typer.Option("--metric", "-m", metavar="KEY", help="What is drawn.")] = "response.mean_ms",
+    picture: Annotated[Path, typer.Option("--plot", metavar="FILE", help="Picture: .html, .png or .svg.")],
+    metric: Metric = "response.mean_ms",
     x: Annotated[str | None, typer.Option("--x", metavar="AXIS", help="The axis to the right.")] = None,
     colour: Annotated[str | None, typer.Option("--colour", metavar="AXIS", help="The axis that colours show.")] = None,
     facet: Annotated[str | None, typer.Option("--facet", metavar="AXIS", help="The axis with a panel a value.")] = None,
-    log: Annotated[bool, typer.Option("--log", help="A logarithmic axis for the metric.")] = False,
+    log_scale: Annotated[bool, typer.Option("--log-scale", help="A logarithmic axis for the metric.")] = False,
     sweep: SweepName = None,
 ) -> None:
     """Draw a metric along an axis, with bands of 95 % confidence."""
@@ -182,13 +175,13 @@ def plot(
     from sledsim.sweep import results
 
     check_picture(picture)
-    save(results(store, sweep).plot(metric, x=x, colour=colour, facet=facet, log=log), picture)
+    save(results(store, sweep).plot(metric, x=x, colour=colour, facet=facet, log_scale=log_scale), picture)
 
 
 @app.command(epilog=EXPORT_EXAMPLES)
 def export(
     store: Folder,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File: .csv, .parquet or .json.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write: .csv, .parquet or .json.")],
     metrics: Metrics = None,
     table: Annotated[
         str | None,
@@ -205,17 +198,17 @@ def export(
     from sledsim.sweep import Store, results
     from sledsim.sweep.exporting import write_table
 
-    check_target(file, COPY_OPTIONS)
+    check_target(out, COPY_OPTIONS)
     if table is None:
-        results(store, sweep).export(file, metrics or [])
+        results(store, sweep).export(out, metrics or [])
         return
     if sweep is not None or metrics:
         raise typer.BadParameter("is of the whole store; it has no use for --sweep and --metric", param_hint="--table")
-    write_table(Store(store), table, file)
+    write_table(Store(store), table, out)
 
 
-@app.command(epilog=DIFF_EXAMPLES)
-def diff(
+@app.command(epilog=COMPARE_EXAMPLES)
+def compare(
     stores: Annotated[list[Path], typer.Argument(metavar="STORE [STORE]", help="One store, or the two to compare.")],
     axis: Annotated[
         str | None, typer.Option("--axis", metavar="AXIS=A,B", help="Compare two values of an axis of one sweep.")
@@ -228,7 +221,8 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Compare two sides run by run, where they have the same random numbers, with 95 % confidence intervals."""
-    from sledsim.sweep import compare_axis, compare_sweeps, results
+    from sledsim.sweep import compare as compare_sides
+    from sledsim.sweep import results
 
     names = sweeps or []
     if len(stores) > 2 or len(names) > 2:
@@ -236,13 +230,12 @@ def diff(
     if axis is not None:
         if len(stores) > 1 or len(names) > 1:
             raise typer.BadParameter("compares values of one sweep", param_hint="--axis")
-        name, first, second = _axis_values(axis)
-        found = compare_axis(results(stores[0], names[0] if names else None), name, first, second)
+        found = compare_sides(results(stores[0], names[0] if names else None), axis=_axis_values(axis))
     else:
         if len(stores) == 1 and len(names) < 2:
             raise typer.BadParameter("give two stores, two --sweep, or --axis AXIS=A,B", param_hint="STORE")
         sides = zip((stores * 2)[:2], (names * 2)[:2] if names else [None, None], strict=True)
-        found = compare_sweeps(*(results(store, name) for store, name in sides))
+        found = compare_sides(*(results(store, name) for store, name in sides))
     print_found(found, metrics or [], as_json=as_json)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sledsim.cli.options import AsJson, Columns, Format, SectorBytes, SkipBad, mapping_of
+from sledsim.cli.options import AsJson, Reading, Records, unfolded
 from sledsim.cli.output import print_json, print_tables
 
 __all__ = ["app"]
@@ -18,7 +18,7 @@ app = typer.Typer(
 Examples:
   sledsim trace info trace.srt
   sledsim trace head trace.csv.zst -n 20
-  sledsim trace convert trace.vscsi.zst trace.parquet
+  sledsim trace convert trace.vscsi.zst -o trace.parquet
 """,
 )
 
@@ -33,28 +33,25 @@ Examples:
 """
 CONVERT_EXAMPLES = """\b
 Examples:
-  sledsim trace convert trace.vscsi.zst trace.csv
-  sledsim trace convert trace.srt trace.ascii --to disksim-ascii
+  sledsim trace convert trace.vscsi.zst -o trace.csv
+  sledsim trace convert trace.srt -o trace.ascii --to disksim-ascii
 """
 
 Source = Annotated[Path, typer.Argument(metavar="FILE", help="Block trace, compressed or not.")]
 
 
 @app.command(epilog=INFO_EXAMPLES)
+@unfolded
 def info(
     file: Source,
-    trace_format: Format = None,
-    skip_bad: SkipBad = 0,
-    sector_bytes: SectorBytes = None,
-    columns: Columns = None,
+    *,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Read a trace and say what is in it."""
     from sledsim.traces.trace import info_table, open_trace
 
-    trace = open_trace(
-        file, format=trace_format, skip_bad=skip_bad, sector_bytes=sector_bytes, columns=mapping_of(columns)
-    )
+    trace = open_trace(file, **reading.keys())
     found = trace.info()
     if as_json:
         print_json(found.to_dict())
@@ -63,22 +60,19 @@ def info(
 
 
 @app.command(epilog=HEAD_EXAMPLES)
+@unfolded
 def head(
     file: Source,
-    records: Annotated[int, typer.Option("--records", "-n", metavar="N", min=1, help="How many.")] = 10,
-    trace_format: Format = None,
-    skip_bad: SkipBad = 0,
-    sector_bytes: SectorBytes = None,
-    columns: Columns = None,
+    *,
+    records: Records = 10,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Print the first records of a trace."""
     from sledsim.traces.trace import open_trace, records_table
 
-    trace = open_trace(
-        file, format=trace_format, skip_bad=skip_bad, sector_bytes=sector_bytes, columns=mapping_of(columns)
-    )
-    found = trace.head(records)
+    trace = open_trace(file, **reading.keys())
+    found = trace.head(records or 10)
     if as_json:
         print_json({name: column.tolist() for name, column in found.items()})
     else:
@@ -86,26 +80,23 @@ def head(
 
 
 @app.command(epilog=CONVERT_EXAMPLES)
+@unfolded
 def convert(
     file: Source,
-    destination: Annotated[Path, typer.Argument(metavar="DESTINATION", help="File to write.")],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
     to: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="csv, parquet, disksim-ascii or mqsim; else by the destination's name."),
+        typer.Option("--to", metavar="NAME", help="csv, parquet, disksim-ascii or mqsim; else by the file's name."),
     ] = None,
-    trace_format: Format = None,
-    skip_bad: SkipBad = 0,
-    sector_bytes: SectorBytes = None,
-    columns: Columns = None,
+    reading: Reading,
 ) -> None:
     """Write a trace in another format."""
     from sledsim.traces.trace import open_trace
 
-    trace = open_trace(
-        file, format=trace_format, skip_bad=skip_bad, sector_bytes=sector_bytes, columns=mapping_of(columns)
-    )
-    count = trace.convert(destination, to=to)
-    typer.echo(f"{destination}: {count:,} records")
+    trace = open_trace(file, **reading.keys())
+    count = trace.convert(out, to=to)
+    typer.echo(f"{out}: {count:,} records")
 
 
 @app.command()

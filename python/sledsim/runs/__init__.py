@@ -3,6 +3,7 @@
 from sledsim.runs.comparison import Comparison, compare
 from sledsim.runs.confidence import Interval, batched_interval, jackknife_interval, mean_interval
 from sledsim.runs.labels import label_of_run
+from sledsim.runs.replaying import replay
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run, run_resolved
 from sledsim.runs.threads import in_threads, processors
@@ -21,6 +22,7 @@ __all__ = [
     "label_of_run",
     "mean_interval",
     "processors",
+    "replay",
     "run",
     "run_resolved",
 ]

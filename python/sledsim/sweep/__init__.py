@@ -5,11 +5,12 @@ from sledsim.sweep.description import Sweep
 from sledsim.sweep.evaluation import Evaluated, Evaluation
 from sledsim.sweep.optimisation import optimise
 from sledsim.sweep.outcome import SearchOutcome, Trial
-from sledsim.sweep.paired import PairedComparison, compare_axis, compare_sweeps
+from sledsim.sweep.paired import PairedComparison, compare
 from sledsim.sweep.recording import Progress
 from sledsim.sweep.results import Estimate, Results, results
 from sledsim.sweep.running import SweepReport, run
 from sledsim.sweep.search import Constraint, Objective, Search
+from sledsim.sweep.standing import SweepStatus, status
 from sledsim.sweep.store import Definition, Store, StoreError
 
 __all__ = [
@@ -30,10 +31,11 @@ __all__ = [
     "StoreError",
     "Sweep",
     "SweepReport",
+    "SweepStatus",
     "Trial",
-    "compare_axis",
-    "compare_sweeps",
+    "compare",
     "optimise",
     "results",
     "run",
+    "status",
 ]

@@ -30,7 +30,7 @@ def sweep_chart(
     x: str | None = None,
     colour: str | None = None,
     facet: str | None = None,
-    log: bool = False,
+    log_scale: bool = False,
 ) -> "altair.TopLevelMixin":
     """Draw a metric of a sweep along an axis; the band is its 95 % confidence interval over replications.
 
@@ -46,7 +46,7 @@ def sweep_chart(
         The axis that colours tell apart; the next one otherwise.
     facet
         The axis with a panel for each value; the next one otherwise.
-    log
+    log_scale
         Whether the metric's axis is logarithmic.
     """
     x, colour, facet = _roles(results, x, colour, facet)
@@ -57,7 +57,10 @@ def sweep_chart(
     numeric = x is not None and results.is_numeric(x)
     # Where each place on the axis is another point in every respect, as in a sample, nothing lies between two of them.
     joined = numeric and not any(_follows(results, name, [x]) for name in _varied(results) if x not in (None, name))
-    encoded = {"x": _x_axis(alt, results, x, rows, numeric=numeric), "y": _y_axis(alt, metric, rows, log=log)}
+    encoded = {
+        "x": _x_axis(alt, results, x, rows, numeric=numeric),
+        "y": _y_axis(alt, metric, rows, log_scale=log_scale),
+    }
     if colour is not None:
         order = list(dict.fromkeys(row["colour"] for row in rows))
         scale = {"domain": order, "range": list(COLOURS)} if len(order) <= MOST_COLOURS else {"scheme": "viridis"}
@@ -147,8 +150,8 @@ def _x_axis(alt: Any, results: Results, x: str | None, rows: list[dict[str, Any]
     return alt.X("x:Q", title=_short(x), scale=scale, axis=axis)
 
 
-def _y_axis(alt: Any, metric: str, rows: list[dict[str, Any]], *, log: bool) -> Any:
-    if not log:
+def _y_axis(alt: Any, metric: str, rows: list[dict[str, Any]], *, log_scale: bool) -> Any:
+    if not log_scale:
         return alt.Y("mean:Q", title=metric_label(metric), scale=alt.Scale(zero=False))
     least = min(row["mean"] for row in rows)
     if least <= 0:

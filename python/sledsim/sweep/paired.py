@@ -10,7 +10,7 @@ from sledsim.show.tables import Table, number
 from sledsim.sweep.results import Estimate, Results, common_values, estimate, metric_label, require_axis
 from sledsim.sweep.store import StoreError
 
-__all__ = ["Difference", "PairedComparison", "Side", "compare_axis", "compare_sweeps"]
+__all__ = ["Difference", "PairedComparison", "Side", "compare"]
 
 #: What stands for all points together.
 ALL_POINTS = "all points"
@@ -244,39 +244,30 @@ def _difference(values: dict[str, str] | None, metric: str, pairs: Sequence[tupl
     return Difference(values, metric, a, b, estimate([second - first for first, second in pairs]))
 
 
-def compare_axis(results: Results, axis: str, first: str, second: str) -> PairedComparison:
-    """Compare two values of an axis.
+def compare(
+    first: Results, second: Results | None = None, *, axis: tuple[str, str, str] | None = None
+) -> PairedComparison:
+    """Compare two sweeps at the points that they share, or two values of an axis of one sweep.
 
     Parameters
     ----------
-    results
-        The sweep.
+    first
+        The first side, or the sweep that has both.
+    second
+        The second side.
     axis
-        The axis.
-    first
-        The value of the first side, as tables show it.
-    second
-        That of the second.
+        In its place: an axis of the first sweep, and its values of both sides, as tables show them.
     """
-    require_axis(results.parameters, axis, "--axis")
-    known = list(dict.fromkeys(values[axis] for values in results.points.values() if axis in values))
-    sides = []
-    for value in (first, second):
+    if second is not None and axis is None:
+        return PairedComparison(
+            *(Side(each, f"{each.definition.sweep} in {each.store.path}", {}) for each in (first, second))
+        )
+    if second is not None or axis is None:
+        raise StoreError("two sides are compared: give a second sweep, or axis = (name, first value, second value)")
+    name, *values = axis
+    require_axis(first.parameters, name, "--axis")
+    known = list(dict.fromkeys(point[name] for point in first.points.values() if name in point))
+    for value in values:
         if value not in known:
-            raise StoreError(f"--axis {axis}: no runs with {value!r}{did_you_mean(value, known)}")
-        sides.append(Side(results, f"{axis} = {value}", {axis: value}))
-    return PairedComparison(*sides)
-
-
-def compare_sweeps(first: Results, second: Results) -> PairedComparison:
-    """Compare two sweeps, at the points that they share.
-
-    Parameters
-    ----------
-    first
-        The first side.
-    second
-        The second.
-    """
-    names = [f"{each.definition.sweep} in {each.store.path}" for each in (first, second)]
-    return PairedComparison(Side(first, names[0], {}), Side(second, names[1], {}))
+            raise StoreError(f"--axis {name}: no runs with {value!r}{did_you_mean(value, known)}")
+    return PairedComparison(*(Side(first, f"{name} = {value}", {name: value}) for value in values))

@@ -282,7 +282,7 @@ class Results(OneTable, Plain):
         x: str | None = None,
         colour: str | None = None,
         facet: str | None = None,
-        log: bool = False,
+        log_scale: bool = False,
     ) -> "altair.TopLevelMixin":
         """Draw a metric along an axis; the band is its 95 % confidence interval over replications.
 
@@ -296,12 +296,12 @@ class Results(OneTable, Plain):
             The axis that colours tell apart.
         facet
             The axis with a panel for each value.
-        log
+        log_scale
             Whether the metric's axis is logarithmic.
         """
         from sledsim.sweep.chart import sweep_chart
 
-        return sweep_chart(self, metric, x=x, colour=colour, facet=facet, log=log)
+        return sweep_chart(self, metric, x=x, colour=colour, facet=facet, log_scale=log_scale)
 
 
 def results(store: str | Path | Store, sweep: str | None = None) -> Results:

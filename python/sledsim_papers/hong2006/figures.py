@@ -17,7 +17,7 @@ from sledsim_papers.hong2006.systems import LABELS, LOADS, Response, scenario, s
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sledsim.studies.cost import CostPerformance
+    from sledsim.studies.cost import CostComparison
 
 __all__: list[str] = []
 
@@ -179,7 +179,7 @@ def figure_9(study: Study) -> Drawn:
     )
 
 
-def _cost_rows(found: "Mapping[str, CostPerformance]") -> list[dict[str, Any]]:
+def _cost_rows(found: "Mapping[str, CostComparison]") -> list[dict[str, Any]]:
     """Return the points of Figure 9, with a line for MCD itself."""
     rows = [
         {"workload": LOADS[name].label, "ratio": _short(row["ratio"]), "over_mems": _short(row["over_mems"])}

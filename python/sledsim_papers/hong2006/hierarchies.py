@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from sledsim.runs import mean_interval
-from sledsim.studies.cost import RATIOS, CostPerformance
+from sledsim.studies.cost import RATIOS, CostComparison
 from sledsim.workloads import workload_entry
 from sledsim_papers.harness.finding import Finding, Interval, Probe, order
 from sledsim_papers.harness.registry import experiment
@@ -49,7 +49,7 @@ def all_responses(study: Study, load: str) -> dict[str, Response]:
     return responses(study, LOADS[load], systems(LOADS[load]))
 
 
-def cost_curves(study: Study) -> dict[str, CostPerformance]:
+def cost_curves(study: Study) -> dict[str, CostComparison]:
     """Return the caches that cost the same for each workload (Figure 9), by the workload's key."""
     return {name: cost_curve(study, load) for name, load in LOADS.items()}
 
@@ -432,18 +432,18 @@ def cost_performance(study: Study) -> Finding:
     )
 
 
-def crossing(found: CostPerformance) -> float:
+def crossing(found: CostComparison) -> float:
     """Return the ratio from which on MEMS is faster; the last one that was tried where it is at none."""
     return found.ratios[-1] if found.crossover is None else found.crossover
 
 
-def _behind_then_ahead(found: CostPerformance) -> bool:
+def _behind_then_ahead(found: CostComparison) -> bool:
     """Whether MEMS is behind NVRAM of the same price, and ahead of that of the highest."""
     equal, dearest = found.nvram[0].mean_ms, found.nvram[-1].mean_ms
     return bool(equal < found.mems.mean_ms < dearest)
 
 
-def _crossing_intervals(found: Mapping[str, CostPerformance]) -> tuple[Interval, ...]:
+def _crossing_intervals(found: Mapping[str, CostComparison]) -> tuple[Interval, ...]:
     """Return where the crossings of the stand-ins lie; that of the trace is exact."""
     intervals = []
     for name in ("tpcc", "cello", "hplajw"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sledsim.runs import Interval, Result
-from sledsim.studies.cost import RATIOS, CachedDisk, CacheDesign, CostPerformance, mean_response
+from sledsim.studies.cost import RATIOS, CachedDisk, CacheDesign, CostComparison, mean_response
 from sledsim.traces import open_trace
 from sledsim_papers.harness.study import Study
 
@@ -247,7 +247,7 @@ def responses(
 
 def cost_curve(
     study: Study, load: Load, cache_bytes: int = CACHE_BYTES, ratios: Sequence[float] = RATIOS, **workload: Any
-) -> CostPerformance:
+) -> CostComparison:
     """Compare caches for the same money under a workload, as Figure 9 does.
 
     Parameters
@@ -270,7 +270,7 @@ def cost_curve(
     chosen |= {str(ratio): design.nvram_system(size) for ratio, size in zip(ratios, sizes, strict=True)}
     found = _results(study, load, chosen, **workload)
     nvram = [CachedDisk.of("NVRAM", size, ratio, found[str(ratio)]) for ratio, size in zip(ratios, sizes, strict=True)]
-    return CostPerformance(CachedDisk.of("MEMS", cache_bytes, 1.0, found["mems"]), nvram, load.label, load.stand_in)
+    return CostComparison(CachedDisk.of("MEMS", cache_bytes, 1.0, found["mems"]), nvram, load.label, load.stand_in)
 
 
 def _results(

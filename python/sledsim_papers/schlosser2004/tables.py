@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sledsim.studies.relation import Access, Relation, RowMajor, TipSubset, table_times
+from sledsim.studies.relation import Access, Relation, RowMajor, TipSubset, relation
 from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.registry import Drawn, experiment, picture
 from sledsim_papers.harness.study import Study
@@ -32,7 +32,7 @@ def scans(study: Study) -> Mapping[tuple[str, str], Access]:
 
 
 def _scans() -> dict[tuple[str, str], Access]:
-    accesses = table_times("g2", RELATION, layouts=[NORMAL, MEMSTORE], fetches=0).accesses
+    accesses = relation("g2", RELATION, layouts=[NORMAL, MEMSTORE], fetches=0).accesses
     return {(each.layout, each.operation): each for each in accesses}
 
 

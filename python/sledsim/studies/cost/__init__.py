@@ -1,16 +1,16 @@
 """Caches that cost the same: MEMS against NVRAM."""
 
 from sledsim.studies.cost.cached_disk import GB, CachedDisk, CacheDesign, mean_response
-from sledsim.studies.cost.performance import RATIOS, CostFile, CostPerformance, cost_file, cost_performance
+from sledsim.studies.cost.comparison import RATIOS, CostComparison, CostFile, cost, cost_file
 
 __all__ = [
     "GB",
     "RATIOS",
     "CacheDesign",
     "CachedDisk",
+    "CostComparison",
     "CostFile",
-    "CostPerformance",
+    "cost",
     "cost_file",
-    "cost_performance",
     "mean_response",
 ]

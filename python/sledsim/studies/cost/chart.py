@@ -8,7 +8,7 @@ from sledsim.show.tables import number
 if TYPE_CHECKING:
     import altair
 
-    from sledsim.studies.cost.performance import CostPerformance
+    from sledsim.studies.cost.comparison import CostComparison
 
 __all__ = ["cache_cost_lines"]
 
@@ -17,7 +17,7 @@ LOGARITHMIC_FROM = 12.0
 MEMS_COLOUR, NVRAM_COLOUR = COLOURS[1], COLOURS[0]
 
 
-def cache_cost_lines(found: "CostPerformance") -> "altair.TopLevelMixin":
+def cache_cost_lines(found: "CostComparison") -> "altair.TopLevelMixin":
     """Draw response times over that of the MEMS cache against the ratio of prices, after Figure 9 of hong2006.
 
     Parameters
@@ -64,7 +64,7 @@ def cache_cost_lines(found: "CostPerformance") -> "altair.TopLevelMixin":
     return styled(chart, found.title, [found.subject, said])
 
 
-def _crossover(alt: Any, found: "CostPerformance") -> list[Any]:
+def _crossover(alt: Any, found: "CostComparison") -> list[Any]:
     """Return a line at the ratio from which on MEMS is faster."""
     if found.crossover is None:
         return []

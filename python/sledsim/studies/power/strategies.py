@@ -21,7 +21,7 @@ from sledsim.studies.power.tables import bar_table, energy_table, note_table, se
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["PowerComparison", "Variant", "power_strategies", "spin_down_policies"]
+__all__ = ["PowerComparison", "Variant", "power"]
 
 #: The keys of a system that the strategies set, with the values that switch them off.
 OFF: dict[str, Any] = {"spin_down": None, "delayed_startup": None, "merge": None, "subsector": False}
@@ -141,22 +141,29 @@ class PowerComparison(Comparison):
         return f"<PowerComparison of {', '.join(self.results)}>"
 
 
-def power_strategies(
+def power(
     scenario: ScenarioLike,
     *,
+    policies: bool = False,
     set: Sets = (),  # noqa: A002  the name it has on the command line
     progress: ProgressCallback | bool | None = None,
 ) -> PowerComparison:
-    """Run a scenario without power strategies, with each alone, and with all of them.
+    """Run a scenario without power strategies, with each alone, and with all of them; or with each spin-down policy.
 
     The strategies are spin-down, request merging and subsector access. Where the scenario sets one, its settings are
     used; else spin-down is immediate, merging follows the rule of Lin et al. 2002, and subsector access is on. What
     the device itself does when it is idle belongs to the base. The seed is the same in all runs.
 
+    With ``policies`` merging and subsector access stay as the scenario has them. The parameters of a policy are those
+    of the scenario where it sets that policy; else the timeout is the break-even time over a fixed span, with which a
+    device of two idle modes takes at most twice the energy of the best choice with hindsight, whatever its idle times.
+
     Parameters
     ----------
     scenario
         As for :func:`sledsim.run`.
+    policies
+        Whether to compare the spin-down policies instead of the strategies.
     set
         Values that replace those of the scenario.
     progress
@@ -165,8 +172,9 @@ def power_strategies(
     Returns
     -------
     PowerComparison
-        The runs ``base``, ``spin-down``, ``merging``, ``subsector`` and ``together``; a strategy that the device has no
-        use for is left out with a note, and so are the runs after one that was interrupted.
+        The runs ``base``, ``spin-down``, ``merging``, ``subsector`` and ``together``, or those by policy, ``never``
+        first; a strategy that the device has no use for is left out with a note, and so are the runs after one that
+        was interrupted.
 
     Raises
     ------
@@ -176,57 +184,19 @@ def power_strategies(
     Examples
     --------
     >>> scenario = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 200.0}}, "system": {"device": "g2"}}
-    >>> found = power_strategies(scenario, set={"run.requests": 1000})
+    >>> found = power(scenario, set={"run.requests": 1000})
     >>> list(found.results)
     ['base', 'spin-down', 'merging', 'subsector', 'together']
     >>> found["spin-down"].energy.total_j < found["base"].energy.total_j
     True
-    """
-    resolved = _with_powers(scenario, set)
-    variants, left_out = _strategies(resolved.values)
-    results = _run_all(resolved, variants, progress)
-    notes = [*left_out, *strategy_notes(resolved.values, results)]
-    return PowerComparison(results, variants, notes)
-
-
-def spin_down_policies(
-    scenario: ScenarioLike,
-    *,
-    set: Sets = (),  # noqa: A002  the name it has on the command line
-    progress: ProgressCallback | bool | None = None,
-) -> PowerComparison:
-    """Run a scenario with each spin-down policy.
-
-    Merging and subsector access stay as the scenario has them. The parameters of a policy are those of the scenario
-    where it sets that policy; else the timeout is the break-even time over a fixed span, with which a device of two
-    idle modes takes at most twice the energy of the best choice with hindsight, whatever its idle times.
-
-    Parameters
-    ----------
-    scenario, set, progress
-        As for :func:`power_strategies`.
-
-    Returns
-    -------
-    PowerComparison
-        The runs by policy, ``never`` first; those after one that was interrupted are left out.
-
-    Raises
-    ------
-    SledsimError
-        Where the scenario is wrong, or the powers of its device are not known.
-
-    Examples
-    --------
-    >>> scenario = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 200.0}}, "system": {"device": "g2"}}
-    >>> found = spin_down_policies(scenario, set={"run.requests": 1000})
-    >>> [name for name in found.results][:2]
+    >>> list(power(scenario, policies=True, set={"run.requests": 1000}).results)[:2]
     ['never', 'immediate']
     """
     resolved = _with_powers(scenario, set)
-    variants, left_out = _policies(resolved.values)
+    variants, left_out = (_policies if policies else _strategies)(resolved.values)
     results = _run_all(resolved, variants, progress)
-    return PowerComparison(results, variants, [*left_out, *policy_notes(resolved.values, results)], policies=True)
+    notes = (policy_notes if policies else strategy_notes)(resolved.values, results)
+    return PowerComparison(results, variants, [*left_out, *notes], policies=policies)
 
 
 def _with_powers(scenario: ScenarioLike, sets: Sets) -> Resolved:

@@ -1,6 +1,6 @@
 """Relations of a database laid out on devices: how long scans and fetches take."""
 
-from sledsim.studies.relation.access import Access, TableTimes, fetch_rows, scan_relation, table_times
+from sledsim.studies.relation.access import Access, RelationTimes, fetch_rows, relation, scan_relation
 from sledsim.studies.relation.chart import scan_bars
 from sledsim.studies.relation.layouts import (
     ColumnMajor,
@@ -17,13 +17,13 @@ __all__ = [
     "ColumnMajor",
     "Layout",
     "Relation",
+    "RelationTimes",
     "RowMajor",
-    "TableTimes",
     "TipSubset",
     "fetch_rows",
     "layout_named",
     "layouts_of",
+    "relation",
     "scan_bars",
     "scan_relation",
-    "table_times",
 ]

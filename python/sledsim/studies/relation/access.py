@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Access", "TableTimes", "fetch_rows", "fetch_times_s", "scan_relation", "table_times"]
+__all__ = ["Access", "RelationTimes", "fetch_rows", "fetch_times_s", "relation", "scan_relation"]
 
 #: Rows fetched where nobody says how many: their mean is then known to about 1 %.
 FETCHES = 2000
@@ -57,7 +57,7 @@ class Access:
         return self.wanted_bytes / self.time_s / 1e6
 
 
-class TableTimes(Shown):
+class RelationTimes(Shown):
     """Times of scans and fetches, by layout.
 
     Parameters
@@ -119,12 +119,12 @@ class TableTimes(Shown):
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw scans as Figure 6 of Schlosser and Ganger 2004 does, and the fetches beside them."""
-        from sledsim.studies.relation.chart import table_bars
+        from sledsim.studies.relation.chart import relation_bars
 
-        return table_bars(self)
+        return relation_bars(self)
 
     def __repr__(self) -> str:
-        return f"<TableTimes of {', '.join(self.layouts)} on {self.device.label}>"
+        return f"<RelationTimes of {', '.join(self.layouts)} on {self.device.label}>"
 
     def _of(self, operation: str) -> list[Access]:
         return [each for each in self.accesses if each.operation.startswith(operation)]
@@ -224,7 +224,7 @@ def fetch_rows(layout: Layout, count: int = FETCHES, seed: int = 1) -> Access:
         Of the choice of rows.
     """
     if count < 2:
-        raise SledsimError(f"fetch = {count}: the mean needs at least 2 rows to have a confidence interval")
+        raise SledsimError(f"fetches = {count}: the mean needs at least 2 rows to have a confidence interval")
     around = batched_interval(fetch_times_s(layout, count, seed))
     blocks = int(layout.rows(_random_rows(layout, count, seed)).blocks.sum())
     read = blocks * layout.device.block_bytes / count
@@ -237,7 +237,7 @@ def _random_rows(layout: Layout, count: int, seed: int) -> "NDArray[np.uint64]":
     return np.random.default_rng(seed).integers(0, layout.relation.records, count, dtype=np.uint64)
 
 
-def table_times(
+def relation(
     device: str | Device = "g2",
     relation: Relation | None = None,
     *,
@@ -245,7 +245,7 @@ def table_times(
     fetches: int = FETCHES,
     seed: int = 1,
     set: Sets = (),  # noqa: A002  the name it has on the command line
-) -> TableTimes:
+) -> RelationTimes:
     """Time scans and row fetches of a relation under several layouts (Schlosser and Ganger 2004, section 6.1.1).
 
     Parameters
@@ -271,7 +271,7 @@ def table_times(
 
     Examples
     --------
-    >>> times = table_times("g2", Relation(records=100_000), fetches=0)
+    >>> times = relation("g2", Relation(records=100_000), fetches=0)
     >>> list(times.layouts)
     ['row-major', 'column-major', 'tip-subset', 'equivalent']
     >>> times["column-major", "scan of a1"].time_s < times["row-major", "scan of a1"].time_s
@@ -286,4 +286,4 @@ def table_times(
         attributes = range(len(relation.attributes))
         accesses += [scan_relation(layout), *(scan_relation(layout, each) for each in attributes)]
         accesses += [fetch_rows(layout, fetches, seed)] if fetches else []
-    return TableTimes(relation, made, laid, accesses)
+    return RelationTimes(relation, made, laid, accesses)

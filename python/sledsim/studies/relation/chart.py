@@ -8,9 +8,9 @@ from sledsim.show.style import COLOURS, HEIGHT, altair_library, styled, values
 if TYPE_CHECKING:
     import altair
 
-    from sledsim.studies.relation.access import Access, TableTimes
+    from sledsim.studies.relation.access import Access, RelationTimes
 
-__all__ = ["scan_bars", "table_bars"]
+__all__ = ["relation_bars", "scan_bars"]
 
 #: Width of a bar, and of what a layout takes on the axis.
 BAR, LAYOUT_WIDTH = 26, 110
@@ -48,7 +48,7 @@ def scan_bars(accesses: "Sequence[Access]", names: Mapping[str, str]) -> Any:
     ).properties(width=LAYOUT_WIDTH * len(layouts), height=HEIGHT)
 
 
-def table_bars(times: "TableTimes") -> "altair.TopLevelMixin":
+def relation_bars(times: "RelationTimes") -> "altair.TopLevelMixin":
     """Draw scans, and fetches of rows beside them.
 
     Parameters
@@ -69,7 +69,7 @@ def table_bars(times: "TableTimes") -> "altair.TopLevelMixin":
     return styled(whole, "A relation under several layouts", subtitle)
 
 
-def _fetch_bars(times: "TableTimes", fetches: "list[Access]") -> Any:
+def _fetch_bars(times: "RelationTimes", fetches: "list[Access]") -> Any:
     alt = altair_library()
     rows = []
     for each in fetches:

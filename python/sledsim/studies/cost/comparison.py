@@ -24,7 +24,7 @@ from sledsim.studies.cost.cached_disk import GB, CachedDisk, CacheDesign
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["RATIOS", "CostFile", "CostPerformance", "cost_file", "cost_performance"]
+__all__ = ["RATIOS", "CostComparison", "CostFile", "cost", "cost_file"]
 
 #: What NVRAM costs per GB over what MEMS costs: the axis of Figure 9.
 RATIOS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
@@ -33,7 +33,7 @@ LINE_BYTES = 4096
 #: Size of the MEMS cache where neither it nor a budget is given.
 USUAL_SIZE = "256 MiB"
 #: More would not narrow an interval by what they take.
-MOST_SEEDS = 1000
+MOST_REPLICATIONS = 1000
 #: Prices and ratios between these give caches that can be counted in bytes.
 LEAST, MOST = 1e-15, 1e15
 
@@ -61,8 +61,8 @@ class CostKeys(documents.Table):
     """The same in multiples of what MEMS costs; 1 to 10 where neither is given."""
     budget: Price | None = None
     """What may be spent on a cache, in place of the size of the MEMS cache."""
-    seeds: Annotated[int, Field(strict=True, ge=1, le=MOST_SEEDS)] = 1
-    """How many seeds each design is run with, from the scenario's on."""
+    replications: Annotated[int, Field(strict=True, ge=1, le=MOST_REPLICATIONS)] = 1
+    """How many runs of each design, with seeds from the scenario's on."""
 
     @model_validator(mode="after")
     def _once(self) -> Self:
@@ -81,7 +81,7 @@ class CostFile(BasedOnScenario, CostKeys):
 
 
 def cost_file(source: Mapping[str, Any] | Path | str, *, set: Sets = ()) -> dict[str, Any]:  # noqa: A002
-    """Read a comparison of caches from a file: what :func:`cost_performance` is to be called with.
+    """Read a comparison of caches from a file: what :func:`cost` is to be called with.
 
     Parameters
     ----------
@@ -97,8 +97,9 @@ def cost_file(source: Mapping[str, Any] | Path | str, *, set: Sets = ()) -> dict
 
     Examples
     --------
-    >>> found = cost_file({"scenario": "disk.toml", "mems_bytes": "16 MiB", "ratios": [1, 8]}, set=["cost.seeds=3"])
-    >>> found["mems_bytes"], found["seeds"]
+    >>> keys = {"scenario": "disk.toml", "mems_bytes": "16 MiB", "ratios": [1, 8]}
+    >>> found = cost_file(keys, set=["cost.replications=3"])
+    >>> found["mems_bytes"], found["replications"]
     (16777216, 3)
     """
     own, more = own_sets(set, CostFile)
@@ -107,7 +108,7 @@ def cost_file(source: Mapping[str, Any] | Path | str, *, set: Sets = ()) -> dict
     return {**keys, "scenario": found.scenario(), "set": [*settings_of(found.table.set), *more]}
 
 
-class CostPerformance(Shown):
+class CostComparison(Shown):
     """A MEMS cache beside NVRAM caches that cost the same.
 
     Parameters
@@ -174,7 +175,7 @@ class CostPerformance(Shown):
         said = f"at {low} times the price per GB" if len(self.ratios) == 1 else f"at every ratio from {low} to {high}"
         slower = {each.mean_ms > self.mems.mean_ms for each in self.nvram}
         if len(slower) > 1:
-            return "neither is faster throughout: run more requests or seeds"
+            return "neither is faster throughout: run more requests or replications"
         return f"{'MEMS' if slower == {True} else 'NVRAM'} is faster for the money {said}"
 
     def rows(self) -> list[dict[str, Any]]:
@@ -222,10 +223,10 @@ class CostPerformance(Shown):
         return cache_cost_lines(self)
 
     def __repr__(self) -> str:
-        return f"<CostPerformance: {self.conclusion}>"
+        return f"<CostComparison: {self.conclusion}>"
 
 
-def cost_performance(
+def cost(
     scenario: ScenarioLike | Written,
     *,
     mems: str = "hong2006",
@@ -236,10 +237,10 @@ def cost_performance(
     nvram_prices_per_gb: Iterable[float] | None = None,
     ratios: Iterable[float] | None = None,
     budget: float | None = None,
-    seeds: int = 1,
+    replications: int = 1,
     set: Sets = (),  # noqa: A002  the name it has on the command line
     progress: ProgressCallback | bool | None = None,
-) -> CostPerformance:
+) -> CostComparison:
     """Compare a MEMS cache of a disk with NVRAM caches that cost the same.
 
     Parameters
@@ -262,8 +263,8 @@ def cost_performance(
         The same in multiples of what MEMS costs; 1 to 10 if neither is given.
     budget
         What may be spent on a cache, in place of the size of the MEMS cache.
-    seeds
-        How many seeds each design is run with, from the scenario's on.
+    replications
+        How many runs of each design, with seeds from the scenario's on.
     set
         Values that replace those of the scenario.
     progress
@@ -279,7 +280,7 @@ def cost_performance(
     Examples
     --------
     >>> scenario = {"workload": "tpcc-like", "system": "atlas10k-50mb", "run": {"requests": 3000}}
-    >>> found = cost_performance(scenario, mems_bytes="16 MiB", segment_bytes="8 KiB", ratios=[1, 8])
+    >>> found = cost(scenario, mems_bytes="16 MiB", segment_bytes="8 KiB", ratios=[1, 8])
     >>> [row["bytes"] for row in found.rows()]
     [16777216, 2097152]
     """
@@ -292,14 +293,14 @@ def cost_performance(
         "nvram_prices_per_gb": None if nvram_prices_per_gb is None else list(nvram_prices_per_gb),
         "ratios": None if ratios is None else list(ratios),
         "budget": budget,
-        "seeds": seeds,
+        "replications": replications,
     }
     with raised():
         keys = made(CostKeys, given)
     base = resolve(scenario, set)
     price = keys.mems_price_per_gb
     prices = _nvram_prices(keys)
-    _require_chance(seeds, base.values)
+    _require_chance(replications, base.values)
     design = CacheDesign(
         base.values["system"], mems, segment_bytes, None if controller_bytes == "none" else controller_bytes
     )
@@ -308,13 +309,13 @@ def cost_performance(
     systems = [design.mems_system(size), *(design.nvram_system(each) for each in sizes)]
     for what, system in zip(["MEMS", *(f"NVRAM at {each:g} per GB" for each in prices)], systems, strict=True):
         _require_sound(base.values, system, what)
-    runs = [_replicated(base.values, system, seeds, progress) for system in systems]
+    runs = [_replicated(base.values, system, replications, progress) for system in systems]
     caches = [CachedDisk.of("MEMS", size, price, runs[0], design.cache_path)]
     for each, bought, results in zip(prices, sizes, runs[1:], strict=True):
         caches.append(CachedDisk.of("NVRAM", bought, each, results, design.cache_path))
     first = runs[0][0]
-    subject = _subject(base.values, first, design, seeds)
-    return CostPerformance(caches[0], caches[1:], subject, first["stand_in"], _notes(first))
+    subject = _subject(base.values, first, design, replications)
+    return CostComparison(caches[0], caches[1:], subject, first["stand_in"], _notes(first))
 
 
 def _nvram_prices(keys: CostKeys) -> list[float]:
@@ -323,11 +324,11 @@ def _nvram_prices(keys: CostKeys) -> list[float]:
     return sorted(dict.fromkeys(found))
 
 
-def _require_chance(seeds: int, values: Mapping[str, Any]) -> None:
-    if seeds > 1 and values["workload"]["kind"] == "trace":
-        says = ": a trace is the same with every seed; leave seeds at 1"
+def _require_chance(replications: int, values: Mapping[str, Any]) -> None:
+    if replications > 1 and values["workload"]["kind"] == "trace":
+        says = ": a trace is the same with every seed; leave replications at 1"
         with raised():
-            raise Wrong(Fault("conflict", says, path="seeds", value=seeds))
+            raise Wrong(Fault("conflict", says, path="replications", value=replications))
 
 
 def _mems_bytes(values: Mapping[str, Any], design: CacheDesign, keys: CostKeys) -> int:
@@ -366,10 +367,10 @@ def _saying(what: str) -> Iterator[None]:
         raise about(error, f"disk with a cache of {what}") from None
 
 
-def _replicated(values: Mapping[str, Any], system: Mapping[str, Any], seeds: int, progress: Any) -> list[Result]:
+def _replicated(values: Mapping[str, Any], system: Mapping[str, Any], replications: int, progress: Any) -> list[Result]:
     """Run a system with each seed."""
     results = []
-    for seed in range(seeds):
+    for seed in range(replications):
         result = run_resolved(resolve({**values, "system": system, "seed": values["seed"] + seed}), progress=progress)
         if not result.complete:
             raise KeyboardInterrupt
@@ -398,7 +399,7 @@ def _cells(cached: CachedDisk) -> list[str]:
     ]
 
 
-def _subject(values: Mapping[str, Any], result: Result, design: CacheDesign, seeds: int) -> str:
+def _subject(values: Mapping[str, Any], result: Result, design: CacheDesign, replications: int) -> str:
     """Say what was run: title, workload where it has a name, disk, MEMS device, controller, requests."""
     controller, path, system = design.controller_bytes, values["workload"].get("path"), values["system"]
     parts = [
@@ -408,7 +409,7 @@ def _subject(values: Mapping[str, Any], result: Result, design: CacheDesign, see
         label_of(system["device"]["name"]) if system["kind"] == "drive" else system["kind"],
         f"MEMS {label_of(design.mems)}, segments of {_size_said(design.segment_bytes)}",
         f"controller with {_size_said(controller)}" if controller else None,
-        f"{result['requests']['measured']:,} requests" + (f", {seeds} seeds" if seeds > 1 else ""),
+        f"{result['requests']['measured']:,} requests" + (f", {replications} seeds" if replications > 1 else ""),
     ]
     return " · ".join(part for part in parts if part)
 

@@ -10,7 +10,7 @@ from sledsim.sweep.execution import FAILED
 from sledsim.sweep.store import Definition, Store
 from sledsim.sweep.tables import COLUMNS
 
-__all__ = ["Failure", "SweepStatus", "status_of", "status_tables", "status_to_json"]
+__all__ = ["Failure", "SweepStatus", "status", "status_tables", "status_to_json"]
 
 #: How many failures a table lists; JSON has them all.
 SHOWN_FAILURES = 20
@@ -77,7 +77,7 @@ class SweepStatus:
         }
 
 
-def status_of(store: Store, sweep: str | None = None) -> list[SweepStatus]:
+def status(store: Store, sweep: str | None = None) -> list[SweepStatus]:
     """Return how far the sweeps of a store are.
 
     Parameters

@@ -133,7 +133,7 @@ def test_tips_are_shared_so_that_scans_take_the_fewest_passes() -> None:
 
 
 def test_scans_take_time_by_what_they_read() -> None:
-    times = sledsim.table_times("g2", Relation(records=2_000_000), fetches=0)
+    times = sledsim.relation("g2", Relation(records=2_000_000), fetches=0)
     for name in ("column-major", "tip-subset"):
         full_s = times[name, "scan"].time_s
         for i, size in enumerate((8, 32, 15, 16), 1):
@@ -146,7 +146,7 @@ def test_scans_take_time_by_what_they_read() -> None:
 
 
 def test_rows_are_fetched_in_the_order_of_their_seeks() -> None:
-    times = sledsim.table_times("g2", Relation(records=2_000_000), fetches=600)
+    times = sledsim.relation("g2", Relation(records=2_000_000), fetches=600)
     means = {name: times[name, "fetch"].time_s for name in LAYOUTS}
     assert sorted(means, key=means.__getitem__) == ["equivalent", "row-major", "tip-subset", "column-major"]
     for name in LAYOUTS:
@@ -195,7 +195,7 @@ def test_batches_follow_each_other() -> None:
 def test_a_disk_has_no_equivalent_blocks(sledsim_cli: Callable[..., Outcome]) -> None:
     assert layouts_of(sledsim.Device("uberdisk")) == ["row-major", "column-major"]
     for name in ("tip-subset", "equivalent"):
-        refused = sledsim_cli("table", "--device", "uberdisk", "--layout", name)
+        refused = sledsim_cli("relation", "--device", "uberdisk", "--layout", name)
         assert_refused(refused, name, "uberdisk is a disk drive", "equivalent blocks", "row-major, column-major")
 
 
@@ -205,23 +205,23 @@ def test_a_disk_has_no_equivalent_blocks(sledsim_cli: Callable[..., Outcome]) ->
         (["--records", "100000000"], ["7.123 GB", "g2 has 3.456 GB", "fewer records"]),
         (["--records", "0"], ["records = 0", "at least 1"]),
         (["--attributes", "8,0,4"], ["attribute 2 of 0 bytes"]),
-        (["--attributes", "8,x"], ["'8,x'", "whole numbers of bytes"]),
-        (["--attributes", ""], ["--attributes", "8,32,15,16"]),
+        (["--attributes", "8,x"], ["'8,x'", "numbers between commas"]),
+        (["--attributes", ""], ["--attributes", "numbers between commas"]),
         (["--page-bytes", "64"], ["page_bytes = 64", "71 bytes"]),
         (["--page-bytes", "700"], ["page_bytes = 700", "512"]),
         (["--layout", "tip-subsets"], ["tip-subsets", "did you mean tip-subset?"]),
         (["--layout", "equivalent", "--attributes", "60000", "--page-bytes", "65536"], ["60000", "100 blocks"]),
-        (["--fetch", "1"], ["fetch = 1", "at least 2"]),
+        (["--fetches", "1"], ["fetches = 1", "at least 2"]),
         (["--device", "g22"], ["g22", '"g2"']),
         (["--plot", "table.gif"], ["table.gif", ".png"]),
     ],
 )
 def test_wrong_relations(sledsim_cli: Callable[..., Outcome], arguments: list[str], words: list[str]) -> None:
-    assert_refused(sledsim_cli("table", *arguments), *words)
+    assert_refused(sledsim_cli("relation", *arguments), *words)
 
 
 def test_the_command_prints_tables_json_and_a_picture(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
-    asked = ["table", "--records", "100000", "--fetch", "50"]
+    asked = ["relation", "--records", "100000", "--fetches", "50"]
     printed = sledsim_cli(*asked, "--plot", tmp_path / "table.json")
     assert printed.status == 0
     assert "100,000 records of 71 bytes (8, 32, 15, 16) on g2" in printed.out
@@ -229,7 +229,7 @@ def test_the_command_prints_tables_json_and_a_picture(sledsim_cli: Callable[...,
     assert "A relation under several layouts" in (tmp_path / "table.json").read_text()
     found = json.loads(sledsim_cli(*asked, "--json").out)
     assert [each["name"] for each in found["layouts"]] == LAYOUTS
-    times = sledsim.table_times("g2", Relation(records=100_000), fetches=50)
+    times = sledsim.relation("g2", Relation(records=100_000), fetches=50)
     assert [each["time_s"] for each in found["accesses"]] == [each.time_s for each in times.accesses]
     assert {each["operation"] for each in found["accesses"]} == {
         "scan",
@@ -239,9 +239,9 @@ def test_the_command_prints_tables_json_and_a_picture(sledsim_cli: Callable[...,
 
 
 def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outcome]) -> None:
-    page = (ROOT / "docs" / "how-to" / "tables.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "relation.md").read_text()
     block = next(part for part in page.split("```") if "records of 71 bytes" in part)
     shown = [line for line in block.strip().splitlines() if line != "…"]
-    printed = sledsim_cli("table").out.splitlines()
+    printed = sledsim_cli("relation").out.splitlines()
     assert len(shown) > 20
     assert [line for line in shown if line not in printed] == []
