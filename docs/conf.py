@@ -25,7 +25,9 @@ html_theme_options = {
 }
 
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
+myst_enable_extensions = ["attrs_block", "deflist"]
+# Two dashes are an option.
+smartquotes = False
 copybutton_exclude = ".linenos, .gp"
 
 # Tutorials are run as the site is built; what was run is kept beside it, and run again only where it has changed.

@@ -42,7 +42,7 @@ def _command(name: str, command: Any) -> Iterator[str]:
     yield f"```text\n{' '.join(command.get_usage(context).split()).removeprefix('Usage: ')}\n```"
     rows = list(_rows(command.params))
     if rows:
-        yield table(["argument or option", "value", "default", "meaning"], rows)
+        yield "{.keys}\n" + table(["argument or option", "meaning", "value", "default"], rows)
     examples = re.findall(r"^ {2}(sledsim .+)$", command.epilog or "", flags=re.MULTILINE)
     if examples:
         yield "```sh\n" + "\n".join(examples) + "\n```"
@@ -68,7 +68,8 @@ def _rows(parameters: Iterable[Any]) -> Iterator[list[str]]:
         value = "" if flag else escaped(str(each.metavar or each.type.name.upper()))
         default = each.default
         shown = "" if flag or default is None or callable(default) or default in ((), [], "") else f"`{default}`"
-        yield [name, value, "required" if each.required else shown, escaped(one_line(getattr(each, "help", "") or ""))]
+        meaning = escaped(one_line(getattr(each, "help", "") or ""))
+        yield [name, meaning, value, "required" if each.required else shown]
 
 
 def escaped(text: str) -> str:

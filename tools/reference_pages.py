@@ -50,7 +50,8 @@ SUBJECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "run": ("Run and power cuts", ("RunSpec", "PowerCutsSpec")),
 }
 
-COLUMNS = ("key", "type", "unit", "allowed", "default", "meaning")
+#: On a narrow screen the first two are in view.
+COLUMNS = ("key", "meaning", "type", "unit", "allowed", "default")
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -138,7 +139,7 @@ class Reference:
     def rows(self, properties: Node, required: set[str], prefix: str = "") -> str:
         """Return the table of some keys, those of objects without a name among them."""
         rows = self.cells(properties, required, prefix)
-        return table(self.columns, ([row[column] for column in self.columns] for row in rows))
+        return "{.keys}\n" + table(self.columns, ([row[column] for column in self.columns] for row in rows))
 
     def cells(self, properties: Node, required: set[str], prefix: str) -> Iterator[dict[str, str]]:
         """Yield what each column says of each key."""
@@ -230,7 +231,7 @@ def scenario_pages() -> dict[str, str]:
 
 def result() -> str:
     """Return the keys of a summary."""
-    return Reference(_core.result_schema(), "result", columns=["key", "type", "meaning"]).text()
+    return Reference(_core.result_schema(), "result", columns=["key", "meaning", "type"]).text()
 
 
 def device_pages() -> dict[str, str]:
