@@ -17,6 +17,8 @@ html_theme = "furo"
 html_title = f"Sledsim {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+# What is offered as a notebook is not a page twice.
+exclude_patterns = ["notebooks"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

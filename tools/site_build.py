@@ -31,6 +31,11 @@ PROJECT = {
 LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?!https?:|mailto:|#)(?P<target>[^)#\s]+)(?P<anchor>#[^)]*)?\)")
 
 
+#: What a page says of itself that is a notebook, and the title of a page.
+NOTEBOOK = "file_format: mystnb"
+TITLE = re.compile(r"^# .+\n", re.MULTILINE)
+
+
 def main() -> int:
     """Build the site."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -92,7 +97,12 @@ def prepare(sources: Path) -> None:
     wanted = {name: content for name, content in pages.items() if name.suffix != ".md"}
     for name, content in pages.items():
         if name.suffix == ".md":
-            wanted[name] = _linked(filled(content.decode()), DOCS / name, name).encode()
+            text = _linked(filled(content.decode()), DOCS / name, name)
+            if NOTEBOOK in text:
+                copy = f"notebooks/{name.stem}.ipynb"
+                wanted[Path(copy)] = _notebook(text).encode()
+                text = TITLE.sub(rf"\g<0>\n{{download}}`This page as a notebook <../{copy}>`\n", text, count=1)
+            wanted[name] = text.encode()
     for source, place in PROJECT.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         wanted[Path(place)] = _linked(text, ROOT / source, Path(place)).encode()
@@ -119,6 +129,17 @@ def _linked(text: str, source: Path, place: Path) -> str:
         return f"[{found['text']}]({os.path.relpath(there, place.parent)}{found['anchor'] or ''})"
 
     return LINK.sub(moved, text)
+
+
+def _notebook(text: str) -> str:
+    """Return a page as a notebook, not yet run."""
+    import jupytext
+
+    notebook = jupytext.reads(text, fmt="md:myst")
+    for number, cell in enumerate(notebook.cells):
+        # The same bytes every time.
+        cell.id = f"cell-{number}"
+    return str(jupytext.writes(notebook, fmt="ipynb"))
 
 
 def _write(folder: Path, wanted: dict[Path, bytes]) -> None:
