@@ -15,7 +15,7 @@ from conftest import ROOT
 from first_hour import first_answer, the_rest
 
 MATURIN = Path(sys.executable).parent / "maturin"
-#: What `import sledsim` may take; a hundredth of it is the package's own.
+#: What `import sledsim` may take.
 IMPORT_S = 0.15
 
 
@@ -82,6 +82,7 @@ def test_a_source_distribution_builds(tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.whl"))
 
 
+@pytest.mark.prompt
 def test_importing_the_package_is_quick() -> None:
     code = "import time; a = time.perf_counter(); import sledsim; print(time.perf_counter() - a)"
     taken = [
