@@ -28,7 +28,7 @@ run: $(STAMPS)/extension
 	@$(BIN)/python examples/generations.py $(if $(TRACE),--trace "$(TRACE)") $(ARGS)
 
 #: make test              set up, then run every test of the core and of the package, at sizes that find every planted bug
-#: make test-all          the same at full size: content pairs of a million operations, 10,000 power cuts, every claim
+#: make test-all          the same at full size: a million operations of content pairs, every claim, the site, the wheel
 .PHONY: test test-all
 test-all: export SLEDSIM_TESTS := all
 test: but := and not slow
@@ -54,17 +54,35 @@ check: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/mypy $(python_code)
 	$(BIN)/python -m mypy.stubtest sledsim._core
 
-#: make bench             speed and memory: the benchmarks of the core, then whole runs (ARGS=--write for docs/validation.md)
+#: make bench             speed and memory: the benchmarks of the core, then whole runs (ARGS=--write for docs/reference/validation.md)
 .PHONY: bench
 bench: $(STAMPS)/extension $(STAMPS)/dev
 	$(CARGO) bench --locked --package sledsim-testing
 	$(BIN)/python bench/run.py $(ARGS)
 
-#: make generate          write anew what follows from the code: typed scenarios, reference pages, README's outputs
+#: make docs              the documentation's site, its tutorials run, into out/site (open out/site/index.html)
+.PHONY: docs
+docs: $(STAMPS)/extension $(STAMPS)/dev
+	$(BIN)/python tools/site_build.py out/site
+
+#: make wheel             a wheel for every Linux of the last years (elsewhere for this system) and a source distribution
+.PHONY: wheel
+# Zig brings an old C library to link with; only Linux has that question.
+wheel_options := --release --locked --strip --out dist $(if $(filter Linux,$(shell uname)),--zig --compatibility manylinux2014)
+wheel: $(STAMPS)/dev
+	rm -f dist/sledsim-*
+	PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build $(wheel_options)
+	$(BIN)/maturin sdist --out dist
+
+#: make first-hour        do in a clean environment, with the wheel, what README and the tutorials say; stop at a difference
+.PHONY: first-hour
+first-hour: wheel
+	$(BIN)/python tools/first_hour.py dist/sledsim-*.whl
+
+#: make generate          write anew what follows from the code: typed scenarios, README's outputs
 .PHONY: generate
 generate: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/python tools/generate_scenario.py
-	$(BIN)/python tools/reference_pages.py
 	$(BIN)/python tools/readme_outputs.py
 
 #: make reproduce         check the papers' claims and write the report (ARGS=--full for the papers' sample sizes)
@@ -72,15 +90,15 @@ generate: $(STAMPS)/extension $(STAMPS)/dev
 reproduce: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/sledsim reproduce --report out/report $(ARGS)
 
-#: make claims            write docs/claims.md anew from a quick run; needs SLEDSIM_REFERENCE
+#: make claims            write docs/reference/claims.md anew from a quick run; needs SLEDSIM_REFERENCE
 .PHONY: claims
 claims: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/python tools/claims_page.py
 
-#: make lock              choose the pinned Python packages anew from pyproject.toml
+#: make lock              pin the Python packages of pyproject.toml (ARGS=--upgrade for the newest of all)
 .PHONY: lock
 lock: $(STAMPS)/venv
-	tools/lock-requirements $(BIN)/python
+	tools/lock-requirements $(BIN)/python $(ARGS)
 
 #: make clean             remove everything that the commands above made
 .PHONY: clean

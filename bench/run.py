@@ -9,7 +9,7 @@ are medians over the rounds.
     BENCH_FULL=1 python bench/run.py               ten times the requests
     python bench/run.py --against OLD/bin/python   the build of another virtual environment in the same rounds
     python bench/run.py --only 'disk*'             some of it
-    python bench/run.py --write                    the table of docs/validation.md anew
+    python bench/run.py --write                    the table of docs/reference/validation.md anew
 
 Exit status 1: a promise is broken; with ``--against``, something is worse by more than 3 %. The traces come from the
 reference data: below ``SLEDSIM_REFERENCE``, or else ``../shared``.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOOR = ROOT / "out" / "floor"
-PAGE = ROOT / "docs" / "validation.md"
+PAGE = ROOT / "docs" / "reference" / "validation.md"
 BLOCK = re.compile(r"(?<=<!-- measured: speed -->\n).*?(?=<!-- end -->)", re.DOTALL)
 FLOOR_ITEMS = {"mems": 1_000_000, "disk": 4_000_000, "cache": 4_000_000}
 # Slower by this is slower, not noise.
@@ -238,7 +238,7 @@ def main() -> int:
     parser.add_argument("--only", default="*", metavar="PATTERN", help="cases of such names")
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
     parser.add_argument("--scale", type=float, default=full, metavar="X", help="so many times the requests")
-    parser.add_argument("--write", action="store_true", help="write the table of docs/validation.md")
+    parser.add_argument("--write", action="store_true", help="write the table of docs/reference/validation.md")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case:

@@ -1,4 +1,4 @@
-"""What docs/claims.md says of the papers' claims; that it is what is found, tests/test_papers_verdicts.py holds."""
+"""What docs/reference/claims.md says of the papers' claims; tests/test_papers_verdicts.py holds it to what is found."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from conftest import ROOT
 from sledsim_papers.harness.registry import pictures
 
-PAGE = ROOT / "docs" / "claims.md"
+PAGE = ROOT / "docs" / "reference" / "claims.md"
 
 
 class Row(NamedTuple):

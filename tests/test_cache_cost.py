@@ -135,7 +135,7 @@ def test_a_trace_is_cached_too(sledsim_cli: Callable[..., Outcome], trace_file: 
 
 
 def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outcome]) -> None:
-    page = (ROOT / "docs" / "cost.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "cost.md").read_text()
     command = page.partition("```sh\n")[2].partition("\n```")[0]
     arguments = shlex.split(command)[1:]
     example = str(ROOT / "examples" / "database.toml")

@@ -269,4 +269,6 @@ def test_the_page_shows_what_the_command_prints(
 ) -> None:
     monkeypatch.chdir(ROOT)
     roles = ["examples/augmented-disk.toml", "--without", "examples/busy-disk.toml"]
-    assert sledsim_cli("specificity", *roles).out.strip() in (ROOT / "docs" / "objective-tests.md").read_text()
+    assert (
+        sledsim_cli("specificity", *roles).out.strip() in (ROOT / "docs" / "how-to" / "objective-tests.md").read_text()
+    )

@@ -105,7 +105,7 @@ def test_the_best_velocity_is_found_and_depends_on_the_acceleration(tmp_path: Pa
 
 def test_the_page_shows_what_runs_give() -> None:
     search = Search.load(ROOT / "examples" / "searches" / "velocity.toml")
-    page = (ROOT / "docs" / "optimise.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "optimise.md").read_text()
     header, *rows = re.findall(r"^\|.*(?:mm/s|m/s²) \|.*$|^\| [\d.]+ m/s².*$", page, re.M)
     velocities = [float(each) for each in re.findall(r"(\d+) mm/s", header)]
     assert len(rows) == 2

@@ -99,9 +99,9 @@ def test_intervals_hold_their_figures(quick_run: tuple[Reproduction, Path]) -> N
 
 
 def test_stand_ins_are_marked(quick_run: tuple[Reproduction, Path]) -> None:
-    page = (quick_run[1] / "index.html").read_text(encoding="utf-8")
+    pages = {paper: (quick_run[1] / f"{paper}.html").read_text(encoding="utf-8") for paper in quick_run[0].papers()}
     for claim in (answer.claim for answer in quick_run[0].answers):
-        heading = page.partition(f'<h4 id="{claim.name}-title">')[2].partition("</h4>")[0]
+        heading = pages[claim.paper].partition(f'<h3 id="{claim.name}-title">')[2].partition("</h3>")[0]
         assert ("stand-in" in heading) == claim.stand_in, claim.name
 
 
@@ -139,5 +139,7 @@ def test_the_page_of_claims_says_what_was_found(quick_run: tuple[Reproduction, P
 def test_a_browser_draws_every_figure_of_the_papers(
     quick_run: tuple[Reproduction, Path], chromium: str, tmp_path: Path, width: int
 ) -> None:
-    check_page(quick_run[1])
-    check_drawn(chromium, quick_run[1], width, tmp_path)
+    for name in ("index", *quick_run[0].papers()):
+        page = quick_run[1] / f"{name}.html"
+        check_page(page)
+        check_drawn(chromium, page, width, tmp_path / name)

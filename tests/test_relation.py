@@ -239,7 +239,7 @@ def test_the_command_prints_tables_json_and_a_picture(sledsim_cli: Callable[...,
 
 
 def test_the_page_shows_what_the_command_prints(sledsim_cli: Callable[..., Outcome]) -> None:
-    page = (ROOT / "docs" / "relation.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "relation.md").read_text()
     block = next(part for part in page.split("```") if "records of 71 bytes" in part)
     shown = [line for line in block.strip().splitlines() if line != "…"]
     printed = sledsim_cli("relation").out.splitlines()

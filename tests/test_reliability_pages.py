@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 EXAMPLES = ROOT / "examples" / "enclosures"
 HONG = EXAMPLES / "hong2006.toml"
+PAGES = [ROOT / "docs" / folder / "reliability.md" for folder in ("how-to", "explanation")]
 
 
 def test_the_page_shows_what_the_commands_print(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (ROOT / "docs" / "reliability.md").read_text()
+    page = "\n".join(path.read_text() for path in PAGES)
     shown = re.findall(r"```sh\n(sledsim reliability [^\n]+)\n```\n\n```\n(.+?)```", page, flags=re.DOTALL)
     assert len(shown) >= 4
     for command, output in shown:
@@ -39,7 +40,7 @@ def test_the_page_shows_what_the_commands_print(
 
 
 def test_the_page_describes_enclosures_that_can_be_read() -> None:
-    page = (ROOT / "docs" / "reliability.md").read_text()
+    page = "\n".join(path.read_text() for path in PAGES)
     first, *others = map(tomllib.loads, re.findall(r"```toml\n(.+?)```", page, flags=re.DOTALL))
     assert reliability.load(first).enclosure.spares == 5
     assert len(others) == 2

@@ -138,20 +138,22 @@ class Outline(HTMLParser):
             self.text += f"{data} "
 
 
-def outline(folder: Path) -> Outline:
-    return Outline((folder / "index.html").read_text(encoding="utf-8"))
+def outline(page: Path) -> Outline:
+    return Outline(page.read_text(encoding="utf-8"))
 
 
-def check_page(folder: Path) -> None:
-    """Assert what holds for every report: links lead somewhere, nothing comes from elsewhere, it reads aloud well."""
-    page = outline(folder)
+def check_page(path: Path) -> None:
+    """Assert what holds for every page: links lead somewhere, nothing comes from elsewhere, it reads aloud well."""
+    page = outline(path)
     assert len(set(page.identities)) == len(page.identities)
     for link in page.links:
-        if link.startswith("#"):
-            assert link[1:] in page.identities, link
-        elif not link.startswith("data:"):
-            assert "://" not in link
-            assert (folder / link).is_file(), link
+        place, _, anchor = link.partition("#")
+        if link.startswith("data:"):
+            continue
+        assert "://" not in link
+        target = path.parent / place.partition("?")[0] if place else path
+        assert target.is_file(), link
+        assert not anchor or anchor in outline(target).identities, link
     assert page.headings[0] == 1
     assert page.headings.count(1) == 1
     assert all(after <= before + 1 for before, after in zip(page.headings, page.headings[1:], strict=False))
@@ -166,16 +168,32 @@ def check_page(folder: Path) -> None:
             assert given["aria-label"]
 
 
-def test_the_page_is_whole(report: tuple[Reproduction, Path]) -> None:
-    check_page(report[1])
+PAGES = ("index.html", "griffin1999.html")
 
 
-def test_the_page_holds_what_was_found(report: tuple[Reproduction, Path]) -> None:
-    folder = report[1]
-    text = " ".join(outline(folder).text.split())
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_whole(report: tuple[Reproduction, Path], name: str) -> None:
+    check_page(report[1] / name)
+
+
+def words_of(page: Path) -> str:
+    return " ".join(outline(page).text.split())
+
+
+def test_the_overview_holds_every_claim(report: tuple[Reproduction, Path]) -> None:
+    text = words_of(report[1] / "index.html")
     for words in (
         "paper by construction reproduced of them simulated shape only differs not done claims",
         "in total 1 1 0 0 1 42 45",
+        "all 45 by construction 1 reproduced 1 differs 1 not done 42",
+        "seek-max differs 2.72 ms ± 1 % 3.000 (2.900 to 3.100)",
+    ):
+        assert words in text, words
+
+
+def test_the_page_of_a_paper_holds_what_was_found(report: tuple[Reproduction, Path]) -> None:
+    text = words_of(report[1] / "griffin1999.html")
+    for words in (
         "griffin1999.seek-max differs",
         "Published 2.72 ms ± 1 % Ours 3.000 (2.900 to 3.100) Rests on model",
         "How: first <come> first served",
@@ -208,7 +226,7 @@ def test_charts_are_files_too(report: tuple[Reproduction, Path]) -> None:
     assert (folder / "charts" / "griffin1999-figure-6.png").read_bytes().startswith(b"\x89PNG")
     assert "random &lt;workload&gt;" in (folder / "charts" / "griffin1999-figure-6.svg").read_text()
     # The libraries stand in one file, however many charts there are.
-    assert len((folder / "index.html").read_text()) < 100_000
+    assert all(len((folder / name).read_text()) < 100_000 for name in PAGES)
     assert (folder / "vega.js").stat().st_size > 500_000
 
 
@@ -234,14 +252,16 @@ def test_pages_are_the_same_every_time(report: tuple[Reproduction, Path], tmp_pa
     found, folder = report
     Pages(tmp_path).write(found)
     assert (tmp_path / "verdicts.json").read_bytes() == (folder / "verdicts.json").read_bytes()
-    assert (tmp_path / "index.html").read_bytes() == (folder / "index.html").read_bytes()
+    for name in PAGES:
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
 
 
 def test_a_page_without_charts_needs_no_library(tmp_path: Path) -> None:
     pages = Pages(tmp_path)
     pages.write(reproduce("griffin1999.settle-time", export=pages.export))
     assert not (tmp_path / "vega.js").exists()
-    check_page(tmp_path)
+    for name in PAGES:
+        check_page(tmp_path / name)
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
@@ -250,35 +270,45 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
         Pages(tmp_path / "file" / "report")
 
 
-#: What a page says of itself in the console, once its charts are drawn.
+#: What a page says of itself in the console, once it stands: with its charts, before and after one verdict is chosen.
 MEASURE = """<script>
 const told = setInterval(() => {
-  if (document.documentElement.dataset.drawn !== "true") return;
+  const charts = [...document.querySelectorAll(".chart")], page = document.documentElement;
+  if (charts.length && page.dataset.drawn !== "true") return;
   clearInterval(told);
-  const charts = [...document.querySelectorAll(".chart")];
-  const drawn = charts.filter((chart) => chart.querySelector("svg path, svg rect, svg text"));
-  const widths = charts.map((chart) => chart.scrollWidth - chart.clientWidth);
-  const page = document.documentElement;
+  const seen = (selector) => [...document.querySelectorAll(selector)].filter((each) => each.getClientRects().length);
+  const inside = (each) => each.getBoundingClientRect().right <= page.clientWidth + 1;
+  const before = seen("main [data-verdict]").length;
+  scrollTo(0, 2000);
   const summary = {
-    charts: charts.length, drawn: drawn.length, beyond_box: Math.max(...widths),
+    charts: charts.length, drawn: charts.filter((chart) => chart.querySelector("svg path, svg rect, svg text")).length,
+    beyond_box: Math.max(0, ...charts.map((chart) => chart.scrollWidth - chart.clientWidth)),
     beyond_page: page.scrollWidth - page.clientWidth, width: page.clientWidth,
+    beside: seen("[data-label]").filter((each) => !inside(each)).length,
+    bar: Math.round(document.querySelector(".bar").getBoundingClientRect().top),
+    dark: getComputedStyle(document.body).backgroundColor !== "rgb(255, 255, 255)",
   };
+  document.querySelector('.filter [data-verdict="differs"]').click();
+  const after = seen("main [data-verdict]");
+  summary.filtered = after.length < before && after.every((each) => each.dataset.verdict === "differs");
   console.log("MEASURED " + JSON.stringify(summary) + " END");
 }, 100);
 </script></body>"""
 
 
-def check_drawn(chromium: str, folder: Path, width: int, tmp_path: Path) -> None:
-    """Assert that a browser that finds no host draws every chart within the page, and has nothing to complain of."""
-    page = tmp_path / "report"
-    shutil.copytree(folder, page)
-    text = (page / "index.html").read_text(encoding="utf-8")
-    (page / "index.html").write_text(text.replace("</body>", MEASURE), encoding="utf-8")
+def check_drawn(chromium: str, page: Path, width: int, tmp_path: Path, *, dark: bool = False) -> None:
+    """Assert that a browser that finds no host shows a page within its width, and has nothing to complain of."""
+    tmp_path.mkdir(exist_ok=True)
+    shutil.copytree(page.parent, tmp_path / "report")
+    shown_page = tmp_path / "report" / page.name
+    text = shown_page.read_text(encoding="utf-8")
+    shown_page.write_text(text.replace("</body>", MEASURE), encoding="utf-8")
     # A window can't be as narrow as a telephone, a frame can.
     frame = tmp_path / "frame.html"
-    frame.write_text(f'<!DOCTYPE html><iframe src="report/index.html" width="{width}" height="900"></iframe>')
+    frame.write_text(f'<!DOCTYPE html><iframe src="report/{page.name}" width="{width}" height="900"></iframe>')
     command = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
     command += ["--enable-logging=stderr", "--v=0", f"--user-data-dir={tmp_path / 'profile'}"]
+    command += ["--blink-settings=preferredColorScheme=0"] if dark else []
     command += ["--window-size=1400,1000", "--virtual-time-budget=120000", "--dump-dom", frame.as_uri()]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     said = [line for line in shown.stderr.splitlines() if "CONSOLE" in line]
@@ -287,14 +317,16 @@ def check_drawn(chromium: str, folder: Path, width: int, tmp_path: Path) -> None
     assert not [line for line in said if "MEASURED" not in line and "WARN" not in line]
     assert len(measured) == 1, shown.stderr[-2000:]
     expected = text.count('<div class="chart"')
-    assert expected
     # The frame's border takes nothing from its width; a scroll bar does.
     assert width - 20 <= measured[0].pop("width") <= width
-    assert measured[0] == {"charts": expected, "drawn": expected, "beyond_box": 0, "beyond_page": 0}
+    within = {"beyond_box": 0, "beyond_page": 0, "beside": 0, "bar": 0}
+    assert measured[0] == {"charts": expected, "drawn": expected, **within, "dark": dark, "filtered": True}
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_browser_draws_every_chart(
-    report: tuple[Reproduction, Path], chromium: str, tmp_path: Path, width: int
+@pytest.mark.parametrize("name", PAGES)
+def test_a_browser_shows_every_page_whole(
+    report: tuple[Reproduction, Path], chromium: str, tmp_path: Path, name: str, width: int, dark: bool
 ) -> None:
-    check_drawn(chromium, report[1], width, tmp_path)
+    check_drawn(chromium, report[1] / name, width, tmp_path, dark=dark)

@@ -1,4 +1,4 @@
-"""Write the tables of docs/claims.md: what papers claim, and what a quick run finds.
+"""Write the tables of docs/reference/claims.md: what papers claim, and what a quick run finds.
 
 The page keeps its prose; what stands between ``<!-- computed: NAME -->`` and ``<!-- end -->`` is replaced.
 
@@ -25,7 +25,7 @@ from sledsim_papers.harness.wording import ours_text, published_text, rests_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "claims.md"
 BLOCK = re.compile(r"(?P<open><!-- computed: (?P<name>\w+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 
 
@@ -106,7 +106,7 @@ def page(found: Reproduction) -> str:
 
 def main() -> int:
     """Write or check the page."""
-    parser = argparse.ArgumentParser(description="Write docs/claims.md from a quick run of all claims.")
+    parser = argparse.ArgumentParser(description="Write docs/reference/claims.md from a quick run of all claims.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where it is out of date")
     check = parser.parse_args().check
     with ProgressBar("reproducing", "claims") as progress:

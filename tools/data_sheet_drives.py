@@ -1,6 +1,6 @@
 """Write the drives of the catalogue whose powers are known, from data sheets and from what papers print of them.
 
-What no source at hand tells is assumed and says so; docs/devices.md tells how.
+What no source at hand tells is assumed and says so; docs/reference/devices.md tells how.
 
     python tools/data_sheet_drives.py            write the files
     python tools/data_sheet_drives.py --check    exit with 1 where a file is out of date

@@ -1,7 +1,7 @@
 """Write the drives of the catalogue that nobody has measured: projected from drives that somebody has.
 
-They follow from what papers print of them and from the catalogue entries of the drives they start from; docs/devices.md
-tells how.
+They follow from what papers print of them and from the catalogue entries of the drives they start from;
+docs/reference/devices.md tells how.
 
     python tools/projected_drives.py            write the files
     python tools/projected_drives.py --check    exit with 1 where a file is out of date

@@ -1,17 +1,12 @@
-"""Write the reference parts of docs/ from what the program says about itself.
+"""What the program says about itself, for the reference pages of the site.
 
-A page keeps its prose; what stands between ``<!-- generated: NAME -->`` and ``<!-- end -->`` is replaced.
-
-    python tools/reference_pages.py            write the pages
-    python tools/reference_pages.py --check    exit with 1 where a page is out of date
+A page of docs/ has its prose; ``<!-- generated: NAME -->`` stands where a part of it is made when the site is built.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,24 +17,41 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
 DEVICES = ROOT / "python" / "sledsim" / "catalog" / "devices"
 WORKLOADS = DEVICES.parent / "workloads"
-BLOCK = re.compile(r"(?P<open><!-- generated: (?P<name>[\w-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
-
-# What tools/claims_page.py writes.
-CLAIMS = {DOCS / "claims.md"}
+MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.MULTILINE)
 
 Node = dict[str, Any]
 
-# Kinds of device, in the order of the page, and the mechanisms of each.
-KINDS = {
-    "MEMS storage": ("mems",),
-    "Disk drives": ("disk",),
-    "Simple devices": ("simpledisk-constant", "simpledisk-linear"),
+#: Kinds of device, a page each, and the mechanisms of a kind.
+KINDS = {"mems": "MEMS storage devices", "disks": "Disk drives", "simple": "Devices without a mechanism"}
+MECHANISMS = {"mems": ("mems",), "disks": ("disk",), "simple": ("simpledisk-constant", "simpledisk-linear")}
+
+#: The subjects of a scenario: a page, its title, and the objects that belong to it wherever they are named first.
+SUBJECTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "workload": ("Workload", ("WorkloadSpec",)),
+    "system": ("System and its components", ("SystemSpec", "MemberSpec", "VolumeSpec")),
+    "scheduling": (
+        "Scheduling, merging and stopping",
+        ("SchedulerSpec", "MergeSpec", "SpinDownSpec", "DelayedStartupSpec"),
+    ),
+    "devices": ("Devices of a scenario", ("DeviceSpec",)),
+    "arrays": (
+        "Arrays and their failures",
+        ("ReadChoice", "RebuildSpec", "JournalSpec", "MemberFaultSpec", "WriteMethod", "Sparing2", "UnreadableSpec"),
+    ),
+    "caches": (
+        "Caches and buffers",
+        (
+            *("ReplacementSpec", "WritePolicy", "ReadAheadSpec", "FlushSpec"),
+            *("MwbCleanSpec", "McdFlushSpec", "McdUnitsSpec"),
+        ),
+    ),
+    "run": ("Run and power cuts", ("RunSpec", "PowerCutsSpec")),
 }
 
-COLUMNS = ("key", "type", "unit", "allowed", "default", "meaning")
+#: On a narrow screen the first two are in view.
+COLUMNS = ("key", "meaning", "type", "unit", "allowed", "default")
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -62,8 +74,9 @@ def code(value: object) -> str:
 class Reference:
     """The keys of a JSON Schema as Markdown: one table for each object, one section for each object with a name."""
 
-    def __init__(self, schema: Node, *, columns: Iterable[str] = COLUMNS) -> None:
+    def __init__(self, schema: Node, label: str = "key", *, columns: Iterable[str] = COLUMNS) -> None:
         self.schema = schema
+        self.label = label
         self.columns = list(columns)
         self.definitions: Node = schema.get("$defs", {})
         self.told: list[str] = []
@@ -73,8 +86,17 @@ class Reference:
         parts = [self.object_text(self.schema)]
         # Describing a definition may name others for the first time.
         for name in self.told:
-            parts += [f"### {heading(name)}", self.definition_text(self.definitions[name])]
+            parts += [self.section(name)]
         return "\n\n".join(part for part in parts if part)
+
+    def section(self, name: str) -> str:
+        """Return the section of a named object, with a label that every page can link to."""
+        head = f"({self.anchor(name)})=\n## {heading(name)}"
+        return f"{head}\n\n{self.definition_text(self.definitions[name])}"
+
+    def anchor(self, name: str) -> str:
+        """Return the label of a named object."""
+        return f"{self.label}-{name.lower()}"
 
     def definition_text(self, node: Node) -> str:
         """Return the description of a named object, and of each of its alternatives."""
@@ -117,7 +139,7 @@ class Reference:
     def rows(self, properties: Node, required: set[str], prefix: str = "") -> str:
         """Return the table of some keys, those of objects without a name among them."""
         rows = self.cells(properties, required, prefix)
-        return table(self.columns, ([row[column] for column in self.columns] for row in rows))
+        return "{.keys}\n" + table(self.columns, ([row[column] for column in self.columns] for row in rows))
 
     def cells(self, properties: Node, required: set[str], prefix: str) -> Iterator[dict[str, str]]:
         """Yield what each column says of each key."""
@@ -141,7 +163,7 @@ class Reference:
             name = str(node["$ref"]).removeprefix("#/$defs/")
             if name not in self.told:
                 self.told.append(name)
-            return f"[{heading(name)}](#{heading(name).lower()})"
+            return f"[{heading(name)}](#{self.anchor(name)})"
         options = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
         if options:
             return " or ".join(dict.fromkeys(self.type_text(option) for option in options))
@@ -184,37 +206,48 @@ def bound(limit: float) -> str:
 
 def heading(name: str) -> str:
     """Return the heading of a named object."""
-    return name.removesuffix("Spec")
+    return re.sub(r"(Spec)?\d*$", "", name)
 
 
 def scenario() -> str:
-    """Return the keys of a scenario."""
-    return Reference(_core.schema()).text()
+    """Return the keys of a scenario that stand at its top."""
+    reference = Reference(_core.schema(), "scenario")
+    return reference.object_text(reference.schema)
+
+
+def scenario_pages() -> dict[str, str]:
+    """Return a page for each subject of a scenario: its objects, and those that they are the first to name."""
+    reference = Reference(_core.schema(), "scenario")
+    reference.object_text(reference.schema)
+    page_of = {name: page for page, (_, names) in SUBJECTS.items() for name in names}
+    sections: dict[str, list[str]] = {page: [f"# {title}"] for page, (title, _) in SUBJECTS.items()}
+    for name in reference.told:
+        page = page_of.setdefault(name, "system")
+        sections[page].append(reference.section(name))
+        for named in reference.told:
+            page_of.setdefault(named, page)
+    return {page: "\n\n".join([*parts, ""]) for page, parts in sections.items()}
 
 
 def result() -> str:
     """Return the keys of a summary."""
-    return Reference(_core.result_schema(), columns=["key", "type", "meaning"]).text()
+    return Reference(_core.result_schema(), "result", columns=["key", "meaning", "type"]).text()
 
 
-MECHANISMS = {
-    "mems": "MEMS devices",
-    "disk": "Disk drives",
-    "simpledisk-constant": "Devices without a mechanism: constant time",
-    "simpledisk-linear": "Devices without a mechanism: linear time",
-}
-
-
-def devices() -> str:
-    """Return the catalogue: devices of a kind side by side, and what each value rests on."""
+def device_pages() -> dict[str, str]:
+    """Return the catalogue, a page for each kind: devices side by side, and what each value rests on."""
     entries = {path.stem: tomllib.loads(path.read_text()) for path in sorted(DEVICES.glob("*.toml"))}
-    parts = []
-    for mechanism, title in MECHANISMS.items():
-        kind = {name: entry for name, entry in entries.items() if entry["mechanism"] == mechanism}
-        parts += [f"### {title}", side_by_side(kind)]
-        for name, entry in kind.items():
-            parts += [f"#### {name}", f"{entry['title']}.", entry["description"].strip(), values_table(entry)]
-    return "\n\n".join(parts)
+    pages = {}
+    for page, title in KINDS.items():
+        parts = [f"# {title}"]
+        for mechanism in MECHANISMS[page]:
+            kind = {name: entry for name, entry in entries.items() if entry["mechanism"] == mechanism}
+            parts += [f"## Side by side: {mechanism}" if len(MECHANISMS[page]) > 1 else "## Side by side"]
+            parts += [side_by_side(kind)]
+            for name, entry in kind.items():
+                parts += [f"## {name}", f"{entry['title']}.", entry["description"].strip(), values_table(entry)]
+        pages[page] = "\n\n".join([*parts, ""])
+    return pages
 
 
 def stand_ins() -> str:
@@ -305,14 +338,14 @@ def place(value: Node) -> str:
 def schedulers() -> str:
     """Return the policies and their parameters."""
     schema: Node = _core.schema()
-    reference = Reference(schema)
+    reference = Reference(schema, "scenario")
     options = [option["properties"] for option in schema["$defs"]["SchedulerSpec"]["oneOf"] if "properties" in option]
     keys = {properties["name"]["const"]: properties for properties in options}
     parts = []
     for policy in _core.schedulers():
         name = policy["name"]
         parameters = {key: node for key, node in keys[name].items() if key != "name"}
-        parts.append(f"### {name}")
+        parts.append(f"## {name}")
         parts.append(f"**{policy['title']}**. {policy['description']}")
         parts.append(f"Source: {policy['source']}.")
         if parameters:
@@ -384,7 +417,6 @@ def disksim_refused() -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     "scenario": scenario,
     "result": result,
-    "devices": devices,
     "stand-ins": stand_ins,
     "schedulers": schedulers,
     "cache-policies": cache_policies,
@@ -397,32 +429,5 @@ BLOCKS: dict[str, Callable[[], str]] = {
 
 
 def filled(page: str) -> str:
-    """Return a page with its generated parts as they are now."""
-
-    def fill(found: re.Match[str]) -> str:
-        return f"{found['open']}\n{BLOCKS[found['name']]()}\n\n{found['close']}"
-
-    return BLOCK.sub(fill, page)
-
-
-def main() -> int:
-    """Write or check the pages."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where a page is out of date")
-    check = parser.parse_args().check
-    stale = []
-    for path in sorted(set(DOCS.glob("*.md")) - CLAIMS):
-        page = path.read_text(encoding="utf-8")
-        now = filled(page)
-        if now == page:
-            continue
-        stale.append(path.name)
-        if not check:
-            path.write_text(now, encoding="utf-8")
-    for name in stale:
-        print(f"docs/{name} {'is out of date: run `make generate`' if check else 'written'}")
-    return 1 if check and stale else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    """Return a page with its generated parts."""
+    return MARK.sub(lambda found: BLOCKS[found[1]](), page)

@@ -19,9 +19,9 @@ pub fn run<S: AsRef<str>>(settings: &[S], log: bool) -> RunOutput {
     scenario::run(&scenario, Vec::new(), log, &mut |_| true).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// docs/validation.md: for the table whose header starts with `| {heading} |`, the cells of its rows.
+/// docs/reference/validation.md: for the table whose header starts with `| {heading} |`, the cells of its rows.
 pub fn documented(heading: &str) -> Vec<Vec<String>> {
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation.md");
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/validation.md");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let cells = |line: &str| -> Vec<String> {
         line.trim().trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
@@ -37,6 +37,6 @@ pub fn documented(heading: &str) -> Vec<Vec<String>> {
             rows.push(cells(line));
         }
     }
-    assert!(!rows.is_empty(), "docs/validation.md has no table headed {heading:?}");
+    assert!(!rows.is_empty(), "docs/reference/validation.md has no table headed {heading:?}");
     rows
 }

@@ -1,5 +1,5 @@
 //! What is bounded though no key says so, stated once. Each bound is checked before the work that it bounds begins;
-//! `docs/limits.md` is made from [`ALL`].
+//! `docs/reference/limits.md` is made from [`ALL`].
 
 /// A bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -85,7 +85,7 @@ def reliability(
 ) -> None:
     """Say how long an enclosure lasts, how likely it loses data, and how often it is repaired.
 
-    An enclosure is made of devices with redundancy and on-line spares; docs/reliability.md has its description.
+    An enclosure is made of devices with redundancy and on-line spares; docs/how-to/reliability.md describes it.
     """
     check_picture(plot)
     _check_use(files, figure, years, compare=compare)

@@ -97,8 +97,8 @@ def run(
 ) -> None:
     """Run what the store does not have yet of a sweep.
 
-    docs/sweep.md describes sweep files. --set replaces values of the scenario, and with sweep. in front those of the
-    file itself. What was interrupted goes on with the same command.
+    docs/how-to/sweep.md describes sweep files. --set replaces values of the scenario, and with sweep. in front
+    those of the file itself. What was interrupted goes on with the same command.
     """
     from sledsim.sweep import run as run_sweep
 

@@ -27,7 +27,7 @@ def powers_unknown(device: str) -> SledsimError:
     known = ", ".join(name for name in catalog() if Device(name).has_powers)
     return SledsimError(
         f"the powers of {device} are not known: take a device that has them ({known}), "
-        "or give them in a device file (docs/scenario.md has the keys)"
+        "or give them in a device file (docs/reference/scenario.md has the keys)"
     )
 
 

@@ -292,6 +292,12 @@ class Device:
 
         save(self.plot(kind), path)
 
+    def _repr_html_(self) -> str:
+        from sledsim.show.tables import Table, number
+
+        rows = [[label, number(value), unit] for label, value, unit in self.facts()]
+        return Table([self.label, "", "unit"], rows, left=frozenset({2}))._repr_html_()
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.capacity_bytes / 1e9:.3f} GB>"
 

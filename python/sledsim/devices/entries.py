@@ -10,6 +10,7 @@ from typing import Any
 from sledsim.devices.device import Device
 from sledsim.scenario.catalog import CatalogEntry, entries, entry_named, read_entry
 from sledsim.scenario.reading import toml_lines
+from sledsim.show.shown import Listing
 from sledsim.show.tables import Table, number
 
 __all__ = [
@@ -126,7 +127,7 @@ def _named(key: str, value: Any) -> str:
 
 def catalog() -> dict[str, DeviceEntry]:
     """Return the devices of the catalogue by name."""
-    return entries("device", _catalog_entry)
+    return Listing(entries("device", _catalog_entry), catalog_tables)
 
 
 def device_entry(name: str) -> DeviceEntry:

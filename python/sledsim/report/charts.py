@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim.show.frames import need
+from sledsim.show.pages import title_of, vega_library, vega_lite_version
 
 if TYPE_CHECKING:
     import altair
@@ -25,7 +26,7 @@ def write_chart(chart: "altair.TopLevelMixin", stem: Path) -> None:
         The files without their endings.
     """
     converter = need("vl_convert", "plots")
-    picture = converter.vegalite_to_svg(chart.to_dict(), vl_version=_version())
+    picture = converter.vegalite_to_svg(chart.to_dict(), vl_version=vega_lite_version())
     stem.with_suffix(".svg").write_text(picture, encoding="utf-8")
     stem.with_suffix(".png").write_bytes(converter.svg_to_png(picture, ppi=PPI))
 
@@ -38,7 +39,7 @@ def write_library(path: Path) -> None:
     path
         The file.
     """
-    path.write_text(need("vl_convert", "plots").javascript_bundle(vl_version=_version()), encoding="utf-8")
+    path.write_text(vega_library(), encoding="utf-8")
 
 
 def definition_of(chart: "altair.TopLevelMixin", description: str) -> dict[str, Any]:
@@ -66,11 +67,4 @@ def caption_of(chart: "altair.TopLevelMixin") -> list[str]:
     chart
         The chart.
     """
-    title: Any = chart.to_dict().get("title", "")
-    subtitle: str | list[str] = title.get("subtitle", []) if isinstance(title, dict) else []
-    return [subtitle] if isinstance(subtitle, str) else subtitle
-
-
-def _version() -> str:
-    """Return the version of Vega-Lite that Altair writes, as the converter names it: ``v6_4``."""
-    return "_".join(need("altair", "plots").SCHEMA_VERSION.split(".")[:2])
+    return title_of(chart.to_dict())[1]

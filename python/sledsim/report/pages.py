@@ -14,7 +14,7 @@ __all__ = ["page_environment"]
 
 @cache
 def page_environment(package: str) -> "jinja2.Environment":
-    """Return what fills a package's templates, which may include ``style.css`` and ``draw.js`` of this one.
+    """Return what fills a package's templates, which may include ``style.css``, ``chart.css`` and ``draw.js``.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def page_environment(package: str) -> "jinja2.Environment":
         Name of a package with a folder ``templates``.
     """
     library = need("jinja2", "plots")
-    folders = [library.PackageLoader(each, "templates") for each in (package, "sledsim.report")]
+    folders = [library.PackageLoader(each, "templates") for each in (package, "sledsim.report", "sledsim.show")]
     environment: jinja2.Environment = library.Environment(
         loader=library.ChoiceLoader(folders),
         autoescape=True,

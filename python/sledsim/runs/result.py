@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import RunError, RunOutput
 from sledsim.runs.brief_table import brief_table
+from sledsim.runs.labels import label_of_run
 from sledsim.runs.summary_tables import summary_tables
 from sledsim.runs.timeline import Timeline
 from sledsim.show.frames import Framed, relation_of, write_columns
@@ -73,6 +74,10 @@ class Result(Section, Framed, Shown):
         """Return what one looks for first as one table, with a headline that says whether the run was long enough."""
         return brief_table(self._values)
 
+    def _repr_html_(self) -> str:
+        whole = "".join(table._repr_html_() for table in self.tables())
+        return f"{self.brief()._repr_html_()}<details><summary>every figure</summary>{whole}</details>"
+
     def __repr__(self) -> str:
         count, name, response = self["requests"]["completed"], self["device"]["name"], self["response"]
         mean = f", mean response {response['mean_ms']:.4g} ms" if response else ""
@@ -118,7 +123,7 @@ class Result(Section, Framed, Shown):
         if not self._timed:
             raise RunError("this run kept no timeline; ask for one with sledsim.run(…, timeline=True)")
         if self._timeline is None:
-            self._timeline = Timeline(self._output)
+            self._timeline = Timeline(self._output, label_of_run(self.summary))
         return self._timeline
 
     def relation(self) -> "duckdb.DuckDBPyRelation":

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from sledsim._core import RunError
 from sledsim.show.frames import Framed, relation_of, write_columns
-from sledsim.show.tables import duration
+from sledsim.show.shown import Drawn, OneTable
+from sledsim.show.tables import Table, duration, number
 
 if TYPE_CHECKING:
+    import altair
     import duckdb
     import numpy as np
     from numpy.typing import NDArray
@@ -22,7 +24,7 @@ __all__ = ["Stretch", "Timeline", "require_powers", "stretch_of"]
 Stretch = bool | tuple[float, float]
 
 
-class Timeline(Mapping[str, "NDArray[np.generic]"], Framed):
+class Timeline(Mapping[str, "NDArray[np.generic]"], Framed, OneTable, Drawn):
     """What each mechanism of a run did, a NumPy column per quantity.
 
     The columns are ``mechanism`` (number of the sled, from 0), ``start_s``, ``end_s``, ``state`` and ``power_w``. The
@@ -34,11 +36,14 @@ class Timeline(Mapping[str, "NDArray[np.generic]"], Framed):
     ----------
     output
         The core's account of the run.
+    label
+        What the run is called.
     """
 
-    def __init__(self, output: "RunOutput") -> None:
+    def __init__(self, output: "RunOutput", label: str = "") -> None:
         import numpy as np
 
+        self.label = label
         columns = output.timeline()
         #: Names of the states that the device can be in.
         self.states: list[str] = output.timeline_states()
@@ -59,6 +64,26 @@ class Timeline(Mapping[str, "NDArray[np.generic]"], Framed):
     def __repr__(self) -> str:
         note = "" if self.slot_s is None else f" in slots of {duration(self.slot_s)}"
         return f"<Timeline: {len(self['start_s']):,} spans{note}>"
+
+    def table(self) -> Table:
+        """Return how long the mechanisms were in each state, how often, and what they drew then."""
+        import numpy as np
+
+        spans_s = np.asarray(self["end_s"], dtype=float) - np.asarray(self["start_s"], dtype=float)
+        energies_j = spans_s * np.asarray(self["power_w"], dtype=float)
+        rows = []
+        for state in self.states:
+            chosen = self["state"] == state
+            if chosen.any():
+                sums = (float(spans_s[chosen].sum()), float(energies_j[chosen].sum()))
+                rows.append([state, number(int(chosen.sum())), *map(number, sums)])
+        return Table(["state", "spans", "time (s)", "energy (J)"], rows, repr(self).strip("<>"))
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw what each mechanism did along time, above the power of all of them."""
+        from sledsim.runs.timeline_chart import timeline_chart
+
+        return timeline_chart(self)
 
     def relation(self) -> "duckdb.DuckDBPyRelation":
         """Return the spans as a DuckDB relation, to be queried in SQL."""

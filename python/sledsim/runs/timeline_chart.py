@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sledsim._core import SledsimError
-from sledsim.runs.labels import label_of_run
 from sledsim.runs.phases import state_colours, state_word
 from sledsim.show.style import altair_library, styled, values
 
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     import altair
     from numpy.typing import NDArray
 
-    from sledsim.runs.result import Result
     from sledsim.runs.timeline import Timeline
 
     Floats = NDArray[np.float64]
@@ -30,15 +28,14 @@ SLOTS = 190
 MOST_BARS = 16
 
 
-def timeline_chart(result: "Result") -> "altair.TopLevelMixin":
+def timeline_chart(timeline: "Timeline") -> "altair.TopLevelMixin":
     """Draw what each mechanism did along time, above the power of all of them.
 
     Parameters
     ----------
-    result
-        The run, with a timeline.
+    timeline
+        What the mechanisms did.
     """
-    timeline = result.timeline
     courses = [_Course(timeline, number) for number in np.unique(timeline["mechanism"])]
     if not courses:
         raise SledsimError("there is no timeline to draw: nothing happened in the time that it covers")
@@ -56,7 +53,7 @@ def timeline_chart(result: "Result") -> "altair.TopLevelMixin":
     scale, unit = (1e3, "ms") if end_s < 1 else (1.0, "s")
     chart = _panels(_scaled(bars, scale), _scaled(line, scale), timeline.states, (start_s * scale, end_s * scale), unit)
     slot_s = None if exact else (end_s - start_s) / SLOTS
-    return styled(chart, "States and power over time", _subtitle(result, len(courses), slot_s))
+    return styled(chart, "States and power over time", _subtitle(timeline, len(courses), slot_s))
 
 
 def mean_power_w(timeline: "Timeline", edges: "Floats") -> "Floats":
@@ -179,7 +176,7 @@ def _panels(
     return alt.vconcat(above, below, spacing=8)
 
 
-def _subtitle(result: "Result", mechanisms: int, slot_s: float | None) -> list[str]:
+def _subtitle(timeline: "Timeline", mechanisms: int, slot_s: float | None) -> list[str]:
     notes = []
     if slot_s is not None:
         of = f" of {mechanisms} mechanisms" if mechanisms > 1 else ""
@@ -187,4 +184,4 @@ def _subtitle(result: "Result", mechanisms: int, slot_s: float | None) -> list[s
         notes.append(f"in slots of {slot}: time by state{of}, and mean power")
     elif mechanisms > MOST_BARS:
         notes.append(f"bars of the first {MOST_BARS} of {mechanisms} mechanisms, power of all")
-    return [label_of_run(result.summary), *notes]
+    return [timeline.label, *notes] if timeline.label else notes

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
 from sledsim.show.frames import need
+from sledsim.show.pages import chart_page
 
 if TYPE_CHECKING:
     import altair
@@ -44,7 +45,7 @@ def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
     require_libraries(target)
     try:
         if kind == ".html":
-            chart.save(str(target), inline=True)
+            target.write_text(chart_page(chart), encoding="utf-8")
         elif kind == ".png":
             chart.save(str(target), ppi=144)
         else:

@@ -3,7 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sledsim.show.tables import Table, number
+
 __all__ = ["Section"]
+
+#: A notebook shows no more values of a section than these.
+MOST_ROWS = 100
 
 
 class Section(Mapping[str, Any]):
@@ -46,9 +51,37 @@ class Section(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"{self._name or 'section'}: {dict(self._values)!r}"
 
+    def _repr_html_(self) -> str:
+        rows = list(_rows(self._values))
+        return Table([self._name or "key", ""], rows[:MOST_ROWS], notes=_more(len(rows)))._repr_html_()
+
     def _path(self, key: str) -> str:
         return f"{self._name}.{key}" if self._name else key
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values as plain dictionaries."""
         return dict(self._values)
+
+
+def _rows(values: Mapping[str, Any], indent: str = "") -> Iterator[list[str]]:
+    """Yield the values as rows, those of sections within below their name."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield [f"{indent}{key}", ""]
+            yield from _rows(value, f"{indent}  ")
+        else:
+            yield [f"{indent}{key}", _text(value)]
+
+
+def _text(value: Any) -> str:
+    """Write a value for people."""
+    if isinstance(value, bool) or not isinstance(value, int | float | list | tuple | None):
+        return str(value)
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(each, Mapping | list) for each in value)
+        return f"{len(value)} entries" if nested else ", ".join(map(_text, value))
+    return number(value)
+
+
+def _more(rows: int) -> list[str]:
+    return [f"and {rows - MOST_ROWS} more"] if rows > MOST_ROWS else []

@@ -2,6 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from sledsim.show.tables import Table
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Drawn", "OneTable", "Plain", "Shown", "Tabled"]
+__all__ = ["Drawn", "Listing", "OneTable", "Plain", "Shown", "Tabled"]
 
 
 class Tabled(ABC):
@@ -59,6 +60,25 @@ class Drawn(ABC):
         from sledsim.show.saving import save
 
         save(self.plot(*args, **kwargs), path)
+
+
+class Listing(dict[str, Any]):
+    """Things by name, which a notebook shows as tables.
+
+    Parameters
+    ----------
+    things
+        They, by name.
+    tables
+        Makes the tables.
+    """
+
+    def __init__(self, things: Mapping[str, Any], tables: Callable[[], Iterable[Table]]) -> None:
+        super().__init__(things)
+        self._tables = tables
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self._tables())
 
 
 class Plain(ABC):

@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from sledsim.show.frames import need
+from sledsim.show.pages import notebook_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,8 +37,12 @@ PROBABILITY_LABELS = "datum.value >= 0.001 ? format(datum.value, '~g') : format(
 
 
 def altair_library() -> Any:
-    """Return the Altair module, or say how to get it."""
-    return need("altair", "plots")
+    """Return the Altair module, or say how to get it; notebooks show charts without a network."""
+    library = need("altair", "plots")
+    if library.renderers.active == "default":
+        library.renderers.register("sledsim", notebook_bundle)
+        library.renderers.enable("sledsim")
+    return library
 
 
 def decade_below(least: float) -> float:

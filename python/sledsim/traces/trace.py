@@ -3,6 +3,7 @@
 import shutil
 import weakref
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
@@ -178,6 +179,10 @@ class Trace:
             except duckdb.Error as error:
                 raise TraceError(f"{path}: cannot be written: {str(error).splitlines()[0]}") from None
         return count
+
+    def _repr_html_(self) -> str:
+        first = records_table(self.head())
+        return replace(first, title=f"{self.path} ({self.format}): the first records")._repr_html_()
 
     def __repr__(self) -> str:
         return f"<Trace {self.path} ({self.format})>"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sledsim.scenario.catalog import CatalogEntry, entries, entry_named, read_entry
+from sledsim.show.shown import Listing
 from sledsim.show.tables import Table
 
 __all__ = ["WorkloadEntry", "catalog", "workload_entry", "workloads_table"]
@@ -81,7 +82,7 @@ class WorkloadEntry(CatalogEntry):
 
 def catalog() -> dict[str, WorkloadEntry]:
     """Return the workloads of the catalogue by name."""
-    return entries("workload", _entry)
+    return Listing(entries("workload", _entry), lambda: [workloads_table()])
 
 
 def workload_entry(name: str) -> WorkloadEntry:

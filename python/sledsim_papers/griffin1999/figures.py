@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim.devices import MemsStorage
-from sledsim.show import Table, number
+from sledsim.show import Table, altair_library, number
 from sledsim_papers.griffin1999 import sensitivity as sensitivity
 from sledsim_papers.griffin1999.experiments import TABLE_2, table_2
 from sledsim_papers.griffin1999.scheduling import at_rates, response_rows
 from sledsim_papers.griffin1999.traces import SCALE, at_scales, replay
 from sledsim_papers.griffin1999.workload import DEVICE, DISK, acceleration, closed, poisson, random, speed
-from sledsim_papers.harness.charts import Axis, beside, lines
+from sledsim_papers.harness.charts import Axis, beside, lines, stated
+from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 
@@ -165,16 +166,22 @@ def figure_5(study: Study) -> Drawn:
 def _sensitivity(
     title: str, x: Axis, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], how: str, **scenario: Any
 ) -> Drawn:
-    """Draw mean access times over a parameter; one line for each of the curves."""
+    """Draw mean access times over a parameter, one line for each of the curves, and what is stated of the default."""
+    alt = altair_library()
     rows = [
         {x.field: value, "time_ms": time_ms, "series": name}
         for name, (given, times) in curves.items()
         for value, time_ms in zip(given, times, strict=True)
     ]
     panel = lines(rows, x, ACCESS, "series" if len(curves) > 1 else None, points=len(rows) < MANY)
+    service = claims()[f"{PAPER}.service-mean"]
+    point = {x.field: STATED_AT[x.field], "time_ms": service.published, "where": service.where}
+    panel = alt.layer(panel, stated([point], x.field, "time_ms"))
     return Drawn(beside([panel], title, ALONE), how, scenarios=(random(closed(), REQUESTS, **scenario),))
 
 
+#: Where the device of Table 1 stands on the axes of Figures 6 to 10; Table 2 states its mean service.
+STATED_AT = {"acceleration": 114.8, "speed": 20.0, "width": 50.0, "resonance": 220.0, "constants": 1.0}
 #: More points than this make a line of their own.
 MANY = 100
 REQUESTS = 20_000

@@ -9,7 +9,7 @@ from sledsim.show import COLOURS, altair_library, styled, values
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Axis", "beside", "lines"]
+__all__ = ["Axis", "beside", "lines", "stated"]
 
 #: Size of one panel.
 WIDTH, HEIGHT = 360, 270
@@ -105,6 +105,31 @@ def lines(
         )
     # A title of plain text would be that of the whole chart, once it stands in a row.
     return chart.properties(width=WIDTH, height=HEIGHT, **({"title": alt.TitleParams(title)} if title else {}))
+
+
+def stated(rows: Sequence[Mapping[str, Any]], x: str, y: str, *, mark: str = "point") -> Any:
+    """Draw what the paper's text or tables state, to be laid over a panel of ours with the same axes.
+
+    Parameters
+    ----------
+    rows
+        The points: ``x``, ``y``, and in ``where`` the place in the paper.
+    x, y
+        Keys of the rows, with Altair's letter for the type where it is not a quantity.
+    mark
+        ``"point"``, or ``"tick"`` for a mark across a bar.
+    """
+    alt = altair_library()
+    data = values([{**{key: _short(value) for key, value in row.items()}, "of": "published"} for row in rows])
+    below = alt.Legend(title=None, orient="bottom")
+    shape = alt.Shape("of:N", scale=alt.Scale(domain=["published"], range=["diamond"]), legend=below)
+    kind = alt.Chart(data).mark_point(size=120, stroke="black", strokeWidth=1.6, fill="white", opacity=1)
+    if mark == "tick":
+        kind = alt.Chart(data).mark_point(size=420, stroke="black", strokeWidth=2.2, opacity=1)
+        shape = alt.Shape("of:N", scale=alt.Scale(domain=["published"], range=["stroke"]), legend=below)
+    horizontal, vertical = (each if ":" in each else f"{each}:Q" for each in (x, y))
+    tooltip = [alt.Tooltip("of:N", title="figure"), alt.Tooltip("where:N", title="stated in"), alt.Tooltip(vertical)]
+    return kind.encode(x=alt.X(horizontal, sort=None), y=alt.Y(vertical), shape=shape, tooltip=tooltip)
 
 
 def beside(panels: Sequence[Any], title: str, subtitle: str | list[str] = "") -> "altair.TopLevelMixin":

@@ -1,7 +1,8 @@
-"""The report: a page with every claim and figure, and beside it charts, scenarios and verdicts as files."""
+"""The report: an overview, a page for each paper, and beside them charts, scenarios and verdicts as files."""
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from sledsim import SledsimError, __version__
 from sledsim.report import caption_of, definition_of, page_environment, write_chart, write_library
 from sledsim.show import Table, need
 from sledsim_papers.harness.finding import Finding
-from sledsim_papers.harness.ledger import title
+from sledsim_papers.harness.ledger import VERDICTS, title
 from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.registry import Drawn, Picture
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
@@ -46,8 +47,9 @@ class Pages:
         for package in ("altair", "vl_convert", "jinja2"):
             need(package, "plots")
         self.folder = folder
-        # Now, as after Ctrl-C there is a second for the page.
-        self._page = page_environment(__package__).get_template("page.html.jinja")
+        # Now, as after Ctrl-C there is a second for the pages.
+        templates = page_environment(__package__)
+        self._overview, self._page = (templates.get_template(f"{name}.html.jinja") for name in ("overview", "paper"))
         self._lock = threading.Lock()
         try:
             for name in ("charts", "scenarios"):
@@ -73,7 +75,7 @@ class Pages:
                 write_library(self.folder / LIBRARY)
 
     def write(self, found: Reproduction) -> None:
-        """Write the page, the scenarios and the verdicts.
+        """Write the pages, the scenarios and the verdicts.
 
         Parameters
         ----------
@@ -82,17 +84,21 @@ class Pages:
         """
         (self.folder / "verdicts.json").write_text(_json(verdicts(found)) + "\n", encoding="utf-8")
         papers = [self._paper(found, paper) for paper in found.papers()]
-        charts = any(figure["definition"] for paper in papers for figure in paper["figures"])
-        text = self._page.render(
-            version=__version__,
-            quick=found.quick,
-            complete=found.complete,
+        shared = {"version": __version__, "quick": found.quick, "complete": found.complete, "papers": papers}
+        text = self._overview.render(
+            **shared,
+            paper=None,
             counted=COUNTED,
-            papers=papers,
             totals=counts_row(found, None),
-            library=LIBRARY if charts else None,
+            shown_counts=_shown(found.answers),
+            library=None,
         )
         (self.folder / "index.html").write_text(text, encoding="utf-8")
+        for paper in papers:
+            charts = any(figure["definition"] for figure in paper["figures"])
+            library = LIBRARY if charts else None
+            text = self._page.render(**shared, paper=paper, shown_counts=paper["counts"], library=library)
+            (self.folder / f"{paper['id']}.html").write_text(text, encoding="utf-8")
 
     def _paper(self, found: Reproduction, paper: str) -> Context:
         """Return a paper's part of the page."""
@@ -101,6 +107,7 @@ class Pages:
             "id": paper,
             "title": title(paper),
             "totals": counts_row(found, paper),
+            "counts": _shown(answer for answer in found.answers if answer.claim.paper == paper),
             "claims": [self._claim(answer) for answer in found.answers if answer.claim.paper == paper],
             "figures": [self._figure(each) for each in shown if each.picture.draw],
             "sketches": [each.picture for each in shown if not each.picture.draw],
@@ -159,6 +166,12 @@ class Pages:
             (self.folder / path).write_text(text + "\n", encoding="utf-8")
             written.append({"path": path.as_posix(), "command": "run" if simulated else "reliability"})
         return written
+
+
+def _shown(answers: Iterable[Answer]) -> dict[str, int]:
+    """Return how many claims have which verdict, of the verdicts that there are."""
+    counts = Counter(answer.verdict for answer in answers)
+    return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
 
 def _curve(finding: Finding) -> Table | None:

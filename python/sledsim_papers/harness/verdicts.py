@@ -9,7 +9,7 @@ from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
 
 __all__ = ["SCHEMA", "verdicts"]
 
-#: Version of the document's form; docs/reproduce.md describes it.
+#: Version of the document's form; docs/how-to/reproduce.md describes it.
 SCHEMA = 2
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from sledsim.devices import MemsStorage
 from sledsim.reliability import failure_counts, mttf_by_maintenance, survival_by_spares
 from sledsim.show import COLOURS, Table, altair_library, number, values
-from sledsim_papers.harness.charts import Axis, beside, lines
+from sledsim_papers.harness.charts import Axis, beside, lines, stated
+from sledsim_papers.harness.ledger import claims, figures_of
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 from sledsim_papers.hong2006.experiments import enclosure, longest_seek_ms, mean_seek_ms
@@ -25,6 +26,8 @@ PAPER = "hong2006"
 SATURATED_MS = 1000.0
 #: How far up the axis such a bar goes.
 CUT_AT = 0.92
+#: The claims whose figures the text states beside Figure 8.
+STATED = {"tpcc": {"mcd_all": "tpcc-mcd-all", "mcd_none": "tpcc-mcd-none"}}
 #: Size of a panel with one bar for each architecture.
 BARS_WIDTH, BARS_HEIGHT = 230, 240
 
@@ -55,8 +58,23 @@ def figure_3(study: Study) -> Drawn:
     """Draw the survival over five years, with two disks."""
     del study
     found = survival_by_spares(enclosure(5))
+    lost = [("loss-without-spares-1-year", 1), ("loss-disk-3-years", 3), ("loss-5-spares-3-years", 3)]
+    points = [_point(name, years, 1 - _published(name)[0]) for name, years in lost]
+    points += [_point("disk-survival", *each) for each in zip((1, 3, 5), _published("disk-survival"), strict=True)]
+    chart: Any = found.plot()
+    chart.hconcat[0] = altair_library().layer(chart.hconcat[0], stated(points, "years", "survival"))
     how = "The chain of Figure 2 without repair, none to five spares; disks with MTTFs of 100,000 and 200,000 h."
-    return Drawn(found.plot(), how, scenarios=(enclosure(5),))
+    return Drawn(chart, how, scenarios=(enclosure(5),))
+
+
+def _published(name: str) -> tuple[float, ...]:
+    """Return the figures of a claim."""
+    return tuple(map(float, figures_of(claims()[f"{PAPER}.{name}"].published) or ()))
+
+
+def _point(name: str, years: float, survival: float) -> dict[str, Any]:
+    """Return a point that the text states."""
+    return {"years": years, "survival": survival, "where": claims()[f"{PAPER}.{name}"].where}
 
 
 @picture(PAPER, "Figure 4", "MTTF by strategy of repair, time of repair and spares")
@@ -89,7 +107,14 @@ def _bars(load: str, study: Study) -> Drawn:
     bars = base.mark_bar(size=24, color=COLOURS[0]).encode(y=y, tooltip=["architecture:N", "label:N"])
     errors = base.mark_rule(strokeWidth=1.5).encode(y="low:Q", y2="high:Q")
     texts = base.mark_text(dy=-9, fontSize=11).encode(y="text:Q", text="label:N")
-    chart = alt.layer(bars, errors, texts).properties(width=2 * BARS_WIDTH, height=BARS_HEIGHT)
+    layers = [bars, errors, texts]
+    if load in STATED:
+        points = [
+            {"architecture": LABELS[name], "shown": _published(claim)[0], "where": claims()[f"{PAPER}.{claim}"].where}
+            for name, claim in STATED[load].items()
+        ]
+        layers.append(stated(points, "architecture:N", "shown"))
+    chart = alt.layer(*layers).properties(width=2 * BARS_WIDTH, height=BARS_HEIGHT)
     cut = " The bar that is cut is that of a queue that grows for as long as the run lasts." if len(shown) < 6 else ""
     title = f"Mean response times under {LOADS[load].label}"
     made = LOADS[load].stand_in

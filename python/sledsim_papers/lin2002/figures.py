@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sledsim.runs import state_colours
-from sledsim.show import Table, altair_library, number, values
-from sledsim_papers.harness.charts import HEIGHT, Axis, beside, lines
+from sledsim.show import COLOURS, Table, altair_library, number, values
+from sledsim_papers.harness.charts import HEIGHT, Axis, beside, lines, stated
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
 from sledsim_papers.lin2002 import snake as snake_day
@@ -111,7 +111,14 @@ def figure_3(study: Study) -> Drawn:
         )
         .properties(width=300, height=HEIGHT)
     )
-    how = f"{SEAGATE_HOW}. Snake: the stand-in, ten times faster."
+    points = [
+        {"workload": name, "share": sum(PUBLISHED_J[each][i] for each in STATES[:place]) / PUBLISHED_J["total"][i]}
+        for i, name in enumerate(runs)
+        for place in range(1, len(STATES))
+    ]
+    points = [{**each, "where": "Table 1"} for each in points]
+    panel = alt.layer(panel, stated(points, "workload:N", "share", mark="tick")).properties(width=300, height=HEIGHT)
+    how = f"{SEAGATE_HOW}. Snake: the stand-in, ten times faster. Marks across the bars: the shares of Table 1."
     scenarios = (seagate(study, TIMEOUT_MS), snake_day.SHARES)
     shown = beside([panel], "Energy by state", "G2, idle timeout 1 s")
     return Drawn(shown, how, stand_in=True, scenarios=scenarios)

@@ -10,7 +10,7 @@ use sledsim_testing::replacement::reference;
 use sledsim_testing::tiers::size;
 
 /// The page that prints what the policies reach on OLTP.
-const DOCUMENTATION: &str = "../../docs/cache-policies.md";
+const DOCUMENTATION: &str = "../../docs/reference/cache-policies.md";
 
 const OLTP: &str = "traces/arc-OLTP.lis.zst";
 const P3: &str = "traces/arc-P3.lis.zst";

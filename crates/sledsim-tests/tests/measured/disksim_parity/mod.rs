@@ -1,7 +1,7 @@
 //! Every reference run of DiskSim 4.0, repeated with *decomposed* seeks and a sled that holds its place when idle.
 //!
 //! `cargo test --test measured disksim_parity -- --nocapture` prints every deviation. What is compared and why the bounds are
-//! what they are stands in docs/validation.md; the tables there are compared with what is computed here.
+//! what they are stands in docs/reference/validation.md; the tables there are compared with what is computed here.
 
 mod cases;
 mod reversals;
@@ -179,7 +179,7 @@ fn without_springs_65_percent_of_light_load_requests_are_within_a_microsecond() 
     assert_eq!(checked, 9);
 }
 
-/// A row of the table of criteria in docs/validation.md.
+/// A row of the table of criteria in docs/reference/validation.md.
 fn row<'a>(criterion: &str, bound: &str, cases: impl Iterator<Item = &'a Case> + Clone, figure: Figure) -> Vec<String> {
     let count = cases.clone().count();
     let (id, deviation) = largest(cases, figure);

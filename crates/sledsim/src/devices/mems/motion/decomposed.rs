@@ -6,7 +6,7 @@
 //!
 //! The reversal after a move is taken as DiskSim takes it, by the velocity the sled leaves with: there the springs act
 //! with the sign opposite to the physical one, so that with springs a seek can come out shorter than the actuator
-//! allows (docs/validation.md has the figures). With the physical sign, mean responses of DiskSim's g1 are missed by
+//! allows (docs/reference/validation.md has the figures). With the physical sign, mean responses of DiskSim's g1 are missed by
 //! 0.6 to 0.9 %. With springs, moves are integrated as DiskSim integrates them ([`piecewise`](super::piecewise)).
 
 use super::constant_force::Dynamics;

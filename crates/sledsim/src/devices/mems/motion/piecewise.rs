@@ -8,7 +8,7 @@
 //! next to it on the side of the switch.
 //!
 //! All this makes moves 2 to 4 µs longer on average than they are (spring factor 0.75), and up to 20 µs; mean responses
-//! under load, which magnify service times, can't be compared with DiskSim's without it (docs/validation.md).
+//! under load, which magnify service times, can't be compared with DiskSim's without it (docs/reference/validation.md).
 
 use super::Axis;
 

@@ -1,0 +1,285 @@
+"""The documentation: its links lead somewhere, its commands and programs run, and its site stands without a network."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import tomllib
+from functools import cache
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+
+from conftest import ROOT
+from reference_commands import command_pages
+from reference_pages import MARK, device_pages, filled, scenario_pages
+from site_build import build, environment_of_pages
+from sledsim.cli.app import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+NOTEBOOKS = [path for path in PAGES if "file_format: mystnb" in path.read_text()]
+#: What makes the keys at the top of a scenario.
+MARKED = "<!-- generated: scenario -->"
+#: An explanation that takes longer explains two things.
+MOST_WORDS = 2000
+#: The first one shows that notebooks run; the others take longer.
+QUICK = "first-answer"
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def targets(path: Path) -> list[str]:
+    """Return the pages and files that a page links to."""
+    return [each for each in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text()) if "://" not in each]
+
+
+@pytest.mark.parametrize("path", [*PAGES, *sorted(ROOT.glob("*.md"))], ids=name_of)
+def test_links_between_pages_lead_somewhere(path: Path) -> None:
+    for target in targets(path):
+        assert (path.parent / target).exists(), target
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    listed = set()
+    for path in PAGES:
+        for tree in re.findall(r"^```\{toctree\}\n(.+?)^```", path.read_text(), flags=re.DOTALL | re.MULTILINE):
+            names = [line for line in tree.splitlines() if line and not line.startswith(":")]
+            listed |= {(path.parent / f"{name}.md").resolve() for name in names}
+    assert {path.resolve() for path in PAGES} - listed == {DOCS / "index.md"}
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "explanation").glob("*.md")), ids=name_of)
+def test_an_explanation_is_short(path: Path) -> None:
+    prose = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    assert len(prose.split()) <= MOST_WORDS
+
+
+def test_reference_is_made_and_not_written() -> None:
+    marked = {found for path in PAGES for found in MARK.findall(path.read_text())}
+    assert {"scenario", "result", "schedulers", "limits", "trace-formats"} <= marked
+    for path in PAGES:
+        assert not MARK.search(filled(path.read_text())), name_of(path)
+
+
+def test_reference_names_every_key_device_and_command() -> None:
+    scenario = "\n".join(scenario_pages().values())
+    missing = [key for key in scenario_keys() if not re.search(rf"[`.]{key}[`\s]", scenario + filled(MARKED))]
+    assert not missing
+    anchors = re.findall(r"^\((scenario-\w+)\)=$", scenario, flags=re.MULTILINE)
+    assert len(set(anchors)) == len(anchors) > 40
+    assert set(re.findall(r"\(#(scenario-\w+)\)", scenario)) <= set(anchors)
+    devices = "\n".join(device_pages().values())
+    for entry in sorted((ROOT / "python" / "sledsim" / "catalog" / "devices").glob("*.toml")):
+        assert f"## {entry.stem}\n" in devices
+    commands = "\n".join(command_pages().values())
+    for name in typer.main.get_command(app).commands:  # type: ignore[attr-defined]
+        assert f"## sledsim {name}\n" in commands
+
+
+@cache
+def scenario_keys() -> set[str]:
+    """Return every key that a scenario can have."""
+    from sledsim import _core
+
+    def keys(node: Any) -> Iterator[str]:
+        if isinstance(node, dict):
+            yield from node.get("properties", {})
+            for each in node.values():
+                yield from keys(each)
+        elif isinstance(node, list):
+            for each in node:
+                yield from keys(each)
+
+    return set(keys(_core.schema()))
+
+
+def commands_of(path: Path, *kinds: str) -> list[str]:
+    """Return the commands of a page: those to be run as they are stand in blocks of ``sh``, others in ``text``."""
+    text = path.read_text()
+    found = re.findall(rf"^```(?:{'|'.join(kinds)})\n(.+?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    found += re.findall(r"^(?=!)((?:!sledsim .+\n)+)", text, flags=re.MULTILINE) if "text" in kinds else []
+    lines = [line.lstrip("!") for block in found for line in block.replace("\\\n", " ").splitlines()]
+    return [line.partition("  #")[0].strip() for line in lines if line.startswith("sledsim ")]
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if commands_of(path, "sh", "text")], ids=name_of)
+def test_a_command_of_a_page_has_its_options(path: Path) -> None:
+    for line in commands_of(path, "sh", "text"):
+        # A deliberate mistake is one of a value, which is looked at when the command runs.
+        words = shlex.split(re.split(r"\s[>|]\s", line)[0])[1:]
+        command: Any = typer.main.get_command(app)
+        context = typer.Context(command, info_name="sledsim")
+        while words and hasattr(command, "commands") and not words[0].startswith("-"):
+            assert words[0] in command.commands, line
+            command = command.commands[words[0]]
+            context = typer.Context(command, info_name=words.pop(0), parent=context)
+        if not hasattr(command, "commands"):
+            command.make_parser(context).parse_args(list(words))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [path for path in PAGES if commands_of(path, "sh")], ids=name_of)
+def test_the_commands_of_a_page_run_one_after_the_other(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for line in ["sledsim example readme", *commands_of(path, "sh")]:
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path, env=environment_of_pages(), capture_output=True, text=True, timeout=900
+        )
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+def test_the_files_that_pages_show_can_be_read() -> None:
+    blocks = [
+        block
+        for path in PAGES
+        for block in re.findall(r"^```toml\n(.+?)^```", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    ]
+    assert len(blocks) > 20
+    for block in blocks:
+        if "..." not in block and "…" not in block:
+            tomllib.loads(block)
+
+
+def run_notebook(path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a notebook as it is once it has run, in a folder of its own."""
+    import jupytext
+    import nbclient
+
+    for name, value in environment_of_pages().items():
+        monkeypatch.setenv(name, value)
+    notebook = jupytext.read(path, fmt="md:myst")
+    return nbclient.NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+    ).execute()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[] if path.stem == QUICK else pytest.mark.slow) for path in NOTEBOOKS],
+    ids=[path.stem for path in NOTEBOOKS],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_notebook_runs_and_needs_no_network(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [cell for cell in run_notebook(path, tmp_path, monkeypatch).cells if cell.cell_type == "code"]
+    assert len(cells) >= 5
+    shown = [output for cell in cells for output in cell.outputs]
+    assert not [output for output in shown if output.output_type == "error"]
+    pages = [str(output.get("data", {}).get("text/html", "")) for output in shown]
+    assert any("data:image/svg+xml" in page for page in pages)
+    assert not [page for page in pages if re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)]
+
+
+class Loaded(HTMLParser):
+    """What a page loads, and where it leads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag in {"script", "img", "iframe"} and given.get("src"):
+            self.loads.append(str(given["src"]))
+        if tag == "link" and given.get("rel") != "canonical" and given.get("href"):
+            self.loads.append(str(given["href"]))
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the site, built anew: what Sphinx warns of is an error, such as a link to nowhere."""
+    kept = os.environ.get("SLEDSIM_SITE")
+    folder = tmp_path_factory.mktemp("site") / "site" if not kept else ROOT / kept
+    if not kept:
+        build(folder)
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_has_every_page_and_loads_nothing_from_elsewhere(site: Path) -> None:
+    for path in PAGES:
+        assert (site / path.relative_to(DOCS)).with_suffix(".html").is_file()
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > len(PAGES) + 30
+    for page in pages:
+        for source in Loaded(page.read_text(encoding="utf-8")).loads:
+            if not source.startswith("data:"):
+                assert "//" not in source, f"{page}: {source}"
+                assert (page.parent / source.partition("?")[0]).is_file(), f"{page}: {source}"
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"url\([\"']?https?:|@import", sheet.read_text(encoding="utf-8")), sheet
+    assert (site / "searchindex.js").stat().st_size > 100_000
+
+
+#: What a page of the site says of itself once it stands.
+MEASURE = """<script>
+const told = setInterval(() => {
+  const page = document.documentElement, charts = [...document.querySelectorAll(".chart")];
+  if (document.readyState !== "complete" || (charts.length && page.dataset.drawn !== "true")) return;
+  clearInterval(told);
+  const drawn = charts.filter((chart) => chart.querySelector("svg path, svg rect, svg text")).length;
+  const beyond = page.scrollWidth - page.clientWidth;
+  const dark = getComputedStyle(document.body).backgroundColor;
+  console.log("MEASURED " + [charts.length - drawn, beyond, dark.replaceAll(" ", "")].join(" ") + " END");
+}, 100);
+</script></body>"""
+#: Pages of each kind: with charts, with wide tables, with long names.
+LOOKED_AT = (
+    *(
+        "index",
+        "tutorials/scheduling",
+        "tutorials/study",
+        "explanation/how-a-sled-moves",
+        "reference/scenario/workload",
+    ),
+    *("reference/catalogue/disks", "reference/commands/study", "reference/api/sledsim.runs", "reference/claims"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_a_browser_shows_a_page_of_the_site_whole(
+    site: Path, chromium: str, tmp_path: Path, name: str, width: int, dark: bool
+) -> None:
+    page = site / f"{name}.html"
+    probe = page.with_name(f"{page.stem}-{width}-{dark}.html")
+    probe.write_text(page.read_text(encoding="utf-8").replace("</body>", MEASURE), encoding="utf-8")
+    frame = tmp_path / "frame.html"
+    frame.write_text(f'<!DOCTYPE html><iframe src="{probe.as_uri()}" width="{width}" height="900"></iframe>')
+    command = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    command += ["--enable-logging=stderr", "--v=0", f"--user-data-dir={tmp_path / 'profile'}"]
+    command += ["--blink-settings=preferredColorScheme=0"] if dark else []
+    command += ["--window-size=1400,1000", "--virtual-time-budget=60000", "--dump-dom", frame.as_uri()]
+    try:
+        shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    finally:
+        probe.unlink()
+    said = [line for line in shown.stderr.splitlines() if "CONSOLE" in line]
+    measured = [line.partition("MEASURED ")[2].partition(" END")[0].split() for line in said if "MEASURED" in line]
+    assert not [line for line in said if "MEASURED" not in line and "WARN" not in line]
+    [[undrawn, beyond, colour]] = measured
+    assert (undrawn, beyond) == ("0", "0")
+    brightness = sum(map(int, re.findall(r"\d+", colour)[:3]))
+    assert (brightness < 200) == dark
+
+
+def test_the_documentation_is_built_with_what_is_pinned() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    pinned = (ROOT / "requirements" / "dev.txt").read_text()
+    for requirement in extras["docs"]:
+        [name] = re.findall(r"^[\w-]+", requirement)
+        assert re.search(rf"^{name}==", pinned, flags=re.MULTILINE), name
+    assert not re.search(r"https?://", pinned)

@@ -1,0 +1,81 @@
+"""The Python API for the reference pages of the site: a page for each room, filled by Sphinx from the docstrings."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from typing import TYPE_CHECKING
+
+import sledsim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+__all__ = ["api_pages"]
+
+#: What a page takes from a class that it describes; of the typed scenarios the docstring has every key.
+MEMBERS = "\n   :members:\n   :inherited-members: Mapping, Exception, BaseModel, dict\n   :show-inheritance:"
+
+
+def api_pages() -> dict[str, str]:
+    """Return a page for the package, and one for each room that has public names."""
+    pages = {"sledsim": _package()}
+    for module in _rooms(sledsim):
+        pages[module.__name__] = _room(module)
+    return pages
+
+
+def _rooms(package: ModuleType) -> Iterator[ModuleType]:
+    """Yield the rooms of a package that have public names, and the rooms within them."""
+    for found in pkgutil.iter_modules(package.__path__):
+        if found.ispkg and found.name not in {"cli", "catalog", "examples", "models"}:
+            module = importlib.import_module(f"{package.__name__}.{found.name}")
+            if getattr(module, "__all__", None):
+                yield module
+            yield from _rooms(module)
+
+
+def _package() -> str:
+    """Return the page of the package itself: what each of its names is, and where it is described."""
+    rows = []
+    for name in sledsim.__all__:
+        value = getattr(sledsim, name)
+        if inspect.ismodule(value) or isinstance(value, str):
+            continue
+        homes = [room.__name__ for room in _rooms(sledsim) if getattr(room, name, None) is value]
+        rows += [f"   * - :py:obj:`{name} <{homes[0]}.{name}>`" if homes else f"   * - ``{name}``"]
+        rows += [f"     - {(inspect.getdoc(value) or '').partition(chr(10))[0]}"]
+    errors = [name for name in sledsim.__all__ if _is_error(name)]
+    head = [*_title("sledsim"), ".. automodule:: sledsim", ""]
+    listed = [".. list-table:: Names that ``import sledsim`` offers", "   :widths: 30 70", "", *rows, ""]
+    return "\n".join([*head, *listed, *(line for name in errors for line in _class(f"sledsim.{name}"))])
+
+
+def _is_error(name: str) -> bool:
+    value = getattr(sledsim, name)
+    return inspect.isclass(value) and issubclass(value, Exception)
+
+
+def _room(module: ModuleType) -> str:
+    """Return the page of a room."""
+    parts = [*_title(module.__name__), f".. automodule:: {module.__name__}", ""]
+    for name in module.__all__:
+        value, path = getattr(module, name), f"{module.__name__}.{name}"
+        if inspect.isclass(value):
+            typed = value.__module__.startswith("sledsim.scenario.models")
+            parts += _class(path, "" if typed else MEMBERS)
+        elif inspect.isroutine(value):
+            parts += [f".. autofunction:: {path}", ""]
+        else:
+            parts += [f".. autodata:: {path}", "   :no-value:", ""]
+    return "\n".join(parts)
+
+
+def _class(path: str, members: str = MEMBERS) -> list[str]:
+    return [f".. autoclass:: {path}{members}", ""]
+
+
+def _title(name: str) -> list[str]:
+    return [name, "=" * len(name), ""]

@@ -1,0 +1,158 @@
+"""Build the documentation's site: the pages of docs/, those made from the program, and the tutorials' outcomes.
+
+    python tools/site_build.py [FOLDER]      into out/site unless told otherwise: open FOLDER/index.html
+
+Nothing of it needs a network: fonts are the system's, and what draws charts lies beside the pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from reference_api import api_pages
+from reference_commands import command_pages
+from reference_pages import device_pages, filled, scenario_pages
+from sledsim.show.pages import chart_text, vega_library
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+#: Pages of the checkout that the site has too, and where.
+PROJECT = {
+    "ARCHITECTURE.md": "project/architecture.md",
+    "CHANGELOG.md": "project/changes.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
+}
+LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?!https?:|mailto:|#)(?P<target>[^)#\s]+)(?P<anchor>#[^)]*)?\)")
+
+
+#: What a page says of itself that is a notebook, and the title of a page.
+NOTEBOOK = "file_format: mystnb"
+TITLE = re.compile(r"^# .+\n", re.MULTILINE)
+
+
+def main() -> int:
+    """Build the site."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "out" / "site")
+    folder = parser.parse_args().folder
+    build(folder)
+    print(folder / "index.html")
+    return 0
+
+
+def build(folder: Path) -> None:
+    """Build the site.
+
+    Parameters
+    ----------
+    folder
+        Gets the pages; what Sphinx keeps for the next time lies beside it.
+    """
+    kept = folder.parent / f"{folder.name}-kept"
+    sources = kept / "sources"
+    prepare(sources)
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "--builder",
+        "html",
+        "--jobs",
+        "auto",
+        "--fail-on-warning",
+        "--keep-going",
+    ]
+    command += [
+        "--quiet",
+        "--doctree-dir",
+        str(kept / "doctrees"),
+        "--define",
+        f"nb_execution_cache_path={kept / 'runs'}",
+    ]
+    subprocess.run([*command, str(sources), str(folder)], env=environment_of_pages(), check=True)
+
+
+def environment_of_pages() -> dict[str, str]:
+    """Return the environment in which tutorials run: the commands of this one's Python come first."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+
+
+def prepare(sources: Path) -> None:
+    """Put together what Sphinx reads.
+
+    Parameters
+    ----------
+    sources
+        A folder for it; files that are as they should be are left alone, so that only what changed is built again.
+    """
+    pages = {path.relative_to(DOCS): path.read_bytes() for path in sorted(DOCS.rglob("*")) if path.is_file()}
+    pages = {name: content for name, content in pages.items() if "__pycache__" not in name.parts}
+    wanted = {name: content for name, content in pages.items() if name.suffix != ".md"}
+    for name, content in pages.items():
+        if name.suffix == ".md":
+            text = _linked(filled(content.decode()), DOCS / name, name)
+            if NOTEBOOK in text:
+                copy = f"notebooks/{name.stem}.ipynb"
+                wanted[Path(copy)] = _notebook(text).encode()
+                text = TITLE.sub(rf"\g<0>\n{{download}}`This page as a notebook <../{copy}>`\n", text, count=1)
+            wanted[name] = text.encode()
+    for source, place in PROJECT.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        wanted[Path(place)] = _linked(text, ROOT / source, Path(place)).encode()
+    made = {f"reference/scenario/{name}.md": text for name, text in scenario_pages().items()}
+    made |= {f"reference/catalogue/{name}.md": text for name, text in device_pages().items()}
+    made |= {f"reference/commands/{name}.md": text for name, text in command_pages().items()}
+    made |= {f"reference/api/{name}.rst": text for name, text in api_pages().items()}
+    made |= {"_static/vega.js": vega_library(), "_static/draw.js": chart_text("draw.js")}
+    wanted |= {Path(name): text.encode() for name, text in made.items()}
+    _write(sources, wanted)
+
+
+def _linked(text: str, source: Path, place: Path) -> str:
+    """Return a page with its links to other pages as they are on the site; what is no page is named alone."""
+
+    def moved(found: re.Match[str]) -> str:
+        target = Path(os.path.normpath(source.parent / found["target"]))
+        if target.is_relative_to(DOCS):
+            there = target.relative_to(DOCS)
+        elif target.is_relative_to(ROOT) and target.relative_to(ROOT).as_posix() in PROJECT:
+            there = Path(PROJECT[target.relative_to(ROOT).as_posix()])
+        else:
+            return found["text"]
+        return f"[{found['text']}]({os.path.relpath(there, place.parent)}{found['anchor'] or ''})"
+
+    return LINK.sub(moved, text)
+
+
+def _notebook(text: str) -> str:
+    """Return a page as a notebook, not yet run."""
+    import jupytext
+
+    notebook = jupytext.reads(text, fmt="md:myst")
+    for number, cell in enumerate(notebook.cells):
+        # The same bytes every time.
+        cell.id = f"cell-{number}"
+    return str(jupytext.writes(notebook, fmt="ipynb"))
+
+
+def _write(folder: Path, wanted: dict[Path, bytes]) -> None:
+    """Make a folder hold these files and no others."""
+    if folder.exists():
+        for path in [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder) not in wanted]:
+            path.unlink()
+    for name, content in wanted.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_bytes() != content:
+            path.write_bytes(content)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
