@@ -47,8 +47,7 @@ def _per_track(sled: MemsStorage) -> int:
 
 ENTERS = (
     "A row is entered before its servo burst: when the sled has turned round it passes once more over the burst that "
-    "it "
-    "has left, and only then are the tips of the next track at its own."
+    "it has left, and only then are the tips of the next track at its own."
 )
 
 

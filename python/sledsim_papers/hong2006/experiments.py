@@ -235,8 +235,7 @@ def instant_rebuild(study: Study) -> Finding:
         scenarios=(enclosure(0), enclosure(5)),
         curve=tuple(rows),
         cause="Equation 1 has failures come at the rate of all 20 devices until data is lost. In the chain the last "
-        "of them "
-        "finds 19 left: one in twenty fewer, which is seen where that failure is one of two.",
+        "of them finds 19 left: one in twenty fewer, which is seen where that failure is one of two.",
         probes=(
             Probe("three spares or more", max(row["largest difference"] for row in rows[3:])),
             Probe("no spares, and equation 1 with its last failure among 19 devices", _nineteen_at_the_end(hours)),
@@ -376,21 +375,11 @@ def durability_5_spares(study: Study) -> Finding:
     return Finding(survived, "equation 1, up to six failures", decimals=4, scenarios=(enclosure(5),))
 
 
-@experiment("hong2006.repairs-preventive")
-def repairs_preventive(study: Study) -> Finding:
-    """More than one preventive repair in five years (equation 1)."""
+@experiment("hong2006.repairs-preventive", "preventive")
+@experiment("hong2006.repairs-mandatory", "mandatory")
+def more_than_one_repair(study: Study, strategy: str) -> Finding:
+    """More than one repair in five years (equation 1)."""
     del study
-    return _more_than_one_repair("preventive")
-
-
-@experiment("hong2006.repairs-mandatory")
-def repairs_mandatory(study: Study) -> Finding:
-    """More than one mandatory repair in five years (equation 1)."""
-    del study
-    return _more_than_one_repair("mandatory")
-
-
-def _more_than_one_repair(strategy: str) -> Finding:
     kept = enclosure(3, strategy)
     return Finding(more_repairs_than(kept, 1, "5 years"), "equation 1, three spares", decimals=4, scenarios=(kept,))
 

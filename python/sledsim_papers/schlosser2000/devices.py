@@ -31,8 +31,7 @@ def access_speed(study: Study) -> Finding:
         f"{', '.join(GENERATIONS)}: width of a bit times the rate of a tip, both from the same table.",
         decimals=1,
         cause="The speeds printed are the rates printed times the bits of G1, whichever the generation's own are: a "
-        "slip "
-        "of the paper.",
+        "slip of the paper.",
         probes=(Probe("bits as wide as those of G1 in all three", at_widest),),
     )
 
@@ -94,7 +93,10 @@ def superdisk_seek(study: Study) -> Finding:
     return Finding(_seeks_ms(DiskDrive("superdisk")), how, decimals=2)
 
 
-def _latency(study: Study, name: str) -> Finding:
+@experiment("schlosser2000.atlas-latency", "atlas10k")
+@experiment("schlosser2000.superdisk-latency", "superdisk")
+def latency(study: Study, name: str) -> Finding:
+    """Rotational latency of a disk."""
     off, on = (microbenchmark(name, **changes) for changes in (NO_BUFFER, {}))
     without, with_buffer = study.runs([(off, ()), (on, ())])
     half_ms = DiskDrive(name).rotation_ms / 2
@@ -111,25 +113,12 @@ def _latency(study: Study, name: str) -> Finding:
     )
 
 
-@experiment("schlosser2000.atlas-latency")
-def atlas_latency(study: Study) -> Finding:
-    """Rotational latency of the Atlas 10K."""
-    return _latency(study, "atlas10k")
-
-
-@experiment("schlosser2000.superdisk-latency")
-def superdisk_latency(study: Study) -> Finding:
-    """Rotational latency of the SuperDisk."""
-    return _latency(study, "superdisk")
-
-
 def _bandwidth(name: str, **more: Any) -> Finding:
     zones = DiskDrive(name).zones()
     streaming, medium = float(zones["streaming_mb_s"].max()), float(zones["media_mb_s"].max())
     how = (
-        f"{name}: a long read of the outermost zone, head and cylinder switches counted; {medium:.1f} MB/s pass "
-        "under a "
-        "head."
+        f"{name}: a long read of the outermost zone, head and cylinder switches counted; {medium:.1f} MB/s pass under "
+        "a head."
     )
     return Finding(streaming, how, decimals=1, probes=(Probe("what passes under a head", medium),), **more)
 
@@ -163,9 +152,8 @@ def disk_zone_bandwidth(study: Study) -> Finding:
     outer, inner = float(mb_s.max()), float(mb_s.min())
     return Finding(
         1 - inner / outer,
-        f"atlas10k: long reads of the outermost and of the innermost zone, {outer:.1f} and {inner:.1f} MB/s; the "
-        "share of "
-        "the larger.",
+        f"atlas10k: long reads of the outermost and of the innermost zone, {outer:.1f} and {inner:.1f} MB/s; the share "
+        "of the larger.",
         cause="The share depends on which of the two it is of, and about 40 % is said of disks in general.",
         probes=(Probe("the difference as a share of the smaller", outer / inner - 1),),
     )
@@ -187,8 +175,7 @@ def mems_uniform_bandwidth(study: Study) -> Finding:
     mb_s = LONG_BLOCKS * sled.block_bytes / took_ns * 1e3
     how = (
         f"g2-paper: 20 reads of {LONG_BLOCKS * sled.block_bytes / 1e6:.0f} MB from the first to the last block, the "
-        "way "
-        f"there left out: {mb_s.min():.2f} to {mb_s.max():.2f} MB/s."
+        f"way there left out: {mb_s.min():.2f} to {mb_s.max():.2f} MB/s."
     )
     curve = tuple({"first block": int(start), "MB/s": float(each)} for start, each in zip(starts, mb_s, strict=True))
     return Finding(float(mb_s.max() / mb_s.min() - 1), how, decimals=5, curve=curve)

@@ -160,8 +160,7 @@ def brick_concurrency(study: Study) -> Finding:
     return Finding(
         ours,
         f"{_devices()} g2 one after the other, and one disk, {DISK} or uberdisk, the faster of which counts: random "
-        "reads of "
-        f"4 KB, {OUTSTANDING} outstanding, first come first served: {said} per second.",
+        f"reads of 4 KB, {OUTSTANDING} outstanding, first come first served: {said} per second.",
         scenarios=tuple(_saturated(system) for system in systems.values()),
     )
 
@@ -181,9 +180,8 @@ def brick_idle_power(study: Study) -> Finding:
     said = ", ".join(f"{each:.1f}" for each in joules)
     return Finding(
         trend(joules),
-        f"{_devices()} g2 one after the other, 5,000 random reads of 4 KB, Poisson 100/s; idle devices left on, "
-        "turned off after "
-        f"20 ms, and at once: {said} J.",
+        f"{_devices()} g2 one after the other, 5,000 random reads of 4 KB, Poisson 100/s; idle devices left on, turned "
+        f"off after 20 ms, and at once: {said} J.",
         scenarios=tuple(scenarios),
     )
 
@@ -199,8 +197,7 @@ def brick_scan(study: Study) -> Finding:
     times_s = [ceil(_devices() / at_once) * one_s for at_once in AT_ONCE]
     return Finding(
         trend(times_s),
-        f"{_devices()} g2, each read from its first block to its last in {one_s:.1f} s, one to 16 at once with no "
-        "bus between "
-        f"them: {times_s[0]:,.0f} to {times_s[-1]:,.0f} s.",
+        f"{_devices()} g2, each read from its first block to its last in {one_s:.1f} s, one to 16 at once with no bus "
+        f"between them: {times_s[0]:,.0f} to {times_s[-1]:,.0f} s.",
         curve=tuple({"at once": at_once, "s": each} for at_once, each in zip(AT_ONCE, times_s, strict=True)),
     )

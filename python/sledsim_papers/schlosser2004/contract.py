@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sledsim.devices import Device, DiskDrive, MemsStorage
-from sledsim.runs import Result
+from sledsim.runs import Result, batched_interval
 from sledsim_papers.harness.finding import Finding, Probe, order, trend
-from sledsim_papers.harness.intervals import batched
 from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
@@ -63,7 +62,7 @@ def seek_under_1_ms(study: Study) -> Finding:
     run = study.run(accesses(G2), log=True)
     seeks_ms = run.log["seek_ns"].astype(np.float64) * 1e-6
     how = "g2, 100,000 random reads of 4 KB, one at a time: positioning before the first pass, settling included."
-    return Finding(float(seeks_ms.mean()), how, intervals=(batched(seeks_ms),), scenarios=(accesses(G2),))
+    return Finding(float(seeks_ms.mean()), how, intervals=(batched_interval(seeks_ms).ends,), scenarios=(accesses(G2),))
 
 
 def _longer_along_x(run: Result) -> "NDArray[np.float64]":
@@ -82,7 +81,7 @@ def x_dominates_y(study: Study) -> Finding:
     return Finding(
         float(longer.mean()),
         how,
-        intervals=(batched(longer),),
+        intervals=(batched_interval(longer).ends,),
         scenarios=(accesses(G2),),
         cause="It is settling that makes X the longer; where a seek along X is short and one along Y turns round, Y "
         "is.",
@@ -158,8 +157,7 @@ def contract_near(study: Study) -> Finding:
         means.append(float(seeks_ns[1::2].mean()) * 1e-6)
     how = (
         f"g2: {PAIRS:,} pairs of blocks at each of eight distances from about one cylinder to about 1,900: "
-        f"{means[0]:.3f} to "
-        f"{means[-1]:.3f} ms."
+        f"{means[0]:.3f} to {means[-1]:.3f} ms."
     )
     rows = tuple({"cylinders": far, "mean seek, ms": mean} for far, mean in zip(DISTANCES, means, strict=True))
     return Finding(trend(means), how, curve=rows)
@@ -213,8 +211,7 @@ def tip_set_free(study: Study) -> Finding:
     claim = claims()["schlosser2004.tip-set-free"]
     how = (
         f"g2: blocks at three places of the sled, from the same place before, by each of the {per} sets of tips that "
-        "reach a "
-        f"block there ({slots} in a row): times differ by {100 * (spread - 1):.4f} % at most."
+        f"reach a block there ({slots} in a row): times differ by {100 * (spread - 1):.4f} % at most."
     )
     # From the first to the one that differs from it most.
     return Finding(trend([1.0, spread], claim.hardly_moves), how)
