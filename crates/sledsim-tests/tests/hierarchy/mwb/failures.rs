@@ -1,6 +1,5 @@
 //! Devices that fail: everything comes back, and nothing that is lost is taken for served.
 
-use sledsim::engine::component::Measured;
 use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
 use sledsim::hierarchy::MwbSpec;
 use sledsim::request::{Flags, Op, Request, Spare};
@@ -41,14 +40,6 @@ impl Component for Failing {
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
         let answer = context.answer(child, completion);
         context.complete_with(completion, answer);
-    }
-
-    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {}
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
     }
 }
 
