@@ -11,7 +11,7 @@ use sledsim::devices::{Device, Service, STATES};
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::scenario::DeviceSpec;
 use sledsim::time::Time;
-use sledsim_disksim::read_device;
+use sledsim_disksim::{import, ImportOptions};
 use sledsim_testing::reference;
 
 /// Nanoseconds in a millisecond.
@@ -70,7 +70,7 @@ fn steps(path: &Path) -> Vec<Step> {
 }
 
 fn parameters(specs: &Path) -> DiskParameters {
-    let import = read_device(specs).unwrap_or_else(|error| panic!("{error}"));
+    let import = import(specs, &ImportOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     match import.device {
         DeviceSpec::Disk(parameters) => *parameters,
         other => panic!("not a disk: {other:?}"),

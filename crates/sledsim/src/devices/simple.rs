@@ -180,22 +180,6 @@ impl SimpleDevice {
     }
 }
 
-impl ConstantParameters {
-    /// Its idle modes, where its powers are known and don't contradict each other.
-    #[must_use]
-    pub fn ladder(&self) -> Option<Ladder> {
-        self.power.as_ref().and_then(|power| power.ladder().ok())
-    }
-}
-
-impl LinearParameters {
-    /// Its idle modes, where its powers are known and don't contradict each other.
-    #[must_use]
-    pub fn ladder(&self) -> Option<Ladder> {
-        self.power.as_ref().and_then(|power| power.ladder().ok())
-    }
-}
-
 impl Device for SimpleDevice {
     fn capacity_blocks(&self) -> u64 {
         self.capacity_blocks

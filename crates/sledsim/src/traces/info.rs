@@ -70,15 +70,6 @@ pub struct TraceInfo {
     pub other: u64,
 }
 
-/// Reads the whole trace at `path` and totals it.
-///
-/// # Errors
-///
-/// As [`TraceReader::open`] and [`TraceReader::next`].
-pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, TraceError> {
-    TraceInfo::of(TraceReader::open(path, options)?)
-}
-
 impl TraceInfo {
     /// Totals what is left of `reader`.
     ///

@@ -392,14 +392,6 @@ pub struct DiskParameters {
     pub power: Option<PowerParameters>,
 }
 
-impl DiskParameters {
-    /// Its idle modes, where its powers are known and don't contradict each other.
-    #[must_use]
-    pub fn ladder(&self) -> Option<Ladder> {
-        self.power.as_ref().and_then(|power| power.ladder().ok())
-    }
-}
-
 const fn sector() -> u32 {
     512
 }
