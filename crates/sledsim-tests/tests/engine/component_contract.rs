@@ -232,7 +232,7 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
         let mut system = System::default();
         let drive = add_drive(&mut system, spec, sptf::POLICY.default, 1);
         let Child { capacity_blocks, block_bytes, .. } = Child::of(&system, drive);
-        let cache = RamCacheSpec::of(1 << 20);
+        let cache = scenarios::ram_cache(1 << 20);
         let cache =
             RamCache::new(&cache, drive, capacity_blocks, block_bytes).unwrap_or_else(|error| panic!("{error}"));
         system.add(Box::new(cache), &[drive]);
