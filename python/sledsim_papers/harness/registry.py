@@ -17,7 +17,18 @@ if TYPE_CHECKING:
 
     from sledsim.show import Table
 
-__all__ = ["Drawn", "Experiment", "Picture", "experiment", "experiments", "picture", "pictures", "select", "sketch"]
+__all__ = [
+    "Drawn",
+    "Experiment",
+    "Picture",
+    "computed",
+    "experiment",
+    "experiments",
+    "picture",
+    "pictures",
+    "select",
+    "sketch",
+]
 
 #: Computes what we find for one claim.
 Experiment = Callable[[Study], Finding]
@@ -98,6 +109,16 @@ def experiment(name: str, *given: Any, **named: Any) -> Callable[[Experimenter],
         if name not in claims() or name in _experiments:
             raise ValueError(f"{name} is no claim, or has an experiment already")
         _experiments[name] = lambda study: function(study, *given, **named)
+        return function
+
+    return register
+
+
+def computed(name: str, *given: Any) -> Callable[[Experimenter], Experimenter]:
+    """Register the experiment of a claim that takes no run, and so no study: see :func:`experiment`."""
+
+    def register(function: Experimenter) -> Experimenter:
+        experiment(name)(lambda _: function(*given))
         return function
 
     return register

@@ -240,18 +240,6 @@ def tpcc_techniques_gain(study: Study) -> Finding:
     )
 
 
-@experiment("hong2006.cello-order")
-def cello_ahead(study: Study) -> Finding:
-    """Find what is ahead of the caching disk under cello (Figure 8(c))."""
-    found = all_responses(study, "cello")
-    return Finding(
-        order({name: found[name].mean_ms for name in ("mems", "disk_ram", "mcd_all")}),
-        said(study, "cello"),
-        scenarios=shown(study, "cello", "mems", "disk_ram", "mcd_all"),
-        curve=rows_of_means(found),
-    )
-
-
 @experiment("hong2006.cello-mcd-over-mwb-factor")
 def cello_factor(study: Study) -> Finding:
     """Find the write buffer over the caching disk under cello (Figure 8(c))."""

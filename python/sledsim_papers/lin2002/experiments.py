@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim.devices import DiskDrive, MemsStorage
 from sledsim_papers.harness.finding import Finding, Probe, trend
-from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.lin2002 import snake
 from sledsim_papers.lin2002.workload import TIMEOUT_MS, joules, mean_ms, saved, seagate
@@ -242,10 +242,9 @@ def tips(study: Study, size_bytes: int) -> Finding:
 TIP_W = 1e-3
 
 
-@experiment("lin2002.break-even")
-def break_even(study: Study) -> Finding:
+@computed("lin2002.break-even")
+def break_even() -> Finding:
     """Section 5.1: the device."""
-    del study
     found = MemsStorage("g2").break_even()
     idle_s, span_s = found.idle_s, found.fixed_span_s
     assert idle_s is not None
@@ -274,10 +273,9 @@ STOPPING = {
 }
 
 
-@experiment("lin2002.disk-break-even")
-def disk_break_even(study: Study) -> Finding:
+@computed("lin2002.disk-break-even")
+def disk_break_even() -> Finding:
     """Section 5.1: a disk."""
-    del study
     idle_s = DiskDrive("travelstar", power=STOPPING).break_even().idle_s
     assert idle_s is not None
     how = "A disk that takes 6 J to spin up and draws 1 W idle, nothing stopped: the idle time from which on "

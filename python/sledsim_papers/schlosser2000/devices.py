@@ -6,7 +6,7 @@ import numpy as np
 
 from sledsim.devices import DiskDrive, MemsStorage
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER, microbenchmark
 
@@ -19,10 +19,9 @@ __all__ = ["GENERATIONS"]
 GENERATIONS = ("g1-paper", "g2-paper", "g3-paper")
 
 
-@experiment("schlosser2000.access-speed")
-def access_speed(study: Study) -> Finding:
+@computed("schlosser2000.access-speed")
+def access_speed() -> Finding:
     """Width times rate."""
-    del study
     sleds = [MemsStorage(name) for name in GENERATIONS]
     widest_nm = sleds[0].parameters["bit_nm"]
     at_widest = tuple(float(sled.parameters["bit_rate_kbit_s"] * widest_nm * 1e-3) for sled in sleds)
@@ -36,10 +35,9 @@ def access_speed(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2000.power-limited-bandwidth")
-def power_limited_bandwidth(study: Study) -> Finding:
+@computed("schlosser2000.power-limited-bandwidth")
+def power_limited_bandwidth() -> Finding:
     """Bandwidth of a thousand tips."""
-    del study
     thousand = MemsStorage("g2-paper", block_bytes=8000, tips=6000, active_tips=1000)
     return Finding(
         thousand.peak_bandwidth_mb_s,
@@ -64,10 +62,9 @@ def _seeks_ms(drive: DiskDrive) -> tuple[float, float, float, float]:
     return mean(curves[0]), mean(curves[1]), float(curves[0][-1]), float(curves[1][-1])
 
 
-@experiment("schlosser2000.atlas-seek")
-def atlas_seek(study: Study) -> Finding:
+@computed("schlosser2000.atlas-seek")
+def atlas_seek() -> Finding:
     """Seeks of the Atlas 10K."""
-    del study
     drive = DiskDrive("atlas10k")
     ours = _seeks_ms(drive)
     # The last but a thirtieth of the stroke, which a run of random requests hardly ever crosses.
@@ -85,10 +82,9 @@ def atlas_seek(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2000.superdisk-seek")
-def superdisk_seek(study: Study) -> Finding:
+@computed("schlosser2000.superdisk-seek")
+def superdisk_seek() -> Finding:
     """Seeks of the SuperDisk."""
-    del study
     how = "superdisk: mean over all pairs of cylinders, and the whole stroke, of the curve that was made to have them."
     return Finding(_seeks_ms(DiskDrive("superdisk")), how, decimals=2)
 
@@ -123,19 +119,17 @@ def _bandwidth(name: str, **more: Any) -> Finding:
     return Finding(streaming, how, decimals=1, probes=(Probe("what passes under a head", medium),), **more)
 
 
-@experiment("schlosser2000.atlas-bandwidth")
-def atlas_bandwidth(study: Study) -> Finding:
+@computed("schlosser2000.atlas-bandwidth")
+def atlas_bandwidth() -> Finding:
     """Streaming of the Atlas 10K."""
-    del study
     cause = "The printed figure lies between the two: DiskSim's skews of the drive cost a sixth of what passes under "
     "a head."
     return _bandwidth("atlas10k", cause=cause)
 
 
-@experiment("schlosser2000.superdisk-bandwidth")
-def superdisk_bandwidth(study: Study) -> Finding:
+@computed("schlosser2000.superdisk-bandwidth")
+def superdisk_bandwidth() -> Finding:
     """Find what passes under a head of the SuperDisk."""
-    del study
     zones = DiskDrive("superdisk").zones()
     how = (
         "superdisk: what passes under a head in the outermost zone, whose tracks were made so; a long read of it, "
@@ -144,10 +138,9 @@ def superdisk_bandwidth(study: Study) -> Finding:
     return Finding(float(zones["media_mb_s"].max()), how, decimals=1)
 
 
-@experiment("schlosser2000.disk-zone-bandwidth")
-def disk_zone_bandwidth(study: Study) -> Finding:
+@computed("schlosser2000.disk-zone-bandwidth")
+def disk_zone_bandwidth() -> Finding:
     """Outermost and innermost zones of the Atlas 10K."""
-    del study
     mb_s = DiskDrive("atlas10k").zones()["streaming_mb_s"]
     outer, inner = float(mb_s.max()), float(mb_s.min())
     return Finding(
@@ -163,10 +156,9 @@ def disk_zone_bandwidth(study: Study) -> Finding:
 PARTS, LONG_BLOCKS = 20, 200_000
 
 
-@experiment("schlosser2000.mems-uniform-bandwidth")
-def mems_uniform_bandwidth(study: Study) -> Finding:
+@computed("schlosser2000.mems-uniform-bandwidth")
+def mems_uniform_bandwidth() -> Finding:
     """Long reads all over a G2."""
-    del study
     sled = MemsStorage("g2-paper")
     starts = np.linspace(0, sled.capacity_blocks - LONG_BLOCKS, PARTS).astype(np.uint64)
     # Each after the one before; what the way there takes is not the part's own.

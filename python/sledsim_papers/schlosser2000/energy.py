@@ -10,7 +10,7 @@ from typing import Any
 
 from sledsim.devices import DiskDrive
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 
 __all__ = ["ACCESS_W", "APPLICATIONS", "Application", "Spent", "spent", "travelstar"]
@@ -246,10 +246,9 @@ def energy_active_share(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2000.energy-times")
-def energy_times(study: Study) -> Finding:
+@computed("schlosser2000.energy-times")
+def energy_times() -> Finding:
     """Time of the MEMS device's modes, as printed, over that of the disk's."""
-    del study
 
     def ratio(application: Application, startup_w: float = ACCESS_W) -> float:
         mems_s = application.mems_active_j / ACCESS_W + application.mems_startup_j / startup_w

@@ -8,7 +8,7 @@ import numpy as np
 from sledsim.devices import MemsStorage
 from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, trend
 from sledsim_papers.harness.ledger import claims
-from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 
 __all__ = ["DEVICE", "EXACT"]
@@ -259,10 +259,9 @@ def sleds_bandwidth(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2000.density")
-def density(study: Study) -> Finding:
+@computed("schlosser2000.density")
+def density() -> Finding:
     """Bits under all tips over their area."""
-    del study
 
     def gb_per_cm2(nm: float) -> float:
         sled = MemsStorage("g1-paper", bit_nm=nm)
@@ -279,10 +278,9 @@ def density(study: Study) -> Finding:
 BYTES_PER_TIP = 8
 
 
-@experiment("schlosser2000.tip-failure-capacity")
-def tip_failure_capacity(study: Study) -> Finding:
+@computed("schlosser2000.tip-failure-capacity")
+def tip_failure_capacity() -> Finding:
     """Room with 9,900 of 10,000 tips."""
-    del study
     group: dict[str, Any] = {"block_bytes": 100 * BYTES_PER_TIP, "active_tips": 100}
     whole, left = (MemsStorage("g1-paper", **group, tips=tips).capacity_bytes for tips in (10_000, 9_900))
     return Finding(1 - left / whole, "g1-paper with 10,000 tips and with 9,900, in groups of a hundred.", decimals=4)

@@ -9,7 +9,7 @@ from sledsim.devices import Device, DiskDrive, MemsStorage
 from sledsim.runs import Result, batched_interval
 from sledsim_papers.harness.finding import Finding, Probe, order, trend
 from sledsim_papers.harness.ledger import claims
-from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2004.array import DISK, G2
 
@@ -89,10 +89,9 @@ def x_dominates_y(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2004.disk-seek")
-def disk_seek(study: Study) -> Finding:
+@computed("schlosser2004.disk-seek")
+def disk_seek() -> Finding:
     """Mean seek of the array's disk."""
-    del study
     drive, other = DiskDrive(DISK), DiskDrive("ultrastar36z15")
     return Finding(
         drive.mean_seek_ms,
@@ -104,10 +103,9 @@ def disk_seek(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2004.disk-zone-variation")
-def disk_zone_variation(study: Study) -> Finding:
+@computed("schlosser2004.disk-zone-variation")
+def disk_zone_variation() -> Finding:
     """Outermost over innermost zone of the array's disk."""
-    del study
     zones = DiskDrive(DISK).zones()
     mb_s = zones["streaming_mb_s"]
     outer, inner = float(mb_s.max()), float(mb_s.min())
@@ -141,10 +139,9 @@ DISTANCES = (1, 3, 10, 30, 100, 300, 1000, 1900)
 PAIRS = 5_000
 
 
-@experiment("schlosser2004.contract-near")
-def contract_near(study: Study) -> Finding:
+@computed("schlosser2004.contract-near")
+def contract_near() -> Finding:
     """Positioning by distance in LBNs."""
-    del study
     device = MemsStorage("g2")
     cylinder = device.tracks * device.rows * device.blocks_per_row
     rng, means = np.random.default_rng(1), []
@@ -188,10 +185,9 @@ def contract_ranges(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2004.tip-set-free")
-def tip_set_free(study: Study) -> Finding:
+@computed("schlosser2004.tip-set-free")
+def tip_set_free() -> Finding:
     """Find accesses at one place by different sets of tips."""
-    del study
     device = MemsStorage("g2")
     before = device.capacity_blocks // 3
     slots, times, places = (
