@@ -295,7 +295,9 @@ const DRIVES: [(&str, u64, u64); 6] = [
 fn real_drives_hold_what_they_are_sold_with() {
     for (name, counted, sold) in DRIVES {
         let Some(path) = reference(&format!("drives/{name}/{name}.diskspecs")) else { return };
-        let DeviceSpec::Disk(p) = import(&path, &ImportOptions::default()).unwrap_or_else(|error| panic!("{error}")).device else {
+        let DeviceSpec::Disk(p) =
+            import(&path, &ImportOptions::default()).unwrap_or_else(|error| panic!("{error}")).device
+        else {
             panic!("{name} is no disk");
         };
         let layout = Layout::new(&p).expect("a drive");

@@ -13,7 +13,7 @@ use sledsim::fault::Fault;
 use sledsim::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use sledsim::hierarchy::{
     Child, DelayedStartupSpec, Drive, Mcd, McdSpec, MergeSpec, Mwb, MwbSpec, Partition, PartitionSpec, RamCache,
-    RamCacheSpec, Spread, SpreadLayout, Volumes, VolumesSpec,
+    Spread, SpreadLayout, Volumes, VolumesSpec,
 };
 use sledsim::power::SpinDownSpec;
 use sledsim::request::{Flags, Op, Request, Spare};

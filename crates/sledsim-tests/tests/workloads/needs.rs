@@ -8,7 +8,7 @@ use sledsim::fault::Kind;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::service::Service;
 use sledsim::traces::TraceFormat;
-use sledsim::workloads::{LastBlock, MetadataSpec, Replay, TraceSpec, Synthetic, SyntheticSpec};
+use sledsim::workloads::{LastBlock, MetadataSpec, Replay, Synthetic, SyntheticSpec, TraceSpec};
 use sledsim_testing::scenarios;
 
 const BLOCK: u32 = 512;

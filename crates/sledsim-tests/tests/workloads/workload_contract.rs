@@ -8,7 +8,7 @@ use sledsim::request::{Op, Request};
 use sledsim::scenario::RunOutput;
 use sledsim::service::Service;
 use sledsim::time::Time;
-use sledsim::workloads::{Fit, Replay, ReplayMode, TraceSpec, Synthetic, SyntheticSpec};
+use sledsim::workloads::{Fit, Replay, ReplayMode, Synthetic, SyntheticSpec, TraceSpec};
 use sledsim_testing::scenarios;
 
 const CAPACITY: u64 = 1000;
@@ -161,8 +161,7 @@ fn slices_by_time_and_by_count_start_at_zero() {
     assert_eq!((lbns(&by_time), arrivals_ms(&by_time)), (vec![150, 200, 250], vec![0, 10, 20]));
     let by_count = of(TraceSpec { first_record: 4, records: Some(2), ..TraceSpec::default() });
     assert_eq!((lbns(&by_count), arrivals_ms(&by_count)), (vec![200, 250], vec![0, 10]));
-    let both =
-        of(TraceSpec { start_s: 0.02, first_record: 1, records: Some(2), ..TraceSpec::default() });
+    let both = of(TraceSpec { start_s: 0.02, first_record: 1, records: Some(2), ..TraceSpec::default() });
     assert_eq!(lbns(&both), [150, 200]);
     let device = of(TraceSpec { devices: vec![1], first_record: 1, ..TraceSpec::default() });
     assert_eq!((lbns(&device), arrivals_ms(&device)), (vec![200, 350], vec![0, 30]));
@@ -185,9 +184,7 @@ fn slices_put_together_are_the_whole() {
 
 #[test]
 fn devices_are_chosen_and_merged() {
-    let of = |devices: &[u32]| {
-        replayed(&ten(), TraceSpec { devices: devices.to_vec(), ..TraceSpec::default() }).len()
-    };
+    let of = |devices: &[u32]| replayed(&ten(), TraceSpec { devices: devices.to_vec(), ..TraceSpec::default() }).len();
     assert_eq!([of(&[]), of(&[0]), of(&[1]), of(&[2]), of(&[0, 2]), of(&[2, 1, 0])], [10, 4, 3, 3, 7, 10]);
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::devices::powered::{Busy, Deeds, Powered, Work};
 use crate::devices::{Device, EnergyLedger, Location, Phases, Service, State};
 use crate::fault::{Fault, Kind, Range};
-use crate::power::{Ladder, Meter, PowerParameters, SpinDownSpec};
+use crate::power::{Meter, PowerParameters, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::time::{s_to_ns, Time};
 

@@ -1,11 +1,10 @@
 //! What a trace contains, in one pass.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::Serialize;
 
-use super::{TraceError, TraceFormat, TraceOptions, TraceReader, TraceRecord};
+use super::{TraceError, TraceFormat, TraceReader, TraceRecord};
 use crate::request::Op;
 use crate::time::{ns_to_s, Time};
 
@@ -195,6 +194,7 @@ impl Totals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::traces::TraceOptions;
 
     fn of(content: &'static str) -> TraceInfo {
         let options = TraceOptions::default();

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::{Place, TraceError};
-use super::{TraceFormat, TraceOptions, TraceReader, TraceRecord, DEFAULT_SECTOR_BYTES};
+use super::{TraceFormat, TraceReader, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
 
 /// Level of zstd, between speed and size; zstd's own default.

@@ -7,7 +7,6 @@ use sledsim::hierarchy::mcd::MAGIC;
 use sledsim::hierarchy::{McdFlushSpec, McdSpec};
 use sledsim::request::{Flags, Request};
 use sledsim::schedulers::{fcfs, sptf};
-use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::planted::{Bug, Planted};
 use sledsim_testing::tiers::size;

@@ -4,7 +4,6 @@ use sledsim::engine::{Completion, Component, ComponentId, Context, System};
 use sledsim::hierarchy::{MwbCleanSpec, MwbSpec};
 use sledsim::request::{Op, Request};
 use sledsim::schedulers::sptf;
-use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
 
 use super::{buffer, constant, count, details, drive, over_constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};

@@ -77,9 +77,7 @@ pub fn cases() -> Option<&'static [Case]> {
 
 /// The settings of a case's own.
 fn settings(row: &Row) -> Vec<String> {
-    let mut settings = vec![
-        format!("device={}", row["drive"]),
-    ];
+    let mut settings = vec![format!("device={}", row["drive"])];
     if row["scheduler"] == "vscan" {
         // DiskSim 4.0 never sets the penalty for turning round: its V(R) is V(0).
         settings.push("scheduler.r=0".to_owned());

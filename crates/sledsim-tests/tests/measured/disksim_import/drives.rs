@@ -14,7 +14,8 @@ fn path(drive: &str, ending: &str) -> Option<PathBuf> {
 }
 
 fn import(drive: &str) -> Option<(Import, DiskParameters)> {
-    let import = sledsim_disksim::import(&path(drive, "parv")?, &ImportOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let import = sledsim_disksim::import(&path(drive, "parv")?, &ImportOptions::default())
+        .unwrap_or_else(|error| panic!("{error}"));
     let DeviceSpec::Disk(disk) = import.device.clone() else { panic!("{drive} is no disk") };
     Some((import, *disk))
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::SeekCurve;
-use crate::power::{Ladder, PowerParameters};
+use crate::power::PowerParameters;
 
 /// How LBNs go round the surfaces of a zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -63,14 +63,7 @@ impl Default for MwbSpec {
 
 impl Default for MwbCleanSpec {
     fn default() -> Self {
-        Self {
-            high_water: 0.8,
-            low_water: 0.7,
-            urgent: 0.95,
-            idle_ms: 10.0,
-            most_write_bytes: 1 << 20,
-            outstanding: 1,
-        }
+        Self { high_water: 0.8, low_water: 0.7, urgent: 0.95, idle_ms: 10.0, most_write_bytes: 1 << 20, outstanding: 1 }
     }
 }
 
