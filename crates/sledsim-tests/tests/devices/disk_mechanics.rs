@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::devices::disk::{Arm, DiskDevice, DiskParameters, Mechanics, Place, RotationModel, Run};
 use sledsim::devices::{Device, Service};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 use sledsim_testing::tiers::cases;
 
@@ -35,10 +35,7 @@ fn mechanics(skews: [f64; 2], more: &Value) -> Mechanics {
 }
 
 fn serve(drive: &mut DiskDevice, now: Time, lbn: u64, blocks: u32, op: Op) -> Service {
-    drive.serve(
-        now,
-        &Request { id: 0, arrival: now, lbn, blocks, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE },
-    )
+    drive.serve(now, &Request { arrival: now, op, ..Request::read(lbn, blocks) })
 }
 
 #[test]

@@ -6,7 +6,7 @@ use sledsim::devices::disk::{DiskDevice, DiskParameters, FastWrite, ReadAhead};
 use sledsim::devices::{Device, EnergyLedger, Service, State};
 use sledsim::engine::random::Stream;
 use sledsim::power::{PowerParameters, SpinDownSpec};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::scenario::DeviceSpec;
 use sledsim::time::{s_to_ns, Time};
 use sledsim_testing::disk_designs::disk_design;
@@ -18,7 +18,7 @@ use sledsim_testing::tiers::cases;
 const ROUNDING_J: f64 = 1e-12;
 
 fn request(op: Op, lbn: u64, blocks: u32) -> Request {
-    Request { id: 0, arrival: Time::ZERO, lbn, blocks, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE }
+    Request { op, ..Request::read(lbn, blocks) }
 }
 
 fn catalogued(name: &str) -> DiskParameters {

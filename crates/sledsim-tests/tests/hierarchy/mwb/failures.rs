@@ -2,7 +2,7 @@
 
 use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
 use sledsim::hierarchy::MwbSpec;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
@@ -61,7 +61,7 @@ fn write_and_read(system: &mut System, writes: u64) -> (u64, u64) {
     let mut served = [0, 0];
     for (id, op) in (0..2 * writes).zip([Op::Write, Op::Read].iter().flat_map(|&op| (0..writes).map(move |_| op))) {
         let (arrival, lbn) = (system.now(), id % writes * 10);
-        let request = Request { id, arrival, lbn, blocks: 7, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE };
+        let request = Request { id, arrival, op, ..Request::read(lbn, 7) };
         let mut done = Vec::new();
         system.submit(request, &mut |completion| done.push(*completion));
         while done.is_empty() && system.next_time().is_some() {
