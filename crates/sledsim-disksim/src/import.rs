@@ -88,20 +88,12 @@ pub struct Note {
     pub changes_results: bool,
 }
 
-/// Reads the device that the parameter file at `path` describes: a `.parv`, `.diskspecs` or other file with a block of
-/// a device in it or in the files that it includes.
+/// Reads the device that the parameter file at `path` describes, or that with the scenario around it: a `.parv`, `.diskspecs` or
+/// other file with a block of a device in it or in the files that it includes.
 ///
 /// # Errors
 /// A file that is missing or is not as DiskSim defines it, or a device that can't be carried over: file, line, what is
-/// wrong and what is expected.
-pub fn read_device(path: &Path) -> Result<Import, Faults> {
-    import(path, &ImportOptions::default())
-}
-
-/// Reads a device, or a device with the scenario around it.
-///
-/// # Errors
-/// As [`read_device`]; for a scenario also files without a workload.
+/// wrong and what is expected; for a scenario also files without a workload.
 pub fn import(path: &Path, options: &ImportOptions) -> Result<Import, Faults> {
     let mut sources = Sources::default();
     read(path, options, &mut sources).map_err(|refusal| sources.faults(refusal))

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sledsim::engine::component::Measured;
 use sledsim::engine::{Completion, Component, ComponentId, Context, Payload, System};
 use sledsim::request::{Op, Request};
 use sledsim::service::Service;
@@ -150,16 +149,8 @@ impl Component for Planted {
         }
     }
 
-    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {}
-
     fn power_cut(&mut self, _now: Time) {
         self.under_way.clear();
         self.held.clear();
-    }
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
     }
 }

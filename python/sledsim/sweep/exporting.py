@@ -66,9 +66,8 @@ def write_runs(results: "Results", path: Path, metrics: Sequence[str] = ()) -> N
     )
     select = (
         "SELECT p.point, p.replication, r.seed, r.status, p.* EXCLUDE (point, replication, key), m.* EXCLUDE (key), "
-        "p.key "
-        f"FROM ({of_run}) p JOIN runs r USING (key) LEFT JOIN ({of_metrics}) m USING (key) "
-        "ORDER BY p.point, p.replication"
+        f"p.key FROM ({of_run}) p JOIN runs r USING (key) LEFT JOIN ({of_metrics}) m USING (key) ORDER BY p.point, "
+        "p.replication"
     )
     _copy(results.store, select, path)
 

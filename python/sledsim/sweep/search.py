@@ -201,20 +201,9 @@ class Search:
 
     @classmethod
     def load(cls, source: "SearchLike", *, set: Sets = ()) -> "Search":  # noqa: A002  as on the command line
-        """Read a search.
+        """Read a search, as :meth:`Sweep.load` reads a sweep.
 
-        Parameters
-        ----------
-        source
-            A file (TOML, YAML or JSON), a dictionary with the keys of one, or a search.
-        set
-            Values that replace those of the base scenario, after those of the file; and of the file's own keys,
-            with ``search.`` in front: ``search.trials=50``.
-
-        Raises
-        ------
-        ScenarioError
-            Where the search is wrong: all that is, with file, line, key, value and what is allowed.
+        In front of the file's own keys stands ``search.``: ``search.trials=50``.
         """
         own, more = own_sets(set, SearchFile)
         if isinstance(source, Search):

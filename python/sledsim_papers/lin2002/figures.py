@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sledsim.runs import state_colours
-from sledsim.show import COLOURS, Table, altair_library, number, values
+from sledsim.show import Table, altair_library, number, values
 from sledsim_papers.harness.charts import HEIGHT, Axis, beside, lines, stated
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study

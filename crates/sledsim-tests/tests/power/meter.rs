@@ -9,7 +9,7 @@ use sledsim::devices::mems::MemsDevice;
 use sledsim::devices::Device;
 use sledsim::engine::random::Stream;
 use sledsim::power::{Activity, Span, TimelineSpec, WINDOW_NS};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, Energy, Keep, RunOutput, StateEnergy};
 use sledsim::service::STATES;
 use sledsim::time::{s_to_ns, Time};
@@ -376,16 +376,9 @@ fn check_instants(device: &mut dyn Device, seed: u64) {
         let now = free + [0, 1, random.below(5_000_000)][random.below(3) as usize];
         let most = if random.chance(0.5) { 3 } else { 400 };
         let blocks = 1 + random.below(capacity.min(most));
-        let request = Request {
-            id,
-            arrival: now,
-            lbn: random.below(capacity - blocks + 1),
-            blocks: blocks as u32,
-            op: if random.chance(0.5) { Op::Read } else { Op::Write },
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        };
+        let lbn = random.below(capacity - blocks + 1);
+        let op = if random.chance(0.5) { Op::Read } else { Op::Write };
+        let request = Request { id, arrival: now, op, ..Request::read(lbn, blocks as u32) };
         check_instant(device, now);
         free = device.serve(now, &request).free;
         let mut instants: Vec<u64> = (0..5).map(|_| random.below(free - now + 1)).chain([0, free - now]).collect();

@@ -1,6 +1,7 @@
 //! What holds for every trace format, whichever it is.
 
 use std::io::{Cursor, Read, Write};
+use std::path::Path;
 
 use sledsim::fault::Fault;
 use sledsim::request::Flags;
@@ -255,6 +256,7 @@ fn options_that_do_not_fit_are_refused() {
 #[test]
 fn converting_keeps_every_request() {
     let folder = tempfile::tempdir().unwrap();
+    let open = |path: &Path| TraceReader::open(path, &TraceOptions::default()).unwrap();
     for &format in TraceFormat::ALL {
         let from = folder.path().join(format!("{format}.trace"));
         std::fs::write(&from, format.example()).unwrap();
@@ -265,7 +267,7 @@ fn converting_keeps_every_request() {
         for target in [TraceFormat::Csv, TraceFormat::Mqsim, TraceFormat::DisksimAscii] {
             for suffix in ["txt", "gz", "bz2", "xz", "zst"] {
                 let to = folder.path().join(format!("to.{suffix}"));
-                let written = convert(&from, &TraceOptions::default(), &to, target);
+                let written = convert(open(&from), &to, target);
                 if format == TraceFormat::DisksimValidate {
                     let refusal = written.err().map(|error| error.to_string()).unwrap_or_default();
                     assert!(refusal.contains("can't hold the gaps"), "{refusal}");
@@ -287,7 +289,7 @@ fn converting_keeps_every_request() {
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|suffix| suffix == "partial"));
     assert_eq!(partial.count(), 0, "a half-written trace was left behind");
-    let refused = convert(&folder.path().join("csv.trace"), &TraceOptions::default(), folder.path(), TraceFormat::Msr);
+    let refused = convert(open(&folder.path().join("csv.trace")), folder.path(), TraceFormat::Msr);
     assert!(refused.err().unwrap().to_string().contains("cannot be written"));
 }
 

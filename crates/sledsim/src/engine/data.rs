@@ -60,17 +60,6 @@ impl Payload {
         let bytes: Option<Vec<&[u8]>> = parts.iter().map(Self::bytes).collect();
         Self(bytes.map(|bytes| bytes.concat().into()))
     }
-
-    /// Bytewise exclusive or of payloads of one length; nothing if one of them is nothing.
-    ///
-    /// # Panics
-    /// If lengths differ.
-    #[must_use]
-    pub fn xor(&self, other: &Self) -> Self {
-        let (Some(mine), Some(theirs)) = (self.bytes(), other.bytes()) else { return Self::NONE };
-        assert_eq!(mine.len(), theirs.len(), "parts of one length");
-        Self(Some(mine.iter().zip(theirs).map(|(a, b)| a ^ b).collect()))
-    }
 }
 
 /// Blocks that are kept together in a memory.

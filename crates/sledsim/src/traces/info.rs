@@ -1,11 +1,10 @@
 //! What a trace contains, in one pass.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::Serialize;
 
-use super::{TraceError, TraceFormat, TraceOptions, TraceReader, TraceRecord};
+use super::{TraceError, TraceFormat, TraceReader, TraceRecord};
 use crate::request::Op;
 use crate::time::{ns_to_s, Time};
 
@@ -98,15 +97,6 @@ pub struct GapBin {
 const DECADES: usize = 20;
 /// Times below this power of ten of nanoseconds, a microsecond, are not told apart.
 const FIRST_DECADE: usize = 3;
-
-/// Reads the whole trace at `path` and totals it.
-///
-/// # Errors
-///
-/// As [`TraceReader::open`] and [`TraceReader::next`].
-pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, TraceError> {
-    TraceInfo::of(TraceReader::open(path, options)?)
-}
 
 impl TraceInfo {
     /// Totals what is left of `reader`.
@@ -263,6 +253,7 @@ impl Totals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::traces::TraceOptions;
 
     fn of(content: &'static str) -> TraceInfo {
         let options = TraceOptions::default();

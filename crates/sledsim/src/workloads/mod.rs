@@ -17,7 +17,7 @@ pub use location::hot_spots::HotSpot;
 pub use location::LocationSpec;
 pub use mix::{Mix, MixSpec};
 pub use needs::{LastBlock, MetadataSpec};
-pub use replay::{Fit, Replay, ReplayMode, ReplayOptions};
+pub use replay::{Fit, Replay, ReplayMode};
 pub use synthetic::{RangeSpec, Synthetic, SyntheticSpec};
 pub use trace::TraceSpec;
 

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use sledsim::devices::simple::{ConstantParameters, LinearParameters};
-use sledsim::engine::component::Measured;
 use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
 use sledsim::hierarchy::array::Level;
 use sledsim::hierarchy::{ArraySpec, Drive, RedundantArray};
@@ -76,14 +75,6 @@ impl Component for Breakable {
         let failed = self.broken.load(Ordering::Relaxed);
         let status = if failed { Status::Failed } else { completion.status };
         context.complete_with(&Completion { status, ..*completion }, answer);
-    }
-
-    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {}
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
     }
 }
 

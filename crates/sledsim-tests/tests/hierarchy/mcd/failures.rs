@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
 use sledsim::hierarchy::{Child, FaultSpec, Faulty, McdFlushSpec, McdSpec};
@@ -78,14 +77,6 @@ impl Component for Spoiling {
             }
         }
         context.complete_with(&Completion { status, ..*completion }, answer);
-    }
-
-    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {}
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
     }
 }
 

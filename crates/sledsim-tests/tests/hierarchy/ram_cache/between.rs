@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Completion, Component, ComponentId, Context, Payload, Status, System};
 use sledsim::request::{Flags, Op, Request};
@@ -127,11 +126,5 @@ impl Component for Between {
     fn power_cut(&mut self, _now: Time) {
         self.under_way.clear();
         self.held.clear();
-    }
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
     }
 }

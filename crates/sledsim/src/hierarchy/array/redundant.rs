@@ -9,7 +9,6 @@ use super::rebuild::Rebuild;
 use super::row::{at_once, Operation, Task};
 use super::spec::{ArraySpec, ReadChoice, Sparing, WriteMethod};
 use super::tally::Tally;
-use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Payload, Status};
 use crate::fault::Fault;
@@ -386,10 +385,5 @@ impl Component for RedundantArray {
 
     fn start_measuring(&mut self, _now: Time) {
         self.tally = Tally::default();
-    }
-
-    fn measured(&self, _now: Time) -> Measured {
-        // Its children report for themselves.
-        Measured::default()
     }
 }

@@ -35,7 +35,6 @@ use self::read::{Part, Piece, Read};
 use self::recover::Recovery;
 use self::ring::Ring;
 use super::parts::{Child, Tickets};
-use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload, Status};
 use crate::fault::{Fault, Kind};
 use crate::request::{Flags, Op, Request, Spare};
@@ -232,11 +231,6 @@ impl Component for Mwb {
     fn start_measuring(&mut self, now: Time) {
         let stalled_since = self.counts.stalled_since.map(|_| now);
         self.counts = Counts { stalled_since, ..Counts::default() };
-    }
-
-    fn measured(&self, _now: Time) -> Measured {
-        // Its children report for themselves.
-        Measured::default()
     }
 }
 

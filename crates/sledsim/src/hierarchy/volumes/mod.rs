@@ -9,7 +9,6 @@ use migration::{Holder, Migration, Range};
 use spec::Extent;
 
 use super::parts::{Child, Gather, Tickets};
-use crate::engine::component::Measured;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload, Status};
 use crate::fault::{Fault, Kind};
 use crate::request::{Flags, Op, Request};
@@ -303,11 +302,6 @@ impl Component for Volumes {
         self.split = 0;
         self.paths.fill(Path::new("volume"));
         self.migration.start_measuring();
-    }
-
-    fn measured(&self, _now: Time) -> Measured {
-        // Its members report for themselves.
-        Measured::default()
     }
 }
 

@@ -28,7 +28,6 @@ use lines::{Lines, Piece};
 use read_ahead::Streams;
 pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
 
-use crate::engine::component::Measured;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Details, Payload};
 use crate::fault::Fault;
 use crate::hierarchy::cache::replacement::Slot;
@@ -427,10 +426,5 @@ impl Component for RamCache {
 
     fn start_measuring(&mut self, now: Time) {
         self.counts.begin(now);
-    }
-
-    fn measured(&self, _now: Time) -> Measured {
-        // Its child reports for itself.
-        Measured::default()
     }
 }
