@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from sledsim.runs.comparison import Comparison, compare
     from sledsim.runs.result import Result
     from sledsim.runs.running import run
+    from sledsim.runs.session import Session
     from sledsim.scenario.disksim import DiskSimImport, import_disksim
     from sledsim.scenario.explanation import Explanation, explain
     from sledsim.scenario.reading import Scenario
@@ -76,6 +77,7 @@ __all__ = [
     "Sampling",
     "Scenario",
     "ScenarioError",
+    "Session",
     "SimpleDevice",
     "SledsimError",
     "TableTimes",
@@ -134,6 +136,7 @@ _HOMES = {
     "Sampling": "studies.objective.roles",
     "Scenario": "scenario.reading",
     "ScenarioError": "_core",
+    "Session": "runs.session",
     "SimpleDevice": "devices.simple",
     "SledsimError": "_core",
     "TableTimes": "studies.relation.access",

@@ -137,6 +137,10 @@ impl SourceSpec for TraceSpec {
         options(self).err().into_iter().chain(ends).collect()
     }
 
+    fn has_end(&self) -> bool {
+        true
+    }
+
     fn start(&self, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Box<dyn Workload>, Fault> {
         let trace_options = options(self)?;
         let options = ReplayOptions {

@@ -69,6 +69,7 @@ fn over_each_other() {
 }
 
 /// Lets all writes pass reads: those wait for a while.
+#[derive(Clone)]
 struct LateReads {
     child: ComponentId,
     wait_ns: u64,

@@ -16,6 +16,7 @@ use crate::request::{Flags, Op, Request};
 use crate::time::Time;
 
 /// What an access to a member is.
+#[derive(Clone)]
 enum Part {
     /// A part of a write: of which one.
     Write { whole: u64 },
@@ -29,6 +30,7 @@ enum Part {
 }
 
 /// A request under way, and the volume in which it begins.
+#[derive(Clone)]
 struct Pending {
     gather: Gather,
     volume: usize,
@@ -37,6 +39,7 @@ struct Pending {
 }
 
 /// Serves each volume by the member that it is on.
+#[derive(Clone)]
 pub struct Volumes {
     members: Vec<ComponentId>,
     /// Blocks of each member.

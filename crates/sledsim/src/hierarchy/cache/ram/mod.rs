@@ -46,6 +46,7 @@ const IDLE: u64 = u64::MAX;
 const PERIOD: u64 = u64::MAX - 1;
 
 /// A request from above.
+#[derive(Clone)]
 struct Job {
     gather: Gather,
     /// What is to be written.
@@ -72,6 +73,7 @@ struct Held {
 }
 
 /// An access of the child.
+#[derive(Clone)]
 enum Part {
     /// Blocks are read into lines, for a job or for nobody.
     Fill { job: Option<u64>, lbn: u64, end: u64 },
@@ -84,6 +86,7 @@ enum Part {
 }
 
 /// A cache in RAM.
+#[derive(Clone)]
 pub struct RamCache {
     child: ComponentId,
     capacity_blocks: u64,
