@@ -133,7 +133,7 @@ def run_scenario(name: str, scale: float, _: Path) -> Found:
 
 
 def drive_session(way: str, scale: float, _: Path) -> Found:
-    """Drive a session with random 4 KB reads at 500 a second, one by one or as arrays: the processor time of a request."""
+    """Drive a session with random 4 KB reads at 500 a second, one by one or as arrays: processor time of a request."""
     import numpy as np
 
     import sledsim

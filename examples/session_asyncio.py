@@ -2,8 +2,8 @@
 
     python examples/session_asyncio.py
 
-The event loop takes its time from a session. Where nothing of the program is ready, time passes to the next timer of the
-program, or to the next event of the storage, whichever comes first. The program itself is plain asyncio.
+The event loop takes its time from a session. Where nothing of the program is ready, time passes to the next timer of
+the program, or to the next event of the storage, whichever comes first. The program itself is plain asyncio.
 """
 
 import asyncio

@@ -48,7 +48,9 @@ class Storage:
             self._await_next()
 
 
-def user(env: simpy.Environment, number: int, cpu: simpy.Resource, storage: Storage) -> Generator[simpy.Event, Any, None]:
+def user(
+    env: simpy.Environment, number: int, cpu: simpy.Resource, storage: Storage
+) -> Generator[simpy.Event, Any, None]:
     """Think, compute on the host's only processor, read; over and over."""
     for turn in range(REQUESTS):
         yield env.timeout((3 + (number * 7 + turn * 5) % 11) * MS // 10)

@@ -111,13 +111,7 @@ impl Session {
     /// Opens a session with the system of a scenario, or one that stands where another does now.
     #[new]
     #[pyo3(signature = (of, *, log = false, timeline = None, check = false))]
-    fn new(
-        python: Python<'_>,
-        of: Origin<'_>,
-        log: bool,
-        timeline: Option<(f64, f64)>,
-        check: bool,
-    ) -> PyResult<Self> {
+    fn new(python: Python<'_>, of: Origin<'_>, log: bool, timeline: Option<(f64, f64)>, check: bool) -> PyResult<Self> {
         let scenario = match of {
             Origin::Session(mut other) => return Ok(other.snapshot()),
             Origin::Scenario(scenario) => scenario,
@@ -178,7 +172,9 @@ impl Session {
         same_length(&[lbns.len(), blocks.len(), reads.len(), at_ns.len()])?;
         if let Some(place) = at_ns.windows(2).into_iter().position(|pair| pair[1] < pair[0]) {
             let (before, after) = (at_ns[place], at_ns[place + 1]);
-            return Err(errors::misuse(format!("at_ns runs back: {after} follows {before}; hand in requests as they arrive")));
+            return Err(errors::misuse(format!(
+                "at_ns runs back: {after} follows {before}; hand in requests as they arrive"
+            )));
         }
         let session = self.held();
         for (((&lbn, &blocks), &read), &at) in lbns.iter().zip(blocks).zip(reads).zip(at_ns) {

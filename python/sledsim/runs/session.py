@@ -35,8 +35,8 @@ class Session(_core.Session):
     ----------
     system
         A system, as a scenario has it: the name of a device, or a table such as
-        ``{"device": "g2", "scheduler": "sptf"}``. Or a whole scenario: its workload is left out, and of its ``run`` only
-        the warm-up counts.
+        ``{"device": "g2", "scheduler": "sptf"}``. Or a whole scenario: its workload is left out, and of its ``run``
+        only the warm-up counts.
     set
         Values that replace those given: ``["device.settle_constants=0"]`` or a dictionary.
     log
@@ -122,7 +122,9 @@ class Session(_core.Session):
         arrival = whole("at_ns", self.now_ns if at_ns is None else at_ns, 0, LATEST_NS).astype(np.uint64)
         count = whole("blocks", blocks, 0, 2**32 - 1).astype(np.uint32)
         self.submit_all(
-            first, _to_each("blocks", count, first), _to_each("read", flags("read", read), first),
+            first,
+            _to_each("blocks", count, first),
+            _to_each("read", flags("read", read), first),
             _to_each("at_ns", arrival, first),
         )
         return self.advance_all(until_ns)

@@ -22,7 +22,8 @@ fn random_scenarios(count: usize) -> Vec<Scenario> {
         "import json, sys; sys.path.insert(0, 'tools'); from random_scenarios import Maker\n\
          for number in range({count}): print(json.dumps(Maker(number).scenario()))"
     );
-    let made = Command::new("python3").args(["-c", &make]).current_dir(&root).output().expect("python3 makes scenarios");
+    let made =
+        Command::new("python3").args(["-c", &make]).current_dir(&root).output().expect("python3 makes scenarios");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let lines = String::from_utf8(made.stdout).expect("JSON");
     let scenarios = lines.lines().filter_map(|line| {
@@ -149,7 +150,9 @@ impl<'a> Host<'a> {
 
     /// Nothing more comes: what is under way comes back, unless time is over before.
     fn finish(mut self) -> Result<RunOutput, RunError> {
-        while let Some(next) = self.session.next_event().filter(|&next| next <= self.until && self.session.under_way() > 1) {
+        while let Some(next) =
+            self.session.next_event().filter(|&next| next <= self.until && self.session.under_way() > 1)
+        {
             self.dawdle(next)?;
             if self.stream.chance(0.4) {
                 break;

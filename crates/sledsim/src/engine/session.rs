@@ -96,8 +96,7 @@ impl<O: Observer> Session<O> {
     #[must_use]
     pub fn new(system: System, limits: &Limits, observer: O) -> Self {
         let warmup = Limits { requests: None, until: None, ..*limits };
-        let mut session =
-            Self { system, observer, warmup, standing: Standing::default(), desk: Desk::default() };
+        let mut session = Self { system, observer, warmup, standing: Standing::default(), desk: Desk::default() };
         session.run(&warmup).begin();
         session
     }

@@ -34,7 +34,8 @@ impl Session {
             );
             return Err(RunError::Scenario(fault));
         }
-        let assembly = assemble::system(checked(keep.check), &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
+        let assembly =
+            assemble::system(checked(keep.check), &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
         let Assembly { mut system, overhead_ns, capacity_blocks, block_bytes, .. } = assembly;
         if let Some(timeline) = keep.timeline {
             system.record_power(timeline);
