@@ -132,6 +132,32 @@ def run_scenario(name: str, scale: float, _: Path) -> Found:
     return {"each_s": spent / requests.completed, "peak_mb": (peak if sys.platform == "darwin" else peak * 1024) / 1e6}
 
 
+def drive_session(way: str, scale: float, _: Path) -> Found:
+    """Drive a session with random 4 KB reads at 500 a second, one by one or as arrays: processor time of a request."""
+    import numpy as np
+
+    import sledsim
+
+    requests = count(200_000 if way == "one" else 2_000_000, scale)
+    session = sledsim.Session({"device": "g2", "scheduler": "fcfs"})
+    lbns = np.random.default_rng(1).integers(0, session.capacity_blocks - 8, requests)
+    at_ns = np.arange(1, requests + 1) * 2_000_000
+    one_by_one = list(zip(lbns.tolist(), at_ns.tolist(), strict=True)) if way == "one" else []
+    back = 0
+    start = time.process_time()
+    if way == "one":
+        for lbn, now_ns in one_by_one:
+            session.submit(lbn, 8, at_ns=now_ns)
+            for completion in session.advance(now_ns):
+                back += completion.end_ns > completion.arrival_ns
+        back += len(session.drain())
+    else:
+        back = len(session.serve(lbns, 8, at_ns=at_ns)["end_ns"])
+    spent = time.process_time() - start
+    assert back == requests
+    return {"each_s": spent / requests}
+
+
 def count_hits(_: float, __: Path) -> Found:
     """Send a trace through a cache: the processor time of a reference."""
     import sledsim
@@ -212,6 +238,8 @@ def run_sweep(tens: int, requests: int, threads: int, scale: float, folder: Path
 # What is measured: by how many times as much as usual, and a folder for what it writes.
 MEASURES: dict[str, Callable[[float, Path], Found]] = {
     **{name: partial(run_scenario, name) for name in SCENARIOS},
+    "session_one": partial(drive_session, "one"),
+    "session_arrays": partial(drive_session, "arrays"),
     "lru": count_hits,
     "figure_4": draw_figure_4,
     "lifetimes": simulate_lifetimes,

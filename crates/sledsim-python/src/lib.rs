@@ -13,6 +13,7 @@ mod mems;
 mod reliability;
 mod run;
 mod scenario;
+mod session;
 mod trace;
 mod values;
 mod watch;
@@ -39,6 +40,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<document::Schema>()?;
     module.add_function(wrap_pyfunction!(document::quantity, module)?)?;
     module.add_class::<run::RunOutput>()?;
+    module.add_class::<session::Session>()?;
+    module.add_class::<session::Completion>()?;
     module.add_class::<device::Device>()?;
     module.add_class::<disk::Disk>()?;
     module.add_class::<mems::Sled>()?;

@@ -30,6 +30,7 @@ pub enum Bug {
 }
 
 /// A component with a bug, over a child without.
+#[derive(Clone)]
 pub struct Planted {
     child: ComponentId,
     capacity_blocks: u64,

@@ -21,6 +21,7 @@ enum Way {
 }
 
 /// Does nothing but what its way says.
+#[derive(Clone)]
 struct Restless {
     way: Way,
     left: u64,

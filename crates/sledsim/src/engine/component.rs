@@ -1,6 +1,8 @@
 //! Components: anything that accepts requests and completes them. They nest: submit goes down, completion comes up,
 //! timers fire; nothing else passes between them.
 
+use dyn_clone::DynClone;
+
 use crate::engine::context::{Below, Context};
 use crate::engine::details::Details;
 use crate::power::Meter;
@@ -60,8 +62,8 @@ impl Completion {
     }
 }
 
-/// Anything that accepts requests and completes each of them once.
-pub trait Component: Send {
+/// Anything that accepts requests and completes each of them once. A clone of it goes on as it does.
+pub trait Component: DynClone + Send {
     /// Number of addressable blocks.
     fn capacity_blocks(&self) -> u64;
 
@@ -175,6 +177,8 @@ pub trait Component: Send {
         None
     }
 }
+
+dyn_clone::clone_trait_object!(Component);
 
 /// What a component reports besides the requests it completed. Parts add up over components.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -121,7 +121,7 @@ fn parts(lbn: u64, blocks: u64) -> impl Iterator<Item = (u64, u64, Range<u64>)> 
 }
 
 /// What a component without children stores its blocks on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Medium {
     block_bytes: u32,
     /// Whether completed writes may be lost at a cut, unless they are [`Flags::DURABLE`].
@@ -190,7 +190,7 @@ impl Hasher for IdHasher {
 }
 
 /// Media, and payloads on their way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct DataPlane {
     /// By component; none where it has children.
     media: Vec<Option<Medium>>,

@@ -31,7 +31,7 @@ impl Stuck {
 }
 
 /// Calls of components since time went on, a request arrived or one was completed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
     count: u64,
     outermost: u32,
@@ -72,7 +72,7 @@ impl Calls {
 }
 
 /// Arrivals in one instant.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Arrivals {
     count: u64,
     at: Time,

@@ -8,7 +8,7 @@ use crate::request::Request;
 const DATA_BYTES: u64 = 256;
 
 /// The parts of requests under way, as many as they would be if all were cut into the smallest that a component makes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
     /// Size of the smallest; none where requests go on whole.
     part_bytes: Option<u64>,

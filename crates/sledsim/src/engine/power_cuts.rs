@@ -10,7 +10,7 @@ use crate::engine::component::{Completion, Status};
 use crate::engine::data::Payload;
 use crate::engine::details::Path;
 use crate::engine::oracle::{stamped, Found, Oracle};
-use crate::engine::run::{Limits, Observer, Progress, Run};
+use crate::engine::run::{Limits, Observer, Progress, Run, Standing};
 use crate::engine::system::System;
 use crate::engine::workload::Workload;
 use crate::fault::Fault;
@@ -321,7 +321,8 @@ pub fn losses(
 ) -> Result<Option<Losses>, Fault> {
     let mut course = Course::new(plan, system);
     course.inquiry = Some(Inquiry { cut, oracle: Oracle::default(), addresses: BTreeMap::new() });
-    Run::new(system, workload, limits, &mut Nobody, Some(&mut course)).go(keep_going)?;
+    let (observer, standing, of_run) = (&mut Nobody, &mut Standing::default(), Some(&mut course));
+    Run { system, workload, limits, observer, standing, course: of_run }.go(keep_going)?;
     if !course.is_over() {
         return Ok(None);
     }

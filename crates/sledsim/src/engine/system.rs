@@ -15,7 +15,7 @@ use crate::request::Request;
 use crate::time::Time;
 
 /// A tree of components with its clock.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct System {
     components: Vec<Box<dyn Component>>,
     /// Parent of each component; the root has none.
@@ -205,6 +205,13 @@ impl System {
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         self.in_flight
+    }
+
+    /// Whether nobody is under way, and nothing will happen of itself.
+    #[inline]
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.in_flight == 0 && self.queue.next_time().is_none()
     }
 
     /// Lets time pass to `at`, which is not beyond the next timer.

@@ -53,6 +53,7 @@ pub struct FaultSpec {
 ///
 /// Everything under way when it fails comes back failed, and so does everything afterwards. A read that touches a block with
 /// an error comes back unreadable, when the child would have served it; a write makes the blocks it covers good.
+#[derive(Clone)]
 pub struct Faulty {
     child: ComponentId,
     capacity_blocks: u64,

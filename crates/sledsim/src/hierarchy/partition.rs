@@ -24,6 +24,7 @@ pub struct PartitionSpec {
 }
 
 /// Passes requests on to a range of blocks of its child.
+#[derive(Clone)]
 pub struct Partition {
     child: ComponentId,
     first_block: u64,

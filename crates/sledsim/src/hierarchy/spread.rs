@@ -22,6 +22,7 @@ const PATHS: [Path; 2] = [Path::new("read"), Path::new("write")];
 
 /// Spreads one LBN space over children; a request that touches several is served by them concurrently and
 /// completes with the last part. Each part carries what is needed of it.
+#[derive(Clone)]
 pub struct Spread {
     children: Vec<ComponentId>,
     layout: SpreadLayout,

@@ -383,8 +383,7 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
         trace.path = anchored(&trace.path, base);
     }
     let run = &mut scenario.run;
-    let is_endless = !matches!(scenario.workload, WorkloadSpec::Trace(_));
-    if is_endless && run.requests.is_none() && run.time_s.is_none() {
+    if !scenario.workload.has_end() && run.requests.is_none() && run.time_s.is_none() {
         run.requests = Some(DEFAULT_REQUESTS);
     }
     let leaves_nothing = |warmup: &str, given: Value, whole: &str, of: Value| {

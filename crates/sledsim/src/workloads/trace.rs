@@ -135,6 +135,10 @@ impl SourceSpec for TraceSpec {
         options(self).err().into_iter().chain(ends).collect()
     }
 
+    fn has_end(&self) -> bool {
+        true
+    }
+
     fn start(&self, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Box<dyn Workload>, Fault> {
         Ok(Box::new(Replay::new(self.clone(), seed, capacity_blocks, block_bytes)?))
     }

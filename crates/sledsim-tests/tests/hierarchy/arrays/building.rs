@@ -37,6 +37,7 @@ pub fn linear(capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> Device
 }
 
 /// Fails when it is told to: then everything comes back failed. One that is hasty reports writes when they come.
+#[derive(Clone)]
 pub struct Breakable {
     child: ComponentId,
     size: (u64, u32),

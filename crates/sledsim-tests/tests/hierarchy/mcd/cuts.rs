@@ -137,6 +137,7 @@ fn cuts_lose_nothing_over_a_disk_that_reports_early() {
 }
 
 /// Passes everything on, but does not say which writes must be durable.
+#[derive(Clone)]
 struct Careless {
     child: ComponentId,
     capacity_blocks: u64,

@@ -43,6 +43,7 @@ fn fails_at(at_ns: u64) -> FaultSpec {
 }
 
 /// From a time on reads of some blocks come back unreadable, until they are written again.
+#[derive(Clone)]
 struct Spoiling {
     child: ComponentId,
     capacity_blocks: u64,

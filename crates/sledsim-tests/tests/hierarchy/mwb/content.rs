@@ -67,6 +67,7 @@ fn over_each_other() {
 }
 
 /// Lets all writes pass reads: those wait for a while.
+#[derive(Clone)]
 struct LateReads {
     child: ComponentId,
     wait_ns: u64,

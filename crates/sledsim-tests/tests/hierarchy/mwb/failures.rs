@@ -10,6 +10,7 @@ use sledsim_testing::ground::{Ground, Load};
 use super::{buffer, constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
 
 /// Fails what is asked of its child from some time on.
+#[derive(Clone)]
 struct Failing {
     child: ComponentId,
     capacity_blocks: u64,

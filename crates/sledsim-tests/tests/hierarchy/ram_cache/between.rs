@@ -30,6 +30,7 @@ pub enum Disturbance {
 pub type Log = Arc<Mutex<Vec<(u64, Request)>>>;
 
 /// It.
+#[derive(Clone)]
 pub struct Between {
     child: ComponentId,
     capacity_blocks: u64,

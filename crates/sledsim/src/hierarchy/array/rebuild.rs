@@ -17,7 +17,7 @@ struct Course {
 }
 
 /// The rebuilding of failed members, one after the other.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Rebuild {
     step_blocks: u64,
     most_steps: u32,

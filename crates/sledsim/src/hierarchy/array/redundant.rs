@@ -23,6 +23,7 @@ const REBUILD: u64 = u64::MAX;
 ///
 /// A write to a row reads what it needs first and writes only then, under a lock on the LBNs it touches; reads of members that
 /// are whole need no lock. A member that fails is taken out of service when an access to it comes back so.
+#[derive(Clone)]
 pub struct RedundantArray {
     pub(super) children: Vec<ComponentId>,
     pub(super) layout: Layout,
@@ -52,6 +53,7 @@ pub struct RedundantArray {
 }
 
 /// A request under way.
+#[derive(Clone)]
 pub(super) struct Host {
     pub(super) gather: Gather,
     /// The way it takes: of its parts the one that is last in the order of ways.
@@ -59,12 +61,14 @@ pub(super) struct Host {
 }
 
 /// An access to a child.
+#[derive(Clone)]
 struct Part {
     child: usize,
     of: Of,
 }
 
 /// What an access is part of.
+#[derive(Clone)]
 pub(super) enum Of {
     /// A read of a request, on its own.
     Request { host: u64, row: u64, piece: Piece },
@@ -73,6 +77,7 @@ pub(super) enum Of {
 }
 
 /// An access to be made.
+#[derive(Clone)]
 pub(super) struct Access {
     pub(super) child: usize,
     pub(super) op: Op,

@@ -18,7 +18,7 @@ struct Stream {
 }
 
 /// The streams that a caching disk sees.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Streams {
     streams: Vec<Stream>,
     /// Blocks of a stream from which on what continues it bypasses MEMS.

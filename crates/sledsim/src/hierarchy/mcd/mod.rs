@@ -128,6 +128,7 @@ impl Layout {
 }
 
 /// A disk with a MEMS device that caches it.
+#[derive(Clone)]
 pub struct Mcd {
     layout: Layout,
     /// Whether the buffer serves requests as soon as a segment has come from the disk.

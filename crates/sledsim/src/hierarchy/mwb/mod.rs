@@ -48,7 +48,7 @@ pub use spec::{MwbCleanSpec, MwbSpec};
 const MOST_CHECKED: u32 = 256;
 
 /// What a request to a child is for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Job {
     /// Part of a read; `pin` is a block of the log that is read.
     Read { read: u64, pieces: Vec<Piece>, pin: Option<u32> },
@@ -63,7 +63,7 @@ enum Job {
 }
 
 /// A MEMS device before a disk, as a write buffer. It offers the blocks of the disk.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Mwb {
     mems: Child,
     disk: Child,

@@ -15,6 +15,7 @@ use crate::request::{Flags, Op, Request};
 use crate::time::Time;
 
 /// What an access to a member is.
+#[derive(Clone)]
 enum Part {
     /// A part of a write: of which one.
     Write { whole: u64 },
@@ -28,6 +29,7 @@ enum Part {
 }
 
 /// A request under way, and the volume in which it begins.
+#[derive(Clone)]
 struct Pending {
     gather: Gather,
     volume: usize,
@@ -36,6 +38,7 @@ struct Pending {
 }
 
 /// Serves each volume by the member that it is on.
+#[derive(Clone)]
 pub struct Volumes {
     members: Vec<ComponentId>,
     /// Blocks of each member.

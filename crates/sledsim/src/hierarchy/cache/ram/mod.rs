@@ -45,6 +45,7 @@ const IDLE: u64 = u64::MAX;
 const PERIOD: u64 = u64::MAX - 1;
 
 /// A request from above.
+#[derive(Clone)]
 struct Job {
     gather: Gather,
     /// What is to be written.
@@ -71,6 +72,7 @@ struct Held {
 }
 
 /// An access of the child.
+#[derive(Clone)]
 enum Part {
     /// Blocks are read into lines, for a job or for nobody.
     Fill { job: Option<u64>, lbn: u64, end: u64 },
@@ -83,6 +85,7 @@ enum Part {
 }
 
 /// A cache in RAM.
+#[derive(Clone)]
 pub struct RamCache {
     child: ComponentId,
     capacity_blocks: u64,
