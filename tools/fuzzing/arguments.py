@@ -25,7 +25,10 @@ DEVICES = (
     "travelstar",
     "simpledisk-linear",
 )
-SCENARIO = '{"workload": {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}, "system": {"device": "g2"}, "run": {"requests": 30}}'
+SCENARIO = (
+    '{"workload": {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}, "system": {"device": "g2"}, '
+    '"run": {"requests": 30}}'
+)
 #: What any argument may be, as Python text.
 ANYTHING = (
     *(
@@ -107,33 +110,114 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
     "equivalent": ("device.equivalent", (LBNS,), {}),
     "seek": ("device.seek_ms", (("0", "1", "[1, 100]", "device.cylinders"),), {"read": TRUTHS}),
     "seek_x": ("device.seek_x_ms", (MICRONS, MICRONS), {}),
-    "seek_y": ("device.seek_y_ms", (MICRONS, MICRONS), {"from_direction": ("1", "-1", "0"), "to_direction": ("1", "-1")}),
+    "seek_y": (
+        "device.seek_y_ms",
+        (MICRONS, MICRONS),
+        {"from_direction": ("1", "-1", "0"), "to_direction": ("1", "-1")},
+    ),
     "curve": ("device.seek_curve", (), {"points": ("2", "10", "1000", "1")}),
     "surface": ("device.seek_surface", (), {"points": ("2", "10", "30")}),
     "break_even": ("device.break_even", (), {}),
     "facts": ("device.facts", (), {}),
-    "device": ("sledsim.Device", (("'g2'", "'cheetah73'", "{'name': 'g2'}", "device.parameters"),), {"settle_constants": ("0", "2")}),
-    "run": ("sledsim.run", (RUNS,), {"set": SETS, "log": TRUTHS, "timeline": ("True", "(0.0, 1.0)", "(1, 0)"), "check": TRUTHS, "progress": ("None", "stop")}),
-    "compare": ("sledsim.compare", ((f"[{SCENARIO}, {SCENARIO}]", f"{{'a': {SCENARIO}}}", "[result]", "[]"),), {"set": SETS}),
+    "device": (
+        "sledsim.Device",
+        (("'g2'", "'cheetah73'", "{'name': 'g2'}", "device.parameters"),),
+        {"settle_constants": ("0", "2")},
+    ),
+    "run": (
+        "sledsim.run",
+        (RUNS,),
+        {
+            "set": SETS,
+            "log": TRUTHS,
+            "timeline": ("True", "(0.0, 1.0)", "(1, 0)"),
+            "check": TRUTHS,
+            "progress": ("None", "stop"),
+        },
+    ),
+    "compare": (
+        "sledsim.compare",
+        ((f"[{SCENARIO}, {SCENARIO}]", f"{{'a': {SCENARIO}}}", "[result]", "[]"),),
+        {"set": SETS},
+    ),
     "load": ("sledsim.Scenario.load", (RUNS,), {"set": SETS}),
     "explain": ("sledsim.explain", (RUNS,), {"set": SETS}),
     "histogram": ("result.histogram", (("'response'", "'wait'"), ("'all'", "'reads'")), {}),
-    "frame": ("result.write_log", (("Path(folder, 'a.parquet')", "Path(folder, 'a.csv')", "'/nowhere/a.csv'", "''"),), {}),
+    "frame": (
+        "result.write_log",
+        (("Path(folder, 'a.parquet')", "Path(folder, 'a.csv')", "'/nowhere/a.csv'", "''"),),
+        {},
+    ),
     "plot": ("result.plot", (("'response'", "'phases'", "'energy'", "'timeline'"),), {}),
     "device_plot": ("device.plot", (("'seek'", "'zones'", "'seek-surface'"),), {}),
-    "hit_ratio": ("sledsim.hit_ratio", (("'examples/office.csv'",), ("'lru'", "['arc', 'lru']", "'2q:in_share=0.3'", "{'name': 'lru'}"), ("10", "[1, 100]", "10**12")), {"page_bytes": ("4096", "512", "1"), "format": ("'csv'", "'msr'"), "skip_bad": ("0", "5"), "sector_bytes": ("512",)}),
-    "open_trace": ("sledsim.open_trace", (("'examples/office.csv'", "Path('examples')"),), {"format": ("'csv'",), "skip_bad": ("0",), "columns": ("{'time': 't_ns'}",)}),
+    "hit_ratio": (
+        "sledsim.hit_ratio",
+        (
+            ("'examples/office.csv'",),
+            ("'lru'", "['arc', 'lru']", "'2q:in_share=0.3'", "{'name': 'lru'}"),
+            ("10", "[1, 100]", "10**12"),
+        ),
+        {
+            "page_bytes": ("4096", "512", "1"),
+            "format": ("'csv'", "'msr'"),
+            "skip_bad": ("0", "5"),
+            "sector_bytes": ("512",),
+        },
+    ),
+    "open_trace": (
+        "sledsim.open_trace",
+        (("'examples/office.csv'", "Path('examples')"),),
+        {"format": ("'csv'",), "skip_bad": ("0",), "columns": ("{'time': 't_ns'}",)},
+    ),
     "head": ("sledsim.open_trace('examples/office.csv').head", (("1", "5", "10**9"),), {}),
-    "sweep": ("sledsim.sweep.Sweep", ((SCENARIO,), ("{'seed': [1, 2]}", "{'run.requests': sledsim.sweep.Range(1, 9, count=3)}", "{'scheduler': ['sptf']}")), {"replications": ("1", "3"), "seed": ("1", "0"), "random_numbers": ("'common'",), "name": ("'a'",), "zipped": ("()", "[{'a': [1]}]")}),
-    "range": ("sledsim.sweep.Range", (("0", "1", "0.1"), ("10", "1e3", "0.3")), {"step": ("1", "0.1", "1e-9"), "count": ("2", "5"), "scale": ("'log'", "'linear'")}),
-    "mttf": ("sledsim.reliability.mttf_h", (("Path('examples/enclosures/hong2006.toml')",),), {"set": ("['enclosure.spares=1']", "{'enclosure.parity': 2}")}),
-    "lifetimes": ("sledsim.reliability.simulate", (("Path('examples/enclosures/raid6.toml')",),), {"years": ("(1.0,)", "[1, 3]", "()"), "lifetimes": ("1000", "2000"), "seed": ("1",), "precision": ("0.5",), "confidence": ("0.9",), "method": ("'plain'", "'biased'"), "threads": ("1", "2"), "progress": ("stop",)}),
-    "table_times": ("sledsim.table_times", (("sledsim.Relation(rows=1000, row_bytes=100, columns=[4] * 10)", "sledsim.Relation(1000)"),), {"device": ("'g2'",)}),
+    "sweep": (
+        "sledsim.sweep.Sweep",
+        (
+            (SCENARIO,),
+            ("{'seed': [1, 2]}", "{'run.requests': sledsim.sweep.Range(1, 9, count=3)}", "{'scheduler': ['sptf']}"),
+        ),
+        {
+            "replications": ("1", "3"),
+            "seed": ("1", "0"),
+            "random_numbers": ("'common'",),
+            "name": ("'a'",),
+            "zipped": ("()", "[{'a': [1]}]"),
+        },
+    ),
+    "range": (
+        "sledsim.sweep.Range",
+        (("0", "1", "0.1"), ("10", "1e3", "0.3")),
+        {"step": ("1", "0.1", "1e-9"), "count": ("2", "5"), "scale": ("'log'", "'linear'")},
+    ),
+    "mttf": (
+        "sledsim.reliability.mttf_h",
+        (("Path('examples/enclosures/hong2006.toml')",),),
+        {"set": ("['enclosure.spares=1']", "{'enclosure.parity': 2}")},
+    ),
+    "lifetimes": (
+        "sledsim.reliability.simulate",
+        (("Path('examples/enclosures/raid6.toml')",),),
+        {
+            "years": ("(1.0,)", "[1, 3]", "()"),
+            "lifetimes": ("1000", "2000"),
+            "seed": ("1",),
+            "precision": ("0.5",),
+            "confidence": ("0.9",),
+            "method": ("'plain'", "'biased'"),
+            "threads": ("1", "2"),
+            "progress": ("stop",),
+        },
+    ),
+    "table_times": (
+        "sledsim.table_times",
+        (("sledsim.Relation(rows=1000, row_bytes=100, columns=[4] * 10)", "sledsim.Relation(1000)"),),
+        {"device": ("'g2'",)},
+    ),
     "matched": ("sledsim.matched_disk", (("'g2'", "'g1'"), ("'uberdisk'", "'cheetah73'")), {"bytes": ("4096", "512")}),
     "catalogue": ("sledsim.device", (("'g2'", "'cheetah73'"),), {}),
     "workload": ("sledsim.workloads.catalog", (), {}),
     "policies": ("sledsim.power_strategies", (RUNS,), {"set": SETS, "progress": ("stop",)}),
-}  # fmt: skip
+}
 
 
 class Arguments:

@@ -87,7 +87,7 @@ class Worker:
         path = os.pathsep.join([str(TOOLS), *filter(None, [os.environ.get("PYTHONPATH")])])
         # Arenas of threads reserve memory that nobody uses, and the limit is on what is reserved.
         environment = {**os.environ, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "2", "COLUMNS": "120"}
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop
         self.process = subprocess.Popen(
             [sys.executable, "-m", "fuzzing.worker"],
             stdin=subprocess.PIPE,
@@ -102,6 +102,8 @@ class Worker:
         assert self.process.stdout is not None
         self.selector.register(self.process.stdout, selectors.EVENT_READ)
         self.tried = 0
+        #: What it has told people, once it has ended.
+        self.said = ""
 
     def attempt(self, name: str, given: str | None = None) -> tuple[str, Finding | None]:
         """Try a case: say how it ended, and what is wrong, if anything is."""
@@ -148,8 +150,7 @@ class Worker:
     def _died(self, name: str) -> Finding:
         hung = self.process.poll() is None
         status = self.stop()
-        self.errors.seek(0)
-        said = self.errors.read().decode(errors="replace").partition("Extension modules:")[0][-3_000:]
+        said = self.said.partition("Extension modules:")[0][-3_000:]
         if hung:
             return Finding(name, "hang", f"more than {CASE_S:g} s of processor time\n{said[-300:]}")
         return Finding(name, "crash", f"the process ended with {status}\n{said}")
@@ -164,7 +165,12 @@ class Worker:
                     pipe.close()
                 except BrokenPipeError:
                     continue
-        return self.process.wait()
+        status = self.process.wait()
+        if not self.errors.closed:
+            self.errors.seek(0)
+            self.said = self.errors.read().decode(errors="replace")
+            self.errors.close()
+        return status
 
 
 def cases(seed: int, first: int, step: int, doors: tuple[str, ...] = TURNS) -> Iterator[Case]:

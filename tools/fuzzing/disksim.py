@@ -1,4 +1,4 @@
-"""DiskSim's parameter files: made from the grammar that Sledsim has of them, and real ones where there are any; damaged."""
+"""DiskSim's parameter files, damaged: made from the grammar that Sledsim has of them, and real ones where there are."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def value(random: Random, key: str, takes: str) -> str:
     if takes == "a text":
         return random.choice(["name", "statdefs", "none.seek"])
     ends = [float(text) for text in re.findall(r"-?\d+(?:\.\d+)?", takes)]
-    low, high = (ends + [0.0])[0], ends[1] if len(ends) > 1 else 10.0
+    low, high = (ends[0] if ends else 0.0), (ends[1] if len(ends) > 1 else 10.0)
     drawn = low + (min(high, low + 10) - low) * random.random() ** 3
     return str(round(drawn)) if "whole" in takes else f"{drawn:.4f}"
 
@@ -198,7 +198,7 @@ class DiskSimFiles:
         found = sledsim.import_disksim(path, scenario=given["scenario"])
         device_file = folder / "device.toml"
         device_file.write_text(found.device_file)
-        one, other = (sledsim.Device(each).parameters for each in (device_file, found.device))
+        one, other = (sledsim.Device(each).parameters for each in (str(device_file), found.device))
         require(one | {"name": ""} == other | {"name": ""}, "the device file is another device")
         if found.scenario_file is None:
             workload = {"arrival": {"kind": "poisson", "rate_per_s": 50}, "read_fraction": 0.5}

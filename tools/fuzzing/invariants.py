@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Of sums of doubles.
 DIGITS = 1e-9
+#: Of a device: each is a mechanism with a queue.
+MOST_SLEDS = 1024
 QUANTILES = ("min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p99_9_ms", "max_ms")
 #: Phases that follow each other within a service, in the log.
 PHASES = ("startup", "command", "background", "seek", "rotation", "turnaround", "servo", "transfer", "bus")
@@ -151,7 +153,9 @@ def _check_shares(found: Mapping[str, Any]) -> None:
     require(fraction <= 1 + DIGITS, f"utilisation.fraction = {fraction}")
     shares = [found[op]["share"] for op in ("reads", "writes") if found.get(op)]
     require(not shares or close(sum(shares), 1.0), f"shares of reads and writes: {shares}")
-    require(found["queue"]["mean"] >= 0, f"queue: {found['queue']}")
+    drives = max(1, sum(1 for each in found.get("components") or () if each["mechanisms"]))
+    longest = found["queue"]["max"] * drives * MOST_SLEDS
+    require(found["queue"]["mean"] <= longest * (1 + DIGITS), f"queue: {found['queue']}")
 
 
 def _check_rates(found: Mapping[str, Any]) -> None:
@@ -255,12 +259,43 @@ def check_log(found: Mapping[str, Any], log: Mapping[str, Any]) -> None:
         require(close(column.mean() / 1e6, times["mean_ms"], 1e-9), f"{name}: mean of the log {column.mean() / 1e6}")
         require(close(column.max() / 1e6, times["max_ms"]), f"{name}: largest of the log {column.max() / 1e6}")
         require(close(column.min() / 1e6, times["min_ms"]), f"{name}: smallest of the log {column.min() / 1e6}")
+        if count > 1:
+            spread = column.std(ddof=1) / 1e6
+            # The mean of the squares is taken off exactly there, and in doubles here.
+            require(
+                math.isclose(spread, times["std_ms"], rel_tol=1e-6, abs_tol=1e-6), f"{name}: spread of the log {spread}"
+            )
         _check_median(name, column, times)
+    for name in (*PHASES, "seek_x", "seek_y", "settle", "seek_turnaround"):
+        column, phase = signed[f"{name}_ns"], found[name]
+        require(close(column.mean() / 1e6, phase["mean_ms"], 1e-9), f"{name}: mean of the log {column.mean() / 1e6}")
+        require(close(column.max() / 1e6, phase["max_ms"], 1e-9), f"{name}: largest of the log {column.max() / 1e6}")
+        spread = column.std() / 1e6
+        require(
+            math.isclose(spread, phase["std_ms"], rel_tol=1e-2, abs_tol=1e-4), f"{name}: spread of the log {spread}"
+        )
+    if not found.get("components"):
+        _check_drive(found, signed)
     reads = found["reads"]["response"]["count"] if found.get("reads") else 0
     require(int(rows["read"].sum()) == reads, f"{int(rows['read'].sum())} reads in the log, {reads} in the summary")
     moved = float(rows["blocks"].astype(np.uint64).sum()) * found["device"]["block_bytes"] / 1e6
     window = found["run"]["measured_s"]
     require(not window or close(found["bandwidth"]["mb_per_s"] * window, moved), "bandwidth is not what the log moved")
+
+
+def _check_drive(found: Mapping[str, Any], signed: Mapping[str, Any]) -> None:
+    """Check what holds of a drive alone: the longer of two moves is the seek, and who waits is in the queue."""
+    import numpy as np
+
+    requests, window = found["requests"], found["run"]["measured_s"]
+    if found["device"].get("sleds", 1) == 1 and not requests["merged"]:
+        longer = np.maximum(signed["seek_x_ns"], signed["seek_y_ns"])
+        apart = signed["seek_x_ns"] + signed["seek_y_ns"] == 0
+        require((apart | (signed["seek_ns"] == longer)).all(), "a seek is not the longer of its two moves")
+    whole = requests["completed"] == requests["submitted"] == requests["measured"]
+    if whole and window and "power_cuts" not in found:
+        waited = float(signed["wait_ns"].sum()) / 1e9
+        require(close(found["queue"]["mean"] * window, waited, 1e-6), f"the queue is not what waited: {waited} s")
 
 
 def _check_median(name: str, column: Any, times: Mapping[str, Any]) -> None:

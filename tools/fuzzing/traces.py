@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzzing import mutation
@@ -14,6 +13,7 @@ from fuzzing.running import run_and_check
 from fuzzing.trace_texts import FORMAT_OF, TIMED, WRITERS, records
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from random import Random
 
     from fuzzing.doors import Given
@@ -57,7 +57,7 @@ class Traces:
             binary = name.startswith(("hp-srt", "vscsi"))
             for _ in range(random.choice([1, 1, 2, 4])):
                 fields = not binary and random.random() < 0.6
-                content = (garbled_fields if fields else mutation.garbled_bytes)(random, content)
+                content = garbled_fields(random, content) if fields else mutation.garbled_bytes(random, content)
         if random.random() < 0.25:
             content = COMPRESSED[random.choice([*COMPRESSED])](content)
             if random.random() < 0.4:
@@ -105,6 +105,16 @@ class Traces:
         reads = int(columns["read"].sum())
         require(info["reads"] == reads, f"{info['reads']} reads in the account, {reads} read")
         require((columns["bytes"] > 0).all(), "a record of no bytes")
+        if count:
+            sums = {
+                "total_bytes": int(columns["bytes"].sum()),
+                "min_bytes": int(columns["bytes"].min()),
+                "max_bytes": int(columns["bytes"].max()),
+                "min_offset_bytes": int(columns["offset_bytes"].min()),
+                "end_offset_bytes": int((columns["offset_bytes"] + columns["bytes"]).max()),
+            }
+            for name, value in sums.items():
+                require(info.get(name, value) == value, f"{name} = {info.get(name)} in the account, {value} read")
         require(list(columns["time_ns"]) == sorted(columns["time_ns"]), "records are not in the order of time")
         usual = {key for key in given["options"] if key != "skip_bad"} <= {"format"}
         detected = trace.format == FORMAT_OF.get(given["written"], given["written"])
@@ -138,6 +148,12 @@ class Traces:
             again = _columns(sledsim.open_trace(written))
             for name in ("time_ns", "device", "offset_bytes", "bytes", "read"):
                 require(np.array_equal(again[name], columns[name]), f"{name} is another after conversion")
+        trace.convert(folder / "converted.mqsim")
+        again = _columns(sledsim.open_trace(folder / "converted.mqsim", format="mqsim"))
+        for name in ("offset_bytes", "bytes", "read") if count else ():
+            require(
+                np.array_equal(again[name], columns[name]), f"{name} is another after conversion into MQSim's format"
+            )
 
     def _replay(self, given: Given, path: Path) -> None:
         from sledsim.scenario.reading import resolve
