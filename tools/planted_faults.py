@@ -13,14 +13,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from fuzzing.worker import limit_memory
 from planted_list import CORE, FAULTS, PACKAGE
 
 ROOT = Path(__file__).parents[1]
@@ -30,9 +36,17 @@ FOUND = PLACE / "found.json"
 #: What chooses the fault; 0 for none.
 VARIABLE = "SLEDSIM_PLANTED"
 #: Cases of the fuzzer for each fault, and their seed.
-CASES, SEED = 400, 77
-#: What a fault may take, s: a run that does not end is one that is found.
-PATIENCE_S = 240.0
+CASES, SEED = 300, 77
+#: Random scenarios of each metamorphic check.
+SCENARIOS = 15
+CHECKS = ("test_metamorphic_times", "test_metamorphic_systems", "test_metamorphic_documents")
+#: Rooms that the fuzzer goes into.
+ROOMS = (
+    *("sledsim.runs.running", "sledsim.sweep", "sledsim.reliability.reporting", "sledsim.studies.cost"),
+    *("sledsim.studies.objective", "sledsim.scenario.explanation", "sledsim.devices", "fuzzing.documents"),
+)
+#: Processor time of a search, s: a run that does not end is a fault that is found; time on the clock, for one that waits.
+PROCESSOR_S, CLOCK_S = 60, 300.0
 #: Whether the fault of a number is on, in the core of the copy.
 SWITCH = f"""//! Whether a fault is on.
 /// Tells whether the environment asks for the fault of this number.
@@ -111,49 +125,128 @@ def build(target: Path) -> None:
     shutil.copy2(library, COPY / "python" / "sledsim" / "_core.abi3.so")
 
 
-def ends(command: list[str], number: int) -> bool:
-    """Run a command with a fault of the copy's; tell whether it ends well, and in time."""
-    paths = os.pathsep.join(map(str, [COPY / "python", ROOT / "tools", ROOT / "tests"]))
-    environment = {**os.environ, "PYTHONPATH": paths, VARIABLE: str(number)}
-    try:
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=PATIENCE_S, check=False)
-    except subprocess.TimeoutExpired:
-        return False
+def fuzzed() -> None:
+    """Try cases of the fuzzer in this process; raise where one does not end as it should."""
+    from fuzzing.campaign import cases
+    from fuzzing.doors import doors
+    from fuzzing.worker import tried
+
+    known = doors()
+    for case, _ in zip(cases(SEED, 0, 1), range(CASES), strict=False):
+        ended = tried(known, str(case), None)
+        if ended["outcome"] == "failed":
+            raise AssertionError(ended)
+
+
+def changed() -> None:
+    """Make the metamorphic checks in this process; raise where one fails."""
+    for module in map(import_module, CHECKS):
+        for check in [value for name, value in vars(module).items() if name.startswith("test_")]:
+            marks = getattr(check, "pytestmark", [])
+            if any(mark.name == "slow" for mark in marks):
+                continue
+            kinds = [mark.args[1] for mark in marks if mark.name == "parametrize" and mark.args[0] == "kind"]
+            for kind in kinds[0] if kinds else [None]:
+                with TemporaryDirectory(prefix="sledsim-planted-") as folder:
+                    check(numbers=range(SCENARIOS), tmp_path=Path(folder), **({"kind": kind} if kind else {}))
+
+
+#: What looks for faults, in this order.
+FINDERS = {"fuzzer": fuzzed, "metamorphic": changed}
+
+
+def look(number: int, tell: int) -> None:
+    """Look for a fault in this process, which ends with that: 1 where the finder told last has found it."""
+    os.environ[VARIABLE] = str(number)
+    resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_S, PROCESSOR_S + 5))
+    limit_memory()
+    said = os.open(PLACE / "said" / f"{number}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    status = 0
+    for name, find in FINDERS.items():
+        os.write(tell, f"{name}\n".encode())
+        try:
+            find()
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+            status = 1
+            break
+    os._exit(status)
+
+
+@dataclass
+class Search:
+    """A process that looks for a fault."""
+
+    number: int
+    process: int
+    told: int
+    begun: float
+
+    @classmethod
+    def of(cls, number: int) -> Search:
+        """Begin one; it has all that this process has loaded."""
+        told, tell = os.pipe()
+        process = os.fork()
+        if process == 0:
+            look(number, tell)
+        os.close(tell)
+        return cls(number, process, told, time.monotonic())
+
+    def ended(self) -> str | None:
+        """Return what has found the fault, nothing where none has; ``None`` while it goes on."""
+        process, status = os.waitpid(self.process, os.WNOHANG)
+        if not process and time.monotonic() - self.begun < CLOCK_S:
+            return None
+        if not process:
+            os.kill(self.process, signal.SIGKILL)
+            status = os.waitpid(self.process, 0)[1] or 1
+        stages = os.read(self.told, 1_000).decode().split()
+        os.close(self.told)
+        return stages[-1] if status else ""
+
+
+def loaded() -> None:
+    """Load what the searches need, without asking the core anything: it reads the number of the fault once."""
+    sys.path[:0] = [str(COPY / "python"), str(ROOT / "tests")]
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    for name in ("numpy", "duckdb", "scipy.sparse.linalg", "scipy.stats", "pytest", "sledsim.cli.app", *CHECKS, *ROOMS):
+        import_module(name)
+    import sledsim
+
+    assert str(COPY) in str(sledsim.__file__)
+    os.chdir(ROOT)
     (PLACE / "said").mkdir(exist_ok=True)
-    (PLACE / "said" / f"{number}-{Path(command[1]).stem}.txt").write_bytes(done.stdout + done.stderr)
-    return done.returncode == 0
 
 
-def finder(number: int) -> str:
-    """Return what finds a fault: ``fuzzer``, ``metamorphic``, or nothing."""
-    fuzzer = [sys.executable, "tools/fuzz.py", "--seed", str(SEED), "--count", str(CASES), "--workers", "1", "--stop"]
-    if not ends(fuzzer, number):
-        return "fuzzer"
-    tests = sorted(map(str, (ROOT / "tests").glob("test_metamorphic_*.py")))
-    asked = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    return "" if ends([sys.executable, "-m", "pytest", *tests, *asked], number) else "metamorphic"
-
-
-def attempt(first: int, last: int, seconds: float, workers: int) -> None:
+def attempt(numbers: list[int], seconds: float, workers: int) -> None:
     """Try faults, and keep what is found; begin none after so many seconds."""
+    loaded()
     known: dict[str, str] = json.loads(FOUND.read_text()) if FOUND.exists() else {}
+    waiting = [number for number in (0, *numbers) if name_of(number) not in known]
     until = time.monotonic() + seconds
-    if "none" not in known:
-        if finder(0):
-            raise SystemExit("without any fault something is found: mend that first")
-        known["none"] = ""
-        FOUND.write_text(json.dumps(known, indent=1) + "\n")
+    running: list[Search] = []
+    while running or (waiting and time.monotonic() < until):
+        while waiting and len(running) < workers and time.monotonic() < until:
+            running.append(Search.of(waiting.pop(0)))
+        for search in list(running):
+            found = search.ended()
+            if found is None:
+                continue
+            running.remove(search)
+            if search.number == 0 and found:
+                raise SystemExit(f"without any fault the {found} finds something: {PLACE / 'said' / '0.txt'}")
+            known[name_of(search.number)] = found
+            print(f"{found or '-':12} {name_of(search.number)}", flush=True)
+            FOUND.write_text(json.dumps(known, indent=1) + "\n")
+        time.sleep(0.05)
 
-    def one(number: int) -> tuple[str, str] | None:
-        name = FAULTS[number - 1][0]
-        return None if name in known or time.monotonic() > until else (name, finder(number))
 
-    with ThreadPoolExecutor(workers) as pool:
-        for found in pool.map(one, range(first, min(last, len(FAULTS)) + 1)):
-            if found:
-                known[found[0]] = found[1]
-                print(f"{found[1] or '-':12} {found[0]}", flush=True)
-                FOUND.write_text(json.dumps(known, indent=1) + "\n")
+def name_of(number: int) -> str:
+    """Return what the fault of a number is called."""
+    return FAULTS[number - 1][0] if number else "none"
 
 
 def table() -> str:
@@ -183,7 +276,7 @@ def main() -> None:
     elif asked.what == "build":
         build(asked.target.resolve())
     elif asked.what == "try":
-        attempt(asked.first, asked.last, asked.seconds, asked.workers)
+        attempt(list(range(asked.first, asked.last + 1)), asked.seconds, asked.workers)
     else:
         print(table(), end="")
 

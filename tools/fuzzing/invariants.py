@@ -82,6 +82,8 @@ def _check_counts(found: Mapping[str, Any]) -> None:
     requests = found["requests"]
     ended = requests["completed"] + requests["failed"] + requests["in_flight"]
     require(requests["submitted"] == ended, f"submitted is not completed + failed + in_flight: {requests}")
+    if found["run"]["end"] in {"requests", "workload-ended"}:
+        require(requests["in_flight"] == 0, f"the run has ended, and requests are in flight: {requests}")
     require(requests["lost"] <= requests["failed"], f"more lost than failed: {requests}")
     require(requests["measured"] <= requests["completed"], f"more measured than completed: {requests}")
     require(requests["warmup"] <= requests["submitted"], f"more in the warm-up than submitted: {requests}")
