@@ -45,7 +45,7 @@ ROOMS = (
     *("sledsim.runs.running", "sledsim.sweep", "sledsim.reliability.reporting", "sledsim.studies.cost"),
     *("sledsim.studies.objective", "sledsim.scenario.explanation", "sledsim.devices", "fuzzing.documents"),
 )
-#: Processor time of a search, s: a run that does not end is a fault that is found; time on the clock, for one that waits.
+#: Processor time of a search, s, as a run that does not end is a fault that is found; and time on the clock.
 PROCESSOR_S, CLOCK_S = 60, 300.0
 #: Whether the fault of a number is on, in the core of the copy.
 SWITCH = f"""//! Whether a fault is on.

@@ -208,15 +208,20 @@ CALLS: dict[str, tuple[str, tuple[tuple[str, ...], ...], dict[str, tuple[str, ..
             "progress": ("stop",),
         },
     ),
-    "table_times": (
-        "sledsim.table_times",
-        (("sledsim.Relation(rows=1000, row_bytes=100, columns=[4] * 10)", "sledsim.Relation(1000)"),),
-        {"device": ("'g2'",)},
+    "relation": (
+        "sledsim.relation",
+        (("'g2'", "'hong2006'"), ("sledsim.Relation()", "None")),
+        {"fetches": ("3", "10"), "seed": ("1",), "layouts": ("['row']", "[]")},
+    ),
+    "replay": (
+        "sledsim.replay",
+        (("'examples/office.csv'", "Path('examples/office.csv')"),),
+        {"device": ("'g2'",), "fit": ("'wrap'", "'scale'"), "scheduler": ("'sptf'",), "log": TRUTHS},
     ),
     "matched": ("sledsim.matched_disk", (("'g2'", "'g1'"), ("'uberdisk'", "'cheetah73'")), {"bytes": ("4096", "512")}),
     "catalogue": ("sledsim.device", (("'g2'", "'cheetah73'"),), {}),
     "workload": ("sledsim.workloads.catalog", (), {}),
-    "policies": ("sledsim.power_strategies", (RUNS,), {"set": SETS, "progress": ("stop",)}),
+    "power": ("sledsim.power", (RUNS,), {"set": SETS, "progress": ("stop",)}),
 }
 
 

@@ -173,12 +173,12 @@ def _check_numbers(found: Any) -> None:
 
 def _cost(source: Any, sets: list[str]) -> None:
     from sledsim.scenario.reading import resolve
-    from sledsim.studies.cost import cost_file, cost_performance
+    from sledsim.studies.cost import cost, cost_file
 
     keys = cost_file(source, set=sets)
     scenario = resolve(keys.pop("scenario"), keys.pop("set"))
     keys["seeds"] = 1
-    found = cost_performance(shortened(scenario.values), progress=stopper(), **keys)
+    found = cost(shortened(scenario.values), progress=stopper(), **keys)
     _check_numbers(found.to_dict())
 
 
