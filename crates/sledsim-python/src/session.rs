@@ -222,10 +222,10 @@ impl Session {
     }
 
     /// What a run that had gone like this, and ended now, would have found.
-    fn output(&mut self, python: Python<'_>) -> PyResult<RunOutput> {
+    fn output(&mut self) -> PyResult<RunOutput> {
         let citations = self.citations.clone();
         let session = self.held();
-        let found = python.detach(|| errors::guarded(|| session.result(citations)))?;
+        let found = errors::guarded(|| session.result(citations))?;
         Ok(found.map_err(run_error)?.into())
     }
 }
