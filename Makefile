@@ -14,7 +14,7 @@ export PYO3_PYTHON := $(abspath $(BIN))/python
 rust_sources := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.txt')
 # What a list adds (`registry!`, `formats!`): rustfmt does not look for modules behind a macro.
 listed_rust := $(shell grep -rlE '^(registry|format::formats)! \{' crates/sledsim/src | xargs -n1 dirname | sed 's|$$|/*.rs|')
-python_code := python tests tools examples $(wildcard bench)
+python_code := python tests tools examples docs $(wildcard bench)
 pip_install := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
 
 .PHONY: help

@@ -42,9 +42,8 @@ nb_merge_streams = True
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 
 autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented"
+autodoc_typehints_description_target = "documented_params"
 autodoc_member_order = "bysource"
-autodoc_class_signature = "separated"
 python_use_unqualified_type_names = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["api_pages"]
 
 #: What a page takes from a class that it describes; of the typed scenarios the docstring has every key.
-MEMBERS = "\n   :members:\n   :inherited-members: Mapping, Exception, BaseModel, dict\n   :show-inheritance:"
+MEMBERS = "\n   :members:\n   :inherited-members: Mapping, Exception, BaseModel, dict"
 
 
 def api_pages() -> dict[str, str]:

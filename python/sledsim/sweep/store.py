@@ -148,7 +148,9 @@ class Store(Framed):
         import duckdb
 
         connection = duckdb.connect()
-        connection.execute("SET enable_progress_bar = false")
+        # A notebook without ipywidgets can have no bar, and DuckDB refuses to hear of one there.
+        with suppress(duckdb.InvalidInputException):
+            connection.execute("SET enable_progress_bar = false")
         # What stands in `runs` has been written to the other tables before: so these are listed after it.
         for table, columns in reversed(COLUMNS.items()):
             parts = [quoted(str(part)) for part in self.parts(table)]
