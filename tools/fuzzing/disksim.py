@@ -96,7 +96,7 @@ def value(random: Random, key: str, takes: str) -> str:
         return block(random, inner[1])
     words = re.match(r"one of (.*)", takes)
     if words:
-        return random.choice(words[1].split(", "))
+        return random.choice(str(words[1]).split(", "))
     if takes == "0 or 1":
         return random.choice("01")
     if takes == "a list":

@@ -177,7 +177,7 @@ def _cost(source: Any, sets: list[str]) -> None:
 
     keys = cost_file(source, set=sets)
     scenario = resolve(keys.pop("scenario"), keys.pop("set"))
-    keys["seeds"] = 1
+    keys["replications"] = 1
     found = cost(shortened(scenario.values), progress=stopper(), **keys)
     _check_numbers(found.to_dict())
 

@@ -134,9 +134,9 @@ class Drawing:
     def _number(self, kind: str, schema: Schema) -> Any:
         """Draw a number: mostly in range, sometimes at a border or just beyond."""
         random = self.random
-        low: float = schema.get("minimum", schema.get("exclusiveMinimum", 0))
-        high: float = schema.get("maximum", schema.get("exclusiveMaximum", max(low * 2, 1000)))
-        step: float = 1 if kind == "integer" else random.choice([1e-9, 0.01, 1.0])
+        low: Any = schema.get("minimum", schema.get("exclusiveMinimum", 0))
+        high: Any = schema.get("maximum", schema.get("exclusiveMaximum", max(low * 2, 1000)))
+        step: Any = 1 if kind == "integer" else random.choice([1e-9, 0.01, 1.0])
         border = random.random()
         if border < 0.2:
             return random.choice([low, high, low - step, high + step, low + step, high - step])

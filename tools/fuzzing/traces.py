@@ -13,13 +13,14 @@ from fuzzing.running import run_and_check
 from fuzzing.trace_texts import FORMAT_OF, TIMED, WRITERS, records
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from random import Random
 
     from fuzzing.doors import Given
     from sledsim import Trace
 
-COMPRESSED = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+COMPRESSED: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 #: What a trace is called: the name decides nothing but for Parquet.
 SUFFIXES = ("csv", "trace", "txt", "parquet", "gz")
 COLUMNS = ("t_ns", "device", "offset_bytes", "bytes", "op")
