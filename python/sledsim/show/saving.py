@@ -1,9 +1,10 @@
 """Charts as files."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.show.files import whole
 from sledsim.show.frames import need
 
 if TYPE_CHECKING:
@@ -42,12 +43,9 @@ def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
     if kind not in SUFFIXES:
         raise SledsimError(f"{target}: unknown kind of picture {target.suffix!r}; expected {', '.join(SUFFIXES)}")
     require_libraries(target)
+    options: dict[str, Any] = {".html": {"inline": True}, ".png": {"ppi": 144}}.get(kind, {})
     try:
-        if kind == ".html":
-            chart.save(str(target), inline=True)
-        elif kind == ".png":
-            chart.save(str(target), ppi=144)
-        else:
-            chart.save(str(target))
+        with whole(target) as unfinished:
+            chart.save(str(unfinished), **options)
     except OSError as error:
         raise SledsimError(f"{target}: cannot be written: {error.strerror}") from None

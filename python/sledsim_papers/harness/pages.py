@@ -8,7 +8,7 @@ from typing import Any
 
 from sledsim import SledsimError, __version__
 from sledsim.report import caption_of, definition_of, page_environment, write_chart, write_library
-from sledsim.show import Table, need
+from sledsim.show import Table, need, write_whole
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.ledger import title
 from sledsim_papers.harness.overview import COUNTED, counts_row
@@ -80,7 +80,7 @@ class Pages:
         found
             What came of the claims; its charts have been exported.
         """
-        (self.folder / "verdicts.json").write_text(_json(verdicts(found)) + "\n", encoding="utf-8")
+        write_whole(self.folder / "verdicts.json", _json(verdicts(found)) + "\n")
         papers = [self._paper(found, paper) for paper in found.papers()]
         charts = any(figure["definition"] for paper in papers for figure in paper["figures"])
         text = self._page.render(
@@ -92,7 +92,7 @@ class Pages:
             totals=counts_row(found, None),
             library=LIBRARY if charts else None,
         )
-        (self.folder / "index.html").write_text(text, encoding="utf-8")
+        write_whole(self.folder / "index.html", text)
 
     def _paper(self, found: Reproduction, paper: str) -> Context:
         """Return a paper's part of the page."""
@@ -156,7 +156,7 @@ class Pages:
             number_of = f"-{index}" if len(several) > 1 else ""
             path = Path("scenarios") / f"{name}{number_of}.json"
             text = _json({"seed": 1, **scenario} if simulated else scenario)
-            (self.folder / path).write_text(text + "\n", encoding="utf-8")
+            write_whole(self.folder / path, text + "\n")
             written.append({"path": path.as_posix(), "command": "run" if simulated else "reliability"})
         return written
 
