@@ -11,7 +11,7 @@ from typing import Any, Self
 from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.scenario.models.scenario import ScenarioModel
-from sledsim.scenario.texts import text_of
+from sledsim.scenario.texts import require_text, text_of
 
 __all__ = [
     "Resolved",
@@ -204,10 +204,13 @@ def set_list(sets: Sets) -> list[str]:
         Texts of that form, or values by path.
     """
     if isinstance(sets, str):
-        return [sets]
-    if isinstance(sets, Mapping):
-        return [f"{path}={_toml(value)}" for path, value in sets.items()]
-    return list(sets)
+        settings = [sets]
+    elif isinstance(sets, Mapping):
+        settings = [f"{path}={_toml(value)}" for path, value in sets.items()]
+    else:
+        settings = list(sets)
+    require_text(*settings)
+    return settings
 
 
 def _toml(value: Any) -> str:
