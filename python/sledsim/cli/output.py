@@ -41,6 +41,10 @@ TIMELINE_TABLES = (".parquet", ".csv")
 TIMELINE_PICTURES = (".html", ".png", ".svg")
 
 
+#: What stands around a text in a setting.
+QUOTE = '"'
+
+
 def complain(message: str) -> None:
     """Print an error, folded to the width of a terminal."""
     print_text(f"error: {message}", err=True)
@@ -75,8 +79,16 @@ def words_of(command: Any) -> "Words":
     options = {option.lstrip("-").replace("-", "_"): option for option in longest if option.startswith("--")}
 
     def words(path: str, value: Any) -> str:
+        if path == "set" and command.name == "replay":
+            # Its options are settings of the trace's scenario.
+            key, _, given = str(value).partition("=")
+            name = key.removeprefix("workload.").removeprefix("device.")
+            if name in options:
+                return f"{options[name]} {given.strip('[]').replace(' ', '').strip(QUOTE)}"
         text = "" if value is None else shlex.quote(value if isinstance(value, str) else json.dumps(value))
         name = path.removeprefix("workload.")
+        if name in options and value is True:
+            return options[name]
         if name in options:
             # Options take lists of numbers as people write them.
             listed = ",".join(map(str, value)) if isinstance(value, list) else text
@@ -231,4 +243,4 @@ def show_timeline(result: "Result", path: Path) -> None:
         result.save_plot(path, "timeline")
     stopped_s = result.timeline.stopped_s
     if stopped_s is not None:
-        typer.echo(f"note: {path} ends at {stopped_s:g} s: the timeline had no room for more", err=True)
+        print_text(f"note: {path} ends at {stopped_s:g} s: the timeline had no room for more", err=True)

@@ -26,6 +26,12 @@ pub struct Scenario {
     /// Heading for the result.
     #[serde(default)]
     pub title: Option<String>,
+    /// What decides results of the description that this was imported from, and is not carried over; a run has to accept that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// Whether to run without what is `missing`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub accept_missing: bool,
     /// Seed of every random stream of the run.
     #[serde(default = "one_u64")]
     #[schemars(range(min = 0))]
@@ -200,6 +206,11 @@ pub struct PowerCutsSpec {
     #[serde(default)]
     #[schemars(range(min = 0, max = 1000))]
     pub random: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 const fn one_u64() -> u64 {
