@@ -2,7 +2,6 @@
 
 use sledsim::fault::printable;
 use sledsim::scenario::Commented;
-use sledsim::units::plural;
 
 use super::draft::Origin;
 use super::import::{Entry, Import, Note};
@@ -76,7 +75,7 @@ impl Import {
         }
         let idle = self.notes.iter().filter(|note| !note.changes_results).count();
         if idle > 0 {
-            lines.push(format!("{IDLE}: {}, which remarks in what is written name", plural(idle as u64, "parameter")));
+            lines.push(format!("{IDLE}: {idle} parameters, which remarks in what is written name"));
         }
         lines
     }

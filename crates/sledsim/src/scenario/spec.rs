@@ -26,12 +26,6 @@ pub struct Scenario {
     /// Heading for the result.
     #[serde(default)]
     pub title: Option<String>,
-    /// What decides results of the description that this was imported from, and is not carried over; a run has to accept that.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<String>,
-    /// Whether to run without what is `missing`.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub accept_missing: bool,
     /// Seed of every random stream of the run.
     #[serde(default = "one_u64")]
     #[schemars(range(min = 0))]
@@ -43,6 +37,12 @@ pub struct Scenario {
     /// When the run ends and what it leaves out.
     #[serde(default)]
     pub run: RunSpec,
+    /// What decides results of the description that this was imported from, and is not carried over; a run has to accept that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// Whether to run without what is `missing`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub accept_missing: bool,
 }
 
 /// One device and the scheduler that holds its pending requests. A device of several sleds has a queue for each.
