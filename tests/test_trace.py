@@ -138,6 +138,64 @@ def test_columns_of_parquet_can_be_named(trace_file: Path) -> None:
     assert sledsim.run({"workload": workload, "system": {"device": "g2"}}).requests.completed == 50
 
 
+def test_whole_numbers_may_have_been_floats(tmp_path: Path) -> None:
+    path = tmp_path / "floats.csv"
+    path.write_text("t_ns,device,offset_bytes,bytes,op\n0.0,0.0,4096.0,512.0,R\n5e3,1,8.192e3,1024,W\n")
+    expected = {"time_ns": [0, 5000], "device": [0, 1], "offset_bytes": [4096, 8192], "bytes": [512, 1024]}
+    names = ("t_ns", "device", "offset_bytes")
+    floats = f"SELECT {', '.join(f'{name}::DOUBLE AS {name}' for name in names)}, bytes, op FROM trace"
+    for source in (path, parquet_of(path, floats)):
+        sledsim.open_trace(source).convert(tmp_path / "again.parquet")
+        for trace in (open_trace(source), open_trace(tmp_path / "again.parquet")):
+            head = trace.head()
+            assert {name: head[name].tolist() for name in expected} == expected
+    path.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,4096.5,512,R\n")
+    with pytest.raises(TraceError, match="whole number"):
+        open_trace(path, format="csv").head()
+
+
+def test_the_largest_numbers_survive_a_conversion(tmp_path: Path) -> None:
+    path = tmp_path / "large.csv"
+    largest = [2**64 - 1, 2**32 - 1, 2**63 + 1, 2**62 + 1]
+    path.write_text(f"t_ns,device,offset_bytes,bytes,op\n0,0,0,512,R\n{','.join(map(str, largest))},W\n")
+    for name in ("large.parquet", "again.csv"):
+        open_trace(path).convert(tmp_path / name)
+        path = tmp_path / name
+        assert [column[1] for column in open_trace(path).head().values()] == [*largest, 0]
+    folder = tmp_path / "of-floats"
+    folder.mkdir()
+    # As others write ticks since 1601: a float that is whole, and more than 15 digits long.
+    with duckdb.connect() as connection:
+        row = "1.281663720030616e17::DOUBLE AS t_ns, 0 AS offset_bytes, 512.0::DOUBLE AS bytes, 'R' AS op"
+        connection.execute(f"COPY (SELECT {row}) TO '{folder / 't.parquet'}' (FORMAT parquet)")
+    assert open_trace(folder / "t.parquet").info().records == 1
+
+
+def test_msr_records_may_have_an_index_or_a_header(tmp_path: Path) -> None:
+    lines = ["128166372003061629,hm,0,Read,383496192,32768,413", "128166372016853566,hm,1,Write,2822144,4096,1376"]
+    plain = tmp_path / "plain.csv"
+    plain.write_text("\n".join(lines))
+    expected = {name: column.tolist() for name, column in open_trace(plain).head().items()}
+    head = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n"
+    for index, header in (("{},", ""), ("{} ", ""), ("", head)):
+        path = tmp_path / "hm_0.csv_899"
+        path.write_text(header + "\n".join(index.format(899 + i) + line for i, line in enumerate(lines)))
+        trace = open_trace(path)
+        assert trace.format == "msr"
+        assert {name: column.tolist() for name, column in trace.head().items()} == expected
+
+
+def test_bytes_are_not_taken_for_sectors(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "bytes.txt"
+    path.write_text("0.5 0 1048576 512 1\n1.5 0 2097152 4096 0\n")
+    found = sledsim_cli("replay", path)
+    assert found.status == 2
+    assert "512 at 1048576 in bytes: say which, with --sector-bytes 512 or --sector-bytes 1" in found.err
+    assert open_trace(path, sector_bytes=1).head()["bytes"].tolist() == [512, 4096]
+    told = sledsim_cli("trace", "info", path, "--sector-bytes", "1")
+    assert "2 of its first 2 lines" in told.out
+
+
 def test_a_damaged_parquet_file_says_so(tmp_path: Path) -> None:
     path = tmp_path / "bad.parquet"
     path.write_bytes(b"PAR1 and then nothing of the kind")

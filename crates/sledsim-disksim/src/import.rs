@@ -86,6 +86,8 @@ pub struct Note {
     pub reason: String,
     /// Whether results would be different with it.
     pub changes_results: bool,
+    /// Whether they would be so of a scenario as a whole: a run has to accept that it is missing.
+    pub decides: bool,
 }
 
 /// Reads the device that the parameter file at `path` describes, or that with the scenario around it: a `.parv`, `.diskspecs` or
@@ -217,7 +219,8 @@ fn specified(mechanism: &str, way: &Way, drafts: &Drafts) -> Result<DeviceSpec, 
 /// Checks that the scenario can be run as it is written.
 fn check_scenario(import: &Import, settings: &[Draft], end: Place) -> Result<(), Refusal> {
     let Some(text) = import.scenario_toml() else { return Ok(()) };
-    let resolved = resolve(&text, Notation::Toml, "scenario", &[], &Catalog::default(), Path::new(""));
+    let accepted = ["accept_missing=true".to_owned()];
+    let resolved = resolve(&text, Notation::Toml, "scenario", &accepted, &Catalog::default(), Path::new(""));
     let placed = |fault: fault::Fault| {
         let draft = settings.iter().find(|draft| fault.path.steps().iter().any(|step| step == draft.key));
         let place = draft.and_then(|draft| draft.from.first()).map_or(end, |(place, _)| *place);
@@ -248,6 +251,7 @@ fn finish(way: &Way, device: DeviceSpec, mut drafts: Drafts, settings: &[Draft],
     import.entries = drafts.values.iter().map(|draft| entry(draft, unit(draft.key))).collect();
     import.settings = settings.iter().map(|draft| entry(draft, "")).collect();
     let notes = drafts.remarks.into_iter().map(|remark| Note {
+        decides: remark.changes_results && workload::decides(&remark.name),
         file: sources.name(remark.place.file),
         line: remark.place.line,
         name: remark.name,

@@ -120,6 +120,9 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             complain("interrupted")
             raise typer.Exit(INTERRUPTED) from None
+        except MemoryError:
+            complain("there is not enough memory for it: ask for fewer requests, without a log, or on fewer threads")
+            raise typer.Exit(WRONG) from None
         except BrokenPipeError:
             # Nobody reads any more: keep Python from complaining when it flushes the output at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

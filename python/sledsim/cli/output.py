@@ -33,6 +33,10 @@ __all__ = [
 ]
 
 
+#: What stands around a text in a setting.
+QUOTE = '"'
+
+
 def complain(message: str) -> None:
     """Print an error, folded to the width of a terminal."""
     print_text(f"error: {message}", err=True)
@@ -67,8 +71,16 @@ def words_of(command: Any) -> "Words":
     options = {option.lstrip("-").replace("-", "_"): option for option in longest if option.startswith("--")}
 
     def words(path: str, value: Any) -> str:
+        if path == "set" and command.name == "replay":
+            # Its options are settings of the trace's scenario.
+            key, _, given = str(value).partition("=")
+            name = key.removeprefix("workload.").removeprefix("device.")
+            if name in options:
+                return f"{options[name]} {given.strip('[]').replace(' ', '').strip(QUOTE)}"
         text = "" if value is None else shlex.quote(value if isinstance(value, str) else json.dumps(value))
         name = path.removeprefix("workload.")
+        if name in options and value is True:
+            return options[name]
         if name in options:
             # Options take lists of numbers as people write them.
             listed = ",".join(map(str, value)) if isinstance(value, list) else text

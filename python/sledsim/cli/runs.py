@@ -30,6 +30,7 @@ from sledsim.cli.output import (
     print_found,
     print_json,
     print_tables,
+    print_text,
 )
 
 if TYPE_CHECKING:
@@ -153,11 +154,19 @@ def register(app: typer.Typer) -> None:
     app.command(epilog=SCHEMA_EXAMPLES)(schema)
 
 
-def run(file: ScenarioFile, wanted: Wanted) -> None:
+def run(
+    file: ScenarioFile,
+    *,
+    wanted: Wanted,
+    accept_missing: Annotated[
+        bool, typer.Option("--accept-missing", help="Run though an import lacks what decides results.")
+    ] = False,
+) -> None:
     """Run a scenario and print what it found."""
     from sledsim.scenario.reading import from_argument, resolve
 
-    _run(resolve(from_argument(file), wanted.sets or []), wanted)
+    accepted = ["accept_missing=true"] if accept_missing else []
+    _run(resolve(from_argument(file), [*(wanted.sets or []), *accepted]), wanted)
 
 
 def replay(
@@ -174,12 +183,15 @@ def replay(
 ) -> None:
     """Replay a block trace on a device and print what it found."""
     from sledsim.runs.replaying import replay_scenario
-    from sledsim.scenario.reading import resolve
+    from sledsim.scenario.reading import resolve, set_list
 
     keys = {**asdict(replayed), **reading.keys()}
     keys |= {"devices": listed(replayed.devices, "--devices", int), "skip_bad": reading.skip_bad or None}
-    scenario = replay_scenario(trace, device, scheduler=scheduler, seek_model=seek_model, **keys)
-    _run(resolve(scenario, wanted.sets or []), wanted)
+    # As settings, so that what is wrong with one is told as an option.
+    chosen = {"device": device, "device.seek_model": seek_model, "scheduler": scheduler}
+    chosen |= {f"workload.{key}": value for key, value in keys.items()}
+    given = set_list({path: value for path, value in chosen.items() if value is not None})
+    _run(resolve(replay_scenario(trace, device), [*given, *(wanted.sets or [])]), wanted)
 
 
 def compare(
@@ -219,7 +231,7 @@ def validate(
         if resolved:
             print_json(complete.values)
         else:
-            typer.echo(f"{file}: ok")
+            print_text(f"{file}: ok")
 
 
 def explain(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sledsim.cli.options import AsJson, Reading, Records, unfolded
-from sledsim.cli.output import print_json, print_tables
+from sledsim.cli.output import print_json, print_tables, print_text
 
 __all__ = ["app"]
 
@@ -100,7 +100,7 @@ def convert(
 
     trace = open_trace(file, **reading.keys())
     count = trace.convert(out, to=to)
-    typer.echo(f"{out}: {count:,} records")
+    print_text(f"{out}: {count:,} records")
 
 
 @app.command()

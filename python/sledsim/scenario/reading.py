@@ -10,7 +10,7 @@ from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.models.scenario import ScenarioModel
-from sledsim.scenario.texts import text_of
+from sledsim.scenario.texts import require_text, text_of
 
 __all__ = [
     "Resolved",
@@ -198,10 +198,13 @@ def set_list(sets: Sets) -> list[str]:
         Texts of that form, or values by path.
     """
     if isinstance(sets, str):
-        return [sets]
-    if isinstance(sets, Mapping):
-        return [f"{path}={_toml(value)}" for path, value in sets.items()]
-    return list(sets)
+        settings = [sets]
+    elif isinstance(sets, Mapping):
+        settings = [f"{path}={_toml(value)}" for path, value in sets.items()]
+    else:
+        settings = list(sets)
+    require_text(*settings)
+    return settings
 
 
 def from_here(sets: Sets) -> list[str]:

@@ -139,6 +139,9 @@ pub trait Component: DynClone + Send {
         false
     }
 
+    /// From now on it begins no more steps of work that takes as long as it is large and that nobody waits for: a rebuild.
+    fn pause(&mut self) {}
+
     /// Whether its own books agree, and where nothing is under way between components, whether it has forgotten nobody.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 //! components. What they have not stored in a memory that outlives a cut is lost then, and of each write under way at a medium
 //! any prefix of its blocks has been made, in any order among writes.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
@@ -73,15 +74,26 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Stores the blocks of a payload from `lbn` on.
+    /// Stores the blocks of a payload from `lbn` on. Zeroes where nothing was written take no room: a rebuild copies a whole
+    /// member.
     pub fn write(&mut self, lbn: u64, payload: &Payload, block_bytes: u32) {
         let Some(bytes) = payload.bytes() else { return };
         let size = block_bytes as usize;
         for (page, from, part) in parts(lbn, (bytes.len() / size) as u64) {
-            let whole = self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BLOCKS as usize * size].into());
             let (first, blocks) = (part.start as usize, (part.end - part.start) as usize);
-            whole[from as usize * size..][..blocks * size].copy_from_slice(&bytes[first * size..][..blocks * size]);
+            let written = &bytes[first * size..][..blocks * size];
+            let whole = match self.pages.entry(page) {
+                Entry::Vacant(_) if written.iter().all(|&byte| byte == 0) => continue,
+                Entry::Vacant(vacant) => vacant.insert(vec![0; PAGE_BLOCKS as usize * size].into()),
+                Entry::Occupied(page) => page.into_mut(),
+            };
+            whole[from as usize * size..][..blocks * size].copy_from_slice(written);
         }
+    }
+
+    /// Bytes that it takes to hold it.
+    fn held_bytes(&self, block_bytes: u32) -> u64 {
+        self.pages.len() as u64 * PAGE_BLOCKS * u64::from(block_bytes)
     }
 
     /// The blocks from `lbn` on.
@@ -106,6 +118,22 @@ impl Memory {
                 whole[from as usize * size..][..blocks * size].fill(0);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeroes_where_nothing_is_take_no_room_and_elsewhere_count() {
+        let mut memory = Memory::default();
+        memory.write(5, &Payload::of(&[0; 512 * 100]), 512);
+        assert_eq!(memory.held_bytes(512), 0);
+        memory.write(20, &Payload::of(&[7; 512]), 512);
+        assert_eq!(memory.held_bytes(512), 512 * PAGE_BLOCKS);
+        memory.write(16, &Payload::of(&[0; 512 * 5]), 512);
+        assert_eq!(memory.read(16, 8, 512), Payload::of(&[0; 512 * 8]));
     }
 }
 
@@ -219,6 +247,11 @@ impl DataPlane {
             cut: false,
             stream,
         }
+    }
+
+    /// Bytes that media take to hold.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.media.iter().flatten().map(|medium| medium.memory.held_bytes(medium.block_bytes)).sum()
     }
 
     pub(super) fn medium(&self, component: ComponentId) -> Option<&Memory> {

@@ -99,6 +99,7 @@ impl Arrivals {
                 at.seconds()
             ))
             .option("run.requests")
-            .says(" too, or let requests arrive later"))
+            .says(" too, or let requests arrive later; those that fail at once, as of an array that has lost all, need a think \
+                   time, or faults that take `detect_ms` to be found"))
     }
 }

@@ -7,7 +7,7 @@ use crate::engine::power_cuts::{Course, Cut, CutPlan};
 use crate::engine::system::System;
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
-use crate::limits::PARTS_UNDER_WAY;
+use crate::limits::{DATA_HELD, PARTS_UNDER_WAY};
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -302,6 +302,9 @@ impl<O: Observer> Run<'_, O> {
                         end = End::Interrupted;
                         break;
                     }
+                    if counts.submitted - counts.completed - counts.failed > PARTS_UNDER_WAY.most {
+                        return Err(fell_behind(finished));
+                    }
                 }
                 match workload.peek()? {
                     Next::At(_) => {}
@@ -336,6 +339,14 @@ impl<O: Observer> Run<'_, O> {
     /// What is done now and then.
     fn look_up(&mut self) -> Result<(), Fault> {
         self.standing.looks += 1;
+        if self.system.held_bytes() > DATA_HELD.most {
+            return Err(Fault::new(Kind::Unsupported).says(format!(
+                "more than {} bytes have been written by {} s, which a run with power cuts holds: write fewer or smaller \
+                 requests, or leave out run.power_cuts",
+                DATA_HELD.most,
+                self.system.now().seconds()
+            )));
+        }
         if self.standing.looks.is_multiple_of(SETTLE_EVERY) {
             self.system.settle_power();
             self.check()?;
@@ -389,12 +400,7 @@ impl<O: Observer> Run<'_, O> {
             settle(completion, &mut **workload, *observer, counts, course.as_deref_mut());
         });
         if self.system.is_overfull() {
-            return Err(Fault::new(Kind::Unsupported).says(format!(
-                "more than {} parts of requests are under way at {} s: the system has fallen far behind its load; make requests \
-                 fewer, smaller or later",
-                PARTS_UNDER_WAY.most,
-                self.system.now().seconds()
-            )));
+            return Err(fell_behind(self.system.now()));
         }
         Ok(())
     }
@@ -417,6 +423,17 @@ impl<O: Observer> Run<'_, O> {
         let Counts { submitted, completed, failed, lost, cut, oversized, warmup } = self.standing.counts;
         Ok(Outcome { end, finished, measured_from, submitted, completed, failed, lost, cut, oversized, warmup })
     }
+}
+
+/// More is under way than is allowed.
+#[cold]
+fn fell_behind(at: Time) -> Fault {
+    Fault::new(Kind::Unsupported).says(format!(
+        "more than {} parts of requests are under way at {} s: the system has fallen far behind its load; make requests fewer, \
+         smaller or later",
+        PARTS_UNDER_WAY.most,
+        at.seconds()
+    ))
 }
 
 /// Books one completion. Requests are numbered from 0 in order of submission, so the warm-up's are the lowest ids.

@@ -8,8 +8,11 @@ use crate::engine::instant::Stuck;
 use crate::engine::random::Stream;
 use crate::engine::{self, End, Progress, System, Workload};
 use crate::fault::{Fault, Kind};
+use crate::limits::LOG_ROWS;
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
+use crate::request::Request;
+use crate::service::Service;
 use crate::workloads::WorkloadSpec;
 
 /// What stops a run.
@@ -73,6 +76,14 @@ pub fn run_keeping(
     keep: &Keep,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<RunOutput, RunError> {
+    let asked = scenario.run.requests.filter(|_| keep.log);
+    asked.map_or(Ok(()), logged)?;
+    let mut is_logged = Ok(());
+    let mut keep_going = |progress: Progress| {
+        is_logged = if keep.log { logged(progress.submitted) } else { Ok(()) };
+        is_logged.is_ok() && keep_going(progress)
+    };
+    let keep_going: &mut dyn FnMut(Progress) -> bool = &mut keep_going;
     let plan = power_cuts::plan(scenario);
     let (mut assembly, mut workload) = parts(scenario, keep.check, plan.is_some())?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
@@ -100,8 +111,21 @@ pub fn run_keeping(
         };
         report.power_cuts.push(PowerCutReport::new(cut, losses));
     }
+    is_logged?;
     let timeline = keep.timeline.map(|_| assembly.system.timeline());
     Ok(RunOutput { report, recorder, timeline, activities: scenario.system.activities() })
+}
+
+/// Whether a log can have so many rows.
+fn logged(rows: u64) -> Result<(), RunError> {
+    if rows <= LOG_ROWS.most {
+        return Ok(());
+    }
+    let row_bytes = size_of::<(Request, Service)>();
+    Err(RunError::Scenario(Fault::new(Kind::Unsupported).says(format!(
+        "the log has more than {} rows, of {row_bytes} bytes of memory each: make run.requests fewer, or run without the log",
+        LOG_ROWS.most
+    ))))
 }
 
 /// The system and the workload of a scenario, which may check rules and hold the bytes of its blocks.

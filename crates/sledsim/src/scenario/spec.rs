@@ -37,6 +37,12 @@ pub struct Scenario {
     /// When the run ends and what it leaves out.
     #[serde(default)]
     pub run: RunSpec,
+    /// What decides results of the description that this was imported from, and is not carried over; a run has to accept that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// Whether to run without what is `missing`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub accept_missing: bool,
 }
 
 /// One device and the scheduler that holds its pending requests. A device of several sleds has a queue for each.
@@ -194,6 +200,11 @@ pub struct PowerCutsSpec {
     /// random times before `run.time_s`. One that would come after the end of the run does not.
     #[schemars(range(min = 0, max = 1000))]
     pub random: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 const fn one_u64() -> u64 {

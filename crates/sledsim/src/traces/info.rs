@@ -18,6 +18,8 @@ const MOST_DEVICES: usize = 1 << 20;
 pub struct TraceInfo {
     /// The format's name.
     pub format: &'static str,
+    /// What tells the format: how much of the trace's beginning, or the name given.
+    pub format_told_by: String,
     /// Whether records carry arrival times.
     pub has_times: bool,
     /// Bytes in a sector of this trace.
@@ -220,6 +222,7 @@ impl Totals {
         let per_record = |total: u64| if records == 0 { 0.0 } else { total as f64 / records as f64 };
         TraceInfo {
             format: TraceFormat::name(reader.format()),
+            format_told_by: reader.told_by().to_owned(),
             has_times: reader.has_times(),
             sector_bytes: reader.sector_bytes(),
             records,

@@ -367,6 +367,10 @@ impl Component for RedundantArray {
         self.replays > 0
     }
 
+    fn pause(&mut self) {
+        self.rebuild.pause();
+    }
+
     fn check(&self, at_rest: bool) -> Result<(), String> {
         let (requests, accesses, operations) = (self.hosts.len(), self.parts.len(), self.operations.len());
         let waiting = self.ready.len() + self.held.len();
