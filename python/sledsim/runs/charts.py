@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["result_chart"]
 
 DISTRIBUTIONS = ("response", "wait", "service")
-OTHERS = {"course": course_chart, "phases": phase_chart, "energy": energy_chart, "timeline": lambda result: timeline_chart(result.timeline)}
+OTHERS = {
+    "course": course_chart,
+    "phases": phase_chart,
+    "energy": energy_chart,
+    "timeline": lambda result: timeline_chart(result.timeline),
+}
 
 
 def result_chart(result: "Result", kind: str) -> "altair.TopLevelMixin":
