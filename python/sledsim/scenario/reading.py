@@ -12,6 +12,7 @@ from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.scenario.texts import require_text, text_of
+from sledsim.show.fitting import visible
 
 __all__ = [
     "Resolved",
@@ -206,11 +207,18 @@ def set_list(sets: Sets) -> list[str]:
     if isinstance(sets, str):
         settings = [sets]
     elif isinstance(sets, Mapping):
-        settings = [f"{path}={_toml(value)}" for path, value in sets.items()]
+        settings = [_setting(path, value) for path, value in sets.items()]
     else:
         settings = list(sets)
     require_text(*settings)
     return settings
+
+
+def _setting(path: str, value: Any) -> str:
+    try:
+        return f"{path}={_toml(value)}"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ScenarioError(f"{visible(str(path))}: {error}") from None
 
 
 def _toml(value: Any) -> str:
