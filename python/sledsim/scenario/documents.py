@@ -20,6 +20,7 @@ from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
 from sledsim.scenario.reading import Sets, Written, from_here, plain_value, set_list, written_table
 from sledsim.scenario.texts import Text, text_of
+from sledsim.show.fitting import visible
 
 __all__ = [
     "BasedOnScenario",
@@ -447,6 +448,7 @@ def _of_rules(error: ValidationError, found: list[Fault]) -> Iterator[Fault]:
             continue
         else:
             given, says = each["input"], f": {cause or each['msg']}"
+            given = visible(given) if isinstance(given, str) else given
             shown = given if isinstance(given, str) or (isinstance(given, int) and abs(given) < LONGEST) else None
             what = f" = {given}" if isinstance(given, float) else ""
             faults = [Fault("wrong-type", what + says, path=path, value=shown)]

@@ -11,6 +11,7 @@ from sledsim._core import ScenarioError
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.scenario.texts import require_text, text_of
+from sledsim.show.fitting import visible
 
 __all__ = [
     "Resolved",
@@ -200,7 +201,7 @@ def set_list(sets: Sets) -> list[str]:
     if isinstance(sets, str):
         settings = [sets]
     elif isinstance(sets, Mapping):
-        settings = [f"{path}={_toml(value)}" for path, value in sets.items()]
+        settings = [_setting(path, value) for path, value in sets.items()]
     else:
         settings = list(sets)
     require_text(*settings)
@@ -239,6 +240,13 @@ def toml_lines(key: str, value: Any) -> list[str]:
     if isinstance(value, list) and any(isinstance(item, Mapping | list) for item in value):
         return [f"{key} = [", *(f"  {_toml(item)}," for item in value), "]"]
     return [f"{key} = {_toml(value)}"]
+
+
+def _setting(path: str, value: Any) -> str:
+    try:
+        return f"{path}={_toml(value)}"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ScenarioError(f"{visible(str(path))}: {error}") from None
 
 
 def _toml(value: Any) -> str:

@@ -25,7 +25,7 @@ from sledsim.scenario.documents import (
 )
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_list, written
 from sledsim.sweep.axes import Assignment, Axes, Number, Range, axis_values, flat, range_of
-from sledsim.sweep.description import Count, Name, Seed, Sweep, refuse_own, stem_of
+from sledsim.sweep.description import Count, Name, Sweep, refuse_own, stem_of
 from sledsim.sweep.measures import PriceList, with_unit
 
 __all__ = ["Constraint", "Objective", "Search", "SearchFile", "SearchLike"]
@@ -99,8 +99,8 @@ class SearchKeys(Table):
 
     name: Name | None = None
     """What the store calls it; the file's name where it is left out."""
-    seed: Seed = 1
-    """Of the sampler and of the runs."""
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**32)] = 1
+    """Of the sampler, which takes 32 bits of it, and of the runs."""
     trials: Count = 100
     """How many designs are tried."""
     batch: Count = 8
@@ -174,7 +174,7 @@ class Search:
     replications
         How often each design is run, with another seed each time; means are compared.
     seed
-        Of the sampler and of the runs.
+        Of the sampler, which takes 32 bits of it, and of the runs.
     set
         Values that replace those of the base scenario.
     name
