@@ -31,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     own = tmp_path / "own"
     for kind, name, text in (
         ("devices", "still", STILL),
-        ("workloads", "slow", 'base = "tpcc-like"\nrequests = 200\n[values]\nread_fraction = 1.0\n'),
+        ("workloads", "slow", 'base = "snake-like"\nrequests = 200\n[values]\nread_fraction = 1.0\n'),
     ):
         own.joinpath(kind).mkdir(parents=True)
         own.joinpath(kind, f"{name}.toml").write_text(text)
@@ -155,8 +155,11 @@ def test_a_workload_of_ones_own_stands_on_another(folder: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda own: own / "nowhere", ["nowhere (SLEDSIM_CATALOG): no such folder"]),
-        (lambda own: own / "devices" / "still.toml", ["still.toml (SLEDSIM_CATALOG): a file, not a folder"]),
+        (lambda own: own / "nowhere", ["nowhere (--catalog or SLEDSIM_CATALOG): no such folder"]),
+        (
+            lambda own: own / "devices" / "still.toml",
+            ["still.toml (--catalog or SLEDSIM_CATALOG): a file, not a folder"],
+        ),
         (lambda own: own / "devices", ["nothing in it", "devices/*.toml", "workloads/*.toml", "move them"]),
     ],
 )

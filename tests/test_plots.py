@@ -54,7 +54,8 @@ def test_the_course_of_a_run(requests: int, device: str, tmp_path: Path) -> None
     assert len(below["vconcat"]) == 2
     # One selection moves all that have time to the right.
     [zoom] = [each for each in definition["params"] if each["name"] == "zoom"]
-    assert (zoom["bind"], len(zoom["views"])) == ("scales", len(drawn) if requests <= 3000 else len(zoom["views"]))
+    assert zoom["bind"] == "scales"
+    assert all(set(parts(panel, "name")) & set(zoom["views"]) for panel in along["vconcat"])
     rows = {
         (row["line"], row["time"]): row["value"]
         for name, rows in definition["datasets"].items()

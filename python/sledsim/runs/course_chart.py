@@ -1,5 +1,6 @@
 """A run along time: response times, queue and power, one below the other, above the distribution of response times."""
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,9 +69,12 @@ def course_chart(result: "Result") -> "altair.TopLevelMixin":
         panel.encode(x=alt.X("time:Q", title=title, scale=axis)).properties(width=WIDTH)
         for panel, title in zip(panels, titles, strict=True)
     ]
-    along = alt.vconcat(*placed, spacing=8).add_params(zoom)
-    below = alt.vconcat(*distribution_panels(result, "response", WIDTH), spacing=8)
-    chart = alt.vconcat(along, below, spacing=30).resolve_scale(color="independent")
+    with warnings.catch_warnings():
+        # That panels share one selection is what is wanted.
+        warnings.filterwarnings("ignore", "Automatically deduplicated selection parameter")
+        along = alt.vconcat(*placed, spacing=8).add_params(zoom)
+        below = alt.vconcat(*distribution_panels(result, "response", WIDTH), spacing=8)
+        chart = alt.vconcat(along, below, spacing=30).resolve_scale(color="independent")
     return styled(chart, "The run along time", [label_of_run(result.summary), _note(edges, len(end_s))])
 
 

@@ -97,7 +97,8 @@ def _content(kind: str, path: Path, depth: int = 0) -> dict[str, Any]:
     below = _content(kind, path.parent / base if str(base).endswith(".toml") else _file_of(kind, str(base)), depth + 1)
     own = content.pop("values", {}) | {key: content.pop(key) for key in [*content] if key not in DESCRIBING}
     cited = dict.fromkeys([*content.get("citations", ()), *below.get("citations", ())])
-    return {**below, **content, "citations": list(cited), "values": {**below["values"], **own}}
+    about = {"title": f"based on {base}", **content, "citations": list(cited)}
+    return {**below, **about, "values": {**below["values"], **own}}
 
 
 def _file_of(kind: str, name: str) -> Path:

@@ -45,7 +45,7 @@ def use_catalog(folder: str | Path) -> None:
 
 @cache
 def _folders(given: str, here: Path) -> tuple[str, ...]:
-    named = [_checked(here / each, CATALOG_VARIABLE) for each in given.split(os.pathsep) if each]
+    named = [_checked(here / each, f"--catalog or {CATALOG_VARIABLE}") for each in given.split(os.pathsep) if each]
     folders = [Path(str(files("sledsim") / "catalog")), *named, *_of_packages()]
     there: dict[tuple[str, str], Path] = {}
     for folder in dict.fromkeys(folders):
