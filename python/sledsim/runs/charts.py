@@ -9,6 +9,8 @@ from sledsim.runs.timeline_chart import timeline_chart
 from sledsim.show.naming import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import altair
 
     from sledsim.runs.result import Result
@@ -16,7 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["result_chart"]
 
 DISTRIBUTIONS = ("response", "wait", "service")
-OTHERS = {"phases": phase_chart, "energy": energy_chart, "timeline": lambda result: timeline_chart(result.timeline)}
+OTHERS: "dict[str, Callable[[Result], altair.TopLevelMixin]]" = {
+    "phases": phase_chart,
+    "energy": energy_chart,
+    "timeline": lambda result: timeline_chart(result.timeline),
+}
 
 
 def result_chart(result: "Result", kind: str) -> "altair.TopLevelMixin":
