@@ -93,7 +93,7 @@ def the_rest(programs: Path, folder: Path, *, everything: bool) -> None:
     everything
         Whether to make the report of the papers too.
     """
-    [wheel] = re.findall(r"'(.+)'", f"'{next(iter(installed(programs, folder)))}'")
+    wheel = installed(programs, folder)
     shell(f"pip install --quiet --disable-pip-version-check 'sledsim[{EXTRAS}] @ {wheel}'", programs, folder)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     work = folder / "readme"
@@ -112,10 +112,10 @@ def the_rest(programs: Path, folder: Path, *, everything: bool) -> None:
         tutorial(path, programs, place)
 
 
-def installed(programs: Path, folder: Path) -> list[str]:
+def installed(programs: Path, folder: Path) -> str:
     """Return where the package was installed from."""
     code = "import importlib.metadata as m; print(m.distribution('sledsim').read_text('direct_url.json'))"
-    return [json.loads(shell(f'python -c "{code}"', programs, folder))["url"]]
+    return str(json.loads(shell(f'python -c "{code}"', programs, folder))["url"])
 
 
 def commands(readme: str) -> Iterator[str]:

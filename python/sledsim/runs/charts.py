@@ -10,6 +10,8 @@ from sledsim.runs.timeline_chart import timeline_chart
 from sledsim.show.naming import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import altair
 
     from sledsim.runs.result import Result
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["result_chart"]
 
 DISTRIBUTIONS = ("response", "wait", "service")
-OTHERS = {
+OTHERS: "dict[str, Callable[[Result], altair.TopLevelMixin]]" = {
     "course": course_chart,
     "phases": phase_chart,
     "energy": energy_chart,
