@@ -23,7 +23,8 @@ NAME_DIGITS = 12
 def vega_library() -> str:
     """Return Vega, Vega-Lite and Vega-Embed, which draw charts in a browser, as one text of JavaScript."""
     text: str = need("vl_convert", "plots").javascript_bundle(vl_version=vega_lite_version())
-    return text
+    # Its own names would clash with those of other scripts of a page; what it offers it gives to the window.
+    return f"(() => {{\n{text}\n}})();\n"
 
 
 def vega_lite_version() -> str:
