@@ -44,6 +44,21 @@ test test-all: $(STAMPS)/extension $(STAMPS)/dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=10 -m "not prompt $(but)"
 	$(BIN)/python -m pytest --durations=10 -m "prompt $(but)"
 
+#: make fuzz              an hour of inputs for all that is read (SECONDS=3600 SEED=1 WORKERS=2), what goes wrong with its case
+.PHONY: fuzz
+SECONDS ?= 3600
+SEED ?= 1
+WORKERS ?= 2
+fuzz: $(STAMPS)/extension $(STAMPS)/dev
+	$(BIN)/python tools/fuzz.py --seconds $(SECONDS) --seed $(SEED) --workers $(WORKERS)
+
+#: make planted           plant a hundred faults, one at a time, and say what finds each (about an hour)
+.PHONY: planted
+planted: $(STAMPS)/extension $(STAMPS)/dev
+	$(BIN)/python tools/planted_faults.py build
+	$(BIN)/python tools/planted_faults.py try
+	$(BIN)/python tools/planted_faults.py table
+
 #: make check             formatting, lints and types of both languages; the stub against the built extension
 .PHONY: check
 check: $(STAMPS)/extension $(STAMPS)/dev

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ SCENARIO: dict[str, Any] = {
     "system": {"device": {"name": "g2"}, "scheduler": {"name": "sptf"}},
     "run": {"requests": 3000},
 }
+
+# A shell that starts tests in the background lets them ignore Ctrl-C, which many of them are about.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TOML = """\
 seed = 3

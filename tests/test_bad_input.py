@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from datetime import date
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import sledsim
 from conftest import TOML
+from sledsim.sweep import Sweep, optimise
+from sledsim.sweep.search import Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -215,3 +218,60 @@ def test_trace_commands_refuse_what_they_cannot_read(
     prose = tmp_path / "prose.txt"
     prose.write_text("neither here nor there\n")
     assert_refused(sledsim_cli("trace", command, prose, *destination), "prose.txt", "no known trace format")
+
+
+def nested(depth: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+#: What Python has and no document can hold.
+UNHELD: list[Any] = [
+    *(10**5000, -(10**400), float("inf"), float("nan"), "\ud800", nested(5000), {"a": nested(5000)}, date(2026, 1, 1)),
+    *(object(), 1j, {1: 2}),
+]
+
+
+@pytest.mark.parametrize("value", UNHELD, ids=lambda value: type(value).__name__)
+def test_what_no_document_can_hold_is_refused_wherever_it_comes_from(scenario_file: Path, value: Any) -> None:
+    scenario = sledsim.Scenario.load(scenario_file).to_dict()
+    for key in ("seed", "run", "workload"):
+        for load in (
+            lambda key=key: sledsim.run({**scenario, key: value}),
+            lambda key=key: sledsim.run(scenario, set={key: value}),
+            lambda key=key: Sweep(scenario, {key: [value]}).check(),
+            lambda key=key: sledsim.Device({"name": "g2", "bit_nm": value}),
+        ):
+            with pytest.raises(sledsim.SledsimError):
+                load()
+
+
+ENDLESS: list[Any] = [
+    *(float("inf"), -float("inf"), float("nan"), 1e308, 10**5000, -(10**400), "1e400", "\ud800", "9" * 5000, "x"),
+]
+
+
+@pytest.mark.parametrize("key", ["from", "to", "step", "count"])
+@pytest.mark.parametrize("value", ENDLESS, ids=lambda value: type(value).__name__)
+def test_axes_without_ends_are_refused(scenario_file: Path, key: str, value: Any) -> None:
+    axis: dict[str, Any] = {"from": 1, "to": 5} | ({} if key == "count" else {"step": 1}) | {key: value}
+    with pytest.raises(sledsim.SledsimError):
+        Sweep(scenario_file, {"workload.arrival.rate_per_s": axis}).check()
+    with pytest.raises(sledsim.SledsimError, match="values; an axis may have"):
+        Sweep(scenario_file, {"run.requests": {"from": 1, "to": 5, "step": 1e-320}}).check()
+
+
+@pytest.mark.parametrize("seed", [2**32, 2**64, 10**5000, -1, 1.5], ids=lambda seed: type(seed).__name__)
+def test_seeds_of_searches_have_their_range(scenario_file: Path, tmp_path: Path, seed: Any) -> None:
+    search = {
+        "scenario": str(scenario_file),
+        "parameters": {"device.bit_nm": {"from": 30, "to": 60}},
+        "objectives": ["response"],
+        "set": {"run.requests": 20},
+        "trials": 2,
+    }
+    assert len(optimise({**search, "seed": 2**32 - 1}, tmp_path / "store").trials) == 2
+    with pytest.raises(sledsim.SledsimError):
+        Search.load({**search, "seed": seed})

@@ -29,9 +29,13 @@ def test_the_interval_is_students(values: list[float]) -> None:
 def test_a_sequence_is_cut_into_thirty_batches() -> None:
     values = np.random.default_rng(5).normal(10, 1, 3007)
     found = batched_interval(values.tolist())
-    batches = values[:3000].reshape(30, 100).mean(axis=1)
+    batches = np.array_split(values, 30)
     assert found.mean == pytest.approx(values.mean(), rel=CLOSE)
-    assert found.high - found.low == pytest.approx(2 * stats.t.ppf(0.975, 29) * stats.sem(batches), rel=CLOSE)
+    half_width = stats.t.ppf(0.975, 29) * stats.sem([batch.mean() for batch in batches])
+    assert found.high - found.low == pytest.approx(2 * half_width, rel=CLOSE)
+    spread = batched_interval(values, np.std)
+    assert spread.low < spread.mean == values.std() < spread.high
+    assert sum(spread.ends) / 2 == pytest.approx(np.mean([batch.std() for batch in batches]), rel=CLOSE)
 
 
 def test_a_short_sequence_is_taken_value_by_value() -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ARRIVAL = {"kind": "poisson", "rate_per_s": 10.0}
 HEADER = "t_ns,device,offset_bytes,bytes,op\n"
+KEYS = ("title", "seed", "workload", "system", "run", "missing", "accept_missing")
 
 
 def document(**changed: Any) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def document(**changed: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changed", "kind", "path", "value", "allowed", "suggestion"),
     [
-        ({"sead": 1}, "unknown-key", "sead", None, ("title", "seed", "workload", "system", "run"), "seed"),
+        ({"sead": 1}, "unknown-key", "sead", None, KEYS, "seed"),
         ({"seed": "x"}, "wrong-type", "seed", "x", "a number", None),
         ({"seed": -1}, "out-of-range", "seed", -1, {"least": 0, "whole": True}, None),
         ({"system": {"device": "g22"}}, "unknown-name", "system.device.name", "g22", None, "g2"),

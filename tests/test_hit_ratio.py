@@ -178,9 +178,26 @@ def test_json(sledsim_cli: Callable[..., Outcome], trace_file: Path) -> None:
     assert found["caches"][0]["policy"] == {"name": "lru"}
 
 
+def test_the_miss_ratio_curve_shows_what_was_not_hit(
+    sledsim_cli: Callable[..., Outcome], trace_file: Path, tmp_path: Path
+) -> None:
+    picture = tmp_path / "misses.svg"
+    asked = ["--policy", "lru", "--policy", "arc", "--pages", "1,5,20", "--plot", picture]
+    assert sledsim_cli("hit-ratio", trace_file, *asked).status == 0
+    assert "<svg" in picture.read_text()
+    found = sledsim.hit_ratio(trace_file, ["lru", "arc"], [1, 5, 20])
+    chart = found.plot().to_dict()
+    [rows] = chart["datasets"].values()
+    assert [(row["policy"], row["pages"]) for row in rows] == [(each.label, each.pages) for each in found.caches]
+    assert [row["miss"] for row in rows] == [pytest.approx(1 - each.hit_ratio, abs=1e-6) for each in found.caches]
+    assert chart["encoding"]["x"]["title"] == "Size of the cache (pages)"
+    assert chart["encoding"]["x"]["scale"]["type"] == "log"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["--plot", "misses.gif"], ".png"),
         (["--policy", "lruu"], "did you mean"),
         (["--pages", "ten"], "expected numbers of pages"),
         (["--pages", "0"], "expected numbers of pages"),

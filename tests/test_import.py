@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,8 +67,12 @@ def test_a_device_file_is_written_and_can_be_run(
     assert (found.status, found.out) == (0, f"{out}: SD\n")
     assert "NOT CARRIED OVER, changes results: the time does not depend on the size" in found.err
     assert "simple.diskspecs:6: Bulk sector transfer time = 0.25" in found.err
-    assert "Print stats" in found.err
     text = out.read_text()
+    # What has no effect would hide what has: it is counted, and told in the file.
+    idle = sum(not note.changes_results for note in sledsim.import_disksim(simple).notes)
+    assert found.err.splitlines()[-1].startswith(f"no effect here: {idle} parameters")
+    assert len(found.err.splitlines()) == 3
+    assert "Print stats" in text
     assert 'where = "simple.diskspecs:4 Access time, simple.diskspecs:5 Command overhead"' in text
     assert "#   simple.diskspecs:6: Bulk sector transfer time = 0.25" in text
     result = sledsim.run(
@@ -145,3 +151,34 @@ def test_drives_are_imported_whole(sledsim_cli: Callable[..., Outcome], tmp_path
     assert lost == ((1, 1) if name == "hp_c2247a" else (0, 0)), found.err
     done = sledsim_cli("run", out, "--set", "run.requests=200", "--json")
     assert done.status == 0, done.err
+
+
+def test_a_scenario_that_lacks_what_decides_its_results_is_not_run_unasked(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    for probability, decides in ((1.0, False), (0.3, True)):
+        folder = tmp_path / str(probability)
+        shutil.copytree(drive("st41601n").parent, folder)
+        changed = folder / "st41601n.parv"
+        critical = re.compile(r"(Probability of time-critical request = +)[\d.]+")
+        text, count = critical.subn(rf"\g<1>{probability}", changed.read_text())
+        general = re.compile(r"(General inter-arrival times +=) \[ exponential, 0\.0, 0\.0 +\]")
+        text, times = general.subn(r"\1 [ exponential, 0.0, 20.0 ]", text)
+        assert (count, times) == (1, 1)
+        changed.write_text(text)
+        out = tmp_path / f"{probability}.toml"
+        assert sledsim_cli("import", "disksim", changed, "--scenario", "-o", out).status == 0
+        found = sledsim_cli("run", out, "--set", "run.requests=50")
+        assert found.status == (2 if decides else 0), found.err
+        if not decides:
+            continue
+        assert "time-critical request = 0.3" in found.err
+        assert found.err.splitlines()[-1].endswith("--accept-missing")
+        done = sledsim_cli("run", out, "--set", "run.requests=50", "--accept-missing")
+        assert done.status == 0
+        assert "time-critical request = 0.3" in " ".join(done.out.split())
+        result = sledsim.run(out, set={"accept_missing": True, "run.requests": 50})
+        assert "time-critical request = 0.3" in str(result.summary["run"]["note"])
+        for command in ("validate", "explain"):
+            assert sledsim_cli(command, out).status == 2
+            assert sledsim_cli(command, out, "--set", "accept_missing=true").status == 0

@@ -10,7 +10,6 @@ from documented_claims import verdicts, wheres
 from sledsim.show.tables import Table
 from sledsim_papers.griffin1999.traces import cello_schedulers
 from sledsim_papers.harness.finding import Finding
-from sledsim_papers.harness.intervals import batched, over_seeds
 from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import experiments, pictures
 
@@ -62,15 +61,3 @@ def test_a_picture_holds_our_runs(study: Study, where: str) -> None:
     rows = [row for rows in drawn.shown.to_dict()["datasets"].values() for row in rows]
     assert len(rows) >= 9
     assert all(value == float(f"{value:.5g}") for row in rows for value in row.values() if isinstance(value, float))
-
-
-def test_an_interval_of_a_mean_holds_it() -> None:
-    import numpy as np
-
-    sample = np.random.default_rng(1).normal(2.0, 1.0, 30_000)
-    low, high = batched(sample)
-    assert low < sample.mean() < high
-    # The standard error of so many is 0.0058, and Student's t near 2.
-    assert high - low == pytest.approx(4 * 0.0058, rel=0.3)
-    # 2 ± 4.3027 / √3.
-    assert over_seeds([1.0, 2.0, 3.0]) == pytest.approx((-0.4841, 4.4841), abs=1e-4)

@@ -42,6 +42,56 @@ def charts(result: sledsim.Result) -> dict[str, Any]:
     }
 
 
+@pytest.mark.parametrize(("requests", "device"), [(800, "g2"), (9000, "g2"), (900, "atlas10k")])
+def test_the_course_of_a_run(requests: int, device: str, tmp_path: Path) -> None:
+    sets = {"run.requests": requests, "device": device, "workload.arrival.rate_per_s": 90.0}
+    result = sledsim.run(SCENARIO, set=sets, log=True, timeline=device == "g2")
+    definition: dict[str, Any] = result.plot("course").to_dict()
+    assert len(json.dumps(definition)) < SMALL
+    along, below = definition["vconcat"]
+    drawn = [next(parts(panel, "y"))["title"] for panel in along["vconcat"]]
+    assert drawn == ["Response time (ms)", "Requests in the system", *(["Power (W)"] if device == "g2" else [])]
+    assert len(below["vconcat"]) == 2
+    # One selection moves all that have time to the right.
+    [zoom] = [each for each in definition["params"] if each["name"] == "zoom"]
+    assert zoom["bind"] == "scales"
+    assert all(set(parts(panel, "name")) & set(zoom["views"]) for panel in along["vconcat"])
+    rows = {
+        (row["line"], row["time"]): row["value"]
+        for name, rows in definition["datasets"].items()
+        for row in rows
+        if "line" in row and name == along["vconcat"][1]["layer"][-1]["data"]["name"]
+    }
+    # The mean queue over all slots is what the run reports of it: requests times their response over time.
+    log = result.log
+    span_s = (log["end_ns"].max() - log["arrival_ns"].min()) * 1e-9
+    mean = float(log["response_ns"].sum()) * 1e-9 / span_s
+    assert np.mean(list(rows.values())) == pytest.approx(mean, rel=1e-3)
+    assert {line for line, _ in rows} == {"mean"}
+
+
+def test_a_picture_of_a_run_needs_its_log(result: sledsim.Result) -> None:
+    with pytest.raises(SledsimError, match="log=True"):
+        result.plot("course")
+
+
+def test_a_state_has_one_word_and_one_colour_everywhere() -> None:
+    result = sledsim.run(SCENARIO, set={"system.spin_down": "immediate"}, timeline=True)
+    pictures = [result.plot("timeline"), result.plot("energy"), sledsim.power(SCENARIO).plot()]
+    colours: dict[str, set[str]] = {}
+    for picture in pictures:
+        for channel in parts(picture.to_dict(), "color"):
+            scale = channel.get("scale") if isinstance(channel, dict) else None
+            if scale and "startup" not in scale["domain"]:
+                for word, colour in zip(scale["domain"], scale["range"], strict=True):
+                    colours.setdefault(word, set()).add(colour)
+            assert not (scale and "startup" in scale["domain"])
+    assert {"start-up", "seek", "servo", "data", "idle", "inactive"} <= set(colours)
+    assert all(len(each) == 1 for each in colours.values()), colours
+    printed = str(result)
+    assert "start-up" in printed
+
+
 def parts(value: Any, key: str) -> Iterator[Any]:
     """Yield what stands under a key, wherever in a chart."""
     if isinstance(value, dict):

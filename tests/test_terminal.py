@@ -69,6 +69,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("schedulers",),
     ("workloads",),
     ("workloads", "snake-like"),
+    ("workloads", "symmetrix-like"),
     ("cache-policies",),
     ("seek", "g2"),
     ("seek", "g2", "--surface"),
@@ -235,7 +236,7 @@ PURE = re.compile(
     r"demerit|blocks|sectors|cylinder|zones?|tracks|rows|LBN|tips|pages|hits|gain|device|claims|spares|visits|times|"
     r"P\(loss\)|survival|loss of|failures|repairs|up to|none|point|mJ/|/s$|factor|constants|bidirectional|bits|"
     r"utilisation|^USD$|_per_s$|^to$|rpm|replications|queue|price per|pairs|of the full scan|^MB$|skipped|suspect|"
-    r"other|by construction|reproduced|differs|shape only|done|failed|missing",
+    r"exponent|regions|weight|_ms$|_bytes$|other|by construction|reproduced|differs|shape only|done|failed|missing",
     re.IGNORECASE,
 )
 
@@ -260,6 +261,23 @@ def test_colours_and_styles_are_for_terminals(tmp_path: Path) -> None:
     assert "\x1b[1m" in styled
     assert re.sub("\x1b\\[[0-9;]*m", "", styled) == plain
     assert "\x1b" not in on_terminal(command, tmp_path, 80, TERM="dumb")
+
+
+PRINTS = """
+import sledsim
+result = sledsim.run({"workload": "tpcc-like", "system": "g2", "run": {"requests": 300}})
+print(result, result.brief(), sledsim.compare({"one": result, "other": result}), sep="\\n")
+print(sledsim.Device("g2").break_even())
+"""
+
+
+def test_what_a_program_prints_fits_the_terminal(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", PRINTS]
+    piped = subprocess.run(program, check=True, capture_output=True, text=True).stdout
+    for width in WIDTHS:
+        shown = on_terminal(program, tmp_path, width)
+        assert max(map(len, shown.splitlines())) <= width
+        assert words_in(piped) <= words_in(shown)
 
 
 WORDS = st.text(st.sampled_from("abc ()/"), max_size=60)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -12,7 +14,10 @@ import sledsim
 from sledsim import TraceError, open_trace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from conftest import Outcome
 
 
 def parquet_of(source: Path, query: str = "SELECT * FROM trace") -> Path:
@@ -45,6 +50,34 @@ def test_what_is_in_a_trace(trace_file: Path) -> None:
     assert info.reads == 33
     assert info.writes == 17
     assert info.duration_s == pytest.approx(0.049)
+
+
+def test_histograms_and_devices_of_a_trace(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    path = tmp_path / "many.csv"
+    devices = [0, 1, 2, 3, 7, 9, 10, 400]
+    rows = [f"{i * 1_000_000},{devices[i % 8]},{i << 27},{1024 << i % 3},{'R' if i % 4 else 'W'}" for i in range(48)]
+    path.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *rows, ""]))
+    info = open_trace(path).info()
+    assert [(each["to_bytes"], each["reads"], each["writes"]) for each in info["sizes"]] == [
+        (1024, 12, 4),
+        (2048, 12, 4),
+        (4096, 12, 4),
+    ]
+    assert info["gaps"] == [{"to_s": 0.001, "gaps": 47}]
+    told = sledsim_cli("trace", "info", path).out
+    assert "8: 0 to 3, 7, 9 to 10, 400" in told
+    # 47 steps of 128 MiB and 4 KiB: 6.308 GB, more than a g3 has, less than an atlas10k.
+    [fits] = re.findall(r"^fits +(.+)$", told, flags=re.MULTILINE)
+    [small] = re.findall(r"^does not fit +(.+)$", told, flags=re.MULTILINE)
+    assert {"atlas10k", "uberdisk"} <= set(re.findall(r"[\w-]+", fits))
+    assert "g3 (6.143 GB)" in small
+    assert "--fit scale" in small
+    assert re.search(r"^2 KiB +16 +33.3 +75.0 +█{32}$", told, flags=re.MULTILINE)
+    assert re.search(r"^1 ms +47 +100.0 +█{32}$", told, flags=re.MULTILINE)
+    found = json.loads(sledsim_cli("trace", "info", path, "--json").out)
+    assert (found["fits"]["g3"], found["fits"]["atlas10k"]) == (False, True)
+    for name, fits_it in (("g3", 2), ("atlas10k", 0)):
+        assert sledsim_cli("replay", path, "--device", name).status == fits_it
 
 
 def test_a_trace_is_a_relation(trace_file: Path) -> None:
@@ -103,6 +136,64 @@ def test_columns_of_parquet_can_be_named(trace_file: Path) -> None:
     assert batch["time_ns"].tolist() == [i * 1_000_000 for i in range(50)]
     workload = {"kind": "trace", "path": str(path), "columns": columns}
     assert sledsim.run({"workload": workload, "system": {"device": "g2"}}).requests.completed == 50
+
+
+def test_whole_numbers_may_have_been_floats(tmp_path: Path) -> None:
+    path = tmp_path / "floats.csv"
+    path.write_text("t_ns,device,offset_bytes,bytes,op\n0.0,0.0,4096.0,512.0,R\n5e3,1,8.192e3,1024,W\n")
+    expected = {"time_ns": [0, 5000], "device": [0, 1], "offset_bytes": [4096, 8192], "bytes": [512, 1024]}
+    names = ("t_ns", "device", "offset_bytes")
+    floats = f"SELECT {', '.join(f'{name}::DOUBLE AS {name}' for name in names)}, bytes, op FROM trace"
+    for source in (path, parquet_of(path, floats)):
+        sledsim.open_trace(source).convert(tmp_path / "again.parquet")
+        for trace in (open_trace(source), open_trace(tmp_path / "again.parquet")):
+            head = trace.head()
+            assert {name: head[name].tolist() for name in expected} == expected
+    path.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,4096.5,512,R\n")
+    with pytest.raises(TraceError, match="whole number"):
+        open_trace(path, format="csv").head()
+
+
+def test_the_largest_numbers_survive_a_conversion(tmp_path: Path) -> None:
+    path = tmp_path / "large.csv"
+    largest = [2**64 - 1, 2**32 - 1, 2**63 + 1, 2**62 + 1]
+    path.write_text(f"t_ns,device,offset_bytes,bytes,op\n0,0,0,512,R\n{','.join(map(str, largest))},W\n")
+    for name in ("large.parquet", "again.csv"):
+        open_trace(path).convert(tmp_path / name)
+        path = tmp_path / name
+        assert [column[1] for column in open_trace(path).head().values()] == [*largest, 0]
+    folder = tmp_path / "of-floats"
+    folder.mkdir()
+    # As others write ticks since 1601: a float that is whole, and more than 15 digits long.
+    with duckdb.connect() as connection:
+        row = "1.281663720030616e17::DOUBLE AS t_ns, 0 AS offset_bytes, 512.0::DOUBLE AS bytes, 'R' AS op"
+        connection.execute(f"COPY (SELECT {row}) TO '{folder / 't.parquet'}' (FORMAT parquet)")
+    assert open_trace(folder / "t.parquet").info().records == 1
+
+
+def test_msr_records_may_have_an_index_or_a_header(tmp_path: Path) -> None:
+    lines = ["128166372003061629,hm,0,Read,383496192,32768,413", "128166372016853566,hm,1,Write,2822144,4096,1376"]
+    plain = tmp_path / "plain.csv"
+    plain.write_text("\n".join(lines))
+    expected = {name: column.tolist() for name, column in open_trace(plain).head().items()}
+    head = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n"
+    for index, header in (("{},", ""), ("{} ", ""), ("", head)):
+        path = tmp_path / "hm_0.csv_899"
+        path.write_text(header + "\n".join(index.format(899 + i) + line for i, line in enumerate(lines)))
+        trace = open_trace(path)
+        assert trace.format == "msr"
+        assert {name: column.tolist() for name, column in trace.head().items()} == expected
+
+
+def test_bytes_are_not_taken_for_sectors(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "bytes.txt"
+    path.write_text("0.5 0 1048576 512 1\n1.5 0 2097152 4096 0\n")
+    found = sledsim_cli("replay", path)
+    assert found.status == 2
+    assert "512 at 1048576 in bytes: say which, with --sector-bytes 512 or --sector-bytes 1" in found.err
+    assert open_trace(path, sector_bytes=1).head()["bytes"].tolist() == [512, 4096]
+    told = sledsim_cli("trace", "info", path, "--sector-bytes", "1")
+    assert "2 of its first 2 lines" in told.out
 
 
 def test_a_damaged_parquet_file_says_so(tmp_path: Path) -> None:

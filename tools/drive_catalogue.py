@@ -124,56 +124,50 @@ class Drive:
 
 EXTRACTED = "Parameters extracted from a drive by DIXtrac (Schindler and Ganger 1999)"
 BY_HAND = "Parameters extracted from a drive over its SCSI bus (Worthington et al. 1995)"
-SHIPPED = "and shipped with DiskSim 4.0, whose validation runs use them"
+
+
+def _described(title: str, what: str, found: str, bus: str) -> Drive:
+    shipped = "and shipped with DiskSim 4.0, whose validation runs use them"
+    measured = f"The bus is that of the set-up where it was measured, {bus}."
+    return Drive(title, f"\nA drive of {what}.\n{found}\n{shipped}. {measured}\n")
+
 
 DRIVES = {
-    "atlas10k": Drive(
+    "atlas10k": _described(
         "Quantum Atlas 10K (TM09100W)",
-        f"""
-A drive of 1999: 9.18 GB, 10,025 rpm, 6 surfaces, 24 zones, a buffer of 10 segments with zero-latency access.
-{EXTRACTED}
-{SHIPPED}. The bus is that of the set-up where it was measured, 5.2 MB/s.
-""",
+        "1999: 9.18 GB, 10,025 rpm, 6 surfaces, 24 zones, a buffer of 10 segments with zero-latency access",
+        EXTRACTED,
+        "5.2 MB/s",
     ),
-    "cheetah4LP": Drive(
+    "cheetah4LP": _described(
         "Seagate Cheetah 4LP (ST34501)",
-        f"""
-A drive of 1996: 4.55 GB, 10,033 rpm, 8 surfaces, 7 zones, a buffer of 3 segments.
-{EXTRACTED}
-{SHIPPED}. The bus is that of the set-up where it was measured, 4.8 MB/s.
-""",
+        "1996: 4.55 GB, 10,033 rpm, 8 surfaces, 7 zones, a buffer of 3 segments",
+        EXTRACTED,
+        "4.8 MB/s",
     ),
-    "cheetah9LP": Drive(
+    "cheetah9LP": _described(
         "Seagate Cheetah 9LP (ST39102LW)",
-        f"""
-A drive of 1998: 9.11 GB, 10,045 rpm, 12 surfaces, 11 zones, a buffer of 3 segments.
-{EXTRACTED}
-{SHIPPED}. The bus is that of the set-up where it was measured, 4.9 MB/s.
-""",
+        "1998: 9.11 GB, 10,045 rpm, 12 surfaces, 11 zones, a buffer of 3 segments",
+        EXTRACTED,
+        "4.9 MB/s",
     ),
-    "barracuda": Drive(
+    "barracuda": _described(
         "Seagate Barracuda 4LP (ST32171W)",
-        f"""
-A drive of 1996: 2.10 GB, 7,200 rpm, 5 surfaces, 11 zones, a buffer of 3 segments.
-{EXTRACTED}
-{SHIPPED}. The bus is that of the set-up where it was measured, 3.8 MB/s.
-""",
+        "1996: 2.10 GB, 7,200 rpm, 5 surfaces, 11 zones, a buffer of 3 segments",
+        EXTRACTED,
+        "3.8 MB/s",
     ),
-    "hp_c2247a": Drive(
+    "hp_c2247a": _described(
         "HP C2247A",
-        f"""
-A drive of 1992: 1.05 GB, 5,400 rpm, 13 surfaces, 8 zones, a buffer of 2 segments; reads hold the bus.
-{BY_HAND}
-{SHIPPED}. The bus is that of the set-up where it was measured, 3.0 MB/s for reads and 2.7 MB/s for writes.
-""",
+        "1992: 1.05 GB, 5,400 rpm, 13 surfaces, 8 zones, a buffer of 2 segments; reads hold the bus",
+        BY_HAND,
+        "3.0 MB/s for reads and 2.7 MB/s for writes",
     ),
-    "st41601n": Drive(
+    "st41601n": _described(
         "Seagate Elite ST41601N",
-        f"""
-A drive of 1991: 1.37 GB, 5,397 rpm, 17 surfaces, 14 zones, a buffer of one segment.
-{BY_HAND}
-{SHIPPED}. The bus is that of the set-up where it was measured, 5.4 MB/s. Lin et al. 2002 replay its validation trace.
-""",
+        "1991: 1.37 GB, 5,397 rpm, 17 surfaces, 14 zones, a buffer of one segment",
+        BY_HAND,
+        "5.4 MB/s. Lin et al. 2002 replay its validation trace",
     ),
 }
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sledsim.runs.replaying import replay
     from sledsim.runs.result import Result
     from sledsim.runs.running import run
+    from sledsim.runs.session import Session
     from sledsim.scenario.disksim import DiskSimImport, import_disksim
     from sledsim.scenario.explanation import Explanation, explain
     from sledsim.scenario.reading import Scenario
@@ -79,6 +80,7 @@ __all__ = [
     "Sampling",
     "Scenario",
     "ScenarioError",
+    "Session",
     "SimpleDevice",
     "SledsimError",
     "Trace",
@@ -137,6 +139,7 @@ _HOMES = {
     "Sampling": "studies.objective.roles",
     "Scenario": "scenario.reading",
     "ScenarioError": "_core",
+    "Session": "runs.session",
     "SimpleDevice": "devices.simple",
     "SledsimError": "_core",
     "RelationTimes": "studies.relation.access",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Completion",
     "Device",
     "Disk",
     "Document",
@@ -18,6 +19,8 @@ __all__ = [
     "RunOutput",
     "Scenario",
     "ScenarioError",
+    "Schema",
+    "Session",
     "Sled",
     "SledsimError",
     "TraceError",
@@ -25,7 +28,6 @@ __all__ = [
     "Written",
     "__version__",
     "cache_policies",
-    "check",
     "disksim_reference",
     "enclosure_lifetimes",
     "error_of",
@@ -100,7 +102,7 @@ class Fault:
     def keys(self) -> tuple[str, ...]:
         """Every key that the sentence names, the wrong one first."""
     def within(self, prefix: str) -> Self: ...
-    def about(self, about: str) -> Self: ...
+    def about(self, about: str, *, instead: bool = False) -> Self: ...
     def text(self, words: Callable[[str, Any], str] | None = None) -> str: ...
     def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]: ...
     @staticmethod
@@ -199,6 +201,14 @@ class Scenario:
     def _of(text: str, citations: list[str]) -> Scenario: ...
 
 @final
+class Schema:
+    """The keys of a kind of document, read from the text of a JSON Schema."""
+
+    def __new__(cls, text: str) -> Self: ...
+    def faults(self, keys: str) -> list[Fault]:
+        """Return what is wrong with the keys of a table, given as JSON."""
+
+@final
 class Document:
     """A document with those it is based on below it and settings on top, checked against a schema."""
 
@@ -209,7 +219,7 @@ class Document:
         format: str,
         source: str,
         base_dir: str,
-        schema: str,
+        schema: Schema,
         sets: list[str] = ...,
         prefix: str = "",
     ) -> Self: ...
@@ -222,7 +232,6 @@ class Document:
     def located(self, fault: Fault) -> Fault:
         """Return a fault with the setting, or the file and line, that it comes from."""
 
-def check(keys: str, schema: str) -> list[Fault]: ...
 def quantity(text: str, unit: str) -> float: ...
 def run(
     scenario: Scenario,
@@ -242,7 +251,74 @@ class RunOutput:
     def log(self) -> dict[str, NDArray[np.generic]]: ...
     def timeline(self) -> dict[str, NDArray[np.generic]]: ...
     def timeline_states(self) -> list[str]: ...
-    def timeline_stopped_s(self) -> float | None: ...
+    def timeline_slot_s(self) -> float | None: ...
+
+class Session:
+    def __new__(
+        cls,
+        of: Scenario | Session,
+        *,
+        log: bool = False,
+        timeline: tuple[float, float] | None = None,
+        check: bool = False,
+    ) -> Self: ...
+    @property
+    def capacity_blocks(self) -> int:
+        """Number of blocks of the system."""
+    @property
+    def block_bytes(self) -> int:
+        """Size of a block in bytes."""
+    @property
+    def now_ns(self) -> int:
+        """The current time."""
+    @property
+    def under_way(self) -> int:
+        """Requests handed in that have not come back."""
+    @property
+    def next_event_ns(self) -> int | None:
+        """When something happens next: a request arrives, or something ends; none where nothing ever will."""
+    def submit(self, lbn: int, blocks: int = 1, *, read: bool = True, at_ns: int | None = None) -> int:
+        """Hand in a request; it arrives now, or at an instant to come.
+
+        Returns the number by which its completion is known, from 0 on. Requests are handed in in the order of their
+        arrivals. One that the system does not take comes back refused.
+        """
+    def advance(self, until_ns: int | None = None) -> list[Completion]:
+        """Let time pass until an instant, or else until the next event; return what came back, in that order."""
+    def drain(self) -> list[Completion]:
+        """Let time pass until all that has been handed in has come back, and no further; return what came back."""
+    def submit_all(
+        self, lbns: NDArray[np.uint64], blocks: NDArray[np.uint32], reads: NDArray[np.bool_], at_ns: NDArray[np.uint64]
+    ) -> None: ...
+    def advance_all(self, until_ns: int | None = None) -> dict[str, NDArray[np.generic]]: ...
+    def restore(self, snapshot: Session) -> None: ...
+    def output(self) -> RunOutput: ...
+
+@final
+class Completion:
+    """A request that has come back."""
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+    @property
+    def arrival_ns(self) -> int:
+        """When it arrived."""
+    @property
+    def start_ns(self) -> int:
+        """When it was dispatched."""
+    @property
+    def end_ns(self) -> int:
+        """When it came back."""
+    @property
+    def response_ns(self) -> int:
+        """From arrival to completion."""
+    @property
+    def status(self) -> str:
+        """What came of it: ``served``, ``refused``, ``unreadable`` or ``failed``."""
+    @property
+    def energy_j(self) -> float:
+        """Joules spent on it; 0 where the device's powers are not known."""
 
 def phases() -> list[tuple[str, str, str, dict[str, str]]]: ...
 def limits() -> list[tuple[str, int, str, str]]:

@@ -86,22 +86,16 @@ pub struct Note {
     pub reason: String,
     /// Whether results would be different with it.
     pub changes_results: bool,
+    /// Whether they would be so of a scenario as a whole: a run has to accept that it is missing.
+    pub decides: bool,
 }
 
-/// Reads the device that the parameter file at `path` describes: a `.parv`, `.diskspecs` or other file with a block of
-/// a device in it or in the files that it includes.
+/// Reads the device that the parameter file at `path` describes, or that with the scenario around it: a `.parv`, `.diskspecs` or
+/// other file with a block of a device in it or in the files that it includes.
 ///
 /// # Errors
 /// A file that is missing or is not as DiskSim defines it, or a device that can't be carried over: file, line, what is
-/// wrong and what is expected.
-pub fn read_device(path: &Path) -> Result<Import, Faults> {
-    import(path, &ImportOptions::default())
-}
-
-/// Reads a device, or a device with the scenario around it.
-///
-/// # Errors
-/// As [`read_device`]; for a scenario also files without a workload.
+/// wrong and what is expected; for a scenario also files without a workload.
 pub fn import(path: &Path, options: &ImportOptions) -> Result<Import, Faults> {
     let mut sources = Sources::default();
     read(path, options, &mut sources).map_err(|refusal| sources.faults(refusal))
@@ -225,7 +219,8 @@ fn specified(mechanism: &str, way: &Way, drafts: &Drafts) -> Result<DeviceSpec, 
 /// Checks that the scenario can be run as it is written.
 fn check_scenario(import: &Import, settings: &[Draft], end: Place) -> Result<(), Refusal> {
     let Some(text) = import.scenario_toml() else { return Ok(()) };
-    let resolved = resolve(&text, Notation::Toml, "scenario", &[], &Catalog::default(), Path::new(""));
+    let accepted = ["accept_missing=true".to_owned()];
+    let resolved = resolve(&text, Notation::Toml, "scenario", &accepted, &Catalog::default(), Path::new(""));
     let placed = |fault: fault::Fault| {
         let draft = settings.iter().find(|draft| fault.path.steps().iter().any(|step| step == draft.key));
         let place = draft.and_then(|draft| draft.from.first()).map_or(end, |(place, _)| *place);
@@ -256,6 +251,7 @@ fn finish(way: &Way, device: DeviceSpec, mut drafts: Drafts, settings: &[Draft],
     import.entries = drafts.values.iter().map(|draft| entry(draft, unit(draft.key))).collect();
     import.settings = settings.iter().map(|draft| entry(draft, "")).collect();
     let notes = drafts.remarks.into_iter().map(|remark| Note {
+        decides: remark.changes_results && workload::decides(&remark.name),
         file: sources.name(remark.place.file),
         line: remark.place.line,
         name: remark.name,

@@ -24,5 +24,5 @@ mod tokens;
 mod workload;
 
 pub use draft::Origin;
-pub use import::{import, read_device, Entry, Import, ImportOptions, Note, Source};
+pub use import::{import, Entry, Import, ImportOptions, Note, Source};
 pub use reference::reference;

@@ -38,6 +38,13 @@ impl Import {
         }
         let mut file = self.heading();
         file.key("title", printable(&format!("{}, from {} of DiskSim", self.name, self.file)));
+        let missing = self.notes.iter().filter(|note| note.decides);
+        let missing: Vec<String> =
+            missing.map(|note| printable(&format!("{}, {}", given(note), note.reason))).collect();
+        if !missing.is_empty() {
+            file.comment("It decides results: a run needs --accept-missing, or accept_missing = true here.");
+            file.key("missing", missing);
+        }
         let mut section = |header: &str, keys: &[&str]| {
             let found: Vec<&Entry> = self.settings.iter().filter(|entry| keys.contains(&&*entry.key)).collect();
             if !header.is_empty() && !found.is_empty() {
@@ -57,8 +64,8 @@ impl Import {
         Some(file.to_string())
     }
 
-    /// What is not carried over, for a reader at a terminal: first what changes results, with its values; then, a line for
-    /// each reason and file, what has no effect.
+    /// What is not carried over, for a reader at a terminal: what changes results, with its values, and how many parameters have
+    /// no effect.
     #[must_use]
     pub fn listing(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -66,13 +73,9 @@ impl Import {
             lines.push(format!("{LOST}: {reason}"));
             lines.extend(notes.into_iter().map(listed));
         }
-        for (reason, notes) in self.by_reason(false) {
-            lines.push(format!("{IDLE}: {reason}"));
-            for of_file in notes.chunk_by(|a, b| a.file == b.file) {
-                let names: Vec<String> =
-                    of_file.iter().map(|note| format!("{} {}", note.line, printable(&note.name))).collect();
-                lines.push(format!("  {}: {}", of_file[0].file, names.join(", ")));
-            }
+        let idle = self.notes.iter().filter(|note| !note.changes_results).count();
+        if idle > 0 {
+            lines.push(format!("{IDLE}: {idle} parameters, which remarks in what is written name"));
         }
         lines
     }
@@ -115,8 +118,12 @@ const LOST: &str = "NOT CARRIED OVER, changes results";
 const IDLE: &str = "no effect here";
 
 fn listed(note: &Note) -> String {
-    let given = if note.value.is_empty() { String::new() } else { format!(" = {}", note.value) };
-    format!("  {}:{}: {}", note.file, note.line, printable(&format!("{}{given}", note.name)))
+    format!("  {}:{}: {}", note.file, note.line, printable(&given(note)))
+}
+
+fn given(note: &Note) -> String {
+    let value = if note.value.is_empty() { String::new() } else { format!(" = {}", note.value) };
+    format!("{}{value}", note.name)
 }
 
 fn setting(file: &mut Commented, entry: &Entry) {

@@ -14,6 +14,27 @@ use super::system::Way;
 const GENERATOR: &str = "disksim_synthgen";
 const OPEN_OR_CLOSED: &str = "a request in so many is waited for: all or none can be";
 
+/// Parameters of a scenario that decide its results as a whole: when requests come, where they go, and to how many devices.
+const DECISIVE: [&str; 12] = [
+    "Distribution scheme",
+    "General inter-arrival times",
+    "Generators",
+    "Local inter-arrival times",
+    "Number of processors",
+    "Probability of local access",
+    "Probability of time-critical request",
+    "Probability of time-limited request",
+    "Redundancy scheme",
+    "Sequential inter-arrival times",
+    "System call/return with each request",
+    "topology",
+];
+
+/// Whether a parameter that is not carried over decides results.
+pub(super) fn decides(name: &str) -> bool {
+    DECISIVE.contains(&name)
+}
+
 /// What a scheduling policy of DiskSim becomes: our name, and what is lost.
 const POLICIES: [(&str, &str); 28] = [
     ("fcfs", ""),

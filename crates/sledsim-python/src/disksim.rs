@@ -28,6 +28,7 @@ pub fn import_disksim<'py>(
             "value": note.value,
             "reason": note.reason,
             "changes_results": note.changes_results,
+            "decides": note.decides,
         })
     });
     let read = json!({

@@ -11,6 +11,25 @@ use sledsim::scenario::{self, Notation};
 use crate::errors::{self, Fault};
 use crate::values::to_python;
 
+/// The keys of a kind of document, as a JSON Schema has them: read once, for however many documents.
+#[pyclass(frozen, module = "sledsim._core")]
+pub struct Schema(Value);
+
+#[pymethods]
+impl Schema {
+    #[new]
+    fn new(text: &str) -> PyResult<Self> {
+        Ok(Self(serde_json::from_str(text).map_err(errors::scenario)?))
+    }
+
+    /// What is wrong with the keys of a table, as JSON.
+    fn faults(&self, keys: &str) -> PyResult<Vec<Fault>> {
+        let mut keys = Notation::Json.read(keys, "keys").map_err(errors::scenario)?;
+        let found = scenario::check(&mut keys, &self.0);
+        Ok(found.err().into_iter().flatten().map(Fault::from).collect())
+    }
+}
+
 /// A document: its values, and where each stands.
 #[pyclass(frozen, module = "sledsim._core")]
 pub struct Document {
@@ -29,15 +48,14 @@ impl Document {
         format: &str,
         source: &str,
         base_dir: PathBuf,
-        schema: &str,
+        schema: &Schema,
         sets: Vec<String>,
         prefix: &str,
     ) -> PyResult<Self> {
         let notation = Notation::named(format).map_err(errors::scenario)?;
-        let schema: Value = serde_json::from_str(schema).map_err(errors::scenario)?;
         let read = errors::guarded(|| {
             let mut document = scenario::Document::read(text, notation, source, &base_dir)?;
-            let faults = document.check(&sets, prefix, &schema);
+            let faults = document.check(&sets, prefix, &schema.0);
             Ok::<_, fault::Fault>(Self { document, faults })
         })?;
         read.map_err(errors::scenario)
@@ -59,14 +77,6 @@ impl Document {
     fn located(&self, fault: &Bound<'_, Fault>) -> Fault {
         self.document.located(fault.get().held().clone()).into()
     }
-}
-
-/// What is wrong with the keys of a table, as JSON, by a schema.
-#[pyfunction]
-pub fn check(keys: &str, schema: &str) -> PyResult<Vec<Fault>> {
-    let read = |text: &str| Notation::Json.read(text, "keys").map_err(errors::scenario);
-    let found = scenario::check(&mut read(keys)?, &read(schema)?);
-    Ok(found.err().into_iter().flatten().map(Fault::from).collect())
 }
 
 /// A number with a unit in another unit of its dimension.

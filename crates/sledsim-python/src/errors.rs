@@ -203,9 +203,12 @@ impl Fault {
         Self(fault.within(prefix))
     }
 
-    /// The same fault, of what `about` names.
-    fn about(&self, about: &str) -> Self {
-        Self(self.0.clone().about(about))
+    /// The same fault, of what `about` names, `instead` of a setting that made it.
+    #[pyo3(signature = (about, *, instead = false))]
+    fn about(&self, about: &str, instead: bool) -> Self {
+        let mut fault = self.0.clone().about(about);
+        fault.setting = fault.setting.take().filter(|_| !instead);
+        Self(fault)
     }
 
     /// The sentence; `words` says how its reader gives a key, and a value if there is one.

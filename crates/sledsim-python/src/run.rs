@@ -14,7 +14,7 @@ use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{self, Keep, Report, Resolved};
 use sledsim::schedulers::POLICIES;
 use sledsim::service::{PhaseFacts, Service, PHASES};
-use sledsim::time::{s_to_ns, Time};
+use sledsim::time::{ns_to_s, s_to_ns, Time};
 use sledsim::units::ns_to_ms;
 
 use crate::errors;
@@ -43,7 +43,7 @@ pub fn run(
 ) -> PyResult<RunOutput> {
     let Resolved { scenario, citations } = &scenario.resolved;
     let keep = Keep { log, timeline: timeline.map(stretch).transpose()?, check };
-    let mut watch = Watch::new(scenario, progress);
+    let mut watch = Watch::new(progress, scenario.run.requests, scenario.run.time_s);
     let outcome = python.detach(|| {
         let citations = citations.clone();
         errors::guarded(|| scenario::run_keeping(scenario, citations, &keep, &mut |now| watch.keep_going(now)))
@@ -51,16 +51,19 @@ pub fn run(
     if let Some(error) = watch.error {
         return Err(error);
     }
-    let output = outcome.map_err(|error| match error {
+    Ok(outcome.map_err(run_error)?.into())
+}
+
+/// What stops a run, or a session.
+pub fn run_error(error: scenario::RunError) -> PyErr {
+    match error {
         scenario::RunError::Scenario(fault) | scenario::RunError::Rule(fault) => errors::run(fault),
         scenario::RunError::Trace(fault) => errors::trace(fault),
-    })?;
-    let (timeline, activities) = (output.timeline.unwrap_or_default(), output.activities);
-    Ok(RunOutput { report: output.report, recorder: output.recorder, timeline, activities })
+    }
 }
 
 /// The stretch of a run, in seconds from its start, that a timeline is to cover.
-fn stretch((start_s, end_s): (f64, f64)) -> PyResult<TimelineSpec> {
+pub fn stretch((start_s, end_s): (f64, f64)) -> PyResult<TimelineSpec> {
     // Beyond the clock's end, as infinity is, there is nothing.
     const LAST_S: f64 = 9e9;
     if !(start_s >= 0.0 && start_s < end_s) {
@@ -73,21 +76,21 @@ fn stretch((start_s, end_s): (f64, f64)) -> PyResult<TimelineSpec> {
 }
 
 /// Looks after signals and progress while a run goes on without the GIL.
-struct Watch {
+pub struct Watch {
     progress: Option<Py<PyAny>>,
     total: Option<u64>,
     end_s: Option<f64>,
     looked: Instant,
-    error: Option<PyErr>,
+    pub error: Option<PyErr>,
 }
 
 impl Watch {
-    fn new(scenario: &scenario::Scenario, progress: Option<Py<PyAny>>) -> Self {
-        let total = scenario.run.requests;
-        Self { progress, total, end_s: scenario.run.time_s, looked: Instant::now(), error: None }
+    /// Tells of so many requests, and until when, if that is known.
+    pub fn new(progress: Option<Py<PyAny>>, total: Option<u64>, end_s: Option<f64>) -> Self {
+        Self { progress, total, end_s, looked: Instant::now(), error: None }
     }
 
-    fn keep_going(&mut self, now: Progress) -> bool {
+    pub fn keep_going(&mut self, now: Progress) -> bool {
         if self.looked.elapsed() < SIGNAL_INTERVAL {
             return true;
         }
@@ -112,6 +115,13 @@ pub struct RunOutput {
     recorder: Recorder,
     timeline: Timeline,
     activities: Vec<(String, Activity)>,
+}
+
+impl From<scenario::RunOutput> for RunOutput {
+    fn from(output: scenario::RunOutput) -> Self {
+        let (timeline, activities) = (output.timeline.unwrap_or_default(), output.activities);
+        Self { report: output.report, recorder: output.recorder, timeline, activities }
+    }
 }
 
 #[pymethods]
@@ -190,9 +200,9 @@ impl RunOutput {
         self.activities.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// Where the timeline stopped for want of room, s; none where it did not.
-    fn timeline_stopped_s(&self) -> Option<f64> {
-        self.timeline.stopped.map(Time::seconds)
+    /// Width of the slots that the timeline is in, s; none where it has every span.
+    fn timeline_slot_s(&self) -> Option<f64> {
+        self.timeline.slot_ns.map(ns_to_s)
     }
 
     /// The request log by column; empty unless it was asked for.

@@ -157,7 +157,7 @@ pub fn trace_convert(
 ) -> PyResult<u64> {
     let options = options(format, skip_bad, sector_bytes, columns)?;
     let to: TraceFormat = to.parse().map_err(errors::trace)?;
-    python.detach(|| errors::guarded(|| traces::convert_from(watched(&src, &options)?, &dst, to)))?.map_err(failed)
+    python.detach(|| errors::guarded(|| traces::convert(watched(&src, &options)?, &dst, to)))?.map_err(failed)
 }
 
 /// The known formats.

@@ -103,7 +103,9 @@ fn read(value: &Bound<'_, PyAny>, depth: u64) -> Result<Value, Unread> {
         return Ok(Value::Array(items.collect::<Result<_, Unread>>()?));
     }
     if value.is_none() || value.is_instance_of::<PyInt>() || value.is_instance_of::<PyString>() {
-        return Ok(from_python(value)?);
+        // Python's numbers have any length, and its texts may have halves of characters.
+        let unheld = |_| Unread::wrong(": beyond what a number or a text of a document can hold".to_owned());
+        return from_python(value).map_err(unheld);
     }
     if value.hasattr("__fspath__")? {
         return Ok(value.str()?.to_string().into());

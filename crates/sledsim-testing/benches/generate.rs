@@ -8,6 +8,7 @@ use sledsim::metrics::Measure;
 use sledsim::workloads::arrival::poisson;
 use sledsim::workloads::location::{local_walk, zipf};
 use sledsim::workloads::{ArrivalSpec, Distribution, LocationSpec, Synthetic, SyntheticSpec, Workload};
+use sledsim_testing::scenarios;
 
 /// Blocks of the device the requests are for: 3.2 GB of 512-byte blocks.
 const CAPACITY_BLOCKS: u64 = 6_750_000;
@@ -24,7 +25,7 @@ fn streams(criterion: &mut Criterion) {
 
 fn workloads(criterion: &mut Criterion) {
     let poisson = ArrivalSpec::Poisson(poisson::Spec { rate_per_s: 1000.0 });
-    let plain = SyntheticSpec { read_fraction: 0.67, ..SyntheticSpec::arriving(poisson.clone()) };
+    let plain = SyntheticSpec { read_fraction: 0.67, ..scenarios::arriving(&poisson) };
     let exponential = SyntheticSpec { size_bytes: Distribution::Exponential { mean: 4096.0 }, ..plain.clone() };
     let zipf = SyntheticSpec {
         location: LocationSpec::Zipf(zipf::Spec { exponent: 1.0, regions: 1000, shuffle: true, align_bytes: None }),

@@ -4,7 +4,7 @@ use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Through
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Component, ComponentId, System};
 use sledsim::hierarchy::{Child, Drive, Mcd, McdSpec, Mwb, MwbSpec};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::scenario;
 use sledsim::schedulers::{build, fcfs};
 use sledsim::time::Time;
@@ -44,8 +44,7 @@ fn serve(
         let op = if random.chance(writes) { Op::Write } else { Op::Read };
         let lbn = random.below(span / u64::from(blocks)) * u64::from(blocks);
         *next += 1;
-        let request =
-            Request { id: *next, arrival: at, lbn, blocks, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE };
+        let request = Request { id: *next, arrival: at, op, ..Request::read(lbn, blocks) };
         system.submit(request, &mut |_| {});
     }
     assert!(system.in_flight() < REQUESTS / 10, "it keeps up at {}", Time::ns(system.now()));

@@ -5,7 +5,7 @@ use sledsim::engine::random::Stream;
 use sledsim::engine::{run, Limits, Next, Observer, System, Workload};
 use sledsim::fault::Fault;
 use sledsim::hierarchy::{Drive, MergeSpec};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::scenario;
 use sledsim::schedulers::{build, fcfs, sptf, SchedulerSpec};
 use sledsim::service::Service;
@@ -41,16 +41,7 @@ impl Workload for Streams {
         self.places[stream] = lbn + 8;
         let id = self.next_id;
         (self.next_id, self.outstanding) = (id + 1, self.outstanding + 1);
-        Request {
-            id,
-            arrival: self.now,
-            lbn,
-            blocks: 8,
-            op: if stream < 11 { Op::Read } else { Op::Write },
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        }
+        Request { id, arrival: self.now, op: if stream < 11 { Op::Read } else { Op::Write }, ..Request::read(lbn, 8) }
     }
 
     fn completed(&mut self, _request: &Request, service: &Service) {

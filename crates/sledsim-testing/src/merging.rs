@@ -57,6 +57,7 @@ pub struct Dispatch {
 pub type Dispatches = Arc<Mutex<Vec<Dispatch>>>;
 
 /// A device that notes what it serves.
+#[derive(Clone)]
 pub struct Witness {
     /// The device that serves.
     pub inner: Box<dyn Device>,

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sledsim::engine::component::Measured;
 use sledsim::engine::{Completion, Component, ComponentId, Context, Payload, System};
 use sledsim::request::{Op, Request};
 use sledsim::service::Service;
@@ -31,6 +30,7 @@ pub enum Bug {
 }
 
 /// A component with a bug, over a child without.
+#[derive(Clone)]
 pub struct Planted {
     child: ComponentId,
     capacity_blocks: u64,
@@ -150,16 +150,8 @@ impl Component for Planted {
         }
     }
 
-    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {}
-
     fn power_cut(&mut self, _now: Time) {
         self.under_way.clear();
         self.held.clear();
-    }
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
     }
 }

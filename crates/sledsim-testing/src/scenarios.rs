@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{json, Value};
 use sledsim::devices::disk::DiskParameters;
 use sledsim::devices::mems::MemsParameters;
+use sledsim::hierarchy::cache::ram::RamCacheSpec;
 use sledsim::scenario::{self, Catalog, DeviceSpec, Notation, RunOutput, Scenario, SystemSpec};
+use sledsim::workloads::{ArrivalSpec, SyntheticSpec};
 
 /// The folder of the catalogue.
 pub fn catalog_folder() -> PathBuf {
@@ -94,4 +96,14 @@ pub fn run(scenario: &Scenario) -> RunOutput {
 /// Runs a scenario with a log of its requests; its error as text.
 pub fn try_run(scenario: &Scenario) -> Result<RunOutput, String> {
     scenario::run(scenario, Vec::new(), true, &mut |_| true).map_err(|error| error.to_string())
+}
+
+/// A cache of so many bytes with everything else at its default.
+pub fn ram_cache(bytes: u64) -> RamCacheSpec {
+    serde_json::from_value(json!({"bytes": bytes})).expect("a cache")
+}
+
+/// Requests that arrive so, everything else by default.
+pub fn arriving(arrival: &ArrivalSpec) -> SyntheticSpec {
+    serde_json::from_value(json!({"arrival": arrival})).expect("a workload")
 }

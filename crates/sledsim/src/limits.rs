@@ -42,8 +42,14 @@ limits! {
          stretches of 256 B. A longer request fails",
         "all parts of a request are under way at once";
     PARTS_UNDER_WAY = "parts under way", 1 << 21,
-        "such parts of all requests under way",
+        "such parts of all requests under way; a request that goes on whole is one",
         "a system that falls behind its load holds more and more";
+    DATA_HELD = "data held", 1 << 30,
+        "bytes of blocks that a run with power cuts has written, on all devices together",
+        "each is held, to see what a cut takes";
+    LOG_ROWS = "rows of a log", 1 << 24,
+        "requests of a run whose log is kept",
+        "the log is in memory until the run is over";
     CALLS_AT_ONCE = "calls at once", 1 << 24,
         "calls of components in one instant of a run without an arrival or a completion",
         "what goes on for so long without time going on will not end";

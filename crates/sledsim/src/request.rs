@@ -182,16 +182,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn request(lbn: u64, blocks: u32, front_bytes: u32, back_bytes: u32) -> Request {
-        Request {
-            id: 0,
-            arrival: Time::ZERO,
-            lbn,
-            blocks,
-            op: Op::Read,
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare { front_bytes, back_bytes },
-        }
+        Request { spare: Spare { front_bytes, back_bytes }, ..Request::read(lbn, blocks) }
     }
 
     fn needed(lbn: u64, blocks: u32, front_bytes: u32, back_bytes: u32) -> Needed {

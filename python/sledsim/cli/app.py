@@ -24,6 +24,7 @@ from sledsim.cli import (
     sweep,
     traces,
 )
+from sledsim.cli.options import with_catalog
 from sledsim.cli.output import complain, suggest, words_of
 
 __all__ = ["app"]
@@ -57,6 +58,23 @@ GROUPS = {
         ),
     ),
     "Papers": ("reproduce",),
+}
+#: What takes devices and workloads by their names.
+NAMING = {
+    *(
+        "run",
+        "replay",
+        "compare",
+        "validate",
+        "explain",
+        "optimise",
+        "power",
+        "cost",
+        "relation",
+        "specificity",
+        "merit",
+    ),
+    *("validate_drive", "devices", "workloads", "seek", "zones", "break_even", "info"),
 }
 OTHERS = "Other packages"
 #: The first sentence of a command's help is shown whole.
@@ -102,6 +120,9 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             complain("interrupted")
             raise typer.Exit(INTERRUPTED) from None
+        except MemoryError:
+            complain("there is not enough memory for it: ask for fewer requests, without a log, or on fewer threads")
+            raise typer.Exit(WRONG) from None
         except BrokenPipeError:
             # Nobody reads any more: keep Python from complaining when it flushes the output at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -170,6 +191,9 @@ relation.register(app)
 objective.register(app)
 for _command in entry_points(group="sledsim.commands"):
     _command.load()(app)
+for _info in (*app.registered_commands, *sweep.app.registered_commands, *traces.app.registered_commands):
+    if _info.callback and _info.callback.__name__ in NAMING:
+        _info.callback = with_catalog(_info.callback)
 app.add_typer(sweep.app, name="sweep", cls=Commands)
 app.add_typer(traces.app, name="trace", cls=Commands)
 app.add_typer(imports.app, name="import", cls=Commands)

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from sledsim.cli.options import AsJson, Reading, policy_names, unfolded
-from sledsim.cli.output import print_found, print_json, print_tables
+from sledsim.cli.options import AsJson, Plot, Reading, policy_names, unfolded
+from sledsim.cli.output import check_picture, print_found, print_json, print_tables
 
 __all__ = ["register"]
 
@@ -14,6 +14,7 @@ HIT_RATIO_EXAMPLES = """\b
 Examples:
   sledsim hit-ratio trace.vscsi.zst --pages 1000,10000
   sledsim hit-ratio trace.csv --policy lru --policy arc --policy s3-fifo --pages 5000
+  sledsim hit-ratio my-trace.gz --policy lru --policy arc --pages 100,300,1000,3000 --plot misses.html
   sledsim hit-ratio OLTP.lis --policy 2q:in_share=0.3,out_share=0.5 --page-bytes 512 --json
 """
 CACHE_POLICIES_EXAMPLES = """\b
@@ -58,6 +59,7 @@ def hit_ratio(
     page_bytes: Annotated[int, typer.Option("--page-bytes", metavar="N", min=1, help="Size of a page.")] = 4096,
     reading: Reading,
     as_json: AsJson = False,
+    plot: Plot = None,
 ) -> None:
     """Send a trace through caches and count the hits; no device is simulated.
 
@@ -65,6 +67,7 @@ def hit_ratio(
     """
     from sledsim.studies.hit_ratio.ratios import hit_ratio as found_by
 
+    check_picture(plot)
     found = found_by(
         trace,
         policies or ["lru"],
@@ -74,6 +77,8 @@ def hit_ratio(
         progress=True,
     )
     print_found(found, as_json=as_json)
+    if plot:
+        found.save_plot(plot)
 
 
 def cache_policies(as_json: AsJson = False) -> None:

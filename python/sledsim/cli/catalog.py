@@ -24,6 +24,7 @@ Examples:
   sledsim devices
   sledsim devices g2
   sledsim devices g2 --json
+  sledsim devices g2 --toml > mine.toml
   sledsim devices my-drive.toml
 """
 SCHEDULERS_EXAMPLES = """\b
@@ -83,11 +84,20 @@ def devices(
         ),
     ] = None,
     as_json: AsJson = False,
+    as_toml: Annotated[
+        bool, typer.Option("--toml", help="Print a device file that is based on this one, to be changed.")
+    ] = False,
 ) -> None:
     """List the devices, or all values of one with their sources."""
     from sledsim.devices import catalog
     from sledsim.devices.entries import catalog_tables, device_entry
 
+    if as_toml:
+        if name is None or as_json:
+            wrong = "leave out --json" if as_json else "name the device to start from: sledsim devices g2 --toml"
+            raise typer.BadParameter(wrong, param_hint="--toml")
+        typer.echo(device_entry(name).to_toml(), nl=False)
+        return
     _list(name, device_entry, catalog, catalog_tables, as_json=as_json)
 
 

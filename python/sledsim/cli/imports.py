@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sledsim.cli.output import check_target
+from sledsim.cli.output import check_target, print_text
 
 __all__ = ["app"]
 
@@ -51,14 +51,15 @@ def disksim(
     Every value comes with its file and line. What cannot be carried over is listed on standard error and in the file.
     """
     from sledsim.scenario.disksim import import_disksim
+    from sledsim.show.files import write_whole
 
     check_target(out, (".toml",))
     found = import_disksim(file, device=device, scenario=scenario)
     text = (found.scenario_file if scenario else found.device_file) or ""
     for line in found.listing:
-        typer.echo(line, err=True)
+        print_text(line, err=True)
     if out is None:
         typer.echo(text, nl=False)
     else:
-        out.write_text(text, encoding="utf-8")
-        typer.echo(f"{out}: {found.name}")
+        write_whole(out, text)
+        print_text(f"{out}: {found.name}")

@@ -11,6 +11,7 @@ import typer
 
 __all__ = [
     "AsJson",
+    "Catalog",
     "Cluster",
     "Full",
     "Metric",
@@ -31,6 +32,7 @@ __all__ = [
     "policy_names",
     "scheduler_names",
     "unfolded",
+    "with_catalog",
     "workload_names",
 ]
 
@@ -110,6 +112,16 @@ Cluster = Annotated[
 ]
 
 
+Catalog = Annotated[
+    Path | None,
+    typer.Option(
+        "--catalog",
+        metavar="FOLDER",
+        help="A folder of your own, with devices/*.toml and workloads/*.toml; or name it in SLEDSIM_CATALOG.",
+    ),
+]
+
+
 def unfolded(command: Callable[..., None]) -> Callable[..., None]:
     """Make options of a command of the fields of each of its parameters that is a dataclass.
 
@@ -143,6 +155,33 @@ def unfolded(command: Callable[..., None]) -> Callable[..., None]:
 
     vars(called)["__signature__"] = inspect.Signature(parameters)
     called.__annotations__ = {each.name: each.annotation for each in parameters}
+    return called
+
+
+def with_catalog(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take a folder of one's own devices and workloads.
+
+    Parameters
+    ----------
+    command
+        The command.
+    """
+
+    @wraps(command)
+    def called(*, catalog: Path | None, **given: Any) -> None:
+        if catalog is not None:
+            from sledsim.scenario.folders import use_catalog
+
+            use_catalog(catalog)
+        command(**given)
+
+    taken = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for each in inspect.signature(command, eval_str=True).parameters.values()
+    ]
+    own = inspect.Parameter("catalog", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Catalog)
+    vars(called)["__signature__"] = inspect.Signature([*taken, own])
+    called.__annotations__ = {each.name: each.annotation for each in (*taken, own)}
     return called
 
 

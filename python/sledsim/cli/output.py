@@ -6,12 +6,11 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
 if TYPE_CHECKING:
-    from sledsim.runs.result import Result
     from sledsim.show.faults import Words
     from sledsim.show.tables import Table
 
@@ -21,24 +20,21 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "TIMELINE_TABLES",
     "check_picture",
     "check_target",
-    "check_timeline",
     "complain",
     "not_drawn",
     "print_found",
     "print_json",
     "print_tables",
     "print_text",
-    "show_timeline",
     "suggest",
     "words_of",
 ]
 
-# Files that a timeline can be written to, and those that it can be drawn into.
-TIMELINE_TABLES = (".parquet", ".csv")
-TIMELINE_PICTURES = (".html", ".png", ".svg")
+
+#: What stands around a text in a setting.
+QUOTE = '"'
 
 
 def complain(message: str) -> None:
@@ -75,8 +71,16 @@ def words_of(command: Any) -> "Words":
     options = {option.lstrip("-").replace("-", "_"): option for option in longest if option.startswith("--")}
 
     def words(path: str, value: Any) -> str:
+        if path == "set" and command.name == "replay":
+            # Its options are settings of the trace's scenario.
+            key, _, given = str(value).partition("=")
+            name = key.removeprefix("workload.").removeprefix("device.")
+            if name in options:
+                return f"{options[name]} {given.strip('[]').replace(' ', '').strip(QUOTE)}"
         text = "" if value is None else shlex.quote(value if isinstance(value, str) else json.dumps(value))
         name = path.removeprefix("workload.")
+        if name in options and value is True:
+            return options[name]
         if name in options:
             # Options take lists of numbers as people write them.
             listed = ",".join(map(str, value)) if isinstance(value, list) else text
@@ -113,7 +117,9 @@ def print_found(found: "Found", *what: Any, as_json: bool) -> None:
 
 def print_tables(tables: "Iterable[Table]") -> None:
     """Print tables: in the width and the styles of a terminal, as wide as they are and plain otherwise."""
-    width = _width(sys.stdout)
+    from sledsim.show.fitting import terminal_width
+
+    width = terminal_width(sys.stdout)
     if width is None:
         typer.echo("\n\n".join(str(table) for table in tables))
         return
@@ -129,14 +135,6 @@ def _style(kind: str) -> dict[str, bool]:
     return {"title": {"bold": True}, "head": {"bold": True}, "rule": {"dim": True}}.get(kind, {"reset": False})
 
 
-def _width(stream: TextIO) -> int | None:
-    """Return how many columns a terminal has; nothing where there is none."""
-    if not stream.isatty():
-        return None
-    asked = os.environ.get("COLUMNS", "")
-    return int(asked) if asked.isdecimal() else os.get_terminal_size(stream.fileno()).columns or None
-
-
 def print_text(text: str, *, err: bool = False) -> None:
     """Print a sentence or a paragraph, folded to the width of a terminal.
 
@@ -147,9 +145,9 @@ def print_text(text: str, *, err: bool = False) -> None:
     err
         To standard error.
     """
-    from sledsim.show.fitting import folded
+    from sledsim.show.fitting import folded, terminal_width
 
-    width = _width(sys.stderr if err else sys.stdout)
+    width = terminal_width(sys.stderr if err else sys.stdout)
     typer.echo("\n".join(folded(text, width)), err=err)
 
 
@@ -196,39 +194,5 @@ def not_drawn(*pictures: Path | None) -> str:
     pictures
         Those that were asked for.
     """
-    paths = [str(path) for path in pictures if path is not None and path.suffix.lower() not in TIMELINE_TABLES]
+    paths = [str(path) for path in pictures if path is not None]
     return f"; not drawn: {', '.join(paths)}" if paths else ""
-
-
-def check_timeline(path: Path | None) -> None:
-    """Refuse a timeline that could not be drawn or written before anything is run for it.
-
-    Parameters
-    ----------
-    path
-        The file, if one was asked for.
-    """
-    from sledsim.show.saving import require_libraries
-
-    check_target(path, (*TIMELINE_PICTURES, *TIMELINE_TABLES))
-    if path is not None and path.suffix.lower() in TIMELINE_PICTURES:
-        require_libraries(path)
-
-
-def show_timeline(result: "Result", path: Path) -> None:
-    """Draw or write the timeline of a run, as the file's ending says.
-
-    Parameters
-    ----------
-    result
-        The run.
-    path
-        The file.
-    """
-    if path.suffix.lower() in TIMELINE_TABLES:
-        result.write_timeline(path)
-    else:
-        result.save_plot(path, "timeline")
-    stopped_s = result.timeline.stopped_s
-    if stopped_s is not None:
-        typer.echo(f"note: {path} ends at {stopped_s:g} s: the timeline had no room for more", err=True)

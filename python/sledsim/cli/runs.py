@@ -23,16 +23,14 @@ from sledsim.cli.options import (
     unfolded,
 )
 from sledsim.cli.output import (
-    TIMELINE_TABLES,
     check_picture,
     check_target,
-    check_timeline,
     complain,
     not_drawn,
     print_found,
     print_json,
     print_tables,
-    show_timeline,
+    print_text,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +46,7 @@ Examples:
   sledsim run scenario.toml
   sledsim run scenario.toml --set device.name=g3 --set scheduler=sptf
   sledsim run scenario.toml --json --log requests.parquet
-  sledsim run scenario.toml --timeline power.png
+  sledsim run scenario.toml --plot run.html --timeline states.parquet
   sledsim run - < scenario.yaml
 """
 REPLAY_EXAMPLES = """\b
@@ -97,7 +95,7 @@ class Wanted:
         typer.Option(
             "--timeline",
             metavar="FILE",
-            help="Draw states and power along time (.html, .png, .svg), or write them (.parquet, .csv).",
+            help="Write what each mechanism did along time, at what power: .parquet, .csv or .json.",
         ),
     ] = None
     check: Annotated[
@@ -111,7 +109,7 @@ class Wanted:
 
         check_target(self.log, COPY_OPTIONS)
         check_picture(self.plot)
-        check_timeline(self.timeline)
+        check_target(self.timeline, COPY_OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -156,11 +154,19 @@ def register(app: typer.Typer) -> None:
     app.command(epilog=SCHEMA_EXAMPLES)(schema)
 
 
-def run(file: ScenarioFile, wanted: Wanted) -> None:
+def run(
+    file: ScenarioFile,
+    *,
+    wanted: Wanted,
+    accept_missing: Annotated[
+        bool, typer.Option("--accept-missing", help="Run though an import lacks what decides results.")
+    ] = False,
+) -> None:
     """Run a scenario and print what it found."""
     from sledsim.scenario.reading import from_argument, resolve
 
-    _run(resolve(from_argument(file), wanted.sets or []), wanted)
+    accepted = ["accept_missing=true"] if accept_missing else []
+    _run(resolve(from_argument(file), [*(wanted.sets or []), *accepted]), wanted)
 
 
 def replay(
@@ -177,12 +183,15 @@ def replay(
 ) -> None:
     """Replay a block trace on a device and print what it found."""
     from sledsim.runs.replaying import replay_scenario
-    from sledsim.scenario.reading import resolve
+    from sledsim.scenario.reading import resolve, set_list
 
     keys = {**asdict(replayed), **reading.keys()}
     keys |= {"devices": listed(replayed.devices, "--devices", int), "skip_bad": reading.skip_bad or None}
-    scenario = replay_scenario(trace, device, scheduler=scheduler, seek_model=seek_model, **keys)
-    _run(resolve(scenario, wanted.sets or []), wanted)
+    # As settings, so that what is wrong with one is told as an option.
+    chosen = {"device": device, "device.seek_model": seek_model, "scheduler": scheduler}
+    chosen |= {f"workload.{key}": value for key, value in keys.items()}
+    given = set_list({path: value for path, value in chosen.items() if value is not None})
+    _run(resolve(replay_scenario(trace, device), [*given, *(wanted.sets or [])]), wanted)
 
 
 def compare(
@@ -222,7 +231,7 @@ def validate(
         if resolved:
             print_json(complete.values)
         else:
-            typer.echo(f"{file}: ok")
+            print_text(f"{file}: ok")
 
 
 def explain(
@@ -280,7 +289,10 @@ def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:
     if wanted.resolved:
         print_json(scenario.values)
         return
-    logged, timed = wanted.log is not None, wanted.timeline is not None
+    drawn = wanted.plot is not None
+    logged = drawn or wanted.log is not None
+    # A picture has the power where it is known; who asks for the timeline is told where it is not.
+    timed = wanted.timeline is not None or (drawn and not scenario.unpowered)
     result = run_resolved(scenario, log=logged, timeline=timed, progress=True, check=wanted.check)
     if wanted.full or wanted.as_json:
         print_found(result, as_json=wanted.as_json)
@@ -288,12 +300,10 @@ def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:
         print_tables([result.brief()])
     if wanted.log:
         result.write_log(wanted.log)
+    if wanted.timeline:
+        result.write_timeline(wanted.timeline)
     if not result.complete:
-        if wanted.timeline and wanted.timeline.suffix.lower() in TIMELINE_TABLES:
-            show_timeline(result, wanted.timeline)
-        complain(f"interrupted: the results are those so far{not_drawn(wanted.plot, wanted.timeline)}")
+        complain(f"interrupted: the results are those so far{not_drawn(wanted.plot)}")
         raise typer.Exit(INTERRUPTED)
     if wanted.plot:
-        result.save_plot(wanted.plot)
-    if wanted.timeline:
-        show_timeline(result, wanted.timeline)
+        result.save_plot(wanted.plot, "course")

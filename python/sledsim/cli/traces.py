@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sledsim.cli.options import AsJson, Reading, Records, unfolded
-from sledsim.cli.output import print_json, print_tables
+from sledsim.cli.output import print_json, print_tables, print_text
 
 __all__ = ["app"]
 
@@ -48,15 +48,19 @@ def info(
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
-    """Read a trace and say what is in it."""
-    from sledsim.traces.trace import info_table, open_trace
+    """Read a trace and say what is in it: totals, lengths, times between arrivals, and the devices that it fits."""
+    from sledsim.devices.entries import capacities
+    from sledsim.traces.info_tables import info_tables
+    from sledsim.traces.trace import open_trace
 
     trace = open_trace(file, **reading.keys())
     found = trace.info()
+    room = capacities()
     if as_json:
-        print_json(found.to_dict())
+        fits = {name: capacity >= found["end_offset_bytes"] for name, capacity in room}
+        print_json({**found.to_dict(), "fits": fits})
     else:
-        print_tables([info_table(file, found)])
+        print_tables(info_tables(file, found, room))
 
 
 @app.command(epilog=HEAD_EXAMPLES)
@@ -96,7 +100,7 @@ def convert(
 
     trace = open_trace(file, **reading.keys())
     count = trace.convert(out, to=to)
-    typer.echo(f"{out}: {count:,} records")
+    print_text(f"{out}: {count:,} records")
 
 
 @app.command()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from sledsim import _core
 from sledsim._core import SledsimError
 from sledsim.devices.arguments import flags, numbers, refuse, shaped, single, whole
-from sledsim.scenario.reading import Sets, catalog_folders, here, set_list
+from sledsim.scenario.folders import catalog_folders
+from sledsim.scenario.reading import Sets, from_here, here
 from sledsim.show.naming import did_you_mean, label_of
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Device:
     def __new__(cls, name: str | Mapping[str, Any] = "g2", /, *, set: Sets = (), **overrides: Any) -> Self:  # noqa: A002
         """Make a device of the kind that its mechanism asks for."""
         chosen = {**(name if isinstance(name, Mapping) else {"name": str(name)}), **overrides}
-        core = _core.Device(chosen, sets=set_list(set), catalog=catalog_folders(), base_dir=here())
+        core = _core.Device(chosen, sets=from_here(set), catalog=catalog_folders(), base_dir=here())
         parameters = core.parameters
         kind = next(kind for kind in _kinds(Device) if parameters["mechanism"] in kind.MECHANISMS)
         if not issubclass(kind, cls):

@@ -1,5 +1,6 @@
 """The devices of the catalogue, by which a scenario names them."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -8,12 +9,14 @@ from typing import Any
 
 from sledsim.devices.device import Device
 from sledsim.scenario.catalog import CatalogEntry, entries, entry_named, read_entry
+from sledsim.scenario.reading import toml_lines
 from sledsim.show.shown import Listing
 from sledsim.show.tables import Table, number
 
 __all__ = [
     "CatalogValue",
     "DeviceEntry",
+    "capacities",
     "catalog",
     "catalog_tables",
     "device",
@@ -85,6 +88,24 @@ class DeviceEntry(CatalogEntry):
         rows = [[label, number(value), unit] for label, value, unit in Device(self.name).facts()]
         return [self.table(), Table(["what follows", "", "unit"], rows, left=frozenset({2}))]
 
+    def to_toml(self) -> str:
+        """Return a device file that is based on this one, with every value in a comment.
+
+        A value whose comment is opened and changed takes the place of this device's; the others follow it.
+        """
+        lines = [
+            "# A device of one's own: take the # off a line and change its value. What is left stays as in the base.",
+            f"base = {json.dumps(self.name, ensure_ascii=False)}",
+            f"title = {json.dumps('based on ' + self.title, ensure_ascii=False)}",
+            "",
+            "[values]",
+        ]
+        for name, entry in self.values.items():
+            said = "; ".join(each for each in (entry.unit, entry.kind, f"{entry.source} {entry.where}".strip()) if each)
+            *above, last = toml_lines(name, entry.value)
+            lines += [f"# {line}" for line in above] + [f"# {last}{'  # ' + said if said else ''}"]
+        return "\n".join([*lines, ""])
+
 
 def _plain(value: Any) -> str:
     """Write a catalogue value as its file does; of long lists only how much they hold."""
@@ -121,6 +142,11 @@ def device_entry(name: str) -> DeviceEntry:
         Device(name)  # says what is wrong with it
         return entry_named("device", name, _entry)
     return entry_named("device", name, _catalog_entry)
+
+
+def capacities() -> list[tuple[str, int]]:
+    """Return the devices of the catalogue with the bytes that each has room for, the smallest first."""
+    return sorted(((name, Device(name).capacity_bytes) for name in catalog()), key=lambda each: each[1])
 
 
 def catalog_tables() -> list[Table]:

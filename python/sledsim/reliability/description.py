@@ -243,7 +243,7 @@ class Description(documents.Document, Table):
     """A device, and how long it lives."""
     rebuild: Rebuild
     """How long rebuilds take."""
-    repair: Repair = Repair()
+    repair: Repair = Field(default_factory=Repair)
     """Maintenance; none where it is left out."""
     cost: Cost | None = None
     """Prices."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sledsim.show.files import write_whole
 from sledsim.show.frames import need
 from sledsim.show.pages import title_of, vega_library, vega_lite_version
 
@@ -27,8 +28,8 @@ def write_chart(chart: "altair.TopLevelMixin", stem: Path) -> None:
     """
     converter = need("vl_convert", "plots")
     picture = converter.vegalite_to_svg(chart.to_dict(), vl_version=vega_lite_version())
-    stem.with_suffix(".svg").write_text(picture, encoding="utf-8")
-    stem.with_suffix(".png").write_bytes(converter.svg_to_png(picture, ppi=PPI))
+    write_whole(stem.with_suffix(".svg"), picture)
+    write_whole(stem.with_suffix(".png"), converter.svg_to_png(picture, ppi=PPI))
 
 
 def write_library(path: Path) -> None:
@@ -39,7 +40,7 @@ def write_library(path: Path) -> None:
     path
         The file.
     """
-    path.write_text(vega_library(), encoding="utf-8")
+    write_whole(path, vega_library())
 
 
 def definition_of(chart: "altair.TopLevelMixin", description: str) -> dict[str, Any]:

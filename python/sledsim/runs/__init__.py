@@ -3,6 +3,7 @@
 from sledsim.runs.comparison import Comparison, compare
 from sledsim.runs.confidence import Interval, batched_interval, jackknife_interval, mean_interval
 from sledsim.runs.labels import label_of_run
+from sledsim.runs.phases import state_colours, state_word
 from sledsim.runs.replaying import replay
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run, run_resolved
@@ -25,4 +26,6 @@ __all__ = [
     "replay",
     "run",
     "run_resolved",
+    "state_colours",
+    "state_word",
 ]

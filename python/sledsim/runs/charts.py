@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
+from sledsim.runs.course_chart import course_chart
 from sledsim.runs.distribution_chart import distribution_chart
 from sledsim.runs.phase_charts import energy_chart, phase_chart
 from sledsim.runs.timeline_chart import timeline_chart
@@ -19,6 +20,7 @@ __all__ = ["result_chart"]
 
 DISTRIBUTIONS = ("response", "wait", "service")
 OTHERS: "dict[str, Callable[[Result], altair.TopLevelMixin]]" = {
+    "course": course_chart,
     "phases": phase_chart,
     "energy": energy_chart,
     "timeline": lambda result: timeline_chart(result.timeline),

@@ -2,9 +2,15 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import fsum, sqrt
+from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError, students_t_95
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Interval", "batched_interval", "jackknife_interval", "mean_interval"]
 
@@ -27,6 +33,11 @@ class Interval:
     mean: float
     low: float
     high: float
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both ends, the lower first."""
+        return self.low, self.high
 
     def __str__(self) -> str:
         return f"{self.mean:.4g} ({self.low:.4g} to {self.high:.4g})"
@@ -61,25 +72,26 @@ def mean_interval(values: Iterable[float]) -> Interval:
     return Interval(mean, mean - half_width, mean + half_width)
 
 
-def batched_interval(values: Sequence[float]) -> Interval:
+def batched_interval(
+    values: "Sequence[float] | NDArray[np.float64]", figure: Callable[..., float] | None = None
+) -> Interval:
     """Return the mean of one sequence, whose neighbours may resemble each other, with its 95 % confidence interval.
 
-    The interval is that of the means of 30 batches of equal length; of the values themselves where there are fewer than
-    60. The mean is that of all values.
+    The interval is that of the means of 30 batches, as long as each other or by one; of the values themselves where
+    there are fewer than 60. The mean is that of all values.
 
     Parameters
     ----------
     values
         In order; at least two.
+    figure
+        Another figure of the sequence and of each batch in place of the mean, such as its deviation.
     """
-    numbers = [float(each) for each in values]
-    length = len(numbers) // BATCHES
-    if length < 2:
-        return mean_interval(numbers)
-    means = [sum(numbers[i * length : (i + 1) * length]) / length for i in range(BATCHES)]
-    around = mean_interval(means)
-    mean = sum(numbers) / len(numbers)
-    return Interval(mean, mean + around.low - around.mean, mean + around.high - around.mean)
+    figure = figure or (lambda part: sum(part) / len(part))
+    batches = BATCHES if len(values) >= 2 * BATCHES else len(values)
+    starts = [i * (len(values) // batches) + min(i, len(values) % batches) for i in range(batches + 1)]
+    around = mean_interval(float(figure(values[start:end])) for start, end in pairwise(starts))
+    return Interval(float(figure(values)), *around.ends)
 
 
 def jackknife_interval(estimate: Callable[..., float], *columns: Sequence[float]) -> Interval:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sledsim.runs.result import Result
 
-__all__ = ["distribution_chart", "share_up_to"]
+__all__ = ["OP_COLOURS", "distribution_chart", "distribution_panels", "share_up_to"]
 
 #: Bins of a chart.
 BINS = 60
@@ -53,15 +53,30 @@ def distribution_chart(result: "Result", quantity: str) -> "altair.TopLevelMixin
     quantity
         ``"response"``, ``"wait"`` or ``"service"``.
     """
-    alt = altair_library()
     present = [op for op in OPS if result[op] is not None]
-    rows = _rows(result, quantity, present)
     stats = {op: result[op][quantity] for op in present}
     subtitle = f"{label_of_run(result.summary)}: " + "; ".join(
         f"{op} mean {stats[op]['mean_ms']:.3g} ms, p99 {stats[op]['p99_ms']:.3g} ms"
         for op in present
         if stats[op]["mean_ms"] is not None
     )
+    chart = altair_library().vconcat(*distribution_panels(result, quantity, WIDTH), spacing=18)
+    return styled(chart, f"Distribution of {quantity} times", subtitle)
+
+
+def distribution_panels(result: "Result", quantity: str, width: int) -> list[Any]:
+    """Return how often each time occurs, and the share of requests that take no longer, as two charts.
+
+    Parameters
+    ----------
+    result, quantity
+        As for :func:`distribution_chart`.
+    width
+        Of the charts, in pixels.
+    """
+    alt = altair_library()
+    present = [op for op in OPS if result[op] is not None]
+    rows = _rows(result, quantity, present)
     colour = alt.Color(
         "op:N",
         title="Requests",
@@ -87,8 +102,7 @@ def distribution_chart(result: "Result", quantity: str) -> "altair.TopLevelMixin
         x=alt.X("high_ms:Q", **axis),
         y=alt.Y("up_to:Q", title="Share no longer", axis=alt.Axis(format="~%"), scale=alt.Scale(domain=[0, 1])),
     )
-    chart = alt.vconcat(bars.properties(width=WIDTH, height=220), curve.properties(width=WIDTH, height=160), spacing=18)
-    return styled(chart, f"Distribution of {quantity} times", subtitle)
+    return [bars.properties(width=width, height=220), curve.properties(width=width, height=160)]
 
 
 def _rows(result: "Result", quantity: str, present: list[str]) -> list[dict[str, Any]]:

@@ -1,10 +1,11 @@
 """Where the time and the energy of a run went."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.runs.labels import label_of_run
-from sledsim.runs.phases import STATES, phases_of
+from sledsim.runs.phases import phases_of, state_colours, state_word
 from sledsim.show.style import COLOURS, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
@@ -48,17 +49,19 @@ def energy_chart(result: "Result") -> "altair.TopLevelMixin":
     energy = result["energy"]
     if energy is None:
         raise SledsimError(f"there is no energy to draw: the powers of {result['device']['name']} are not known")
-    labels = {part.key: part.label for part in STATES}
-    rows = [{"part": labels.get(each["state"], each["state"]), "value": each["energy_j"]} for each in energy["states"]]
+    states = [each["state"] for each in energy["states"]]
+    rows = [{"part": state_word(each["state"]), "value": each["energy_j"]} for each in energy["states"]]
     subtitle = (
         f"{label_of_run(result.summary)}: {energy['total_j']:.4g} J in all, "
         f"mean power {energy['mean_power_w'] or 0.0:.4g} W, peak {energy['peak_power_w']:.4g} W"
     )
-    return _bars(rows, "Energy (J)", "Energy by state", subtitle)
+    return _bars(rows, "Energy (J)", "Energy by state", subtitle, list(state_colours(states).values()))
 
 
-def _bars(rows: list[dict[str, Any]], quantity: str, title: str, subtitle: str) -> "altair.TopLevelMixin":
-    """Draw labelled bars, in the order of the rows."""
+def _bars(
+    rows: list[dict[str, Any]], quantity: str, title: str, subtitle: str, colours: Sequence[str] = ()
+) -> "altair.TopLevelMixin":
+    """Draw labelled bars, in the order of the rows, of one colour or each of its own."""
     alt = altair_library()
     for row in rows:
         row["label"] = f"{row['value']:.3g}"
@@ -68,5 +71,9 @@ def _bars(rows: list[dict[str, Any]], quantity: str, title: str, subtitle: str) 
         tooltip=[alt.Tooltip("part:N", title="part"), alt.Tooltip("value:Q", title=quantity, format=".5g")],
     )
     labels = base.mark_text(align="left", dx=4, fontSize=11).encode(text="label:N")
-    chart = (base.mark_bar(color=COLOURS[0]) + labels).properties(width=WIDTH, height=alt.Step(28))
+    bars = base.mark_bar(color=COLOURS[0])
+    if colours:
+        scale = alt.Scale(domain=[row["part"] for row in rows], range=list(colours))
+        bars = base.mark_bar().encode(color=alt.Color("part:N", scale=scale, legend=None))
+    chart = (bars + labels).properties(width=WIDTH, height=alt.Step(28))
     return styled(chart, title, subtitle)

@@ -160,8 +160,9 @@ class Result(Section, Framed, Shown):
         Parameters
         ----------
         kind
-            ``"response"``, ``"wait"``, ``"service"`` (distributions), ``"phases"``,
-            ``"energy"``, or ``"timeline"`` (states and power along time).
+            ``"response"``, ``"wait"``, ``"service"`` (distributions), ``"phases"``, ``"energy"``, ``"timeline"``
+            (states and power along time), or ``"course"`` (response times, queue and power along time, above the
+            distribution: needs ``run(…, log=True)``, and ``timeline=True`` for the power).
         """
         from sledsim.runs.charts import result_chart
 

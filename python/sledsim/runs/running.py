@@ -42,8 +42,8 @@ def run(
         Whether to keep a row per request, for :attr:`Result.log` and what is made from it.
     timeline
         Whether to keep what each mechanism did from when to when, for :attr:`Result.timeline`: true, or a pair of
-        times in seconds from the start of the run. There is room for 200,000 spans; ``result.timeline.stopped_s``
-        says where they ended.
+        times in seconds from the start of the run. More than 200,000 spans are added up in slots of time, see
+        :class:`~sledsim.runs.Timeline`.
     progress
         A function called about ten times a second, or true for a progress bar on a terminal.
     check

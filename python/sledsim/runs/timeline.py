@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sledsim._core import RunError
 from sledsim.show.frames import Framed, relation_of, write_columns
 from sledsim.show.shown import Drawn, OneTable
-from sledsim.show.tables import Table, number
+from sledsim.show.tables import Table, duration, number
 
 if TYPE_CHECKING:
     import altair
@@ -28,7 +28,9 @@ class Timeline(Mapping[str, "NDArray[np.generic]"], Framed, OneTable, Drawn):
     """What each mechanism of a run did, a NumPy column per quantity.
 
     The columns are ``mechanism`` (number of the sled, from 0), ``start_s``, ``end_s``, ``state`` and ``power_w``. The
-    spans of a mechanism follow each other without gaps; those of one mechanism come after those of another.
+    spans of a mechanism follow each other without gaps; those of one mechanism come after those of another. Where they
+    would be more than 200,000, they are added up in slots of time (:attr:`slot_s`): a slot then has one span for each
+    state, as long as the mechanism was in it, at its mean power. Times and energies are those of the run all the same.
 
     Parameters
     ----------
@@ -47,8 +49,8 @@ class Timeline(Mapping[str, "NDArray[np.generic]"], Framed, OneTable, Drawn):
         self.states: list[str] = output.timeline_states()
         names = np.array(self.states, dtype=object)
         self._columns: dict[str, NDArray[np.generic]] = {**columns, "state": names[columns["state"]]}
-        #: Where there was no more room for spans, in seconds from the start of the run; ``None`` where there was.
-        self.stopped_s: float | None = output.timeline_stopped_s()
+        #: Width of the slots that it is in, in seconds; ``None`` where it has every span.
+        self.slot_s: float | None = output.timeline_slot_s()
 
     def __getitem__(self, column: str) -> "NDArray[np.generic]":
         return self._columns[column]
@@ -60,7 +62,7 @@ class Timeline(Mapping[str, "NDArray[np.generic]"], Framed, OneTable, Drawn):
         return len(self._columns)
 
     def __repr__(self) -> str:
-        note = "" if self.stopped_s is None else f", no room after {self.stopped_s:g} s"
+        note = "" if self.slot_s is None else f" in slots of {duration(self.slot_s)}"
         return f"<Timeline: {len(self['start_s']):,} spans{note}>"
 
     def table(self) -> Table:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sledsim._core import SledsimError
+from sledsim.runs.phases import state_colours, state_word
 from sledsim.show.style import altair_library, styled, values
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["timeline_chart"]
+__all__ = ["mean_power_w", "timeline_chart"]
 
 WIDTH = 760
 
@@ -25,16 +26,6 @@ SLOTS = 190
 
 # Mechanisms with a bar of their own; of more the first ones have.
 MOST_BARS = 16
-
-# Work in colours, rest in greys that darken as power falls.
-WORK_COLOURS = {
-    "startup": "#D55E00",
-    "seek": "#0072B2",
-    "rotation": "#56B4E9",
-    "servo": "#E69F00",
-    "data": "#009E73",
-}
-REST_COLOURS = ("#e3e3e3", "#c4c4c4", "#a3a3a3", "#828282", "#606060", "#404040")
 
 
 def timeline_chart(timeline: "Timeline") -> "altair.TopLevelMixin":
@@ -56,14 +47,32 @@ def timeline_chart(timeline: "Timeline") -> "altair.TopLevelMixin":
     else:
         edges = np.linspace(start_s, end_s, SLOTS + 1)
         bars = _shares(courses, timeline.states, edges)
-    energy_j = np.sum([np.interp(edges, course.edges, course.energy_j) for course in courses], axis=0)
-    power_w = np.diff(energy_j) / np.diff(edges)
+    power_w = _mean_power_w(courses, edges)
     # The last value is drawn to the end.
     line = [{"time": time, "power": power} for time, power in zip(edges, [*power_w, power_w[-1]], strict=True)]
     scale, unit = (1e3, "ms") if end_s < 1 else (1.0, "s")
     chart = _panels(_scaled(bars, scale), _scaled(line, scale), timeline.states, (start_s * scale, end_s * scale), unit)
     slot_s = None if exact else (end_s - start_s) / SLOTS
     return styled(chart, "States and power over time", _subtitle(timeline, len(courses), slot_s))
+
+
+def mean_power_w(timeline: "Timeline", edges: "Floats") -> "Floats":
+    """Return the mean power of all mechanisms between each two edges.
+
+    Parameters
+    ----------
+    timeline
+        What they did.
+    edges
+        Instants, in seconds from the start of the run.
+    """
+    return _mean_power_w([_Course(timeline, number) for number in np.unique(timeline["mechanism"])], edges)
+
+
+def _mean_power_w(courses: "list[_Course]", edges: "Floats") -> "Floats":
+    energy_j = np.sum([np.interp(edges, course.edges, course.energy_j) for course in courses], axis=0)
+    found: Floats = np.diff(energy_j) / np.diff(edges)
+    return found
 
 
 class _Course:
@@ -121,8 +130,9 @@ def _panels(
     alt = altair_library()
     # One axis for both, without a margin: the panels can be read together.
     scale = alt.Scale(domain=list(domain), nice=False)
-    rest = iter(REST_COLOURS)
-    colours = {state: WORK_COLOURS.get(state) or next(rest) for state in states}
+    colours = state_colours(states)
+    words = [state_word(state) for state in states]
+    bars = [{**row, "state": state_word(row["state"])} for row in bars]
     shares = "high" in bars[0]
     several = not shares and len({row["mechanism"] for row in bars}) > 1
     if shares:
@@ -141,8 +151,8 @@ def _panels(
             color=alt.Color(
                 "state:N",
                 title="State",
-                sort=states,
-                scale=alt.Scale(domain=states, range=[colours[state] for state in states]),
+                sort=words,
+                scale=alt.Scale(domain=words, range=[colours[state] for state in states]),
                 legend=alt.Legend(orient="right"),
             ),
             tooltip=[
@@ -174,6 +184,4 @@ def _subtitle(timeline: "Timeline", mechanisms: int, slot_s: float | None) -> li
         notes.append(f"in slots of {slot}: time by state{of}, and mean power")
     elif mechanisms > MOST_BARS:
         notes.append(f"bars of the first {MOST_BARS} of {mechanisms} mechanisms, power of all")
-    if timeline.stopped_s is not None:
-        notes.append(f"the timeline had no room after {timeline.stopped_s:.4g} s")
     return [timeline.label, *notes] if timeline.label else notes

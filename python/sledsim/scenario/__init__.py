@@ -6,9 +6,10 @@ its schema, and the core alone judges values.
 
 from sledsim.scenario.disksim import DiskSimImport, import_disksim
 from sledsim.scenario.explanation import Explanation, explain
+from sledsim.scenario.folders import catalog_folders, use_catalog
 from sledsim.scenario.models.scenario import *  # noqa: F403  the generated classes are this room's public names
 from sledsim.scenario.models.scenario import __all__ as _generated
-from sledsim.scenario.reading import Resolved, Scenario, ScenarioLike, Sets, Written, catalog_folders, resolve
+from sledsim.scenario.reading import Resolved, Scenario, ScenarioLike, Sets, Written, resolve
 
 __all__ = [
     "DiskSimImport",
@@ -22,5 +23,6 @@ __all__ = [
     "explain",
     "import_disksim",
     "resolve",
+    "use_catalog",
     *_generated,
 ]

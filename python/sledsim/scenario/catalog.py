@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sledsim._core import ScenarioError
-from sledsim.scenario.reading import catalog_folders
+from sledsim.scenario.folders import catalog_folders
 from sledsim.show.naming import did_you_mean
 from sledsim.show.shown import Plain, Tabled
 
@@ -75,6 +75,39 @@ def entry_named(kind: str, name: str, read: Callable[[Path], Entry]) -> Entry:
     return found[name]
 
 
+#: Most entries on top of each other.
+MOST_BASES = 16
+#: Keys of an entry that say what it is, and are no values.
+DESCRIBING = frozenset(
+    {
+        *("base", "citations", "description", "mechanism", "requests", "title", "values"),
+        *("assumptions", "disks", "measured_on", "stands_in_for", "statistics"),
+    }
+)
+
+
+def _content(kind: str, path: Path, depth: int = 0) -> dict[str, Any]:
+    """Read what stands in a file, over what stands in the entry that it is based on."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    base = content.pop("base", None)
+    if base is None:
+        return content
+    if depth == MOST_BASES:
+        raise ScenarioError(f"{path}: base = {base!r}: a {kind} can't be based on itself, nor on so many")
+    below = _content(kind, path.parent / base if str(base).endswith(".toml") else _file_of(kind, str(base)), depth + 1)
+    own = content.pop("values", {}) | {key: content.pop(key) for key in [*content] if key not in DESCRIBING}
+    cited = dict.fromkeys([*content.get("citations", ()), *below.get("citations", ())])
+    about = {"title": f"based on {base}", **content, "citations": list(cited)}
+    return {**below, **about, "values": {**below["values"], **own}}
+
+
+def _file_of(kind: str, name: str) -> Path:
+    found = {path.stem: path for folder in catalog_folders() for path in Path(folder, f"{kind}s").glob("*.toml")}
+    if name not in found:
+        raise ScenarioError(f"{kind} {name!r} is not in the catalogue{did_you_mean(name, found)}")
+    return found[name]
+
+
 def read_entry(kind: str, path: Path, make: Callable[[dict[str, Any], Mapping[str, Any]], Entry]) -> Entry:
     """Read an entry from its file.
 
@@ -88,7 +121,7 @@ def read_entry(kind: str, path: Path, make: Callable[[dict[str, Any], Mapping[st
         Makes the entry of what every entry has and of what stands in the file.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = _content(kind, path)
         common = {
             "name": path.stem,
             "title": content.get("title", path.stem),

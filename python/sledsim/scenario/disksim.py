@@ -6,6 +6,7 @@ from typing import Any
 
 from sledsim import _core
 from sledsim._core import ScenarioError
+from sledsim.show.fitting import visible
 
 __all__ = ["DiskSimImport", "LeftOut", "import_disksim"]
 
@@ -24,6 +25,8 @@ class LeftOut:
         Why it is not carried over.
     changes_results
         Whether results would be different with it; otherwise it has no effect on what is simulated.
+    decides
+        Whether it decides results of a scenario: a run has to accept that it is missing (``accept_missing``).
     """
 
     file: str
@@ -32,6 +35,7 @@ class LeftOut:
     value: str
     reason: str
     changes_results: bool
+    decides: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +55,7 @@ class DiskSimImport:
     notes
         Every parameter that is not carried over.
     listing
-        The same for people, a line each.
+        The same for people: each that changes results, and how many others there are.
     """
 
     name: str
@@ -104,7 +108,10 @@ def import_disksim(path: str | Path, *, device: str | None = None, scenario: boo
     """
     if Path(path).is_dir():
         raise ScenarioError(f"{path}: is a folder: expected a parameter file of DiskSim")
-    found = _core.import_disksim(str(path), device=device, scenario=scenario)
+    try:
+        found = _core.import_disksim(str(path), device=device, scenario=scenario)
+    except UnicodeEncodeError:
+        raise ScenarioError(f"{visible(str(path))}: no file can have such a name") from None
     return DiskSimImport(
         name=found["name"],
         device=found["device"],

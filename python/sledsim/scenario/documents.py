@@ -18,8 +18,9 @@ from pydantic_core import core_schema
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
-from sledsim.scenario.reading import Sets, Written, plain_value, set_list, written_table
+from sledsim.scenario.reading import Sets, Written, from_here, plain_value, set_list, written_table
 from sledsim.scenario.texts import Text, text_of
+from sledsim.show.fitting import visible
 
 __all__ = [
     "BasedOnScenario",
@@ -63,7 +64,8 @@ class Wrong(ValueError):  # noqa: N818  a finding, which no user meets as an err
 class Table(BaseModel):
     """A table of a document: unknown keys, wrong types and values out of range are faults, all of them at once."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), use_attribute_docstrings=True)
+    # Many tables are declared and few are read: what checks one is built when it is first used.
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), defer_build=True)
 
     error: ClassVar[type[SledsimError]] = ScenarioError
     """What is raised."""
@@ -86,11 +88,6 @@ class Table(BaseModel):
     def _error(cls, faults: list[Fault]) -> SledsimError:
         return _core.error_of(cls.error, faults)
 
-    @classmethod
-    def schema_text(cls) -> str:
-        """Return the JSON Schema of a file's keys, which follows from the class."""
-        return _schema_text(cls)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the keys that were given, as plain dictionaries, numbers and texts."""
         return self.model_dump(mode="json", exclude_unset=True, by_alias=True)
@@ -109,7 +106,9 @@ class Document(Table):
     @classmethod
     def file_schema(cls) -> dict[str, Any]:
         """Return the JSON Schema of a file: as of the class, with ``base``, and quantities as texts with a unit."""
-        schema: dict[str, Any] = _with_texts(cls.model_json_schema())
+        from sledsim.scenario.described import Described
+
+        schema: dict[str, Any] = _with_texts(cls.model_json_schema(schema_generator=Described))
         base = f"A {cls.what} whose values stand where this one gives none: a file, from the folder of this one."
         schema["properties"]["base"] = {"type": "string", "description": base}
         # What is required may stand in the document below.
@@ -235,8 +234,8 @@ def read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets = ())
             format=notation,
             source=name,
             base_dir=base_dir,
-            schema=kind.schema_text(),
-            sets=set_list(sets),
+            schema=_schema(kind),
+            sets=from_here(sets),
             prefix=kind.own,
         )
     except ScenarioError as error:
@@ -273,7 +272,7 @@ def own_sets(sets: Sets, kind: type[Document]) -> tuple[list[str], list[str]]:
     kind
         The document.
     """
-    every = set_list(sets)
+    every = from_here(sets)
     own = [each for each in every if each.lstrip().startswith(kind.own)]
     return own, [each for each in every if each not in own]
 
@@ -297,7 +296,7 @@ def made(kind: type[M], keys: Mapping[str, Any]) -> M:
         Where they are not as they should be.
     """
     try:
-        found = _core.check(_one_line(keys), kind.schema_text())
+        found = _schema(kind).faults(_one_line(keys))
     except (TypeError, ValueError, RecursionError, ScenarioError):
         found = []
     token = _inside.set(True)
@@ -410,8 +409,8 @@ def _one_line(values: Mapping[str, Any]) -> str:
 
 
 @cache
-def _schema_text(kind: type[Table]) -> str:
-    return json.dumps(kind.model_json_schema())
+def _schema(kind: type[Table]) -> _core.Schema:
+    return _core.Schema(json.dumps(kind.model_json_schema()))
 
 
 def _made(kind: type[T], document: _core.Document) -> tuple[T | None, list[Fault]]:
@@ -429,7 +428,7 @@ def _made(kind: type[T], document: _core.Document) -> tuple[T | None, list[Fault
 def _faults_of(kind: type[Table], keys: dict[str, Any], error: ValidationError) -> list[Fault]:
     """Return what is wrong with keys that a program gives."""
     try:
-        found = _core.check(_one_line(keys), kind.schema_text())
+        found = _schema(kind).faults(_one_line(keys))
     except (TypeError, ValueError, RecursionError, ScenarioError):
         # No document could hold them: what pydantic says has to do.
         found = []
@@ -449,6 +448,7 @@ def _of_rules(error: ValidationError, found: list[Fault]) -> Iterator[Fault]:
             continue
         else:
             given, says = each["input"], f": {cause or each['msg']}"
+            given = visible(given) if isinstance(given, str) else given
             shown = given if isinstance(given, str) or (isinstance(given, int) and abs(given) < LONGEST) else None
             what = f" = {given}" if isinstance(given, float) else ""
             faults = [Fault("wrong-type", what + says, path=path, value=shown)]

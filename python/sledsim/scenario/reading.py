@@ -3,15 +3,15 @@
 import json
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
 from sledsim import _core
 from sledsim._core import ScenarioError
+from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.models.scenario import ScenarioModel
-from sledsim.scenario.texts import text_of
+from sledsim.scenario.texts import require_text, text_of
+from sledsim.show.fitting import visible
 
 __all__ = [
     "Resolved",
@@ -19,12 +19,13 @@ __all__ = [
     "ScenarioLike",
     "Sets",
     "Written",
-    "catalog_folders",
     "from_argument",
+    "from_here",
     "here",
     "plain_value",
     "resolve",
     "set_list",
+    "toml_lines",
     "written",
     "written_table",
 ]
@@ -100,19 +101,13 @@ def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
     """
     if isinstance(source, ScenarioModel | Mapping):
         source = source.to_dict() if isinstance(source, ScenarioModel) else dict(source)
-        return _written(source, "json", "scenario", here()).resolve(set_list(sets))
-    return (source if isinstance(source, Written) else written(source)).resolve(set_list(sets))
+        return _written(source, "json", "scenario", here()).resolve(from_here(sets))
+    return (source if isinstance(source, Written) else written(source)).resolve(from_here(sets))
 
 
 def from_argument(name: str) -> "Path | str":
     """Read what stands on a command line: a file, or ``-`` for standard input, never a text."""
     return name if name == "-" else Path(name)
-
-
-@cache
-def catalog_folders() -> list[str]:
-    """Return the folders whose ``devices`` and ``workloads`` a scenario may name."""
-    return [str(files("sledsim") / "catalog")]
 
 
 def _require_known(source: object) -> None:
@@ -204,10 +199,54 @@ def set_list(sets: Sets) -> list[str]:
         Texts of that form, or values by path.
     """
     if isinstance(sets, str):
-        return [sets]
-    if isinstance(sets, Mapping):
-        return [f"{path}={_toml(value)}" for path, value in sets.items()]
-    return list(sets)
+        settings = [sets]
+    elif isinstance(sets, Mapping):
+        settings = [_setting(path, value) for path, value in sets.items()]
+    else:
+        settings = list(sets)
+    require_text(*settings)
+    return settings
+
+
+def from_here(sets: Sets) -> list[str]:
+    """Bring replacements that somebody typed into the same form; files that they name are those of the working folder.
+
+    Parameters
+    ----------
+    sets
+        As for :func:`set_list`. A file that is not there is left to the scenario's folder.
+    """
+    return [_found(each) for each in set_list(sets)]
+
+
+def _found(setting: str) -> str:
+    path, _, value = setting.partition("=")
+    name = value.strip().strip("\"'")
+    if name.endswith(".toml") and Path(name).is_file():
+        return f"{path}={json.dumps(str(Path(name).absolute()), ensure_ascii=False)}"
+    return setting
+
+
+def toml_lines(key: str, value: Any) -> list[str]:
+    """Write a key as a TOML file has it: a list of tables with a line for each.
+
+    Parameters
+    ----------
+    key
+        The key.
+    value
+        Its value.
+    """
+    if isinstance(value, list) and any(isinstance(item, Mapping | list) for item in value):
+        return [f"{key} = [", *(f"  {_toml(item)}," for item in value), "]"]
+    return [f"{key} = {_toml(value)}"]
+
+
+def _setting(path: str, value: Any) -> str:
+    try:
+        return f"{path}={_toml(value)}"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ScenarioError(f"{visible(str(path))}: {error}") from None
 
 
 def _toml(value: Any) -> str:

@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sledsim._core import Fault, ScenarioError, error_of
+from sledsim.show.fitting import visible
 from sledsim.show.naming import nearest_file
 
-__all__ = ["Text", "text_of"]
+__all__ = ["Text", "require_text", "text_of"]
+
+#: Of a text that can't be read, so much is shown.
+LONGEST_SHOWN = 80
 
 FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
 
@@ -52,11 +56,28 @@ def text_of(source: Path | str, what: str) -> Text:
     here = str(Path.cwd())
     if isinstance(source, Path):
         return _of_file(source, what)
+    require_text(source)
     if source == "-":
         return Text(*_detected(sys.stdin.read(), "standard input", what), "standard input", here)
     if "\n" in source or source.lstrip().startswith("{"):
         return Text(*_detected(source, what, what), what, here)
     return _of_file(Path(source), what)
+
+
+def require_text(*texts: str) -> None:
+    """Refuse what UTF-8 cannot hold: halves of characters.
+
+    Parameters
+    ----------
+    *texts
+        Texts, or settings.
+    """
+    for text in texts:
+        try:
+            str(text).encode()
+        except UnicodeEncodeError as error:
+            says = f"{text[error.start]!r} is half of a character, which no UTF-8 text holds"
+            raise error_of(ScenarioError, [Fault("notation", says, file=visible(text[:LONGEST_SHOWN]))]) from None
 
 
 def _of_file(path: Path, what: str) -> Text:
@@ -74,11 +95,11 @@ def _of_file(path: Path, what: str) -> Text:
     notation = FORMATS.get(path.suffix.lower())
     if notation is None or not text.strip():
         text, notation = _detected(text, str(path), what)
-    return Text(text, notation, str(path), str(path.parent.resolve()))
+    return Text(text, notation, visible(str(path)), str(path.parent.resolve()))
 
 
 def _unread(name: Path | str, says: str) -> ScenarioError:
-    return error_of(ScenarioError, [Fault("unreadable", says, file=str(name))])
+    return error_of(ScenarioError, [Fault("unreadable", says, file=visible(str(name)))])
 
 
 def _detected(text: str, name: str, what: str) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """What shows things, whatever they are: tables, charts' style and files, frames, progress, names."""
 
+from sledsim.show.files import whole, write_whole
 from sledsim.show.frames import Framed, need, relation_of, write_columns
 from sledsim.show.naming import did_you_mean, label_of, nearest_file
 from sledsim.show.progress import ProgressBar, duration_in_words
@@ -29,5 +30,7 @@ __all__ = [
     "save",
     "styled",
     "values",
+    "whole",
     "write_columns",
+    "write_whole",
 ]

@@ -13,7 +13,7 @@ Error = TypeVar("Error", bound=_core.SledsimError)
 Words = Callable[[str, Any], str]
 
 
-def about(error: Error, what: str) -> Error:
+def about(error: Error, what: str, *, instead: bool = False) -> Error:
     """Return the same error, of which it is said what it is about.
 
     Parameters
@@ -22,10 +22,12 @@ def about(error: Error, what: str) -> Error:
         What is wrong.
     what
         What it is about: an axis, a cache that is tried.
+    instead
+        Whether that stands for the setting that it comes from.
     """
     if not error.faults:
         return type(error)(f"{what}: {error}")
-    return _core.error_of(type(error), [fault.about(what) for fault in error.faults])
+    return _core.error_of(type(error), [fault.about(what, instead=instead) for fault in error.faults])
 
 
 def spoken(error: _core.SledsimError, words: Words) -> str:

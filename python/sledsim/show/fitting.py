@@ -1,15 +1,19 @@
 """Tables in a given width: nothing is dropped; what does not fit is folded, moved below its row, or put in parts."""
 
+import os
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from sledsim.show.tables import Table
 
-__all__ = ["Line", "fitted", "folded"]
+__all__ = ["Line", "fitted", "folded", "terminal_width", "visible"]
 
+#: What would act on a terminal rather than show: control characters, turns of the direction, halves of characters.
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 #: What stands between columns.
 GAP = "  "
 #: How far a note stands to the right of the row that it is of.
@@ -28,6 +32,20 @@ MOST_LINES = 3
 LEAST_BESIDE_INDENT = 8
 #: A terminal that says it has less is not believed.
 LEAST_WIDTH = 20
+
+
+def terminal_width(stream: TextIO) -> int | None:
+    """Return how many columns a terminal has; nothing where there is none.
+
+    Parameters
+    ----------
+    stream
+        What is written to.
+    """
+    if not stream.isatty():
+        return None
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) if asked.isdecimal() else os.get_terminal_size(stream.fileno()).columns or None
 
 
 @dataclass(frozen=True)
@@ -50,10 +68,23 @@ def fitted(table: "Table", width: int | None) -> list[Line]:
     """
     if width is not None:
         width = max(width, LEAST_WIDTH)
+    cells = [[visible(cell).replace("\n", " ") for cell in row] for row in table.rows]
+    table = replace(table, rows=cells, headers=[visible(head) for head in table.headers])
     lines = [Line("title", part) for part in folded(table.title, width)] if table.title else []
     if table.headers:
         lines += _columns(table, width)
     return lines + [Line("note", part) for note in table.notes for part in folded(note, width, "  ")]
+
+
+def visible(text: str) -> str:
+    """Write what would act on a terminal as escapes, such as the character with which colours begin.
+
+    Parameters
+    ----------
+    text
+        The text; its line breaks and tabs stay.
+    """
+    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def folded(text: str, width: int | None, hanging: str = "") -> list[str]:
@@ -68,6 +99,7 @@ def folded(text: str, width: int | None, hanging: str = "") -> list[str]:
     hanging
         What the lines that go on begin with.
     """
+    text = visible(text)
     if width is None:
         return text.split("\n")
     lines = []

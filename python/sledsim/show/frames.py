@@ -1,5 +1,6 @@
 """Columns as DuckDB relations, and so as files and as frames of other libraries."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from importlib import import_module
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.show.files import whole
 
 if TYPE_CHECKING:
     import duckdb
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["Framed", "need", "quoted", "relation_of", "write_columns"]
+__all__ = ["Framed", "copy_whole", "need", "quoted", "quoted_path", "relation_of", "write_columns"]
 
 # How DuckDB writes each kind of file.
 COPY_OPTIONS = {
@@ -88,6 +90,17 @@ class Framed(ABC):
         return self.relation(*args).to_arrow_table()
 
 
+def quoted_path(path: Path) -> str:
+    """Write a file's path in SQL for what reads files, and would take ``*``, ``?`` and ``[`` for patterns.
+
+    Parameters
+    ----------
+    path
+        The path.
+    """
+    return quoted(re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", str(path)))
+
+
 def quoted(text: str) -> str:
     """Write a text as SQL does."""
     return "'" + text.replace("'", "''") + "'"
@@ -117,7 +130,30 @@ def write_columns(
 
     with duckdb.connect() as connection:
         connection.register("columns", dict(columns))
-        try:
-            connection.execute(f"COPY (SELECT * FROM columns) TO {quoted(str(path))} ({options})")
-        except duckdb.Error as error:
-            raise SledsimError(f"{path}: cannot be written: {error}") from None
+        copy_whole(connection, "SELECT * FROM columns", path, options)
+
+
+def copy_whole(connection: "duckdb.DuckDBPyConnection", query: str, path: Path, options: str) -> None:
+    """Write the rows of a query to a file that is there whole or not at all.
+
+    Parameters
+    ----------
+    connection
+        Of DuckDB.
+    query
+        The query.
+    path
+        The file.
+    options
+        Those of SQL's ``COPY``.
+    """
+    import duckdb
+
+    try:
+        with whole(path) as unfinished:
+            connection.execute(f"COPY ({query}) TO {quoted(str(unfinished))} ({options})")
+    except duckdb.Error as error:
+        said = str(error).splitlines()[0].replace(str(unfinished), str(path))
+        raise SledsimError(f"{path}: cannot be written: {said}") from None
+    except OSError as error:
+        raise SledsimError(f"{path}: cannot be written: {error.strerror}") from None

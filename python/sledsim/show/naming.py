@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from sledsim.show.fitting import visible
+
 __all__ = ["did_you_mean", "label_of", "nearest_file"]
 
 
@@ -37,7 +39,7 @@ def nearest_file(path: Path) -> str:
         return f", and no folder {path.parent}"
     from sledsim._core import nearest
 
-    near = nearest(path.name, [entry.name for entry in path.parent.iterdir()])
+    near = nearest(visible(path.name), [visible(entry.name) for entry in path.parent.iterdir()])
     return f"; did you mean {path.parent / near}?" if near else ""
 
 

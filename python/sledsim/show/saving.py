@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
+from sledsim.show.files import whole
 from sledsim.show.frames import need
 from sledsim.show.pages import chart_page
 
@@ -44,11 +45,12 @@ def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
         raise SledsimError(f"{target}: unknown kind of picture {target.suffix!r}; expected {', '.join(SUFFIXES)}")
     require_libraries(target)
     try:
-        if kind == ".html":
-            target.write_text(chart_page(chart), encoding="utf-8")
-        elif kind == ".png":
-            chart.save(str(target), ppi=144)
-        else:
-            chart.save(str(target))
+        with whole(target) as unfinished:
+            if kind == ".html":
+                unfinished.write_text(chart_page(chart), encoding="utf-8")
+            elif kind == ".png":
+                chart.save(str(unfinished), ppi=144)
+            else:
+                chart.save(str(unfinished))
     except OSError as error:
         raise SledsimError(f"{target}: cannot be written: {error.strerror}") from None

@@ -1,10 +1,11 @@
 """Tables for people: the same rows as plain text, as HTML, or through rich on a terminal."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from sledsim.show.fitting import Line, fitted
+from sledsim.show.fitting import Line, fitted, terminal_width
 
 __all__ = ["Table", "duration", "number"]
 
@@ -93,7 +94,8 @@ class Table:
         return fitted(self, width)
 
     def __str__(self) -> str:
-        return "\n".join(line.text for line in self.lines())
+        # What a program prints on a terminal fits it; in a file or a pipe it is as wide as it is.
+        return "\n".join(line.text for line in self.lines(terminal_width(sys.stdout)))
 
     def _repr_html_(self) -> str:
         caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""

@@ -33,6 +33,9 @@ Assignment = dict[str, Any]
 #: Values on one axis; more is most likely a slip of the pen.
 MOST_VALUES = 1_000_000
 
+#: Ends and steps of a range; twice as much is still a number.
+LARGEST = 1e300
+
 #: A number that stays whole where it is written so.
 Number = Annotated[
     Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True, allow_inf_nan=False)],
@@ -85,6 +88,10 @@ class Range(Table):
 
     @model_validator(mode="after")
     def _leads_somewhere(self) -> Self:
+        for key, value in (("from", self.start), ("to", self.stop), ("step", self.step)):
+            if value is not None and abs(value) > LARGEST:
+                says = f": expected a number from {-LARGEST:g} to {LARGEST:g}"
+                raise Wrong(Fault("out-of-range", says, path=key))
         if self.scale == "log" and min(self.start, self.stop) <= 0:
             says = f": a log range from {self.start} to {self.stop}: both have to be above 0"
             raise Wrong(Fault("out-of-range", says, path="from" if self.start <= 0 else "to"))
@@ -128,7 +135,8 @@ class Range(Table):
         if step == 0 or (self.stop - self.start) / step < 0:
             says = f" does not lead from {self.start} to {self.stop}"
             raise Wrong(Fault("conflict", says, path="step", value=step))
-        steps = math.floor((self.stop - self.start) / step + STEP_SLACK)
+        # Beyond that it is too many, however many.
+        steps = math.floor(min((self.stop - self.start) / step, 1e15) + STEP_SLACK)
         _few(steps + 1, "step")
         return (self.written(self.start + i * step) for i in range(steps + 1))
 
@@ -342,9 +350,9 @@ def _plain(value: Any, place: str) -> Any:
     try:
         plain = json.loads(json.dumps(value, default=plain_value, allow_nan=False))
     except ValueError:
-        raise Wrong(Fault("wrong-type", f" = {value!r}: expected a finite number", path=place)) from None
+        raise Wrong(Fault("wrong-type", f" = {_told(value)}: expected a finite number", path=place)) from None
     except (TypeError, RecursionError) as error:
-        raise Wrong(Fault("wrong-type", f" = {value!r}: {error}", path=place)) from None
+        raise Wrong(Fault("wrong-type", f" = {_told(value)}: {error}", path=place)) from None
     if plain is None:
         raise Wrong(Fault("wrong-type", ": has no value", path=place))
     return plain
@@ -353,3 +361,11 @@ def _plain(value: Any, place: str) -> Any:
 def _few(count: int, place: str) -> None:
     if count > MOST_VALUES:
         raise Wrong(Fault("out-of-range", f": {count:,} values; an axis may have {MOST_VALUES:,}", path=place))
+
+
+def _told(value: Any) -> str:
+    """Write a value for a message; of what is too long or too deep to be written, the type."""
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):
+        return type(value).__name__

@@ -349,7 +349,7 @@ class Sweep:
             guilty = [path for path in suspected if any(_meet(_own_path(path), key) for key in named)]
             if not guilty:
                 raise
-            raise about(error, f"axis {guilty[0]!r} = {json.dumps(values[guilty[0]])}") from None
+            raise about(error, f"axis {guilty[0]!r} = {json.dumps(values[guilty[0]])}", instead=True) from None
 
 
 #: What can be swept: a file, the tables of one, or a sweep.

@@ -155,7 +155,7 @@ def checked(base: Written, sets: Sequence[str], parameters: Sequence[str]) -> Re
             raise
         near = _nearest(base, [text for text in sets if text.partition("=")[0] not in parameters], guilty)
         meant = f"; did you mean {near!r}?" if near else ""
-        raise about(error, f"axis {guilty!r} names no parameter{meant}") from None
+        raise about(error, f"axis {guilty!r} names no parameter{meant}", instead=True) from None
 
 
 def _may_be(path: str, named: str) -> bool:

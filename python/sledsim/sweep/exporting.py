@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
-from sledsim.show.frames import COPY_OPTIONS, quoted
-from sledsim.sweep.store import Store, StoreError
+from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted
+from sledsim.sweep.store import Store
 from sledsim.sweep.tables import COLUMNS
 
 if TYPE_CHECKING:
@@ -66,9 +66,8 @@ def write_runs(results: "Results", path: Path, metrics: Sequence[str] = ()) -> N
     )
     select = (
         "SELECT p.point, p.replication, r.seed, r.status, p.* EXCLUDE (point, replication, key), m.* EXCLUDE (key), "
-        "p.key "
-        f"FROM ({of_run}) p JOIN runs r USING (key) LEFT JOIN ({of_metrics}) m USING (key) "
-        "ORDER BY p.point, p.replication"
+        f"p.key FROM ({of_run}) p JOIN runs r USING (key) LEFT JOIN ({of_metrics}) m USING (key) ORDER BY p.point, "
+        "p.replication"
     )
     _copy(results.store, select, path)
 
@@ -87,7 +86,5 @@ def _copy(store: Store, select: str, path: Path) -> None:
         raise SledsimError(f"{path}: unknown kind of file {path.suffix!r}; expected {', '.join(COPY_OPTIONS)}")
     if not path.parent.is_dir():
         raise SledsimError(f"{path}: no folder {path.parent}")
-    try:
-        store.rows(f"COPY ({select}) TO {quoted(str(path))} ({options})")
-    except StoreError as error:
-        raise StoreError(f"{path}: cannot be written: {error}") from None
+    with store.connect() as connection:
+        copy_whole(connection, select, path, options)

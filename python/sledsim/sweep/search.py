@@ -25,7 +25,7 @@ from sledsim.scenario.documents import (
 )
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_list, written
 from sledsim.sweep.axes import Assignment, Axes, Number, Range, axis_values, flat, range_of
-from sledsim.sweep.description import Count, Name, Seed, Sweep, refuse_own, stem_of
+from sledsim.sweep.description import Count, Name, Sweep, refuse_own, stem_of
 from sledsim.sweep.measures import PriceList, with_unit
 
 __all__ = ["Constraint", "Objective", "Search", "SearchFile", "SearchLike"]
@@ -99,8 +99,8 @@ class SearchKeys(Table):
 
     name: Name | None = None
     """What the store calls it; the file's name where it is left out."""
-    seed: Seed = 1
-    """Of the sampler and of the runs."""
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**32)] = 1
+    """Of the sampler, which takes 32 bits of it, and of the runs."""
     trials: Count = 100
     """How many designs are tried."""
     batch: Count = 8
@@ -115,7 +115,7 @@ class SearchKeys(Table):
     """What is to be made small or large."""
     constraints: Annotated[list[Constraint], OneOrMore()] = Field(default_factory=list)
     """Bounds that designs have to keep."""
-    prices: PriceList = PriceList()
+    prices: PriceList = Field(default_factory=PriceList)
     """What a cost is made of."""
 
     @model_validator(mode="after")
@@ -174,7 +174,7 @@ class Search:
     replications
         How often each design is run, with another seed each time; means are compared.
     seed
-        Of the sampler and of the runs.
+        Of the sampler, which takes 32 bits of it, and of the runs.
     set
         Values that replace those of the base scenario.
     name
@@ -201,20 +201,9 @@ class Search:
 
     @classmethod
     def load(cls, source: "SearchLike", *, set: Sets = ()) -> "Search":  # noqa: A002  as on the command line
-        """Read a search.
+        """Read a search, as :meth:`Sweep.load` reads a sweep.
 
-        Parameters
-        ----------
-        source
-            A file (TOML, YAML or JSON), a dictionary with the keys of one, or a search.
-        set
-            Values that replace those of the base scenario, after those of the file; and of the file's own keys,
-            with ``search.`` in front: ``search.trials=50``.
-
-        Raises
-        ------
-        ScenarioError
-            Where the search is wrong: all that is, with file, line, key, value and what is allowed.
+        In front of the file's own keys stands ``search.``: ``search.trials=50``.
         """
         own, more = own_sets(set, SearchFile)
         if isinstance(source, Search):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.show.frames import Framed, quoted
+from sledsim.show.frames import Framed, quoted_path
 from sledsim.show.naming import did_you_mean, nearest_file
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, UNFINISHED, Batch, copy_whole, flush_to_disk
@@ -153,7 +153,7 @@ class Store(Framed):
             connection.execute("SET enable_progress_bar = false")
         # What stands in `runs` has been written to the other tables before: so these are listed after it.
         for table, columns in reversed(COLUMNS.items()):
-            parts = [quoted(str(part)) for part in self.parts(table)]
+            parts = [quoted_path(part) for part in self.parts(table)]
             kinds = ", ".join(f"NULL::{kind} AS {name}" for name, kind in columns.items())
             source = f"read_parquet([{', '.join(parts)}])" if parts else f"(SELECT {kinds} WHERE false)"
             connection.execute(f"CREATE VIEW all_{table} AS SELECT {', '.join(columns)} FROM {source}")
@@ -330,7 +330,7 @@ class Writer:
             small = [part for part in self._store.parts(table) if _size(part) < SMALL_BYTES]
             if len(small) < MANY_PARTS:
                 continue
-            sources = ", ".join(quoted(str(part)) for part in small)
+            sources = ", ".join(quoted_path(part) for part in small)
             select = f"SELECT DISTINCT * FROM read_parquet([{sources}]) ORDER BY ALL"
             try:
                 self._connection.execute(f"SELECT count(*) FROM read_parquet([{sources}])")

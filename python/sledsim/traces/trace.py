@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
-from sledsim._core import TraceError
-from sledsim.show.frames import quoted
+from sledsim._core import SledsimError, TraceError
+from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
 from sledsim.show.naming import did_you_mean, nearest_file
 from sledsim.show.section import Section
-from sledsim.show.tables import Table, number
+from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Trace",
     "formats_table",
-    "info_table",
     "is_parquet",
     "open_trace",
     "parquet_to_csv",
@@ -31,6 +30,9 @@ __all__ = [
     "require_file",
     "trace_formats",
 ]
+
+#: Columns of a CSV trace that the core has written: left to guess, DuckDB takes numbers beyond 2^63 for floats.
+CSV_COLUMNS = "{t_ns: 'UBIGINT', device: 'UINTEGER', offset_bytes: 'UBIGINT', bytes: 'UBIGINT', op: 'VARCHAR'}"
 
 #: Records that are read at once.
 BATCH_RECORDS = 65_536
@@ -70,8 +72,8 @@ class Trace:
             "columns": None if columns is None else dict(columns),
         }
         self._readable = self.path
-        self._is_parquet = is_parquet(self.path)
         require_file(self.path)
+        self._is_parquet = is_parquet(self.path)
         if self._is_parquet:
             folder = mkdtemp(prefix="sledsim-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -126,7 +128,7 @@ class Trace:
         """Read the whole trace and say what is in it: counts, shares, sizes, times."""
         info = _core.trace_info(str(self._readable), **self._options)
         if self._is_parquet:
-            info.update(format="parquet")
+            info.update(format="parquet", format_told_by="its first bytes")
         return Section(info)
 
     def relation(self) -> "duckdb.DuckDBPyRelation":
@@ -174,11 +176,12 @@ class Trace:
         with TemporaryDirectory(prefix="sledsim-") as folder:
             copy = Path(folder, "trace.csv")
             count = _core.trace_convert(str(self._readable), str(copy), to="csv", **self._options)
-            query = f"SELECT * FROM read_csv({quoted(str(copy))}, header = true)"
+            query = f"SELECT * FROM read_csv({quoted_path(copy)}, header = true, columns = {CSV_COLUMNS})"
             try:
-                _copy(query, path, "FORMAT parquet, COMPRESSION zstd")
-            except duckdb.Error as error:
-                raise TraceError(f"{path}: cannot be written: {str(error).splitlines()[0]}") from None
+                with duckdb.connect() as connection:
+                    copy_whole(connection, query, path, COPY_OPTIONS[".parquet"])
+            except SledsimError as error:
+                raise TraceError(str(error)) from None
         return count
 
     def _repr_html_(self) -> str:
@@ -243,40 +246,6 @@ def formats_table() -> Table:
     return Table(["format", "times", "record"], rows, left=frozenset({1, 2}))
 
 
-def info_table(path: Path, info: Mapping[str, Any]) -> Table:
-    """Return what is in a trace, as a table.
-
-    Parameters
-    ----------
-    path
-        The trace.
-    info
-        What :meth:`Trace.info` found.
-    """
-    rows = [[_labelled(key), _shown(value)] for key, value in info.items()]
-    return Table([str(path), ""], rows, left=frozenset({1}))
-
-
-def _labelled(key: str) -> str:
-    """Write a key that ends in its unit with the unit in brackets; what counts bytes does so."""
-    name, _, unit = key.replace("_", " ").rpartition(" ")
-    if unit == "bytes":
-        return f"{name} (B)" if name.endswith(("offset", "total", "read")) else f"{name} size (B)"
-    return f"{name} (s)" if unit == "s" else f"{name} {unit}".strip()
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return number(value, 6)
-    if isinstance(value, list):
-        return ", ".join(_shown(item) for item in value)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_shown(item)}" for key, item in value.items())
-    return "–" if value is None else str(value)
-
-
 def records_table(records: "Mapping[str, NDArray[np.generic]]") -> Table:
     """Return records as a table.
 
@@ -324,7 +293,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def parquet_to_csv(path: Path, folder: Path, columns: Mapping[str, str] | None = None) -> Path:
-    """Copy a Parquet trace, row group by row group, into a CSV that the core reads.
+    """Copy a Parquet trace, row group by row group, into a CSV of its name that the core reads.
 
     Parameters
     ----------
@@ -337,32 +306,33 @@ def parquet_to_csv(path: Path, folder: Path, columns: Mapping[str, str] | None =
     """
     import duckdb
 
-    copy = folder / "trace.csv"
-    source = f"read_parquet({quoted(str(path))})"
+    # Messages of the core name the copy.
+    copy = folder / path.name
+    source = f"read_parquet({quoted_path(path)})"
     try:
-        wanted = _wanted(source, columns)
-        _copy(f"SELECT {wanted} FROM {source}", copy, "FORMAT csv, HEADER true")
+        with duckdb.connect() as connection:
+            wanted = _wanted(connection, source, columns)
+            copy_whole(connection, f"SELECT {wanted} FROM {source}", copy, COPY_OPTIONS[".csv"])
     except duckdb.Error as error:
         raise TraceError(f"{path}: {str(error).splitlines()[0]}") from None
     return copy
 
 
-def _wanted(source: str, columns: Mapping[str, str] | None) -> str:
-    """Say in SQL which columns to copy: those named, where all of them are there, so that the core judges the rest."""
-    import duckdb
+def _wanted(connection: "duckdb.DuckDBPyConnection", source: str, columns: Mapping[str, str] | None) -> str:
+    """Say in SQL which columns to copy: those named, where all of them are there, so that the core judges the rest.
 
-    if not columns:
-        return "*"
-    with duckdb.connect() as connection:
-        there = {row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
-    named = [name for meaning, name in columns.items() if meaning != "time_unit"]
-    if not there.issuperset(named):
-        return "*"
-    return ", ".join('"' + name.replace('"', '""') + '"' for name in dict.fromkeys(named))
+    Whole numbers that floating-point columns hold are written as such, not as ``1.28e17``.
+    """
+    types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+    named = [name for meaning, name in (columns or {}).items() if meaning != "time_unit"]
+    wanted = dict.fromkeys(named if named and types.keys() >= set(named) else types)
+    return ", ".join(_exactly(name, types[name]) for name in wanted)
 
 
-def _copy(query: str, path: Path, options: str) -> None:
-    import duckdb
-
-    with duckdb.connect() as connection:
-        connection.execute(f"COPY ({query}) TO {quoted(str(path))} ({options})")
+def _exactly(name: str, kind: str) -> str:
+    """Say in SQL a column, and how its whole numbers are to be written."""
+    column = '"' + name.replace('"', '""') + '"'
+    if kind not in {"DOUBLE", "FLOAT"}:
+        return column
+    is_whole = f"{column} = floor({column}) AND abs({column}) < 1.8e19"
+    return f"CASE WHEN {is_whole} THEN {column}::HUGEINT::VARCHAR ELSE {column}::VARCHAR END AS {column}"

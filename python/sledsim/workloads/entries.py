@@ -1,6 +1,6 @@
 """Workloads of the catalogue: stand-ins for traces that are not public."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,16 +63,19 @@ class WorkloadEntry(CatalogEntry):
             for each in self.statistics
         ]
         values = [
-            [key, shown, *(str(value.get(part, "")) for part in ("unit", "source", "where", "kind", "note"))]
+            [path, shown, value.get("unit", "") if place == 0 else ""]
             for name, value in self.values.items()
-            for key, shown in _shown(name, value["value"])
+            for place, (path, shown) in enumerate(_leaves(name, value["value"]))
         ]
+        parts = ("source", "kind", "where", "note")
+        sources = [[name, *(str(value.get(part, "")) for part in parts)] for name, value in self.values.items()]
         assumptions = [[each[part] for part in ("what", "value", "why")] for each in self.assumptions]
         title = f"{self.name}, a stand-in for {self.stands_in_for or 'a trace'}: {self.title}"
         headers = ["statistic", "published", "reached", "unit", "matched", "source", "where", "note"]
         return [
             Table(headers, statistics, title=title, left=frozenset({3, 4, 5, 6, 7})),
-            Table(["key", "", "unit", "source", "where", "kind", "note"], values, left=frozenset(range(1, 7))),
+            Table(["key", "", "unit"], values, left=frozenset({1, 2})),
+            Table(["key", *parts], sources, left=frozenset(range(1, 5))),
             *([Table(["assumed", "", "why"], assumptions, left=frozenset({1, 2}))] if assumptions else []),
         ]
 
@@ -102,13 +105,27 @@ def workloads_table() -> Table:
     return Table(["workload", "requests", "stands in for", ""], rows, left=frozenset({2, 3}))
 
 
-def _shown(name: str, value: Any) -> list[tuple[str, str]]:
-    """Return the rows of a value: streams have one for each of their keys."""
-    if name != "streams" or not isinstance(value, list):
-        return [(name, str(value))]
-    return [
-        (f"streams.{number}.{key}", str(part)) for number, stream in enumerate(value) for key, part in stream.items()
-    ]
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield what a value is made of, each part with the path that sets it."""
+    if isinstance(value, Mapping) and set(value) == {"value", "weight"}:
+        # A point of a distribution.
+        yield path, f"{_plain(value['value'])}, weight {_plain(value['weight'])}"
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _leaves(f"{path}.{key}", part)
+    elif isinstance(value, list) and any(isinstance(part, Mapping) for part in value):
+        for number, part in enumerate(value):
+            yield from _leaves(f"{path}.{number}", part)
+    else:
+        yield path, _plain(value)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(_plain(part) for part in value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.10g}" if isinstance(value, float) else str(value)
 
 
 def _range(published: Any) -> str:

@@ -79,7 +79,9 @@ def validation(study: Study) -> DriveValidation:
     )
 
 
-def _demerit(study: Study, figure: str, scale: float = 1.0) -> Finding:
+@experiment("griffin1999.cheetah-demerit", "demerit_ms")
+@experiment("griffin1999.cheetah-demerit-share", "demerit_percent", 0.01)
+def demerit_of(study: Study, figure: str, scale: float = 1.0) -> Finding:
     """Return a figure of all service times, with those of reads and of writes alone beside it."""
     found = validation(study)
     figures = {name: scale * float(getattr(group, figure)) for name, group in found.groups.items()}
@@ -99,15 +101,3 @@ def _demerit(study: Study, figure: str, scale: float = 1.0) -> Finding:
             Probe("writes alone, nearly all of which the cache takes", figures["writes"]),
         ),
     )
-
-
-@experiment("griffin1999.cheetah-demerit")
-def cheetah_demerit(study: Study) -> Finding:
-    """How far apart measured and modelled service times of the disk lie."""
-    return _demerit(study, "demerit_ms")
-
-
-@experiment("griffin1999.cheetah-demerit-share")
-def cheetah_demerit_share(study: Study) -> Finding:
-    """Find the same as a share of the measured mean."""
-    return _demerit(study, "demerit_percent", 0.01)

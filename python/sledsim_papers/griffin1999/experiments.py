@@ -1,20 +1,19 @@
 """Griffin et al. 1999: Table 2, the times of the default device under the random workload."""
 
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sledsim.devices import MemsStorage
+from sledsim.runs import batched_interval
 from sledsim_papers.griffin1999 import disk, geometry, scheduling, sensitivity, traces
 from sledsim_papers.griffin1999.workload import DEVICE, poisson, random
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.intervals import batched
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from sledsim.runs import Result
@@ -45,19 +44,11 @@ def _column_ms(study: Study, *names: str) -> "NDArray[np.float64]":
     return total / 1e6
 
 
-def _mean_of(study: Study, how: str, *names: str, **more: Any) -> Finding:
-    sample = _column_ms(study, *names)
-    return Finding(float(sample.mean()), how, intervals=(batched(sample),), scenarios=(TABLE_2,), **more)
-
-
-def _std_of(study: Study, how: str, *names: str, **more: Any) -> Finding:
-    sample = _column_ms(study, *names)
-    interval = batched(sample, lambda batch: float(batch.std()))
-    return Finding(float(sample.std()), how, intervals=(interval,), scenarios=(TABLE_2,), **more)
-
-
-def _max_of(study: Study, how: str, *names: str, **more: Any) -> Finding:
-    return Finding(float(_column_ms(study, *names).max()), how, scenarios=(TABLE_2,), **more)
+def _figure_of(study: Study, figure: str, how: str, *names: str, **more: Any) -> Finding:
+    """Return a figure of a time of every request, the mean, the deviation or the maximum, which has no interval."""
+    sample, of = _column_ms(study, *names), methodcaller(figure)
+    intervals = () if figure == "max" else (batched_interval(sample, of).ends,)
+    return Finding(float(of(sample)), how, intervals=intervals, scenarios=(TABLE_2,), **more)
 
 
 def _reversal_ms() -> float:
@@ -80,41 +71,26 @@ def turnaround_time(study: Study) -> Finding:
 SEEKS = f"{RUN}; positioning before the first pass."
 SEEK_CAUSE = (
     "Equation 2 with Table 1 ends at 2.59 ms, so that the longest seek printed can't come from the values printed. "
-    "With "
-    "100 m/s² along X, which no table has, longest, mean and deviation are all near those printed; a longer travel "
-    "along X would do the same."
+    "With 100 m/s² along X, which no table has, longest, mean and deviation are all near those printed; a longer "
+    "travel along X would do the same."
 )
 
 
-def _slower_x(study: Study, figure: str) -> tuple[Probe, ...]:
+@experiment("griffin1999.seek-mean", "mean")
+@experiment("griffin1999.seek-std", "std")
+@experiment("griffin1999.seek-max", "max")
+def seek(study: Study, figure: str) -> Finding:
+    """Positioning before the first pass."""
     run = study.run(random(poisson(100.0), REQUESTS, **SLOWER_X))
-    return (Probe("100 m/s² along X in place of 114.8", float(run["seek"][figure])),)
-
-
-@experiment("griffin1999.seek-mean")
-def seek_mean(study: Study) -> Finding:
-    """Mean positioning before the first pass."""
-    return _mean_of(study, SEEKS, "seek_ns", cause=SEEK_CAUSE, probes=_slower_x(study, "mean_ms"))
-
-
-@experiment("griffin1999.seek-std")
-def seek_std(study: Study) -> Finding:
-    """Spread of the same."""
-    return _std_of(study, SEEKS, "seek_ns", cause=SEEK_CAUSE, probes=_slower_x(study, "std_ms"))
-
-
-@experiment("griffin1999.seek-max")
-def seek_max(study: Study) -> Finding:
-    """Longest of the same."""
-    return _max_of(study, SEEKS, "seek_ns", cause=SEEK_CAUSE, probes=_slower_x(study, "max_ms"))
+    probe = Probe("100 m/s² along X in place of 114.8", float(run["seek"][f"{figure}_ms"]))
+    return _figure_of(study, figure, SEEKS, "seek_ns", cause=SEEK_CAUSE, probes=(probe,))
 
 
 TRANSFERS = f"{RUN}; servo bursts, data and positioning between passes."
 TRANSFER_CAUSE = (
     "Here a request passes over whole rows: each costs the time of a servo burst and of a whole tip sector, however "
-    "few "
-    "of its blocks are wanted, and the sled turns round from row to row. The printed mean is less than one tip sector "
-    "takes, so the paper's bits pass at the rate of many tips, without rows, and only tracks are turned at."
+    "few of its blocks are wanted, and the sled turns round from row to row. The printed mean is less than one tip "
+    "sector takes, so the paper's bits pass at the rate of many tips, without rows, and only tracks are turned at."
 )
 
 
@@ -138,45 +114,24 @@ def _fluid_ms(study: Study, tips: int | None = None) -> "NDArray[np.float64]":
     return times
 
 
-def _fluid_probes(study: Study, figure: "Callable[[NDArray[np.float64]], float]", *names: str) -> tuple[Probe, ...]:
+def _fluid_probes(study: Study, figure: str, *names: str) -> tuple[Probe, ...]:
     """Return a figure of times with fluid transfers in place of ours, the phases named added to them."""
-    others_ms = _column_ms(study, *names)
+    others_ms, of = _column_ms(study, *names), methodcaller(figure)
     cases = {"the 1280 tips of Table 1": None, "640 tips, half of those": 640}
     return tuple(
-        Probe(f"bits at the rate of {which}, without rows; a reversal where a track ends", figure(others_ms + each))
+        Probe(f"bits at the rate of {which}, without rows; a reversal where a track ends", float(of(others_ms + each)))
         for which, tips in cases.items()
         for each in [_fluid_ms(study, tips)]
     )
 
 
-def _mean(sample: "NDArray[np.float64]") -> float:
-    return float(sample.mean())
-
-
-def _std(sample: "NDArray[np.float64]") -> float:
-    return float(sample.std())
-
-
-def _max(sample: "NDArray[np.float64]") -> float:
-    return float(sample.max())
-
-
-@experiment("griffin1999.transfer-mean")
-def transfer_mean(study: Study) -> Finding:
+@experiment("griffin1999.transfer-mean", "mean")
+@experiment("griffin1999.transfer-std", "std")
+@experiment("griffin1999.transfer-max", "max")
+def transfer(study: Study, figure: str) -> Finding:
     """Everything after the first positioning: servo bursts, data, and the ways from pass to pass."""
-    return _mean_of(study, TRANSFERS, *TRANSFER, cause=TRANSFER_CAUSE, probes=_fluid_probes(study, _mean))
-
-
-@experiment("griffin1999.transfer-std")
-def transfer_std(study: Study) -> Finding:
-    """Spread of the same."""
-    return _std_of(study, TRANSFERS, *TRANSFER, cause=TRANSFER_CAUSE, probes=_fluid_probes(study, _std))
-
-
-@experiment("griffin1999.transfer-max")
-def transfer_max(study: Study) -> Finding:
-    """Longest of the same."""
-    return _max_of(study, TRANSFERS, *TRANSFER, cause=TRANSFER_CAUSE, probes=_fluid_probes(study, _max))
+    probes = _fluid_probes(study, figure)
+    return _figure_of(study, figure, TRANSFERS, *TRANSFER, cause=TRANSFER_CAUSE, probes=probes)
 
 
 SERVICES = f"{RUN}; services: positioning and everything after it."
@@ -186,40 +141,29 @@ SERVICE_CAUSE = (
 )
 
 
-def _both(study: Study, figure: "Callable[[NDArray[np.float64]], float]") -> Probe:
+def _both(study: Study, figure: str) -> Probe:
     """Return a figure of services with longer seeks along X and the fluid transfers of half of the tips."""
     slower = study.run(random(poisson(100.0), REQUESTS, **SLOWER_X), log=True)
     seeks_ms = slower.log["seek_ns"].astype(np.float64) / 1e6
     change = "100 m/s² along X, and bits at the rate of 640 tips, without rows"
-    return Probe(change, figure(seeks_ms + _fluid_ms(study, 640)))
+    return Probe(change, float(methodcaller(figure)(seeks_ms + _fluid_ms(study, 640))))
 
 
-@experiment("griffin1999.service-mean")
-def service_mean(study: Study) -> Finding:
+@experiment("griffin1999.service-mean", "mean")
+@experiment("griffin1999.service-std", "std")
+@experiment("griffin1999.service-max", "max")
+def service(study: Study, figure: str) -> Finding:
     """Seek and transfer together."""
-    probes = (*_fluid_probes(study, _mean, "seek_ns"), _both(study, _mean))
-    return _mean_of(study, SERVICES, "seek_ns", *TRANSFER, cause=SERVICE_CAUSE, probes=probes)
-
-
-@experiment("griffin1999.service-std")
-def service_std(study: Study) -> Finding:
-    """Spread of the same."""
-    probes = (*_fluid_probes(study, _std, "seek_ns"), _both(study, _std))
-    return _std_of(study, SERVICES, "seek_ns", *TRANSFER, cause=SERVICE_CAUSE, probes=probes)
-
-
-@experiment("griffin1999.service-max")
-def service_max(study: Study) -> Finding:
-    """Longest of the same."""
-    probes = _fluid_probes(study, _max, "seek_ns")
-    return _max_of(study, SERVICES, "seek_ns", *TRANSFER, cause=SERVICE_CAUSE, probes=probes)
+    both = () if figure == "max" else (_both(study, figure),)
+    probes = (*_fluid_probes(study, figure, "seek_ns"), *both)
+    return _figure_of(study, figure, SERVICES, "seek_ns", *TRANSFER, cause=SERVICE_CAUSE, probes=probes)
 
 
 @experiment("griffin1999.under-2-ms")
 def under_2_ms(study: Study) -> Finding:
     """Find the mean service again, against the bound of the abstract."""
-    probes = _fluid_probes(study, _mean, "seek_ns")
-    return _mean_of(study, SERVICES, "seek_ns", *TRANSFER, cause=TRANSFER_CAUSE, probes=probes)
+    probes = _fluid_probes(study, "mean", "seek_ns")
+    return _figure_of(study, "mean", SERVICES, "seek_ns", *TRANSFER, cause=TRANSFER_CAUSE, probes=probes)
 
 
 @experiment("griffin1999.seek-axis-maxima")
@@ -250,14 +194,14 @@ def turnarounds_per_seek(study: Study) -> Finding:
     """Reversals within seeks, by their time."""
     reversals = _column_ms(study, "seek_turnaround_ns") / _reversal_ms()
     how = f"{RUN}; time of reversals in a seek over that of one, whether or not the seek along X hides it."
-    return Finding(float(reversals.mean()), how, intervals=(batched(reversals),), scenarios=(TABLE_2,))
+    return Finding(float(reversals.mean()), how, intervals=(batched_interval(reversals).ends,), scenarios=(TABLE_2,))
 
 
 @experiment("griffin1999.turnaround-mean-per-request")
 def turnaround_mean(study: Study) -> Finding:
     """Reversals within seeks."""
     how = f"{RUN}; reversals in the seek before the first pass, whether or not the seek along X hides them."
-    return _mean_of(study, how, "seek_turnaround_ns")
+    return _figure_of(study, "mean", how, "seek_turnaround_ns")
 
 
 @experiment("griffin1999.x-dominates-y")
@@ -265,4 +209,6 @@ def x_dominates_y(study: Study) -> Finding:
     """Seeks whose way along X takes longer."""
     longer = _column_ms(study, "seek_x_ns") > _column_ms(study, "seek_y_ns")
     share = longer.astype(float)
-    return Finding(float(share.mean()), f"{RUN}; by request.", intervals=(batched(share),), scenarios=(TABLE_2,))
+    return Finding(
+        float(share.mean()), f"{RUN}; by request.", intervals=(batched_interval(share).ends,), scenarios=(TABLE_2,)
+    )

@@ -5,24 +5,21 @@ from typing import Any
 from sledsim.devices import MemsStorage
 from sledsim_papers.griffin1999.workload import DEVICE
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.registry import experiment
-from sledsim_papers.harness.study import Study
+from sledsim_papers.harness.registry import computed
 
 __all__: list[str] = []
 
 
-@experiment("griffin1999.capacity")
-def capacity(study: Study) -> Finding:
+@computed("griffin1999.capacity")
+def capacity() -> Finding:
     """Bits under all tips."""
-    del study
     how = "Bits under all tips, encoded bits over 10, servo bits counted as data."
     return Finding(MemsStorage(DEVICE).raw_capacity_bytes * 1e-9, how)
 
 
-@experiment("griffin1999.tip-rate")
-def tip_rate(study: Study) -> Finding:
+@computed("griffin1999.tip-rate")
+def tip_rate() -> Finding:
     """Speed over width."""
-    del study
     sled = MemsStorage(DEVICE)
     # m/s over nm are bits per ns.
     rate_kbit_s = sled.access_speed_m_s / sled.parameters["bit_nm"] * 1e6
@@ -47,15 +44,13 @@ def _per_track(sled: MemsStorage) -> int:
 
 ENTERS = (
     "A row is entered before its servo burst: when the sled has turned round it passes once more over the burst that "
-    "it "
-    "has left, and only then are the tips of the next track at its own."
+    "it has left, and only then are the tips of the next track at its own."
 )
 
 
-@experiment("griffin1999.track-switch")
-def track_switch(study: Study) -> Finding:
+@computed("griffin1999.track-switch")
+def track_switch() -> Finding:
     """From the last row of a track to the first of the next."""
-    del study
     sled = MemsStorage(DEVICE)
     return Finding(
         _switch_ms(sled, _per_track(sled)),
@@ -70,10 +65,9 @@ def _without_bursts() -> Probe:
     return Probe("a device without servo bursts", _switch_ms(bare, _per_track(bare)))
 
 
-@experiment("griffin1999.cylinder-switch")
-def cylinder_switch(study: Study) -> Finding:
+@computed("griffin1999.cylinder-switch")
+def cylinder_switch() -> Finding:
     """From the last row of a cylinder to the first of the next."""
-    del study
 
     def switch_ms(**changes: Any) -> float:
         sled = MemsStorage(DEVICE, **changes)
@@ -90,10 +84,9 @@ def cylinder_switch(study: Study) -> Finding:
     )
 
 
-@experiment("griffin1999.tip-switch-hidden")
-def tip_switch_hidden(study: Study) -> Finding:
+@computed("griffin1999.tip-switch-hidden")
+def tip_switch_hidden() -> Finding:
     """Find a track switch less a reversal within the track."""
-    del study
     sled = MemsStorage(DEVICE)
     within_ms = _switch_ms(sled, sled.blocks_per_row * (sled.rows // 2))
     there_ms = _switch_ms(sled, _per_track(sled))

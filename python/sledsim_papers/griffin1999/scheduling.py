@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sledsim.runs import mean_interval
 from sledsim_papers.griffin1999.workload import DEVICE, DISK, NAMES, SCHEDULERS, closed, mean_ms, poisson, random
 from sledsim_papers.harness.finding import Finding, Probe, order, trend
-from sledsim_papers.harness.intervals import SEEDS, over_seeds
+from sledsim_papers.harness.intervals import SEEDS
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
@@ -72,7 +73,10 @@ def common_order(runs: "Mapping[tuple[str, float], Result]") -> tuple[str, ...]:
     return orders.pop() if len(orders) == 1 else ("depends on load",)
 
 
-def _by_response(study: Study, device: str, rates: Sequence[float]) -> Finding:
+@experiment("griffin1999.mems-schedulers", DEVICE, DEVICE_RATES)
+@experiment("griffin1999.disk-schedulers", DISK, DISK_RATES)
+def by_response(study: Study, device: str, rates: Sequence[float]) -> Finding:
+    """Figures 11(a) and 12(a)."""
     runs = at_rates(study, rates, device=device)
     loads = ", ".join(f"{rate:.0f}" for rate in rates)
     count = study.requests(200_000, 50_000)
@@ -81,19 +85,10 @@ def _by_response(study: Study, device: str, rates: Sequence[float]) -> Finding:
     return Finding(common_order(runs), how, curve=response_rows(runs), scenarios=scenarios)
 
 
-@experiment("griffin1999.mems-schedulers")
-def mems_schedulers(study: Study) -> Finding:
-    """Figure 12(a)."""
-    return _by_response(study, DEVICE, DEVICE_RATES)
-
-
-@experiment("griffin1999.disk-schedulers")
-def disk_schedulers(study: Study) -> Finding:
-    """Figure 11(a)."""
-    return _by_response(study, DISK, DISK_RATES)
-
-
-def _fairness(study: Study, device: str, rates: Sequence[float]) -> Finding:
+@experiment("griffin1999.mems-fairness", DEVICE, DEVICE_RATES)
+@experiment("griffin1999.disk-fairness", DISK, DISK_RATES)
+def fairness(study: Study, device: str, rates: Sequence[float]) -> Finding:
+    """Figures 11(b) and 12(b)."""
     runs = at_rates(study, rates, device=device)
     scv = {name: float(runs[name, rates[-1]]["response"]["scv"]) for name in SCHEDULERS[1:]}
     said = ", ".join(f"{NAMES[name]} {value:.3f}" for name, value in scv.items())
@@ -101,18 +96,6 @@ def _fairness(study: Study, device: str, rates: Sequence[float]) -> Finding:
     count = study.requests(200_000, 50_000)
     scenarios = tuple(random(poisson(rates[-1]), count, name, device=device) for name in scv)
     return Finding(order(scv), how, curve=response_rows(runs), scenarios=scenarios)
-
-
-@experiment("griffin1999.mems-fairness")
-def mems_fairness(study: Study) -> Finding:
-    """Figure 12(b)."""
-    return _fairness(study, DEVICE, DEVICE_RATES)
-
-
-@experiment("griffin1999.disk-fairness")
-def disk_fairness(study: Study) -> Finding:
-    """Figure 11(b)."""
-    return _fairness(study, DISK, DISK_RATES)
 
 
 def _saturated(study: Study, device: str, **changes: Any) -> "dict[str, Result]":
@@ -249,7 +232,10 @@ def _trial(study: Study, rate_per_s: float, settle_constants: float, scheduler: 
     return random(poisson(rate_per_s), requests, scheduler, settle_constants=settle_constants)
 
 
-def _held_ratio(study: Study, settle_constants: float) -> Finding:
+@experiment("griffin1999.settle-0-sptf", 0.0)
+@experiment("griffin1999.settle-2-sptf", 2.0)
+def held_ratio(study: Study, settle_constants: float) -> Finding:
+    """Figure 14."""
     names = ("sptf", "sstf_lbn")
     cases = [(name, seed) for seed in SEEDS for name in names]
     held = dict(zip(cases, study.map(lambda case: _held(study, settle_constants, *case), cases), strict=True))
@@ -264,7 +250,7 @@ def _held_ratio(study: Study, settle_constants: float) -> Finding:
     scenarios = tuple(
         _trial(study, rate, settle_constants, name) for name, rate in (("sptf", sptf), ("sstf_lbn", sstf))
     )
-    return Finding(ratios[0], how, intervals=(over_seeds(ratios),), scenarios=scenarios)
+    return Finding(ratios[0], how, intervals=(mean_interval(ratios).ends,), scenarios=scenarios)
 
 
 #: Settling time constants of Figures 14(a), 12 and 14(b).
@@ -288,15 +274,3 @@ def margin_by_settling(study: Study) -> Finding:
         curve=rows,
         scenarios=tuple(_trial(study, held[case], *case) for case in cases),
     )
-
-
-@experiment("griffin1999.settle-0-sptf")
-def settle_0(study: Study) -> Finding:
-    """Figure 14(a)."""
-    return _held_ratio(study, 0.0)
-
-
-@experiment("griffin1999.settle-2-sptf")
-def settle_2(study: Study) -> Finding:
-    """Figure 14(b)."""
-    return _held_ratio(study, 2.0)

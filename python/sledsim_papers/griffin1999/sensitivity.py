@@ -116,11 +116,9 @@ def velocity_optimum(study: Study) -> Finding:
 
 EITHER_WAY = (
     "A row is entered here from whichever side is sooner, so that most of the time of reversals is chosen away or "
-    "passes "
-    "while the sled moves along X, and faster access goes on paying. Where rows are entered one way only, reversals "
-    "count, and "
-    "the optimum is the paper's. That bits pass at the rate of all tips, which shortens transfers, does not move it "
-    "alone."
+    "passes while the sled moves along X, and faster access goes on paying. Where rows are entered one way only, "
+    "reversals count, and the optimum is the paper's. That bits pass at the rate of all tips, which shortens "
+    "transfers, does not move it alone."
 )
 UPWARD = {"bidirectional": False}
 ONE_WAY = "rows entered one way only"

@@ -1,51 +1,15 @@
 """Where a figure lies with a confidence of 95 %."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from math import hypot
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sledsim.runs import mean_interval
 from sledsim_papers.harness.finding import Interval
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-__all__ = ["SEEDS", "batched", "of_mean", "of_ratio", "over_seeds"]
+__all__ = ["SEEDS", "of_mean", "of_ratio"]
 
 #: Seeds of runs that are made several times.
 SEEDS = (1, 2, 3)
-
-#: Batches that a long series is cut into.
-BATCHES = 30
-
-
-def over_seeds(figures: Iterable[float]) -> Interval:
-    """Return the interval of the mean of a figure that was found with each of several seeds, by Student's t.
-
-    Parameters
-    ----------
-    figures
-        One for each seed, at least two.
-    """
-    found = mean_interval(figures)
-    return found.low, found.high
-
-
-def batched(sample: "NDArray[np.float64]", figure: "Callable[[NDArray[np.float64]], float] | None" = None) -> Interval:
-    """Return the interval of a figure of a series, by that figure of batches of it.
-
-    Parameters
-    ----------
-    sample
-        One quantity of many requests, in the order in which they were served.
-    figure
-        Computes it; the mean if not given.
-    """
-    import numpy as np
-
-    batches = np.array_split(sample, BATCHES)
-    return over_seeds(figure(batch) if figure else float(batch.mean()) for batch in batches)
 
 
 def of_mean(times: Mapping[str, Any]) -> tuple[Interval, ...]:

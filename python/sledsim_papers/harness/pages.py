@@ -9,7 +9,7 @@ from typing import Any
 
 from sledsim import SledsimError, __version__
 from sledsim.report import caption_of, definition_of, page_environment, write_chart, write_library
-from sledsim.show import Table, need
+from sledsim.show import Table, need, write_whole
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.ledger import VERDICTS, title
 from sledsim_papers.harness.overview import COUNTED, counts_row
@@ -82,7 +82,7 @@ class Pages:
         found
             What came of the claims; its charts have been exported.
         """
-        (self.folder / "verdicts.json").write_text(_json(verdicts(found)) + "\n", encoding="utf-8")
+        write_whole(self.folder / "verdicts.json", _json(verdicts(found)) + "\n")
         papers = [self._paper(found, paper) for paper in found.papers()]
         shared = {"version": __version__, "quick": found.quick, "complete": found.complete, "papers": papers}
         text = self._overview.render(
@@ -93,12 +93,12 @@ class Pages:
             shown_counts=_shown(found.answers),
             library=None,
         )
-        (self.folder / "index.html").write_text(text, encoding="utf-8")
+        write_whole(self.folder / "index.html", text)
         for paper in papers:
             charts = any(figure["definition"] for figure in paper["figures"])
             library = LIBRARY if charts else None
             text = self._page.render(**shared, paper=paper, shown_counts=paper["counts"], library=library)
-            (self.folder / f"{paper['id']}.html").write_text(text, encoding="utf-8")
+            write_whole(self.folder / f"{paper['id']}.html", text)
 
     def _paper(self, found: Reproduction, paper: str) -> Context:
         """Return a paper's part of the page."""
@@ -163,7 +163,7 @@ class Pages:
             number_of = f"-{index}" if len(several) > 1 else ""
             path = Path("scenarios") / f"{name}{number_of}.json"
             text = _json({"seed": 1, **scenario} if simulated else scenario)
-            (self.folder / path).write_text(text + "\n", encoding="utf-8")
+            write_whole(self.folder / path, text + "\n")
             written.append({"path": path.as_posix(), "command": "run" if simulated else "reliability"})
         return written
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sledsim import SledsimError
 from sledsim.show import did_you_mean
@@ -17,10 +17,23 @@ if TYPE_CHECKING:
 
     from sledsim.show import Table
 
-__all__ = ["Drawn", "Experiment", "Picture", "experiment", "experiments", "picture", "pictures", "select", "sketch"]
+__all__ = [
+    "Drawn",
+    "Experiment",
+    "Picture",
+    "computed",
+    "experiment",
+    "experiments",
+    "picture",
+    "pictures",
+    "select",
+    "sketch",
+]
 
 #: Computes what we find for one claim.
 Experiment = Callable[[Study], Finding]
+
+Experimenter = TypeVar("Experimenter", bound=Callable[..., Finding])
 
 
 @dataclass(frozen=True)
@@ -81,19 +94,31 @@ _experiments: dict[str, Experiment] = {}
 _pictures: list[Picture] = []
 
 
-def experiment(name: str) -> Callable[[Experiment], Experiment]:
-    """Register the experiment of a claim.
+def experiment(name: str, *given: Any, **named: Any) -> Callable[[Experimenter], Experimenter]:
+    """Register the experiment of a claim. A function may serve several claims, each with values of its own.
 
     Parameters
     ----------
     name
         Full name of the claim.
+    *given, **named
+        What the function is to be called with beside the study.
     """
 
-    def register(function: Experiment) -> Experiment:
+    def register(function: Experimenter) -> Experimenter:
         if name not in claims() or name in _experiments:
             raise ValueError(f"{name} is no claim, or has an experiment already")
-        _experiments[name] = function
+        _experiments[name] = lambda study: function(study, *given, **named)
+        return function
+
+    return register
+
+
+def computed(name: str, *given: Any) -> Callable[[Experimenter], Experimenter]:
+    """Register the experiment of a claim that takes no run, and so no study: see :func:`experiment`."""
+
+    def register(function: Experimenter) -> Experimenter:
+        experiment(name)(lambda _: function(*given))
         return function
 
     return register

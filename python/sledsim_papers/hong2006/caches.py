@@ -38,7 +38,11 @@ def _alone(study: Study, load: str, technique: str) -> float:
     return mean(saved(none, found))
 
 
-def _by_technique(study: Study, technique: str, *loads: str) -> Finding:
+@experiment("hong2006.immediate-report-workloads", "immediate_report", "tpcc", "cello", "tpcd")
+@experiment("hong2006.partial-write-workloads", "partial_write", "cello", "tpcd")
+@experiment("hong2006.shortcut-workloads", "shortcut", *LOADS)
+def by_technique(study: Study, technique: str, *loads: str) -> Finding:
+    """One technique by itself (section 4.2.1)."""
     gains = {load: _alone(study, load, technique) for load in loads}
     said_gains = ", ".join(f"{LOADS[load].label} {gain:.3f}" for load, gain in gains.items())
     spared_ms = {load: gain * all_responses(study, load)["mcd_none"].mean_ms for load, gain in gains.items()}
@@ -62,24 +66,6 @@ def _by_technique(study: Study, technique: str, *loads: str) -> Finding:
     )
 
 
-@experiment("hong2006.immediate-report-workloads")
-def immediate_report(study: Study) -> Finding:
-    """Immediate report by itself (section 4.2.1)."""
-    return _by_technique(study, "immediate_report", "tpcc", "cello", "tpcd")
-
-
-@experiment("hong2006.partial-write-workloads")
-def partial_write(study: Study) -> Finding:
-    """Partial write by itself (section 4.2.1)."""
-    return _by_technique(study, "partial_write", "cello", "tpcd")
-
-
-@experiment("hong2006.shortcut-workloads")
-def shortcut(study: Study) -> Finding:
-    """Shortcut by itself (section 4.2.1)."""
-    return _by_technique(study, "shortcut", *LOADS)
-
-
 def _by_segment(study: Study, load: str) -> dict[int, float]:
     """Return the mean response of the caching disk by the size of its segments, ms."""
     chosen = {str(size): controlled(mcd(size)) for size in SEGMENTS}
@@ -87,7 +73,11 @@ def _by_segment(study: Study, load: str) -> dict[int, float]:
     return {size: found[str(size)].mean_ms for size in SEGMENTS}
 
 
-def _segments(study: Study, load: str) -> Finding:
+@experiment("hong2006.segment-size-tpcd", "tpcd")
+@experiment("hong2006.segment-size-tpcc", "tpcc")
+@experiment("hong2006.segment-size-cello", "cello")
+def segments(study: Study, load: str) -> Finding:
+    """Segments under a workload (section 4.2.3)."""
     means = _by_segment(study, load)
     rows = tuple({"segment, KiB": size // KIB, "mean response, ms": value} for size, value in means.items())
     ends = tuple(scenario(study, LOADS[load], controlled(mcd(size))) for size in (SEGMENTS[0], SEGMENTS[-1]))
@@ -103,24 +93,6 @@ def _segments(study: Study, load: str) -> Finding:
         "which longer segments bring along. From there on they get longer, as the disk moves more than is wanted.",
         probes=(Probe("from 32 KiB on", trend(list(means.values())[1:])),),
     )
-
-
-@experiment("hong2006.segment-size-tpcd")
-def segment_size_tpcd(study: Study) -> Finding:
-    """Segments under TPC-D (section 4.2.3)."""
-    return _segments(study, "tpcd")
-
-
-@experiment("hong2006.segment-size-tpcc")
-def segment_size_tpcc(study: Study) -> Finding:
-    """Segments under TPC-C (section 4.2.3)."""
-    return _segments(study, "tpcc")
-
-
-@experiment("hong2006.segment-size-cello")
-def segment_size_cello(study: Study) -> Finding:
-    """Segments under cello (section 4.2.3)."""
-    return _segments(study, "cello")
 
 
 @experiment("hong2006.segment-sensitivity")
@@ -185,8 +157,7 @@ def mcd_half_of_mems(study: Study) -> Finding:
         intervals=paired([found["mems"].over(found["mcd_all"])]),
         scenarios=shown(study, best, "mems", "mcd_all"),
         cause="The week of hplajw fits the cache, so that nearly all of its requests are served by MEMS, and the "
-        "larger "
-        "MEMS storage behind the controller has nothing to be faster with.",
+        "larger MEMS storage behind the controller has nothing to be faster with.",
         probes=tuple(Probe(f"{LOADS[load].label} alone", value) for load, value in ratios.items() if load != best),
         shape_holds=all(_between(study, load) for load in ("tpcc", "cello", "hplajw")),
     )
@@ -207,18 +178,6 @@ def tpcd_order(study: Study) -> Finding:
         scenarios=shown(study, "tpcd", "disk_ram", "mcd_all"),
         curve=rows_of_means(found),
     )
-
-
-@experiment("hong2006.tpcc-mcd-all")
-def tpcc_mcd_all(study: Study) -> Finding:
-    """Find the caching disk under TPC-C (Figure 8(b))."""
-    return _mean_of(study, "tpcc", "mcd_all")
-
-
-@experiment("hong2006.tpcc-mcd-none")
-def tpcc_mcd_none(study: Study) -> Finding:
-    """Find the caching disk without techniques under TPC-C (Figure 8(b))."""
-    return _mean_of(study, "tpcc", "mcd_none")
 
 
 FASTER = 2 / 3
@@ -248,13 +207,16 @@ TPCC_CAUSE = (
 )
 
 
-def _mean_of(study: Study, load: str, name: str) -> Finding:
+@experiment("hong2006.tpcc-mcd-all", "tpcc", "mcd_all")
+@experiment("hong2006.tpcc-mcd-none", "tpcc", "mcd_none")
+def mean_response(study: Study, load: str, name: str) -> Finding:
+    """Find the caching disk under a workload (Figure 8)."""
     found = all_responses(study, load)[name]
     return Finding(
         found.mean_ms,
         said(study, load),
         decimals=2,
-        intervals=((found.interval.low, found.interval.high),) if found.interval else (),
+        intervals=(found.interval.ends,) if found.interval else (),
         scenarios=shown(study, load, name),
         cause=TPCC_CAUSE,
         probes=_tpcc_probes(study, lambda with_all, without: with_all if name == "mcd_all" else without),
@@ -275,18 +237,6 @@ def tpcc_techniques_gain(study: Study) -> Finding:
         cause=TPCC_CAUSE + " What the techniques save at the disk shortens its queue as well.",
         probes=_tpcc_probes(study, lambda with_all, without: 1 - with_all / without),
         shape_holds=all(gain > 0 for gain in gains),
-    )
-
-
-@experiment("hong2006.cello-order")
-def cello_ahead(study: Study) -> Finding:
-    """Find what is ahead of the caching disk under cello (Figure 8(c))."""
-    found = all_responses(study, "cello")
-    return Finding(
-        order({name: found[name].mean_ms for name in ("mems", "disk_ram", "mcd_all")}),
-        said(study, "cello"),
-        scenarios=shown(study, "cello", "mems", "disk_ram", "mcd_all"),
-        curve=rows_of_means(found),
     )
 
 

@@ -9,8 +9,7 @@ from sledsim.devices import MemsStorage
 from sledsim.reliability import YEAR_H, MarkovModel, more_repairs_than, mttf_h, unrepaired_survival
 from sledsim.runs import batched_interval
 from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, order, trend
-from sledsim_papers.harness.registry import experiment
-from sledsim_papers.harness.study import Study
+from sledsim_papers.harness.registry import computed
 from sledsim_papers.hong2006 import caches, hierarchies
 
 if TYPE_CHECKING:
@@ -87,28 +86,25 @@ def _random_seeks_ms(device: MemsStorage) -> "NDArray[np.float64]":
     return device.serve(lbns)["seek_ns"][1:].astype(np.float64) / 1e6
 
 
-@experiment("hong2006.avg-seek")
-def avg_seek(study: Study) -> Finding:
+@computed("hong2006.avg-seek")
+def avg_seek() -> Finding:
     """Mean seek of the second-generation device (Table I)."""
-    del study
     seeks_ms = _random_seeks_ms(MemsStorage("hong2006"))
-    found = batched_interval(seeks_ms.tolist())
+    found = batched_interval(seeks_ms)
     how = "100,000 reads of a block anywhere, one at a time: positioning before the first pass, settling included"
-    return Finding(found.mean, how, intervals=((found.low, found.high),))
+    return Finding(found.mean, how, intervals=(found.ends,))
 
 
-@experiment("hong2006.max-seek")
-def max_seek(study: Study) -> Finding:
+@computed("hong2006.max-seek")
+def max_seek() -> Finding:
     """Longest seek of the device (Table I)."""
-    del study
     how = "from one end of the sled's travel along X to the other, settling included"
     return Finding(longest_seek_ms(MemsStorage("hong2006")), how)
 
 
-@experiment("hong2006.capacity")
-def capacity(study: Study) -> Finding:
+@computed("hong2006.capacity")
+def capacity() -> Finding:
     """Capacity of the geometry (Table I)."""
-    del study
     device = MemsStorage("hong2006")
     how = (
         f"{device.cylinders:,} cylinders of {device.tracks} tracks of {device.rows} rows of {device.blocks_per_row} "
@@ -121,28 +117,25 @@ def capacity(study: Study) -> Finding:
 GIB = 2**30
 
 
-@experiment("hong2006.max-throughput")
-def max_throughput(study: Study) -> Finding:
+@computed("hong2006.max-throughput")
+def max_throughput() -> Finding:
     """Bandwidth of all active tips (Table I)."""
-    del study
     how = "active tips times bit rate, encoded bits over 10, servo bits counted as data"
     return Finding(MemsStorage("hong2006").peak_bandwidth_mb_s, how, decimals=1)
 
 
-@experiment("hong2006.enclosure-capacity")
-def enclosure_capacity(study: Study) -> Finding:
+@computed("hong2006.enclosure-capacity")
+def enclosure_capacity() -> Finding:
     """Room of the data devices of an enclosure (section 3.2.1)."""
-    del study
     devices = enclosure(0)["enclosure"]["data"]
     return Finding(
         devices * MemsStorage("hong2006").capacity_bytes / GIB, f"{devices} devices; GB of 2^30 B", decimals=1
     )
 
 
-@experiment("hong2006.rebuild-bandwidth")
-def rebuild_bandwidth(study: Study) -> Finding:
+@computed("hong2006.rebuild-bandwidth")
+def rebuild_bandwidth() -> Finding:
     """Find a device's capacity over the time of a rebuild (section 3.2.1)."""
-    del study
     device = MemsStorage("hong2006")
     rate_mb_s = device.capacity_bytes * 1e-6 / REBUILD_S
     how = (
@@ -172,19 +165,17 @@ def _crossing_years(spares: int) -> float:
 CLOSE_YEARS = 1e-4
 
 
-@experiment("hong2006.survival-crossing")
-def survival_crossing(study: Study) -> Finding:
+@computed("hong2006.survival-crossing")
+def survival_crossing() -> Finding:
     """Where two curves of Figure 3 cross."""
-    del study
     how = "the chain of Figure 2 with both repair rates 0 and five spares, and a disk's exponential lifetime, by "
     "bisection"
     return Finding(_crossing_years(5), how, decimals=2, scenarios=(enclosure(5), single_disk()))
 
 
-@experiment("hong2006.survival-crossing-by-spares")
-def survival_crossing_by_spares(study: Study) -> Finding:
+@computed("hong2006.survival-crossing-by-spares")
+def survival_crossing_by_spares() -> Finding:
     """Where each curve of Figure 3 crosses that of the disk."""
-    del study
     years = [_crossing_years(spares) for spares in SPARES]
     return Finding(
         trend(years, COMPUTED),
@@ -198,30 +189,27 @@ def survival_crossing_by_spares(study: Study) -> Finding:
 COPIED_BYTES, COPY_MB_S = 60e9, 17.0
 
 
-@experiment("hong2006.replication-hour")
-def replication_hour(study: Study) -> Finding:
+@computed("hong2006.replication-hour")
+def replication_hour() -> Finding:
     """Find copying an enclosure (section 3.2.1)."""
-    del study
     whole = enclosure(0)["enclosure"]["data"] * MemsStorage("hong2006").capacity_bytes
     hours, exactly = (size / (COPY_MB_S * 1e6) / 3600 for size in (COPIED_BYTES, whole))
     how = f"60 GB of 10^9 B over 17 MB/s; the {whole * 1e-9:.1f} GB that 19 devices hold take {exactly:.2f} h"
     return Finding(hours, how)
 
 
-@experiment("hong2006.replication-share")
-def replication_share(study: Study) -> Finding:
+@computed("hong2006.replication-share")
+def replication_share() -> Finding:
     """Find the rate of copying over the bandwidth of the devices (section 3.2.1)."""
-    del study
     sizes = enclosure(0)["enclosure"]
     devices = sizes["data"] + sizes["parity"]
     share = COPY_MB_S / (devices * MemsStorage("hong2006").peak_bandwidth_mb_s)
     return Finding(share, f"17 MB/s over {devices} devices at Table I's bandwidth", decimals=4)
 
 
-@experiment("hong2006.instant-rebuild")
-def instant_rebuild(study: Study) -> Finding:
+@computed("hong2006.instant-rebuild")
+def instant_rebuild() -> Finding:
     """Equation 1, which rebuilds in no time, beside the chain (Figures 3 and 5)."""
-    del study
     hours = [months * YEAR_H / 12 for months in range(1, 61)]
     rows: list[dict[str, Any]] = []
     for spares in SPARES:
@@ -235,8 +223,7 @@ def instant_rebuild(study: Study) -> Finding:
         scenarios=(enclosure(0), enclosure(5)),
         curve=tuple(rows),
         cause="Equation 1 has failures come at the rate of all 20 devices until data is lost. In the chain the last "
-        "of them "
-        "finds 19 left: one in twenty fewer, which is seen where that failure is one of two.",
+        "of them finds 19 left: one in twenty fewer, which is seen where that failure is one of two.",
         probes=(
             Probe("three spares or more", max(row["largest difference"] for row in rows[3:])),
             Probe("no spares, and equation 1 with its last failure among 19 devices", _nineteen_at_the_end(hours)),
@@ -253,43 +240,28 @@ def _nineteen_at_the_end(hours: list[float]) -> float:
     return float(np.abs(formula - MarkovModel(enclosure(0)).survival(hours)).max())
 
 
-@experiment("hong2006.mttf-no-repair")
-def mttf_no_repair(study: Study) -> Finding:
+@computed("hong2006.mttf-no-repair")
+def mttf_no_repair() -> Finding:
     """MTTF without repair, none to five spares (section 3.2.1)."""
-    del study
     enclosures = tuple(enclosure(spares) for spares in SPARES)
     how = "the chain of Figure 2 with both repair rates 0, none to five spares"
     return Finding(tuple(mttf_years(each) for each in enclosures), how, decimals=2, scenarios=enclosures[:1])
 
 
-@experiment("hong2006.loss-5-spares-3-years")
-def loss_5_spares(study: Study) -> Finding:
-    """Loss within three years with five spares."""
-    del study
-    how = "the chain of Figure 2 with both repair rates 0"
-    return Finding(MarkovModel(enclosure(5)).loss_probability("3 years"), how, decimals=4, scenarios=(enclosure(5),))
+UNREPAIRED = "the chain of Figure 2 with both repair rates 0"
 
 
-@experiment("hong2006.loss-disk-3-years")
-def loss_disk(study: Study) -> Finding:
-    """Loss of a single disk within three years."""
-    del study
-    lost = MarkovModel(single_disk()).loss_probability("3 years")
-    return Finding(lost, "exponential lifetime", decimals=4, scenarios=(single_disk(),))
+@computed("hong2006.loss-5-spares-3-years", enclosure(5), "3 years", UNREPAIRED)
+@computed("hong2006.loss-disk-3-years", single_disk(), "3 years", "exponential lifetime")
+@computed("hong2006.loss-without-spares-1-year", enclosure(0), "1 year", f"{UNREPAIRED}, from no spare left")
+def loss(description: Mapping[str, Any], time: str, how: str) -> Finding:
+    """Loss within a time."""
+    return Finding(MarkovModel(description).loss_probability(time), how, decimals=4, scenarios=(description,))
 
 
-@experiment("hong2006.loss-without-spares-1-year")
-def loss_without_spares(study: Study) -> Finding:
-    """Loss within a year once the spares have run out."""
-    del study
-    how = "the chain of Figure 2 with both repair rates 0, from no spare left"
-    return Finding(MarkovModel(enclosure(0)).loss_probability("1 year"), how, decimals=4, scenarios=(enclosure(0),))
-
-
-@experiment("hong2006.preventive-gain")
-def preventive_gain(study: Study) -> Finding:
+@computed("hong2006.preventive-gain")
+def preventive_gain() -> Finding:
     """MTTF with spares under preventive repair over that without spares (Figure 4)."""
-    del study
     rows: tuple[dict[str, Any], ...] = tuple(
         {
             "strategy": strategy,
@@ -327,10 +299,9 @@ def _gain(spares: int, time: str, rebuild: str = "15 min") -> float:
     return few / none
 
 
-@experiment("hong2006.preventive-beats-mandatory")
-def preventive_beats_mandatory(study: Study) -> Finding:
+@computed("hong2006.preventive-beats-mandatory")
+def preventive_beats_mandatory() -> Finding:
     """Order of the strategies by MTTF (Figure 4)."""
-    del study
     found = {
         order({strategy: -mttf_years(enclosure(spares, strategy, time)) for strategy in STRATEGIES[::-1]})
         for time in REPAIR_TIMES
@@ -342,63 +313,40 @@ def preventive_beats_mandatory(study: Study) -> Finding:
     return Finding(ours, how, scenarios=tuple(enclosure(1, strategy) for strategy in STRATEGIES))
 
 
-@experiment("hong2006.thousand-years")
-def thousand_years(study: Study) -> Finding:
+@computed("hong2006.thousand-years")
+def thousand_years() -> Finding:
     """MTTF that preventive repair reaches."""
-    del study
     best = enclosure(5, "preventive", "1 week")
     return Finding(mttf_years(best), "five spares, a week to a repair", decimals=0, scenarios=(best,))
 
 
-@experiment("hong2006.disk-survival")
-def disk_survival(study: Study) -> Finding:
+@computed("hong2006.disk-survival")
+def disk_survival() -> Finding:
     """Survival of a disk (section 3.3)."""
-    del study
     survived = MarkovModel(single_disk()).survival(["1 year", "3 years", "5 years"])
     return Finding(
         tuple(float(each) for each in survived), "exponential lifetime", decimals=4, scenarios=(single_disk(),)
     )
 
 
-@experiment("hong2006.durability-2-spares-1-year")
-def durability_2_spares(study: Study) -> Finding:
-    """Survival of a year with two spares and no repair (equation 1)."""
-    del study
-    survived = unrepaired_survival(enclosure(2), "1 year")
-    return Finding(survived, "equation 1, up to three failures", decimals=4, scenarios=(enclosure(2),))
+@computed("hong2006.durability-2-spares-1-year", 2, "1 year", "equation 1, up to three failures")
+@computed("hong2006.durability-5-spares-5-years", 5, "5 years", "equation 1, up to six failures")
+def durability(spares: int, time: str, how: str) -> Finding:
+    """Survival of a time with some spares and no repair (equation 1)."""
+    return Finding(unrepaired_survival(enclosure(spares), time), how, decimals=4, scenarios=(enclosure(spares),))
 
 
-@experiment("hong2006.durability-5-spares-5-years")
-def durability_5_spares(study: Study) -> Finding:
-    """Survival of five years with five spares and no repair (equation 1)."""
-    del study
-    survived = unrepaired_survival(enclosure(5), "5 years")
-    return Finding(survived, "equation 1, up to six failures", decimals=4, scenarios=(enclosure(5),))
-
-
-@experiment("hong2006.repairs-preventive")
-def repairs_preventive(study: Study) -> Finding:
-    """More than one preventive repair in five years (equation 1)."""
-    del study
-    return _more_than_one_repair("preventive")
-
-
-@experiment("hong2006.repairs-mandatory")
-def repairs_mandatory(study: Study) -> Finding:
-    """More than one mandatory repair in five years (equation 1)."""
-    del study
-    return _more_than_one_repair("mandatory")
-
-
-def _more_than_one_repair(strategy: str) -> Finding:
+@computed("hong2006.repairs-preventive", "preventive")
+@computed("hong2006.repairs-mandatory", "mandatory")
+def more_than_one_repair(strategy: str) -> Finding:
+    """More than one repair in five years (equation 1)."""
     kept = enclosure(3, strategy)
     return Finding(more_repairs_than(kept, 1, "5 years"), "equation 1, three spares", decimals=4, scenarios=(kept,))
 
 
-@experiment("hong2006.distributed-sparing")
-def distributed_sparing(study: Study) -> Finding:
+@computed("hong2006.distributed-sparing")
+def distributed_sparing() -> Finding:
     """Largest difference that distributing the spares makes (section 3.2.3)."""
-    del study
     rows: list[dict[str, Any]] = []
     for strategy in STRATEGIES:
         for time in REPAIR_TIMES[:-1]:

@@ -75,9 +75,7 @@ def paired(figures: Sequence[Sequence[float]]) -> tuple[Interval, ...]:
     if all(len(values) == 1 for values in figures):
         return ()
     found = [mean_interval(values) if len(values) > 1 else None for values in figures]
-    return tuple(
-        (each.low, each.high) if each else (values[0], values[0]) for each, values in zip(found, figures, strict=True)
-    )
+    return tuple(each.ends if each else (values[0], values[0]) for each, values in zip(found, figures, strict=True))
 
 
 def mean(values: Sequence[float]) -> float:
@@ -243,14 +241,15 @@ def cello_mwb(study: Study) -> Finding:
     )
 
 
-@experiment("hong2006.cello-mcd-over-mwb")
-def cello_order(study: Study) -> Finding:
-    """Order caching disk, write buffer and disk under cello (Figure 8(c))."""
+@experiment("hong2006.cello-mcd-over-mwb", "mcd_all", "mwb", "disk")
+@experiment("hong2006.cello-order", "mems", "disk_ram", "mcd_all")
+def cello_order(study: Study, *names: str) -> Finding:
+    """Order some architectures under cello (Figure 8(c))."""
     found = all_responses(study, "cello")
     return Finding(
-        order({name: found[name].mean_ms for name in ("mcd_all", "mwb", "disk")}),
+        order({name: found[name].mean_ms for name in names}),
         said(study, "cello"),
-        scenarios=shown(study, "cello", "mcd_all", "mwb", "disk"),
+        scenarios=shown(study, "cello", *names),
         curve=rows_of_means(found),
     )
 
@@ -259,11 +258,11 @@ def cello_order(study: Study) -> Finding:
 def hplajw_mcd(study: Study) -> Finding:
     """Mean response of the caching disk under hplajw (Figure 8(d))."""
     found = all_responses(study, "hplajw")
-    between = found["mcd_all"].interval
+    around = found["mcd_all"].interval
     return Finding(
         found["mcd_all"].mean_ms,
         said(study, "hplajw"),
-        intervals=((between.low, between.high),) if between else (),
+        intervals=(around.ends,) if around else (),
         scenarios=shown(study, "hplajw", "mcd_all"),
         curve=rows_of_means(found),
     )

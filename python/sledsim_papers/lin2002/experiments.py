@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim.devices import DiskDrive, MemsStorage
 from sledsim_papers.harness.finding import Finding, Probe, trend
-from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.lin2002 import snake
 from sledsim_papers.lin2002.workload import TIMEOUT_MS, joules, mean_ms, saved, seagate
@@ -60,64 +60,20 @@ def table_1(study: Study) -> "Result":
     return study.run(seagate(study, TIMEOUT_MS))
 
 
-def _of_table_1(study: Study, ours: float, decimals: int = 3, **more: Any) -> Finding:
-    return Finding(ours, TABLE_RUN, decimals=decimals, scenarios=(seagate(study, TIMEOUT_MS),), **more)
-
-
-@experiment("lin2002.seagate-idle")
-def seagate_idle(study: Study) -> Finding:
-    """Energy while nothing is to do."""
-    return _of_table_1(study, joules(table_1(study), "idle"), 2)
-
-
-@experiment("lin2002.seagate-seek")
-def seagate_seek(study: Study) -> Finding:
-    """Energy of seeks."""
-    return _of_table_1(study, joules(table_1(study), "seek"))
-
-
-@experiment("lin2002.seagate-servo-to-data")
-def seagate_servo_to_data(study: Study) -> Finding:
-    """Energy of servo bursts over that of data."""
+@experiment("lin2002.seagate-idle", "idle", decimals=2)
+@experiment("lin2002.seagate-seek", "seek")
+@experiment("lin2002.seagate-servo-to-data", "servo", "data", decimals=4)
+@experiment("lin2002.seagate-inactive", "inactive", decimals=6)
+@experiment("lin2002.seagate-servo", "servo")
+@experiment("lin2002.seagate-servicing", "servicing")
+@experiment("lin2002.seagate-total", "total")
+@experiment("lin2002.seagate-transfer", "data")
+@experiment("lin2002.seagate-idle-share", "idle", "total")
+def of_table_1(study: Study, part: str, over: str | None = None, decimals: int = 3) -> Finding:
+    """Energy of a part of the run, or that over another's."""
     run = table_1(study)
-    return _of_table_1(study, joules(run, "servo") / joules(run, "data"), 4)
-
-
-@experiment("lin2002.seagate-inactive")
-def seagate_inactive(study: Study) -> Finding:
-    """Energy before the first request."""
-    return _of_table_1(study, joules(table_1(study), "inactive"), 6)
-
-
-@experiment("lin2002.seagate-servo")
-def seagate_servo(study: Study) -> Finding:
-    """Energy of servo bursts."""
-    return _of_table_1(study, joules(table_1(study), "servo"))
-
-
-@experiment("lin2002.seagate-servicing")
-def seagate_servicing(study: Study) -> Finding:
-    """Energy of seeks, servo bursts and data."""
-    return _of_table_1(study, joules(table_1(study), "servicing"))
-
-
-@experiment("lin2002.seagate-total")
-def seagate_total(study: Study) -> Finding:
-    """Energy of the run."""
-    return _of_table_1(study, joules(table_1(study)))
-
-
-@experiment("lin2002.seagate-transfer")
-def seagate_transfer(study: Study) -> Finding:
-    """Energy of data."""
-    return _of_table_1(study, joules(table_1(study), "data"))
-
-
-@experiment("lin2002.seagate-idle-share")
-def seagate_idle_share(study: Study) -> Finding:
-    """Share of the idle energy."""
-    run = table_1(study)
-    return _of_table_1(study, joules(run, "idle") / joules(run))
+    ours = joules(run, part) / (joules(run, over) if over else 1.0)
+    return Finding(ours, TABLE_RUN, decimals=decimals, scenarios=(seagate(study, TIMEOUT_MS),))
 
 
 def timeouts(study: Study, **changes: Any) -> "list[Result]":
@@ -171,8 +127,7 @@ def timeout_energy(study: Study) -> Finding:
         study,
         joules(runs[0]) / joules(runs[-1]),
         cause=f"An idle sled draws {idle_mw:.0f} mW here, of which half is that of the tips that go on reading servo "
-        "bursts, and "
-        "so three times as much as one that has stopped. The paper says that they go on, not how many.",
+        "bursts, and so three times as much as one that has stopped. The paper says that they go on, not how many.",
         probes=(Probe("no tips read while the sled is idle", joules(still[0]) / joules(still[-1])),),
     )
 
@@ -234,8 +189,7 @@ def subsector_access_energy(study: Study) -> Finding:
 
     how = (
         "`g3`, random reads of 8 KB, 100/s, of whose last block a uniformly distributed part is needed: joules of "
-        "servo "
-        "bursts and data."
+        "servo bursts and data."
     )
     return Finding(
         save(),
@@ -243,8 +197,7 @@ def subsector_access_energy(study: Study) -> Finding:
         decimals=4,
         scenarios=scenarios,
         cause="The sled's 100 mW are drawn for as long as data is accessed, whichever tips are on: the paper's share "
-        "is one of "
-        "the tips' energy.",
+        "is one of the tips' energy.",
         probes=(Probe("a sled that draws no power", save("system.device.sled_mw=0")),),
     )
 
@@ -260,20 +213,10 @@ def _reads(study: Study, needed: str) -> dict[str, Any]:
     }
 
 
-@experiment("lin2002.request-tips")
-def request_tips(study: Study) -> Finding:
-    """Section 6.2."""
-    return _tips(study, 8192)
-
-
-@experiment("lin2002.inode-tips")
-def inode_tips(study: Study) -> Finding:
-    """Section 6.3."""
-    return _tips(study, 128)
-
-
-def _tips(study: Study, size_bytes: int) -> Finding:
-    """Return with how many tips metadata of a size is read, by the energy that it takes beyond the sled's."""
+@experiment("lin2002.request-tips", 8192)
+@experiment("lin2002.inode-tips", 128)
+def tips(study: Study, size_bytes: int) -> Finding:
+    """Sections 6.2 and 6.3: with how many tips metadata is read, by the energy that it takes beyond the sled's."""
     whole = -(-size_bytes // 512) * 512
     scenario = {
         "workload": {
@@ -290,8 +233,7 @@ def _tips(study: Study, size_bytes: int) -> Finding:
     tips = (joules(run, "servo") + joules(run, "data")) / (run["state_time"]["servo_s"] + run["state_time"]["data_s"])
     how = (
         f"`g3` with subsector access, 1,000 random requests of which {size_bytes:,} bytes are needed: power of servo "
-        "bursts "
-        "and data of a sled that takes none, over 1 mW a tip."
+        "bursts and data of a sled that takes none, over 1 mW a tip."
     )
     return Finding(tips / TIP_W, how, decimals=1, scenarios=(scenario,))
 
@@ -300,10 +242,9 @@ def _tips(study: Study, size_bytes: int) -> Finding:
 TIP_W = 1e-3
 
 
-@experiment("lin2002.break-even")
-def break_even(study: Study) -> Finding:
+@computed("lin2002.break-even")
+def break_even() -> Finding:
     """Section 5.1: the device."""
-    del study
     found = MemsStorage("g2").break_even()
     idle_s, span_s = found.idle_s, found.fixed_span_s
     assert idle_s is not None
@@ -313,8 +254,7 @@ def break_even(study: Study) -> Finding:
         "`g2`: energy of a start-up over the power saved while stopped.",
         decimals=2,
         cause="The paper takes the time of a start-up for it, which is 0.5 ms in all of its text but here, where it "
-        "is a "
-        "hundred times as long: a slip.",
+        "is a hundred times as long: a slip.",
         probes=(
             Probe("a start-up that lasts for 50 ms, at the same power", _slow_start_ms()),
             Probe("within a fixed span, in which the start-up would be time spent inactive otherwise", 1e3 * span_s),
@@ -333,10 +273,9 @@ STOPPING = {
 }
 
 
-@experiment("lin2002.disk-break-even")
-def disk_break_even(study: Study) -> Finding:
+@computed("lin2002.disk-break-even")
+def disk_break_even() -> Finding:
     """Section 5.1: a disk."""
-    del study
     idle_s = DiskDrive("travelstar", power=STOPPING).break_even().idle_s
     assert idle_s is not None
     how = "A disk that takes 6 J to spin up and draws 1 W idle, nothing stopped: the idle time from which on "

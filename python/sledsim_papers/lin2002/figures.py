@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sledsim.show import COLOURS, Table, altair_library, number, values
+from sledsim.runs import state_colours
+from sledsim.show import Table, altair_library, number, values
 from sledsim_papers.harness.charts import HEIGHT, Axis, beside, lines, stated
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
@@ -91,6 +92,8 @@ def figure_3(study: Study) -> Drawn:
     alt = altair_library()
     runs = {"Seagate": table_1(study), "snake-like (stand-in)": study.run(snake_day.SHARES)}
     labels = [LABELS[state] for state in STATES]
+    # What serves is data and everything for it.
+    colours = state_colours("data" if state == "servicing" else state for state in STATES)
     rows = [
         {"workload": name, "state": LABELS[state], "place": place, "share": round(joules(run, state) / joules(run), 5)}
         for name, run in runs.items()
@@ -103,7 +106,7 @@ def figure_3(study: Study) -> Drawn:
         .encode(
             x=alt.X("workload:N", title=None, sort=None, axis=alt.Axis(labelAngle=0)),
             y=alt.Y("share:Q", title="Share of the energy", axis=alt.Axis(format="~%"), scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color("state:N", scale=alt.Scale(domain=labels, range=list(COLOURS[:4])), legend=legend),
+            color=alt.Color("state:N", scale=alt.Scale(domain=labels, range=list(colours.values())), legend=legend),
             order=alt.Order("place:Q"),
         )
         .properties(width=300, height=HEIGHT)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sledsim.runs import mean_interval
 from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, trend
-from sledsim_papers.harness.intervals import SEEDS, over_seeds
+from sledsim_papers.harness.intervals import SEEDS
 from sledsim_papers.harness.ledger import claims
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
@@ -72,8 +73,10 @@ ENERGY, RESPONSE = 0, 1
 READS_GO_ON = {"continuation": {"reads": 0.95, "writes": 0.1}}
 
 
-def _merge_finding(study: Study, which: int) -> Finding:
-    """Return what is found for energy or response; of the energy the paper says that longer queues save more."""
+@experiment("lin2002.merge-energy", ENERGY)
+@experiment("lin2002.merge-response", RESPONSE)
+def merge_finding(study: Study, which: int) -> Finding:
+    """Figure 6: what is found for energy or response; of the energy the paper says that longer queues save more."""
     longest = TIME_SCALES[-1]
     ours, beyond = _savings(study), _savings(study, "beyond")
     go_on = snake(study, [day(longest, workload=READS_GO_ON, **rule) for rule in ({}, {"merge": MERGE})])
@@ -89,7 +92,7 @@ def _merge_finding(study: Study, which: int) -> Finding:
     )
     series = [saving[which] for saving in ours]
     repeated = [merging(study, longest, seed) for seed in SEEDS]
-    interval = over_seeds([_saving(each["none"], each["paper"])[which] for each in repeated])
+    interval = mean_interval([_saving(each["none"], each["paper"])[which] for each in repeated]).ends
     return Finding(
         series[-1],
         f"Stand-in `snake-like` on `g3`, replayed 1,000 times faster: {queue['mean']:.0f} requests wait on average, "
@@ -109,18 +112,6 @@ def _merge_finding(study: Study, which: int) -> Finding:
         ),
         shape_holds=all(saving > 0 for saving in series) and (which == RESPONSE or trend(series) == "+"),
     )
-
-
-@experiment("lin2002.merge-energy")
-def merge_energy(study: Study) -> Finding:
-    """Figure 6(a)."""
-    return _merge_finding(study, ENERGY)
-
-
-@experiment("lin2002.merge-response")
-def merge_response(study: Study) -> Finding:
-    """Figure 6(b)."""
-    return _merge_finding(study, RESPONSE)
 
 
 @experiment("lin2002.merge-queue")
@@ -175,11 +166,10 @@ def subsector_last_block(study: Study) -> Finding:
         ours,
         "Stand-in `snake-like` on `g3`, ten times faster; of the last block of each request 1 to 64 tips are needed.",
         decimals=4,
-        intervals=(over_seeds([_last_block_saving(study, seed) for seed in SEEDS]),),
+        intervals=(mean_interval([_last_block_saving(study, seed) for seed in SEEDS]).ends,),
         scenarios=tuple(last_block(TENFOLD, needed) for needed in ("whole", "uniform")),
         cause="A third of the stand-in's requests are of 1 or 2 KB, of which half a block is a large part; requests "
-        "of 8 KB "
-        f"each would save one in 32 of the energy of data, less by what seeks take. Of the energy of data "
+        "of 8 KB each would save one in 32 of the energy of data, less by what seeks take. Of the energy of data "
         f"{saved(accessing_j(whole), accessing_j(part)):.4f} is saved here.",
         probes=(Probe("requests of 8 KB", _last_block_of(study, 8192)),),
         shape_holds=ours < of_metadata,
@@ -244,7 +234,7 @@ def subsector_metadata(study: Study) -> Finding:
     said = ", ".join(f"{write_bytes} B {share:.3f}" for write_bytes, share in savings.items())
     return Finding(
         savings[66],
-        intervals=(over_seeds([_saving(*metadata(study, TENFOLD, 66, seed))[0] for seed in SEEDS]),),
+        intervals=(mean_interval([_saving(*metadata(study, TENFOLD, 66, seed))[0] for seed in SEEDS]).ends,),
         how=f"Stand-in `snake-like` on `g3`, ten times faster; reads of metadata 128 B, writes on average: {said}.",
         curve=tuple(
             {"bytes of a metadata write": key, "servicing energy saved": value} for key, value in savings.items()
@@ -273,7 +263,7 @@ def subsector_metadata_extremes(study: Study) -> Finding:
     """Figure 8: its ends."""
     ours = _metadata_savings(study, *EXTREMES_BYTES)
     of_each = [_metadata_savings(study, size, seed=seed)[0] for size in EXTREMES_BYTES for seed in SEEDS]
-    intervals = (over_seeds(of_each[: len(SEEDS)]), over_seeds(of_each[len(SEEDS) :]))
+    intervals = (mean_interval(of_each[: len(SEEDS)]).ends, mean_interval(of_each[len(SEEDS) :]).ends)
     return Finding(
         tuple(ours),
         "The runs of subsector-metadata, all writes of metadata of 4 B, and all of 128 B.",
@@ -300,8 +290,7 @@ def subsector_update_size(study: Study) -> Finding:
     return Finding(
         trend(savings, COMPUTED),
         f"The runs of subsector-metadata, writes of metadata of 4, 66 and 128 B on average: {said}. The requests are "
-        "the "
-        "same in all three, so that any difference counts.",
+        "the same in all three, so that any difference counts.",
         curve=tuple({"bytes": size, "saved": each} for size, each in zip(MIXES_BYTES, savings, strict=True)),
         scenarios=tuple(_metadata_day(TENFOLD, size, subsector=True) for size in MIXES_BYTES),
     )
@@ -451,7 +440,7 @@ def combined_energy(study: Study) -> Finding:
         savings["all"],
         f"Stand-in `snake-like` on `g3` against a timeout of 1 s, {_faster(best)}, where most is saved ({said}): "
         f"{joules(none):.0f} to {joules(runs['all']):.0f} J.",
-        intervals=(over_seeds([_all_save(study, best, seed) for seed in SEEDS]),),
+        intervals=(mean_interval([_all_save(study, best, seed) for seed in SEEDS]).ends,),
         curve=_combined_rows(study),
         scenarios=(strategies("timeout 1 s", best), strategies("all", best)),
         cause=f"Stopping at once saves {savings['stop at once']:.3f} alone, and {left:.0%} of what is left is "

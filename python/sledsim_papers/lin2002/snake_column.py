@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sledsim.runs import mean_interval
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.intervals import SEEDS, over_seeds
+from sledsim_papers.harness.intervals import SEEDS
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.lin2002.workload import IDLE, TENFOLD, TIMEOUT_MS, day, joules, seagate, snake
@@ -26,10 +27,8 @@ FITTING_BYTES = 5632
 
 CAUSE = (
     "The column does not describe the run that its note names: 153.4 J at 50 mW and 198.07 J at 100 mW or more last "
-    "for 5,100 s "
-    "at most, of the 8,640 s of a day ten times faster; and its joules of servo bursts and data fit requests of 5.5 "
-    "KB, not of "
-    "8 KB, which the text has."
+    "for 5,100 s at most, of the 8,640 s of a day ten times faster; and its joules of servo bursts and data fit "
+    "requests of 5.5 KB, not of 8 KB, which the text has."
 )
 
 
@@ -57,7 +56,7 @@ def _finding(
         "Stand-in `snake-like` on `g2`, ten times faster, timeout 1 s, idle as for the trace: "
         f"{joules(first):.0f} J in {first['run']['measured_s']:,.0f} s.",
         decimals=decimals,
-        intervals=tuple(over_seeds(each) for each in zip(*several, strict=True)),
+        intervals=tuple(mean_interval(each).ends for each in zip(*several, strict=True)),
         scenarios=(COLUMN,),
         cause=CAUSE,
         probes=_probed(study, figure),

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sledsim.devices import DiskDrive
-from sledsim.runs import Result
+from sledsim.runs import Result, mean_interval
 from sledsim_papers.harness.finding import Finding, Probe, order
-from sledsim_papers.harness.intervals import over_seeds
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
@@ -104,7 +103,7 @@ def mems_cache(study: Study) -> Finding:
         sum(ratios) / len(ratios),
         how,
         decimals=2,
-        intervals=(over_seeds(ratios),),
+        intervals=(mean_interval(ratios).ends,),
         scenarios=tuple(arrangement(name) for name in list(ARRANGEMENTS)[:4]),
         curve=tuple({key: value for key, value in row.items() if key != "days"} for row in rows.values()),
         shape_holds=cached["ours, ms"] < disk["ours, ms"],
@@ -120,7 +119,7 @@ def _of(study: Study, name: str, **more: Any) -> Finding:
         f"The runs of mems-cache, {name}: {len(row['days'])} days, {row['least day, ms']:.2f} to "
         f"{row['longest day, ms']:.2f} ms.",
         decimals=2,
-        intervals=(over_seeds(row["days"]),),
+        intervals=(mean_interval(row["days"]).ends,),
         scenarios=(arrangement(name),),
         curve=tuple({key: value for key, value in each.items() if key != "days"} for each in rows.values()),
         **more,
@@ -156,8 +155,7 @@ def cache_mems_alone(study: Study) -> Finding:
         study,
         "MEMS alone",
         cause="2.76 ms are three services of a G2, most of it waiting: the paper's day has longer bursts than the "
-        "stand-in, "
-        "which was fitted to the disk's response alone.",
+        "stand-in, which was fitted to the disk's response alone.",
         probes=(Probe("the day four times faster", float(quicker.response.mean_ms)),),
         shape_holds=_rising(rows, "MEMS alone", "disk with cache"),
     )
@@ -172,8 +170,7 @@ def cache_shared(study: Study) -> Finding:
         study,
         "one cache for all",
         cause="One disk has to move the segments of eight, and with 64 KiB each that keeps it busy. The paper names "
-        "neither "
-        "their size nor what its larger disk is.",
+        "neither their size nor what its larger disk is.",
         probes=(Probe("segments of 8 KiB, the size of most requests", rows[small]["ours, ms"]),),
         shape_holds=_rising(rows, "disk with cache", "one cache for all", "disk"),
     )

@@ -6,7 +6,7 @@ import numpy as np
 
 from sledsim.devices import DiskDrive, MemsStorage
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER, microbenchmark
 
@@ -19,10 +19,9 @@ __all__ = ["GENERATIONS"]
 GENERATIONS = ("g1-paper", "g2-paper", "g3-paper")
 
 
-@experiment("schlosser2000.access-speed")
-def access_speed(study: Study) -> Finding:
+@computed("schlosser2000.access-speed")
+def access_speed() -> Finding:
     """Width times rate."""
-    del study
     sleds = [MemsStorage(name) for name in GENERATIONS]
     widest_nm = sleds[0].parameters["bit_nm"]
     at_widest = tuple(float(sled.parameters["bit_rate_kbit_s"] * widest_nm * 1e-3) for sled in sleds)
@@ -31,16 +30,14 @@ def access_speed(study: Study) -> Finding:
         f"{', '.join(GENERATIONS)}: width of a bit times the rate of a tip, both from the same table.",
         decimals=1,
         cause="The speeds printed are the rates printed times the bits of G1, whichever the generation's own are: a "
-        "slip "
-        "of the paper.",
+        "slip of the paper.",
         probes=(Probe("bits as wide as those of G1 in all three", at_widest),),
     )
 
 
-@experiment("schlosser2000.power-limited-bandwidth")
-def power_limited_bandwidth(study: Study) -> Finding:
+@computed("schlosser2000.power-limited-bandwidth")
+def power_limited_bandwidth() -> Finding:
     """Bandwidth of a thousand tips."""
-    del study
     thousand = MemsStorage("g2-paper", block_bytes=8000, tips=6000, active_tips=1000)
     return Finding(
         thousand.peak_bandwidth_mb_s,
@@ -65,10 +62,9 @@ def _seeks_ms(drive: DiskDrive) -> tuple[float, float, float, float]:
     return mean(curves[0]), mean(curves[1]), float(curves[0][-1]), float(curves[1][-1])
 
 
-@experiment("schlosser2000.atlas-seek")
-def atlas_seek(study: Study) -> Finding:
+@computed("schlosser2000.atlas-seek")
+def atlas_seek() -> Finding:
     """Seeks of the Atlas 10K."""
-    del study
     drive = DiskDrive("atlas10k")
     ours = _seeks_ms(drive)
     # The last but a thirtieth of the stroke, which a run of random requests hardly ever crosses.
@@ -86,15 +82,17 @@ def atlas_seek(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2000.superdisk-seek")
-def superdisk_seek(study: Study) -> Finding:
+@computed("schlosser2000.superdisk-seek")
+def superdisk_seek() -> Finding:
     """Seeks of the SuperDisk."""
-    del study
     how = "superdisk: mean over all pairs of cylinders, and the whole stroke, of the curve that was made to have them."
     return Finding(_seeks_ms(DiskDrive("superdisk")), how, decimals=2)
 
 
-def _latency(study: Study, name: str) -> Finding:
+@experiment("schlosser2000.atlas-latency", "atlas10k")
+@experiment("schlosser2000.superdisk-latency", "superdisk")
+def latency(study: Study, name: str) -> Finding:
+    """Rotational latency of a disk."""
     off, on = (microbenchmark(name, **changes) for changes in (NO_BUFFER, {}))
     without, with_buffer = study.runs([(off, ()), (on, ())])
     half_ms = DiskDrive(name).rotation_ms / 2
@@ -111,42 +109,27 @@ def _latency(study: Study, name: str) -> Finding:
     )
 
 
-@experiment("schlosser2000.atlas-latency")
-def atlas_latency(study: Study) -> Finding:
-    """Rotational latency of the Atlas 10K."""
-    return _latency(study, "atlas10k")
-
-
-@experiment("schlosser2000.superdisk-latency")
-def superdisk_latency(study: Study) -> Finding:
-    """Rotational latency of the SuperDisk."""
-    return _latency(study, "superdisk")
-
-
 def _bandwidth(name: str, **more: Any) -> Finding:
     zones = DiskDrive(name).zones()
     streaming, medium = float(zones["streaming_mb_s"].max()), float(zones["media_mb_s"].max())
     how = (
-        f"{name}: a long read of the outermost zone, head and cylinder switches counted; {medium:.1f} MB/s pass "
-        "under a "
-        "head."
+        f"{name}: a long read of the outermost zone, head and cylinder switches counted; {medium:.1f} MB/s pass under "
+        "a head."
     )
     return Finding(streaming, how, decimals=1, probes=(Probe("what passes under a head", medium),), **more)
 
 
-@experiment("schlosser2000.atlas-bandwidth")
-def atlas_bandwidth(study: Study) -> Finding:
+@computed("schlosser2000.atlas-bandwidth")
+def atlas_bandwidth() -> Finding:
     """Streaming of the Atlas 10K."""
-    del study
     cause = "The printed figure lies between the two: DiskSim's skews of the drive cost a sixth of what passes under "
     "a head."
     return _bandwidth("atlas10k", cause=cause)
 
 
-@experiment("schlosser2000.superdisk-bandwidth")
-def superdisk_bandwidth(study: Study) -> Finding:
+@computed("schlosser2000.superdisk-bandwidth")
+def superdisk_bandwidth() -> Finding:
     """Find what passes under a head of the SuperDisk."""
-    del study
     zones = DiskDrive("superdisk").zones()
     how = (
         "superdisk: what passes under a head in the outermost zone, whose tracks were made so; a long read of it, "
@@ -155,17 +138,15 @@ def superdisk_bandwidth(study: Study) -> Finding:
     return Finding(float(zones["media_mb_s"].max()), how, decimals=1)
 
 
-@experiment("schlosser2000.disk-zone-bandwidth")
-def disk_zone_bandwidth(study: Study) -> Finding:
+@computed("schlosser2000.disk-zone-bandwidth")
+def disk_zone_bandwidth() -> Finding:
     """Outermost and innermost zones of the Atlas 10K."""
-    del study
     mb_s = DiskDrive("atlas10k").zones()["streaming_mb_s"]
     outer, inner = float(mb_s.max()), float(mb_s.min())
     return Finding(
         1 - inner / outer,
-        f"atlas10k: long reads of the outermost and of the innermost zone, {outer:.1f} and {inner:.1f} MB/s; the "
-        "share of "
-        "the larger.",
+        f"atlas10k: long reads of the outermost and of the innermost zone, {outer:.1f} and {inner:.1f} MB/s; the share "
+        "of the larger.",
         cause="The share depends on which of the two it is of, and about 40 % is said of disks in general.",
         probes=(Probe("the difference as a share of the smaller", outer / inner - 1),),
     )
@@ -175,10 +156,9 @@ def disk_zone_bandwidth(study: Study) -> Finding:
 PARTS, LONG_BLOCKS = 20, 200_000
 
 
-@experiment("schlosser2000.mems-uniform-bandwidth")
-def mems_uniform_bandwidth(study: Study) -> Finding:
+@computed("schlosser2000.mems-uniform-bandwidth")
+def mems_uniform_bandwidth() -> Finding:
     """Long reads all over a G2."""
-    del study
     sled = MemsStorage("g2-paper")
     starts = np.linspace(0, sled.capacity_blocks - LONG_BLOCKS, PARTS).astype(np.uint64)
     # Each after the one before; what the way there takes is not the part's own.
@@ -187,8 +167,7 @@ def mems_uniform_bandwidth(study: Study) -> Finding:
     mb_s = LONG_BLOCKS * sled.block_bytes / took_ns * 1e3
     how = (
         f"g2-paper: 20 reads of {LONG_BLOCKS * sled.block_bytes / 1e6:.0f} MB from the first to the last block, the "
-        "way "
-        f"there left out: {mb_s.min():.2f} to {mb_s.max():.2f} MB/s."
+        f"way there left out: {mb_s.min():.2f} to {mb_s.max():.2f} MB/s."
     )
     curve = tuple({"first block": int(start), "MB/s": float(each)} for start, each in zip(starts, mb_s, strict=True))
     return Finding(float(mb_s.max() / mb_s.min() - 1), how, decimals=5, curve=curve)

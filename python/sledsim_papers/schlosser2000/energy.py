@@ -10,7 +10,7 @@ from typing import Any
 
 from sledsim.devices import DiskDrive
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 
 __all__ = ["ACCESS_W", "APPLICATIONS", "Application", "Spent", "spent", "travelstar"]
@@ -147,7 +147,10 @@ def spent(study: Study, application: Application) -> Spent:
     return Spent(length_s, application.mems_active_j, energy.startup_j, energy.inactive_j, startups, scenario)
 
 
-def _finding(study: Study, key: str) -> Finding:
+@experiment("schlosser2000.energy-andrew", "andrew")
+@experiment("schlosser2000.energy-postmark", "postmark")
+def by_application(study: Study, key: str) -> Finding:
+    """Joules of the disk over those of the MEMS device, by application."""
     application = APPLICATIONS[key]
     found = spent(study, application)
     how = (
@@ -180,21 +183,13 @@ def _finding(study: Study, key: str) -> Finding:
     )
 
 
-@experiment("schlosser2000.energy-andrew")
-def energy_andrew(study: Study) -> Finding:
-    """Joules of the disk over those of the MEMS device: Andrew."""
-    return _finding(study, "andrew")
-
-
-@experiment("schlosser2000.energy-postmark")
-def energy_postmark(study: Study) -> Finding:
-    """Joules of the disk over those of the MEMS device: PostMark."""
-    return _finding(study, "postmark")
-
-
-def _totals(study: Study, key: str) -> Finding:
+@experiment("schlosser2000.energy-andrew-totals", "andrew")
+@experiment("schlosser2000.energy-postmark-totals", "postmark")
+@experiment("schlosser2000.energy-netscape-totals", "netscape")
+def totals(study: Study, key: str) -> Finding:
+    """Joules of both, by application."""
     application, found = APPLICATIONS[key], spent(study, APPLICATIONS[key])
-    return replace(_finding(study, key), ours=(application.disk_j, found.mems_j), **_two_runs(key, totals=True))
+    return replace(by_application(study, key), ours=(application.disk_j, found.mems_j), **_two_runs(key, totals=True))
 
 
 def _two_runs(key: str, *, totals: bool = False) -> dict[str, Any]:
@@ -213,24 +208,6 @@ def _two_runs(key: str, *, totals: bool = False) -> dict[str, Any]:
     }
 
 
-@experiment("schlosser2000.energy-andrew-totals")
-def energy_andrew_totals(study: Study) -> Finding:
-    """Joules of both: Andrew."""
-    return _totals(study, "andrew")
-
-
-@experiment("schlosser2000.energy-postmark-totals")
-def energy_postmark_totals(study: Study) -> Finding:
-    """Joules of both: PostMark."""
-    return _totals(study, "postmark")
-
-
-@experiment("schlosser2000.energy-netscape-totals")
-def energy_netscape_totals(study: Study) -> Finding:
-    """Joules of both: Netscape."""
-    return _totals(study, "netscape")
-
-
 @experiment("schlosser2000.energy-range")
 def energy_range(study: Study) -> Finding:
     """Joules of the disk over those of the MEMS device: all three."""
@@ -240,9 +217,8 @@ def energy_range(study: Study) -> Finding:
         "As energy-andrew, energy-postmark and energy-netscape.",
         decimals=2,
         scenarios=tuple(spent(study, each).scenario for each in APPLICATIONS.values()),
-        cause="Table 4 itself has twelve times for Andrew, which is outside; and its two columns for Netscape are "
-        "not of the "
-        "same run (see energy-netscape).",
+        cause="Table 4 itself has twelve times for Andrew, which is outside; and its two columns for Netscape are not "
+        "of the same run (see energy-netscape).",
         probes=(Probe("the joules printed", printed),),
     )
 
@@ -270,10 +246,9 @@ def energy_active_share(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2000.energy-times")
-def energy_times(study: Study) -> Finding:
+@computed("schlosser2000.energy-times")
+def energy_times() -> Finding:
     """Time of the MEMS device's modes, as printed, over that of the disk's."""
-    del study
 
     def ratio(application: Application, startup_w: float = ACCESS_W) -> float:
         mems_s = application.mems_active_j / ACCESS_W + application.mems_startup_j / startup_w
@@ -283,8 +258,7 @@ def energy_times(study: Study) -> Finding:
     return Finding(
         tuple(map(ratio, APPLICATIONS.values())),
         "Each energy of Table 4 over the power of its mode: travelstar's for the disk, 1.1 W accessing and starting "
-        "and "
-        "50 mW inactive for the MEMS device.",
+        "and 50 mW inactive for the MEMS device.",
         decimals=2,
         cause="The MEMS column of Netscape is of a run several times as long as that of the disk: a slip of the paper.",
         probes=(Probe("start-ups at the power of the sled alone, 0.1 W", at_sled),),
@@ -294,4 +268,4 @@ def energy_times(study: Study) -> Finding:
 @experiment("schlosser2000.energy-netscape")
 def energy_netscape(study: Study) -> Finding:
     """Joules of the disk over those of the MEMS device: Netscape."""
-    return replace(_finding(study, "netscape"), **_two_runs("netscape"))
+    return replace(by_application(study, "netscape"), **_two_runs("netscape"))

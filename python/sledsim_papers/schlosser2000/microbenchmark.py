@@ -3,9 +3,9 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from sledsim.runs import Result
+from sledsim.runs import Result, batched_interval
 from sledsim_papers.harness.finding import Finding, Probe, order
-from sledsim_papers.harness.intervals import batched, of_mean, of_ratio
+from sledsim_papers.harness.intervals import of_mean, of_ratio
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
@@ -82,7 +82,7 @@ def _with_overhead(study: Study) -> dict[str, Result]:
 def mems_cov(study: Study) -> Finding:
     """Variation of responses of the three devices."""
     runs = _on_sleds(study)
-    intervals = tuple(batched(_responses_ms(run), _spread) for run in runs.values())
+    intervals = tuple(batched_interval(_responses_ms(run), _spread).ends for run in runs.values())
     return Finding(
         tuple(variation(run) for run in runs.values()),
         f"{', '.join(SLEDS.values())}: {RUN}; responses, without command overhead.",
@@ -132,12 +132,14 @@ ONE_AT_A_TIME = (
 )
 ACCESS_CAUSE = (
     "Which access is meant is not said. Command overhead, which the paper does not name but its simulator has, would "
-    "add "
-    "0.1 ms for G3 and 0.3 ms for G1; a single sector takes less."
+    "add 0.1 ms for G3 and 0.3 ms for G1; a single sector takes less."
 )
 
 
-def _access_finding(study: Study, *keys: str) -> Finding:
+@experiment("schlosser2000.access-time-range", *SLEDS)
+@experiment("schlosser2000.access-time-ends", "g3", "g1")
+def access_times(study: Study, *keys: str) -> Finding:
+    """Mean accesses of some generations."""
     runs, rows = _accesses(study)
     by_device = {row["device"]: row for row in rows}
 
@@ -157,18 +159,6 @@ def _access_finding(study: Study, *keys: str) -> Finding:
             Probe("seeks as DiskSim computes them", column("4 KB and DiskSim's seeks, ms")),
         ),
     )
-
-
-@experiment("schlosser2000.access-time-range")
-def access_time_range(study: Study) -> Finding:
-    """Mean accesses of all three."""
-    return _access_finding(study, *SLEDS)
-
-
-@experiment("schlosser2000.access-time-ends")
-def access_time_ends(study: Study) -> Finding:
-    """Mean accesses of the fastest and of the slowest."""
-    return _access_finding(study, "g3", "g1")
 
 
 #: Stripe units of several sleds: a track of a G2, and what the device has as it comes. No request is longer.
@@ -196,9 +186,8 @@ def four_sleds(study: Study) -> Finding:
     return Finding(
         over_one(four),
         f"{SLEDS['g2']}, 64 random requests of 4 KB outstanding, 50,000 in all, striped over the sleds in units of a "
-        "track, "
-        f"{TRACK_BLOCKS} blocks; in units of {SMALL_STRIPE_BLOCKS} blocks {over_one(smaller):.2f}. "
-        f"With a quarter of the LBN space on each sled: {over_one(split):.2f}.",
+        f"track, {TRACK_BLOCKS} blocks; in units of {SMALL_STRIPE_BLOCKS} blocks {over_one(smaller):.2f}. With a "
+        f"quarter of the LBN space on each sled: {over_one(split):.2f}.",
         decimals=2,
         # With as many requests outstanding all the time, the mean response is 64 over the throughput.
         intervals=of_ratio(one.response, four.response),
@@ -235,7 +224,10 @@ def _rows(study: Study, name: str) -> tuple[dict[str, Any], ...]:
     )
 
 
-def _speedup(study: Study, name: str) -> Finding:
+@experiment("schlosser2000.atlas-speedup", "atlas10k")
+@experiment("schlosser2000.superdisk-speedup", "superdisk")
+def speedup(study: Study, name: str) -> Finding:
+    """Response of a disk over that of G2."""
     g2, runs = _on_sleds(study)["g2"], _disk(study, name)
     over = _with_overhead(study)["g2"]
     ours = runs["on"].response.mean_ms / g2.response.mean_ms
@@ -243,8 +235,7 @@ def _speedup(study: Study, name: str) -> Finding:
     return Finding(
         ours,
         f"{name}, {RUN}: {runs['on'].response.mean_ms:.2f} ms, over {g2.response.mean_ms:.2f} ms of {SLEDS['g2']} "
-        "without "
-        f"command overhead (over {others}). {BUFFERS}",
+        f"without command overhead (over {others}). {BUFFERS}",
         decimals=2,
         intervals=of_ratio(runs["on"].response, g2.response),
         scenarios=(microbenchmark(SLEDS["g2"]), microbenchmark(name)),
@@ -258,43 +249,21 @@ def _speedup(study: Study, name: str) -> Finding:
     )
 
 
-@experiment("schlosser2000.atlas-speedup")
-def atlas_speedup(study: Study) -> Finding:
-    """Response of the Atlas 10K over that of G2."""
-    return _speedup(study, "atlas10k")
-
-
-@experiment("schlosser2000.superdisk-speedup")
-def superdisk_speedup(study: Study) -> Finding:
-    """Response of the SuperDisk over that of G2."""
-    return _speedup(study, "superdisk")
-
-
-def _cov(study: Study, name: str) -> Finding:
+@experiment("schlosser2000.atlas-cov", "atlas10k")
+@experiment("schlosser2000.superdisk-cov", "superdisk")
+def cov(study: Study, name: str) -> Finding:
+    """Variation of responses of a disk."""
     runs = _disk(study, name)
     return Finding(
         variation(runs["on"]),
         f"{name}, {RUN}; responses. {BUFFERS}",
-        intervals=(batched(_responses_ms(runs["on"]), _spread),),
+        intervals=(batched_interval(_responses_ms(runs["on"]), _spread).ends,),
         scenarios=(microbenchmark(name),),
         curve=_rows(study, name),
-        cause="Writes that end in the drive's buffer and reads that wait for the disk are two kinds of responses, "
-        "and how far "
-        "apart they lie decides the variation; with the buffer off there is one kind.",
+        cause="Writes that end in the drive's buffer and reads that wait for the disk are two kinds of responses, and "
+        "how far apart they lie decides the variation; with the buffer off there is one kind.",
         probes=(Probe("the drive's buffer off", variation(runs["off"])),),
     )
-
-
-@experiment("schlosser2000.atlas-cov")
-def atlas_cov(study: Study) -> Finding:
-    """Variation of responses of the Atlas 10K."""
-    return _cov(study, "atlas10k")
-
-
-@experiment("schlosser2000.superdisk-cov")
-def superdisk_cov(study: Study) -> Finding:
-    """Variation of responses of the SuperDisk."""
-    return _cov(study, "superdisk")
 
 
 @experiment("schlosser2000.microbenchmark-order")

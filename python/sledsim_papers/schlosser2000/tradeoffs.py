@@ -8,7 +8,7 @@ import numpy as np
 from sledsim.devices import MemsStorage
 from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, trend
 from sledsim_papers.harness.ledger import claims
-from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 
 __all__ = ["DEVICE", "EXACT"]
@@ -18,11 +18,11 @@ DEVICE = "g2-paper"
 #: No bus, so that the sled alone limits how fast data comes.
 NO_BUS: dict[str, Any] = {"bus_ms_per_block": 0.0}
 
-SPRINGS = (0.0, 0.25, 0.5, 0.75)
-ACCELERATIONS_M_S2 = (200.0, 400.0, 800.0, 1600.0)
-VELOCITIES_MM_S = (5.0, 10.0, 20.0, 40.0, 80.0)
-#: Widths of a bit, the widest first: they get smaller.
-WIDTHS_NM = (50.0, 40.0, 30.0, 20.0)
+#: What parameters are called, and the values that they take here; bits get smaller.
+SPRINGS = ("spring factor", (0.0, 0.25, 0.5, 0.75))
+ACCELERATIONS = ("acceleration, m/s²", (200.0, 400.0, 800.0, 1600.0))
+VELOCITIES = ("velocity, mm/s", (5.0, 10.0, 20.0, 40.0, 80.0))
+WIDTHS = ("bit, nm", (50.0, 40.0, 30.0, 20.0))
 
 #: What a computed quantity has to move by to have moved.
 EXACT = COMPUTED
@@ -41,18 +41,21 @@ def at_speed(mm_s: float, bit_nm: float = 40.0) -> dict[str, Any]:
     return {"bit_rate_kbit_s": mm_s * 1e3 / bit_nm}
 
 
-def _by(
-    name: str, values: Sequence[float], quantity: Callable[[float], float], parameter: str, what: str, how: str
-) -> Finding:
-    """Return the trend of a computed quantity over a parameter."""
-    found = [quantity(value) for value in values]
-    claim = claims()[f"schlosser2000.{name}"]
-    hardly = claim.hardly_moves if claim.published == "~" else EXACT
-    return Finding(
-        trend(found, hardly),
-        f"`{DEVICE}`: {how}; {found[0]:.4g} to {found[-1]:.4g}.",
-        curve=tuple({parameter: value, what: each} for value, each in zip(values, found, strict=True)),
-    )
+def _trend(
+    name: str, given: tuple[str, Sequence[float]], what: str, how: str, quantity: Callable[[float], float]
+) -> None:
+    """Register the experiment of a claim on the trend of a computed quantity over a parameter and its values."""
+    claim, (parameter, values) = f"schlosser2000.{name}", given
+
+    @experiment(claim)
+    def found(_: Study) -> Finding:
+        said = claims()[claim]
+        computed = [quantity(value) for value in values]
+        return Finding(
+            trend(computed, said.hardly_moves if said.published == "~" else EXACT),
+            f"`{DEVICE}`: {how}; {computed[0]:.4g} to {computed[-1]:.4g}.",
+            curve=tuple({parameter: value, what: each} for value, each in zip(values, computed, strict=True)),
+        )
 
 
 def _mean_seeks_ms(**changes: Any) -> tuple[float, float, float]:
@@ -70,77 +73,49 @@ def _mean_seeks_ms(**changes: Any) -> tuple[float, float, float]:
 MEAN = "20,000 random seeks, the direction of the next pass either as often"
 
 
-@experiment("schlosser2000.velocity-y-seek")
-def velocity_y_seek(study: Study) -> Finding:
-    """Seeks along Y by velocity."""
-    del study
-
-    def seek(mm_s: float) -> float:
-        return _mean_seeks_ms(**at_speed(mm_s))[1]
-
-    how = f"{MEAN}, 5 to 80 mm/s (a pass that may go whichever way is sooner has fewer reversals, and the mean falls)"
-    return _by("velocity-y-seek", VELOCITIES_MM_S, seek, "velocity, mm/s", "mean, ms", how)
-
-
-@experiment("schlosser2000.velocity-x-seek")
-def velocity_x_seek(study: Study) -> Finding:
-    """Seeks along X by velocity."""
-    del study
-
-    def seek(mm_s: float) -> float:
-        return _mean_seeks_ms(**at_speed(mm_s))[0]
-
-    return _by("velocity-x-seek", VELOCITIES_MM_S, seek, "velocity, mm/s", "mean, ms", f"{MEAN}, 5 to 80 mm/s")
-
-
-@experiment("schlosser2000.acceleration-seek")
-def acceleration_seek(study: Study) -> Finding:
-    """Seeks by acceleration."""
-    del study
-
-    def seek(value: float) -> float:
-        return _mean_seeks_ms(**accelerated(value))[2]
-
-    how = f"{MEAN}, the longer of X and Y, 200 to 1600 m/s²"
-    return _by("acceleration-seek", ACCELERATIONS_M_S2, seek, "acceleration, m/s²", "mean, ms", how)
-
-
-@experiment("schlosser2000.sleds-seek")
-def sleds_seek(study: Study) -> Finding:
-    """Seeks of lighter sleds."""
-    del study
-    given = MemsStorage(DEVICE).parameters["acceleration_x_m_s2"]
-
-    def seek(sleds: float) -> float:
-        return _mean_seeks_ms(**accelerated(sleds * given))[2]
-
-    how = f"{MEAN}; each of 1 to 8 sleds has its share of the mass and the whole actuator, so that it accelerates as "
-    "much more"
-    return _by("sleds-seek", (1.0, 2.0, 4.0, 8.0), seek, "sleds", "mean, ms", how)
-
-
-@experiment("schlosser2000.spring-full-stroke-seek")
-def spring_full_stroke(study: Study) -> Finding:
-    """From end to end, by springs."""
-    del study
-
-    def seek(factor: float) -> float:
-        return float(MemsStorage(DEVICE, spring_factor=factor).seek_x_ms(-50.0, 50.0).item())
-
-    how = "seek along X from one end of travel to the other, settling included, springs of 0 to 75 % of the force"
-    return _by("spring-full-stroke-seek", SPRINGS, seek, "spring factor", "seek, ms", how)
-
-
-@experiment("schlosser2000.spring-edge-seek")
-def spring_edge(study: Study) -> Finding:
-    """From the edge inward, by springs."""
-    del study
-
-    def seek(factor: float) -> float:
-        return float(MemsStorage(DEVICE, spring_factor=factor).seek_x_ms(-50.0, -40.0).item())
-
-    how = "seek along X of a tenth of the travel from its end inward, springs of 0 to 75 % of the force"
-    return _by("spring-edge-seek", SPRINGS, seek, "spring factor", "seek, ms", how)
+_trend(
+    "velocity-y-seek",
+    VELOCITIES,
+    "mean, ms",
+    f"{MEAN}, 5 to 80 mm/s (a pass that may go whichever way is sooner has fewer reversals, and the mean falls)",
+    lambda mm_s: _mean_seeks_ms(**at_speed(mm_s))[1],
+)
+_trend(
+    "velocity-x-seek",
+    VELOCITIES,
+    "mean, ms",
+    f"{MEAN}, 5 to 80 mm/s",
+    lambda mm_s: _mean_seeks_ms(**at_speed(mm_s))[0],
+)
+_trend(
+    "acceleration-seek",
+    ACCELERATIONS,
+    "mean, ms",
+    f"{MEAN}, the longer of X and Y, 200 to 1600 m/s²",
+    lambda value: _mean_seeks_ms(**accelerated(value))[2],
+)
+_trend(
+    "sleds-seek",
+    ("sleds", (1.0, 2.0, 4.0, 8.0)),
+    "mean, ms",
+    f"{MEAN}; each of 1 to 8 sleds has its share of the mass and the whole actuator, so that it accelerates as much "
+    "more",
+    lambda sleds: _mean_seeks_ms(**accelerated(sleds * MemsStorage(DEVICE).parameters["acceleration_x_m_s2"]))[2],
+)
+_trend(
+    "spring-full-stroke-seek",
+    SPRINGS,
+    "seek, ms",
+    "seek along X from one end of travel to the other, settling included, springs of 0 to 75 % of the force",
+    lambda factor: float(MemsStorage(DEVICE, spring_factor=factor).seek_x_ms(-50.0, 50.0).item()),
+)
+_trend(
+    "spring-edge-seek",
+    SPRINGS,
+    "seek, ms",
+    "seek along X of a tenth of the travel from its end inward, springs of 0 to 75 % of the force",
+    lambda factor: float(MemsStorage(DEVICE, spring_factor=factor).seek_x_ms(-50.0, -40.0).item()),
+)
 
 
 #: Where a sled is near the edge, µm.
@@ -151,56 +126,33 @@ def _reversal_ms(sled: MemsStorage, y_um: float = 0.0, way: int = 1) -> float:
     return float(sled.seek_y_ms(y_um, y_um, way, -way).item())
 
 
-def _reversals(name: str, y_um: float, way: int, how: str) -> Finding:
-    def reversal(factor: float) -> float:
-        return _reversal_ms(MemsStorage(DEVICE, spring_factor=factor), y_um, way)
-
-    return _by(name, SPRINGS, reversal, "spring factor", "reversal, ms", f"{how}, springs of 0 to 75 % of the force")
-
-
-@experiment("schlosser2000.spring-turnaround-outward")
-def spring_outward(study: Study) -> Finding:
-    """Reversals on the way out, by springs."""
-    del study
-    return _reversals("spring-turnaround-outward", NEAR_EDGE_UM, 1, "reversal 40 µm from the centre on the way out")
+def _reversals(name: str, y_um: float, way: int, how: str) -> None:
+    _trend(
+        f"spring-turnaround-{name}",
+        SPRINGS,
+        "reversal, ms",
+        f"reversal {how}, springs of 0 to 75 % of the force",
+        lambda factor: _reversal_ms(MemsStorage(DEVICE, spring_factor=factor), y_um, way),
+    )
 
 
-@experiment("schlosser2000.spring-turnaround-inward")
-def spring_inward(study: Study) -> Finding:
-    """Reversals on the way in, by springs."""
-    del study
-    return _reversals("spring-turnaround-inward", NEAR_EDGE_UM, -1, "reversal 40 µm from the centre on the way in")
-
-
-@experiment("schlosser2000.spring-turnaround-centre")
-def spring_centre(study: Study) -> Finding:
-    """Reversals in the middle, by springs."""
-    del study
-    return _reversals("spring-turnaround-centre", 0.0, 1, "reversal at the centre")
-
-
-@experiment("schlosser2000.force-turnaround")
-def force_turnaround(study: Study) -> Finding:
-    """Reversals by force."""
-    del study
-
-    def reversal(value: float) -> float:
-        return _reversal_ms(MemsStorage(DEVICE, **accelerated(value)))
-
-    how = "reversal at the centre, 200 to 1600 m/s² of a sled of given mass"
-    return _by("force-turnaround", ACCELERATIONS_M_S2, reversal, "acceleration, m/s²", "reversal, ms", how)
-
-
-@experiment("schlosser2000.velocity-turnaround")
-def velocity_turnaround(study: Study) -> Finding:
-    """Reversals by velocity."""
-    del study
-
-    def reversal(mm_s: float) -> float:
-        return _reversal_ms(MemsStorage(DEVICE, **at_speed(mm_s)))
-
-    how = "reversal at the centre, 5 to 80 mm/s"
-    return _by("velocity-turnaround", VELOCITIES_MM_S, reversal, "velocity, mm/s", "reversal, ms", how)
+_reversals("outward", NEAR_EDGE_UM, 1, "40 µm from the centre on the way out")
+_reversals("inward", NEAR_EDGE_UM, -1, "40 µm from the centre on the way in")
+_reversals("centre", 0.0, 1, "at the centre")
+_trend(
+    "force-turnaround",
+    ACCELERATIONS,
+    "reversal, ms",
+    "reversal at the centre, 200 to 1600 m/s² of a sled of given mass",
+    lambda value: _reversal_ms(MemsStorage(DEVICE, **accelerated(value))),
+)
+_trend(
+    "velocity-turnaround",
+    VELOCITIES,
+    "reversal, ms",
+    "reversal at the centre, 5 to 80 mm/s",
+    lambda mm_s: _reversal_ms(MemsStorage(DEVICE, **at_speed(mm_s))),
+)
 
 
 def _streaming_mb_s(**changes: Any) -> float:
@@ -210,41 +162,34 @@ def _streaming_mb_s(**changes: Any) -> float:
 LONG_READ = "20 cylinders in the middle read in order, every turnaround and servo burst counted, no bus"
 
 
-@experiment("schlosser2000.bit-size-bandwidth")
-def bit_size_bandwidth(study: Study) -> Finding:
-    """Streaming by bit size."""
-    del study
-
-    def bandwidth(nm: float) -> float:
-        return _streaming_mb_s(bit_nm=nm, **at_speed(MemsStorage(DEVICE).access_speed_m_s * 1e3, nm))
-
-    how = f"{LONG_READ}, bits of 50 to 20 nm at the same velocity"
-    return _by("bit-size-bandwidth", WIDTHS_NM, bandwidth, "bit, nm", "MB/s", how)
-
-
-@experiment("schlosser2000.acceleration-bandwidth")
-def acceleration_bandwidth(study: Study) -> Finding:
-    """Streaming by acceleration."""
-    del study
-
-    def bandwidth(value: float) -> float:
-        return _streaming_mb_s(**accelerated(value))
-
-    how = f"{LONG_READ}, 200 to 1600 m/s²"
-    return _by("acceleration-bandwidth", ACCELERATIONS_M_S2, bandwidth, "acceleration, m/s²", "MB/s", how)
-
-
-@experiment("schlosser2000.spring-bandwidth")
-def spring_bandwidth(study: Study) -> Finding:
-    """Streaming by springs."""
-    del study
-
-    def bandwidth(factor: float) -> float:
-        return _streaming_mb_s(spring_factor=factor)
-
-    how = f"{LONG_READ}, springs of 0 to 75 % of the force"
-    return _by("spring-bandwidth", SPRINGS, bandwidth, "spring factor", "MB/s", how)
-
+_trend(
+    "bit-size-bandwidth",
+    WIDTHS,
+    "MB/s",
+    f"{LONG_READ}, bits of 50 to 20 nm at the same velocity",
+    lambda nm: _streaming_mb_s(bit_nm=nm, **at_speed(MemsStorage(DEVICE).access_speed_m_s * 1e3, nm)),
+)
+_trend(
+    "acceleration-bandwidth",
+    ACCELERATIONS,
+    "MB/s",
+    f"{LONG_READ}, 200 to 1600 m/s²",
+    lambda value: _streaming_mb_s(**accelerated(value)),
+)
+_trend(
+    "spring-bandwidth",
+    SPRINGS,
+    "MB/s",
+    f"{LONG_READ}, springs of 0 to 75 % of the force",
+    lambda factor: _streaming_mb_s(spring_factor=factor),
+)
+_trend(
+    "bit-size-capacity",
+    WIDTHS,
+    "GB",
+    "room for data in bits of 50 to 20 nm",
+    lambda nm: MemsStorage(DEVICE, bit_nm=nm).capacity_bytes * 1e-9,
+)
 
 #: Velocities among which the best is sought. With its springs a G2 does not reach any beyond the last from everywhere.
 SOUGHT_MM_S = tuple(float(mm_s) for mm_s in range(10, 301, 10))
@@ -263,7 +208,10 @@ def _beyond(best: float, mb_s: Sequence[float]) -> str:
     return trend(found, EXACT) if len(found) > 1 else "?"
 
 
-def _velocities(study: Study, *, beyond: bool) -> Finding:
+@experiment("schlosser2000.velocity-bandwidth-rise", beyond=False)
+@experiment("schlosser2000.velocity-bandwidth-fall", beyond=True)
+def best_velocity(study: Study, *, beyond: bool) -> Finding:
+    """Streaming by velocity, up to the best and beyond it."""
     best, mb_s = study.once("schlosser2000 best velocity", lambda: _best_velocity(DEVICE))
     free_best, free_mb_s = study.once("schlosser2000 no springs", lambda: _best_velocity(DEVICE, spring_factor=0.0))
     g1_best, g1_mb_s = study.once("schlosser2000 best of g1", lambda: _best_velocity("g1-paper"))
@@ -276,27 +224,13 @@ def _velocities(study: Study, *, beyond: bool) -> Finding:
             for mm_s, each, free, first in zip(SOUGHT_MM_S, mb_s, free_mb_s, g1_mb_s, strict=True)
         ),
         cause="At the ends of a track the springs help the sled to turn, and the bandwidth of a G2 still rises where "
-        "its "
-        "actuator can no longer bring it to access speed everywhere against them. Without springs, and on a G1, "
-        "which reads "
-        "in one direction, it is greatest before that and falls.",
+        "its actuator can no longer bring it to access speed everywhere against them. Without springs, and on a G1, "
+        "which reads in one direction, it is greatest before that and falls.",
         probes=(
             Probe(f"no springs: greatest at {free_best:.0f} mm/s", _beyond(free_best, free_mb_s)),
             Probe(f"g1-paper: greatest at {g1_best:.0f} mm/s", _beyond(g1_best, g1_mb_s)),
         ),
     )
-
-
-@experiment("schlosser2000.velocity-bandwidth-rise")
-def velocity_bandwidth_rise(study: Study) -> Finding:
-    """Streaming by velocity, up to the best."""
-    return _velocities(study, beyond=False)
-
-
-@experiment("schlosser2000.velocity-bandwidth-fall")
-def velocity_bandwidth_fall(study: Study) -> Finding:
-    """Streaming by velocity, beyond the best."""
-    return _velocities(study, beyond=True)
 
 
 @experiment("schlosser2000.sleds-bandwidth")
@@ -325,21 +259,9 @@ def sleds_bandwidth(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2000.bit-size-capacity")
-def bit_size_capacity(study: Study) -> Finding:
-    """Capacity by bit size."""
-    del study
-
-    def capacity(nm: float) -> float:
-        return MemsStorage(DEVICE, bit_nm=nm).capacity_bytes * 1e-9
-
-    return _by("bit-size-capacity", WIDTHS_NM, capacity, "bit, nm", "GB", "room for data in bits of 50 to 20 nm")
-
-
-@experiment("schlosser2000.density")
-def density(study: Study) -> Finding:
+@computed("schlosser2000.density")
+def density() -> Finding:
     """Bits under all tips over their area."""
-    del study
 
     def gb_per_cm2(nm: float) -> float:
         sled = MemsStorage("g1-paper", bit_nm=nm)
@@ -356,15 +278,16 @@ def density(study: Study) -> Finding:
 BYTES_PER_TIP = 8
 
 
-@experiment("schlosser2000.tip-failure-capacity")
-def tip_failure_capacity(study: Study) -> Finding:
+@computed("schlosser2000.tip-failure-capacity")
+def tip_failure_capacity() -> Finding:
     """Room with 9,900 of 10,000 tips."""
-    del study
     group: dict[str, Any] = {"block_bytes": 100 * BYTES_PER_TIP, "active_tips": 100}
     whole, left = (MemsStorage("g1-paper", **group, tips=tips).capacity_bytes for tips in (10_000, 9_900))
     return Finding(1 - left / whole, "g1-paper with 10,000 tips and with 9,900, in groups of a hundred.", decimals=4)
 
 
+@experiment("schlosser2000.all-tips-power", 10_000)
+@experiment("schlosser2000.max-power", 1_000, 6)
 def powered(study: Study, tips: int, inactive: int = 1) -> Finding:
     """Return the power of a G2 that accesses data with so many tips, W.
 
@@ -397,15 +320,3 @@ def powered(study: Study, tips: int, inactive: int = 1) -> Finding:
     watts = (energy["servo_j"] + energy["data_j"]) / (time["servo_s"] + time["data_s"])
     how = f"`{DEVICE}`: joules of servo bursts and data over their time, of 1,000 requests that use {tips:,} tips each."
     return Finding(float(watts), how, scenarios=(scenario,))
-
-
-@experiment("schlosser2000.all-tips-power")
-def all_tips_power(study: Study) -> Finding:
-    """Power with all tips."""
-    return powered(study, 10_000)
-
-
-@experiment("schlosser2000.max-power")
-def max_power(study: Study) -> Finding:
-    """Power with a thousand tips."""
-    return powered(study, 1_000, 6)

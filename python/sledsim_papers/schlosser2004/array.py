@@ -6,10 +6,9 @@ from math import ceil, floor
 from typing import Any
 
 from sledsim.devices import DiskDrive
-from sledsim.runs import Result
+from sledsim.runs import Result, mean_interval
 from sledsim.scenario import resolve
 from sledsim_papers.harness.finding import Finding, Probe, order
-from sledsim_papers.harness.intervals import over_seeds
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
@@ -191,7 +190,7 @@ def array_all_disks(study: Study) -> Finding:
         _mean(found.before_ms) / _mean(found.after_ms),
         how,
         decimals=2,
-        intervals=(over_seeds(ratios),),
+        intervals=(mean_interval(ratios).ends,),
         scenarios=(alone(1), moved_to(G2, 1)),
         curve=tuple(rows),
     )
@@ -203,7 +202,7 @@ def array_not_specific(study: Study) -> Finding:
     g2, uberdisk = moved(study, G2), moved(study, UBERDISK)
     pairs = zip(g2.after_ms, uberdisk.after_ms, strict=True)
     differences = [(mems / disk) - 1 for mems, disk in pairs]
-    low, high = over_seeds(differences)
+    low, high = mean_interval(differences).ends
     mean = _mean(tuple(differences))
     rows = [
         {"disk": number, "g2, ms": mems, "Überdisk, ms": disk, "difference": difference}
@@ -233,7 +232,7 @@ def simpledisk_constant(study: Study) -> Finding:
     volume = {name: _mean(each.volume_ms) for name, each in found.items()}
     rows = []
     for name, each in found.items():
-        low, high = over_seeds(each.volume_ms)
+        low, high = mean_interval(each.volume_ms).ends
         rows.append(
             {
                 "device": name,
@@ -252,10 +251,9 @@ def simpledisk_constant(study: Study) -> Finding:
         with_it = {**volume, "g2": _mean(changed.volume_ms)}
         probes.append(Probe(f"{change}: {with_it['g2']:.3f} ms", order(with_it)))
     cause = (
-        "Without command overhead, of which the paper names none, g2 is faster than the Überdisk. See g2-access: "
-        "with as "
-        "much of it as gives the mean access time that the paper prints, the order is the paper's; with DiskSim's it "
-        "is not."
+        "Without command overhead, of which the paper names none, g2 is faster than the Überdisk. See g2-access: with "
+        "as much of it as gives the mean access time that the paper prints, the order is the paper's; with DiskSim's "
+        "it is not."
     )
     return Finding(
         order(volume),
@@ -273,7 +271,7 @@ def _array_finding(ours: float | tuple[float, ...], of_disks: list[tuple[float, 
         ours,
         "The runs of array-all-disks: means over the eight disks; the interval is over disks.",
         decimals=2,
-        intervals=tuple(map(over_seeds, of_disks)),
+        intervals=tuple(mean_interval(each).ends for each in of_disks),
         scenarios=(alone(1), *(moved_to(FASTER[name], 1) for name in names)),
     )
 
@@ -292,24 +290,10 @@ def array_rest(study: Study) -> Finding:
     return _array_finding(_mean(found.stays_ms), [found.stays_ms], "g2")
 
 
-def _on(study: Study, figure: str, *names: str) -> Finding:
+@experiment("schlosser2004.array-overall", "after_ms", "g2", "uberdisk")
+@experiment("schlosser2004.array-moved", "volume_ms", "g2", "uberdisk")
+@experiment("schlosser2004.array-simpledisks", "volume_ms", "simpledisk_constant", "simpledisk_linear")
+def of_array(study: Study, figure: str, *names: str) -> Finding:
+    """Find all requests after the move, or the moved volume alone, on each device."""
     found = [getattr(moved(study, FASTER[name]), figure) for name in names]
     return _array_finding(tuple(map(_mean, found)), found, *names)
-
-
-@experiment("schlosser2004.array-overall")
-def array_overall(study: Study) -> Finding:
-    """All requests after the move, to either device."""
-    return _on(study, "after_ms", "g2", "uberdisk")
-
-
-@experiment("schlosser2004.array-moved")
-def array_moved(study: Study) -> Finding:
-    """Find the moved volume on either device."""
-    return _on(study, "volume_ms", "g2", "uberdisk")
-
-
-@experiment("schlosser2004.array-simpledisks")
-def array_simpledisks(study: Study) -> Finding:
-    """Find the moved volume on disks of constant and of linear time."""
-    return _on(study, "volume_ms", "simpledisk_constant", "simpledisk_linear")

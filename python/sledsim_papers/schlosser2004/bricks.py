@@ -8,7 +8,7 @@ import numpy as np
 
 from sledsim.devices import Device, DiskDrive, MemsStorage
 from sledsim_papers.harness.finding import Finding, order, trend
-from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2004.array import DISK, G2, UBERDISK
 from sledsim_papers.schlosser2004.contract import scan_s
@@ -36,10 +36,9 @@ def _rewrites_ms(device: Mapping[str, Any], places: int = 100) -> "NDArray[np.fl
     return times
 
 
-@experiment("schlosser2004.rewrite-disk")
-def rewrite_disk(study: Study) -> Finding:
+@computed("schlosser2004.rewrite-disk")
+def rewrite_disk() -> Finding:
     """Time from the end of writing a sector until the head is over it again."""
-    del study
     times_ms = _rewrites_ms(DEVICES["cheetah73"])
     how = (
         f"{DISK} with its buffer off, 100 sectors all over the disk, each written twice: from end to end, "
@@ -48,10 +47,9 @@ def rewrite_disk(study: Study) -> Finding:
     return Finding(float(times_ms.mean()), how)
 
 
-@experiment("schlosser2004.log-rewrite")
-def log_rewrite(study: Study) -> Finding:
+@computed("schlosser2004.log-rewrite")
+def log_rewrite() -> Finding:
     """One block written over and over."""
-    del study
     means = {name: float(_rewrites_ms(device).mean()) for name, device in DEVICES.items()}
     said = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
     how = f"100 blocks all over each device, each written twice, buffers off: {said} ms from end to end."
@@ -95,10 +93,9 @@ def raid5_small_write(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2004.bandwidth-per-capacity")
-def bandwidth_per_capacity(study: Study) -> Finding:
+@computed("schlosser2004.bandwidth-per-capacity")
+def bandwidth_per_capacity() -> Finding:
     """Streaming over capacity."""
-    del study
     sled, disk = MemsStorage("g2"), DiskDrive(DISK)
     shares = [each.streaming_bandwidth_mb_s / each.capacity_bytes for each in (sled, disk)]
     how = (
@@ -108,10 +105,9 @@ def bandwidth_per_capacity(study: Study) -> Finding:
     return Finding(shares[0] / shares[1], how, decimals=1)
 
 
-@experiment("schlosser2004.device-scan-example")
-def device_scan_example(study: Study) -> Finding:
+@computed("schlosser2004.device-scan-example")
+def device_scan_example() -> Finding:
     """Capacity over bandwidth."""
-    del study
     how = "10 GB and 72 GB over 100 MB/s: the arithmetic of the text."
     return Finding(tuple(size * 1e9 / 100e6 for size in (10.0, 72.0)), how, decimals=0)
 
@@ -120,10 +116,9 @@ def _devices() -> int:
     return ceil(BRICK_BYTES / MemsStorage("g2").capacity_bytes)
 
 
-@experiment("schlosser2004.brick-devices")
-def brick_devices(study: Study) -> Finding:
+@computed("schlosser2004.brick-devices")
+def brick_devices() -> Finding:
     """G2 devices that hold a brick."""
-    del study
     how = "100 GB over the room for data of a g2, rounded up."
     return Finding(float(_devices()), how, decimals=0)
 
@@ -160,8 +155,7 @@ def brick_concurrency(study: Study) -> Finding:
     return Finding(
         ours,
         f"{_devices()} g2 one after the other, and one disk, {DISK} or uberdisk, the faster of which counts: random "
-        "reads of "
-        f"4 KB, {OUTSTANDING} outstanding, first come first served: {said} per second.",
+        f"reads of 4 KB, {OUTSTANDING} outstanding, first come first served: {said} per second.",
         scenarios=tuple(_saturated(system) for system in systems.values()),
     )
 
@@ -181,9 +175,8 @@ def brick_idle_power(study: Study) -> Finding:
     said = ", ".join(f"{each:.1f}" for each in joules)
     return Finding(
         trend(joules),
-        f"{_devices()} g2 one after the other, 5,000 random reads of 4 KB, Poisson 100/s; idle devices left on, "
-        "turned off after "
-        f"20 ms, and at once: {said} J.",
+        f"{_devices()} g2 one after the other, 5,000 random reads of 4 KB, Poisson 100/s; idle devices left on, turned "
+        f"off after 20 ms, and at once: {said} J.",
         scenarios=tuple(scenarios),
     )
 
@@ -199,8 +192,7 @@ def brick_scan(study: Study) -> Finding:
     times_s = [ceil(_devices() / at_once) * one_s for at_once in AT_ONCE]
     return Finding(
         trend(times_s),
-        f"{_devices()} g2, each read from its first block to its last in {one_s:.1f} s, one to 16 at once with no "
-        "bus between "
-        f"them: {times_s[0]:,.0f} to {times_s[-1]:,.0f} s.",
+        f"{_devices()} g2, each read from its first block to its last in {one_s:.1f} s, one to 16 at once with no bus "
+        f"between them: {times_s[0]:,.0f} to {times_s[-1]:,.0f} s.",
         curve=tuple({"at once": at_once, "s": each} for at_once, each in zip(AT_ONCE, times_s, strict=True)),
     )

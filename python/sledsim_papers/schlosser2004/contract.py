@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sledsim.devices import Device, DiskDrive, MemsStorage
-from sledsim.runs import Result
+from sledsim.runs import Result, batched_interval
 from sledsim_papers.harness.finding import Finding, Probe, order, trend
-from sledsim_papers.harness.intervals import batched
 from sledsim_papers.harness.ledger import claims
-from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2004.array import DISK, G2
 
@@ -63,7 +62,7 @@ def seek_under_1_ms(study: Study) -> Finding:
     run = study.run(accesses(G2), log=True)
     seeks_ms = run.log["seek_ns"].astype(np.float64) * 1e-6
     how = "g2, 100,000 random reads of 4 KB, one at a time: positioning before the first pass, settling included."
-    return Finding(float(seeks_ms.mean()), how, intervals=(batched(seeks_ms),), scenarios=(accesses(G2),))
+    return Finding(float(seeks_ms.mean()), how, intervals=(batched_interval(seeks_ms).ends,), scenarios=(accesses(G2),))
 
 
 def _longer_along_x(run: Result) -> "NDArray[np.float64]":
@@ -82,7 +81,7 @@ def x_dominates_y(study: Study) -> Finding:
     return Finding(
         float(longer.mean()),
         how,
-        intervals=(batched(longer),),
+        intervals=(batched_interval(longer).ends,),
         scenarios=(accesses(G2),),
         cause="It is settling that makes X the longer; where a seek along X is short and one along Y turns round, Y "
         "is.",
@@ -90,10 +89,9 @@ def x_dominates_y(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2004.disk-seek")
-def disk_seek(study: Study) -> Finding:
+@computed("schlosser2004.disk-seek")
+def disk_seek() -> Finding:
     """Mean seek of the array's disk."""
-    del study
     drive, other = DiskDrive(DISK), DiskDrive("ultrastar36z15")
     return Finding(
         drive.mean_seek_ms,
@@ -105,10 +103,9 @@ def disk_seek(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2004.disk-zone-variation")
-def disk_zone_variation(study: Study) -> Finding:
+@computed("schlosser2004.disk-zone-variation")
+def disk_zone_variation() -> Finding:
     """Outermost over innermost zone of the array's disk."""
-    del study
     zones = DiskDrive(DISK).zones()
     mb_s = zones["streaming_mb_s"]
     outer, inner = float(mb_s.max()), float(mb_s.min())
@@ -142,10 +139,9 @@ DISTANCES = (1, 3, 10, 30, 100, 300, 1000, 1900)
 PAIRS = 5_000
 
 
-@experiment("schlosser2004.contract-near")
-def contract_near(study: Study) -> Finding:
+@computed("schlosser2004.contract-near")
+def contract_near() -> Finding:
     """Positioning by distance in LBNs."""
-    del study
     device = MemsStorage("g2")
     cylinder = device.tracks * device.rows * device.blocks_per_row
     rng, means = np.random.default_rng(1), []
@@ -158,8 +154,7 @@ def contract_near(study: Study) -> Finding:
         means.append(float(seeks_ns[1::2].mean()) * 1e-6)
     how = (
         f"g2: {PAIRS:,} pairs of blocks at each of eight distances from about one cylinder to about 1,900: "
-        f"{means[0]:.3f} to "
-        f"{means[-1]:.3f} ms."
+        f"{means[0]:.3f} to {means[-1]:.3f} ms."
     )
     rows = tuple({"cylinders": far, "mean seek, ms": mean} for far, mean in zip(DISTANCES, means, strict=True))
     return Finding(trend(means), how, curve=rows)
@@ -190,10 +185,9 @@ def contract_ranges(study: Study) -> Finding:
     )
 
 
-@experiment("schlosser2004.tip-set-free")
-def tip_set_free(study: Study) -> Finding:
+@computed("schlosser2004.tip-set-free")
+def tip_set_free() -> Finding:
     """Find accesses at one place by different sets of tips."""
-    del study
     device = MemsStorage("g2")
     before = device.capacity_blocks // 3
     slots, times, places = (
@@ -213,8 +207,7 @@ def tip_set_free(study: Study) -> Finding:
     claim = claims()["schlosser2004.tip-set-free"]
     how = (
         f"g2: blocks at three places of the sled, from the same place before, by each of the {per} sets of tips that "
-        "reach a "
-        f"block there ({slots} in a row): times differ by {100 * (spread - 1):.4f} % at most."
+        f"reach a block there ({slots} in a row): times differ by {100 * (spread - 1):.4f} % at most."
     )
     # From the first to the one that differs from it most.
     return Finding(trend([1.0, spread], claim.hardly_moves), how)

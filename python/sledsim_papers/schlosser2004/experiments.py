@@ -263,7 +263,9 @@ def schedule(scheduler: str, rate_per_s: float, settle_constants: float) -> dict
     }
 
 
-def _heavy(study: Study, claim: str, settle_constants: float) -> Finding:
+@experiment("schlosser2004.sdf-order", "sdf-order", 1.0)
+@experiment("schlosser2004.sdf-no-settle", "sdf-no-settle", 0.0)
+def heavy(study: Study, claim: str, settle_constants: float) -> Finding:
     """Find the order of schedulers where it is the same at each heavy load."""
     rates = HEAVY[settle_constants]
     scenarios = [schedule(name, rate, settle_constants) for rate in rates for name in SCHEDULERS]
@@ -295,18 +297,6 @@ def _row(name: str, rate_per_s: float, run: Result) -> dict[str, Any]:
     }
 
 
-@experiment("schlosser2004.sdf-order")
-def sdf_order(study: Study) -> Finding:
-    """Schedulers under heavy load."""
-    return _heavy(study, "sdf-order", 1.0)
-
-
-@experiment("schlosser2004.sdf-no-settle")
-def sdf_no_settle(study: Study) -> Finding:
-    """Schedulers under heavy load without settling."""
-    return _heavy(study, "sdf-no-settle", 0.0)
-
-
 def _held(study: Study, scheduler: str, limit_ms: float) -> float:
     """Return the highest rate at which the mean response without settling is no longer than a limit, 1/s."""
     requests = {"run.requests": study.requests(250_000, 60_000)}
@@ -332,14 +322,12 @@ def sdf_tracks_sptf(study: Study) -> Finding:
     said = ", ".join(f"{SCHEDULERS[name]} {rate:.0f}" for name, rate in held.items())
     return Finding(
         held["sdf"] / held["sptf"],
-        f"g2 without settling, random reads of 8 KB: rates held at a mean response of {limit_ms:.3f} ms, twice that "
-        "of FCFS "
-        f"under light load: {said} per second.",
+        f"g2 without settling, random reads of 8 KB: rates held at a mean response of {limit_ms:.3f} ms, twice that of "
+        f"FCFS under light load: {said} per second.",
         curve=tuple({"scheduler": SCHEDULERS[name], "rate, 1/s": rate} for name, rate in held.items()),
         scenarios=tuple(schedule(name, rate, 0.0) for name, rate in held.items()),
         cause="Shortest distance is not shortest time: a seek that has to turn round takes longer than its distance "
-        "says, and "
-        "so does a short one at the edge of the springs.",
+        "says, and so does a short one at the edge of the springs.",
         probes=(
             Probe("SSTF in SDF's place", held["sstf_lbn"] / held["sptf"]),
             Probe("CLOOK in SDF's place", held["clook"] / held["sptf"]),

@@ -100,8 +100,7 @@ def table_size(study: Study) -> Finding:
         "g2: what a scan of the relation by rows reads, pages of 8 KB of 115 whole records each.",
         decimals=1,
         cause="Neither the pages nor the records alone come to what is printed, whether a megabyte is of 10^6 or of "
-        "2^20 bytes: "
-        "a slip of the paper.",
+        "2^20 bytes: a slip of the paper.",
         probes=(
             Probe("the records alone", records * 1e-6),
             Probe("the pages in megabytes of 2^20 bytes", read / 2**20),

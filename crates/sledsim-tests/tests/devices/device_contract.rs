@@ -1,10 +1,11 @@
-//! What every device keeps to: geometry, services, energy. Over all devices of the catalogue and random designs.
+//! What sleds keep to beside what every device does (`device_contract_mechanisms`): geometry, and phases and energy of
+//! services to the last tip. Over all sleds of the catalogue and random designs.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, Layout, MemsDevice, MemsParameters, Place, Timeout};
-use sledsim::devices::{Device, EnergyLedger, Location, Service, State};
+use sledsim::devices::{Device, Service, State};
 use sledsim::engine::random::Stream;
 use sledsim::request::{Op, Request};
 use sledsim::time::{s_to_ns, Time};
@@ -164,15 +165,12 @@ fn check_services(parameters: &MemsParameters, requests: usize) {
     let mut requests_j = 0.0;
     let mut write_waits_j = 0.0;
     let mut startups = 0;
-    let mut before = EnergyLedger::default();
     for index in 0..requests {
         let gap_ns = walk.gap_ns();
         let now = free + gap_ns;
         let request = walk.request();
         let wakes = index == 0
             || matches!(parameters.inactive_after_ms, Timeout::AfterMs(limit) if gap_ns > (limit * 1e6).round() as u64);
-        check_bounds(&device, now, &mut walk.random);
-        check_ledger(&device, &mut before, free, now);
         let expected_ns = device.positioning_ns(now, device.locate(&request));
         let service = device.serve(now, &request);
         let phases = &service.phases;
@@ -182,7 +180,6 @@ fn check_services(parameters: &MemsParameters, requests: usize) {
         startups += u64::from(wakes);
         check_service(parameters, &device, bus_free, &request, &service);
         bus_free = service.end;
-        check_ledger(&device, &mut before, now, service.free);
         if request.op == Op::Write {
             write_waits_j += phases.bus_ns as f64 * 1e-9 * parameters.sled_mw * 1e-3;
         }
@@ -248,40 +245,6 @@ fn check_bus(bus_free: Time, request: &Request, service: &Service, rows: &[(u32,
         let awake = service.start + phases.startup_ns;
         let crossed = bus_free.max(awake) + all_ns;
         assert_eq!(phases.bus_ns, crossed.saturating_since(awake + phases.seek_ns), "a write waits for its blocks");
-    }
-}
-
-/// The bound of a cylinder is below every positioning time there, and rises outwards.
-fn check_bounds(device: &MemsDevice, now: Time, random: &mut Stream) {
-    let here = device.cylinder(now);
-    let bound = |cylinder| device.cylinder_bound_ns(now, cylinder);
-    for _ in 0..4 {
-        let cylinder = random.below(u64::from(device.cylinders())) as u32;
-        let slot = random.below(u64::from(device.geometry().rows)) as u32;
-        assert!(bound(cylinder) <= device.positioning_ns(now, Location { cylinder, slot }));
-        let nearer = if cylinder < here { cylinder + 1 } else { cylinder.saturating_sub(1).max(here) };
-        assert!(bound(nearer) <= bound(cylinder), "from {here}: {nearer} costs more than {cylinder}");
-        let halfway = ((u64::from(here) + u64::from(cylinder)) / 2) as u32;
-        assert!(bound(halfway) <= bound(cylinder), "from {here}: {halfway} costs more than {cylinder}");
-    }
-}
-
-/// From `from` to `to` the ledger grows in every state and accounts for every nanosecond.
-fn check_ledger(device: &MemsDevice, before: &mut EnergyLedger, from: Time, to: Time) {
-    let length_ns = to - from;
-    let mut instants: BTreeSet<u64> = (0..8).map(|part| length_ns * part / 8).collect();
-    instants.extend((0..5).flat_map(|near| [near, length_ns.saturating_sub(near)]).filter(|&at| at <= length_ns));
-    for at in instants {
-        let now = from + at;
-        let ledger = device.ledger(now);
-        assert_eq!(ledger.total_ns(), now.ns(), "{ledger:?}");
-        for state in 0..ledger.time_ns.len() {
-            assert!(ledger.time_ns[state] >= before.time_ns[state], "at {now:?}: {before:?} then {ledger:?}");
-            let (now_j, before_j) = (ledger.energy_j[state], before.energy_j[state]);
-            assert!(now_j >= before_j && before_j >= 0.0, "at {now:?}: {before:?} then {ledger:?}");
-        }
-        assert!(ledger.startups() >= before.startups());
-        *before = ledger;
     }
 }
 

@@ -8,7 +8,7 @@ use sledsim::devices::simple::{ConstantParameters, LinearParameters};
 use sledsim::devices::{Device, EnergyLedger, Location, Service, State, STATES};
 use sledsim::engine::random::Stream;
 use sledsim::power::SpinDownSpec;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, DeviceSpec};
 use sledsim::time::Time;
 use sledsim_testing::disk_designs::{disk_design, extreme_design, without_buffer, without_overheads};
@@ -152,16 +152,9 @@ fn check_bounds(device: &dyn Device, now: Time, random: &mut Stream) {
     let bound = |cylinder| device.cylinder_bound_ns(now, cylinder);
     let platter = device.platter(now);
     for _ in 0..4 {
-        let request = Request {
-            id: 0,
-            arrival: now,
-            lbn: random.below(device.capacity_blocks()),
-            blocks: 1,
-            op: if random.chance(0.5) { Op::Read } else { Op::Write },
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        };
+        let lbn = random.below(device.capacity_blocks());
+        let op = if random.chance(0.5) { Op::Read } else { Op::Write };
+        let request = Request { arrival: now, op, ..Request::read(lbn, 1) };
         let location = device.locate(&request);
         let cylinder = location.cylinder;
         let positioning_ns = device.positioning_ns(now, location);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use sledsim::devices::mems::{Geometry, MemsDevice, MemsParameters};
 use sledsim::devices::{Device, Location, Planner, Service, State};
 use sledsim::engine::random::Stream;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request, Spare};
 use sledsim::time::{s_to_ns, Time};
 use sledsim_testing::mems_designs::mems_design;
 use sledsim_testing::scenarios;
@@ -23,7 +23,7 @@ fn subsector(parameters: &MemsParameters) -> MemsDevice {
 }
 
 fn request(op: Op, lbn: u64, blocks: u32) -> Request {
-    Request { id: 0, arrival: Time::ZERO, lbn, blocks, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE }
+    Request { op, ..Request::read(lbn, blocks) }
 }
 
 /// A request of up to a few rows, three of four with spare bytes, often most of it.

@@ -3,7 +3,7 @@
 use serde_json::{json, Value};
 use sledsim::devices::disk::DiskDevice;
 use sledsim::devices::Device;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::time::Time;
 
 const SECTORS: u64 = 120;
@@ -25,8 +25,7 @@ fn served_ms(values: &Value, op: Op, lbn: u64, blocks: u32) -> f64 {
         drive[key] = value.clone();
     }
     let mut drive = DiskDevice::new(&serde_json::from_value(drive).expect("parameters")).expect("a drive");
-    let request =
-        Request { id: 0, arrival: Time::ZERO, lbn, blocks, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE };
+    let request = Request { op, ..Request::read(lbn, blocks) };
     drive.serve(Time::ZERO, &request).end.ns() as f64 / 1e6
 }
 

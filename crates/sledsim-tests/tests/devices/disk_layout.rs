@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::devices::disk::{DiskParameters, Layout, Mapping, Mechanics, Place, Sparing, Zone};
 use sledsim::scenario::DeviceSpec;
-use sledsim_disksim::read_device;
+use sledsim_disksim::{import, ImportOptions};
 use sledsim_testing::reference;
 use sledsim_testing::tiers::cases;
 
@@ -295,7 +295,9 @@ const DRIVES: [(&str, u64, u64); 6] = [
 fn real_drives_hold_what_they_are_sold_with() {
     for (name, counted, sold) in DRIVES {
         let Some(path) = reference(&format!("drives/{name}/{name}.diskspecs")) else { return };
-        let DeviceSpec::Disk(p) = read_device(&path).unwrap_or_else(|error| panic!("{error}")).device else {
+        let DeviceSpec::Disk(p) =
+            import(&path, &ImportOptions::default()).unwrap_or_else(|error| panic!("{error}")).device
+        else {
             panic!("{name} is no disk");
         };
         let layout = Layout::new(&p).expect("a drive");

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use sledsim::devices::simple::{ConstantParameters, LinearParameters, SimpleDevice};
 use sledsim::devices::{Device, Location, State};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::Request;
 use sledsim::scenario::Report;
 use sledsim::time::Time;
 use sledsim_testing::scenario_runs;
@@ -26,15 +26,11 @@ fn linear(capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> SimpleDevi
     SimpleDevice::linear(&parameters).expect("parameters that agree")
 }
 
-fn read(lbn: u64, blocks: u32) -> Request {
-    Request { id: 0, arrival: Time::ZERO, lbn, blocks, op: Op::Read, flags: Flags::NONE, origin: 0, spare: Spare::NONE }
-}
-
 #[test]
 fn every_request_of_the_constant_device_takes_its_time() {
     let mut device = constant(1000, 0.88);
     let mut now = Time::ZERO;
-    for request in [read(0, 1), read(999, 1), read(3, 900), read(903, 97)] {
+    for request in [Request::read(0, 1), Request::read(999, 1), Request::read(3, 900), Request::read(903, 97)] {
         let service = device.serve(now, &request);
         assert_eq!(service.end - now, 880_000);
         assert_eq!((service.start, service.free, service.phases.service_ns()), (now, service.end, 880_000));
@@ -48,12 +44,12 @@ fn the_linear_device_goes_by_the_blocks_between_requests() {
     let mut now = Time::ZERO;
     // 2 us a block of distance, counted from the block after the previous request; the first request counts from block 0.
     for (request, ns) in [
-        (read(0, 10), 100_000),
-        (read(10, 90), 100_000),
-        (read(100, 1), 100_000),
-        (read(100, 1), 102_000),
-        (read(999, 1), 100_000 + 2_000 * 898),
-        (read(0, 1), 2_100_000),
+        (Request::read(0, 10), 100_000),
+        (Request::read(10, 90), 100_000),
+        (Request::read(100, 1), 100_000),
+        (Request::read(100, 1), 102_000),
+        (Request::read(999, 1), 100_000 + 2_000 * 898),
+        (Request::read(0, 1), 2_100_000),
     ] {
         let at = device.locate(&request);
         assert_eq!(device.positioning_ns(now, at), ns, "{request:?}");
@@ -84,7 +80,7 @@ fn the_books_hold_every_nanosecond_and_no_joule() {
     let (mut now, mut busy_ns) = (Time::ZERO, 0);
     for _ in 0..1000 {
         now += random.below(500_000);
-        let service = device.serve(now, &read(random.below(999_992), 8));
+        let service = device.serve(now, &Request::read(random.below(999_992), 8));
         let half = now + (service.end - now) / 2;
         assert_eq!(device.ledger(half).time_ns[State::Seek as usize], busy_ns + (half - now), "clipped at now");
         assert_eq!(device.ledger(half).total_ns(), half.ns());
@@ -106,20 +102,20 @@ proptest! {
     ) {
         let mut device = linear(capacity, 0.1, 2.0);
         let from_lbn = ((capacity as f64 * from) as u64).min(capacity - 1);
-        let now = device.serve(Time::ZERO, &read(from_lbn, 1)).free;
+        let now = device.serve(Time::ZERO, &Request::read(from_lbn, 1)).free;
         let here = device.cylinder(now);
         prop_assert!(here < device.cylinders());
         let mut seen = Vec::new();
         for share in shares {
             let lbn = ((capacity as f64 * share) as u64).min(capacity - 1);
-            let at = device.locate(&read(lbn, 1));
+            let at = device.locate(&Request::read(lbn, 1));
             prop_assert!(at.cylinder < device.cylinders());
             let positioning_ns = device.positioning_ns(now, at);
             prop_assert!(device.cylinder_bound_ns(now, at.cylinder) <= positioning_ns);
             // The farthest is the whole device away: 1.9 ms over it, to the nearest nanosecond.
             let exact_ns = 1e5 + 1.9e6 * lbn.abs_diff(from_lbn + 1) as f64 / capacity as f64;
             prop_assert!((positioning_ns as f64 - exact_ns).abs() <= 0.5 + 1e-6, "{positioning_ns} {exact_ns}");
-            prop_assert_eq!(device.clone().serve(now, &read(lbn, 1)).phases.seek_ns, positioning_ns);
+            prop_assert_eq!(device.clone().serve(now, &Request::read(lbn, 1)).phases.seek_ns, positioning_ns);
             seen.push((lbn, at));
         }
         for (lbn, at) in &seen {

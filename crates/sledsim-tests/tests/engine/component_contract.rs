@@ -13,10 +13,10 @@ use sledsim::fault::Fault;
 use sledsim::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use sledsim::hierarchy::{
     Child, DelayedStartupSpec, Drive, Mcd, McdSpec, MergeSpec, Mwb, MwbSpec, Partition, PartitionSpec, RamCache,
-    RamCacheSpec, Spread, SpreadLayout, Volumes, VolumesSpec,
+    Spread, SpreadLayout, Volumes, VolumesSpec,
 };
 use sledsim::power::SpinDownSpec;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, schema, DeviceSpec};
 use sledsim::schedulers::{asptf, build, fcfs, look, sptf, SchedulerSpec};
 use sledsim::service::Service;
@@ -92,7 +92,7 @@ fn requests(count: u64, capacity: u64, mean_gap_ns: u64, hostile: bool) -> VecDe
             3 if hostile => (capacity, 1),
             _ => (lbn, blocks),
         };
-        Request { id, arrival, lbn, blocks, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE }
+        Request { id, arrival, op, ..Request::read(lbn, blocks) }
     };
     (0..count).map(&mut request).collect()
 }
@@ -232,7 +232,7 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
         let mut system = System::default();
         let drive = add_drive(&mut system, spec, sptf::POLICY.default, 1);
         let Child { capacity_blocks, block_bytes, .. } = Child::of(&system, drive);
-        let cache = RamCacheSpec::of(1 << 20);
+        let cache = scenarios::ram_cache(1 << 20);
         let cache =
             RamCache::new(&cache, drive, capacity_blocks, block_bytes).unwrap_or_else(|error| panic!("{error}"));
         system.add(Box::new(cache), &[drive]);
@@ -424,10 +424,6 @@ fn a_run_cut_in_two_equals_the_whole() {
     });
 }
 
-fn read(lbn: u64, blocks: u32) -> Request {
-    Request { id: 0, arrival: Time::ZERO, lbn, blocks, op: Op::Read, flags: Flags::NONE, origin: 0, spare: Spare::NONE }
-}
-
 fn serve_one(mut system: System, request: Request) -> Service {
     let capacity = capacity(&system);
     let mut workload = Listed { requests: [request].into(), capacity, ..Listed::default() };
@@ -456,8 +452,8 @@ fn split_sleds_serve_their_parts_side_by_side() {
     let system = COMPONENTS[2].2(&DeviceSpec::Mems(Box::new(parameters.clone())));
     let sled = capacity(&system) / 3;
     assert_eq!(sled, MemsDevice::new(&parameters).unwrap().capacity_blocks());
-    let whole = serve_one(system, read(sled - 30, 100));
-    check_parts(&whole, &parameters, &[read(sled - 30, 30), read(0, 70)]);
+    let whole = serve_one(system, Request::read(sled - 30, 100));
+    check_parts(&whole, &parameters, &[Request::read(sled - 30, 30), Request::read(0, 70)]);
 }
 
 #[test]
@@ -467,8 +463,13 @@ fn stripes_are_dealt_round() {
     let sled = MemsDevice::new(&parameters).unwrap().capacity_blocks();
     assert_eq!(capacity(&system), sled / 7 * 7 * 4);
     // Stripe units 10 to 15 of 7 blocks: unit u lies on sled u mod 4 as its unit u / 4.
-    let whole = serve_one(system, read(10 * 7 + 3, 4 + 4 * 7 + 2));
-    let parts = [read(2 * 7 + 3, 4 + 7), read(2 * 7, 7 + 2), read(3 * 7, 7), read(3 * 7, 7)];
+    let whole = serve_one(system, Request::read(10 * 7 + 3, 4 + 4 * 7 + 2));
+    let parts = [
+        Request::read(2 * 7 + 3, 4 + 7),
+        Request::read(2 * 7, 7 + 2),
+        Request::read(3 * 7, 7),
+        Request::read(3 * 7, 7),
+    ];
     check_parts(&whole, &parameters, &parts);
 }
 

@@ -1,7 +1,6 @@
 //! Runs that would never end: whoever goes on in an instant is named, and when.
 
 use serde_json::json;
-use sledsim::engine::component::Measured;
 use sledsim::engine::{run, Completion, Component, ComponentId, Context, Limits, Next, Observer, System, Workload};
 use sledsim::fault::{Fault, Kind};
 use sledsim::limits::{ARRIVALS_AT_ONCE, CALLS_AT_ONCE};
@@ -22,6 +21,7 @@ enum Way {
 }
 
 /// Does nothing but what its way says.
+#[derive(Clone)]
 struct Restless {
     way: Way,
     left: u64,
@@ -74,12 +74,6 @@ impl Component for Restless {
 
     fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
         self.go_on(context);
-    }
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
     }
 }
 

@@ -9,3 +9,4 @@ mod metrics_exactness;
 mod queueing_theory;
 mod random_streams;
 mod run_contract;
+mod session;

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use sledsim::devices::disk::{DiskDevice, DiskParameters};
 use sledsim::devices::{Device, Service, STATES};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::scenario::DeviceSpec;
 use sledsim::time::Time;
-use sledsim_disksim::read_device;
+use sledsim_disksim::{import, ImportOptions};
 use sledsim_testing::reference;
 
 /// Nanoseconds in a millisecond.
@@ -70,7 +70,7 @@ fn steps(path: &Path) -> Vec<Step> {
 }
 
 fn parameters(specs: &Path) -> DiskParameters {
-    let import = read_device(specs).unwrap_or_else(|error| panic!("{error}"));
+    let import = import(specs, &ImportOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     match import.device {
         DeviceSpec::Disk(parameters) => *parameters,
         other => panic!("not a disk: {other:?}"),
@@ -83,7 +83,7 @@ fn replay(drive: &mut DiskDevice, steps: &[Step], mut look: impl FnMut(&DiskDevi
     let mut services = Vec::with_capacity(steps.len());
     for (id, step) in (0..).zip(steps) {
         let Step { op, lbn, blocks, gap_ns, .. } = *step;
-        let request = Request { id, arrival: now, lbn, blocks, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE };
+        let request = Request { id, arrival: now, op, ..Request::read(lbn, blocks) };
         let service = drive.serve(now, &request);
         look(drive, now, &service);
         now = service.end + gap_ns;

@@ -35,17 +35,21 @@ pub fn loaded<C: Send>(list: &Path, count: usize, replay: impl Fn(&Row, &Path, &
     cases
 }
 
-/// The run of a row, repeated with the settings for its trace: our report, and the responses of both.
-pub fn repeated(
-    row: &Row,
-    folder: &Path,
-    temporary: &Path,
-    settings: impl Fn(&Path) -> Vec<String>,
-) -> (Report, Responses) {
+/// The run of a row, repeated with its settings besides those that all runs have, as for `sledsim run --set`: our report, and
+/// the responses of both.
+pub fn repeated(row: &Row, folder: &Path, temporary: &Path, settings: Vec<String>) -> (Report, Responses) {
     let requests = recorded(&folder.join(format!("{}.csv.gz", row["id"])));
     let trace = temporary.join(format!("{}.trace", row["id"]));
     write_trace(&requests, &trace);
-    let output = scenario_runs::run(&settings(&trace), true);
+    let mut all = vec![
+        format!("workload.path={:?}", trace.display().to_string()),
+        "workload.format=disksim-ascii".to_owned(),
+        // DiskSim counts the time before the first request, on which it depends where a platter stands.
+        "workload.rebase=false".to_owned(),
+        format!("scheduler={}", row["scheduler"]),
+    ];
+    all.extend(settings);
+    let output = scenario_runs::run(&all, true);
     let log = output.recorder.log().expect("a log was asked for");
     assert_eq!(log.entries.len(), requests.len(), "{}: requests completed", row["id"]);
     let mut responses_ms: Responses = requests.iter().map(|request| (request.response_ms, f64::NAN)).collect();

@@ -1,12 +1,13 @@
 //! The totals of the reference traces, which any right reader finds.
 
-use sledsim::traces::{info, TraceInfo, TraceOptions};
+use sledsim::traces::{TraceInfo, TraceOptions, TraceReader};
 use sledsim_testing::reference;
 
 /// The totals of the reference trace at `rel`, if it is there.
 fn totals(rel: &str) -> Option<TraceInfo> {
     let path = reference(rel)?;
-    Some(info(&path, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}")))
+    let info = TraceReader::open(&path, &TraceOptions::default()).and_then(TraceInfo::of);
+    Some(info.unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// Asserts that `found` is `expected` when rounded as `expected` was published.

@@ -6,7 +6,7 @@ use sledsim::devices::disk::{DiskDevice, DiskParameters, FastWrite, ReadAhead};
 use sledsim::devices::{Device, EnergyLedger, Service, State};
 use sledsim::engine::random::Stream;
 use sledsim::power::{PowerParameters, SpinDownSpec};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::scenario::DeviceSpec;
 use sledsim::time::{s_to_ns, Time};
 use sledsim_testing::disk_designs::disk_design;
@@ -18,7 +18,7 @@ use sledsim_testing::tiers::cases;
 const ROUNDING_J: f64 = 1e-12;
 
 fn request(op: Op, lbn: u64, blocks: u32) -> Request {
-    Request { id: 0, arrival: Time::ZERO, lbn, blocks, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE }
+    Request { op, ..Request::read(lbn, blocks) }
 }
 
 fn catalogued(name: &str) -> DiskParameters {
@@ -206,7 +206,7 @@ fn last_worked(twin: &DiskDevice, served: Time, now: Time) -> Time {
 fn check_twin(parameters: &DiskParameters, policy: Option<&SpinDownSpec>) {
     let mut drive = device(parameters, policy);
     let mut twin = device(&DiskParameters { power: None, ..parameters.clone() }, None);
-    let modes = parameters.ladder().expect("powers").modes().to_vec();
+    let modes = parameters.power.as_ref().and_then(|power| power.ladder().ok()).expect("powers").modes().to_vec();
     let mut random = Stream::new(5, "twin");
     let (mut now, mut last, mut slept_ns) = (Time::ZERO, 0, 0);
     for _ in 0..25 {

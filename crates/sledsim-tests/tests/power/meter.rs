@@ -1,13 +1,15 @@
 //! Peak power, entries and the timeline, held to what they are by definition: every run of a device is told again from its
 //! spans, one by one.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use serde_json::{json, Value};
 use sledsim::devices::mems::MemsDevice;
 use sledsim::devices::Device;
 use sledsim::engine::random::Stream;
 use sledsim::power::{Activity, Span, TimelineSpec, WINDOW_NS};
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, Energy, Keep, RunOutput, StateEnergy};
 use sledsim::service::STATES;
 use sledsim::time::{s_to_ns, Time};
@@ -297,19 +299,39 @@ fn a_timeline_keeps_a_stretch_and_says_where_it_stopped() {
         parts.filter(|span| span.from < span.to).collect()
     };
     assert_eq!(spans(&part), spans(&whole).iter().map(cut).collect::<Vec<_>>());
-    assert_eq!((part.timeline.as_ref().unwrap().stopped, report(&part)), (None, report(&whole)));
-    // With little room it ends for all at one instant, and is the beginning of the whole.
-    let short = run_keeping(&document, TimelineSpec { spans: 300, ..ALL });
+    assert_eq!((part.timeline.as_ref().unwrap().slot_ns, report(&part)), (None, report(&whole)));
+    // With little room it is in slots, each of which holds what the spans of the whole do.
+    let short = run_keeping(&document, TimelineSpec { spans: 900, ..ALL });
     let timeline = short.timeline.as_ref().unwrap();
-    let stopped = timeline.stopped.expect("300 spans are not enough");
-    let ends: Vec<_> = timeline.spans.iter().map(|spans| spans.last().expect("some").to).collect();
-    assert!(ends.iter().all(|&end| end == stopped), "{ends:?}, not {stopped:?}");
-    assert!((150..=300).contains(&timeline.spans.iter().map(Vec::len).sum::<usize>()));
-    for (spans, whole) in timeline.spans.iter().zip(spans(&whole)) {
-        let last = spans.len() - 1;
-        assert_eq!(spans[..last], whole[..last]);
+    let slot_ns = timeline.slot_ns.expect("900 spans are not enough");
+    assert!((100..=900).contains(&timeline.spans.iter().map(Vec::len).sum::<usize>()));
+    for (slots, whole) in timeline.spans.iter().zip(spans(&whole)) {
+        assert_eq!((slots[0].from, slots[slots.len() - 1].to), (whole[0].from, whole[whole.len() - 1].to));
+        assert!(slots.windows(2).all(|two| two[0].to == two[1].from));
+        let (found, by_definition) = (in_slots(slots, slot_ns), in_slots(whole, slot_ns));
+        assert!(found.keys().eq(by_definition.keys()));
+        for ((ns, energy), (own_ns, own_energy)) in found.values().zip(by_definition.values()) {
+            assert_eq!(ns, own_ns);
+            assert!((energy - own_energy).abs() <= ROUNDING * own_energy, "{energy} W·ns, not {own_energy}");
+        }
     }
     assert_eq!(report(&short), report(&whole));
+}
+
+/// Nanoseconds and W·ns of each activity by slot.
+fn in_slots(spans: &[Span], slot_ns: u64) -> BTreeMap<(u64, usize), (u64, f64)> {
+    let mut found = BTreeMap::new();
+    for span in spans {
+        let (mut at, end) = (span.from.ns(), span.to.ns());
+        while at < end {
+            let ns = (end - at).min(slot_ns - at % slot_ns);
+            let (time, energy) = found.entry((at / slot_ns, span.activity.index())).or_insert((0, 0.0));
+            *time += ns;
+            *energy += span.power_w * ns as f64;
+            at += ns;
+        }
+    }
+    found
 }
 
 /// Nothing is kept that was not asked for, and a device of unknown powers has nothing to tell.
@@ -331,7 +353,7 @@ fn check_instant(device: &dyn Device, now: Time) {
     let ledger = device.ledger(now);
     assert_eq!(meter.at(), now);
     let (mut time_ns, mut energy_j) = ([0; STATES.len()], [0.0; STATES.len()]);
-    for span in meter.recorded().0 {
+    for span in meter.clone().into_recorded().0 {
         let state = span.activity.state() as usize;
         time_ns[state] += span.to - span.from;
         energy_j[state] += (span.to - span.from) as f64 * 1e-9 * span.power_w;
@@ -354,16 +376,9 @@ fn check_instants(device: &mut dyn Device, seed: u64) {
         let now = free + [0, 1, random.below(5_000_000)][random.below(3) as usize];
         let most = if random.chance(0.5) { 3 } else { 400 };
         let blocks = 1 + random.below(capacity.min(most));
-        let request = Request {
-            id,
-            arrival: now,
-            lbn: random.below(capacity - blocks + 1),
-            blocks: blocks as u32,
-            op: if random.chance(0.5) { Op::Read } else { Op::Write },
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare::NONE,
-        };
+        let lbn = random.below(capacity - blocks + 1);
+        let op = if random.chance(0.5) { Op::Read } else { Op::Write };
+        let request = Request { id, arrival: now, op, ..Request::read(lbn, blocks as u32) };
         check_instant(device, now);
         free = device.serve(now, &request).free;
         let mut instants: Vec<u64> = (0..5).map(|_| random.below(free - now + 1)).chain([0, free - now]).collect();

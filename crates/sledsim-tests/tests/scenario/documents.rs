@@ -176,6 +176,35 @@ fn a_device_file_stands_beside_the_scenario() {
 }
 
 #[test]
+fn a_device_file_may_have_a_base() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let of = |device: &str| {
+        let document = json!({"workload": poisson(1.0), "system": {"device": device}});
+        let scenario = scenarios::resolve_in(&document, folder.path())?;
+        Ok::<Value, String>(serde_json::to_value(scenario).unwrap()["system"]["device"].take())
+    };
+    write("still.toml", "base = \"g2\"\nsettle_constants = 0\n");
+    write("finer.toml", "base = \"still.toml\"\n[values]\nbit_nm = { value = 30.0, unit = \"nm\" }\n");
+    let mut expected = of("g2").unwrap();
+    (expected["settle_constants"], expected["bit_nm"]) = (json!(0.0), json!(30.0));
+    let mut finer = of("finer.toml").unwrap();
+    expected["name"] = finer["name"].take();
+    finer["name"] = expected["name"].clone();
+    assert_eq!(finer, expected);
+    for (text, said) in [
+        ("base = \"own.toml\"", "based on itself"),
+        ("base = \"g22\"", "g22"),
+        ("base = \"g2\"\nmechanism = \"disk\"", "not that of its base"),
+        ("base = \"g2\"\nsettle_constant = 0", "settle_constants"),
+    ] {
+        write("own.toml", text);
+        let error = of("own.toml").unwrap_err();
+        assert!(error.contains(said) && error.contains("own.toml"), "{error}");
+    }
+}
+
+#[test]
 fn limits_are_filled_in_where_a_generator_has_none() {
     let requests =
         |run: Value| resolved(&json!({"workload": poisson(1.0), "system": {"device": "g2"}, "run": run})).run.requests;

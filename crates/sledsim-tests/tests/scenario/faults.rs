@@ -208,6 +208,26 @@ fn readers_are_told_in_their_own_words() {
     assert!(setting.text(&Options).starts_with("--set sead=1: unknown key sead: did you mean \"seed\"?"));
 }
 
+/// Whatever is wrong on a path that a setting has set, the last such setting is named, and no line.
+#[test]
+fn what_a_setting_has_set_is_its_own() {
+    let own = |settings: &[&str]| faults(&document(), settings)[0].clone();
+    let fault = own(&["run.requests=7", "device.tips=-5"]);
+    assert_eq!((fault.setting.as_deref(), &fault.file, fault.line), (Some("device.tips=-5"), &None, None));
+    assert!(
+        fault.text(&Options).starts_with("--set device.tips=-5: system.device.tips = -5 is out of range"),
+        "{fault}"
+    );
+    for (settings, named) in [
+        (&["device={name=\"g2\",bit_nm=-3}"][..], 0),
+        (&["run.requests=5", "run.warmup_requests=6"], 1),
+        (&["device.bit_nm=-1", "device.bit_nm=-2"], 1),
+        (&["scheduler=lok"], 0),
+    ] {
+        assert_eq!(own(settings).setting.as_deref(), Some(settings[named]), "{settings:?}");
+    }
+}
+
 #[test]
 fn a_notation_is_told_with_its_line() {
     let read = |text: &str, notation| {

@@ -4,7 +4,7 @@ use std::path::Path as File;
 
 use serde_json::{json, Value};
 use sledsim::fault::{Fault, Kind};
-use sledsim::limits::{ALL, LATENT_ERRORS, NESTING, PARTS_OF_A_REQUEST, PARTS_UNDER_WAY};
+use sledsim::limits::{ALL, LATENT_ERRORS, LOG_ROWS, NESTING, PARTS_OF_A_REQUEST, PARTS_UNDER_WAY};
 use sledsim::scenario::{self, resolve, Notation, Report};
 use sledsim_testing::scenarios::{catalog, poisson, resolved};
 
@@ -137,6 +137,26 @@ fn a_run_that_holds_too_many_parts_ends_with_a_word_on_it() {
     });
     let told = try_run(&json!({"workload": workload, "system": system})).expect_err("too many");
     assert!(told.contains(&PARTS_UNDER_WAY.most.to_string()) && told.contains("at 0 s"), "{told}");
+}
+
+/// A million requests in a millisecond, whole ones: the queue is what would grow.
+#[test]
+fn a_drive_that_falls_far_behind_ends_with_a_word_on_it() {
+    let arrival = json!({"kind": "constant", "rate_per_s": 1e9});
+    let document = json!({"workload": {"arrival": arrival}, "system": {"device": "g2"}, "run": {"time_s": 10}});
+    let mut scheduled = document.clone();
+    scheduled["system"]["scheduler"] = "sptf".into();
+    for document in [document, scheduled] {
+        let told = try_run(&document).expect_err("too many");
+        assert!(told.contains(&PARTS_UNDER_WAY.most.to_string()) && told.contains("fallen far behind"), "{told}");
+    }
+}
+
+#[test]
+fn a_log_of_too_many_rows_is_refused_before_the_run() {
+    let document = json!({"workload": poisson(10.0), "system": "g2", "run": {"requests": LOG_ROWS.most + 1}});
+    let told = scenario::run(&resolved(&document), Vec::new(), true, &mut |_| true).expect_err("too many").to_string();
+    assert!(told.contains(&LOG_ROWS.most.to_string()), "{told}");
 }
 
 #[test]

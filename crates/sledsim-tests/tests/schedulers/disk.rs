@@ -102,6 +102,7 @@ proptest! {
 }
 
 /// A disk that counts how often it is asked for a positioning time, and says what turns or keeps it to itself.
+#[derive(Clone)]
 struct Counted {
     disk: DiskDevice,
     asked: Cell<u64>,

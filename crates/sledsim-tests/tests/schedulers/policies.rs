@@ -42,12 +42,17 @@ fn drain(scheduler: &mut dyn Scheduler, sled: &mut Sled, mut now: Time) -> Vec<u
     order
 }
 
+/// Pushes reads of `blocks` at `lbns` at time 0, numbered from `first` on.
+fn push(scheduler: &mut dyn Scheduler, sled: &Sled, first: u64, lbns: &[u64], blocks: u32) {
+    for (id, &lbn) in (first..).zip(lbns) {
+        scheduler.push(Time::ZERO, read(id, 0, lbn, blocks), sled);
+    }
+}
+
 /// Pushes one-block reads at `lbns` at time 0 and drains.
 fn order(spec: SchedulerSpec, sled: &mut Sled, lbns: &[u64]) -> Vec<u64> {
     let mut scheduler = build(&spec, sled);
-    for (id, &lbn) in (0..).zip(lbns) {
-        scheduler.push(Time::ZERO, read(id, 0, lbn, 1), sled);
-    }
+    push(scheduler.as_mut(), sled, 0, lbns, 1);
     drain(scheduler.as_mut(), sled, Time::ZERO)
 }
 
@@ -61,9 +66,7 @@ fn order_from_200(spec: SchedulerSpec, lbns: &[u64]) -> Vec<u64> {
     let mut scheduler = build(&spec, &sled);
     scheduler.push(Time::ZERO, read(0, 0, 199, 1), &sled);
     assert_eq!(scheduler.pop(Time::ZERO, &sled).map(|it| it.lbn), Some(199));
-    for (id, &lbn) in (1..).zip(lbns) {
-        scheduler.push(Time::ZERO, read(id, 0, lbn, 1), &sled);
-    }
+    push(scheduler.as_mut(), &sled, 1, lbns, 1);
     drain(scheduler.as_mut(), &mut sled, Time::ZERO)
 }
 
@@ -94,16 +97,12 @@ fn look_takes_a_newcomer_ahead_before_it_turns() {
 fn look_serves_what_starts_right_at_the_head_in_either_direction() {
     let mut sled = origin();
     let mut look = build(&look::POLICY.default, &sled);
-    for (id, lbn) in [(0, 300), (1, 100)] {
-        look.push(Time::ZERO, read(id, 0, lbn, 10), &sled);
-    }
+    push(look.as_mut(), &sled, 0, &[300, 100], 10);
     // Up to 100 and 300, then 50 turns the sweep round; from 60, both 60 and 40 lie ahead on the way down.
     assert_eq!(drain(look.as_mut(), &mut sled, Time::ZERO), [100, 300]);
     look.push(Time::ZERO, read(2, 0, 50, 10), &sled);
     assert_eq!(look.pop(Time::ZERO, &sled).map(|it| it.lbn), Some(50));
-    for (id, lbn) in [(3, 40), (4, 61), (5, 60)] {
-        look.push(Time::ZERO, read(id, 0, lbn, 1), &sled);
-    }
+    push(look.as_mut(), &sled, 3, &[40, 61, 60], 1);
     // From 60 served, the head is at 61 and the sweep still goes down: 61 is at the head.
     assert_eq!(drain(look.as_mut(), &mut sled, Time::ZERO), [60, 61, 40]);
 }
@@ -120,9 +119,7 @@ fn clook_measures_from_the_end_of_the_last_request() {
     let mut clook = build(&clook::POLICY.default, &sled);
     clook.push(Time::ZERO, read(0, 0, 100, 16), &sled);
     assert_eq!(clook.pop(Time::ZERO, &sled).map(|it| it.lbn), Some(100));
-    for (id, lbn) in [(1, 115), (2, 116), (3, 117)] {
-        clook.push(Time::ZERO, read(id, 0, lbn, 1), &sled);
-    }
+    push(clook.as_mut(), &sled, 1, &[115, 116, 117], 1);
     assert_eq!(drain(clook.as_mut(), &mut sled, Time::ZERO), [116, 117, 115]);
 }
 
@@ -160,13 +157,9 @@ fn vscan_turns_round_when_it_serves_what_lies_behind() {
     let mut scheduler = build(&vscan, &sled);
     scheduler.push(Time::ZERO, read(0, 0, 199, 1), &sled);
     assert_eq!(scheduler.pop(Time::ZERO, &sled).map(|it| it.lbn), Some(199));
-    for (id, lbn) in [(1, 190), (2, 260)] {
-        scheduler.push(Time::ZERO, read(id, 0, lbn, 1), &sled);
-    }
+    push(scheduler.as_mut(), &sled, 1, &[190, 260], 1);
     assert_eq!(scheduler.pop(Time::ZERO, &sled).map(|it| it.lbn), Some(190));
-    for (id, lbn) in [(3, 170), (4, 195)] {
-        scheduler.push(Time::ZERO, read(id, 0, lbn, 1), &sled);
-    }
+    push(scheduler.as_mut(), &sled, 3, &[170, 195], 1);
     assert_eq!(drain(scheduler.as_mut(), &mut sled, Time::ZERO), [170, 195, 260]);
 }
 

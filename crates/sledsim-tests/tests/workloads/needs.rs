@@ -7,8 +7,8 @@ use sledsim::engine::{Next, Workload};
 use sledsim::fault::Kind;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::service::Service;
-use sledsim::traces::{TraceFormat, TraceOptions};
-use sledsim::workloads::{LastBlock, MetadataSpec, Replay, ReplayOptions, Synthetic, SyntheticSpec};
+use sledsim::traces::TraceFormat;
+use sledsim::workloads::{LastBlock, MetadataSpec, Replay, Synthetic, SyntheticSpec, TraceSpec};
 use sledsim_testing::scenarios;
 
 const BLOCK: u32 = 512;
@@ -181,10 +181,13 @@ fn records(count: u64) -> Trace {
     trace("trace.csv", format!("t_ns,device,offset_bytes,bytes,op\n{lines}").as_bytes())
 }
 
-fn replayed(trace: &Trace, options: ReplayOptions) -> Result<Vec<Request>, String> {
-    let trace_options = TraceOptions::default();
-    let replay = Replay::new(&trace.path, trace_options, options, CAPACITY_BLOCKS, BLOCK);
-    let mut replay = replay.map_err(|error| error.to_string())?;
+fn replayed(trace: &Trace, options: TraceSpec) -> Result<Vec<Request>, String> {
+    replayed_by(3, trace, options)
+}
+
+fn replayed_by(seed: u64, trace: &Trace, options: TraceSpec) -> Result<Vec<Request>, String> {
+    let spec = TraceSpec { path: trace.path.display().to_string(), ..options };
+    let mut replay = Replay::new(spec, seed, CAPACITY_BLOCKS, BLOCK).map_err(|error| error.to_string())?;
     let mut requests = Vec::new();
     loop {
         match replay.peek().map_err(|error| error.to_string())? {
@@ -203,16 +206,16 @@ fn inodes(share: Option<f64>) -> MetadataSpec {
     MetadataSpec { share, read_bytes: 128, write_bytes: 66 }
 }
 
-fn drawn() -> ReplayOptions {
+fn drawn() -> TraceSpec {
     let (last_block, metadata) = (LastBlock::Uniform, Some(inodes(Some(0.5))));
-    ReplayOptions { last_block, metadata, seed: 3, ..ReplayOptions::default() }
+    TraceSpec { last_block, metadata, ..TraceSpec::default() }
 }
 
 #[test]
 fn replays_draw_as_generators_do() {
     let trace = records(6000);
     let requests = replayed(&trace, drawn()).unwrap();
-    assert_eq!(plain(&requests), plain(&replayed(&trace, ReplayOptions::default()).unwrap()));
+    assert_eq!(plain(&requests), plain(&replayed(&trace, TraceSpec::default()).unwrap()));
     let (metadata, others): (Vec<_>, Vec<_>) =
         requests.iter().partition(|request| request.flags.contains(Flags::METADATA));
     // Four standard deviations of a binomial count: 155.
@@ -226,40 +229,40 @@ fn replays_draw_as_generators_do() {
         quarters[((bytes - 15 * 512 - 8) / 128) as usize] += 1;
     }
     assert_uniform(&quarters);
-    assert_ne!(requests, replayed(&trace, ReplayOptions { seed: 4, ..drawn() }).unwrap());
+    assert_ne!(requests, replayed_by(4, &trace, drawn()).unwrap());
 }
 
 /// A record needs the same in part of a trace, and in every repetition.
 #[test]
 fn a_record_needs_what_it_needs() {
     let trace = records(300);
-    let needs = |options: ReplayOptions| -> Vec<(u64, Spare, Flags)> {
+    let needs = |options: TraceSpec| -> Vec<(u64, Spare, Flags)> {
         let requests = replayed(&trace, options).unwrap();
         requests.iter().map(|request| (request.lbn, request.spare, request.flags)).collect()
     };
     let whole = needs(drawn());
     for cut in [1, 100, 299] {
-        let head = needs(ReplayOptions { records: Some(cut), ..drawn() });
-        let tail = needs(ReplayOptions { first_record: cut, ..drawn() });
+        let head = needs(TraceSpec { records: Some(cut), ..drawn() });
+        let tail = needs(TraceSpec { first_record: cut, ..drawn() });
         assert_eq!([head, tail].concat(), whole);
     }
-    assert_eq!(needs(ReplayOptions { start_ns: 50_000_000, ..drawn() }), whole[50..]);
+    assert_eq!(needs(TraceSpec { start_s: 0.05, ..drawn() }), whole[50..]);
     let of_device: Vec<_> = whole.iter().copied().skip(1).step_by(3).collect();
-    assert_eq!(needs(ReplayOptions { devices: vec![1], ..drawn() }), of_device);
-    assert_eq!(needs(ReplayOptions { repeat: 3, ..drawn() }), whole.repeat(3));
-    assert_eq!(needs(ReplayOptions { time_scale: 0.5, ..drawn() }), whole);
+    assert_eq!(needs(TraceSpec { devices: vec![1], ..drawn() }), of_device);
+    assert_eq!(needs(TraceSpec { repeat: 3, ..drawn() }), whole.repeat(3));
+    assert_eq!(needs(TraceSpec { time_scale: 0.5, ..drawn() }), whole);
 }
 
 /// Records that begin or end within a block need no more of it than they say.
 #[test]
 fn a_record_needs_its_own_bytes() {
     let text = "t_ns,device,offset_bytes,bytes,op\n0,0,1000,100,R\n1,0,512,1024,W\n2,0,256,700,R\n3,0,1280,3,W\n";
-    let requests = replayed(&trace("bytes.csv", text.as_bytes()), ReplayOptions::default()).unwrap();
+    let requests = replayed(&trace("bytes.csv", text.as_bytes()), TraceSpec::default()).unwrap();
     let of = |request: &Request| (request.lbn, request.blocks, needs(request, BLOCK));
     let expected = [(1, 2, (488, 100)), (1, 2, (0, 1024)), (0, 2, (256, 700)), (2, 1, (256, 3))];
     assert_eq!(requests.iter().map(of).collect::<Vec<_>>(), expected);
     // Some of the first block, and of a last block some of what the record has of it.
-    let options = ReplayOptions { last_block: LastBlock::Uniform, ..ReplayOptions::default() };
+    let options = TraceSpec { last_block: LastBlock::Uniform, ..TraceSpec::default() };
     for (request, whole) in replayed(&trace("bytes.csv", text.as_bytes()), options).unwrap().iter().zip(&requests) {
         let ((first, bytes), (whole_first, whole_bytes)) = (needs(request, BLOCK), needs(whole, BLOCK));
         assert_eq!(first, whole_first);
@@ -272,13 +275,13 @@ fn the_trace_says_which_requests_are_metadata() {
     let text = "  8,0 3 1 0.1 697 Q WSM 2000 + 8 [x]\n  8,0 3 1 0.2 697 Q R 3000 + 8 [x]\n  8,0 3 1 0.3 697 Q RM 4000 + 8 [x]\n";
     let trace = trace("blk", text.as_bytes());
     let bytes = |share| -> Vec<u64> {
-        let options = ReplayOptions { metadata: Some(inodes(share)), ..ReplayOptions::default() };
+        let options = TraceSpec { metadata: Some(inodes(share)), ..TraceSpec::default() };
         replayed(&trace, options).unwrap().iter().map(|request| needs(request, BLOCK).1).collect()
     };
     assert_eq!(bytes(None), [66, 4096, 128]);
     assert_eq!(bytes(Some(0.0)), [4096; 3], "the share is all that counts");
     assert_eq!(bytes(Some(1.0)), [66, 128, 128]);
-    let options = ReplayOptions { metadata: Some(inodes(Some(0.0))), ..ReplayOptions::default() };
+    let options = TraceSpec { metadata: Some(inodes(Some(0.0))), ..TraceSpec::default() };
     let flags: Vec<_> = replayed(&trace, options).unwrap().iter().map(|request| request.flags).collect();
     assert_eq!(flags, [Flags::SYNCHRONOUS; 3]);
 }

@@ -6,12 +6,13 @@ use sledsim::workloads::location::{hot_spots, local_walk, sequential, uniform, z
 use sledsim::workloads::{
     ArrivalSpec, ContinuationSpec, Distribution, HotSpot, LocationSpec, Synthetic, SyntheticSpec, Workload,
 };
+use sledsim_testing::scenarios;
 
 const CAPACITY_BLOCKS: u64 = 64_000;
 
 fn workload(arrival: ArrivalSpec, location: LocationSpec) -> Synthetic {
     let size_bytes = Distribution::Fixed { value: 512.0 };
-    let spec = SyntheticSpec { size_bytes, location, ..SyntheticSpec::arriving(arrival) };
+    let spec = SyntheticSpec { size_bytes, location, ..scenarios::arriving(&arrival) };
     Synthetic::new(&spec, 2024, CAPACITY_BLOCKS, 512).expect("the workload fits the device")
 }
 
@@ -172,7 +173,7 @@ fn sequential_runs_have_their_mean_length() {
 fn requests_go_on_as_often_as_asked_for_and_come_as_often_as_before() {
     let continuation = Some(ContinuationSpec { reads: 0.3, writes: 0.1 });
     let arrival = ArrivalSpec::Constant(constant::Spec { rate_per_s: 1.0 });
-    let spec = SyntheticSpec { read_fraction: 0.4, continuation, ..SyntheticSpec::arriving(arrival) };
+    let spec = SyntheticSpec { read_fraction: 0.4, continuation, ..scenarios::arriving(&arrival) };
     let mut workload = Synthetic::new(&spec, 7, CAPACITY_BLOCKS, 512).expect("the workload fits the device");
     let count = 400_000;
     let mut previous = workload.take();
@@ -206,7 +207,7 @@ fn a_time_scale_multiplies_every_gap() {
     let bursts = ArrivalSpec::OnOff(on_off::Spec { burst_ms: 10.0, idle_ms: 40.0, rate_per_s: 1000.0 });
     for arrival in [ArrivalSpec::Constant(constant::Spec { rate_per_s: 300.0 }), renewal, bursts] {
         let arrivals = |time_scale| {
-            let spec = SyntheticSpec { time_scale, ..SyntheticSpec::arriving(arrival.clone()) };
+            let spec = SyntheticSpec { time_scale, ..scenarios::arriving(&arrival) };
             let mut workload = Synthetic::new(&spec, 7, CAPACITY_BLOCKS, 512).expect("the workload fits the device");
             (0..1000).map(|_| workload.take().arrival.ns()).collect::<Vec<_>>()
         };

@@ -11,6 +11,7 @@ use sledsim::workloads::{
     ArrivalSpec, ContinuationSpec, Distribution, HotSpot, LocationSpec, Next, RangeSpec, Synthetic, SyntheticSpec,
     WeightedValue, Workload,
 };
+use sledsim_testing::scenarios;
 
 const CAPACITY_BLOCKS: u64 = 100_003;
 const BLOCK_BYTES: u32 = 512;
@@ -75,7 +76,7 @@ fn specs() -> Vec<SyntheticSpec> {
                         location: location.clone(),
                         range,
                         read_fraction: 0.6,
-                        ..SyntheticSpec::arriving(arrival.clone())
+                        ..scenarios::arriving(&arrival)
                     });
                 }
             }

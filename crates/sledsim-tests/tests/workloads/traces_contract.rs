@@ -1,8 +1,9 @@
 //! What holds for every trace format, whichever it is.
 
 use std::io::{Cursor, Read, Write};
+use std::path::Path;
 
-use sledsim::fault::Fault;
+use sledsim::fault::{Fault, Kind};
 use sledsim::request::Flags;
 use sledsim::time::Time;
 use sledsim::traces::{convert, Place, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceReader, TraceRecord};
@@ -52,6 +53,42 @@ fn zstd(content: &[u8]) -> Vec<u8> {
 /// A named way to compress.
 type Compressor = (&'static str, fn(&[u8]) -> Vec<u8>);
 const COMPRESSORS: [Compressor; 4] = [("gz", gzip), ("bz2", bzip2), ("xz", xz), ("zst", zstd)];
+
+/// All numbers are multiples of 512: they are bytes, or else very large sectors.
+#[test]
+fn sectors_that_could_be_bytes_are_asked_about() {
+    let bytes = b"0.5 0 1048576 512 1\n1.5 0 2097152 4096 0\n2.75 0 0 8192 1\n";
+    let mqsim = b"5 0 1048576 512 1\n6 0 2097152 4096 0\n";
+    for (content, format) in [(&bytes[..], "disksim-ascii"), (mqsim, "mqsim")] {
+        let fault = read_as(content, &TraceOptions::default()).err().expect("it is not known").fault();
+        assert_eq!((fault.kind, fault.file.as_deref()), (Kind::UnknownFormat, Some("made")));
+        let text = fault.text(&Options);
+        for word in [format, "262144 bytes at 536870912", "512 at 1048576", "--sector-bytes 512 or --sector-bytes 1"] {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+        for (sector_bytes, expected) in [(1, 512), (512, 512 * 512)] {
+            let options = TraceOptions { sector_bytes: Some(sector_bytes), ..TraceOptions::default() };
+            assert_eq!(read_as(content, &options).expect("it was said").0[0].bytes, expected);
+        }
+        let named = TraceOptions { format: Some(format.parse().expect("a name")), ..TraceOptions::default() };
+        assert_eq!(read_as(content, &named).expect("it was named").0[0].bytes, 512 * 512);
+    }
+    // One that is no such multiple tells.
+    assert_eq!(read(b"0.5 0 1048576 512 1\n1.5 0 2097152 8 0\n")[0].bytes, 512 * 512);
+}
+
+#[test]
+fn what_told_the_format_is_known() {
+    let told_by =
+        |content: &[u8], options: &TraceOptions| read_as(content, options).expect("a trace").1.told_by().to_owned();
+    let of_lines = b"0.5 0 3200 8 1\nno record\n1.5 0 3208 8 0\n";
+    let lenient = TraceOptions { skip_bad: 1, ..TraceOptions::default() };
+    assert_eq!(told_by(of_lines, &lenient), "2 of its first 3 lines");
+    let fio = TraceFormat::ALL.iter().find(|format| format.name() == "fio").expect("a format");
+    assert_eq!(told_by(fio.example(), &TraceOptions::default()), "its first bytes");
+    let named = TraceOptions { format: Some(*fio), ..TraceOptions::default() };
+    assert_eq!(told_by(fio.example(), &named), "the name given");
+}
 
 #[test]
 fn names_are_kebab_case_unique_and_parse_back() {
@@ -255,6 +292,7 @@ fn options_that_do_not_fit_are_refused() {
 #[test]
 fn converting_keeps_every_request() {
     let folder = tempfile::tempdir().unwrap();
+    let open = |path: &Path| TraceReader::open(path, &TraceOptions::default()).unwrap();
     for &format in TraceFormat::ALL {
         let from = folder.path().join(format!("{format}.trace"));
         std::fs::write(&from, format.example()).unwrap();
@@ -265,7 +303,7 @@ fn converting_keeps_every_request() {
         for target in [TraceFormat::Csv, TraceFormat::Mqsim, TraceFormat::DisksimAscii] {
             for suffix in ["txt", "gz", "bz2", "xz", "zst"] {
                 let to = folder.path().join(format!("to.{suffix}"));
-                let written = convert(&from, &TraceOptions::default(), &to, target);
+                let written = convert(open(&from), &to, target);
                 if format == TraceFormat::DisksimValidate {
                     let refusal = written.err().map(|error| error.to_string()).unwrap_or_default();
                     assert!(refusal.contains("can't hold the gaps"), "{refusal}");
@@ -287,7 +325,7 @@ fn converting_keeps_every_request() {
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|suffix| suffix == "partial"));
     assert_eq!(partial.count(), 0, "a half-written trace was left behind");
-    let refused = convert(&folder.path().join("csv.trace"), &TraceOptions::default(), folder.path(), TraceFormat::Msr);
+    let refused = convert(open(&folder.path().join("csv.trace")), folder.path(), TraceFormat::Msr);
     assert!(refused.err().unwrap().to_string().contains("cannot be written"));
 }
 

@@ -1,6 +1,6 @@
 //! What every workload keeps to, and trace replay in particular: modes, slices, devices, mapping, repetition, errors.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{json, Value};
 use sledsim::engine::{Next, Workload};
@@ -8,8 +8,7 @@ use sledsim::request::{Op, Request};
 use sledsim::scenario::RunOutput;
 use sledsim::service::Service;
 use sledsim::time::Time;
-use sledsim::traces::TraceOptions;
-use sledsim::workloads::{Fit, Replay, ReplayMode, ReplayOptions, Synthetic, SyntheticSpec};
+use sledsim::workloads::{Fit, Replay, ReplayMode, Synthetic, SyntheticSpec, TraceSpec};
 use sledsim_testing::scenarios;
 
 const CAPACITY: u64 = 1000;
@@ -42,8 +41,9 @@ fn ten() -> Trace {
     csv(&records)
 }
 
-fn replay(trace: &Trace, options: ReplayOptions) -> Result<Replay, String> {
-    Replay::new(&trace.path, TraceOptions::default(), options, CAPACITY, BLOCK).map_err(|error| error.to_string())
+fn replay(trace: &Trace, options: TraceSpec) -> Result<Replay, String> {
+    let path = trace.path.display().to_string();
+    Replay::new(TraceSpec { path, ..options }, 1, CAPACITY, BLOCK).map_err(|error| error.to_string())
 }
 
 /// Runs a workload against a server that takes `service_ns` for each request and serves any number side by side;
@@ -83,7 +83,7 @@ fn drain(workload: &mut dyn Workload, service_ns: u64, most: usize) -> Result<Ve
     Ok(taken)
 }
 
-fn replayed(trace: &Trace, options: ReplayOptions) -> Vec<Request> {
+fn replayed(trace: &Trace, options: TraceSpec) -> Vec<Request> {
     drain(&mut replay(trace, options).unwrap(), 1_000_000, usize::MAX).unwrap()
 }
 
@@ -128,7 +128,7 @@ fn synthetic_workloads_keep_the_contract() {
 
 #[test]
 fn an_open_replay_goes_by_the_times_of_the_trace() {
-    let requests = replayed(&ten(), ReplayOptions::default());
+    let requests = replayed(&ten(), TraceSpec::default());
     assert_eq!(arrivals_ms(&requests), [0, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
     assert_eq!(lbns(&requests), (0..10).map(|i| 50 * i).collect::<Vec<_>>());
     assert!(requests.iter().enumerate().all(|(i, request)| request.blocks == 1 + i as u32));
@@ -139,17 +139,17 @@ fn an_open_replay_goes_by_the_times_of_the_trace() {
 #[test]
 fn a_trace_may_keep_the_time_of_its_first_record() {
     let later = trace("later.txt", "8.0 0 0 1 1\n12.0 0 8 1 1\n13.5 0 8 1 1\n");
-    let kept = ReplayOptions { rebase: false, ..ReplayOptions::default() };
-    assert_eq!(arrivals_ms(&replayed(&later, ReplayOptions::default())), [0, 4, 5]);
+    let kept = TraceSpec { rebase: false, ..TraceSpec::default() };
+    assert_eq!(arrivals_ms(&replayed(&later, TraceSpec::default())), [0, 4, 5]);
     assert_eq!(arrivals_ms(&replayed(&later, kept.clone())), [8, 12, 13]);
-    let halved = ReplayOptions { time_scale: 0.5, first_record: 1, ..kept };
+    let halved = TraceSpec { time_scale: 0.5, first_record: 1, ..kept };
     assert_eq!(arrivals_ms(&replayed(&later, halved)), [6, 6]);
 }
 
 #[test]
 fn times_scale() {
     for (time_scale, expected) in [(0.5, [0, 5, 10]), (2.0, [0, 20, 40]), (0.0, [0, 0, 0])] {
-        let requests = replayed(&ten(), ReplayOptions { time_scale, records: Some(3), ..ReplayOptions::default() });
+        let requests = replayed(&ten(), TraceSpec { time_scale, records: Some(3), ..TraceSpec::default() });
         assert_eq!(arrivals_ms(&requests), expected);
     }
 }
@@ -157,23 +157,22 @@ fn times_scale() {
 #[test]
 fn slices_by_time_and_by_count_start_at_zero() {
     let of = |options| replayed(&ten(), options);
-    let by_time = of(ReplayOptions { start_ns: 25_000_000, end_ns: Some(60_000_000), ..ReplayOptions::default() });
+    let by_time = of(TraceSpec { start_s: 0.025, end_s: Some(0.06), ..TraceSpec::default() });
     assert_eq!((lbns(&by_time), arrivals_ms(&by_time)), (vec![150, 200, 250], vec![0, 10, 20]));
-    let by_count = of(ReplayOptions { first_record: 4, records: Some(2), ..ReplayOptions::default() });
+    let by_count = of(TraceSpec { first_record: 4, records: Some(2), ..TraceSpec::default() });
     assert_eq!((lbns(&by_count), arrivals_ms(&by_count)), (vec![200, 250], vec![0, 10]));
-    let both =
-        of(ReplayOptions { start_ns: 20_000_000, first_record: 1, records: Some(2), ..ReplayOptions::default() });
+    let both = of(TraceSpec { start_s: 0.02, first_record: 1, records: Some(2), ..TraceSpec::default() });
     assert_eq!(lbns(&both), [150, 200]);
-    let device = of(ReplayOptions { devices: vec![1], first_record: 1, ..ReplayOptions::default() });
+    let device = of(TraceSpec { devices: vec![1], first_record: 1, ..TraceSpec::default() });
     assert_eq!((lbns(&device), arrivals_ms(&device)), (vec![200, 350], vec![0, 30]));
 }
 
 #[test]
 fn slices_put_together_are_the_whole() {
-    let whole = replayed(&ten(), ReplayOptions::default());
+    let whole = replayed(&ten(), TraceSpec::default());
     for cut in 1..10 {
-        let head = replayed(&ten(), ReplayOptions { records: Some(cut), ..ReplayOptions::default() });
-        let tail = replayed(&ten(), ReplayOptions { first_record: cut, ..ReplayOptions::default() });
+        let head = replayed(&ten(), TraceSpec { records: Some(cut), ..TraceSpec::default() });
+        let tail = replayed(&ten(), TraceSpec { first_record: cut, ..TraceSpec::default() });
         let base = whole[cut as usize].arrival.ns();
         let together: Vec<Request> = head
             .into_iter()
@@ -185,16 +184,14 @@ fn slices_put_together_are_the_whole() {
 
 #[test]
 fn devices_are_chosen_and_merged() {
-    let of = |devices: &[u32]| {
-        replayed(&ten(), ReplayOptions { devices: devices.to_vec(), ..ReplayOptions::default() }).len()
-    };
+    let of = |devices: &[u32]| replayed(&ten(), TraceSpec { devices: devices.to_vec(), ..TraceSpec::default() }).len();
     assert_eq!([of(&[]), of(&[0]), of(&[1]), of(&[2]), of(&[0, 2]), of(&[2, 1, 0])], [10, 4, 3, 3, 7, 10]);
 }
 
 #[test]
 fn outstanding_keeps_so_many_under_way() {
     for outstanding in [1, 2, 4, 20] {
-        let options = ReplayOptions { mode: ReplayMode::Outstanding, outstanding, ..ReplayOptions::default() };
+        let options = TraceSpec { mode: ReplayMode::Outstanding, outstanding, ..TraceSpec::default() };
         let requests = replayed(&ten(), options);
         // The server takes a millisecond: so many requests arrive at once every millisecond.
         let expected: Vec<u64> = (0..10).map(|i| i / u64::from(outstanding)).collect();
@@ -206,16 +203,16 @@ fn outstanding_keeps_so_many_under_way() {
 fn a_closed_replay_waits_the_recorded_gap_after_each_completion() {
     let text = "R Miss 10 2 1000 5000\nW Hit 20 4 900 0\nR Miss 30 8 1000 2000\nR Hit 40 1 100 7000\n";
     let validate = trace("trace.validate", text);
-    let requests = replayed(&validate, ReplayOptions::default());
+    let requests = replayed(&validate, TraceSpec::default());
     assert_eq!(arrivals_ms(&requests), [0, 6, 7, 10], "gaps of 5, 0 and 2 ms after services of 1 ms");
-    let doubled = replayed(&validate, ReplayOptions { time_scale: 2.0, ..ReplayOptions::default() });
+    let doubled = replayed(&validate, TraceSpec { time_scale: 2.0, ..TraceSpec::default() });
     assert_eq!(arrivals_ms(&doubled), [0, 11, 12, 17]);
     let error = |options| replay(&validate, options).err().expect("refused");
-    let open = error(ReplayOptions { mode: ReplayMode::Open, ..ReplayOptions::default() });
+    let open = error(TraceSpec { mode: ReplayMode::Open, ..TraceSpec::default() });
     assert!(open.ends_with(
         "trace.validate: mode = \"open\": the trace has no arrival times, which it needs: use mode = \"auto\" or mode = \"outstanding\""
     ), "{open}");
-    let closed = replay(&ten(), ReplayOptions { mode: ReplayMode::Closed, ..ReplayOptions::default() });
+    let closed = replay(&ten(), TraceSpec { mode: ReplayMode::Closed, ..TraceSpec::default() });
     let closed = closed.err().expect("refused");
     assert!(closed.contains("mode = \"closed\": the trace has no gaps between requests"), "{closed}");
 }
@@ -223,13 +220,13 @@ fn a_closed_replay_waits_the_recorded_gap_after_each_completion() {
 #[test]
 fn traces_without_times_are_replayed_as_fast_as_possible() {
     let lists = trace("trace.lis", "1 1 0 0\n5 2 0 1\n9 3 0 2\n");
-    assert_eq!(arrivals_ms(&replayed(&lists, ReplayOptions::default())), [0, 1, 2]);
+    assert_eq!(arrivals_ms(&replayed(&lists, TraceSpec::default())), [0, 1, 2]);
 }
 
 #[test]
 fn requests_beyond_the_device_are_an_error_or_wrap_or_scale() {
     let far = csv(&[(0, 0, 100, 10, 'R'), (1, 0, 2500, 10, 'R'), (2, 0, 3990, 10, 'R'), (3, 0, 995, 10, 'R')]);
-    let of = |fit| drain(&mut replay(&far, ReplayOptions { fit, ..ReplayOptions::default() }).unwrap(), 1, 99);
+    let of = |fit| drain(&mut replay(&far, TraceSpec { fit, ..TraceSpec::default() }).unwrap(), 1, 99);
     assert_eq!(lbns(&of(Fit::Wrap).unwrap()), [100, 500, 990, 990], "a request never crosses the end of the device");
     assert_eq!(lbns(&of(Fit::Scale).unwrap()), [25, 625, 990, 248], "4000 blocks scaled to 1000");
     let error = of(Fit::Error).unwrap_err();
@@ -242,7 +239,7 @@ fn requests_beyond_the_device_are_an_error_or_wrap_or_scale() {
     assert_eq!(error, expected);
     for fit in [Fit::Error, Fit::Wrap, Fit::Scale] {
         let giant = csv(&[(0, 0, 0, 1, 'R'), (1, 0, 0, 1001, 'R')]);
-        let workload = replay(&giant, ReplayOptions { fit, ..ReplayOptions::default() });
+        let workload = replay(&giant, TraceSpec { fit, ..TraceSpec::default() });
         let error = drain(&mut workload.unwrap(), 1, 99).unwrap_err();
         assert!(error.contains("record 2: blocks 0 to 1000 lie beyond the device"), "{error}");
     }
@@ -252,7 +249,7 @@ fn requests_beyond_the_device_are_an_error_or_wrap_or_scale() {
 fn bytes_become_the_blocks_they_touch() {
     let text =
         "t_ns,device,offset_bytes,bytes,op\n0,0,0,1,R\n1,0,256,256,R\n2,0,256,257,R\n3,0,1023,2,R\n4,0,512,1024,R\n";
-    let requests = replayed(&trace("bytes.csv", text), ReplayOptions::default());
+    let requests = replayed(&trace("bytes.csv", text), TraceSpec::default());
     let touched: Vec<(u64, u32)> = requests.iter().map(|request| (request.lbn, request.blocks)).collect();
     assert_eq!(touched, [(0, 1), (0, 1), (0, 2), (1, 2), (1, 2)]);
 }
@@ -261,16 +258,14 @@ fn bytes_become_the_blocks_they_touch() {
 #[test]
 fn small_sectors_become_the_blocks_they_touch() {
     let ascii = trace("trace.ascii", "0.5 0 0 2 1\n1.5 0 1 1 1\n2.5 0 1 2 0\n3.5 0 7 3 1\n");
-    let options = TraceOptions { sector_bytes: Some(256), ..TraceOptions::default() };
-    let mut workload = Replay::new(&ascii.path, options, ReplayOptions::default(), CAPACITY, BLOCK).unwrap();
-    let requests = drain(&mut workload, 1, 99).unwrap();
+    let requests = replayed(&ascii, TraceSpec { sector_bytes: Some(256), ..TraceSpec::default() });
     let touched: Vec<(u64, u32)> = requests.iter().map(|request| (request.lbn, request.blocks)).collect();
     assert_eq!(touched, [(0, 1), (0, 1), (0, 2), (3, 2)]);
 }
 
 #[test]
 fn repetitions_follow_at_the_mean_interarrival_time() {
-    let options = |repeat, mode| ReplayOptions { repeat, mode, records: Some(3), ..ReplayOptions::default() };
+    let options = |repeat, mode| TraceSpec { repeat, mode, records: Some(3), ..TraceSpec::default() };
     let requests = replayed(&ten(), options(3, ReplayMode::Open));
     assert_eq!(arrivals_ms(&requests), [0, 10, 20, 30, 40, 50, 60, 70, 80]);
     assert_eq!(lbns(&requests), [0, 50, 100].repeat(3));
@@ -279,7 +274,7 @@ fn repetitions_follow_at_the_mean_interarrival_time() {
 
 #[test]
 fn bad_traces_are_named_with_place_and_remedy() {
-    let message = |trace: &Trace, options: ReplayOptions| {
+    let message = |trace: &Trace, options: TraceSpec| {
         let drained = replay(trace, options).and_then(|mut workload| drain(&mut workload, 1, usize::MAX));
         drained.expect_err("a bad trace")
     };
@@ -296,15 +291,15 @@ fn bad_traces_are_named_with_place_and_remedy() {
         ("prose.txt", "It was a dark and stormy night.\n", &["no known trace format", "format"]),
     ];
     for (name, text, parts) in cases {
-        let error = message(&trace(name, text), ReplayOptions::default());
+        let error = message(&trace(name, text), TraceSpec::default());
         assert!(error.contains(name), "{error}");
         for part in parts {
             assert!(error.contains(part), "{name}: {part}: {error}");
         }
     }
-    let none = message(&ten(), ReplayOptions { devices: vec![9], ..ReplayOptions::default() });
+    let none = message(&ten(), TraceSpec { devices: vec![9], ..TraceSpec::default() });
     assert!(none.ends_with("no record of the trace is chosen: check devices, start_s, end_s, first_record"), "{none}");
-    let missing = Replay::new(Path::new("no/such.trace"), TraceOptions::default(), ReplayOptions::default(), 9, BLOCK);
+    let missing = Replay::new(TraceSpec { path: "no/such.trace".into(), ..TraceSpec::default() }, 1, 9, BLOCK);
     let missing = missing.err().expect("no such file").to_string();
     assert!(missing.contains("no/such.trace") && missing.contains("cannot open"), "{missing}");
 }
@@ -312,15 +307,15 @@ fn bad_traces_are_named_with_place_and_remedy() {
 /// Times that no clock of the simulator can hold are errors, not wrapped.
 #[test]
 fn times_beyond_the_clock_are_errors() {
-    let error = |trace: &Trace, options: ReplayOptions| {
+    let error = |trace: &Trace, options: TraceSpec| {
         drain(&mut replay(trace, options).unwrap(), 1_000_000, usize::MAX).expect_err("too long")
     };
     let long = trace("long.csv", &format!("t_ns,device,offset_bytes,bytes,op\n0,0,0,512,R\n{},0,0,512,R\n", u64::MAX));
-    let scaled = ReplayOptions { time_scale: 1e9, ..ReplayOptions::default() };
+    let scaled = TraceSpec { time_scale: 1e9, ..TraceSpec::default() };
     for (trace, options) in [
-        (&long, ReplayOptions::default()),
+        (&long, TraceSpec::default()),
         (&long, scaled.clone()),
-        (&long, ReplayOptions { repeat: 3, time_scale: 0.45, ..ReplayOptions::default() }),
+        (&long, TraceSpec { repeat: 3, time_scale: 0.45, ..TraceSpec::default() }),
         (&trace("gap.validate", "R Miss 1 1 10 9000000000000000\nR Miss 1 1 10 10\nR Miss 1 1 10 10\n"), scaled),
     ] {
         let error = error(trace, options);

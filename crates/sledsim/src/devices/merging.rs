@@ -95,19 +95,9 @@ pub fn as_one(requests: &[Request]) -> Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Flags, Op};
 
     fn read(lbn: u64, blocks: u32, front_bytes: u32, back_bytes: u32) -> Request {
-        Request {
-            id: lbn,
-            arrival: Time::ZERO,
-            lbn,
-            blocks,
-            op: Op::Read,
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare { front_bytes, back_bytes },
-        }
+        Request { id: lbn, spare: Spare { front_bytes, back_bytes }, ..Request::read(lbn, blocks) }
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod merging;
 mod platter;
 mod powered;
 
+use dyn_clone::DynClone;
+
 use merging::PlannedPass;
 pub use merging::{are_contiguous, as_one, Plan, Planner, Stance, Trial};
 pub use platter::Platter;
@@ -29,8 +31,8 @@ pub struct Location {
 
 /// One positioning mechanism: maps LBNs to locations, estimates positioning times, serves requests. It does not queue.
 ///
-/// Times are nanoseconds. `now` never runs backwards between calls on one device.
-pub trait Device: Send {
+/// Times are nanoseconds. `now` never runs backwards between calls on one device. A clone of it goes on as it does.
+pub trait Device: DynClone + Send {
     /// Number of addressable blocks.
     fn capacity_blocks(&self) -> u64;
 
@@ -158,3 +160,5 @@ pub trait Device: Send {
         None
     }
 }
+
+dyn_clone::clone_trait_object!(Device);

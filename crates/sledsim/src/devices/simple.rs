@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::devices::powered::{Busy, Deeds, Powered, Work};
 use crate::devices::{Device, EnergyLedger, Location, Phases, Service, State};
 use crate::fault::{Fault, Kind, Range};
-use crate::power::{Ladder, Meter, PowerParameters, SpinDownSpec};
+use crate::power::{Meter, PowerParameters, SpinDownSpec};
 use crate::request::{Op, Request};
 use crate::time::{s_to_ns, Time};
 
@@ -177,22 +177,6 @@ impl SimpleDevice {
 
     fn deeds(&self, now: Time) -> Deeds<'_> {
         Deeds { now, since: self.rests_since(now), busy: self.busy(now), work: std::slice::from_ref(&self.last) }
-    }
-}
-
-impl ConstantParameters {
-    /// Its idle modes, where its powers are known and don't contradict each other.
-    #[must_use]
-    pub fn ladder(&self) -> Option<Ladder> {
-        self.power.as_ref().and_then(|power| power.ladder().ok())
-    }
-}
-
-impl LinearParameters {
-    /// Its idle modes, where its powers are known and don't contradict each other.
-    #[must_use]
-    pub fn ladder(&self) -> Option<Ladder> {
-        self.power.as_ref().and_then(|power| power.ladder().ok())
     }
 }
 

@@ -1,6 +1,8 @@
 //! Components: anything that accepts requests and completes them. They nest: submit goes down, completion comes up,
 //! timers fire; nothing else passes between them.
 
+use dyn_clone::DynClone;
+
 use crate::engine::context::{Below, Context};
 use crate::engine::details::Details;
 use crate::power::Meter;
@@ -60,8 +62,8 @@ impl Completion {
     }
 }
 
-/// Anything that accepts requests and completes each of them once.
-pub trait Component: Send {
+/// Anything that accepts requests and completes each of them once. A clone of it goes on as it does.
+pub trait Component: DynClone + Send {
     /// Number of addressable blocks.
     fn capacity_blocks(&self) -> u64;
 
@@ -75,7 +77,10 @@ pub trait Component: Send {
     fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>);
 
     /// Hears a timer it set.
-    fn timer(&mut self, tag: u64, context: &mut Context<'_>);
+    fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
+        let _ = (tag, context);
+        debug_assert!(false, "it sets no timer");
+    }
 
     /// Whether open arrivals can be served by [`Component::serve_in_order`] in place of being submitted one by one.
     fn in_order(&self) -> bool {
@@ -134,6 +139,9 @@ pub trait Component: Send {
         false
     }
 
+    /// From now on it begins no more steps of work that takes as long as it is large and that nobody waits for: a rebuild.
+    fn pause(&mut self) {}
+
     /// Whether its own books agree, and where nothing is under way between components, whether it has forgotten nobody.
     ///
     /// # Errors
@@ -150,10 +158,15 @@ pub trait Component: Send {
     }
 
     /// Opens the measurement window at `now`: time averages and maxima start afresh.
-    fn start_measuring(&mut self, now: Time);
+    fn start_measuring(&mut self, now: Time) {
+        let _ = now;
+    }
 
-    /// What it measured from the start of the window until `now`.
-    fn measured(&self, now: Time) -> Measured;
+    /// What it measured from the start of the window until `now`; nothing where its children report for themselves.
+    fn measured(&self, now: Time) -> Measured {
+        let _ = now;
+        Measured::default()
+    }
 
     /// The power meter of its mechanism, told of everything until `now`; `None` without a mechanism or known powers.
     fn meter(&self, now: Time) -> Option<Meter> {
@@ -167,6 +180,8 @@ pub trait Component: Send {
         None
     }
 }
+
+dyn_clone::clone_trait_object!(Component);
 
 /// What a component reports besides the requests it completed. Parts add up over components.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -10,7 +10,7 @@ use crate::request::Request;
 use crate::time::Time;
 
 /// What passes between components. Completions are much larger than the rest and have a queue of their own.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Message {
     Submit(ComponentId, Request),
     /// The next completion comes from there.

@@ -6,6 +6,7 @@
 //! components. What they have not stored in a memory that outlives a cut is lost then, and of each write under way at a medium
 //! any prefix of its blocks has been made, in any order among writes.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
@@ -60,17 +61,6 @@ impl Payload {
         let bytes: Option<Vec<&[u8]>> = parts.iter().map(Self::bytes).collect();
         Self(bytes.map(|bytes| bytes.concat().into()))
     }
-
-    /// Bytewise exclusive or of payloads of one length; nothing if one of them is nothing.
-    ///
-    /// # Panics
-    /// If lengths differ.
-    #[must_use]
-    pub fn xor(&self, other: &Self) -> Self {
-        let (Some(mine), Some(theirs)) = (self.bytes(), other.bytes()) else { return Self::NONE };
-        assert_eq!(mine.len(), theirs.len(), "parts of one length");
-        Self(Some(mine.iter().zip(theirs).map(|(a, b)| a ^ b).collect()))
-    }
 }
 
 /// Blocks that are kept together in a memory.
@@ -84,15 +74,26 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Stores the blocks of a payload from `lbn` on.
+    /// Stores the blocks of a payload from `lbn` on. Zeroes where nothing was written take no room: a rebuild copies a whole
+    /// member.
     pub fn write(&mut self, lbn: u64, payload: &Payload, block_bytes: u32) {
         let Some(bytes) = payload.bytes() else { return };
         let size = block_bytes as usize;
         for (page, from, part) in parts(lbn, (bytes.len() / size) as u64) {
-            let whole = self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BLOCKS as usize * size].into());
             let (first, blocks) = (part.start as usize, (part.end - part.start) as usize);
-            whole[from as usize * size..][..blocks * size].copy_from_slice(&bytes[first * size..][..blocks * size]);
+            let written = &bytes[first * size..][..blocks * size];
+            let whole = match self.pages.entry(page) {
+                Entry::Vacant(_) if written.iter().all(|&byte| byte == 0) => continue,
+                Entry::Vacant(vacant) => vacant.insert(vec![0; PAGE_BLOCKS as usize * size].into()),
+                Entry::Occupied(page) => page.into_mut(),
+            };
+            whole[from as usize * size..][..blocks * size].copy_from_slice(written);
         }
+    }
+
+    /// Bytes that it takes to hold it.
+    fn held_bytes(&self, block_bytes: u32) -> u64 {
+        self.pages.len() as u64 * PAGE_BLOCKS * u64::from(block_bytes)
     }
 
     /// The blocks from `lbn` on.
@@ -120,6 +121,22 @@ impl Memory {
     }
 }
 
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeroes_where_nothing_is_take_no_room_and_elsewhere_count() {
+        let mut memory = Memory::default();
+        memory.write(5, &Payload::of(&[0; 512 * 100]), 512);
+        assert_eq!(memory.held_bytes(512), 0);
+        memory.write(20, &Payload::of(&[7; 512]), 512);
+        assert_eq!(memory.held_bytes(512), 512 * PAGE_BLOCKS);
+        memory.write(16, &Payload::of(&[0; 512 * 5]), 512);
+        assert_eq!(memory.read(16, 8, 512), Payload::of(&[0; 512 * 8]));
+    }
+}
+
 /// Blocks cut at the borders of pages: the page, the first block in it, and which of the blocks they are.
 fn parts(lbn: u64, blocks: u64) -> impl Iterator<Item = (u64, u64, Range<u64>)> {
     let mut done = 0;
@@ -132,7 +149,7 @@ fn parts(lbn: u64, blocks: u64) -> impl Iterator<Item = (u64, u64, Range<u64>)> 
 }
 
 /// What a component without children stores its blocks on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Medium {
     block_bytes: u32,
     /// Whether completed writes may be lost at a cut, unless they are [`Flags::DURABLE`].
@@ -201,7 +218,7 @@ impl Hasher for IdHasher {
 }
 
 /// Media, and payloads on their way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct DataPlane {
     /// By component; none where it has children.
     media: Vec<Option<Medium>>,
@@ -230,6 +247,11 @@ impl DataPlane {
             cut: false,
             stream,
         }
+    }
+
+    /// Bytes that media take to hold.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.media.iter().flatten().map(|medium| medium.memory.held_bytes(medium.block_bytes)).sum()
     }
 
     pub(super) fn medium(&self, component: ComponentId) -> Option<&Memory> {

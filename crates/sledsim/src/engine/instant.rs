@@ -31,7 +31,7 @@ impl Stuck {
 }
 
 /// Calls of components since time went on, a request arrived or one was completed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
     count: u64,
     outermost: u32,
@@ -72,7 +72,7 @@ impl Calls {
 }
 
 /// Arrivals in one instant.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Arrivals {
     count: u64,
     at: Time,
@@ -99,6 +99,7 @@ impl Arrivals {
                 at.seconds()
             ))
             .option("run.requests")
-            .says(" too, or let requests arrive later"))
+            .says(" too, or let requests arrive later; those that fail at once, as of an array that has lost all, need a think \
+                   time, or faults that take `detect_ms` to be found"))
     }
 }

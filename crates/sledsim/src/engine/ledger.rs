@@ -8,7 +8,7 @@ use crate::request::Request;
 use crate::time::Time;
 
 /// What is under way between components, and the first rule that was broken.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
     /// Requests submitted and not completed, by whose they are to serve and id.
     under_way: HashMap<(ComponentId, u64), Request>,
@@ -18,7 +18,7 @@ pub(super) struct Ledger {
 }
 
 /// The ledger of a system, if it keeps one: from the start in builds with debug assertions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Kept(pub(super) Option<Box<Ledger>>);
 
 impl Default for Kept {

@@ -7,8 +7,9 @@ use crate::request::Request;
 /// Bytes of a request that count as a part where a run holds the data of all that is under way.
 const DATA_BYTES: u64 = 256;
 
-/// The parts of requests under way, as many as they would be if all were cut into the smallest that a component makes.
-#[derive(Debug, Default)]
+/// The parts of requests under way, as many as they would be if all were cut into the smallest that a component makes; a request
+/// that goes on whole is one.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
     /// Size of the smallest; none where requests go on whole.
     part_bytes: Option<u64>,
@@ -33,7 +34,7 @@ impl Parts {
     #[inline]
     fn of(&self, request: &Request) -> u64 {
         let bytes = u64::from(request.blocks).saturating_mul(self.block_bytes);
-        self.part_bytes.map_or(0, |part_bytes| bytes.div_ceil(part_bytes))
+        self.part_bytes.map_or(1, |part_bytes| bytes.div_ceil(part_bytes))
     }
 
     /// Whether a request fits a root of so many blocks and has no more parts than is allowed.

@@ -10,7 +10,7 @@ use crate::engine::component::{Completion, Status};
 use crate::engine::data::Payload;
 use crate::engine::details::Path;
 use crate::engine::oracle::{stamped, Found, Oracle};
-use crate::engine::run::{Limits, Observer, Progress, Run};
+use crate::engine::run::{Limits, Observer, Progress, Run, Standing};
 use crate::engine::system::System;
 use crate::engine::workload::Workload;
 use crate::fault::Fault;
@@ -20,6 +20,8 @@ use crate::time::Time;
 
 /// Numbers of the requests that look for what was lost begin here, far beyond those of any run.
 const FIRST_LOOK: u64 = 1 << 62;
+/// Of these, so many are read between two questions whether to go on.
+const BLOCKS_LOOKED_AT: u64 = 256;
 
 /// When power fails in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -260,11 +262,16 @@ impl Inquiry {
         }
     }
 
-    /// Reads every block that was written, one after the other.
-    fn look(&mut self, system: &mut System) -> Losses {
+    /// Reads every block that was written, one after the other, beside no rebuild: a scheduler might prefer it to the reads
+    /// for as long as it lasts. `None` if `goes_on` says no.
+    fn look(&mut self, system: &mut System, goes_on: &mut dyn FnMut() -> bool) -> Option<Losses> {
         let mut losses = Losses::default();
         let (op, flags, spare) = (Op::Read, Flags::NONE, Spare::NONE);
+        system.pause();
         for (id, (&place, &(lbn, origin))) in (FIRST_LOOK..).zip(&self.addresses) {
+            if id % BLOCKS_LOOKED_AT == 0 && !goes_on() {
+                return None;
+            }
             let request = Request { id, arrival: system.now(), lbn, blocks: 1, op, flags, origin, spare };
             let came = Cell::new(None);
             let mut hear = |completion: &Completion| {
@@ -290,7 +297,7 @@ impl Inquiry {
                 None => losses.unreadable += 1,
             }
         }
-        losses
+        Some(losses)
     }
 }
 
@@ -321,13 +328,15 @@ pub fn losses(
 ) -> Result<Option<Losses>, Fault> {
     let mut course = Course::new(plan, system);
     course.inquiry = Some(Inquiry { cut, oracle: Oracle::default(), addresses: BTreeMap::new() });
-    Run::new(system, workload, limits, &mut Nobody, Some(&mut course)).go(keep_going)?;
+    let (observer, standing, of_run) = (&mut Nobody, &mut Standing::default(), Some(&mut course));
+    let outcome = Run { system, workload, limits, observer, standing, course: of_run }.go(keep_going)?;
     if !course.is_over() {
         return Ok(None);
     }
     while system.is_recovering() && system.next_time().is_some() {
         system.step(&mut |_| {});
     }
-    let losses = course.inquiry.map(|mut inquiry| inquiry.look(system));
+    let progress = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: None };
+    let losses = course.inquiry.and_then(|mut inquiry| inquiry.look(system, &mut || keep_going(progress)));
     system.stuck().map_or(Ok(losses), |stuck| Err(stuck.fault()))
 }

@@ -41,7 +41,7 @@ impl Ord for Event {
 }
 
 /// Pending events.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct EventQueue {
     /// The earliest event, kept out of the heap: most queues hold one or two.
     first: Option<Event>,

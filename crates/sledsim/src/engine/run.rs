@@ -7,7 +7,7 @@ use crate::engine::power_cuts::{Course, Cut, CutPlan};
 use crate::engine::system::System;
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
-use crate::limits::PARTS_UNDER_WAY;
+use crate::limits::{DATA_HELD, PARTS_UNDER_WAY};
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -88,7 +88,7 @@ const BLOCKS_PER_STEP: u32 = 256;
 const SETTLE_EVERY: u64 = 256;
 
 /// Counts work, and says when it is time to look up.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Work {
     steps: u64,
 }
@@ -122,7 +122,7 @@ pub fn run(
     observer: &mut impl Observer,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, Fault> {
-    Run::new(system, workload, limits, observer, None).go(keep_going)
+    Run { system, workload, limits, observer, standing: &mut Standing::default(), course: None }.go(keep_going)
 }
 
 /// The same for a system that holds data, with power cuts; tells what each of them did.
@@ -138,11 +138,12 @@ pub fn run_with_cuts(
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<(Outcome, Vec<Cut>), Fault> {
     let mut course = Course::new(plan, system);
-    let outcome = Run::new(system, workload, limits, observer, Some(&mut course)).go(keep_going)?;
+    let (standing, course_of_run) = (&mut Standing::default(), Some(&mut course));
+    let outcome = Run { system, workload, limits, observer, standing, course: course_of_run }.go(keep_going)?;
     Ok((outcome, course.cuts))
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Counts {
     submitted: u64,
     completed: u64,
@@ -153,11 +154,9 @@ struct Counts {
     warmup: u64,
 }
 
-pub(super) struct Run<'a, O> {
-    system: &'a mut System,
-    workload: &'a mut dyn Workload,
-    limits: &'a Limits,
-    observer: &'a mut O,
+/// How far a run has come: what it keeps where it pauses.
+#[derive(Clone, Default)]
+pub(super) struct Standing {
     counts: Counts,
     measured_from: Option<Time>,
     work: Work,
@@ -165,46 +164,67 @@ pub(super) struct Run<'a, O> {
     looks: u64,
     /// Of a run that only a time ends.
     arrivals: Option<Arrivals>,
-    /// Power cuts.
-    course: Option<&'a mut Course>,
 }
 
-impl<'a, O: Observer> Run<'a, O> {
-    pub(super) fn new(
-        system: &'a mut System,
-        workload: &'a mut dyn Workload,
-        limits: &'a Limits,
-        observer: &'a mut O,
-        course: Option<&'a mut Course>,
-    ) -> Self {
-        let (counts, work) = (Counts::default(), Work::default());
-        let is_endless = limits.requests.is_none() && workload.fraction_taken().is_none();
-        let arrivals = is_endless.then(Arrivals::default);
-        Self { system, workload, limits, observer, counts, measured_from: None, work, looks: 0, arrivals, course }
+impl Standing {
+    /// Requests submitted so far.
+    pub(super) fn submitted(&self) -> u64 {
+        self.counts.submitted
+    }
+}
+
+/// The one run loop, which a [`Session`](crate::engine::Session) takes in steps.
+pub(super) struct Run<'a, O> {
+    pub(super) system: &'a mut System,
+    pub(super) workload: &'a mut dyn Workload,
+    pub(super) limits: &'a Limits,
+    pub(super) observer: &'a mut O,
+    pub(super) standing: &'a mut Standing,
+    /// Power cuts.
+    pub(super) course: Option<&'a mut Course>,
+}
+
+impl<O: Observer> Run<'_, O> {
+    pub(super) fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
+        let is_endless = self.limits.requests.is_none() && self.workload.fraction_taken().is_none();
+        self.standing.arrivals = is_endless.then(Arrivals::default);
+        self.begin();
+        let end = self.go_on(keep_going)?;
+        self.outcome(end)
     }
 
-    pub(super) fn go(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
-        let whole = Limits { requests: self.limits.requests, ..Limits::default() };
-        if self.course.is_none()
-            && *self.limits == whole
+    /// What comes before everything else, once.
+    pub(super) fn begin(&mut self) {
+        if self.limits.warmup_requests == 0 && self.limits.warmup == Time::ZERO {
+            self.start_measuring();
+        }
+    }
+
+    /// Whether nobody needs to see the system before all that arrives has been served, and it can serve that in its order.
+    fn goes_in_order(&mut self) -> bool {
+        self.course.is_none()
+            && self.limits.until.is_none()
+            && self.standing.measured_from.is_some()
             && self.workload.is_open()
+            && self.system.is_at_rest()
             && self.system.in_order_root().is_some()
-        {
+    }
+
+    /// Goes on from where it stands until a limit is reached, the workload ends, or there is nothing left to happen.
+    pub(super) fn go_on(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<End, Fault> {
+        if self.goes_in_order() {
             return self.go_in_order(keep_going);
         }
         let until = self.limits.until.unwrap_or(Time::MAX);
         let last = self.limits.requests.unwrap_or(u64::MAX);
-        if self.limits.warmup_requests == 0 && self.limits.warmup == Time::ZERO {
-            self.start_measuring();
-        }
-        let end = loop {
-            if self.work.is_due() {
+        loop {
+            if self.standing.work.is_due() {
                 if !keep_going(self.progress()) {
-                    break End::Interrupted;
+                    return Ok(End::Interrupted);
                 }
                 self.look_up()?;
             }
-            let exhausted = self.counts.submitted >= last;
+            let exhausted = self.standing.counts.submitted >= last;
             let (arrival, ended) = match if exhausted { Next::Ended } else { self.workload.peek()? } {
                 Next::At(time) => (Some(time), false),
                 Next::Busy => continue,
@@ -218,16 +238,16 @@ impl<'a, O: Observer> Run<'a, O> {
                 (Some(arrival), _) => (arrival, true),
                 // Timers go on for as long as somebody waits for them.
                 (None, Some(_)) if ended && self.system.in_flight() == 0 => {
-                    break if exhausted { End::Requests } else { End::WorkloadEnded };
+                    return Ok(if exhausted { End::Requests } else { End::WorkloadEnded });
                 }
                 (None, Some(timer)) => (timer, false),
-                (None, None) => break if exhausted { End::Requests } else { End::WorkloadEnded },
+                (None, None) => return Ok(if exhausted { End::Requests } else { End::WorkloadEnded }),
             };
             let cut_at = self.course.as_ref().and_then(|course| course.next_time()).filter(|&cut| cut <= at);
             self.end_warmup_by(cut_at.unwrap_or(at).min(until));
             if cut_at.unwrap_or(at) > until {
                 self.system.advance(until);
-                break End::Time;
+                return Ok(End::Time);
             }
             match cut_at {
                 Some(cut_at) => self.system.advance(cut_at),
@@ -238,23 +258,23 @@ impl<'a, O: Observer> Run<'a, O> {
                 return Err(stuck.fault());
             }
             if self.course.is_some() && !self.attend_power(cut_at.is_some()) {
-                break End::Interrupted;
+                return Ok(End::Interrupted);
             }
-        };
-        self.outcome(end)
+        }
     }
 
     /// Cuts power if it is time, and restores it; says whether to go on.
     fn attend_power(&mut self, is_due: bool) -> bool {
         let Some(course) = &mut self.course else { return true };
         course.forget_answers(self.system);
-        if is_due || course.is_due(self.counts.submitted) {
+        if is_due || course.is_due(self.standing.counts.submitted) {
             course.light_fuse(self.system, is_due);
         }
         if self.system.is_cut() {
             let now = self.system.now();
             let dead = course.cut(now);
-            let Self { system, workload, observer, counts, .. } = self;
+            let Self { system, workload, observer, standing, .. } = self;
+            let counts = &mut standing.counts;
             system
                 .restore_power(&mut |completion| settle(completion, &mut **workload, *observer, counts, Some(course)));
             let service = Service { start: now, end: now, free: now, ..Service::default() };
@@ -268,11 +288,11 @@ impl<'a, O: Observer> Run<'a, O> {
 
     /// The plain case: open arrivals, served in their order, measured from start to end. Nothing has to wait in an event
     /// queue then; results are the same.
-    fn go_in_order(mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, Fault> {
+    fn go_in_order(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<End, Fault> {
         let last = self.limits.requests.unwrap_or(u64::MAX);
-        self.start_measuring();
-        let mut finished = Time::ZERO;
-        let Self { system, workload, observer, counts, work, .. } = &mut self;
+        let mut finished = self.system.now();
+        let Self { system, workload, observer, standing, .. } = self;
+        let Standing { counts, work, .. } = &mut **standing;
         let mut end = End::Requests;
         if let Some(mut root) = system.in_order_root() {
             while counts.submitted < last {
@@ -281,6 +301,9 @@ impl<'a, O: Observer> Run<'a, O> {
                     if !keep_going(Progress { submitted: counts.submitted, now: finished, fraction_taken }) {
                         end = End::Interrupted;
                         break;
+                    }
+                    if counts.submitted - counts.completed - counts.failed > PARTS_UNDER_WAY.most {
+                        return Err(fell_behind(finished));
                     }
                 }
                 match workload.peek()? {
@@ -305,18 +328,26 @@ impl<'a, O: Observer> Run<'a, O> {
             });
         }
         system.advance(finished);
-        self.outcome(end)
+        Ok(end)
     }
 
     fn progress(&self) -> Progress {
         let fraction_taken = self.workload.fraction_taken();
-        Progress { submitted: self.counts.submitted, now: self.system.now(), fraction_taken }
+        Progress { submitted: self.standing.counts.submitted, now: self.system.now(), fraction_taken }
     }
 
     /// What is done now and then.
     fn look_up(&mut self) -> Result<(), Fault> {
-        self.looks += 1;
-        if self.looks.is_multiple_of(SETTLE_EVERY) {
+        self.standing.looks += 1;
+        if self.system.held_bytes() > DATA_HELD.most {
+            return Err(Fault::new(Kind::Unsupported).says(format!(
+                "more than {} bytes have been written by {} s, which a run with power cuts holds: write fewer or smaller \
+                 requests, or leave out run.power_cuts",
+                DATA_HELD.most,
+                self.system.now().seconds()
+            )));
+        }
+        if self.standing.looks.is_multiple_of(SETTLE_EVERY) {
             self.system.settle_power();
             self.check()?;
         }
@@ -330,15 +361,15 @@ impl<'a, O: Observer> Run<'a, O> {
     }
 
     fn start_measuring(&mut self) {
-        self.measured_from = Some(self.system.now());
+        self.standing.measured_from = Some(self.system.now());
         self.system.start_measuring();
     }
 
     /// Opens the measurement window where a warm-up by time alone ends before the next event, at `at`.
     #[inline]
-    fn end_warmup_by(&mut self, at: Time) {
+    pub(super) fn end_warmup_by(&mut self, at: Time) {
         let Limits { warmup, warmup_requests, .. } = *self.limits;
-        if self.measured_from.is_none() && warmup_requests == 0 && at >= warmup {
+        if self.standing.measured_from.is_none() && warmup_requests == 0 && at >= warmup {
             self.system.advance(warmup);
             self.start_measuring();
         }
@@ -347,63 +378,62 @@ impl<'a, O: Observer> Run<'a, O> {
     #[inline]
     fn arrive(&mut self) -> Result<(), Fault> {
         let request = self.workload.take();
-        self.arrivals.as_mut().map_or(Ok(()), |arrivals| arrivals.arrive(request.arrival))?;
-        self.work.charge(&request);
-        if self.measured_from.is_none() {
-            if self.counts.submitted >= self.limits.warmup_requests && request.arrival >= self.limits.warmup {
+        self.standing.arrivals.as_mut().map_or(Ok(()), |arrivals| arrivals.arrive(request.arrival))?;
+        self.standing.work.charge(&request);
+        if self.standing.measured_from.is_none() {
+            if self.standing.counts.submitted >= self.limits.warmup_requests && request.arrival >= self.limits.warmup {
                 self.system.advance(request.arrival);
                 self.start_measuring();
             } else {
-                self.counts.warmup += 1;
+                self.standing.counts.warmup += 1;
             }
         }
-        self.counts.submitted += 1;
+        self.standing.counts.submitted += 1;
         if !self.system.takes(&request) {
             let capacity_blocks = self.system.component(self.system.root()).capacity_blocks();
-            self.counts.oversized += u64::from(request.fits(capacity_blocks));
+            self.standing.counts.oversized += u64::from(request.fits(capacity_blocks));
         }
-        let Self { system, workload, observer, counts, course, .. } = self;
+        let Self { system, workload, observer, standing, course, .. } = self;
+        let counts = &mut standing.counts;
         let payload = course.as_mut().map_or(Payload::NONE, |course| course.submitted(&request, system));
         system.submit_with(request, payload, &mut |completion| {
             settle(completion, &mut **workload, *observer, counts, course.as_deref_mut());
         });
         if self.system.is_overfull() {
-            return Err(Fault::new(Kind::Unsupported).says(format!(
-                "more than {} parts of requests are under way at {} s: the system has fallen far behind its load; make requests \
-                 fewer, smaller or later",
-                PARTS_UNDER_WAY.most,
-                self.system.now().seconds()
-            )));
+            return Err(fell_behind(self.system.now()));
         }
         Ok(())
     }
 
     #[inline]
     fn fire(&mut self) {
-        let Self { system, workload, observer, counts, course, .. } = self;
+        let Self { system, workload, observer, standing, course, .. } = self;
+        let counts = &mut standing.counts;
         system.step(&mut |completion| settle(completion, &mut **workload, *observer, counts, course.as_deref_mut()));
     }
 
-    fn outcome(mut self, end: End) -> Result<Outcome, Fault> {
+    pub(super) fn outcome(mut self, end: End) -> Result<Outcome, Fault> {
         self.check()?;
-        if self.measured_from.is_none() {
+        if self.standing.measured_from.is_none() {
             // The warm-up never ended: the window is empty.
             self.start_measuring();
         }
         let finished = self.system.now();
-        Ok(Outcome {
-            end,
-            finished,
-            measured_from: self.measured_from.unwrap_or(finished),
-            submitted: self.counts.submitted,
-            completed: self.counts.completed,
-            failed: self.counts.failed,
-            lost: self.counts.lost,
-            cut: self.counts.cut,
-            oversized: self.counts.oversized,
-            warmup: self.counts.warmup,
-        })
+        let measured_from = self.standing.measured_from.unwrap_or(finished);
+        let Counts { submitted, completed, failed, lost, cut, oversized, warmup } = self.standing.counts;
+        Ok(Outcome { end, finished, measured_from, submitted, completed, failed, lost, cut, oversized, warmup })
     }
+}
+
+/// More is under way than is allowed.
+#[cold]
+fn fell_behind(at: Time) -> Fault {
+    Fault::new(Kind::Unsupported).says(format!(
+        "more than {} parts of requests are under way at {} s: the system has fallen far behind its load; make requests fewer, \
+         smaller or later",
+        PARTS_UNDER_WAY.most,
+        at.seconds()
+    ))
 }
 
 /// Books one completion. Requests are numbered from 0 in order of submission, so the warm-up's are the lowest ids.
@@ -427,5 +457,5 @@ fn settle(
         counts.failed += 1;
         counts.lost += u64::from(completion.status != Status::Refused);
     }
-    workload.completed(&completion.request, &completion.service);
+    workload.heard(completion);
 }

@@ -15,7 +15,7 @@ use crate::request::Request;
 use crate::time::Time;
 
 /// A tree of components with its clock.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct System {
     components: Vec<Box<dyn Component>>,
     /// Parent of each component; the root has none.
@@ -132,6 +132,16 @@ impl System {
         self.parts.hold_data();
     }
 
+    /// Bytes that it takes to hold what has been written, in a run that holds data.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.data.as_ref().map_or(0, |data| data.held_bytes())
+    }
+
+    /// From now on components begin no work that only they want and that takes as long as they are large, as rebuilds do.
+    pub(super) fn pause(&mut self) {
+        self.components.iter_mut().for_each(|component| component.pause());
+    }
+
     /// What a read that the root has completed brought, in a run that holds data.
     #[must_use]
     pub fn take_answer(&mut self, id: u64) -> Payload {
@@ -205,6 +215,13 @@ impl System {
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         self.in_flight
+    }
+
+    /// Whether nobody is under way, and nothing will happen of itself.
+    #[inline]
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.in_flight == 0 && self.queue.next_time().is_none()
     }
 
     /// Lets time pass to `at`, which is not beyond the next timer.

@@ -1,5 +1,6 @@
 //! What the run loop asks of a workload.
 
+use crate::engine::component::Completion;
 use crate::fault::Fault;
 use crate::request::Request;
 use crate::service::Service;
@@ -48,4 +49,9 @@ pub trait Workload: Send {
 
     /// Hears that `request` has completed at `service.end`, now.
     fn completed(&mut self, request: &Request, service: &Service);
+
+    /// The same with what came of the request, for those whom it concerns.
+    fn heard(&mut self, completion: &Completion) {
+        self.completed(&completion.request, &completion.service);
+    }
 }

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::parts::{BlockSet, Tickets};
-use crate::engine::component::Measured;
 use crate::engine::random::Stream;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Status};
 use crate::fault::{Fault, Kind};
@@ -54,6 +53,7 @@ pub struct FaultSpec {
 ///
 /// Everything under way when it fails comes back failed, and so does everything afterwards. A read that touches a block with
 /// an error comes back unreadable, when the child would have served it; a write makes the blocks it covers good.
+#[derive(Clone)]
 pub struct Faulty {
     child: ComponentId,
     capacity_blocks: u64,
@@ -219,13 +219,6 @@ impl Component for Faulty {
             return Err(format!("{under_way} requests under way and {failing} failing, at rest: {at_rest}"));
         }
         Ok(())
-    }
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        // Its child reports for itself.
-        Measured::default()
     }
 }
 

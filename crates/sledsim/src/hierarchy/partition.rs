@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::parts::Child;
-use crate::engine::component::Measured;
 use crate::engine::{Below, Completion, Component, ComponentId, Context};
 use crate::fault::{Fault, Path};
 use crate::request::Request;
@@ -25,6 +24,7 @@ pub struct PartitionSpec {
 }
 
 /// Passes requests on to a range of blocks of its child.
+#[derive(Clone)]
 pub struct Partition {
     child: ComponentId,
     first_block: u64,
@@ -90,17 +90,6 @@ impl Component for Partition {
 
     fn may_lose_writes(&self, below: &Below<'_>) -> bool {
         below.may_lose_writes(self.child)
-    }
-
-    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {
-        // Sets none.
-    }
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        // Its child reports for itself.
-        Measured::default()
     }
 }
 

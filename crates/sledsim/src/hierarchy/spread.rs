@@ -2,7 +2,6 @@
 
 use super::array;
 use super::parts::{Gather, Tickets};
-use crate::engine::component::Measured;
 use crate::engine::details::{Details, Path};
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Payload};
 use crate::fault::{Fault, Kind};
@@ -23,6 +22,7 @@ const PATHS: [Path; 2] = [Path::new("read"), Path::new("write")];
 
 /// Spreads one LBN space over children; a request that touches several is served by them concurrently and
 /// completes with the last part. Each part carries what is needed of it.
+#[derive(Clone)]
 pub struct Spread {
     children: Vec<ComponentId>,
     layout: SpreadLayout,
@@ -248,10 +248,6 @@ impl Component for Spread {
         self.parts.clear();
     }
 
-    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {
-        // Sets none.
-    }
-
     fn check(&self, at_rest: bool) -> Result<(), String> {
         let (requests, parts) = (self.gathers.len(), self.parts.len());
         if at_rest && requests + parts > 0 || requests > parts {
@@ -266,11 +262,6 @@ impl Component for Spread {
 
     fn details(&self, _now: Time) -> Option<Details> {
         self.tally.map(|(kind, paths)| Details { kind, counts: Vec::new(), paths: paths.to_vec() })
-    }
-
-    fn measured(&self, _now: Time) -> Measured {
-        // Its children report for themselves.
-        Measured::default()
     }
 }
 

@@ -110,12 +110,6 @@ impl Histogram {
         Some(estimates)
     }
 
-    /// Estimate of the `p`-quantile, as in [`Histogram::quantiles_ns`].
-    #[must_use]
-    pub fn quantile_ns(&self, p: f64) -> Option<f64> {
-        self.quantiles_ns([p]).map(|[estimate]| estimate)
-    }
-
     /// Bins for plotting, `per_octave` (rounded up to a power of two, at most 512) to each octave from 512 ns on and to
     /// the range below; from the first to the last that are not empty.
     #[must_use]
@@ -193,7 +187,7 @@ mod tests {
             histogram.record(value);
         }
         assert_eq!(histogram.quantiles_ns([0.0, 0.5, 0.9, 0.999, 1.0]), Some([1.0, 500.0, 900.0, 999.0, 1000.0]));
-        assert_eq!(Histogram::default().quantile_ns(0.5), None);
+        assert_eq!(Histogram::default().quantiles_ns([0.5]), None);
     }
 
     #[test]

@@ -83,12 +83,6 @@ impl Moments {
         self.count
     }
 
-    /// Sum of the values, ns.
-    #[must_use]
-    pub const fn sum_ns(&self) -> u128 {
-        self.sum
-    }
-
     /// Arithmetic mean, ns; 0 without values.
     #[must_use]
     pub fn mean_ns(&self) -> f64 {

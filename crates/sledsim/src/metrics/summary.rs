@@ -71,12 +71,6 @@ impl Measure {
         &self.histogram
     }
 
-    /// What a confidence interval comes from.
-    #[must_use]
-    pub const fn batches(&self) -> &BatchMeans {
-        &self.batches
-    }
-
     /// The summary; `None` when nothing was recorded.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {

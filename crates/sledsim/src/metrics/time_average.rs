@@ -2,11 +2,10 @@
 
 use crate::time::Time;
 
-/// Time-weighted average and maximum of an integer over a measurement window.
+/// Time-weighted average of an integer over a measurement window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimeAverage {
     value: u64,
-    max: u64,
     start: Time,
     since: Time,
     /// Integral of the value from `start` to `since`, in units of ns.
@@ -22,25 +21,12 @@ impl TimeAverage {
         self.area += u128::from(self.value) * u128::from(elapsed_ns);
         self.since += elapsed_ns;
         self.value = value;
-        self.max = self.max.max(value);
     }
 
     /// Begins a new window at `now`: the value stays, what was measured before is forgotten.
     pub fn begin(&mut self, now: Time) {
         self.set(now, self.value);
-        *self = Self { value: self.value, max: self.value, start: self.since, since: self.since, area: 0 };
-    }
-
-    /// The present value.
-    #[must_use]
-    pub const fn value(&self) -> u64 {
-        self.value
-    }
-
-    /// Largest value in the window, the one it began with included.
-    #[must_use]
-    pub const fn max(&self) -> u64 {
-        self.max
+        *self = Self { value: self.value, start: self.since, since: self.since, area: 0 };
     }
 
     /// Average from the start of the window until `now`; the present value when no time has passed.
@@ -65,7 +51,6 @@ mod tests {
         queue.set(Time::from_ns(10), 4);
         queue.set(Time::from_ns(15), 1);
         assert_eq!(queue.average(Time::from_ns(20)), (4.0 * 5.0 + 5.0) / 20.0);
-        assert_eq!(queue.max(), 4);
     }
 
     #[test]
@@ -77,6 +62,5 @@ mod tests {
         assert_eq!(queue.average(Time::from_ns(100)), 2.0);
         queue.set(Time::from_ns(110), 4);
         assert_eq!(queue.average(Time::from_ns(120)), 3.0);
-        assert_eq!((queue.value(), queue.max()), (4, 4));
     }
 }

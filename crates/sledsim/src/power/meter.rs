@@ -4,7 +4,7 @@
 //! Its size does not grow with the run, and a span costs a comparison, a product and a sum.
 
 use super::peak::{Peak, WINDOW_NS};
-use super::timeline::{Span, TimelineSpec};
+use super::timeline::{Record, Span, TimelineSpec};
 use crate::service::{EnergyLedger, State, MODES, STATES};
 use crate::time::Time;
 
@@ -43,6 +43,12 @@ impl Activity {
         self.0 as usize
     }
 
+    /// The activity at a place among [`ACTIVITIES`].
+    pub(super) const fn of_index(index: usize) -> Self {
+        assert!(index < ACTIVITIES);
+        Self(index as u8)
+    }
+
     /// The idle mode, if it is one.
     #[must_use]
     pub const fn mode(self) -> Option<usize> {
@@ -75,15 +81,6 @@ pub(super) struct Run {
     pub(super) energy_w_ns: f64,
     /// How many.
     pub(super) windows: u64,
-}
-
-/// Spans kept, and what is kept of those to come.
-#[derive(Clone, Debug)]
-struct Record {
-    spec: TimelineSpec,
-    spans: Vec<Span>,
-    /// Where it stopped for want of room.
-    stopped: Option<Time>,
 }
 
 /// The meter of one mechanism.
@@ -263,20 +260,14 @@ impl Meter {
 
     /// Keeps the spans to come.
     pub fn record(&mut self, spec: TimelineSpec) {
-        self.record = Some(Box::new(Record { spec, spans: Vec::new(), stopped: None }));
+        self.record = Some(Box::new(Record::new(spec)));
         self.plain_until = if self.is_special() { self.at } else { self.window_end };
     }
 
-    /// The spans kept so far, and where there was no more room for them.
+    /// The spans that were kept, and the width of the slots that they are in, if there were too many, ns.
     #[must_use]
-    pub fn recorded(&self) -> (&[Span], Option<Time>) {
-        self.record.as_ref().map_or((&[], None), |record| (&record.spans, record.stopped))
-    }
-
-    /// The same, and the meter gives them away.
-    #[must_use]
-    pub fn into_recorded(self) -> (Vec<Span>, Option<Time>) {
-        self.record.map_or_else(Default::default, |record| (record.spans, record.stopped))
+    pub fn into_recorded(self) -> (Vec<Span>, Option<u64>) {
+        self.record.map_or_else(Default::default, |record| record.into_spans())
     }
 
     /// How often each activity was entered since the start of the run, by [`Activity::index`].
@@ -318,22 +309,6 @@ impl Meter {
     /// Windows that are over and were kept.
     pub(super) fn take_runs(&mut self) -> Vec<Run> {
         self.runs.as_mut().map(std::mem::take).unwrap_or_default()
-    }
-}
-
-impl Record {
-    fn keep(&mut self, span: Span) {
-        let (from, to) = (span.from.max(self.spec.from), span.to.min(self.spec.to));
-        if from >= to || self.stopped.is_some() {
-            return;
-        }
-        let span = Span { from, to, ..span };
-        let full = self.spans.len() >= self.spec.spans;
-        match self.spans.last_mut() {
-            Some(last) if last.continues_in(&span) => last.to = to,
-            _ if full => self.stopped = Some(from),
-            _ => self.spans.push(span),
-        }
     }
 }
 
@@ -418,20 +393,36 @@ mod tests {
         assert_eq!(once.entered().iter().sum::<u64>(), 3);
     }
 
-    #[test]
-    fn the_record_keeps_so_many_spans_of_its_stretch() {
+    /// What is kept of six spans of 100 ns, told in two parts each, between 50 and 450 ns.
+    fn kept(spans: usize) -> (Vec<(usize, u64, u64, f64)>, Option<u64>) {
         let mut meter = Meter::new(Activity::READY);
-        meter.record(TimelineSpec { from: at(50), to: at(450), spans: 3 });
+        meter.record(TimelineSpec { from: at(50), to: at(450), spans });
         for end in 1..=6 {
-            let activity = if end % 2 == 0 { Activity::SEEK } else { Activity::READY };
-            // Told in two parts, a span is still one.
-            meter.span(activity, at(end * 100 - 30), 1.0);
-            meter.span(activity, at(end * 100), 1.0);
+            let (activity, power_w) = if end % 2 == 0 { (Activity::SEEK, 2.0) } else { (Activity::READY, 1.0) };
+            meter.span(activity, at(end * 100 - 30), power_w);
+            meter.span(activity, at(end * 100), power_w);
         }
-        let (spans, stopped) = meter.recorded();
-        let ends: Vec<_> = spans.iter().map(|span| (span.from.ns(), span.to.ns())).collect();
-        assert_eq!((ends, stopped), (vec![(50, 100), (100, 200), (200, 300)], Some(at(300))));
         assert_eq!(meter.entered()[Activity::SEEK.index()], 3);
+        let (spans, slot_ns) = meter.into_recorded();
+        let of = |span: &Span| (span.activity.index(), span.from.ns(), span.to.ns(), span.power_w);
+        (spans.iter().map(of).collect(), slot_ns)
+    }
+
+    #[test]
+    fn the_record_keeps_the_spans_of_its_stretch_or_what_they_add_up_to() {
+        let (ready, seek) = (Activity::READY.index(), Activity::SEEK.index());
+        let one_by_one = vec![
+            (ready, 50, 100, 1.0),
+            (seek, 100, 200, 2.0),
+            (ready, 200, 300, 1.0),
+            (seek, 300, 400, 2.0),
+            (ready, 400, 450, 1.0),
+        ];
+        assert_eq!(kept(5), (one_by_one, None));
+        // 400 ns in two slots of a power of two, 256 ns: 50 + 100 - 306 + 450 of one, 100 + 6 of the other.
+        let in_slots =
+            vec![(ready, 50, 200, 1.0), (seek, 200, 306, 2.0), (ready, 306, 356, 1.0), (seek, 356, 450, 2.0)];
+        assert_eq!(kept(3), (in_slots, Some(256)));
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! The timeline: what each mechanism did from when to when, at what power.
+//!
+//! There is room for so many spans. When they are more, time is parted into slots of equal width, wide enough for all of it,
+//! and what is kept of a slot is how long each activity took in it and what it drew. Slots become twice as wide as often as
+//! need be, so a timeline covers the whole run, however long, in bounded memory; times and energies stay exact sums.
 
-use super::meter::Activity;
+use super::meter::{Activity, ACTIVITIES};
 use crate::time::Time;
 
 /// A stretch of time of one activity at one power.
@@ -30,7 +34,7 @@ pub struct TimelineSpec {
     pub from: Time,
     /// To when.
     pub to: Time,
-    /// At most so many.
+    /// At most so many; of more, slots are kept.
     pub spans: usize,
 }
 
@@ -40,7 +44,7 @@ impl TimelineSpec {
 }
 
 impl Default for TimelineSpec {
-    /// All of a run, as far as there is room.
+    /// All of a run.
     fn default() -> Self {
         Self { from: Time::ZERO, to: Time::MAX, spans: Self::SPANS }
     }
@@ -49,26 +53,128 @@ impl Default for TimelineSpec {
 /// The spans of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// Of each mechanism, in the order of time, up to one instant.
+    /// Of each mechanism, in the order of time. In slots, one for each activity of a slot, in the order of activities.
     pub spans: Vec<Vec<Span>>,
-    /// Where there was no more room for them, if there wasn't.
-    pub stopped: Option<Time>,
+    /// Width of the widest slots, ns, where spans were too many to be kept one by one.
+    pub slot_ns: Option<u64>,
 }
 
 impl Timeline {
-    /// Spans of mechanisms, each with the instant at which there was no more room for them: up to the first of these.
+    /// Spans of mechanisms, each with the width of its slots, if they are in slots.
     #[must_use]
-    pub fn new(recorded: impl IntoIterator<Item = (Vec<Span>, Option<Time>)>) -> Self {
-        let (mut spans, stops): (Vec<Vec<Span>>, Vec<Option<Time>>) = recorded.into_iter().unzip();
-        let stopped = stops.into_iter().flatten().min();
-        if let Some(stopped) = stopped {
-            for spans in &mut spans {
-                spans.truncate(spans.partition_point(|span| span.from < stopped));
-                if let Some(last) = spans.last_mut() {
-                    last.to = last.to.min(stopped);
-                }
+    pub fn new(recorded: impl IntoIterator<Item = (Vec<Span>, Option<u64>)>) -> Self {
+        let (spans, widths): (Vec<Vec<Span>>, Vec<Option<u64>>) = recorded.into_iter().unzip();
+        Self { spans, slot_ns: widths.into_iter().flatten().max() }
+    }
+}
+
+/// What is kept of the spans of one mechanism.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    spec: TimelineSpec,
+    spans: Vec<Span>,
+    slots: Option<Slots>,
+}
+
+impl Record {
+    pub(super) fn new(spec: TimelineSpec) -> Self {
+        Self { spec, spans: Vec::new(), slots: None }
+    }
+
+    pub(super) fn keep(&mut self, span: Span) {
+        let (from, to) = (span.from.max(self.spec.from), span.to.min(self.spec.to));
+        if from >= to {
+            return;
+        }
+        let span = Span { from, to, ..span };
+        if let Some(slots) = &mut self.slots {
+            return slots.add(&span);
+        }
+        match self.spans.last_mut() {
+            Some(last) if last.continues_in(&span) => last.to = to,
+            _ => self.spans.push(span),
+        }
+        if self.spans.len() > self.spec.spans {
+            let mut slots = Slots::new(self.spec);
+            std::mem::take(&mut self.spans).iter().for_each(|span| slots.add(span));
+            self.slots = Some(slots);
+        }
+    }
+
+    /// The spans, one by one or in slots, and the width of these.
+    pub(super) fn into_spans(self) -> (Vec<Span>, Option<u64>) {
+        match self.slots {
+            None => (self.spans, None),
+            Some(slots) => (slots.spans(), Some(slots.width_ns)),
+        }
+    }
+}
+
+/// How long an activity took within a slot, and what it drew.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    ns: u64,
+    energy_w_ns: f64,
+}
+
+/// Time in slots of equal width, from the start of the stretch.
+#[derive(Clone, Debug)]
+struct Slots {
+    start: Time,
+    width_ns: u64,
+    most: usize,
+    shares: Vec<[Share; ACTIVITIES]>,
+}
+
+impl Slots {
+    fn new(spec: TimelineSpec) -> Self {
+        // A slot becomes a span for each activity that occurs in it.
+        Self { start: spec.from, width_ns: 1, most: (spec.spans / ACTIVITIES).max(2), shares: Vec::new() }
+    }
+
+    fn add(&mut self, span: &Span) {
+        while (span.to - self.start).div_ceil(self.width_ns) > self.most as u64 {
+            self.widen();
+        }
+        let mut at = span.from - self.start;
+        let end = span.to - self.start;
+        while at < end {
+            let slot = (at / self.width_ns) as usize;
+            let ns = (end - at).min(self.width_ns - at % self.width_ns);
+            if slot >= self.shares.len() {
+                self.shares.resize(slot + 1, [Share::default(); ACTIVITIES]);
+            }
+            let share = &mut self.shares[slot][span.activity.index()];
+            share.ns += ns;
+            share.energy_w_ns += span.power_w * ns as f64;
+            at += ns;
+        }
+    }
+
+    /// Makes one slot of each two.
+    fn widen(&mut self) {
+        self.width_ns *= 2;
+        let both = |two: &[[Share; ACTIVITIES]]| {
+            std::array::from_fn(|activity| Share {
+                ns: two.iter().map(|shares| shares[activity].ns).sum(),
+                energy_w_ns: two.iter().map(|shares| shares[activity].energy_w_ns).sum(),
+            })
+        };
+        self.shares = self.shares.chunks(2).map(both).collect();
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        let mut spans = Vec::new();
+        let mut at = self.start;
+        for (number, shares) in (0_u64..).zip(&self.shares) {
+            at = at.max(self.start + number * self.width_ns);
+            for (index, share) in shares.iter().enumerate().filter(|(_, share)| share.ns > 0) {
+                let to = at + share.ns;
+                let power_w = share.energy_w_ns / share.ns as f64;
+                spans.push(Span { activity: Activity::of_index(index), from: at, to, power_w });
+                at = to;
             }
         }
-        Self { spans, stopped }
+        spans
     }
 }

@@ -63,16 +63,12 @@ pub struct DeviceLife {
     /// Distribution of its lifetime.
     pub lifetime: Lifetime,
     /// Devices that are weak from birth.
-    #[serde(default)]
     pub infant_mortality: Option<InfantMortality>,
     /// Batches that devices come in.
-    #[serde(default)]
     pub batches: Option<Batches>,
     /// Errors that nobody notices until the place is read.
-    #[serde(default)]
     pub latent_errors: Option<LatentErrors>,
     /// Failures of single tips.
-    #[serde(default)]
     pub tips: Option<Tips>,
 }
 
@@ -126,7 +122,6 @@ pub struct LatentErrors {
     /// Mean time between errors of one device, h.
     pub every_h: f64,
     /// Time from one scrub of the whole enclosure to the next, h; never when absent.
-    #[serde(default)]
     pub scrub_h: Option<f64>,
 }
 
@@ -187,11 +182,9 @@ pub enum DelayDistribution {
 #[serde(deny_unknown_fields)]
 pub struct Repair {
     /// Time to a visit while all data still has its redundancy; nobody comes then when absent. Asks for `mandatory`.
-    #[serde(default)]
     pub preventive: Option<Delay>,
     /// Time to a visit once redundancy is missing, too; nobody comes then when absent. An exponential time begins anew in
     /// this mode; of two fixed times the visit that is due first takes place.
-    #[serde(default)]
     pub mandatory: Option<Delay>,
 }
 

@@ -42,14 +42,12 @@ pub struct Experiment {
     /// Lives, at least 1000; at most so many where a precision is given.
     pub lifetimes: u64,
     /// Ends the experiment when half the width of every interval is so small a part of its estimate.
-    #[serde(default)]
     pub precision: Option<f64>,
     /// Confidence of the intervals, 0.5 to 0.9999.
     pub confidence: f64,
     /// Chooses the random numbers.
     pub seed: u64,
     /// Threads; as many as the machine has cores when absent. The outcome does not depend on them.
-    #[serde(default)]
     pub threads: Option<NonZeroUsize>,
 }
 

@@ -5,8 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::document::Notation;
+use super::based::BASE;
+use super::document::{overlay, Notation};
 use crate::fault::{Fault, Kind, Range};
+
+/// Most entries on top of each other.
+const MOST_BASES: usize = 16;
 
 /// Folders of catalogue files, searched in order.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +31,33 @@ pub struct Entry {
     pub units: BTreeMap<String, String>,
     /// Keys of the works it is taken from.
     pub citations: Vec<String>,
+    /// The entry whose values stand where this one gives none: a name, or a file from the folder of this one.
+    base: Option<String>,
+}
+
+impl Entry {
+    /// This one with what `lower` gives besides.
+    fn over(mut self, lower: Self) -> Result<Self, Fault> {
+        if self.mechanism.is_empty() {
+            self.mechanism = lower.mechanism;
+        } else if self.mechanism != lower.mechanism {
+            let says = format!(" is not that of its base, which is {:?}", lower.mechanism);
+            return Err(Fault::conflict("mechanism", self.mechanism).says(says));
+        }
+        let mut values = lower.values;
+        for (key, value) in self.values {
+            let value = match values.remove(&key) {
+                Some(below) => overlay(value, below),
+                None => value,
+            };
+            values.insert(key, value);
+        }
+        let own = self.units;
+        self.units = lower.units.into_iter().chain(own).collect();
+        let more = lower.citations.into_iter().filter(|key| !self.citations.contains(key)).collect::<Vec<_>>();
+        self.citations.extend(more);
+        Ok(Self { values, requests: self.requests.or(lower.requests), base: lower.base, ..self })
+    }
 }
 
 impl Catalog {
@@ -53,13 +84,34 @@ impl Catalog {
     }
 
     fn entry(&self, kind: Subject, name: &str, base: &Path) -> Result<Entry, Fault> {
+        let (mut entry, mut path) = self.found(kind, name, base)?;
+        for _ in 0..MOST_BASES {
+            let Some(below) = entry.base.take() else { return Ok(entry) };
+            let file = path.display().to_string();
+            let folder = path.parent().unwrap_or(base).to_owned();
+            let (lower, lower_path) = self.found(kind, &below, &folder).map_err(|mut fault| {
+                if fault.file.is_none() {
+                    (fault.path, fault.file) = (BASE.into(), Some(file.clone()));
+                }
+                fault
+            })?;
+            entry = entry.over(lower).map_err(|fault| fault.in_file(file))?;
+            path = lower_path;
+        }
+        let says = format!(": a {} can't be based on itself, nor on so many", kind.word());
+        Err(Fault::at(Kind::Conflict, BASE).says(says).in_file(path.display().to_string()))
+    }
+
+    /// What a name or a path means, without what it is based on, and its file.
+    fn found(&self, kind: Subject, name: &str, base: &Path) -> Result<(Entry, PathBuf), Fault> {
         if is_file(name) {
-            return read(kind, &base.join(name));
+            let path = base.join(name);
+            return Ok((read(kind, &path)?, path));
         }
         let names = self.names(kind);
         let found = names.iter().find(|(known, _)| known == name);
         match found {
-            Some((_, path)) => read(kind, path),
+            Some((_, path)) => Ok((read(kind, path)?, path.clone())),
             None => {
                 let kind = kind.word();
                 Err(Fault::unknown_name("name", name, names.iter().map(|(known, _)| known.as_str()))
@@ -103,6 +155,10 @@ impl Subject {
     }
 }
 
+/// Keys of an entry that say what it is, and are no values.
+const DESCRIBING: [&str; 7] =
+    ["title", "description", "stands_in_for", "measured_on", "disks", "statistics", "assumptions"];
+
 /// Whether a device or a workload is named by its file.
 pub(super) fn is_file(name: &str) -> bool {
     name.ends_with(".toml")
@@ -124,8 +180,14 @@ fn read(kind: Subject, path: &Path) -> Result<Entry, Fault> {
 
 fn entry_of(kind: Subject, text: &str) -> Result<Entry, Fault> {
     let Value::Object(mut table) = Notation::Toml.read(text, "")? else { return Err(Fault::new(Kind::WrongType)) };
+    let base = match table.remove(BASE) {
+        None => None,
+        Some(Value::String(name)) => Some(name),
+        Some(other) => return Err(Fault::wrong_type(BASE, other, format!("a {} or its file", kind.word()))),
+    };
     let mechanism = match (kind, table.remove("mechanism")) {
         (Subject::Device, Some(Value::String(mechanism))) => mechanism,
+        (Subject::Device, None) if base.is_some() => String::new(),
         (Subject::Device, _) => {
             return Err(Fault::missing("mechanism").says(": the kind of device, for example \"mems\""));
         }
@@ -141,14 +203,26 @@ fn entry_of(kind: Subject, text: &str) -> Result<Entry, Fault> {
             }
         },
     };
-    let Some(Value::Object(entries)) = table.remove("values") else {
-        let says = format!(": there is no table [values] with the {}'s parameters", kind.word());
-        return Err(Fault::missing("values").says(says));
+    let citations = match table.remove("citations") {
+        Some(Value::Array(keys)) => keys.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
     };
+    let mut entries = match table.remove("values") {
+        Some(Value::Object(entries)) => entries,
+        None if base.is_some() => Map::new(),
+        _ => {
+            let says = format!(": there is no table [values] with the {}'s parameters", kind.word());
+            return Err(Fault::missing("values").says(says));
+        }
+    };
+    if base.is_some() {
+        // A few keys on top of a base need no table.
+        entries.extend(table.into_iter().filter(|(key, _)| !DESCRIBING.contains(&key.as_str())));
+    }
     let (mut values, mut units) = (Map::new(), BTreeMap::new());
     for (key, entry) in entries {
         let value = match entry {
-            Value::Object(mut entry) if !is_bare(&entry) => {
+            Value::Object(mut entry) if !is_bare(&entry) && (base.is_none() || entry.contains_key("value")) => {
                 if let Some(Value::String(unit)) = entry.remove("unit") {
                     units.insert(key.clone(), unit);
                 }
@@ -159,9 +233,5 @@ fn entry_of(kind: Subject, text: &str) -> Result<Entry, Fault> {
         let value = value.ok_or_else(|| Fault::missing(format!("values.{key}.value")))?;
         values.insert(key, value);
     }
-    let citations = match table.remove("citations") {
-        Some(Value::Array(keys)) => keys.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        _ => Vec::new(),
-    };
-    Ok(Entry { mechanism, requests, values, units, citations })
+    Ok(Entry { mechanism, requests, values, units, citations, base })
 }

@@ -121,8 +121,8 @@ pub struct Draft {
     pub(super) source: String,
     /// The texts that it was read from, which know where each key stands; none of a dictionary.
     pub(super) read: Option<Arc<Document>>,
-    /// The paths that settings have set.
-    pub(super) set: Vec<String>,
+    /// The settings laid over it: the path that each has set, and the setting.
+    pub(super) set: Vec<(String, String)>,
     /// What is wrong with it so far.
     pub(super) found: Vec<Fault>,
 }
@@ -161,7 +161,7 @@ impl Draft {
         for setting in settings {
             let below_system = keys_of_system(&self.document, schema());
             match set(&mut self.document, setting, &top, &below_system) {
-                Ok(path) => self.set.push(path),
+                Ok(path) => self.set.push((path, setting.clone())),
                 Err(fault) => self.found.push(fault),
             }
         }

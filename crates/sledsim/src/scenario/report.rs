@@ -264,7 +264,6 @@ impl Report {
         let window_s = ns_to_s(outcome.finished - outcome.measured_from);
         let over_window = |amount: f64| if window_s > 0.0 { amount / window_s } else { 0.0 };
         let system = &scenario.system;
-        let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
         let energy_facts = EnergyFacts {
             activities: system.common_activities(),
             window_s,
@@ -275,7 +274,7 @@ impl Report {
             sledsim: Program { version: env!("CARGO_PKG_VERSION").to_owned() },
             title: scenario.title.clone(),
             stand_in: scenario.workload.stand_in().map(str::to_owned),
-            run: RunReport::new(outcome, is_trace, recorder.count(), window_s),
+            run: RunReport::new(scenario, outcome, recorder.count(), window_s),
             requests: Requests::new(outcome, recorder.count(), skipped_records, &measured),
             response: recorder.summary(Quantity::Response),
             wait: recorder.summary(Quantity::Wait),
@@ -332,7 +331,8 @@ impl DeviceReport {
 }
 
 impl RunReport {
-    fn new(outcome: &Outcome, is_trace: bool, measured: u64, measured_s: f64) -> Self {
+    fn new(scenario: &Scenario, outcome: &Outcome, measured: u64, measured_s: f64) -> Self {
+        let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
         let in_flight = outcome.submitted - outcome.completed - outcome.failed;
         let mut notes = Vec::new();
         if outcome.end == End::Interrupted {
@@ -357,6 +357,12 @@ impl RunReport {
         }
         if outcome.end == End::WorkloadEnded && !is_trace {
             notes.push("the next arrival lies beyond the clock, which ends after 292 years".to_owned());
+        }
+        if !scenario.missing.is_empty() {
+            notes.push(format!(
+                "not carried over in the import, though it decides results: {}",
+                scenario.missing.join("; ")
+            ));
         }
         if measured == 0 && outcome.warmup > 0 {
             notes.push("nothing was measured: every request fell into the warm-up".to_owned());

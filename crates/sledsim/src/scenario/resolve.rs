@@ -177,20 +177,26 @@ impl Draft {
 }
 
 /// Says of faults where they stand: under which setting, in which line of `read`, or that `source` uses the file that has them.
-/// What lies on a path of those that were `set` stands in no line.
-fn sourced(faults: Faults, source: &str, read: Option<&Document>, set: &[String]) -> Faults {
-    let was_set = |path: &str| {
-        set.iter()
-            .any(|own| path.strip_prefix(own.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+/// The last setting of a path or of one above it counts.
+fn sourced(faults: Faults, source: &str, read: Option<&Document>, set: &[(String, String)]) -> Faults {
+    let setting_of = |path: &str| {
+        let is_at = |own: &str| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        set.iter().rev().find(|(own, _)| is_at(own)).map(|(_, setting)| setting.clone())
     };
-    let placed = faults.into_iter().map(|mut fault| match (&fault.file, &fault.setting, read) {
-        (_, Some(_), _) => fault,
-        (Some(_), None, _) => {
-            fault.used_by.get_or_insert_with(|| source.to_owned());
-            fault
+    let placed = faults.into_iter().map(|mut fault| {
+        if fault.setting.is_some() {
+            return fault;
         }
-        (None, None, Some(read)) if !was_set(&fault.path.to_string()) => read.located(fault),
-        (None, None, _) => fault.in_file(source),
+        if fault.file.is_some() {
+            fault.used_by.get_or_insert_with(|| source.to_owned());
+            return fault;
+        }
+        fault.setting = setting_of(&fault.path.to_string());
+        match read {
+            _ if fault.setting.is_some() => fault,
+            Some(read) => read.located(fault),
+            None => fault.in_file(source),
+        }
     });
     placed.collect()
 }
@@ -383,8 +389,7 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
         trace.path = anchored(&trace.path, base);
     }
     let run = &mut scenario.run;
-    let is_endless = !matches!(scenario.workload, WorkloadSpec::Trace(_));
-    if is_endless && run.requests.is_none() && run.time_s.is_none() {
+    if !scenario.workload.has_end() && run.requests.is_none() && run.time_s.is_none() {
         run.requests = Some(DEFAULT_REQUESTS);
     }
     let leaves_nothing = |warmup: &str, given: Value, whole: &str, of: Value| {
@@ -397,5 +402,11 @@ fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
         found.push(leaves_nothing("warmup_s", run.warmup_s.into(), "time_s", time_s.into()));
     }
     found.extend(power_cuts::faults(&scenario.run));
+    if !scenario.missing.is_empty() && !scenario.accept_missing {
+        let missing = scenario.missing.join("; ");
+        let says =
+            format!(": what decides results was not carried over in the import ({missing}); to run without it, ");
+        found.push(Fault::at(fault::Kind::Unsupported, "missing").says(says).set("accept_missing", true));
+    }
     found
 }

@@ -1,14 +1,18 @@
 //! Running a scenario.
 
-use super::assemble::{self, Assembly};
+use super::assemble::{self, Assembly, Node};
 use super::power_cuts::{self, PowerCutReport};
 use super::report::Report;
 use super::spec::Scenario;
+use crate::engine::instant::Stuck;
 use crate::engine::random::Stream;
 use crate::engine::{self, End, Progress, System, Workload};
 use crate::fault::{Fault, Kind};
+use crate::limits::LOG_ROWS;
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
+use crate::request::Request;
+use crate::service::Service;
 use crate::workloads::WorkloadSpec;
 
 /// What stops a run.
@@ -72,6 +76,14 @@ pub fn run_keeping(
     keep: &Keep,
     keep_going: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<RunOutput, RunError> {
+    let asked = scenario.run.requests.filter(|_| keep.log);
+    asked.map_or(Ok(()), logged)?;
+    let mut is_logged = Ok(());
+    let mut keep_going = |progress: Progress| {
+        is_logged = if keep.log { logged(progress.submitted) } else { Ok(()) };
+        is_logged.is_ok() && keep_going(progress)
+    };
+    let keep_going: &mut dyn FnMut(Progress) -> bool = &mut keep_going;
     let plan = power_cuts::plan(scenario);
     let (mut assembly, mut workload) = parts(scenario, keep.check, plan.is_some())?;
     let mut recorder = Recorder::new(assembly.overhead_ns, assembly.block_bytes, keep.log);
@@ -84,7 +96,7 @@ pub fn run_keeping(
             .map(|outcome| (outcome, Vec::new())),
         Some(plan) => engine::run_with_cuts(system, workload.as_mut(), &limits, &mut recorder, plan, keep_going),
     };
-    let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, Some(&assembly)))?;
+    let (outcome, cuts) = ran.map_err(|fault| stopped(scenario, fault, stuck_in(&assembly)))?;
     let mut report = Report::new(scenario, &assembly, &outcome, &recorder, workload.skipped(), citations);
     // What is left to be done is not told: it is the same requests again.
     let done = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: Some(1.0) };
@@ -93,23 +105,33 @@ pub fn run_keeping(
         let losses = match &plan {
             Some(plan) if outcome.end != End::Interrupted => {
                 engine::losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut |_| keep_going(done))
-                    .map_err(|fault| stopped(scenario, fault, Some(&assembly)))?
+                    .map_err(|fault| stopped(scenario, fault, stuck_in(&assembly)))?
             }
             _ => None,
         };
         report.power_cuts.push(PowerCutReport::new(cut, losses));
     }
+    is_logged?;
     let timeline = keep.timeline.map(|_| assembly.system.timeline());
     Ok(RunOutput { report, recorder, timeline, activities: scenario.system.activities() })
 }
 
+/// Whether a log can have so many rows.
+fn logged(rows: u64) -> Result<(), RunError> {
+    if rows <= LOG_ROWS.most {
+        return Ok(());
+    }
+    let row_bytes = size_of::<(Request, Service)>();
+    Err(RunError::Scenario(Fault::new(Kind::Unsupported).says(format!(
+        "the log has more than {} rows, of {row_bytes} bytes of memory each: make run.requests fewer, or run without the log",
+        LOG_ROWS.most
+    ))))
+}
+
 /// The system and the workload of a scenario, which may check rules and hold the bytes of its blocks.
 fn parts(scenario: &Scenario, checks: bool, holds_data: bool) -> Result<(Assembly<'_>, Box<dyn Workload>), RunError> {
-    let mut empty = System::default();
-    if checks {
-        empty.check_rules();
-    }
-    let mut assembly = assemble::system(empty, &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
+    let mut assembly =
+        assemble::system(checked(checks), &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
     if holds_data {
         assembly.system.hold_data(Stream::new(scenario.seed, "media at power cuts"));
     }
@@ -117,11 +139,23 @@ fn parts(scenario: &Scenario, checks: bool, holds_data: bool) -> Result<(Assembl
     Ok((assembly, workload))
 }
 
+/// An empty system that may check rules.
+pub(super) fn checked(checks: bool) -> System {
+    let mut empty = System::default();
+    if checks {
+        empty.check_rules();
+    }
+    empty
+}
+
+fn stuck_in<'a, 'b>(assembly: &'a Assembly<'b>) -> Option<(Stuck, &'a [Node<'b>])> {
+    Some((assembly.system.stuck()?, &assembly.nodes))
+}
+
 /// What stops a run, by where the fault is: in the simulator, a trace, or the scenario.
-fn stopped(scenario: &Scenario, mut fault: Fault, assembly: Option<&Assembly<'_>>) -> RunError {
-    let stuck = assembly.and_then(|assembly| Some((assembly, assembly.system.stuck()?)));
-    if let Some((assembly, stuck)) = stuck {
-        let whose = assembly.nodes.iter().find(|node| node.ids.contains(&stuck.component));
+pub(super) fn stopped(scenario: &Scenario, mut fault: Fault, stuck: Option<(Stuck, &[Node<'_>])>) -> RunError {
+    if let Some((stuck, nodes)) = stuck {
+        let whose = nodes.iter().find(|node| node.ids.contains(&stuck.component));
         fault.path = whose.map_or(fault.path.clone(), |node| node.path.as_str().into());
     }
     match (fault.kind, &scenario.workload) {

@@ -37,6 +37,12 @@ pub struct Scenario {
     /// When the run ends and what it leaves out.
     #[serde(default)]
     pub run: RunSpec,
+    /// What decides results of the description that this was imported from, and is not carried over; a run has to accept that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// Whether to run without what is `missing`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub accept_missing: bool,
 }
 
 /// One device and the scheduler that holds its pending requests. A device of several sleds has a queue for each.
@@ -162,26 +168,22 @@ impl DeviceSpec {
 /// When the run ends and what it leaves out. Without a limit, a trace runs to its end and a generator for 100,000
 /// requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct RunSpec {
     /// Submit this many requests, warm-up included, and wait for all of them.
-    #[serde(default)]
     #[schemars(range(min = 1))]
     pub requests: Option<u64>,
     /// Stop at this simulated time, whatever is under way.
-    #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
     pub time_s: Option<f64>,
     /// Leave this many first requests out of the statistics.
-    #[serde(default)]
     #[schemars(range(min = 0))]
     pub warmup_requests: u64,
     /// Leave requests that arrive before this time out of the statistics.
-    #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
     pub warmup_s: f64,
     /// When power fails; never when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub power_cuts: Option<PowerCutsSpec>,
 }
 
@@ -189,17 +191,20 @@ pub struct RunSpec {
 /// recover takes time. The run holds the bytes of all blocks that are written, and what each cut took is found by running the
 /// same again as far as that and reading them all: it takes as many runs more as there are cuts, each as far as its cut.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct PowerCutsSpec {
     /// At these times.
-    #[serde(default)]
     #[schemars(inner(range(min = 0.0, max = 1e10)), length(max = 1000), extend("x-unit" = "s"))]
     pub times_s: Vec<f64>,
     /// At so many random moments besides: after a random one of `run.requests`, between any two steps of what follows; or at
     /// random times before `run.time_s`. One that would come after the end of the run does not.
-    #[serde(default)]
     #[schemars(range(min = 0, max = 1000))]
     pub random: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 const fn one_u64() -> u64 {

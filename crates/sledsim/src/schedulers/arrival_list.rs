@@ -9,6 +9,7 @@ pub(super) type Key = u32;
 pub(super) const NONE: Key = Key::MAX;
 
 /// A doubly linked list in a slab: constant-time push and removal, and a walk from the oldest item to the newest.
+#[derive(Clone)]
 pub(super) struct ArrivalList<T> {
     nodes: Vec<Node<T>>,
     /// First of the chain of unused nodes, linked through `newer`.
@@ -19,6 +20,7 @@ pub(super) struct ArrivalList<T> {
     next_seq: u64,
 }
 
+#[derive(Clone)]
 struct Node<T> {
     item: T,
     seq: u64,

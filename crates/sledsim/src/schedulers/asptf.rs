@@ -55,6 +55,7 @@ impl PolicySpec for Spec {
 /// Ties go by arrival. It decides as an exhaustive search would. The search takes requests in turn from the cylinders
 /// outwards and from the oldest on, and stops when a request that had the least positioning time of the cylinders left
 /// and the longest wait of the requests left would lose.
+#[derive(Clone)]
 pub struct Asptf {
     pending: CylinderIndex,
     all: Span,

@@ -8,6 +8,7 @@ use crate::request::Request;
 use crate::time::Time;
 
 /// A policy, and what it holds by somebody else's count.
+#[derive(Clone)]
 pub struct Checked {
     policy: Box<dyn Scheduler>,
     /// By id, which is unique within whoever submits.

@@ -28,6 +28,7 @@ no_parameters! {
 ///
 /// Starts at LBN 0. The sweep is measured from the block after the last request dispatched. Requests with equal first
 /// LBNs go by arrival.
+#[derive(Clone)]
 pub struct Clook {
     pending: LbnOrder,
 }

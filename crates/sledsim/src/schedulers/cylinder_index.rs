@@ -63,6 +63,7 @@ fn some(link: u32) -> Option<u32> {
 }
 
 /// Pending requests by cylinder, by location within the cylinder, and by arrival.
+#[derive(Clone)]
 pub(super) struct CylinderIndex {
     arrivals: ArrivalList<Pending>,
     groups: Vec<Group>,

@@ -7,6 +7,7 @@ const BIT_MASK: usize = (1 << WORD_SHIFT) - 1;
 /// A set of integers below a fixed limit, as a hierarchical bit map: a bit of one level says whether a 64-bit word of
 /// the level below has any bit set. A million cylinders take 130 KB and four levels; neighbours are found by looking
 /// at no more than two words a level.
+#[derive(Clone)]
 pub(super) struct CylinderSet {
     /// Level 0 has one bit per cylinder; the last level is a single word.
     levels: Vec<Vec<u64>>,

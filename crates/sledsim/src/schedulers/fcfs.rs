@@ -25,6 +25,7 @@ no_parameters! {
 }
 
 /// First come, first served.
+#[derive(Clone)]
 pub struct Fcfs {
     pending: VecDeque<Request>,
 }

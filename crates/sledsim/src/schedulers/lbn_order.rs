@@ -32,6 +32,7 @@ pub(super) struct Candidate {
 }
 
 /// Pending requests by (first LBN, arrival), and the head: the block after the last request dispatched, at first 0.
+#[derive(Clone)]
 pub(super) struct LbnOrder {
     arrivals: ArrivalList<Request>,
     by_lbn: BTreeMap<(u64, u64), Key>,

@@ -28,6 +28,7 @@ no_parameters! {
 ///
 /// Starts at LBN 0, ascending. The sweep is measured from the block after the last request dispatched; a request that
 /// starts right there is ahead in either direction. Requests with equal first LBNs go by arrival.
+#[derive(Clone)]
 pub struct Look {
     pending: LbnOrder,
     direction: Direction,

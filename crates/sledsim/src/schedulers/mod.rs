@@ -12,6 +12,8 @@ mod lbn_order;
 
 pub use checked::Checked;
 
+use dyn_clone::DynClone;
+
 use crate::devices::Device;
 use crate::registry::registry;
 use crate::request::Request;
@@ -93,8 +95,8 @@ macro_rules! keeps_pending {
 }
 use keeps_pending;
 
-/// Holds the pending requests of one device and picks the next.
-pub trait Scheduler: Send {
+/// Holds the pending requests of one device and picks the next. A clone of it goes on as it does.
+pub trait Scheduler: DynClone + Send {
     /// Takes a request that became ready at `ready`, which may lie some time back.
     fn push(&mut self, ready: Time, request: Request, device: &dyn Device);
 
@@ -126,3 +128,5 @@ pub trait Scheduler: Send {
         self.len() == 0
     }
 }
+
+dyn_clone::clone_trait_object!(Scheduler);

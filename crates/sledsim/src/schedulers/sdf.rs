@@ -29,6 +29,7 @@ no_parameters! {
 ///
 /// It decides as an exhaustive search would, on devices whose X coordinate depends on the cylinder alone and never
 /// turns back as cylinder numbers rise: the distance along X then bounds the search outwards from the mechanism.
+#[derive(Clone)]
 pub struct Sdf {
     pending: CylinderIndex,
     all: Span,

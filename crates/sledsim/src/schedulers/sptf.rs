@@ -29,6 +29,7 @@ no_parameters! {
 /// It decides as an exhaustive search would, but looks at few requests: it goes outwards from the cylinder of the
 /// mechanism, leaves out what the platter brings round too late, and stops where [`Device::cylinder_bound_ns`] exceeds
 /// the best time found.
+#[derive(Clone)]
 pub struct Sptf {
     pending: CylinderIndex,
     all: Span,

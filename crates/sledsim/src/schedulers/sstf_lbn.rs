@@ -28,6 +28,7 @@ no_parameters! {
 ///
 /// The distance is from the block after the last request dispatched (at first 0) to the first block of a request;
 /// equal distances go by arrival.
+#[derive(Clone)]
 pub struct SstfLbn {
     pending: LbnOrder,
 }

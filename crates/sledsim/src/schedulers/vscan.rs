@@ -52,6 +52,7 @@ impl PolicySpec for Spec {
 /// The effective distance of a request ahead, in the direction of the sweep, is its distance; that of a request behind
 /// is its distance plus R times the range. Serving a request behind turns the sweep round. Starts at LBN 0, ascending;
 /// a request exactly at the head is ahead; equal effective distances go by arrival.
+#[derive(Clone)]
 pub struct Vscan {
     pending: LbnOrder,
     direction: Direction,

@@ -48,6 +48,7 @@ impl PolicySpec for Spec {
 /// When the current zone has nothing pending, the next higher zone with something pending becomes current, after the
 /// highest again the lowest, as in C-SCAN. A request that arrives in the current zone joins it, so a zone that never
 /// runs empty is never left. With more zones than cylinders, each cylinder is a zone of its own.
+#[derive(Clone)]
 pub struct Zsptf {
     pending: CylinderIndex,
     cylinders: u32,

@@ -16,6 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
         725,R,59110326272,4096,1577808144360813\n\
         12,R,350868463616,8192,1577808144360852\n",
     detect: |head| head.requests(columns(DEFAULT_SECTOR_BYTES)),
+    in_sectors: None,
     build: |input, options| preset(input, columns(options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES))),
 };
 

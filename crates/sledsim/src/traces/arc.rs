@@ -21,6 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
         1842745 64 0 1\n\
         216082 8 0 2\n",
     detect: |head| head.requests(Arc { sector_bytes: DEFAULT_SECTOR_BYTES }),
+    in_sectors: None,
     build: |_, options| Ok(Box::new(Lines(Arc { sector_bytes: options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES) }))),
 };
 

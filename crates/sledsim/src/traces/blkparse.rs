@@ -24,6 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
         8,0 3 4 0.019507758 0 C R 64 + 16 [0]\n\
         8,0 3 5 0.020000000 697 Q WS 223498 + 8 [dd]\n",
     detect: |head| head.accepted(Blkparse::new(BlkparseEvent::Queued, DEFAULT_SECTOR_BYTES)),
+    in_sectors: None,
     build: |_, options| {
         let sector_bytes = options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES);
         Ok(Box::new(Lines(Blkparse::new(options.blkparse_event, sector_bytes))))

@@ -21,9 +21,7 @@ use super::error::{excerpt, Failure, FieldFault, Parsed, Place, TraceError};
 use super::format::{Built, Carries, Entry, Head};
 use super::options::{ColumnMap, ColumnRef, LengthUnit};
 use super::source::{Input, LONGEST_LINE_BYTES};
-use super::text::{
-    operation, sectors_to_bytes, split, time_ns, uint, uint32, wrong_count, LineParser, Lines, TimeUnit,
-};
+use super::text::{operation, sectors_to_bytes, split, time_ns, whole, wrong_count, LineParser, Lines, TimeUnit};
 use super::{Step, TraceOptions, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
 
@@ -37,6 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
         1500000,0,8192,512,W\n\
         2250000,1,0,1024,R\n",
     detect,
+    in_sectors: None,
     build,
 };
 
@@ -101,11 +100,16 @@ fn pass_line(input: &mut Input) -> Result<(), Box<TraceError>> {
 
 /// A parser for a format that is CSV with fixed columns, behind an optional header.
 pub(super) fn preset(input: &mut Input, columns: Columns) -> Built {
-    let first = first_line(input)?;
-    if is_header(&first, columns.separator) {
+    pass_header(input, columns.separator)?;
+    Ok(Box::new(Lines(columns)))
+}
+
+/// Moves behind a header, if there is one.
+pub(super) fn pass_header(input: &mut Input, separator: u8) -> Result<(), Box<TraceError>> {
+    if is_header(&first_line(input)?, separator) {
         pass_line(input)?;
     }
-    Ok(Box::new(Lines(columns)))
+    Ok(())
 }
 
 /// Whether no cell of a line begins with a digit.
@@ -238,7 +242,7 @@ impl Columns {
     }
 
     fn bytes(&self, field: &'static str, cell: &[u8], unit: LengthUnit) -> Parsed<u64> {
-        let value = uint(field, cell)?;
+        let value = whole(field, cell)?;
         match unit {
             LengthUnit::Bytes => Ok(value),
             LengthUnit::Sectors => sectors_to_bytes(field, value, self.sector_bytes),
@@ -257,7 +261,7 @@ impl LineParser for Columns {
         }
         Ok(Step::Request(TraceRecord::new(
             time_ns("time", found[self.time], self.time_unit)?,
-            self.device.map_or(Ok(0), |column| uint32("device", found[column]))?,
+            self.device.map_or(Ok(0), |column| device(found[column]))?,
             self.bytes("offset", found[self.offset], self.offset_unit)?,
             self.bytes("length", found[self.length], self.length_unit)?,
             self.op(found[self.op])?,
@@ -267,6 +271,12 @@ impl LineParser for Columns {
     fn sector_bytes(&self) -> u32 {
         self.sector_bytes
     }
+}
+
+/// A device number.
+fn device(cell: &[u8]) -> Parsed<u32> {
+    let number = whole("device", cell).ok().and_then(|number| u32::try_from(number).ok());
+    number.ok_or_else(|| FieldFault::text("device", "an unsigned integer below 2^32", cell))
 }
 
 /// The unit in the name of an arrival column, or `None` if it is no such name.

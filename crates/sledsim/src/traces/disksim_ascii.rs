@@ -16,6 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
         4.250000 0 3208 8 0\n\
         9.125000 1 77 16 1\n",
     detect: |head| head.requests(DisksimAscii { sector_bytes: DEFAULT_SECTOR_BYTES }),
+    in_sectors: Some(|head| head.records(DisksimAscii { sector_bytes: DEFAULT_SECTOR_BYTES })),
     build: |_, options| {
         Ok(Box::new(Lines(DisksimAscii { sector_bytes: options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES) })))
     },

@@ -19,6 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
         R Hit 564349 2 1414.270 18746.770\n\
         W Miss 1569160 3 6936.010 23126.390\n",
     detect: |head| head.requests(DisksimValidate { sector_bytes: DEFAULT_SECTOR_BYTES }),
+    in_sectors: None,
     build: |_, options| {
         Ok(Box::new(Lines(DisksimValidate { sector_bytes: options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES) })))
     },

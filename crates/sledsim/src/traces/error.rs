@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-use super::{format, TraceFormat};
+use super::{format, TraceFormat, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::fault::{Allowed, Fault, Kind};
 
 /// A place in the (decompressed) content of a trace.
@@ -48,6 +48,17 @@ pub enum TraceError {
         place: Place,
         /// Its first bytes, made readable.
         found: String,
+    },
+    /// A format that counts in sectors recognises the content, whose numbers could all be bytes.
+    BytesOrSectors {
+        /// The trace's name.
+        file: String,
+        /// The format.
+        format: TraceFormat,
+        /// What of the content it recognises.
+        told_by: String,
+        /// The first request, of sectors.
+        first: TraceRecord,
     },
     /// A trace without any request.
     Empty {
@@ -94,6 +105,7 @@ impl TraceError {
             | Self::Empty { place, .. }
             | Self::Option { place, .. } => Some(*place),
             Self::BadRecord(bad) => Some(bad.place),
+            Self::BytesOrSectors { .. } => Some(Place::Line(1)),
             Self::Inexpressible { .. } => None,
         }
     }
@@ -116,6 +128,23 @@ impl TraceError {
                     .says(format!("no known trace format begins with {found}; name the format with "))
                     .option("format")
                     .says(format!(", one of: {}", names.join(", ")))
+            }
+            Self::BytesOrSectors { file, format, told_by, first } => {
+                let sector = u64::from(DEFAULT_SECTOR_BYTES);
+                let (offset, bytes) = (first.offset_bytes, first.bytes);
+                let says = format!(
+                    "this looks like {format}, by {told_by}, which counts sectors of {sector} bytes; but every offset and size \
+                     there is a multiple of {sector}, as bytes are. The first request is of {bytes} bytes at {offset} in \
+                     sectors, and of {} at {} in bytes: say which, with ",
+                    bytes / sector,
+                    offset / sector
+                );
+                Fault::new(Kind::UnknownFormat)
+                    .in_file(file.as_str())
+                    .says(says)
+                    .set("sector_bytes", sector)
+                    .says(" or ")
+                    .set("sector_bytes", 1)
             }
             Self::Empty { file, place, skipped } => {
                 let says = format!("the trace ends here and contains no records ({skipped} bad records skipped)");

@@ -27,6 +27,7 @@ pub(super) const ENTRY: Entry = Entry {
         9 /dev/sda write 16384 4096\n\
         12 /dev/sda close\n",
     detect: |head| if head.lines.first().is_some_and(|line| line.starts_with(b"fio version ")) { CERTAIN } else { 0 },
+    in_sectors: None,
     build,
 };
 

@@ -7,7 +7,7 @@ use super::error::{excerpt, TraceError};
 use super::options::TraceOptions;
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::{words, LineParser};
-use super::{Place, RecordParser, Step, TraceFormat};
+use super::{Place, RecordParser, Step, TraceFormat, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::fault::Fault;
 
 /// Lines that detection looks at.
@@ -28,6 +28,8 @@ pub(super) struct Entry {
     pub example: &'static [u8],
     /// How much of the beginning of a content is this format; 0 for none of it.
     pub detect: fn(&Head) -> usize,
+    /// The requests of a content's first lines, of a format that counts sectors and whose numbers could as well be bytes.
+    pub in_sectors: Option<fn(&Head) -> Vec<TraceRecord>>,
     /// Makes a parser; may read a header.
     pub build: fn(&mut Input, &TraceOptions) -> Built,
 }
@@ -108,8 +110,8 @@ impl TraceFormat {
         self.entry().example
     }
 
-    /// The format of the content of `input`, told by its beginning.
-    pub(super) fn detect(input: &mut Input) -> Result<Self, Box<TraceError>> {
+    /// The format of the content of `input`, told by its beginning, and by what of it.
+    pub(super) fn detect(input: &mut Input, options: &TraceOptions) -> Result<(Self, String), Box<TraceError>> {
         let name = input.name().to_owned();
         let head = Head::of(input.peek(LONGEST_LINE_BYTES)?);
         let mut best = None;
@@ -120,13 +122,32 @@ impl TraceFormat {
             }
         }
         match best {
-            Some((score, format)) if score.saturating_mul(2) >= head.lines.len() => Ok(format),
+            Some((score, format)) if score.saturating_mul(2) >= head.lines.len() => {
+                let told_by = match score {
+                    CERTAIN => "its first bytes".to_owned(),
+                    _ => format!("{score} of its first {} lines", head.lines.len()),
+                };
+                match format.ambiguous(&head).filter(|_| options.sector_bytes.is_none()) {
+                    Some(first) => Err(Box::new(TraceError::BytesOrSectors { file: name, format, told_by, first })),
+                    None => Ok((format, told_by)),
+                }
+            }
             _ => Err(Box::new(TraceError::UnknownContent {
                 file: name,
                 place: Place::Byte(0),
                 found: if head.bytes.is_empty() { "nothing: it is empty".to_owned() } else { excerpt(head.bytes) },
             })),
         }
+    }
+
+    /// The first request as read, where the format counts in sectors and all numbers of the first lines look like bytes: offsets
+    /// and sizes are multiples of a sector's bytes.
+    fn ambiguous(self, head: &Head) -> Option<TraceRecord> {
+        let records = self.entry().in_sectors.map(|records| records(head))?;
+        let sector = u64::from(DEFAULT_SECTOR_BYTES);
+        let is_bytes = |value: u64| value.is_multiple_of(sector * sector);
+        let all = records.iter().all(|record| is_bytes(record.offset_bytes) && is_bytes(record.bytes));
+        records.first().copied().filter(|_| all)
     }
 }
 
@@ -178,6 +199,15 @@ impl<'a> Head<'a> {
     /// How many of its lines hold requests for `parser`.
     pub fn requests(&self, mut parser: impl LineParser) -> usize {
         self.lines.iter().filter(|line| matches!(parser.line(line), Ok(Step::Request(_)))).count()
+    }
+
+    /// The requests that its lines hold for `parser`.
+    pub fn records(&self, mut parser: impl LineParser) -> Vec<TraceRecord> {
+        let request = |line: &&[u8]| match parser.line(line) {
+            Ok(Step::Request(record)) => Some(record),
+            _ => None,
+        };
+        self.lines.iter().filter_map(request).collect()
     }
 
     /// How many of its lines `parser` accepts.

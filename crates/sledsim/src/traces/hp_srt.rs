@@ -41,6 +41,7 @@ pub(super) const ENTRY: Entry = Entry {
         \0\0\08\0\x04\0\x01)\xb6F:\0\0w$\0\0\0\x14\0\0:\x98\0\0\x04\0\0\0\x04\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\x01\
         \0\0\08\0\x04\0\x01)\xb6F;\0\0\0\0\0\0\0\x14\0\0:\x98\0\0\x08\0\0\0\0\x05\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01",
     detect: |head| if head.bytes.starts_with(MAGIC) { CERTAIN } else { 0 },
+    in_sectors: None,
     build,
 };
 

@@ -1,11 +1,10 @@
 //! What a trace contains, in one pass.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::Serialize;
 
-use super::{TraceError, TraceFormat, TraceOptions, TraceReader, TraceRecord};
+use super::{TraceError, TraceFormat, TraceReader, TraceRecord};
 use crate::request::Op;
 use crate::time::{ns_to_s, Time};
 
@@ -19,6 +18,8 @@ const MOST_DEVICES: usize = 1 << 20;
 pub struct TraceInfo {
     /// The format's name.
     pub format: &'static str,
+    /// What tells the format: how much of the trace's beginning, or the name given.
+    pub format_told_by: String,
     /// Whether records carry arrival times.
     pub has_times: bool,
     /// Bytes in a sector of this trace.
@@ -62,6 +63,10 @@ pub struct TraceInfo {
     pub devices: u64,
     /// The lowest 100 device numbers.
     pub device_list: Vec<u32>,
+    /// How long requests are, by powers of two.
+    pub sizes: Vec<SizeBin>,
+    /// How long the times between arrivals are, by powers of ten; empty without times.
+    pub gaps: Vec<GapBin>,
     /// Bad records skipped, as the options allowed.
     pub skipped: u64,
     /// Records that the trace itself marks as unreliable, left out.
@@ -70,14 +75,30 @@ pub struct TraceInfo {
     pub other: u64,
 }
 
-/// Reads the whole trace at `path` and totals it.
-///
-/// # Errors
-///
-/// As [`TraceReader::open`] and [`TraceReader::next`].
-pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, TraceError> {
-    TraceInfo::of(TraceReader::open(path, options)?)
+/// Requests of about one length: longer than half of `to_bytes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SizeBin {
+    /// The longest.
+    pub to_bytes: u64,
+    /// How many read.
+    pub reads: u64,
+    /// How many write.
+    pub writes: u64,
 }
+
+/// Times between arrivals of about one length: longer than a tenth of `to_s`, and in the first bin from 0 on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GapBin {
+    /// The longest.
+    pub to_s: f64,
+    /// How many.
+    pub gaps: u64,
+}
+
+/// Powers of ten of nanoseconds that a time may have.
+const DECADES: usize = 20;
+/// Times below this power of ten of nanoseconds, a microsecond, are not told apart.
+const FIRST_DECADE: usize = 3;
 
 impl TraceInfo {
     /// Totals what is left of `reader`.
@@ -100,6 +121,8 @@ struct Direction {
     requests: u64,
     sequential: u64,
     bytes: u64,
+    /// Requests by the power of two that their length does not exceed.
+    sizes: BTreeMap<u32, u64>,
 }
 
 impl Direction {
@@ -122,6 +145,8 @@ struct Totals {
     min_offset_bytes: u64,
     max_offset_bytes: u64,
     end_offset_bytes: u64,
+    /// Times between arrivals by the power of ten of nanoseconds that they do not exceed.
+    gaps: [u64; DECADES],
     /// Device and one past the last byte touched on it.
     devices: BTreeMap<u32, u64>,
 }
@@ -133,7 +158,10 @@ impl Totals {
             self.min_bytes = record.bytes;
             self.min_offset_bytes = record.offset_bytes;
         } else {
-            let gap_ns = record.time.saturating_since(self.last) as f64;
+            let gap = record.time.saturating_since(self.last);
+            let decade = gap.saturating_sub(1).checked_ilog10().map_or(0, |power| power as usize + 1);
+            self.gaps[decade.clamp(FIRST_DECADE, DECADES - 1)] += 1;
+            let gap_ns = gap as f64;
             let gaps = (self.reads.requests + self.writes.requests) as f64;
             let delta = gap_ns - self.mean_ns;
             self.mean_ns += delta / gaps;
@@ -155,6 +183,8 @@ impl Totals {
             Op::Write => &mut self.writes,
         };
         direction.requests += 1;
+        let power = u64::BITS - record.bytes.saturating_sub(1).leading_zeros();
+        *direction.sizes.entry(power).or_default() += 1;
         direction.sequential += u64::from(follows);
         direction.bytes = direction.bytes.saturating_add(record.bytes);
         self.min_bytes = self.min_bytes.min(record.bytes);
@@ -162,6 +192,25 @@ impl Totals {
         self.min_offset_bytes = self.min_offset_bytes.min(record.offset_bytes);
         self.max_offset_bytes = self.max_offset_bytes.max(record.offset_bytes);
         self.end_offset_bytes = self.end_offset_bytes.max(end);
+    }
+
+    /// Bins from the first that is not empty to the last.
+    fn sizes(&self) -> Vec<SizeBin> {
+        let (reads, writes) = (&self.reads.sizes, &self.writes.sizes);
+        let powers = || reads.keys().chain(writes.keys()).copied();
+        let count = |of: &BTreeMap<u32, u64>, power: u32| of.get(&power).copied().unwrap_or_default();
+        let to_bytes = |power| 1_u64.checked_shl(power).unwrap_or(u64::MAX);
+        let bin =
+            |power| SizeBin { to_bytes: to_bytes(power), reads: count(reads, power), writes: count(writes, power) };
+        powers().min().into_iter().flat_map(|least| least..=powers().max().unwrap_or(least)).map(bin).collect()
+    }
+
+    fn gaps(&self) -> Vec<GapBin> {
+        let used = |decade: &usize| self.gaps[*decade] > 0;
+        let (Some(first), Some(last)) = ((0..DECADES).find(used), (0..DECADES).rfind(used)) else { return Vec::new() };
+        (first..=last)
+            .map(|decade| GapBin { to_s: 10_f64.powi(decade as i32) / 1e9, gaps: self.gaps[decade] })
+            .collect()
     }
 
     fn info(&self, reader: &TraceReader) -> TraceInfo {
@@ -173,6 +222,7 @@ impl Totals {
         let per_record = |total: u64| if records == 0 { 0.0 } else { total as f64 / records as f64 };
         TraceInfo {
             format: TraceFormat::name(reader.format()),
+            format_told_by: reader.told_by().to_owned(),
             has_times: reader.has_times(),
             sector_bytes: reader.sector_bytes(),
             records,
@@ -194,6 +244,8 @@ impl Totals {
             sequential_write_share: self.writes.sequential_share(),
             devices: self.devices.len() as u64,
             device_list: self.devices.keys().copied().take(LISTED_DEVICES).collect(),
+            sizes: self.sizes(),
+            gaps: if has_gaps { self.gaps() } else { Vec::new() },
             skipped: reader.skipped(),
             suspect: reader.suspect(),
             other: reader.other(),
@@ -204,6 +256,7 @@ impl Totals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::traces::TraceOptions;
 
     fn of(content: &'static str) -> TraceInfo {
         let options = TraceOptions::default();
@@ -223,10 +276,34 @@ mod tests {
         assert_eq!((info.min_offset_bytes, info.max_offset_bytes, info.end_offset_bytes), (1000, 1400, 2000));
         assert_eq!((info.sequential_read_share, info.sequential_write_share), (Some(0.5), Some(0.5)));
         assert_eq!(info.device_list, [0, 7]);
+        // 100 B read; 200 B written; 300 B read; 600 B written.
+        let sizes: Vec<_> = info.sizes.iter().map(|bin| (bin.to_bytes, bin.reads, bin.writes)).collect();
+        assert_eq!(sizes, [(128, 1, 0), (256, 0, 1), (512, 1, 0), (1024, 0, 1)]);
+        assert_eq!(info.gaps, [GapBin { to_s: 1e-6, gaps: 3 }]);
         // Gaps of 10, 30 and 20 ns: mean 20, variance 200/3.
         assert!((info.duration_s - 60e-9).abs() < 1e-18);
         assert!((info.mean_interarrival_s.unwrap() - 20e-9).abs() < 1e-18);
         assert!((info.interarrival_scv.unwrap() - 200.0 / 3.0 / 400.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn lengths_and_times_go_into_the_bins_that_they_do_not_exceed() {
+        let info = of("t_ns,device,offset_bytes,bytes,op\n\
+                       0,0,0,4096,R\n\
+                       1000000,0,0,4097,R\n\
+                       2000001,0,0,1,W\n\
+                       2000001,0,0,4096,W\n\
+                       100002000001,0,0,4096,W\n");
+        let sizes: Vec<_> = info.sizes.iter().filter(|bin| bin.reads + bin.writes > 0).collect();
+        assert_eq!(
+            sizes.iter().map(|bin| (bin.to_bytes, bin.reads, bin.writes)).collect::<Vec<_>>(),
+            [(1, 0, 1), (4096, 1, 2), (8192, 1, 0)]
+        );
+        // 0 s, 1 ms, a nanosecond more, 100 s; none in the powers between.
+        let gaps: Vec<_> = info.gaps.iter().map(|bin| (format!("{:.0e}", bin.to_s), bin.gaps)).collect();
+        let counts: Vec<u64> = gaps.iter().map(|(_, gaps)| *gaps).collect();
+        assert_eq!(counts, [1, 0, 0, 1, 1, 0, 0, 0, 1]);
+        assert_eq!((gaps[0].0.as_str(), gaps[8].0.as_str()), ("1e-6", "1e2"));
     }
 
     #[test]

@@ -53,11 +53,11 @@ format::formats! {
 }
 
 pub use error::{BadRecord, Place, TraceError};
-pub use info::{info, TraceInfo};
+pub use info::TraceInfo;
 pub use options::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, TraceOptions};
 pub use reader::TraceReader;
 pub use text::TimeUnit;
-pub use writer::{convert, convert_from, write, TraceWriter};
+pub use writer::{convert, write, TraceWriter};
 
 use crate::request::{Flags, Op};
 use crate::time::Time;

@@ -16,6 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
         11565000 1 31244784 64 0\n\
         11721000 1 31244848 16 1\n",
     detect: |head| head.requests(Mqsim { sector_bytes: DEFAULT_SECTOR_BYTES }),
+    in_sectors: Some(|head| head.records(Mqsim { sector_bytes: DEFAULT_SECTOR_BYTES })),
     build: |_, options| {
         Ok(Box::new(Lines(Mqsim { sector_bytes: options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES) })))
     },

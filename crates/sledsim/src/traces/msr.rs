@@ -3,13 +3,14 @@
 //!
 //! The time counts ticks of 100 ns since 1601; offset and length are in bytes; the response time, in ticks too, is not
 //! looked at. The device is the disk number, plus 256 for every host that appeared before this record's: in a trace of
-//! one host, as they are published, it is the disk number.
+//! one host, as they are published, it is the disk number. Some copies have an index before each record, which is not looked
+//! at, or a header.
 
-use super::csv::cells;
+use super::csv::{cells, pass_header};
 use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};
 use super::intern::Names;
-use super::text::{operation, split, time_ns, uint, wrong_count, LineParser, Lines, TimeUnit};
+use super::text::{digits, operation, split, time_ns, uint, wrong_count, LineParser, Lines, TimeUnit};
 use super::{Step, TraceRecord};
 
 /// MSR Cambridge in the list of formats.
@@ -21,7 +22,11 @@ pub(super) const ENTRY: Entry = Entry {
         128166372016382155,usr,0,Write,2657792,512,1963\n\
         128166372026382245,usr,1,Read,2658304,4096,1800\n",
     detect: |head| head.requests(Msr::default()),
-    build: |_, _| Ok(Box::new(Lines(Msr::default()))),
+    in_sectors: None,
+    build: |input, _| {
+        pass_header(input, b',')?;
+        Ok(Box::new(Lines(Msr::default())))
+    },
 };
 
 /// Disks of one host.
@@ -35,10 +40,15 @@ struct Msr {
 impl LineParser for Msr {
     #[inline]
     fn line(&mut self, line: &[u8]) -> Parsed<Step> {
-        let ([filetime, host, disk, op, offset, bytes, response], count) = split::<7>(cells(line, b','));
-        if count != 7 {
-            return Err(wrong_count(count, 7, "filetime,host,disk,Read|Write,offset,bytes,response", line));
-        }
+        let [filetime, host, disk, op, offset, bytes, response] = match split::<8>(cells(line, b',')) {
+            ([filetime, host, disk, op, offset, bytes, response, _], 7) => {
+                [without_index(filetime), host, disk, op, offset, bytes, response]
+            }
+            ([index, record @ ..], 8) if digits(index).is_some() => record,
+            (_, count) => {
+                return Err(wrong_count(count, 7, "filetime,host,disk,Read|Write,offset,bytes,response", line));
+            }
+        };
         let time_ns = time_ns("filetime", filetime, TimeUnit::Filetime)?;
         let disk = uint("disk", disk)
             .ok()
@@ -50,6 +60,14 @@ impl LineParser for Msr {
         uint("response", response)?;
         let device = self.hosts.number("host", host)? * DISKS + disk;
         Ok(Step::Request(TraceRecord::new(time_ns, device, offset_bytes, bytes, op)))
+    }
+}
+
+/// A time without the number before it.
+fn without_index(filetime: &[u8]) -> &[u8] {
+    match filetime.iter().position(|byte| matches!(byte, b' ' | b'\t')) {
+        Some(at) if digits(&filetime[..at]).is_some() => filetime[at..].trim_ascii_start(),
+        _ => filetime,
     }
 }
 
@@ -77,6 +95,20 @@ mod tests {
             panic!("no request")
         };
         assert_eq!(record, TraceRecord::new(12_816_637_200_306_162_900, 0, 7_014_609_920, 24_576, Op::Read));
+    }
+
+    #[test]
+    fn an_index_before_a_record_is_passed_over() {
+        let plain = "128166372003061629,hm,1,Read,7014609920,24576,41286";
+        let record = |line: &str| match Msr::default().line(line.as_bytes()) {
+            Ok(Step::Request(record)) => record,
+            _ => panic!("no request: {line}"),
+        };
+        for index in ["899,", "0,", "899, ", "899 ", "899\t"] {
+            assert_eq!(record(&format!("{index}{plain}")), record(plain), "{index:?}");
+        }
+        assert_eq!(Msr::default().line(format!("x,{plain}").as_bytes()).unwrap_err().field, "line");
+        assert_eq!(Msr::default().line(format!("1,2,{plain}").as_bytes()).unwrap_err().field, "line");
     }
 
     #[test]

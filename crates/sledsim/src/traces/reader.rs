@@ -19,6 +19,7 @@ pub struct TraceReader {
     input: Input,
     parser: Box<dyn RecordParser>,
     format: TraceFormat,
+    told_by: String,
     skip_bad: u64,
     skipped: u64,
     /// Bytes of the file read so far, and its size.
@@ -96,6 +97,7 @@ impl TraceReader {
             }));
         }
         let mut input = Input::new(name.to_owned(), raw)?;
+        let mut told_by = "the name given".to_owned();
         let format = match (options.format, &options.columns) {
             (Some(TraceFormat::Csv) | None, Some(_)) => TraceFormat::Csv,
             (Some(format), None) => format,
@@ -110,13 +112,18 @@ impl TraceReader {
             (None, None) if input.is_at_end()? => {
                 return Err(Box::new(empty(&input, 0)));
             }
-            (None, None) => TraceFormat::detect(&mut input)?,
+            (None, None) => {
+                let (format, detected_by) = TraceFormat::detect(&mut input, options)?;
+                told_by = detected_by;
+                format
+            }
         };
         let parser = (format.entry().build)(&mut input, options)?;
         Ok(Self {
             input,
             parser,
             format,
+            told_by,
             skip_bad: options.skip_bad,
             skipped: 0,
             file: None,
@@ -135,6 +142,12 @@ impl TraceReader {
     #[must_use]
     pub const fn format(&self) -> TraceFormat {
         self.format
+    }
+
+    /// What tells its format: how much of its beginning, or the name given.
+    #[must_use]
+    pub fn told_by(&self) -> &str {
+        &self.told_by
     }
 
     /// Bytes in a sector of this trace.

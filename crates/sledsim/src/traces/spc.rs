@@ -18,6 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
         0,20939840,8192,W,0.554041\n\
         1,3436288,15872,r,1.011732\n",
     detect: |head| head.requests(columns(DEFAULT_SECTOR_BYTES)),
+    in_sectors: None,
     build: |input, options| preset(input, columns(options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES))),
 };
 

@@ -16,6 +16,7 @@ pub(super) const ENTRY: Entry = Entry {
         1538323200,6338688,8,1,1627\n\
         1538323201,1904106,384,0,1360\n",
     detect: |head| head.requests(columns(DEFAULT_SECTOR_BYTES)),
+    in_sectors: Some(|head| head.records(columns(DEFAULT_SECTOR_BYTES))),
     build: |input, options| preset(input, columns(options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES))),
 };
 

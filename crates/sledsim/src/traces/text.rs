@@ -7,6 +7,9 @@ use super::source::Input;
 use super::{RecordParser, Step};
 use crate::request::Op;
 
+/// Above 2^53 a floating-point number no longer holds every integer.
+const MOST_EXACT: f64 = 9e15;
+
 /// A format in which every line stands alone.
 pub(super) trait LineParser: Send {
     /// What a line that is not blank says.
@@ -95,6 +98,28 @@ pub(super) fn wrong_count(count: usize, wanted: usize, shape: &'static str, line
 #[inline]
 pub(super) fn uint(field: &'static str, text: &[u8]) -> Parsed<u64> {
     digits(text).ok_or_else(|| FieldFault::text(field, "an unsigned integer below 2^64", text))
+}
+
+/// An unsigned integer, which may be written as a floating-point number that is whole (`512.0`, `4.096e3`), as data-frame
+/// libraries do.
+#[inline]
+pub(super) fn whole(field: &'static str, text: &[u8]) -> Parsed<u64> {
+    digits(text)
+        .or_else(|| whole_float(text))
+        .ok_or_else(|| FieldFault::text(field, "a whole number from 0, below 2^64", text))
+}
+
+/// The value of a floating-point number that is whole, and exact.
+#[cold]
+fn whole_float(text: &[u8]) -> Option<u64> {
+    if text.iter().any(|byte| matches!(byte, b'e' | b'E')) {
+        return text.first().filter(|first| first.is_ascii_digit()).and_then(|_| {
+            let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+            (value.fract() == 0.0 && (0.0..MOST_EXACT).contains(&value)).then_some(value as u64)
+        });
+    }
+    let point = text.iter().position(|&byte| byte == b'.')?;
+    text[point + 1..].iter().all(|&byte| byte == b'0').then(|| digits(&text[..point])).flatten()
 }
 
 /// An unsigned decimal integer that fits a device number.
@@ -225,8 +250,7 @@ fn exponential(text: &[u8], shift: u32) -> Option<u64> {
     }
     let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
     let scaled = value * 10_u64.pow(shift) as f64;
-    // Above 2^53 a floating-point number no longer holds every integer.
-    (scaled.is_finite() && (0.0..9e15).contains(&scaled)).then_some((scaled + 0.5) as u64)
+    (scaled.is_finite() && (0.0..MOST_EXACT).contains(&scaled)).then_some((scaled + 0.5) as u64)
 }
 
 /// `R`, `W`, `read`, `write` in any case.
@@ -262,6 +286,18 @@ mod tests {
             [&b""[..], b".5", b"-1", b"+1", b"1.2.3", b"nan", b"inf", b"1e", b"e5", b"1e400", b"18446744073.709551616"]
         {
             assert_eq!(decimal(text, 9), None, "{}", text.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn whole_numbers_may_be_written_by_floats() {
+        for (text, value) in
+            [(&b"512"[..], 512), (b"512.0", 512), (b"7.", 7), (b"4.096e3", 4096), (b"1e+06", 1_000_000), (b"0.000", 0)]
+        {
+            assert_eq!(whole("bytes", text).ok(), Some(value), "{}", text.escape_ascii());
+        }
+        for text in [&b"512.5"[..], b".0", b"-1.0", b"1e-1", b"1e300", b"nan", b"1.0.0", b"+1", b"1e", b"1.0x", b""] {
+            assert!(whole("bytes", text).is_err(), "{}", text.escape_ascii());
         }
     }
 

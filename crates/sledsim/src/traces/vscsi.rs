@@ -31,6 +31,7 @@ pub(super) const ENTRY: Entry = Entry {
         \x02\0\0\0\0\x10\0\0\x01\0\0\0(\0\0\x01\xe9\x03\0\0\0\0\0\0\xfcML\0\0\0\0\0\
         \x03\0\0\0\0 \0\0\x01\0\0\0*\0\0\x01Z\0\0\0\0\0\0\0\x80-N\0\0\0\0\0",
     detect: |head| if version_of(head).is_some() { CERTAIN } else { 0 },
+    in_sectors: None,
     build,
 };
 

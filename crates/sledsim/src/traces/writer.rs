@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::{Place, TraceError};
-use super::{TraceFormat, TraceOptions, TraceReader, TraceRecord, DEFAULT_SECTOR_BYTES};
+use super::{TraceFormat, TraceReader, TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
 
 /// Level of zstd, between speed and size; zstd's own default.
@@ -186,21 +186,12 @@ pub fn write(
     writer.finish()
 }
 
-/// Rewrites the trace at `from` as one of `format` at `to`. Returns how many records it has.
+/// Rewrites what is left of a trace as one of `format` at `to`. Returns how many records that has.
 ///
 /// # Errors
 ///
 /// As [`TraceReader`] and [`TraceWriter`]; then no file is left.
-pub fn convert(from: &Path, options: &TraceOptions, to: &Path, format: TraceFormat) -> Result<u64, TraceError> {
-    convert_from(TraceReader::open(from, options)?, to, format)
-}
-
-/// As [`convert`], from a trace that is open.
-///
-/// # Errors
-///
-/// As [`convert`].
-pub fn convert_from(reader: TraceReader, to: &Path, format: TraceFormat) -> Result<u64, TraceError> {
+pub fn convert(reader: TraceReader, to: &Path, format: TraceFormat) -> Result<u64, TraceError> {
     if reader.format().is_closed_loop() {
         return Err(TraceError::Option {
             file: to.display().to_string(),

@@ -1,15 +1,18 @@
 //! The records of a trace that a replay has chosen.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use super::replay::ReplayOptions;
+use super::trace::TraceSpec;
 use crate::fault::Fault;
+use crate::time::s_to_ns;
 use crate::traces::{TraceOptions, TraceReader, TraceRecord};
 
 /// A place in the trace, with what of it is chosen.
 pub(super) struct Cursor {
     pub reader: TraceReader,
+    /// From when on records are chosen, and up to when, after the first of the trace.
+    from_ns: u64,
+    until_ns: Option<u64>,
     /// Records of the chosen devices seen, and of those replayed, in this pass.
     seen: u64,
     pub replayed: u64,
@@ -18,29 +21,30 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    pub fn open(path: &Path, options: &TraceOptions) -> Result<Self, Fault> {
-        let reader = TraceReader::open(path, options)?;
-        Ok(Self { reader, seen: 0, replayed: 0, origin_ns: None })
+    pub fn open(spec: &TraceSpec, options: &TraceOptions) -> Result<Self, Fault> {
+        let reader = TraceReader::open(spec.path.as_ref(), options)?;
+        let (from_ns, until_ns) = (s_to_ns(spec.start_s), spec.end_s.map(s_to_ns));
+        Ok(Self { reader, from_ns, until_ns, seen: 0, replayed: 0, origin_ns: None })
     }
 
     /// The next chosen record, unless it takes long to find.
-    pub fn next(&mut self, options: &ReplayOptions) -> Result<Found, Fault> {
-        if options.records.is_some_and(|most| self.replayed >= most) {
+    pub fn next(&mut self, spec: &TraceSpec) -> Result<Found, Fault> {
+        if spec.records.is_some_and(|most| self.replayed >= most) {
             return Ok(Found::End);
         }
         for _ in 0..RECORDS_AT_ONCE {
             let Some(record) = self.reader.next()? else {
                 return Ok(Found::End);
             };
-            if options.end_ns.is_some_and(|end| record.time.ns() >= end) {
+            if self.until_ns.is_some_and(|until| record.time.ns() >= until) {
                 return Ok(Found::End);
             }
-            let chosen = options.devices.is_empty() || options.devices.contains(&record.device);
-            if !chosen || record.time.ns() < options.start_ns {
+            let chosen = spec.devices.is_empty() || spec.devices.contains(&record.device);
+            if !chosen || record.time.ns() < self.from_ns {
                 continue;
             }
             self.seen += 1;
-            if self.seen > options.first_record {
+            if self.seen > spec.first_record {
                 self.replayed += 1;
                 return Ok(Found::Record(record));
             }
@@ -75,13 +79,13 @@ pub(super) struct Reach {
 
 impl Reach {
     /// Reads the trace anew, up to its end or to where it can't be read.
-    pub fn of(path: &Path, trace: &TraceOptions, options: &ReplayOptions, capacity_bytes: u64) -> Self {
+    pub fn of(spec: &TraceSpec, options: &TraceOptions, capacity_bytes: u64) -> Self {
         let mut devices = BTreeMap::<u32, (u64, u64)>::new();
         let mut whole = false;
         let mut left = RECORDS_FOR_REACH;
-        if let Ok(mut cursor) = Cursor::open(path, trace) {
+        if let Ok(mut cursor) = Cursor::open(spec, options) {
             while left > 0 {
-                match cursor.next(options) {
+                match cursor.next(spec) {
                     Ok(Found::Record(record)) => {
                         left -= 1;
                         let (records, end_bytes) = devices.entry(record.device).or_default();

@@ -200,33 +200,6 @@ impl Distribution {
         }
     }
 
-    /// The squared coefficient of variation; infinite for a Pareto distribution of shape up to 2, and 0 for a mean of
-    /// 0.
-    #[must_use]
-    pub fn scv(&self) -> f64 {
-        match *self {
-            Self::Fixed { .. } => 0.0,
-            Self::Uniform { min, max } => relative((max - min) * (max - min) / 12.0, self.mean()),
-            Self::Exponential { .. } => 1.0,
-            Self::Lognormal { scv, .. } | Self::Hyperexponential { scv, .. } | Self::Gamma { scv, .. } => scv,
-            Self::Erlang { k, .. } => 1.0 / f64::from(k),
-            Self::Weibull { shape, .. } => {
-                let first = libm::tgamma(1.0 + 1.0 / shape);
-                libm::tgamma(1.0 + 2.0 / shape) / (first * first) - 1.0
-            }
-            Self::Pareto { shape, .. } if shape <= 2.0 => f64::INFINITY,
-            Self::Pareto { shape, .. } => 1.0 / (shape * (shape - 2.0)),
-            Self::Empirical { ref points } => {
-                let mean = self.mean();
-                relative(weighted_mean(points, |value| (value - mean) * (value - mean)), mean)
-            }
-            Self::ExponentialMixture { ref means } => {
-                let mean = self.mean();
-                relative(weighted_mean(means, |value| 2.0 * value * value) - mean * mean, mean)
-            }
-        }
-    }
-
     /// Prepares sampling.
     ///
     /// # Errors
@@ -275,14 +248,6 @@ fn weights(points: &[WeightedValue]) -> Vec<f64> {
 fn weighted_mean(points: &[WeightedValue], of: impl Fn(f64) -> f64) -> f64 {
     let total: f64 = points.iter().map(|point| point.weight).sum();
     points.iter().map(|point| point.weight / total * of(point.value)).sum()
-}
-
-fn relative(variance: f64, mean: f64) -> f64 {
-    if mean == 0.0 {
-        0.0
-    } else {
-        variance / (mean * mean)
-    }
 }
 
 /// A distribution prepared for sampling: parameters transformed, tables built.

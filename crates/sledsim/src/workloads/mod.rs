@@ -17,7 +17,7 @@ pub use location::hot_spots::HotSpot;
 pub use location::LocationSpec;
 pub use mix::{Mix, MixSpec};
 pub use needs::{LastBlock, MetadataSpec};
-pub use replay::{Fit, Replay, ReplayMode, ReplayOptions};
+pub use replay::{Fit, Replay, ReplayMode};
 pub use synthetic::{RangeSpec, Synthetic, SyntheticSpec};
 pub use trace::TraceSpec;
 
@@ -31,6 +31,7 @@ registry! {
         Synthetic => synthetic,
         Mix => mix,
         Trace => trace,
+        Session => session,
     }
 }
 
@@ -38,6 +39,11 @@ registry! {
 trait SourceSpec {
     /// What is wrong with them, as far as that can be told without the system.
     fn faults(&self) -> Vec<Fault>;
+
+    /// Whether it ends by itself, so that a run needs no other limit.
+    fn has_end(&self) -> bool {
+        false
+    }
 
     /// Name of the stand-in of the catalogue that it is, or the path of its file.
     fn stand_in(&self) -> Option<&str> {
@@ -53,6 +59,12 @@ impl WorkloadSpec {
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {
         self.parameters().faults()
+    }
+
+    /// Whether it ends by itself, so that a run needs no other limit.
+    #[must_use]
+    pub fn has_end(&self) -> bool {
+        self.parameters().has_end()
     }
 
     /// Name of the stand-in of the catalogue that it is, or the path of its file; none for other workloads.

@@ -30,29 +30,24 @@ pub enum LastBlock {
 /// where in it, is drawn at random: all multiples of the number of bytes, rounded up to a power of two, are as likely. More bytes
 /// than a block has begin at a block's start; a request that is no longer is needed whole.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct MetadataSpec {
     /// Share of the requests that are metadata, drawn at random, whatever a trace says of them. When absent, those are that the
     /// trace says are: only traces of format `blkparse` can say so, and with all else the share is needed.
-    #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub share: Option<f64>,
     /// Bytes that a metadata read needs: an inode.
-    #[serde(default = "inode_bytes")]
     #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
     pub read_bytes: u32,
     /// Bytes that a metadata write needs: 4 for an access time, 128 for an inode, 66 for as many of one as of the other.
-    #[serde(default = "update_bytes")]
     #[schemars(range(min = 1, max = 1048576), extend("x-unit" = "B"))]
     pub write_bytes: u32,
 }
 
-const fn inode_bytes() -> u32 {
-    128
-}
-
-const fn update_bytes() -> u32 {
-    66
+impl Default for MetadataSpec {
+    fn default() -> Self {
+        Self { share: None, read_bytes: 128, write_bytes: 66 }
+    }
 }
 
 impl MetadataSpec {

@@ -1,13 +1,12 @@
 //! Replay of block traces.
 
-use std::path::{Path, PathBuf};
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrival::LAST_ARRIVAL_NS;
 use super::chosen::{Cursor, Found, Reach, RECORDS_AT_ONCE};
-use super::needs::{LastBlock, MetadataSpec, Needs};
+use super::needs::Needs;
+use super::trace::{options, TraceSpec};
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
 use crate::request::{Request, Spare};
@@ -44,65 +43,10 @@ pub enum Fit {
     Scale,
 }
 
-/// How to replay a trace; where it comes from is said elsewhere.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReplayOptions {
-    /// When requests arrive.
-    pub mode: ReplayMode,
-    /// Factor on all times between requests: 0.5 is twice as fast.
-    pub time_scale: f64,
-    /// Requests outstanding in mode `outstanding`.
-    pub outstanding: u32,
-    /// Whether the first request arrives at time 0; otherwise it arrives at the time the trace gives it.
-    pub rebase: bool,
-    /// Leave out what the trace has before this time, in nanoseconds from its first record.
-    pub start_ns: u64,
-    /// Leave out what the trace has from this time on.
-    pub end_ns: Option<u64>,
-    /// Leave out this many records (of the chosen devices) first.
-    pub first_record: u64,
-    /// Replay at most this many records each time.
-    pub records: Option<u64>,
-    /// Devices of the trace to replay, merged; all when empty.
-    pub devices: Vec<u32>,
-    /// What becomes of requests beyond the device.
-    pub fit: Fit,
-    /// How many times to replay.
-    pub repeat: u64,
-    /// How much requests need of what they ask for in their last block.
-    pub last_block: LastBlock,
-    /// Metadata requests, if they are told apart.
-    pub metadata: Option<MetadataSpec>,
-    /// Seed of what is drawn for these two; a record draws the same in every replay, and in part of the trace.
-    pub seed: u64,
-}
-
-impl Default for ReplayOptions {
-    fn default() -> Self {
-        Self {
-            mode: ReplayMode::Auto,
-            time_scale: 1.0,
-            outstanding: 1,
-            rebase: true,
-            start_ns: 0,
-            end_ns: None,
-            first_record: 0,
-            records: None,
-            devices: Vec::new(),
-            fit: Fit::Error,
-            repeat: 1,
-            last_block: LastBlock::Whole,
-            metadata: None,
-            seed: 1,
-        }
-    }
-}
-
 /// A trace as a workload.
 pub struct Replay {
-    path: PathBuf,
+    spec: TraceSpec,
     trace_options: TraceOptions,
-    options: ReplayOptions,
     mode: ReplayMode,
     block_bytes: u64,
     capacity_blocks: u64,
@@ -136,34 +80,29 @@ struct Extent {
 }
 
 impl Replay {
-    /// Opens a trace for a device of `capacity_blocks` blocks of `block_bytes`.
+    /// Opens a trace for a device of `capacity_blocks` blocks of `block_bytes`. From `seed` follows what requests need; a record
+    /// draws the same in every replay, and in part of the trace.
     ///
     /// # Errors
     /// The trace can't be opened, is of no known format, or lacks what the mode needs.
-    pub fn new(
-        path: &Path,
-        trace_options: TraceOptions,
-        options: ReplayOptions,
-        capacity_blocks: u64,
-        block_bytes: u32,
-    ) -> Result<Self, Fault> {
-        let cursor = Cursor::open(path, &trace_options)?;
+    pub fn new(spec: TraceSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, Fault> {
+        let trace_options = options(&spec)?;
+        let cursor = Cursor::open(&spec, &trace_options)?;
         let closed = cursor.reader.format().is_closed_loop();
         let timed = cursor.reader.has_times();
-        let mode = match options.mode {
+        let mode = match spec.mode {
             ReplayMode::Auto if closed => ReplayMode::Closed,
             ReplayMode::Auto if timed => ReplayMode::Open,
             ReplayMode::Auto => ReplayMode::Outstanding,
-            ReplayMode::Closed if !closed => return Err(lacks(path, "gaps between requests", "closed")),
-            ReplayMode::Open if closed || !timed => return Err(lacks(path, "arrival times", "open")),
+            ReplayMode::Closed if !closed => return Err(lacks(&spec.path, "gaps between requests", "closed")),
+            ReplayMode::Open if closed || !timed => return Err(lacks(&spec.path, "arrival times", "open")),
             mode => mode,
         };
-        let passes_left = options.repeat.saturating_sub(1);
-        let needs = needs(path, &options, cursor.reader.format(), block_bytes)?;
+        let passes_left = spec.repeat.saturating_sub(1);
+        let needs = needs(&spec, seed, cursor.reader.format(), block_bytes)?;
         let mut replay = Self {
-            path: path.to_owned(),
+            spec,
             trace_options,
-            options,
             mode,
             block_bytes: u64::from(block_bytes),
             capacity_blocks,
@@ -183,8 +122,9 @@ impl Replay {
             latest_ns: 0,
             ended: false,
         };
-        if replay.options.fit == Fit::Scale {
-            replay.measuring = Some(Extent { cursor: Cursor::open(path, &replay.trace_options)?, end_bytes: 1 });
+        if replay.spec.fit == Fit::Scale {
+            let cursor = Cursor::open(&replay.spec, &replay.trace_options)?;
+            replay.measuring = Some(Extent { cursor, end_bytes: 1 });
         }
         Ok(replay)
     }
@@ -192,7 +132,7 @@ impl Replay {
     /// Goes on to measure the address space of the chosen records.
     fn measure(&mut self, mut extent: Extent) -> Result<(), Fault> {
         for _ in 0..RECORDS_AT_ONCE {
-            match extent.cursor.next(&self.options)? {
+            match extent.cursor.next(&self.spec)? {
                 Found::Record(record) => extent.end_bytes = extent.end_bytes.max(record.offset_bytes + record.bytes),
                 Found::NotYet => break,
                 Found::End => {
@@ -211,9 +151,9 @@ impl Replay {
             return self.measure(extent);
         }
         loop {
-            match self.cursor.next(&self.options)? {
+            match self.cursor.next(&self.spec)? {
                 Found::Record(record) => {
-                    self.pending_gap_ns = scaled(record.gap_ns.unwrap_or(0), self.options.time_scale);
+                    self.pending_gap_ns = scaled(record.gap_ns.unwrap_or(0), self.spec.time_scale);
                     self.pending = Some(self.request(&record)?);
                     return Ok(());
                 }
@@ -222,7 +162,7 @@ impl Replay {
             }
             if self.cursor.replayed == 0 {
                 return Err(Fault::new(Kind::Misfit)
-                    .in_file(self.path.display().to_string())
+                    .in_file(&self.spec.path)
                     .says("no record of the trace is chosen: check ")
                     .option("devices")
                     .says(", ")
@@ -241,18 +181,18 @@ impl Replay {
             let gaps = self.cursor.replayed.saturating_sub(1).max(1);
             self.pass_start_ns = self.latest_ns + (self.latest_ns - self.pass_start_ns) / gaps;
             self.skipped_before += self.cursor.reader.skipped();
-            self.cursor = Cursor::open(&self.path, &self.trace_options)?;
+            self.cursor = Cursor::open(&self.spec, &self.trace_options)?;
         }
     }
 
     fn request(&mut self, record: &TraceRecord) -> Result<Request, Fault> {
         let origin_ns = *self.cursor.origin_ns.get_or_insert(record.time.ns());
-        if self.next_id == 0 && !self.options.rebase {
+        if self.next_id == 0 && !self.spec.rebase {
             let first_ns = self.cursor.reader.first_time_ns().checked_add(origin_ns);
-            self.pass_start_ns = scaled(first_ns.ok_or_else(|| self.too_long())?, self.options.time_scale);
+            self.pass_start_ns = scaled(first_ns.ok_or_else(|| self.too_long())?, self.spec.time_scale);
         }
         if self.mode == ReplayMode::Open {
-            let since_ns = scaled(record.time.ns() - origin_ns, self.options.time_scale);
+            let since_ns = scaled(record.time.ns() - origin_ns, self.spec.time_scale);
             self.latest_ns = self.pass_start_ns.saturating_add(since_ns);
             if self.latest_ns > LAST_ARRIVAL_NS {
                 return Err(self.too_long());
@@ -282,7 +222,7 @@ impl Replay {
     fn place(&self, first: u64, blocks: u64) -> Result<u64, Fault> {
         let end = first + blocks;
         let last_start = self.capacity_blocks.checked_sub(blocks).ok_or_else(|| self.beyond(first, end))?;
-        match (self.options.fit, self.extent_blocks) {
+        match (self.spec.fit, self.extent_blocks) {
             (Fit::Scale, Some(extent)) => {
                 let scaled = u128::from(first) * u128::from(self.capacity_blocks) / u128::from(extent.max(1));
                 Ok((scaled as u64).min(last_start))
@@ -304,7 +244,7 @@ impl Replay {
             return fault.says("the request alone is larger; replay on a larger device");
         }
         let capacity_bytes = self.capacity_blocks * self.block_bytes;
-        let reach = Reach::of(&self.path, &self.trace_options, &self.options, capacity_bytes);
+        let reach = Reach::of(&self.spec, &self.trace_options, capacity_bytes);
         let missing = shown_bytes(reach.end_bytes.max(end * self.block_bytes) - capacity_bytes);
         let least = if reach.whole { "" } else { "at least " };
         let fault = fault.says(format!(
@@ -333,7 +273,7 @@ impl Replay {
     /// A fault of the record at hand.
     fn of_record(&self, kind: Kind) -> Fault {
         let record = format!("record {}: ", self.cursor.reader.records());
-        Fault::new(kind).in_file(self.path.display().to_string()).says(record)
+        Fault::new(kind).in_file(&self.spec.path).says(record)
     }
 
     /// Most requests in flight in the closed modes.
@@ -341,27 +281,24 @@ impl Replay {
         if self.mode == ReplayMode::Closed {
             1
         } else {
-            u64::from(self.options.outstanding)
+            u64::from(self.spec.outstanding)
         }
     }
 }
 
 /// What requests need; refuses metadata that nothing tells apart.
-fn needs(path: &Path, options: &ReplayOptions, format: TraceFormat, block_bytes: u32) -> Result<Needs, Fault> {
-    if let Some(metadata) = &options.metadata {
+fn needs(spec: &TraceSpec, seed: u64, format: TraceFormat, block_bytes: u32) -> Result<Needs, Fault> {
+    if let Some(metadata) = &spec.metadata {
         metadata.validate()?;
         if metadata.share.is_none() && !format.tells_metadata() {
             let says = format!(
                 ", and a trace of format {format} does not say which requests are metadata: give the share of them, from 0 to \
                  1, or leave out "
             );
-            return Err(Fault::missing("metadata.share")
-                .in_file(path.display().to_string())
-                .says(says)
-                .key("metadata"));
+            return Err(Fault::missing("metadata.share").in_file(&spec.path).says(says).key("metadata"));
         }
     }
-    Ok(Needs::new(options.last_block, options.metadata, "workload", options.seed, block_bytes))
+    Ok(Needs::new(spec.last_block, spec.metadata, "workload", seed, block_bytes))
 }
 
 fn scaled(ns: u64, factor: f64) -> u64 {
@@ -372,9 +309,9 @@ fn scaled(ns: u64, factor: f64) -> u64 {
     }
 }
 
-fn lacks(path: &Path, what: &str, mode: &str) -> Fault {
+fn lacks(path: &str, what: &str, mode: &str) -> Fault {
     Fault::conflict("mode", mode)
-        .in_file(path.display().to_string())
+        .in_file(path)
         .says(format!(": the trace has no {what}, which it needs: use "))
         .set("mode", "auto")
         .says(" or ")
@@ -411,11 +348,11 @@ impl Workload for Replay {
     }
 
     fn fraction_taken(&self) -> Option<f64> {
-        let of_pass = match self.options.records {
+        let of_pass = match self.spec.records {
             Some(records) => self.cursor.replayed as f64 / records as f64,
             None => self.cursor.reader.fraction_read()?,
         };
-        let passes = self.options.repeat as f64;
+        let passes = self.spec.repeat as f64;
         Some((passes - 1.0 - self.passes_left as f64 + of_pass) / passes)
     }
 

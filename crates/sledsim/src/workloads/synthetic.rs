@@ -94,24 +94,6 @@ impl Default for RangeSpec {
 }
 
 impl SyntheticSpec {
-    /// Requests that arrive so, everything else by default.
-    #[must_use]
-    pub fn arriving(arrival: ArrivalSpec) -> Self {
-        Self {
-            name: None,
-            arrival,
-            time_scale: one(),
-            size_bytes: default_size_bytes(),
-            location: LocationSpec::default(),
-            range: RangeSpec::default(),
-            read_fraction: default_read_fraction(),
-            continuation: None,
-            synchronous_fraction: 0.0,
-            last_block: LastBlock::Whole,
-            metadata: None,
-        }
-    }
-
     /// Checks the parameters, as far as that is possible without the device.
     ///
     /// # Errors
@@ -353,7 +335,8 @@ mod tests {
         assert_eq!(spec.size_bytes, Distribution::Fixed { value: 4096.0 });
         assert_eq!(spec.location, LocationSpec::Uniform(uniform::Spec { align_bytes: None }));
         assert_eq!((spec.range, spec.read_fraction), (RangeSpec::default(), 1.0));
-        assert_eq!(spec, SyntheticSpec::arriving(ArrivalSpec::Poisson(poisson::Spec { rate_per_s: 100.0 })));
+        assert_eq!((spec.time_scale, spec.synchronous_fraction, spec.last_block), (1.0, 0.0, LastBlock::Whole));
+        assert_eq!((spec.name, spec.continuation, spec.metadata), (None, None, None));
     }
 
     #[test]

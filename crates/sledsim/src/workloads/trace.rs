@@ -1,14 +1,12 @@
 //! Replay of a block trace, as a scenario states it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Fit, LastBlock, MetadataSpec, Replay, ReplayMode, ReplayOptions, SourceSpec, Workload};
+use super::{Fit, LastBlock, MetadataSpec, Replay, ReplayMode, SourceSpec, Workload};
 use crate::fault::{self, Fault};
-use crate::time::s_to_ns;
 use crate::traces::{ColumnMap, ColumnRef, LengthUnit, TimeUnit, TraceFormat, TraceOptions};
 
 /// Its parameters, as the list of workloads calls them.
@@ -137,25 +135,12 @@ impl SourceSpec for TraceSpec {
         options(self).err().into_iter().chain(ends).collect()
     }
 
+    fn has_end(&self) -> bool {
+        true
+    }
+
     fn start(&self, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Box<dyn Workload>, Fault> {
-        let trace_options = options(self)?;
-        let options = ReplayOptions {
-            mode: self.mode,
-            time_scale: self.time_scale,
-            outstanding: self.outstanding,
-            rebase: self.rebase,
-            start_ns: s_to_ns(self.start_s),
-            end_ns: self.end_s.map(s_to_ns),
-            first_record: self.first_record,
-            records: self.records,
-            devices: self.devices.clone(),
-            fit: self.fit,
-            repeat: self.repeat,
-            last_block: self.last_block,
-            metadata: self.metadata,
-            seed,
-        };
-        Ok(Box::new(Replay::new(Path::new(&self.path), trace_options, options, capacity_blocks, block_bytes)?))
+        Ok(Box::new(Replay::new(self.clone(), seed, capacity_blocks, block_bytes)?))
     }
 }
 

@@ -16,7 +16,8 @@ _inside: ContextVar[bool] = ContextVar("_inside", default=False)
 class Model(BaseModel):
     """A table of a scenario: its keys are checked by name and type here, their values by the core."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    # A scenario has few of all the tables that there are: what checks one is built when it is first used.
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), defer_build=True)
 
     def __init__(self, **keys: Any) -> None:
         nested = _inside.get()

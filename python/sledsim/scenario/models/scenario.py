@@ -327,6 +327,11 @@ class ScenarioModel(Model):
     ----------
     title
         Heading for the result.
+    missing
+        What decides results of the description that this was imported from, and is not carried over; a run has to
+        accept that.
+    accept_missing
+        Whether to run without what is `missing`.
     seed
         Seed of every random stream of the run (at least 0; default 1).
     workload
@@ -341,6 +346,8 @@ class ScenarioModel(Model):
     """
 
     title: str | None = None
+    missing: list[str] | None = None
+    accept_missing: bool | None = None
     seed: int | None = None
     workload: Workload
     system: System

@@ -6,15 +6,18 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.runs.running import ProgressCallback
 from sledsim.show.progress import ProgressBar
-from sledsim.show.shown import OneTable, Plain
+from sledsim.show.shown import Drawn, OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.traces.trace import is_parquet, parquet_to_csv, require_file
+
+if TYPE_CHECKING:
+    import altair
 
 __all__ = ["CacheHits", "HitRatios", "PolicyLike", "cache_policies", "cache_policies_table", "hit_ratio"]
 
@@ -51,7 +54,7 @@ class CacheHits:
 
 
 @dataclass(frozen=True)
-class HitRatios(OneTable, Plain):
+class HitRatios(OneTable, Drawn, Plain):
     """What caches did with a trace; see :func:`sledsim.hit_ratio`.
 
     Parameters
@@ -95,6 +98,12 @@ class HitRatios(OneTable, Plain):
                 return cache.hit_ratio
         known = ", ".join(f"{cache.label} of {cache.pages}" for cache in self.caches)
         raise ScenarioError(f"no cache {policy} of {pages} pages was tried; known: {known}")
+
+    def plot(self) -> "altair.TopLevelMixin":
+        """Draw the miss-ratio curve of each policy: which share of references a cache of each size misses."""
+        from sledsim.studies.hit_ratio.chart import miss_ratio_curves
+
+        return miss_ratio_curves(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a dictionary that JSON can hold."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sledsim.runs.phases import states_of
-from sledsim.show.style import COLOURS, altair_library, styled, values
+from sledsim.runs.phases import state_colours, states_of
+from sledsim.show.style import altair_library, styled, values
 from sledsim.show.tables import number
 
 if TYPE_CHECKING:
@@ -14,16 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["power_bars"]
 
-#: States from the left of a bar, what serves requests first; each has the same colour in every picture.
-STATE_COLOURS = {
-    "data": COLOURS[0],
-    "servo": COLOURS[5],
-    "seek": COLOURS[2],
-    "rotation": COLOURS[3],
-    "startup": COLOURS[1],
-    "idle": COLOURS[4],
-    "inactive": "#c8c8c8",
-}
+#: States from the left of a bar, what serves requests first, with their colours.
+STATE_COLOURS = state_colours(("data", "servo", "seek", "rotation", "startup", "idle", "inactive"))
 BAR_STEP = 38
 ENERGY_WIDTH, SIDE_WIDTH = 400, 190
 

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use sledsim::devices::simple::{ConstantParameters, LinearParameters};
-use sledsim::engine::component::Measured;
 use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
 use sledsim::hierarchy::array::Level;
 use sledsim::hierarchy::{ArraySpec, Drive, RedundantArray};
@@ -38,6 +37,7 @@ pub fn linear(capacity_blocks: u64, nearest_ms: f64, farthest_ms: f64) -> Device
 }
 
 /// Fails when it is told to: then everything comes back failed. One that is hasty reports writes when they come.
+#[derive(Clone)]
 pub struct Breakable {
     child: ComponentId,
     size: (u64, u32),
@@ -76,14 +76,6 @@ impl Component for Breakable {
         let failed = self.broken.load(Ordering::Relaxed);
         let status = if failed { Status::Failed } else { completion.status };
         context.complete_with(&Completion { status, ..*completion }, answer);
-    }
-
-    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {}
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
     }
 }
 

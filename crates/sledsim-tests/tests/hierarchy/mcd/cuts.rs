@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use sledsim::engine::component::Measured;
 use sledsim::engine::{Completion, Component, ComponentId, Context, System};
 use sledsim::hierarchy::mcd::MAGIC;
 use sledsim::hierarchy::{McdFlushSpec, McdSpec};
 use sledsim::request::{Flags, Request};
 use sledsim::schedulers::{fcfs, sptf};
-use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
 use sledsim_testing::planted::{Bug, Planted};
 use sledsim_testing::tiers::size;
@@ -139,6 +137,7 @@ fn cuts_lose_nothing_over_a_disk_that_reports_early() {
 }
 
 /// Passes everything on, but does not say which writes must be durable.
+#[derive(Clone)]
 struct Careless {
     child: ComponentId,
     capacity_blocks: u64,
@@ -169,14 +168,6 @@ impl Component for Careless {
         let durable = if self.durable.remove(&request.id) { Flags::DURABLE } else { Flags::NONE };
         let request = Request { flags: request.flags.with(durable), ..request };
         context.complete_with(&Completion { request, ..*completion }, answer);
-    }
-
-    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {}
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
     }
 }
 

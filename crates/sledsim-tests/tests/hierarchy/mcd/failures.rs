@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
 use sledsim::hierarchy::{Child, FaultSpec, Faulty, McdFlushSpec, McdSpec};
@@ -44,6 +43,7 @@ fn fails_at(at_ns: u64) -> FaultSpec {
 }
 
 /// From a time on reads of some blocks come back unreadable, until they are written again.
+#[derive(Clone)]
 struct Spoiling {
     child: ComponentId,
     capacity_blocks: u64,
@@ -78,14 +78,6 @@ impl Component for Spoiling {
             }
         }
         context.complete_with(&Completion { status, ..*completion }, answer);
-    }
-
-    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {}
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
     }
 }
 

@@ -1,11 +1,9 @@
 //! What is read is what was written, through appending, overwriting, cleaning and stalls.
 
-use sledsim::engine::component::Measured;
 use sledsim::engine::{Completion, Component, ComponentId, Context, System};
 use sledsim::hierarchy::{MwbCleanSpec, MwbSpec};
 use sledsim::request::{Op, Request};
 use sledsim::schedulers::sptf;
-use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
 
 use super::{buffer, constant, count, details, drive, over_constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
@@ -69,6 +67,7 @@ fn over_each_other() {
 }
 
 /// Lets all writes pass reads: those wait for a while.
+#[derive(Clone)]
 struct LateReads {
     child: ComponentId,
     wait_ns: u64,
@@ -116,12 +115,6 @@ impl Component for LateReads {
         let place = self.waiting.iter().position(|request| request.id == tag).expect("it waits");
         let request = self.waiting.swap_remove(place);
         self.pass(request, context);
-    }
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
     }
 }
 

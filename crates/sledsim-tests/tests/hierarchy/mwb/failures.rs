@@ -1,9 +1,8 @@
 //! Devices that fail: everything comes back, and nothing that is lost is taken for served.
 
-use sledsim::engine::component::Measured;
 use sledsim::engine::{Completion, Component, ComponentId, Context, Status, System};
 use sledsim::hierarchy::MwbSpec;
-use sledsim::request::{Flags, Op, Request, Spare};
+use sledsim::request::{Op, Request};
 use sledsim::service::Service;
 use sledsim::time::Time;
 use sledsim_testing::ground::{Ground, Load};
@@ -11,6 +10,7 @@ use sledsim_testing::ground::{Ground, Load};
 use super::{buffer, constant, spec, DISK_BLOCKS, DISK_NS, MEMS_BLOCKS, MEMS_NS};
 
 /// Fails what is asked of its child from some time on.
+#[derive(Clone)]
 struct Failing {
     child: ComponentId,
     capacity_blocks: u64,
@@ -42,14 +42,6 @@ impl Component for Failing {
         let answer = context.answer(child, completion);
         context.complete_with(completion, answer);
     }
-
-    fn timer(&mut self, _tag: u64, _context: &mut Context<'_>) {}
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
-    }
 }
 
 /// A write buffer whose MEMS device fails at some kind of request from a time on, and its disk at writes.
@@ -70,7 +62,7 @@ fn write_and_read(system: &mut System, writes: u64) -> (u64, u64) {
     let mut served = [0, 0];
     for (id, op) in (0..2 * writes).zip([Op::Write, Op::Read].iter().flat_map(|&op| (0..writes).map(move |_| op))) {
         let (arrival, lbn) = (system.now(), id % writes * 10);
-        let request = Request { id, arrival, lbn, blocks: 7, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE };
+        let request = Request { id, arrival, op, ..Request::read(lbn, 7) };
         let mut done = Vec::new();
         system.submit(request, &mut |completion| done.push(*completion));
         while done.is_empty() && system.next_time().is_some() {

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use sledsim::engine::component::Measured;
 use sledsim::engine::random::Stream;
 use sledsim::engine::{Completion, Component, ComponentId, Context, Payload, Status, System};
 use sledsim::request::{Flags, Op, Request};
@@ -31,6 +30,7 @@ pub enum Disturbance {
 pub type Log = Arc<Mutex<Vec<(u64, Request)>>>;
 
 /// It.
+#[derive(Clone)]
 pub struct Between {
     child: ComponentId,
     capacity_blocks: u64,
@@ -127,11 +127,5 @@ impl Component for Between {
     fn power_cut(&mut self, _now: Time) {
         self.under_way.clear();
         self.held.clear();
-    }
-
-    fn start_measuring(&mut self, _now: Time) {}
-
-    fn measured(&self, _now: Time) -> Measured {
-        Measured::default()
     }
 }

@@ -8,7 +8,7 @@ use sledsim::hierarchy::{Drive, Spread, SpreadLayout};
 use sledsim::scenario;
 use sledsim::schedulers::{build, fcfs, sptf, SchedulerSpec};
 use sledsim_testing::ground::{Ground, Load};
-use sledsim_testing::scenarios::device_spec;
+use sledsim_testing::scenarios::{self, device_spec};
 
 use super::between::{Between, Disturbance};
 use super::host::{add_cache, constant_drive, T};
@@ -47,7 +47,7 @@ pub fn any_cache(index: usize) -> RamCacheSpec {
         access_us,
         read_ahead,
         flush,
-        ..RamCacheSpec::of(lines * line_bytes)
+        ..scenarios::ram_cache(lines * line_bytes)
     }
 }
 

@@ -7,6 +7,7 @@ use sledsim::hierarchy::Drive;
 use sledsim::request::{Flags, Op, Request, Spare};
 use sledsim::schedulers::{build, fcfs};
 use sledsim::time::Time;
+use sledsim_testing::scenarios;
 
 use super::between::{Between, Disturbance, Log};
 
@@ -30,7 +31,7 @@ pub fn constant_drive(system: &mut System, capacity_blocks: u64) -> ComponentId 
 /// A write-back cache of so many lines of 4 KiB that flushes only when it must, and reads nothing ahead.
 pub fn plain(lines: u64) -> RamCacheSpec {
     let flush = FlushSpec { idle_ms: None, high_water: 1.0, low_water: 1.0, ..FlushSpec::default() };
-    RamCacheSpec { flush, ..RamCacheSpec::of(lines * LINE * 512) }
+    RamCacheSpec { flush, ..scenarios::ram_cache(lines * LINE * 512) }
 }
 
 /// Puts a cache over a child.

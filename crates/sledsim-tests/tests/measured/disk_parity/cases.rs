@@ -75,16 +75,9 @@ pub fn cases() -> Option<&'static [Case]> {
     CASES.get_or_init(|| reference("reference/disk/cases.csv").map(|list| loaded(&list, 48, replay))).as_deref()
 }
 
-/// The settings that repeat a case with `sledsim run --set`.
-fn settings(row: &Row, trace: &Path) -> Vec<String> {
-    let mut settings = vec![
-        format!("workload.path={:?}", trace.display().to_string()),
-        "workload.format=disksim-ascii".to_owned(),
-        // Where the platter stands depends on the time before the first request.
-        "workload.rebase=false".to_owned(),
-        format!("device={}", row["drive"]),
-        format!("scheduler={}", row["scheduler"]),
-    ];
+/// The settings of a case's own.
+fn settings(row: &Row) -> Vec<String> {
+    let mut settings = vec![format!("device={}", row["drive"])];
     if row["scheduler"] == "vscan" {
         // DiskSim 4.0 never sets the penalty for turning round: its V(R) is V(0).
         settings.push("scheduler.r=0".to_owned());
@@ -97,7 +90,7 @@ fn settings(row: &Row, trace: &Path) -> Vec<String> {
 }
 
 fn replay(row: &Row, folder: &Path, temporary: &Path) -> Case {
-    let (_, responses_ms) = repeated(row, folder, temporary, |trace| settings(row, trace));
+    let (_, responses_ms) = repeated(row, folder, temporary, settings(row));
     let disksim = Figures::of(responses_ms.iter().map(|it| it.0));
     assert!((disksim.mean_ms - number(row, "resp_mean_ms")).abs() < 1e-5, "{}: the mean of the list", row["id"]);
     assert!((disksim.p99_ms - number(row, "resp_p99_ms")).abs() < 1e-5, "{}: the percentile of the list", row["id"]);

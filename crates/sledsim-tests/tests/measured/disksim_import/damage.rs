@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use rayon::prelude::*;
 use sledsim::scenario::DeviceSpec;
-use sledsim_disksim::read_device;
+use sledsim_disksim::{import, ImportOptions};
 use sledsim_testing::reference;
 use sledsim_testing::tiers::{cases, size};
 
@@ -25,7 +25,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
 /// Imports the drive with a file of other content: the whole drive, or an error that says where.
 fn whole_or_refused(folder: &Path, main: &str, damaged: &Path, content: &[u8], whole: &DeviceSpec) -> bool {
     std::fs::write(folder.join(damaged.file_name().expect("a file")), content).expect("writable");
-    match read_device(&folder.join(main)) {
+    match import(&folder.join(main), &ImportOptions::default()) {
         Ok(import) => {
             assert_eq!(import.device, *whole, "{} cut to {} bytes", damaged.display(), content.len());
             true
@@ -44,7 +44,7 @@ fn whole_or_refused(folder: &Path, main: &str, damaged: &Path, content: &[u8], w
 
 /// A whole drive's parameters as the file `main` of a folder gives them.
 fn whole(folder: &Path, main: &str) -> DeviceSpec {
-    read_device(&folder.join(main)).unwrap_or_else(|error| panic!("{error}")).device
+    import(&folder.join(main), &ImportOptions::default()).unwrap_or_else(|error| panic!("{error}")).device
 }
 
 /// Cuts a file at every `step`th byte, imports `main` each time, and tells how often the whole drive came out.

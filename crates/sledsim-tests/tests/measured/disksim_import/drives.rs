@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use sledsim::devices::disk::{DiskParameters, FastWrite, Mapping, ReadAhead, RotationModel, SeekCurve, Sparing};
 use sledsim::scenario::DeviceSpec;
-use sledsim_disksim::{read_device, Import};
+use sledsim_disksim::{Import, ImportOptions};
 use sledsim_testing::reference;
 
 const DRIVES: [&str; 6] = ["atlas10k", "barracuda", "cheetah4LP", "cheetah9LP", "hp_c2247a", "st41601n"];
@@ -14,7 +14,8 @@ fn path(drive: &str, ending: &str) -> Option<PathBuf> {
 }
 
 fn import(drive: &str) -> Option<(Import, DiskParameters)> {
-    let import = read_device(&path(drive, "parv")?).unwrap_or_else(|error| panic!("{error}"));
+    let import = sledsim_disksim::import(&path(drive, "parv")?, &ImportOptions::default())
+        .unwrap_or_else(|error| panic!("{error}"));
     let DeviceSpec::Disk(disk) = import.device.clone() else { panic!("{drive} is no disk") };
     Some((import, *disk))
 }

@@ -16,35 +16,25 @@ fn refused(file: &str, from: &str, to: &str, place: &str, words: &[&str]) {
     }
 }
 
+/// One change a line: where it is refused, what becomes what, and the words that the error must hold.
+fn refused_each(changes: &str) {
+    for change in changes.lines().map(str::trim).filter(|change| !change.is_empty()) {
+        let mut parts = change.split(" | ");
+        let (place, change) = (parts.next().expect("a place"), parts.next().expect("a change"));
+        let (from, to) = change.split_once(" => ").expect("what becomes what");
+        refused(place.split(':').next().expect("a file"), from, to, place, &parts.collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn blocks_and_parameters_that_disksim_does_not_know() {
-    refused(
-        "drive.parv",
-        "disksim_ctlr CTLR0",
-        "disksim_ctrl CTLR0",
-        "drive.parv:42",
-        &["CTLR0.type of block = \"disksim_ctrl\" is not known: did you mean \"disksim_ctlr\""],
-    );
-    refused(
-        "drive.model",
-        "dm_mech_g1",
-        "dm_mech_g7",
-        "drive.model:6",
-        &["type of block = \"dm_mech_g7\" is not known"],
-    );
-    refused(
-        "drive.model",
-        "dm_layout_g1 {",
-        "dm_layout_g4 {",
-        "drive.model:16",
-        &["dm_layout_g4", "fourth layout model"],
-    );
-    refused(
-        "drive.model",
-        "Head switch time",
-        "Head swich time",
-        "drive.model:12",
-        &["unknown key dm_mech_g1.Head swich time: did you mean \"Head switch time\""],
+    refused_each(
+        r#"
+        drive.parv:42 | ctlr => ctrl | CTLR0.type of block = "disksim_ctrl" is not known: did you mean "disksim_ctlr"
+        drive.model:6 | dm_mech_g1 => dm_mech_g7 | type of block = "dm_mech_g7" is not known
+        drive.model:16 | dm_layout_g1 { => dm_layout_g4 { | dm_layout_g4 | fourth layout model
+        drive.model:12 | switch => swich | unknown key dm_mech_g1.Head swich time: did you mean "Head switch time"
+        "#,
     );
     refused(
         "drive.model",
@@ -71,62 +61,34 @@ fn blocks_and_parameters_that_disksim_does_not_know() {
 
 #[test]
 fn values_out_of_range_or_of_the_wrong_type() {
-    refused("drive.model", "scheme used = 9", "scheme used = 11", "drive.model:18", &["from 0 to 10"]);
-    refused("drive.model", "(in rpms) = 7200", "(in rpms) = 0", "drive.model:13", &["Rotation speed", "from 1"]);
-    refused("drive.model", "(in rpms) = 7200", "(in rpms) = fast", "drive.model:13", &["= \"fast\"", "a whole number"]);
-    refused("drive.model", "(in rpms) = 7200", "(in rpms) = 7200.5", "drive.model:13", &["a whole number"]);
-    refused(
-        "drive.model",
-        "Seek type = extracted",
-        "Seek type = guessed",
-        "drive.model:8",
-        &["hplplus10", "extracted"],
+    refused_each(
+        r#"
+        drive.model:18 | scheme used = 9 => scheme used = 11 | from 0 to 10
+        drive.model:13 | (in rpms) = 7200 => (in rpms) = 0 | Rotation speed | from 1
+        drive.model:13 | (in rpms) = 7200 => (in rpms) = fast | = "fast" | a whole number
+        drive.model:13 | (in rpms) = 7200 => (in rpms) = 7200.5 | a whole number
+        drive.model:8 | Seek type = extracted => Seek type = guessed | hplplus10 | extracted
+        drive.model:3 | Number of data surfaces = 2 => Number of data surfaces = 99999999999999999999 | too large
+        drive.model:12 | Head switch time = 0.75 => Head switch time = 1e999 | too large
+        drive.diskspecs:48 | Fast write level = 1 => Fast write level = 3 | from 0 to 2
+        drive.diskspecs:31 | Never disconnect = 0 => Never disconnect = 2 | 0 or 1
+        drive.model:30 | slips = [ 40, 7 ] => slips = [ 40, 7.5 ] | slips.1 = 7.5 is out of range
+        drive.model:30 | slips = [ 40, 7 ] => slips = [ 40, 6000 ] | 6000 | from 0 to 5999
+        drive.model:31 | defects = [ 3, 9 ] => defects = [ 3, 9, 5 ] | 3 numbers | pairs
+        "#,
     );
-    refused(
-        "drive.model",
-        "Number of data surfaces = 2",
-        "Number of data surfaces = 99999999999999999999",
-        "drive.model:3",
-        &["too large"],
-    );
-    refused("drive.model", "Head switch time = 0.75", "Head switch time = 1e999", "drive.model:12", &["too large"]);
-    refused("drive.diskspecs", "Fast write level = 1", "Fast write level = 3", "drive.diskspecs:48", &["from 0 to 2"]);
-    refused("drive.diskspecs", "Never disconnect = 0", "Never disconnect = 2", "drive.diskspecs:31", &["0 or 1"]);
-    refused(
-        "drive.model",
-        "slips = [ 40, 7 ]",
-        "slips = [ 40, 7.5 ]",
-        "drive.model:30",
-        &["slips.1 = 7.5 is out of range"],
-    );
-    refused("drive.model", "slips = [ 40, 7 ]", "slips = [ 40, 6000 ]", "drive.model:30", &["6000", "from 0 to 5999"]);
-    refused("drive.model", "defects = [ 3, 9 ]", "defects = [ 3, 9, 5 ]", "drive.model:31", &["3 numbers", "pairs"]);
 }
 
 #[test]
 fn zones_that_overlap_or_leave_the_drive() {
-    refused(
-        "drive.model",
-        "First cylinder number = 50",
-        "First cylinder number = 49",
-        "drive.model:34",
-        &["overlaps", "at least 50"],
+    refused_each(
+        r#"
+        drive.model:34 | First cylinder number = 50 => First cylinder number = 49 | overlaps | at least 50
+        drive.model:35 | Last cylinder number = 99 => Last cylinder number = 101 | from 50 to 99
+        drive.model:35 | Last cylinder number = 99 => Last cylinder number = 49 | from 50 to 99
+        drive.model:21 | Number of spares = 2 => Number of spares = 6000 | spares
+        "#,
     );
-    refused(
-        "drive.model",
-        "Last cylinder number = 99",
-        "Last cylinder number = 101",
-        "drive.model:35",
-        &["from 50 to 99"],
-    );
-    refused(
-        "drive.model",
-        "Last cylinder number = 99",
-        "Last cylinder number = 49",
-        "drive.model:35",
-        &["from 50 to 99"],
-    );
-    refused("drive.model", "Number of spares = 2", "Number of spares = 6000", "drive.model:21", &["spares"]);
 }
 
 #[test]
@@ -155,11 +117,15 @@ fn tables_of_seek_times_that_make_no_sense() {
 
 #[test]
 fn files_that_are_missing_or_include_themselves() {
-    refused("drive.parv", "source drive.diskspecs", "source gone.diskspecs", "drive.parv:49", &["gone.diskspecs"]);
-    refused("drive.diskspecs", "source drive.model", "source gone.model", "drive.diskspecs:2", &["gone.model"]);
-    refused("drive.model", "= drive.seek", "= gone.seek", "drive.model:10", &["gone.seek"]);
-    refused("drive.model", "# a small drive", "source drive.diskspecs", "drive.model:1", &["includes itself"]);
-    refused("drive.parv", "source drive.diskspecs", "source", "drive.parv:49", &["no file"]);
+    refused_each(
+        r#"
+        drive.parv:49 | source drive.diskspecs => source gone.diskspecs | gone.diskspecs
+        drive.diskspecs:2 | source drive.model => source gone.model | gone.model
+        drive.model:10 | = drive.seek => = gone.seek | gone.seek
+        drive.model:1 | # a small drive => source drive.diskspecs | includes itself
+        drive.parv:49 | source drive.diskspecs => source | no file
+        "#,
+    );
     let files = Files::of_a_drive();
     let error = files.import("gone.parv").expect_err("not there").to_string();
     assert!(error.starts_with(&format!("{}: ", files.path("gone.parv").display())), "{error}");
@@ -200,19 +166,11 @@ fn files_that_are_no_parameter_files() {
 
 #[test]
 fn systems_that_are_not_whole() {
-    refused(
-        "drive.parv",
-        "topology disksim_iodriver driver0",
-        "topology disksim_iodriver driver1",
-        "drive.parv:55",
-        &["driver1", "instantiate"],
-    );
-    refused(
-        "drive.parv",
-        "disksim_disk disk0 []",
-        "disksim_bus disk0 []",
-        "drive.parv:58",
-        &["made of a block of disksim_disk"],
+    refused_each(
+        r#"
+        drive.parv:55 | topology disksim_iodriver driver0 => topology disksim_iodriver driver1 | driver1 | instantiate
+        drive.parv:58 | disksim_disk disk0 [] => disksim_bus disk0 [] | made of a block of disksim_disk
+        "#,
     );
     let files = Files::of_a_drive();
     files.replace("drive.parv", "disksim_disk disk0 []", "disksim_disk disk0 [], disksim_disk disk1 []");

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use sledsim::devices::disk::{Arm, DiskParameters, Mechanics, ReadAhead, SeekCurve, Sparing};
+use sledsim::fault::Kind;
 use sledsim::request::Op;
 use sledsim::scenario::{resolve, run, Catalog, DeviceSpec, Notation, Scenario, SystemSpec};
 use sledsim::workloads::arrival::{closed, poisson};
@@ -21,7 +22,9 @@ fn disk(import: &Import) -> &DiskParameters {
 }
 
 fn resolved(text: &str, base: &Path) -> Scenario {
-    resolve(text, Notation::Toml, "test", &[], &Catalog::default(), base).unwrap_or_else(|error| panic!("{error}"))
+    let accepted = ["accept_missing=true".to_owned()];
+    resolve(text, Notation::Toml, "test", &accepted, &Catalog::default(), base)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn arrival(import: &Import) -> ArrivalSpec {
@@ -146,10 +149,16 @@ fn generators_become_one_workload() {
     assert!(import.notes.iter().all(|note| !note.changes_results), "{:#?}", import.listing());
     files.write("drive.parv", three("0.3", "0.0, 5.0"));
     let import = files.scenario("drive.parv").expect("a scenario");
-    assert!(import
-        .notes
-        .iter()
-        .any(|note| note.changes_results && note.name == "Probability of time-critical request"));
+    assert!(import.notes.iter().any(|note| note.decides && note.name == "Probability of time-critical request"));
+    // A request in so many waits: a run has to be asked for, and says so.
+    let text = import.scenario_toml().expect("asked for");
+    let refused =
+        resolve(&text, Notation::Toml, "test", &[], &Catalog::default(), Path::new("")).expect_err("not accepted");
+    assert_eq!((refused[0].kind, refused[0].path.to_string().as_str()), (Kind::Unsupported, "missing"));
+    assert!(refused.to_string().contains("Probability of time-critical request = 0.3"), "{refused}");
+    let scenario = resolved(&text, Path::new(""));
+    let output = run(&scenario, Vec::new(), false, &mut |_| true).expect("it runs");
+    assert!(output.report.run.note.is_some_and(|note| note.contains("time-critical request = 0.3")));
 }
 
 #[test]

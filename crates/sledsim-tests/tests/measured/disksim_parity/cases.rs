@@ -81,15 +81,10 @@ pub fn cases() -> Option<&'static [Case]> {
     CASES.get_or_init(|| reference("reference/mems/cases.csv").map(|list| loaded(&list, 64, replay))).as_deref()
 }
 
-/// The settings that repeat a case with `sledsim run --set`.
-fn settings(row: &Row, trace: &Path) -> Vec<String> {
+/// The settings of a case's own.
+fn settings(row: &Row) -> Vec<String> {
     let mut settings = vec![
-        format!("workload.path={:?}", trace.display().to_string()),
-        "workload.format=disksim-ascii".to_owned(),
-        // DiskSim counts the time before the first request.
-        "workload.rebase=false".to_owned(),
         format!("device={}", row["device"]),
-        format!("scheduler={}", row["scheduler"]),
         format!("device.spring_factor={}", row["spring"]),
         "device.seek_model=decomposed".to_owned(),
         "device.idle=hold".to_owned(),
@@ -112,7 +107,7 @@ fn settings(row: &Row, trace: &Path) -> Vec<String> {
 }
 
 fn replay(row: &Row, folder: &Path, temporary: &Path) -> Case {
-    let (report, responses_ms) = repeated(row, folder, temporary, |trace| settings(row, trace));
+    let (report, responses_ms) = repeated(row, folder, temporary, settings(row));
     Case {
         id: row["id"].clone(),
         device: row["device"].clone(),

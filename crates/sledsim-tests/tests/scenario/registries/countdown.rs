@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Next, SourceSpec, Workload};
 use crate::fault::Fault;
 use crate::registry::check_ranges;
-use crate::request::{Flags, Op, Request, Spare};
+use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
 
@@ -44,16 +44,7 @@ impl Workload for Countdown {
     fn take(&mut self) -> Request {
         let id = self.taken;
         self.taken += 1;
-        Request {
-            id,
-            arrival: Time::from_ns(id * 1_000_000),
-            lbn: self.from - id,
-            blocks: 1,
-            op: Op::Read,
-            flags: Flags::NONE,
-            origin: 0,
-            spare: Spare { front_bytes: 0, back_bytes: 0 },
-        }
+        Request { id, arrival: Time::from_ns(id * 1_000_000), ..Request::read(self.from - id, 1) }
     }
 
     fn is_open(&self) -> bool {

@@ -34,6 +34,7 @@ impl PolicySpec for Spec {
     }
 }
 
+#[derive(Clone)]
 struct Lifo {
     pending: Vec<Request>,
     oldest: u32,

@@ -21,6 +21,7 @@ no_parameters! {
 }
 
 /// The keys in the order in which they came; a key's slot is its place. Nothing is ever removed from it but the last.
+#[derive(Clone)]
 struct Newest {
     capacity: u32,
     keys: Vec<u64>,

@@ -81,6 +81,7 @@ pub(super) struct Policy {
 }
 
 /// A disk drive.
+#[derive(Clone)]
 pub struct DiskDevice {
     pub(super) mechanics: Mechanics,
     pub(super) overheads: Overheads,

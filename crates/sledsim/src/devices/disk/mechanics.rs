@@ -117,26 +117,6 @@ impl Settle {
     }
 }
 
-/// A way of reaching a sector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Approach {
-    /// Index of the arm.
-    pub arm: u32,
-    /// Seek or head switch, settling included.
-    pub seek_ns: u64,
-    /// Wait for the sector after that.
-    pub wait_ns: u64,
-}
-
-impl Approach {
-    /// From the start of the seek until the sector is there.
-    #[inline]
-    #[must_use]
-    pub const fn total_ns(&self) -> u64 {
-        self.seek_ns + self.wait_ns
-    }
-}
-
 impl Mechanics {
     /// The mechanics of a drive.
     ///
@@ -298,34 +278,6 @@ impl Mechanics {
         self.spindle.pass_ns(at.ns(), angle.wrapping_sub(self.arm_angle(arm)), turn)
     }
 
-    /// The quickest way from where the arms are at `at` to a sector that begins at `angle` and is not to pass before `ready`;
-    /// the first arm where both are as quick.
-    #[inline]
-    #[must_use]
-    pub fn approach(&self, at: Time, ready: Time, arms: &[Arm; 2], to: Arm, angle: Angle, op: Op) -> Approach {
-        let first = self.approach_by(at, ready, 0, arms[0], to, angle, op);
-        if self.actuators == 1 {
-            return first;
-        }
-        let second = self.approach_by(at, ready, 1, arms[1], to, angle, op);
-        if second.total_ns() < first.total_ns() {
-            second
-        } else {
-            first
-        }
-    }
-
-    /// The way of one arm to a sector that begins at `angle` and is not to pass before `ready`.
-    #[inline]
-    #[must_use]
-    #[allow(clippy::too_many_arguments)]
-    pub fn approach_by(&self, at: Time, ready: Time, arm: u32, from: Arm, to: Arm, angle: Angle, op: Op) -> Approach {
-        let seek_ns = self.seek_ns(from, to, op);
-        let on_track = at + seek_ns;
-        let from = on_track.max(ready);
-        Approach { arm, seek_ns, wait_ns: from - on_track + self.wait_ns(from, arm, angle) }
-    }
-
     /// Passes over the sectors of a stretch of a track from `at` on, the arm being there, beginning with the first that
     /// comes whole: zero-latency access. Slipped sectors within the stretch count as part of it.
     #[must_use]
@@ -353,15 +305,6 @@ impl Mechanics {
             Some(turned) => ((u128::from(turned) * u128::from(self.zones[zone].sectors_per_track)) >> 64) as u64 + 1,
             None => 0,
         }
-    }
-
-    /// From the beginning of the wait of a zero-latency access until the sector of that index in its stretch has passed.
-    #[must_use]
-    pub fn passed_ns(&self, access: &AnyOrder, index: u64) -> u64 {
-        let zone = access.zone as usize;
-        let track = u64::from(self.zones[zone].sectors_per_track);
-        let sectors = if index < access.first { track + index } else { index } - access.first + 1;
-        access.wait_ns + self.spindle.time_ns(self.turn(zone, sectors))
     }
 }
 

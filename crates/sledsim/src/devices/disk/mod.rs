@@ -23,7 +23,7 @@ mod writing;
 pub use access::DiskDevice;
 pub use characteristics::{Characteristics, ZoneFigures};
 pub use layout::{Layout, Place, Run};
-pub use mechanics::{AnyOrder, Approach, Arm, Mechanics};
+pub use mechanics::{AnyOrder, Arm, Mechanics};
 pub use parameters::{DiskParameters, FastWrite, Mapping, ReadAhead, RotationModel, Sparing, Zone};
 pub use rotation::{Angle, Spindle};
 pub use seek::Seek;

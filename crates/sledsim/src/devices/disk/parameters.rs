@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::SeekCurve;
-use crate::power::{Ladder, PowerParameters};
+use crate::power::PowerParameters;
 
 /// How LBNs go round the surfaces of a zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -390,14 +390,6 @@ pub struct DiskParameters {
     /// What the drive draws; not known when absent.
     #[serde(default)]
     pub power: Option<PowerParameters>,
-}
-
-impl DiskParameters {
-    /// Its idle modes, where its powers are known and don't contradict each other.
-    #[must_use]
-    pub fn ladder(&self) -> Option<Ladder> {
-        self.power.as_ref().and_then(|power| power.ladder().ok())
-    }
 }
 
 const fn sector() -> u32 {

@@ -9,6 +9,7 @@ use crate::request::Request;
 use crate::time::Time;
 
 /// What a drive keeps of its powers.
+#[derive(Clone)]
 pub(super) struct Resting {
     pub powered: Powered,
     /// When the last service was over.

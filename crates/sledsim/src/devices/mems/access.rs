@@ -19,6 +19,7 @@ use crate::units::NS_PER_MS;
 const STOPPED: usize = 1;
 
 /// One sled with its tips.
+#[derive(Clone)]
 pub struct MemsDevice {
     pub(super) geometry: Geometry,
     positioning: Positioning,

@@ -88,6 +88,7 @@ const UNKNOWN: u32 = u32::MAX;
 const MOST_GATES: usize = 1024;
 
 /// Seek times of one sled.
+#[derive(Clone)]
 pub struct Positioning {
     geometry: Geometry,
     x_axis: Axis,

@@ -21,7 +21,7 @@ pub(super) struct Entry {
 }
 
 /// The journal.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Journal {
     pub(super) spec: JournalSpec,
     used_bytes: u64,

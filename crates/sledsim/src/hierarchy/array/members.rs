@@ -19,7 +19,7 @@ struct Member {
 }
 
 /// The members, and the spares that are left.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Members {
     layout: Layout,
     members: Vec<Member>,

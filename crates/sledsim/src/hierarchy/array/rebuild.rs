@@ -17,7 +17,7 @@ struct Course {
 }
 
 /// The rebuilding of failed members, one after the other.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Rebuild {
     step_blocks: u64,
     most_steps: u32,
@@ -35,6 +35,7 @@ pub(super) struct Rebuild {
     alarm: Option<Time>,
     /// Which course steps belong to.
     pub(super) generation: u64,
+    is_paused: bool,
 }
 
 /// What to do next.
@@ -68,6 +69,7 @@ impl Rebuild {
             next_at: Time::ZERO,
             alarm: None,
             generation: 0,
+            is_paused: false,
         }
     }
 
@@ -109,7 +111,7 @@ impl Rebuild {
     pub(super) fn step(&mut self, now: Time) -> Step {
         self.alarm = self.alarm.filter(|&alarm| alarm > now);
         let Some(course) = &mut self.course else { return Step::Nothing };
-        if course.next >= self.member_blocks || self.under_way >= self.most_steps {
+        if self.is_paused || course.next >= self.member_blocks || self.under_way >= self.most_steps {
             return Step::Nothing;
         }
         if now < self.next_at {
@@ -171,6 +173,11 @@ impl Rebuild {
     /// Share of the member under way that has been rebuilt; 0 if none is.
     pub(super) fn share(&self) -> f64 {
         self.course.map_or(0.0, |course| course.border as f64 / self.member_blocks as f64)
+    }
+
+    /// No step begins any more.
+    pub(super) fn pause(&mut self) {
+        self.is_paused = true;
     }
 
     /// Steps under way when power failed have to be made again.

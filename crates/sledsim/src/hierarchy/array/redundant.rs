@@ -9,7 +9,6 @@ use super::rebuild::Rebuild;
 use super::row::{at_once, Operation, Task};
 use super::spec::{ArraySpec, ReadChoice, Sparing, WriteMethod};
 use super::tally::Tally;
-use crate::engine::component::Measured;
 use crate::engine::details::Details;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Payload, Status};
 use crate::fault::Fault;
@@ -24,6 +23,7 @@ const REBUILD: u64 = u64::MAX;
 ///
 /// A write to a row reads what it needs first and writes only then, under a lock on the LBNs it touches; reads of members that
 /// are whole need no lock. A member that fails is taken out of service when an access to it comes back so.
+#[derive(Clone)]
 pub struct RedundantArray {
     pub(super) children: Vec<ComponentId>,
     pub(super) layout: Layout,
@@ -53,6 +53,7 @@ pub struct RedundantArray {
 }
 
 /// A request under way.
+#[derive(Clone)]
 pub(super) struct Host {
     pub(super) gather: Gather,
     /// The way it takes: of its parts the one that is last in the order of ways.
@@ -60,12 +61,14 @@ pub(super) struct Host {
 }
 
 /// An access to a child.
+#[derive(Clone)]
 struct Part {
     child: usize,
     of: Of,
 }
 
 /// What an access is part of.
+#[derive(Clone)]
 pub(super) enum Of {
     /// A read of a request, on its own.
     Request { host: u64, row: u64, piece: Piece },
@@ -74,6 +77,7 @@ pub(super) enum Of {
 }
 
 /// An access to be made.
+#[derive(Clone)]
 pub(super) struct Access {
     pub(super) child: usize,
     pub(super) op: Op,
@@ -363,6 +367,10 @@ impl Component for RedundantArray {
         self.replays > 0
     }
 
+    fn pause(&mut self) {
+        self.rebuild.pause();
+    }
+
     fn check(&self, at_rest: bool) -> Result<(), String> {
         let (requests, accesses, operations) = (self.hosts.len(), self.parts.len(), self.operations.len());
         let waiting = self.ready.len() + self.held.len();
@@ -386,10 +394,5 @@ impl Component for RedundantArray {
 
     fn start_measuring(&mut self, _now: Time) {
         self.tally = Tally::default();
-    }
-
-    fn measured(&self, _now: Time) -> Measured {
-        // Its children report for themselves.
-        Measured::default()
     }
 }

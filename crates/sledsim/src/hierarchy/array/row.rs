@@ -51,7 +51,7 @@ pub(super) struct Written {
 }
 
 /// An operation on a row; a rebuild's is on several.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Operation {
     pub(super) task: Task,
     /// The row, or the first.

@@ -43,22 +43,18 @@ pub enum Sparing {
 
 /// How the contents of a failed member are rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct RebuildSpec {
     /// Most bytes rebuilt in a second; no limit when absent.
-    #[serde(default)]
     #[schemars(range(min = 0.000001, max = 1000000.0), extend("x-unit" = "MB/s"))]
     pub mb_per_s: Option<f64>,
     /// Stripe units of a member rebuilt in one step.
-    #[serde(default = "eight")]
     #[schemars(range(min = 1, max = 4096))]
     pub rows: u32,
     /// Most steps under way at once.
-    #[serde(default = "one")]
     #[schemars(range(min = 1, max = 64))]
     pub outstanding: u32,
     /// Time from the discovery of a failure to the first step.
-    #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "s"))]
     pub delay_s: f64,
 }
@@ -76,17 +72,14 @@ pub enum JournalHolds {
 
 /// A journal in non-volatile memory that closes the write hole of parity and copies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct JournalSpec {
     /// Its size.
-    #[serde(default = "mebibyte")]
     #[schemars(range(min = 512, max = 1099511627776_u64), extend("x-unit" = "B"))]
     pub size_bytes: u64,
     /// What it holds of a write.
-    #[serde(default)]
     pub holds: JournalHolds,
     /// Time to enter a write.
-    #[serde(default = "one_f64")]
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "us"))]
     pub access_us: f64,
 }
@@ -120,28 +113,12 @@ impl ArraySpec {
 
 impl Default for RebuildSpec {
     fn default() -> Self {
-        Self { mb_per_s: None, rows: eight(), outstanding: one(), delay_s: 0.0 }
+        Self { mb_per_s: None, rows: 8, outstanding: 1, delay_s: 0.0 }
     }
 }
 
 impl Default for JournalSpec {
     fn default() -> Self {
-        Self { size_bytes: mebibyte(), holds: JournalHolds::Data, access_us: one_f64() }
+        Self { size_bytes: 1 << 20, holds: JournalHolds::Data, access_us: 1.0 }
     }
-}
-
-const fn eight() -> u32 {
-    8
-}
-
-const fn one() -> u32 {
-    1
-}
-
-const fn one_f64() -> f64 {
-    1.0
-}
-
-const fn mebibyte() -> u64 {
-    1 << 20
 }

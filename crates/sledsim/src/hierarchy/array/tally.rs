@@ -12,7 +12,7 @@ const PATHS: [&str; 6] =
     ["whole-read", "degraded-read", "full-write", "reconstruct-write", "rmw-write", "degraded-write"];
 
 /// Counts over the measurement window.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Tally {
     pub(super) member_reads: u64,
     member_writes: u64,

@@ -8,7 +8,7 @@ use crate::request::Request;
 use crate::time::Time;
 
 /// What a drive remembers between arrivals that it hears of ahead of time.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Ahead {
     /// When those that waited for the mechanism were dispatched.
     waited: VecDeque<Time>,

@@ -37,6 +37,7 @@ const DEADLINE: u64 = u64::MAX - 2;
 /// A queue with a mechanism behind it.
 ///
 /// A request first passes command processing (requests overlap in it), then waits in the scheduler, then is served.
+#[derive(Clone)]
 pub struct Drive {
     station: Station,
     ahead: Ahead,
@@ -48,7 +49,7 @@ pub struct Drive {
 }
 
 /// Requests under service; the timer tag of a completion is its index here.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct UnderService(Vec<Option<Completion>>);
 
 impl UnderService {

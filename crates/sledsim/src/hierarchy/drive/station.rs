@@ -27,6 +27,7 @@ pub(super) enum Look {
 }
 
 /// A queue with a mechanism behind it.
+#[derive(Clone)]
 pub(super) struct Station {
     pub(super) device: Box<dyn Device>,
     pub(super) scheduler: Box<dyn Scheduler>,

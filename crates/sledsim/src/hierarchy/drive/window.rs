@@ -4,7 +4,7 @@ use crate::service::EnergyLedger;
 use crate::time::Time;
 
 /// Sums over the measurement window.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Window {
     pub(super) start: Time,
     pub(super) ledger_at_start: EnergyLedger,

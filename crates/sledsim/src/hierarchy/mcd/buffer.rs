@@ -15,7 +15,7 @@ pub(super) enum Awaiting {
 }
 
 /// A segment in the buffer.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Held {
     /// Its number on the disk.
     pub segment: u64,
@@ -27,7 +27,7 @@ pub(super) struct Held {
 }
 
 /// Room for segments.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Buffer {
     layout: Layout,
     held: Vec<Held>,

@@ -18,7 +18,7 @@ struct Stream {
 }
 
 /// The streams that a caching disk sees.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Streams {
     streams: Vec<Stream>,
     /// Blocks of a stream from which on what continues it bypasses MEMS.
@@ -62,11 +62,9 @@ impl Streams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Flags, Spare};
-    use crate::time::Time;
 
     fn request(op: Op, lbn: u64, blocks: u32) -> Request {
-        Request { id: 0, arrival: Time::ZERO, lbn, blocks, op, flags: Flags::NONE, origin: 0, spare: Spare::NONE }
+        Request { op, ..Request::read(lbn, blocks) }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::hierarchy::parts::Tickets;
 use crate::request::{Flags, Op, Request, Spare};
 
 /// What a request of its own to a child is for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Job {
     /// MEMS access of a request from above whose blocks are all there, in one slot; what it writes.
     Hit { request: Request, slot: u32, data: Payload },
@@ -29,7 +29,7 @@ pub(super) enum Job {
 }
 
 /// What was sent in the measurement window.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
     pub fills: u64,
     pub filled_blocks: u64,
@@ -39,7 +39,7 @@ pub(super) struct Sent {
 }
 
 /// MEMS and the disk, and what is under way there.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Children {
     mems: ComponentId,
     disk: ComponentId,

@@ -12,7 +12,7 @@ use crate::hierarchy::parts::{BlockSet, Tickets};
 use crate::request::{Op, Request};
 
 /// A segment on its way to the disk.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Destage {
     pub segment: u64,
     /// First block and number of blocks of what goes to the disk.
@@ -51,7 +51,7 @@ pub(super) enum Step {
 }
 
 /// Every destage under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Destager {
     layout: Layout,
     /// Whether a slot is free as soon as the buffer has its segment.

@@ -12,7 +12,7 @@ use crate::engine::{Completion, Context};
 use crate::request::{Op, Request};
 
 /// Writes of the disk under way in a segment.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Writing {
     writes: u32,
     /// Pieces that wait until there are none.
@@ -20,7 +20,7 @@ struct Writing {
 }
 
 /// Disk writes that do not go through MEMS, by segment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Direct {
     layout: Layout,
     writing: BTreeMap<u64, Writing>,

@@ -12,7 +12,7 @@ use crate::hierarchy::parts::BlockSet;
 use crate::request::{Op, Request};
 
 /// What is lost. The controller does not forget that.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Losses {
     layout: Layout,
     /// Whether MEMS has failed.

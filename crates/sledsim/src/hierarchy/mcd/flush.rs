@@ -15,7 +15,7 @@ const IDLE: u64 = 0;
 const PERIOD: u64 = 1;
 
 /// Writing changed segments to the disk before they have to leave.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Flush {
     is_on: bool,
     idle_ns: Option<u64>,

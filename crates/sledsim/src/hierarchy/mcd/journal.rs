@@ -13,7 +13,7 @@ use crate::request::Op;
 const MOST_WRITES: u32 = 4;
 
 /// A header that counts in place of the one on MEMS.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Entry {
     /// The place on MEMS.
     pub frame: u32,
@@ -28,7 +28,7 @@ pub(super) struct Entry {
 }
 
 /// Headers that are newer than those on MEMS.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Journal {
     layout: Layout,
     entries: Vec<Option<Entry>>,

@@ -69,7 +69,6 @@ use units::Units;
 
 use super::cache::replacement::MAX_SLOTS;
 use super::Child;
-use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Status};
 use crate::fault::{Fault, Kind};
 use crate::request::Request;
@@ -129,6 +128,7 @@ impl Layout {
 }
 
 /// A disk with a MEMS device that caches it.
+#[derive(Clone)]
 pub struct Mcd {
     layout: Layout,
     /// Whether the buffer serves requests as soon as a segment has come from the disk.
@@ -419,11 +419,6 @@ impl Component for Mcd {
         self.table.start_measuring();
         self.buffer.stalls = 0;
         self.losses.lost_blocks = 0;
-    }
-
-    fn measured(&self, _now: Time) -> Measured {
-        // Its children report for themselves.
-        Measured::default()
     }
 }
 

@@ -19,7 +19,7 @@ const STEP_BYTES: u64 = 1024 * 1024;
 const OUTSTANDING: u32 = 8;
 
 /// A recovery under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Recovery {
     layout: Layout,
     /// What MEMS says of each place.

@@ -7,7 +7,7 @@ use crate::request::{Flags, Op, Request, Spare};
 use crate::service::Service;
 
 /// A request from above.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Whole {
     gather: Gather,
     /// The longest way that a piece took so far.
@@ -71,7 +71,7 @@ impl Piece {
 }
 
 /// Requests from above that are under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Requests {
     block_bytes: u32,
     wholes: Tickets<Whole>,

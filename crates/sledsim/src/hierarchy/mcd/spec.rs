@@ -7,66 +7,52 @@ use crate::hierarchy::cache::replacement::ReplacementSpec;
 
 /// MEMS as a fully associative write-back cache of a disk (MCD): Hong et al. 2006, sections 4.1.2 and 4.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct McdSpec {
     /// How much of the MEMS device it uses, from its first block on: all of it if not given.
-    #[serde(default)]
     #[schemars(range(min = 1), extend("x-unit" = "B"))]
     pub mems_bytes: Option<u64>,
     /// Size of a segment: what moves between disk and MEMS at once.
-    #[serde(default = "default_segment_bytes")]
     #[schemars(range(min = 512, max = 67108864), extend("x-unit" = "B"))]
     pub segment_bytes: u64,
     /// Size of the non-volatile buffer between MEMS and disk. One part in 32 holds headers that are newer than those on MEMS,
     /// the rest segments.
-    #[serde(default = "default_buffer_bytes")]
     #[schemars(range(min = 1024), extend("x-unit" = "B"))]
     pub buffer_bytes: u64,
     /// Which segment leaves when another comes.
-    #[serde(default)]
     pub policy: ReplacementSpec,
     /// Whether requests are served from the buffer as soon as a segment has come from the disk.
-    #[serde(default = "yes")]
     pub shortcut: bool,
     /// Whether a changed segment makes room as soon as the buffer holds it, not only when the disk does.
-    #[serde(default = "yes")]
     pub immediate_report: bool,
     /// Whether parts of segments are written without reading the rest from the disk first.
-    #[serde(default = "yes")]
     pub partial_write: bool,
     /// When changed segments are written to the disk though they stay: never if not given.
-    #[serde(default)]
     pub flush: Option<McdFlushSpec>,
     /// Length of a sequential stream from which on what continues it goes to the disk directly, as far as neither MEMS nor the
     /// buffer has anything of its segments; never if not given. Sixteen streams are told apart, of reads or of writes.
-    #[serde(default)]
     #[schemars(range(min = 1), extend("x-unit" = "B"))]
     pub bypass_bytes: Option<u64>,
     /// How much of a segment comes from the disk at once, by region of the disk: always all of it if not given. Needs
     /// `partial_write`.
-    #[serde(default)]
     pub units: Option<McdUnitsSpec>,
 }
 
 /// When a caching disk writes changed segments to the disk before they have to leave. They are written one after the other,
 /// those first that would leave first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct McdFlushSpec {
     /// Time without requests from above after which it begins: never for that reason if not given.
-    #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9), extend("x-unit" = "ms"))]
     pub idle_ms: Option<f64>,
     /// All that is changed, so long after something has changed: never for that reason if not given.
-    #[serde(default)]
     #[schemars(range(min = 0.000001, max = 1e9), extend("x-unit" = "s"))]
     pub period_s: Option<f64>,
     /// Share of changed segments from which on it goes on beside requests.
-    #[serde(default = "default_high_water")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub high_water: f64,
     /// Share of changed segments at which it stops doing so.
-    #[serde(default = "default_low_water")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub low_water: f64,
 }
@@ -74,52 +60,22 @@ pub struct McdFlushSpec {
 /// Units in which segments come from the disk. Each region of the disk has a size of its own, from the least one by powers of two
 /// to that of the segment, that follows what requests use of what comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct McdUnitsSpec {
     /// Size of the least unit: a half, a quarter and so on to a 64th of `segment_bytes`.
-    #[serde(default = "default_least_bytes")]
     #[schemars(range(min = 512, max = 33554432), extend("x-unit" = "B"))]
     pub least_bytes: u64,
     /// Size of a region: a multiple of `segment_bytes`.
-    #[serde(default = "default_region_bytes")]
     #[schemars(range(min = 512), extend("x-unit" = "B"))]
     pub region_bytes: u64,
-}
-
-const fn default_least_bytes() -> u64 {
-    8 * 1024
-}
-
-const fn default_region_bytes() -> u64 {
-    16 * 1024 * 1024
-}
-
-const fn default_segment_bytes() -> u64 {
-    64 * 1024
-}
-
-const fn default_buffer_bytes() -> u64 {
-    2 * 1024 * 1024
-}
-
-const fn yes() -> bool {
-    true
-}
-
-const fn default_high_water() -> f64 {
-    0.75
-}
-
-const fn default_low_water() -> f64 {
-    0.5
 }
 
 impl Default for McdSpec {
     fn default() -> Self {
         Self {
             mems_bytes: None,
-            segment_bytes: default_segment_bytes(),
-            buffer_bytes: default_buffer_bytes(),
+            segment_bytes: 64 * 1024,
+            buffer_bytes: 2 * 1024 * 1024,
             policy: ReplacementSpec::default(),
             shortcut: true,
             immediate_report: true,
@@ -133,6 +89,12 @@ impl Default for McdSpec {
 
 impl Default for McdFlushSpec {
     fn default() -> Self {
-        Self { idle_ms: None, period_s: None, high_water: default_high_water(), low_water: default_low_water() }
+        Self { idle_ms: None, period_s: None, high_water: 0.75, low_water: 0.5 }
+    }
+}
+
+impl Default for McdUnitsSpec {
+    fn default() -> Self {
+        Self { least_bytes: 8 * 1024, region_bytes: 16 * 1024 * 1024 }
     }
 }

@@ -67,6 +67,7 @@ pub(super) struct Counts {
 }
 
 /// Every slot.
+#[derive(Clone)]
 pub(super) struct Table {
     layout: Layout,
     replacement: ReplacementSpec,

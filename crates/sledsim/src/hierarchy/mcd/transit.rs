@@ -25,7 +25,7 @@ pub(super) enum Phase {
 }
 
 /// A segment in transition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Transit {
     pub slot: u32,
     pub segment: u64,
@@ -62,7 +62,7 @@ impl Transit {
 }
 
 /// Every transition under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Transits {
     layout: Layout,
     transits: Tickets<Transit>,

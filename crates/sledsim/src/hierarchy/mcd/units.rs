@@ -36,7 +36,7 @@ struct Use {
 }
 
 /// The units of all regions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Units {
     least_blocks: u32,
     /// The step of a whole segment.

@@ -1,7 +1,7 @@
 //! Which blocks of each slot are valid.
 
 /// A bit for each block of each slot; none where segments are always valid as a whole.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Valid {
     bits: Vec<u64>,
     /// Words of bits for each slot.

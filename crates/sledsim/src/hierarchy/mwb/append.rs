@@ -8,7 +8,7 @@ use crate::hierarchy::parts::{Gather, Tickets};
 use crate::request::{Flags, Op, Request, Spare};
 
 /// A write under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Write {
     gather: Gather,
     /// Its blocks that are in records, the one under way included.
@@ -18,7 +18,7 @@ pub(super) struct Write {
 }
 
 /// The record under way.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     runs: Vec<Run>,
     /// The write of each run.

@@ -7,7 +7,7 @@ use crate::request::Op;
 use crate::time::{s_to_ns, Time};
 
 /// When logs are cleaned, and what is under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Cleaner {
     /// Logs in use from which on, down to which, and from which on at any cost.
     high: u32,
@@ -31,7 +31,7 @@ pub(super) struct Cleaner {
 }
 
 /// Logs that are being cleaned together.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Pass {
     /// First blocks of the logs, all kept as they are until the pass ends.
     logs: Vec<u32>,

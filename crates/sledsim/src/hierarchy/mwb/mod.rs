@@ -35,7 +35,6 @@ use self::read::{Part, Piece, Read};
 use self::recover::Recovery;
 use self::ring::Ring;
 use super::parts::{Child, Tickets};
-use crate::engine::component::Measured;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Payload, Status};
 use crate::fault::{Fault, Kind};
 use crate::request::{Flags, Op, Request, Spare};
@@ -49,7 +48,7 @@ pub use spec::{MwbCleanSpec, MwbSpec};
 const MOST_CHECKED: u32 = 256;
 
 /// What a request to a child is for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Job {
     /// Part of a read; `pin` is a block of the log that is read.
     Read { read: u64, pieces: Vec<Piece>, pin: Option<u32> },
@@ -64,7 +63,7 @@ enum Job {
 }
 
 /// A MEMS device before a disk, as a write buffer. It offers the blocks of the disk.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Mwb {
     mems: Child,
     disk: Child,
@@ -232,11 +231,6 @@ impl Component for Mwb {
     fn start_measuring(&mut self, now: Time) {
         let stalled_since = self.counts.stalled_since.map(|_| now);
         self.counts = Counts { stalled_since, ..Counts::default() };
-    }
-
-    fn measured(&self, _now: Time) -> Measured {
-        // Its children report for themselves.
-        Measured::default()
     }
 }
 

@@ -11,14 +11,14 @@ use crate::request::{Request, Spare};
 pub(super) type Piece = (u64, u64, u64);
 
 /// A read under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Read {
     gather: Gather,
     way: Way,
 }
 
 /// One access of a read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Part {
     on_disk: bool,
     lbn: u64,

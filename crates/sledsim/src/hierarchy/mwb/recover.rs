@@ -13,7 +13,7 @@ use crate::request::Op;
 use crate::time::Time;
 
 /// What has been found of the log so far.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Recovery {
     began: Time,
     /// By log, those read so far.
@@ -23,7 +23,7 @@ pub(super) struct Recovery {
 }
 
 /// A record in a log.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Found {
     /// Where it begins in its log, and where it ends.
     begin: u32,

@@ -16,7 +16,7 @@ struct Slot {
 const _: () = assert!(std::mem::size_of::<Slot>() == 8, "a log takes 8 bytes, as the docs say");
 
 /// The logs, which of them are in use, and where the next record goes. It takes 8 bytes for each log besides the table.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Ring {
     /// Blocks of one log.
     pub(super) slot_blocks: u32,

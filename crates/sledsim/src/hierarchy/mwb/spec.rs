@@ -13,106 +13,57 @@ const LEAST_LOGS: u64 = 4;
 /// either device. Logs are cleaned in the order in which they were written: what is still valid in the oldest of them is
 /// sorted by its place on the disk, joined and written there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct MwbSpec {
     /// Part of the MEMS device that holds the log, from its first block on; all of it when absent. 256 MiB in the paper
     /// (section 4.2).
-    #[serde(default)]
     #[schemars(range(min = 1), extend("x-unit" = "B"))]
     pub mems_bytes: Option<u64>,
     /// Size of one log (128 KiB in the paper, section 4.3).
-    #[serde(default = "log_bytes")]
     #[schemars(range(min = 4096, max = 67108864), extend("x-unit" = "B"))]
     pub log_bytes: u64,
     /// Size of the buffer between the MEMS device and the disk (2 MiB in the paper, section 4.2): as many logs as fit it are
     /// cleaned together.
-    #[serde(default = "buffer_bytes")]
     #[schemars(range(min = 4096, max = 1073741824), extend("x-unit" = "B"))]
     pub buffer_bytes: u64,
     /// When and how logs are cleaned.
-    #[serde(default)]
     pub clean: MwbCleanSpec,
 }
 
 /// When and how logs are cleaned. The paper says no more than "in background when the MEMS space is heavily utilized" and "to
 /// disk idle periods".
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct MwbCleanSpec {
     /// Share of logs in use from which on logs are cleaned while the disk is idle.
-    #[serde(default = "high_water")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub high_water: f64,
     /// Share of logs in use down to which logs are cleaned then.
-    #[serde(default = "low_water")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub low_water: f64,
     /// Share of logs in use from which on logs are cleaned though the disk is not idle.
-    #[serde(default = "urgent")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub urgent: f64,
     /// Time without a request to the disk after which it counts as idle.
-    #[serde(default = "idle_ms")]
     #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "ms"))]
     pub idle_ms: f64,
     /// Longest write to the disk that blocks of several logs are joined to.
-    #[serde(default = "most_write_bytes")]
     #[schemars(range(min = 1, max = 1073741824), extend("x-unit" = "B"))]
     pub most_write_bytes: u64,
     /// Most writes to the disk under way at once.
-    #[serde(default = "outstanding")]
     #[schemars(range(min = 1, max = 64))]
     pub outstanding: u32,
 }
 
-const fn log_bytes() -> u64 {
-    128 << 10
-}
-
-const fn buffer_bytes() -> u64 {
-    2 << 20
-}
-
-const fn high_water() -> f64 {
-    0.8
-}
-
-const fn low_water() -> f64 {
-    0.7
-}
-
-const fn urgent() -> f64 {
-    0.95
-}
-
-const fn idle_ms() -> f64 {
-    10.0
-}
-
-const fn most_write_bytes() -> u64 {
-    1 << 20
-}
-
-const fn outstanding() -> u32 {
-    1
-}
-
 impl Default for MwbSpec {
     fn default() -> Self {
-        Self { mems_bytes: None, log_bytes: log_bytes(), buffer_bytes: buffer_bytes(), clean: MwbCleanSpec::default() }
+        Self { mems_bytes: None, log_bytes: 128 << 10, buffer_bytes: 2 << 20, clean: MwbCleanSpec::default() }
     }
 }
 
 impl Default for MwbCleanSpec {
     fn default() -> Self {
-        Self {
-            high_water: high_water(),
-            low_water: low_water(),
-            urgent: urgent(),
-            idle_ms: idle_ms(),
-            most_write_bytes: most_write_bytes(),
-            outstanding: outstanding(),
-        }
+        Self { high_water: 0.8, low_water: 0.7, urgent: 0.95, idle_ms: 10.0, most_write_bytes: 1 << 20, outstanding: 1 }
     }
 }
 

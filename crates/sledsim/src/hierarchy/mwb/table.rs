@@ -10,7 +10,7 @@ const SCATTER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A map both ways between blocks of the disk and blocks of the log. It takes 16 bytes for each block of the log: two places of
 /// 4 bytes in an open-addressed index by disk block, and 8 bytes for the disk block that it holds.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Table {
     /// A log block, and one more; 0 where there is none. At least half of the places are empty.
     index: Vec<u32>,

@@ -21,7 +21,7 @@ impl Claim {
 }
 
 /// Locks on ranges of LBNs, given in the order of operations among those that exclude each other.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Locks {
     /// By where they begin, and operation.
     claims: BTreeMap<(u64, u64), Claim>,

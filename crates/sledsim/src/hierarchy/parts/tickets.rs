@@ -8,7 +8,7 @@ const SLOT_BITS: u32 = 24;
 /// What a component has under way, each item with an id for its request.
 ///
 /// Ids rise from one to the next, as schedulers want them, and are never used again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Tickets<T> {
     slots: Vec<Option<(u64, T)>>,
     free: Vec<u32>,

@@ -20,7 +20,7 @@ use crate::time::{ns_to_s, s_to_ns, Time};
 pub(super) type Range = (u64, u64);
 
 /// Moves that are still to come, and the one under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Migration {
     /// Whether there have ever been any to come.
     is_planned: bool,
@@ -39,7 +39,7 @@ pub(super) struct Migration {
 }
 
 /// A move to be made.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Move {
     volume: usize,
     to: usize,
@@ -49,7 +49,7 @@ struct Move {
 }
 
 /// A move under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Course {
     what: Move,
     /// Where the volume will begin.
@@ -88,7 +88,7 @@ enum Phase {
 }
 
 /// Who may have a lock.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Holder {
     /// A write that waits, with the volume in which it begins and where in it.
     Write(Request, Payload, usize, u64),
@@ -98,7 +98,7 @@ pub(super) enum Holder {
     Change,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Tally {
     done: u64,
     failed: u64,

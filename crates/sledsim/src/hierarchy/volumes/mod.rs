@@ -9,13 +9,13 @@ use migration::{Holder, Migration, Range};
 use spec::Extent;
 
 use super::parts::{Child, Gather, Tickets};
-use crate::engine::component::Measured;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload, Status};
 use crate::fault::{Fault, Kind};
 use crate::request::{Flags, Op, Request};
 use crate::time::Time;
 
 /// What an access to a member is.
+#[derive(Clone)]
 enum Part {
     /// A part of a write: of which one.
     Write { whole: u64 },
@@ -29,6 +29,7 @@ enum Part {
 }
 
 /// A request under way, and the volume in which it begins.
+#[derive(Clone)]
 struct Pending {
     gather: Gather,
     volume: usize,
@@ -37,6 +38,7 @@ struct Pending {
 }
 
 /// Serves each volume by the member that it is on.
+#[derive(Clone)]
 pub struct Volumes {
     members: Vec<ComponentId>,
     /// Blocks of each member.
@@ -303,11 +305,6 @@ impl Component for Volumes {
         self.split = 0;
         self.paths.fill(Path::new("volume"));
         self.migration.start_measuring();
-    }
-
-    fn measured(&self, _now: Time) -> Measured {
-        // Its members report for themselves.
-        Measured::default()
     }
 }
 

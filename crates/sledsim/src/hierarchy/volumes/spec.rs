@@ -11,21 +11,17 @@ use crate::units::shown_bytes;
 
 /// Logical volumes on several components.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct VolumesSpec {
     /// The volumes in the order of their addresses; each whole member is one where there are none.
-    #[serde(default)]
     pub volumes: Vec<VolumeSpec>,
     /// Whether a request addresses the volume of its origin (a trace's device number), from block 0 of it; otherwise volumes
     /// follow each other in one space of blocks.
-    #[serde(default)]
     pub by_origin: bool,
     /// Volumes that have been moved before the run: the number of the member that each is on, by its name. It takes the first
     /// free range there, and leaves its own free.
-    #[serde(default)]
     pub moved: BTreeMap<String, u32>,
     /// Volumes that are moved during the run, one after the other in this order.
-    #[serde(default)]
     pub moves: Vec<MoveSpec>,
 }
 

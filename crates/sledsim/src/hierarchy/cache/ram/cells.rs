@@ -18,7 +18,7 @@ pub(super) struct Cell {
 }
 
 /// The cells of every line, by slot.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Cells {
     cells: Vec<Cell>,
     /// Cells of a line.

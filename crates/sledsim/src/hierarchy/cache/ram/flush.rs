@@ -5,7 +5,7 @@ use super::spec::FlushSpec;
 use crate::time::{s_to_ns, Time};
 
 /// When to write what is dirty: a sweep over the LBNs that begins again where it stopped.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Flush {
     idle_ns: Option<u64>,
     period_ns: Option<u64>,

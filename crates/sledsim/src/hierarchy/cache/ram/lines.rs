@@ -40,6 +40,7 @@ pub(super) fn pieces(lbn: u64, end: u64, line_blocks: u64) -> impl Iterator<Item
 }
 
 /// The lines of a cache.
+#[derive(Clone)]
 pub(super) struct Lines {
     spec: ReplacementSpec,
     policy: Box<dyn Replacement>,

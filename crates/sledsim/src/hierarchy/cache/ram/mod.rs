@@ -28,7 +28,6 @@ use lines::{Lines, Piece};
 use read_ahead::Streams;
 pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
 
-use crate::engine::component::Measured;
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Details, Payload};
 use crate::fault::Fault;
 use crate::hierarchy::cache::replacement::Slot;
@@ -46,6 +45,7 @@ const IDLE: u64 = u64::MAX;
 const PERIOD: u64 = u64::MAX - 1;
 
 /// A request from above.
+#[derive(Clone)]
 struct Job {
     gather: Gather,
     /// What is to be written.
@@ -72,6 +72,7 @@ struct Held {
 }
 
 /// An access of the child.
+#[derive(Clone)]
 enum Part {
     /// Blocks are read into lines, for a job or for nobody.
     Fill { job: Option<u64>, lbn: u64, end: u64 },
@@ -84,6 +85,7 @@ enum Part {
 }
 
 /// A cache in RAM.
+#[derive(Clone)]
 pub struct RamCache {
     child: ComponentId,
     capacity_blocks: u64,
@@ -427,10 +429,5 @@ impl Component for RamCache {
 
     fn start_measuring(&mut self, now: Time) {
         self.counts.begin(now);
-    }
-
-    fn measured(&self, _now: Time) -> Measured {
-        // Its child reports for itself.
-        Measured::default()
     }
 }

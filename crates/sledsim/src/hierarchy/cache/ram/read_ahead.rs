@@ -17,7 +17,7 @@ struct Stream {
 }
 
 /// The streams of a cache.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Streams {
     streams: Vec<Stream>,
     line_blocks: u64,

@@ -124,22 +124,6 @@ impl Default for FlushSpec {
 }
 
 impl RamCacheSpec {
-    /// A cache of so many bytes with everything else at its default.
-    #[must_use]
-    pub fn of(bytes: u64) -> Self {
-        Self {
-            bytes,
-            line_bytes: four_kib(),
-            policy: ReplacementSpec::default(),
-            write: WritePolicy::default(),
-            volatile: yes(),
-            access_us: one(),
-            mb_per_s: None,
-            read_ahead: ReadAheadSpec::default(),
-            flush: FlushSpec::default(),
-        }
-    }
-
     /// Checks it against a child of `capacity_blocks` blocks of `block_bytes`.
     ///
     /// # Errors

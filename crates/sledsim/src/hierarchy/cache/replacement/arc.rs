@@ -34,6 +34,7 @@ const RECENT: usize = 0;
 const FREQUENT: usize = 1;
 
 /// ARC.
+#[derive(Clone)]
 pub struct Arc {
     entries: Entries<2>,
     ghosts: Ghosts<2>,

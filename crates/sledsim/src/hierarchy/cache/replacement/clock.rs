@@ -28,6 +28,7 @@ no_parameters! {
 const RING: usize = 0;
 
 /// CLOCK.
+#[derive(Clone)]
 pub struct Clock {
     entries: Entries<1>,
     /// The reference bit, by slot.

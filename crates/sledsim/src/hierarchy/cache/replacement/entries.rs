@@ -23,6 +23,7 @@ struct Ends {
 }
 
 /// Keys in slots, each slot in one of `N` lists: 32 bytes per slot, and 1 more where there are several lists.
+#[derive(Clone)]
 pub(super) struct Entries<const N: usize> {
     slots: Slots<Links>,
     /// The list that a slot is in; empty where there is only one.

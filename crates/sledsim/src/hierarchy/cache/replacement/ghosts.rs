@@ -3,6 +3,7 @@
 use super::entries::Entries;
 
 /// `N` queues of at most `capacity` keys together: 32 bytes per key, and 1 more where there are several queues.
+#[derive(Clone)]
 pub(super) struct Ghosts<const N: usize>(Entries<N>);
 
 impl<const N: usize> Ghosts<N> {

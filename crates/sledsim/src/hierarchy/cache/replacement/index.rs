@@ -20,6 +20,7 @@ const EMPTY: Bucket = Bucket { hash: 0, slot: NIL };
 ///
 /// At most half of the buckets are used: 16 bytes per key when the table has its largest size, and searches of two buckets
 /// or three. A bucket's place follows from the hash alone, so growing and deleting look at no key.
+#[derive(Clone)]
 pub(super) struct Index {
     buckets: Vec<Bucket>,
     used: usize,

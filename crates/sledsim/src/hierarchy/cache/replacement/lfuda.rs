@@ -55,6 +55,7 @@ struct Use {
 }
 
 /// Least frequently used with dynamic aging.
+#[derive(Clone)]
 pub struct Lfuda {
     slots: Slots<Use>,
     /// A binary heap of slots: the lowest rank at its root.

@@ -17,6 +17,8 @@ mod refusals;
 mod second_chance;
 mod slots;
 
+use dyn_clone::DynClone;
+
 use crate::registry::registry;
 
 /// Slots that a cache may have at most.
@@ -83,8 +85,8 @@ pub struct Admission {
     pub evicted: Option<u64>,
 }
 
-/// Decides which keys are cached.
-pub trait Replacement: Send {
+/// Decides which keys are cached. A clone of it goes on as it does.
+pub trait Replacement: DynClone + Send {
     /// Number of slots.
     fn capacity(&self) -> u32;
 
@@ -146,6 +148,8 @@ pub trait Replacement: Send {
         keys.iter().map(|&key| u64::from(self.reference(key))).sum()
     }
 }
+
+dyn_clone::clone_trait_object!(Replacement);
 
 /// A share of `capacity` in slots, rounded down.
 fn share_of(capacity: u32, share: f64) -> u32 {

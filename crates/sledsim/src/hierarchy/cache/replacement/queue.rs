@@ -7,6 +7,7 @@ use super::{Admission, Replacement, Slot};
 const ORDER: usize = 0;
 
 /// A queue whose last entry leaves; a hit brings an entry to its front where it is `RENEWED` by one.
+#[derive(Clone)]
 pub(super) struct Queue<const RENEWED: bool> {
     entries: Entries<1>,
 }

@@ -11,6 +11,7 @@ use super::Slot;
 const UNLISTED: u64 = u64::MAX;
 
 /// What was refused in each of `N` lists.
+#[derive(Clone)]
 pub(super) struct Refusals<const N: usize> {
     /// When each slot came to the front of its list, in moves: of two in a list the lower one is nearer to the back.
     stamps: Vec<u64>,

@@ -83,6 +83,7 @@ const GHOST: usize = 0;
 const MOST_REFERENCES: u8 = 3;
 
 /// S3-FIFO.
+#[derive(Clone)]
 pub struct S3Fifo {
     entries: Entries<2>,
     ghosts: Ghosts<1>,

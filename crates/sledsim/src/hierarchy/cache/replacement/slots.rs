@@ -13,6 +13,7 @@ struct Node<T> {
 
 /// Keys in numbered slots, and something kept for each: 24 bytes per slot when full, and that. Slots are given out from
 /// 0, those given back first.
+#[derive(Clone)]
 pub(super) struct Slots<T> {
     index: Index,
     nodes: Vec<Node<T>>,

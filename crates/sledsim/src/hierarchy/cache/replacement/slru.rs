@@ -49,6 +49,7 @@ const PROBATIONARY: usize = 0;
 const PROTECTED: usize = 1;
 
 /// Segmented LRU.
+#[derive(Clone)]
 pub struct Slru {
     entries: Entries<2>,
     protected_slots: u32,

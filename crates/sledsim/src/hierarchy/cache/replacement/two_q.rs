@@ -63,6 +63,7 @@ const MAIN: usize = 1;
 const OUT: usize = 0;
 
 /// 2Q.
+#[derive(Clone)]
 pub struct TwoQ {
     entries: Entries<2>,
     out: Ghosts<1>,

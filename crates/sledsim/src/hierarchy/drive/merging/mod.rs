@@ -32,6 +32,7 @@ pub(super) enum Rule {
 }
 
 /// The requests that wait at a drive, and those that were served together last.
+#[derive(Clone)]
 pub(super) struct Merging {
     rule: Rule,
     /// Whether requests are served in order of arrival but for those that join.

@@ -12,30 +12,22 @@ use serde::{Deserialize, Serialize};
 /// services. Where a policy reorders requests or the sled moves while idle, and in idle energy, a run as a whole may take more:
 /// a wider last pass leaves more tips reading servo bursts, and a device that stops has other idle periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct MergeSpec {
     /// Most requests that become one.
-    #[serde(default = "two")]
     #[schemars(range(min = 2, max = 100000))]
     pub requests: u32,
     /// Whether any pending requests may be merged, not only neighbours in the queue, and behind one another in any order.
-    #[serde(default)]
     pub anywhere: bool,
     /// Whether writes are merged with writes, as reads with reads.
-    #[serde(default)]
     pub writes: bool,
     /// Whether requests that share a row are merged though their blocks are not contiguous (MEMS devices; elsewhere nothing
     /// shares a row).
-    #[serde(default)]
     pub rows: bool,
-}
-
-const fn two() -> u32 {
-    2
 }
 
 impl Default for MergeSpec {
     fn default() -> Self {
-        Self { requests: two(), anywhere: false, writes: false, rows: false }
+        Self { requests: 2, anywhere: false, writes: false, rows: false }
     }
 }

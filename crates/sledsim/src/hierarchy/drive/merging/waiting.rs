@@ -8,6 +8,7 @@ use crate::devices::{Stance, Trial};
 use crate::request::{Op, Request};
 
 /// A request, and what is known of its turn.
+#[derive(Clone)]
 pub(super) struct Slot {
     pub(super) request: Request,
     /// Whether it is waiting no longer.
@@ -17,6 +18,7 @@ pub(super) struct Slot {
 }
 
 /// The requests that wait at a drive. Their numbers rise with their arrival.
+#[derive(Clone)]
 pub(super) struct Waiting {
     /// In order of arrival, those that are gone between the others.
     slots: VecDeque<Slot>,
@@ -179,7 +181,7 @@ impl Waiting {
 }
 
 /// Requests by where they lie, reads and writes apart.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Places {
     /// By first block and number, with their lengths. Those of `2^k` blocks to less than twice as many are together, so that
     /// what overlaps a range is found without looking far before it.

@@ -1,0 +1,262 @@
+//! Sessions: a system driven from Python.
+
+use std::sync::{Mutex, PoisonError};
+
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use sledsim::engine::{Completion as Done, Progress, Status};
+use sledsim::request::{Op, Request};
+use sledsim::scenario::{self, Keep, RunError};
+use sledsim::time::Time;
+
+use crate::device::same_length;
+use crate::errors;
+use crate::run::{run_error, stretch, RunOutput, Watch};
+use crate::scenario::Scenario;
+
+/// A system whose requests and whose clock come from Python.
+#[pyclass(subclass, module = "sledsim._core")]
+pub struct Session {
+    // Never locked: only who has the object to itself drives it.
+    session: Mutex<scenario::Session>,
+    citations: Vec<String>,
+}
+
+/// What a session may be made of.
+#[derive(FromPyObject)]
+enum Origin<'py> {
+    Session(PyRefMut<'py, Session>),
+    Scenario(Bound<'py, Scenario>),
+}
+
+/// A request that has come back.
+#[pyclass(frozen, module = "sledsim._core", get_all)]
+pub struct Completion {
+    /// Its number.
+    id: u64,
+    /// When it arrived.
+    arrival_ns: u64,
+    /// When it was dispatched.
+    start_ns: u64,
+    /// When it came back.
+    end_ns: u64,
+    /// What came of it.
+    status: &'static str,
+    /// Joules spent on it.
+    energy_j: f64,
+}
+
+#[pymethods]
+impl Completion {
+    /// From arrival to completion.
+    #[getter]
+    fn response_ns(&self) -> u64 {
+        self.end_ns - self.arrival_ns
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Completion {}: {}, {} ns to {} ns>", self.id, self.status, self.arrival_ns, self.end_ns)
+    }
+}
+
+impl From<Done> for Completion {
+    fn from(done: Done) -> Self {
+        let Done { request, service, status } = done;
+        Self {
+            id: request.id,
+            arrival_ns: request.arrival.ns(),
+            start_ns: service.start.ns(),
+            end_ns: service.end.ns(),
+            status: name(status),
+            energy_j: service.energy.total_j(),
+        }
+    }
+}
+
+const fn name(status: Status) -> &'static str {
+    match status {
+        Status::Served => "served",
+        Status::Refused => "refused",
+        Status::Unreadable => "unreadable",
+        Status::Failed => "failed",
+    }
+}
+
+fn request(lbn: u64, blocks: u32, read: bool, at: Time) -> Request {
+    Request { arrival: at, op: if read { Op::Read } else { Op::Write }, ..Request::read(lbn, blocks) }
+}
+
+/// Completions by column.
+fn columns<'py>(python: Python<'py>, back: &[Done]) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(python);
+    macro_rules! column {
+        ($name:literal, $value:expr) => {{
+            let value: fn(&Done) -> _ = $value;
+            columns.set_item($name, back.iter().map(value).collect::<Vec<_>>().into_pyarray(python))?;
+        }};
+    }
+    column!("id", |done| done.request.id);
+    column!("arrival_ns", |done| done.request.arrival.ns());
+    column!("start_ns", |done| done.service.start.ns());
+    column!("end_ns", |done| done.service.end.ns());
+    column!("served", |done| done.served());
+    column!("energy_j", |done| done.service.energy.total_j());
+    Ok(columns)
+}
+
+#[pymethods]
+impl Session {
+    /// Opens a session with the system of a scenario, or one that stands where another does now.
+    #[new]
+    #[pyo3(signature = (of, *, log = false, timeline = None, check = false))]
+    fn new(python: Python<'_>, of: Origin<'_>, log: bool, timeline: Option<(f64, f64)>, check: bool) -> PyResult<Self> {
+        let scenario = match of {
+            Origin::Session(mut other) => return Ok(other.snapshot()),
+            Origin::Scenario(scenario) => scenario,
+        };
+        let keep = Keep { log, timeline: timeline.map(stretch).transpose()?, check };
+        let resolved = &scenario.get().resolved;
+        let made = python.detach(|| errors::guarded(|| scenario::Session::new(&resolved.scenario, &keep)))?;
+        Ok(Self { session: Mutex::new(made.map_err(run_error)?), citations: resolved.citations.clone() })
+    }
+
+    /// Number of blocks of the system.
+    #[getter]
+    fn capacity_blocks(&mut self) -> u64 {
+        self.held().capacity_blocks()
+    }
+
+    /// Size of a block, bytes.
+    #[getter]
+    fn block_bytes(&mut self) -> u32 {
+        self.held().block_bytes()
+    }
+
+    /// The current time.
+    #[getter]
+    fn now_ns(&mut self) -> u64 {
+        self.held().now().ns()
+    }
+
+    /// Requests handed in that have not come back.
+    #[getter]
+    fn under_way(&mut self) -> u64 {
+        self.held().under_way()
+    }
+
+    /// When something happens next; none where nothing ever will.
+    #[getter]
+    fn next_event_ns(&mut self) -> Option<u64> {
+        self.held().next_event().map(Time::ns)
+    }
+
+    /// Hands in a request, which arrives now or at an instant to come; gives its number.
+    #[pyo3(signature = (lbn, blocks = 1, *, read = true, at_ns = None))]
+    fn submit(&mut self, lbn: u64, blocks: u32, read: bool, at_ns: Option<u64>) -> PyResult<u64> {
+        let session = self.held();
+        let at = at_ns.map_or(session.now(), Time::from_ns);
+        session.submit(request(lbn, blocks, read, at)).map_err(run_error)
+    }
+
+    /// Hands in requests in the order of their arrivals.
+    fn submit_all<'py>(
+        &mut self,
+        lbns: PyReadonlyArray1<'py, u64>,
+        blocks: PyReadonlyArray1<'py, u32>,
+        reads: PyReadonlyArray1<'py, bool>,
+        at_ns: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<()> {
+        let (lbns, blocks, reads, at_ns) = (lbns.as_array(), blocks.as_array(), reads.as_array(), at_ns.as_array());
+        same_length(&[lbns.len(), blocks.len(), reads.len(), at_ns.len()])?;
+        if let Some(place) = at_ns.windows(2).into_iter().position(|pair| pair[1] < pair[0]) {
+            let (before, after) = (at_ns[place], at_ns[place + 1]);
+            return Err(errors::misuse(format!(
+                "at_ns runs back: {after} follows {before}; hand in requests as they arrive"
+            )));
+        }
+        let session = self.held();
+        for (((&lbn, &blocks), &read), &at) in lbns.iter().zip(blocks).zip(reads).zip(at_ns) {
+            session.submit(request(lbn, blocks, read, Time::from_ns(at))).map_err(run_error)?;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass until an instant, or else until the next event; gives what came back.
+    #[pyo3(signature = (until_ns = None))]
+    fn advance<'py>(&mut self, python: Python<'py>, until_ns: Option<u64>) -> PyResult<Bound<'py, PyList>> {
+        let session = self.held();
+        if let Some(until) = until_ns.map(Time::from_ns).or(session.next_event()) {
+            watched(|keep_going| session.advance(until, keep_going))?;
+        }
+        fetched(python, session)
+    }
+
+    /// Lets time pass until all that has been handed in has come back, and no further; gives that.
+    fn drain<'py>(&mut self, python: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let session = self.held();
+        watched(|keep_going| session.drain(keep_going))?;
+        fetched(python, session)
+    }
+
+    /// Lets time pass until an instant, or else until everything has come back; gives that by column. The GIL is released
+    /// meanwhile.
+    #[pyo3(signature = (until_ns = None))]
+    fn advance_all<'py>(&mut self, python: Python<'py>, until_ns: Option<u64>) -> PyResult<Bound<'py, PyDict>> {
+        python.import("numpy")?;
+        let session = self.held();
+        let back = python.detach(|| {
+            watched(|keep_going| match until_ns {
+                Some(until_ns) => session.advance(Time::from_ns(until_ns), keep_going),
+                None => session.drain(keep_going),
+            })?;
+            Ok::<_, PyErr>(std::iter::from_fn(|| session.completion()).collect::<Vec<Done>>())
+        })?;
+        columns(python, &back)
+    }
+
+    /// Goes back, or on, to where another session of this system stands.
+    fn restore(&mut self, snapshot: &mut Self) {
+        *self = snapshot.snapshot();
+    }
+
+    /// What a run that had gone like this, and ended now, would have found.
+    fn output(&mut self) -> PyResult<RunOutput> {
+        let citations = self.citations.clone();
+        let session = self.held();
+        let found = errors::guarded(|| session.result(citations))?;
+        Ok(found.map_err(run_error)?.into())
+    }
+}
+
+impl Session {
+    /// The session as it is now: what becomes of the one does not touch the other.
+    fn snapshot(&mut self) -> Self {
+        Self { session: Mutex::new(self.held().clone()), citations: self.citations.clone() }
+    }
+
+    fn held(&mut self) -> &mut scenario::Session {
+        self.session.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What has come back.
+fn fetched<'py>(python: Python<'py>, session: &mut scenario::Session) -> PyResult<Bound<'py, PyList>> {
+    let back = PyList::empty(python);
+    while let Some(done) = session.completion() {
+        back.append(Bound::new(python, Completion::from(done))?)?;
+    }
+    Ok(back)
+}
+
+/// Lets time pass, looking for signals: whatever a handler raises ends it, and so does Ctrl-C.
+fn watched(act: impl FnOnce(&mut dyn FnMut(Progress) -> bool) -> Result<bool, RunError>) -> PyResult<()> {
+    let mut watch = Watch::new(None, None, None);
+    let done = errors::guarded(|| act(&mut |now| watch.keep_going(now)))?;
+    watch.error.map_or(Ok(()), Err)?;
+    match done.map_err(run_error)? {
+        true => Ok(()),
+        false => Err(PyKeyboardInterrupt::new_err(())),
+    }
+}

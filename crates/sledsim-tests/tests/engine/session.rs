@@ -1,0 +1,262 @@
+//! A session, driven from outside, leads where a run of the same workload leads, however it is cut into steps.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{json, Value};
+use sledsim::engine::random::Stream;
+use sledsim::engine::{Next, Status, Workload};
+use sledsim::fault::Kind;
+use sledsim::request::{Op, Request};
+use sledsim::scenario::{self, Keep, RunError, RunOutput, Scenario, Session};
+use sledsim::time::{s_to_ns, Time};
+use sledsim_testing::scenarios::{poisson, resolve_in, resolved};
+use sledsim_testing::tiers::size;
+
+const KEEP: Keep = Keep { log: true, timeline: None, check: true };
+
+/// Scenarios that `tools/random_scenarios.py` makes, without power cuts: those are for runs.
+fn random_scenarios(count: usize) -> Vec<Scenario> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let make = format!(
+        "import json, sys; sys.path.insert(0, 'tools'); from random_scenarios import Maker\n\
+         for number in range({count}): print(json.dumps(Maker(number).scenario()))"
+    );
+    let made =
+        Command::new("python3").args(["-c", &make]).current_dir(&root).output().expect("python3 makes scenarios");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let lines = String::from_utf8(made.stdout).expect("JSON");
+    let scenarios = lines.lines().filter_map(|line| {
+        let document: Value = serde_json::from_str(line).expect("JSON");
+        // Some do not fit together, as a run of them says too.
+        resolve_in(&document, &root).ok()
+    });
+    scenarios.collect()
+}
+
+/// Everything that a run or a session tells.
+fn told(output: &RunOutput) -> (String, String) {
+    let report = serde_json::to_string(&output.report).expect("a report is serialisable");
+    (report, format!("{:?}", output.recorder.log().expect("asked for").entries))
+}
+
+/// A host: it asks a workload what comes, and drives a session with that in steps cut at random.
+struct Host<'a> {
+    scenario: &'a Scenario,
+    session: Session,
+    workload: Box<dyn Workload>,
+    stream: Stream,
+    submitted: u64,
+    until: Time,
+}
+
+impl<'a> Host<'a> {
+    fn new(scenario: &'a Scenario, seed: u64) -> Result<Self, RunError> {
+        let session = Session::new(scenario, &KEEP)?;
+        let (capacity_blocks, block_bytes) = (session.capacity_blocks(), session.block_bytes());
+        let workload = scenario.workload.start(scenario.seed, capacity_blocks, block_bytes).map_err(RunError::Trace)?;
+        let until = scenario.run.time_s.map_or(Time::MAX, |time_s| Time::from_ns(s_to_ns(time_s)));
+        Ok(Self { scenario, session, workload, stream: Stream::new(seed, "cuts"), submitted: 0, until })
+    }
+
+    fn advance(&mut self, at: Time) -> Result<(), RunError> {
+        assert!(self.session.advance(at, &mut |_| true)?);
+        assert_eq!(self.session.now(), at);
+        Ok(())
+    }
+
+    /// When the workload's next request comes, after what has come back.
+    fn next(&mut self) -> Result<Next, RunError> {
+        while let Some(completion) = self.session.completion() {
+            self.workload.heard(&completion);
+        }
+        if self.scenario.run.requests.is_some_and(|requests| self.submitted >= requests) {
+            return Ok(Next::Ended);
+        }
+        loop {
+            match self.workload.peek().map_err(RunError::Trace)? {
+                Next::Busy => {}
+                next => return Ok(next),
+            }
+        }
+    }
+
+    fn submit(&mut self) -> Result<(), RunError> {
+        let request = self.workload.take();
+        assert_eq!(self.session.submit(request)?, self.submitted, "numbers rise from 0");
+        self.submitted += 1;
+        Ok(())
+    }
+
+    /// Lets some of the time pass in which nothing happens, with a snapshot that goes astray on the way.
+    fn dawdle(&mut self, next: Time) -> Result<(), RunError> {
+        if self.stream.chance(0.01) {
+            let snapshot = self.session.clone();
+            let at = self.session.now().max(next);
+            let _ = self.session.submit(Request { arrival: at, ..Request::read(self.stream.below(1000), 3) });
+            self.session.drain(&mut |_| true)?;
+            self.session = snapshot;
+        }
+        let free_ns = next - self.session.now();
+        let cut_ns = self.stream.below(free_ns.max(1));
+        self.advance(self.session.now() + cut_ns)
+    }
+
+    /// Hands in a request and, where the others do not depend on what comes back, some more.
+    fn submit_some(&mut self, arrival: Time) -> Result<(), RunError> {
+        self.submit()?;
+        if !self.workload.is_open() {
+            return self.advance(arrival);
+        }
+        for _ in 0..self.stream.below(6) {
+            match self.next()? {
+                Next::At(at) if at <= self.until => self.submit()?,
+                _ => break,
+            }
+        }
+        // All of them at once, if that ends before the next comes.
+        if self.stream.chance(0.02) {
+            let mut ahead = self.session.clone();
+            ahead.drain(&mut |_| true)?;
+            if matches!(self.next()?, Next::At(at) if ahead.now() <= at.min(self.until)) {
+                self.session = ahead;
+            }
+        }
+        Ok(())
+    }
+
+    fn drive(mut self) -> Result<RunOutput, RunError> {
+        loop {
+            let arrival = match self.next()? {
+                Next::At(at) => Some(at),
+                Next::Waiting => None,
+                Next::Ended | Next::Busy => break,
+            };
+            let Some(next) = arrival.into_iter().chain(self.session.next_event()).min() else { break };
+            if next > self.until {
+                self.advance(self.until)?;
+                return self.session.result(Vec::new());
+            }
+            if self.stream.chance(0.3) {
+                self.dawdle(next)?;
+            }
+            match arrival.filter(|&at| self.session.next_event().is_none_or(|event| event > at)) {
+                Some(at) => self.submit_some(at)?,
+                None => self.advance(next)?,
+            }
+        }
+        self.finish()
+    }
+
+    /// Nothing more comes: what is under way comes back, unless time is over before.
+    fn finish(mut self) -> Result<RunOutput, RunError> {
+        while let Some(next) =
+            self.session.next_event().filter(|&next| next <= self.until && self.session.under_way() > 1)
+        {
+            self.dawdle(next)?;
+            if self.stream.chance(0.4) {
+                break;
+            }
+        }
+        let mut drained = self.session.clone();
+        drained.drain(&mut |_| true)?;
+        if drained.now() > self.until {
+            self.advance(self.until)?;
+            return self.session.result(Vec::new());
+        }
+        drained.result(Vec::new())
+    }
+}
+
+#[test]
+fn a_session_cut_at_random_reports_what_the_run_reports() {
+    let (mut compared, mut failed) = (0, 0);
+    let count = size(70, 1000);
+    for (number, scenario) in random_scenarios(count).iter().enumerate() {
+        let run = scenario::run_keeping(scenario, Vec::new(), &KEEP, &mut |_| true);
+        let session = Host::new(scenario, number as u64).and_then(Host::drive);
+        match (run, session) {
+            (Ok(run), Ok(session)) => {
+                assert!(told(&run) == told(&session), "{number}: {:#?}", (&run.report, &session.report));
+                compared += 1;
+            }
+            (Err(run), Err(session)) => {
+                assert_eq!(run.to_string(), session.to_string(), "{number}");
+                failed += 1;
+            }
+            (run, session) => panic!("{number}: {:?}, {:?}", run.map(|_| ()), session.map(|_| ())),
+        }
+    }
+    assert!(compared > count * 3 / 4, "{compared} of {count} compared, {failed} failed");
+}
+
+fn drive_of(device: &str) -> Scenario {
+    resolved(&json!({"workload": {"kind": "session"}, "system": {"device": device}}))
+}
+
+#[test]
+fn the_clock_never_runs_back() {
+    let mut session = Session::new(&drive_of("g2"), &Keep::default()).expect("a drive");
+    let ms = |ms: u64| Time::from_ns(ms * 1_000_000);
+    let read = |at: u64| Request { arrival: ms(at), ..Request::read(7, 8) };
+    let is_refused = |error: RunError| matches!(error, RunError::Rule(fault) if fault.kind == Kind::Unsupported);
+    session.submit(read(20)).expect("ahead of time");
+    assert!(is_refused(session.submit(read(19)).expect_err("before one that was handed in")));
+    assert!(session.advance(ms(10), &mut |_| true).expect("forwards"));
+    assert!(is_refused(session.advance(ms(9), &mut |_| true).expect_err("backwards")));
+    assert_eq!((session.now(), session.next_event(), session.under_way()), (ms(10), Some(ms(20)), 1));
+    assert!(session.drain(&mut |_| true).expect("it is served"));
+    let completion = session.completion().expect("one request");
+    assert_eq!((completion.request.arrival, completion.service.end), (ms(20), session.now()));
+    assert!(is_refused(session.submit(read(20)).expect_err("before now")));
+    assert!(session.advance(ms(10_000), &mut |_| true).expect("nothing happens in it"));
+    assert_eq!((session.now(), session.under_way()), (ms(10_000), 0));
+    assert!(session.completion().is_none(), "it came back once");
+}
+
+#[test]
+fn a_session_tells_what_came_of_each_request() {
+    let mut session = Session::new(&drive_of("g2"), &Keep::default()).expect("a drive");
+    let beyond = session.capacity_blocks();
+    for (lbn, op) in [(0, Op::Read), (beyond, Op::Read), (beyond - 1, Op::Write)] {
+        session.submit(Request { op, ..Request::read(lbn, 1) }).expect("in time");
+    }
+    session.drain(&mut |_| true).expect("all come back");
+    let mut came: Vec<(u64, Status)> = Vec::new();
+    while let Some(completion) = session.completion() {
+        came.push((completion.request.id, completion.status));
+    }
+    came.sort_unstable();
+    assert_eq!(came, [(0, Status::Served), (1, Status::Refused), (2, Status::Served)]);
+    let report = session.result(Vec::new()).expect("a result").report;
+    assert_eq!((report.requests.completed, report.requests.failed, report.run.complete), (2, 1, true));
+}
+
+#[test]
+fn a_snapshot_goes_on_as_the_session_does() {
+    let system = json!({"kind": "mirror", "members": [{"count": 2, "system": {"device": "atlas10k"}}]});
+    let scenario = resolved(&json!({"workload": {"kind": "session"}, "system": system}));
+    let mut session = Session::new(&scenario, &KEEP).expect("a mirror");
+    let mut stream = Stream::new(5, "requests");
+    for number in 0..200_u64 {
+        let (op, arrival) = (if stream.chance(0.5) { Op::Read } else { Op::Write }, Time::from_ns(number * 2_000_000));
+        session.submit(Request { op, arrival, ..Request::read(stream.below(1_000_000), 16) }).expect("in order");
+    }
+    session.advance(Time::from_ns(100_000_000), &mut |_| true).expect("half of it");
+    let mut snapshot = session.clone();
+    session.drain(&mut |_| true).expect("the rest");
+    let later = session.clone();
+    snapshot.drain(&mut |_| true).expect("the rest once more");
+    let results = [session, later, snapshot].map(|it| told(&it.result(Vec::new()).expect("a result")));
+    assert!(results[0] == results[1] && results[0] == results[2]);
+}
+
+#[test]
+fn a_session_has_no_power_cuts_and_a_run_no_session() {
+    let cuts = json!({"requests": 10, "power_cuts": {"random": 1}});
+    let scenario = resolved(&json!({"workload": poisson(9.0), "system": {"device": "g2"}, "run": cuts}));
+    let Err(RunError::Scenario(fault)) = Session::new(&scenario, &Keep::default()) else { panic!("power fails") };
+    assert_eq!(fault.path.to_string(), "run.power_cuts");
+    let Err(error) = scenario::run(&drive_of("g2"), Vec::new(), false, &mut |_| true) else { panic!("no requests") };
+    assert!(error.to_string().contains("a session"), "{error}");
+}

@@ -1,0 +1,228 @@
+//! A session: the engine driven from outside.
+//!
+//! Whoever drives it owns the clock. Requests are handed in with their arrivals, in their order; nothing happens until time is
+//! let pass, and then everything that is due happens as in a run: a session takes the run loop in steps, and how it is cut into
+//! them changes nothing. A clone is a snapshot: it goes on as the session itself would.
+
+use std::collections::VecDeque;
+
+use crate::engine::component::Completion;
+use crate::engine::run::{End, Limits, Observer, Outcome, Progress, Run, Standing};
+use crate::engine::system::System;
+use crate::engine::workload::{Next, Workload};
+use crate::fault::{Fault, Kind};
+use crate::request::Request;
+use crate::service::Service;
+use crate::time::Time;
+
+/// A system whose requests and whose clock come from outside.
+///
+/// ```
+/// use sledsim::engine::{Limits, Observer, Session, System};
+/// use sledsim::request::Request;
+/// use sledsim::service::Service;
+///
+/// struct Nobody;
+/// impl Observer for Nobody {
+///     fn served(&mut self, _request: &Request, _service: &Service) {}
+/// }
+///
+/// fn response_ns(system: System, request: Request) -> Option<u64> {
+///     let mut session = Session::new(system, &Limits::default(), Nobody);
+///     session.submit(request).ok()?;
+///     while let Some(next) = session.next_event() {
+///         session.advance(next).ok()?;
+///         if let Some(completion) = session.completion() {
+///             return Some(completion.service.end - completion.request.arrival);
+///         }
+///     }
+///     None
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Session<O> {
+    system: System,
+    observer: O,
+    warmup: Limits,
+    standing: Standing,
+    desk: Desk,
+}
+
+/// Where requests are handed in and completions fetched.
+#[derive(Clone, Default)]
+struct Desk {
+    /// Handed in, and not arrived yet.
+    ahead: VecDeque<Request>,
+    /// Come back, and not fetched yet.
+    back: VecDeque<Completion>,
+    /// How many have been handed in.
+    taken: u64,
+    /// The latest arrival.
+    latest: Time,
+    /// Whether nothing more comes than has been handed in.
+    is_closed: bool,
+}
+
+impl Workload for Desk {
+    #[inline]
+    fn peek(&mut self) -> Result<Next, Fault> {
+        Ok(match self.ahead.front() {
+            Some(request) => Next::At(request.arrival),
+            None if self.is_closed => Next::Ended,
+            None => Next::Waiting,
+        })
+    }
+
+    #[inline]
+    fn take(&mut self) -> Request {
+        self.ahead.pop_front().expect("it has been asked for")
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+
+    /// Nobody here asks for less than a whole completion.
+    fn completed(&mut self, _request: &Request, _service: &Service) {}
+
+    #[inline]
+    fn heard(&mut self, completion: &Completion) {
+        self.back.push_back(*completion);
+    }
+}
+
+impl<O: Observer> Session<O> {
+    /// A system to which nothing has happened yet. Of `limits` the warm-up counts: when it is over, whoever drives it decides.
+    #[must_use]
+    pub fn new(system: System, limits: &Limits, observer: O) -> Self {
+        let warmup = Limits { requests: None, until: None, ..*limits };
+        let mut session = Self { system, observer, warmup, standing: Standing::default(), desk: Desk::default() };
+        session.run(&warmup).begin();
+        session
+    }
+
+    fn run<'a>(&'a mut self, limits: &'a Limits) -> Run<'a, O> {
+        let Self { system, observer, standing, desk, .. } = self;
+        Run { system, workload: desk, limits, observer, standing, course: None }
+    }
+
+    /// Hands in a request, which arrives at its `arrival`; gives the number by which its completion is known, from 0 on in the
+    /// order of handing in, whatever its `id`. One that the system does not take comes back refused.
+    ///
+    /// # Errors
+    /// It arrives before now, or before one that was handed in already.
+    pub fn submit(&mut self, request: Request) -> Result<u64, Fault> {
+        let earliest = self.desk.latest.max(self.system.now());
+        if request.arrival < earliest {
+            return Err(runs_back("a request arrives", request.arrival, earliest));
+        }
+        let id = self.desk.taken;
+        self.desk.taken += 1;
+        self.desk.latest = request.arrival;
+        self.desk.ahead.push_back(Request { id, ..request });
+        Ok(id)
+    }
+
+    /// When something happens next: the earliest arrival handed in, or a timer. `None` where nothing ever will.
+    #[inline]
+    #[must_use]
+    pub fn next_event(&self) -> Option<Time> {
+        let arrival = self.desk.ahead.front().map(|request| request.arrival);
+        arrival.into_iter().chain(self.system.next_time()).min()
+    }
+
+    /// Lets time pass to `until`, and everything happen that is due by then. Completions wait to be fetched.
+    ///
+    /// # Errors
+    /// `until` lies before now; a rule of the simulator is broken, or it has fallen too far behind its load.
+    pub fn advance(&mut self, until: Time) -> Result<(), Fault> {
+        self.advance_watched(until, &mut |_| true).map(drop)
+    }
+
+    /// The same as long as `keep_going`, which is asked every few dozen events, answers true: says whether `until` was reached.
+    ///
+    /// # Errors
+    /// As for [`Session::advance`].
+    pub fn advance_watched(
+        &mut self,
+        until: Time,
+        keep_going: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<bool, Fault> {
+        if until < self.system.now() {
+            return Err(runs_back("time is to pass until", until, self.system.now()));
+        }
+        let limits = Limits { until: Some(until), ..self.warmup };
+        let is_due = self.next_event().is_some_and(|next| next <= until);
+        let mut run = self.run(&limits);
+        if is_due && run.go_on(keep_going)? == End::Interrupted {
+            return Ok(false);
+        }
+        run.end_warmup_by(until);
+        self.system.advance(until);
+        Ok(true)
+    }
+
+    /// Lets time pass until all that has been handed in has come back, and no further; says whether `keep_going` let it.
+    ///
+    /// # Errors
+    /// As for [`Session::advance`].
+    pub fn drain(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<bool, Fault> {
+        let limits = self.warmup;
+        self.desk.is_closed = true;
+        let end = self.run(&limits).go_on(keep_going);
+        self.desk.is_closed = false;
+        Ok(end? != End::Interrupted)
+    }
+
+    /// Fetches the completion that came first, of those not fetched yet.
+    #[inline]
+    pub fn completion(&mut self) -> Option<Completion> {
+        self.desk.back.pop_front()
+    }
+
+    /// The current time.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.system.now()
+    }
+
+    /// Requests handed in that have not come back.
+    #[inline]
+    #[must_use]
+    pub fn under_way(&self) -> u64 {
+        self.system.in_flight() + self.desk.ahead.len() as u64
+    }
+
+    /// Requests that have arrived so far.
+    #[inline]
+    #[must_use]
+    pub fn submitted(&self) -> u64 {
+        self.standing.submitted()
+    }
+
+    /// The system.
+    #[must_use]
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// What a run that ended now would have come to.
+    ///
+    /// # Errors
+    /// A rule of the simulator is broken, where it is checked.
+    pub fn end(mut self, end: End) -> Result<(Outcome, System, O), Fault> {
+        let limits = self.warmup;
+        let outcome = self.run(&limits).outcome(end)?;
+        Ok((outcome, self.system, self.observer))
+    }
+}
+
+/// Whoever owns the clock has turned it back.
+fn runs_back(what: &str, at: Time, earliest: Time) -> Fault {
+    Fault::new(Kind::Unsupported).says(format!(
+        "time runs back: {what} at {} ns, but it is {} ns already; the clock of a session only goes on",
+        at.ns(),
+        earliest.ns()
+    ))
+}

@@ -1,0 +1,157 @@
+//! A session with the system of a scenario.
+
+use super::assemble::{self, Assembly};
+use super::report::Report;
+use super::run::{checked, stopped, Keep, RunError, RunOutput};
+use super::spec::Scenario;
+use crate::engine::{self, Completion, End, Progress, System};
+use crate::fault::{Fault, Kind};
+use crate::metrics::recorder::Recorder;
+use crate::request::Request;
+use crate::time::{s_to_ns, Time};
+
+/// The system of a scenario, driven from outside, see [`engine::Session`]. Its workload is not asked for anything, and of its
+/// `run` only the warm-up counts. A clone is a snapshot.
+#[derive(Clone)]
+pub struct Session {
+    scenario: Scenario,
+    engine: engine::Session<Recorder>,
+    has_timeline: bool,
+    capacity_blocks: u64,
+    block_bytes: u32,
+}
+
+impl Session {
+    /// A system to which nothing has happened yet.
+    ///
+    /// # Errors
+    /// The scenario does not fit together, or has power cuts.
+    pub fn new(scenario: &Scenario, keep: &Keep) -> Result<Self, RunError> {
+        if scenario.run.power_cuts.is_some() {
+            let fault = Fault::at(Kind::Unsupported, "run.power_cuts").says(
+                ": what a cut took is found by running the workload again, and a session has none: leave it out, or run the \
+                 scenario",
+            );
+            return Err(RunError::Scenario(fault));
+        }
+        let assembly =
+            assemble::system(checked(keep.check), &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
+        let Assembly { mut system, overhead_ns, capacity_blocks, block_bytes, .. } = assembly;
+        if let Some(timeline) = keep.timeline {
+            system.record_power(timeline);
+        }
+        let recorder = Recorder::new(overhead_ns, block_bytes, keep.log);
+        Ok(Self {
+            engine: engine::Session::new(system, &assemble::limits(scenario), recorder),
+            scenario: scenario.clone(),
+            has_timeline: keep.timeline.is_some(),
+            capacity_blocks,
+            block_bytes,
+        })
+    }
+
+    /// Number of blocks.
+    #[must_use]
+    pub fn capacity_blocks(&self) -> u64 {
+        self.capacity_blocks
+    }
+
+    /// Size of a block, bytes.
+    #[must_use]
+    pub fn block_bytes(&self) -> u32 {
+        self.block_bytes
+    }
+
+    /// See [`engine::Session::submit`].
+    ///
+    /// # Errors
+    /// As there.
+    #[inline]
+    pub fn submit(&mut self, request: Request) -> Result<u64, RunError> {
+        self.engine.submit(request).map_err(RunError::Rule)
+    }
+
+    /// See [`engine::Session::next_event`].
+    #[inline]
+    #[must_use]
+    pub fn next_event(&self) -> Option<Time> {
+        self.engine.next_event()
+    }
+
+    /// See [`engine::Session::advance_watched`].
+    ///
+    /// # Errors
+    /// As there; one that names a component names it by its path.
+    #[inline]
+    pub fn advance(&mut self, until: Time, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<bool, RunError> {
+        let advanced = self.engine.advance_watched(until, keep_going);
+        advanced.map_err(|fault| self.stopped(fault))
+    }
+
+    /// See [`engine::Session::drain`].
+    ///
+    /// # Errors
+    /// As for [`Session::advance`].
+    pub fn drain(&mut self, keep_going: &mut dyn FnMut(Progress) -> bool) -> Result<bool, RunError> {
+        let drained = self.engine.drain(keep_going);
+        drained.map_err(|fault| self.stopped(fault))
+    }
+
+    /// See [`engine::Session::completion`].
+    #[inline]
+    pub fn completion(&mut self) -> Option<Completion> {
+        self.engine.completion()
+    }
+
+    /// The current time.
+    #[inline]
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.engine.now()
+    }
+
+    /// See [`engine::Session::under_way`].
+    #[inline]
+    #[must_use]
+    pub fn under_way(&self) -> u64 {
+        self.engine.under_way()
+    }
+
+    /// What a run that had gone as this session, and ended now, would report. The session may go on.
+    ///
+    /// # Errors
+    /// A rule of the simulator is broken, where it is checked.
+    pub fn result(&self, citations: Vec<String>) -> Result<RunOutput, RunError> {
+        let (outcome, system, recorder) = self.engine.clone().end(self.end()).map_err(|fault| self.stopped(fault))?;
+        let again = self.nodes().map_err(RunError::Scenario)?;
+        let assembly = Assembly { system, ..again };
+        let report = Report::new(&self.scenario, &assembly, &outcome, &recorder, 0, citations);
+        let timeline = self.has_timeline.then(|| assembly.system.timeline());
+        Ok(RunOutput { report, recorder, timeline, activities: self.scenario.system.activities() })
+    }
+
+    /// Why a run like this would have ended.
+    fn end(&self) -> End {
+        let run = &self.scenario.run;
+        if self.under_way() == 0 && run.requests == Some(self.engine.submitted()) {
+            End::Requests
+        } else if self.under_way() > 0 || run.time_s.is_some_and(|time_s| self.now().ns() == s_to_ns(time_s)) {
+            End::Time
+        } else {
+            End::WorkloadEnded
+        }
+    }
+
+    /// The system once more: what the scenario says of each of its components.
+    fn nodes(&self) -> Result<Assembly<'_>, Fault> {
+        assemble::system(System::default(), &self.scenario.system, self.scenario.seed)
+    }
+
+    fn stopped(&self, fault: Fault) -> RunError {
+        let stuck = self.engine.system().stuck();
+        match stuck.and_then(|stuck| Some((stuck, self.nodes().ok()?))) {
+            Some((stuck, assembly)) => stopped(&self.scenario, fault, Some((stuck, &assembly.nodes))),
+            None => stopped(&self.scenario, fault, None),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+"""A run along time: response times, queue and power, one below the other, above the distribution of response times."""
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sledsim._core import RunError, SledsimError
+from sledsim.runs.distribution_chart import OP_COLOURS, distribution_panels
+from sledsim.runs.labels import label_of_run
+from sledsim.runs.timeline_chart import mean_power_w
+from sledsim.show.style import COLOURS, altair_library, rows_of, styled, values
+
+if TYPE_CHECKING:
+    import altair
+    from numpy.typing import NDArray
+
+    from sledsim.runs.result import Result
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["course_chart"]
+
+WIDTH = 760
+#: Requests that are drawn one by one; of more, what is drawn is taken over slots of time.
+MOST_REQUESTS = 3000
+#: Most slots of time, of which each has a row: enough to look closer, few enough for a page of some hundred kilobytes.
+MOST_SLOTS = 1200
+#: As many requests in a slot, where these are fewer.
+PER_SLOT = 10
+PERCENTILE = 99
+#: What lines show of the requests of a slot, and their colours.
+MEAN, TAIL, MOST = "mean", f"p{PERCENTILE}", "max"
+LINES = {MEAN: COLOURS[0], TAIL: COLOURS[1], MOST: "#bbbbbb"}
+
+
+def course_chart(result: "Result") -> "altair.TopLevelMixin":
+    """Draw response times, queue and power along time, above the distribution of response times.
+
+    Parameters
+    ----------
+    result
+        The run, with a log; and with a timeline, where there is to be the power.
+    """
+    alt = altair_library()
+    log = result.log
+    if not len(log["end_ns"]):
+        raise SledsimError("there is nothing to draw: no request was completed")
+    arrival_s, end_s = (np.asarray(log[name], dtype=np.float64) * 1e-9 for name in ("arrival_ns", "end_ns"))
+    first, last = float(arrival_s.min()), float(end_s.max())
+    edges = np.linspace(first, last, min(MOST_SLOTS, max(1, len(end_s) // PER_SLOT)) + 1)
+    scale, unit = (1e3, "ms") if last < 1 else (1.0, "s")
+    # Dragging or scrolling any of them moves all: they have one axis.
+    zoom = alt.selection_interval(bind="scales", encodings=["x"], name="zoom")
+    axis = alt.Scale(domain=[first * scale, last * scale], nice=False)
+    response_ms = np.asarray(log["response_ns"], dtype=np.float64) * 1e-6
+    responses = (
+        _points(alt, end_s * scale, response_ms, log["read"])
+        if len(end_s) <= MOST_REQUESTS
+        else _lines(alt, _of_slots(edges, end_s, response_ms), edges, scale, "Response time (ms)")
+    )
+    queue = _lines(alt, _queue(edges, arrival_s, end_s), edges, scale, "Requests in the system")
+    panels = [responses.properties(height=200), queue.properties(height=130)]
+    power_w = _power_w(result, edges)
+    if power_w is not None:
+        panels.append(_lines(alt, {MEAN: power_w}, edges, scale, "Power (W)").properties(height=130))
+    titles = [None] * (len(panels) - 1) + [f"Time ({unit})"]
+    placed = [
+        panel.encode(x=alt.X("time:Q", title=title, scale=axis)).properties(width=WIDTH)
+        for panel, title in zip(panels, titles, strict=True)
+    ]
+    with warnings.catch_warnings():
+        # That panels share one selection is what is wanted.
+        warnings.filterwarnings("ignore", "Automatically deduplicated selection parameter")
+        along = alt.vconcat(*placed, spacing=8).add_params(zoom)
+        below = alt.vconcat(*distribution_panels(result, "response", WIDTH), spacing=8)
+        chart = alt.vconcat(along, below, spacing=30).resolve_scale(color="independent")
+    return styled(chart, "The run along time", [label_of_run(result.summary), _note(edges, len(end_s))])
+
+
+def _note(edges: "Floats", requests: int) -> str:
+    width_s = float(edges[1] - edges[0])
+    slot = f"{width_s:.3g} s" if width_s >= 1 else f"{width_s * 1e3:.3g} ms"
+    what = "queue and power" if requests <= MOST_REQUESTS else f"{requests:,} requests, queue and power"
+    return f"{what} in slots of {slot}; in a page, drag to move, scroll to look closer, double-click to see all"
+
+
+def _points(alt: Any, time: "Floats", response_ms: "Floats", read: Any) -> Any:
+    columns = {"time": time, "response": response_ms, "op": np.where(read, "reads", "writes")}
+    colour = alt.Scale(domain=list(OP_COLOURS), range=list(OP_COLOURS.values()))
+    return (
+        alt.Chart(values(rows_of(columns, 7)))
+        .mark_circle(size=14, opacity=0.6, clip=True)
+        .encode(
+            y=alt.Y("response:Q", title="Response time (ms)"),
+            color=alt.Color("op:N", title=None, scale=colour),
+            tooltip=[alt.Tooltip("time:Q", format=".6g"), alt.Tooltip("response:Q", format=".4g"), alt.Tooltip("op:N")],
+        )
+    )
+
+
+def _lines(alt: Any, columns: "dict[str, Floats]", edges: "Floats", scale: float, title: str) -> Any:
+    """Draw lines along slots; a slot in which nothing was measured is a gap."""
+    middles = (edges[:-1] + edges[1:]) / 2 * scale
+    rows = [
+        {"time": float(f"{time:.7g}"), "line": name, "value": float(f"{value:.5g}")}
+        for name, column in columns.items()
+        for time, value in zip(middles.tolist(), column.tolist(), strict=True)
+        if np.isfinite(value)
+    ]
+    # The largest lie behind the others.
+    names = [name for name in reversed(LINES) if name in columns]
+    colour = alt.Scale(domain=names, range=[LINES[name] for name in names])
+    layers = [
+        alt.Chart(values([row for row in rows if row["line"] == name]))
+        .mark_line(strokeWidth=1.2, clip=True)
+        .encode(
+            y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=True)),
+            color=alt.Color("line:N", title=None, scale=colour, legend=alt.Legend() if len(names) > 1 else None),
+            tooltip=[alt.Tooltip("time:Q", format=".6g"), alt.Tooltip("line:N"), alt.Tooltip("value:Q", format=".4g")],
+        )
+        for name in names
+    ]
+    return alt.layer(*layers)
+
+
+def _of_slots(edges: "Floats", time_s: "Floats", value: "Floats") -> "dict[str, Floats]":
+    """Return mean, percentile and maximum of the values in each slot; not a number where there is none."""
+    order = np.argsort(time_s, kind="stable")
+    ends = np.searchsorted(time_s[order], edges[1:], side="left")
+    # The last instant belongs to the last slot.
+    ends[-1] = len(order)
+    found = {name: np.full(len(ends), np.nan) for name in (MEAN, TAIL, MOST)}
+    for slot, part in enumerate(np.split(value[order], ends[:-1])):
+        if len(part):
+            found[MEAN][slot], found[MOST][slot] = part.mean(), part.max()
+            found[TAIL][slot] = np.percentile(part, PERCENTILE, method="inverted_cdf")
+    return found
+
+
+def _queue(edges: "Floats", arrival_s: "Floats", end_s: "Floats") -> "dict[str, Floats]":
+    """Return how many requests there are: on average over each slot, and at most in it."""
+    waited = _time_after(edges, arrival_s) - _time_after(edges, end_s)
+    times = np.concatenate([arrival_s, end_s])
+    steps = np.concatenate([np.ones(len(arrival_s)), -np.ones(len(end_s))])
+    # Who goes at an instant goes before who comes.
+    order = np.lexsort((steps, times))
+    there = np.cumsum(steps[order])
+    starts = np.searchsorted(times[order], edges[:-1], side="right")
+    before = np.append(0.0, there)[starts]
+    most = [max(first, *part, 0.0) for first, part in zip(before, np.split(there, starts[1:]), strict=True)]
+    return {MEAN: np.diff(waited) / np.diff(edges), MOST: np.array(most)}
+
+
+def _time_after(edges: "Floats", times_s: "Floats") -> "Floats":
+    """Return for each edge the time that has passed since each of the times before it, added up."""
+    ordered = np.sort(times_s)
+    count = np.searchsorted(ordered, edges, side="right")
+    return edges * count - np.append(0.0, np.cumsum(ordered))[count]
+
+
+def _power_w(result: "Result", edges: "Floats") -> "Floats | None":
+    """Return the mean power of all mechanisms over each slot, where it was kept."""
+    try:
+        timeline = result.timeline
+    except RunError:
+        return None
+    return mean_power_w(timeline, edges)

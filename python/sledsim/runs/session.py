@@ -1,0 +1,166 @@
+"""Drive a system from a program of one's own: requests in, completions out, on a clock that the program owns."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from sledsim import _core
+from sledsim.devices.arguments import flags, refuse, whole
+from sledsim.runs.result import Result
+from sledsim.runs.timeline import Stretch, require_powers, stretch_of
+from sledsim.scenario.models.model import Model
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve, set_list
+from sledsim.scenario.texts import FORMATS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Session"]
+
+#: What stands in the place of a workload.
+FROM_OUTSIDE = {"kind": "session"}
+#: The latest time, ns.
+LATEST_NS = 2**63 - 1
+
+
+class Session(_core.Session):
+    """A system whose requests and whose clock come from your program.
+
+    Hand in requests, ask when something happens next, let time pass, and take what came back. Time is counted in whole
+    nanoseconds and never runs back. However it is cut into steps, what comes out is what a run with the same requests
+    gives, byte for byte.
+
+    Parameters
+    ----------
+    system
+        A system, as a scenario has it: the name of a device, or a table such as
+        ``{"device": "g2", "scheduler": "sptf"}``. Or a whole scenario: its workload is left out, and of its ``run``
+        only the warm-up counts.
+    set
+        Values that replace those given: ``["device.settle_constants=0"]`` or a dictionary.
+    log
+        Whether to keep a row per request for ``session.result().log``.
+    timeline
+        Whether to keep what each mechanism did for ``session.result().timeline``, as in :func:`sledsim.run`.
+    check
+        Whether the simulator checks its own rules on the way.
+
+    Raises
+    ------
+    ScenarioError
+        Where the system is wrong.
+
+    Examples
+    --------
+    >>> session = Session({"device": "g2", "scheduler": "sptf"})
+    >>> number = session.submit(1_000, 8)
+    >>> while session.under_way:
+    ...     for completion in session.advance():
+    ...         print(completion.id == number, completion.status, completion.response_ns < 10_000_000)
+    True served True
+    >>> later = session.now_ns + 5_000_000
+    >>> session.serve([0, 5_000_000, 300], 8, at_ns=later)["served"].tolist()
+    [True, True, True]
+    """
+
+    _resolved: Resolved
+    _logged: bool
+    _timed: bool
+
+    def __new__(
+        cls,
+        system: ScenarioLike | Model,
+        *,
+        set: Sets = (),  # noqa: A002  as for a run
+        log: bool = False,
+        timeline: Stretch = False,
+        check: bool = False,
+    ) -> Self:
+        """Open a session to which nothing has happened yet."""
+        sets = [*set_list(set), 'workload={kind="session"}']
+        resolved = resolve(_scenario_of(system), sets)
+        stretch = stretch_of(timeline)
+        if stretch:
+            require_powers(resolved)
+        session = super().__new__(cls, resolved, log=log, timeline=stretch, check=check)
+        session._resolved, session._logged, session._timed = resolved, log, stretch is not None
+        return session
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """Everything has been done."""
+
+    def serve(
+        self, lbns: Any, blocks: Any = 1, *, read: Any = True, at_ns: Any = None, until_ns: int | None = None
+    ) -> "dict[str, NDArray[np.generic]]":
+        """Hand in many requests at once, and let time pass until all have come back.
+
+        Parameters
+        ----------
+        lbns
+            First block of each request.
+        blocks
+            Blocks of each request, or of all.
+        read
+            Whether each of them, or all, are read; written otherwise.
+        at_ns
+            When each arrives, in rising order; one number for all, now if none is given.
+        until_ns
+            Let time pass only until then; what has not come back by then stays under way.
+
+        Returns
+        -------
+        dict
+            NumPy columns, a row for each request that came back, in that order: ``id``, ``arrival_ns``, ``start_ns``,
+            ``end_ns``, ``served`` and ``energy_j``. Those handed in before that come back meanwhile are among them.
+        """
+        import numpy as np
+
+        first = np.atleast_1d(whole("lbns", lbns, 0, LATEST_NS)).astype(np.uint64)
+        if first.ndim > 1:
+            raise refuse("lbns.shape", first.shape, "one row")
+        arrival = whole("at_ns", self.now_ns if at_ns is None else at_ns, 0, LATEST_NS).astype(np.uint64)
+        count = whole("blocks", blocks, 0, 2**32 - 1).astype(np.uint32)
+        self.submit_all(
+            first,
+            _to_each("blocks", count, first),
+            _to_each("read", flags("read", read), first),
+            _to_each("at_ns", arrival, first),
+        )
+        return self.advance_all(until_ns)
+
+    def snapshot(self) -> Self:
+        """Return a session that stands where this one does, and goes its own way from there."""
+        copy = _core.Session.__new__(type(self), self)
+        copy._resolved, copy._logged, copy._timed = self._resolved, self._logged, self._timed
+        return copy
+
+    def result(self) -> Result:
+        """Return what a run that had gone like this session, and ended now, would have found; the session may go on."""
+        output = self.output()
+        summary = output.summary()
+        summary["scenario"] = self._resolved.values
+        return Result(summary, output, logged=self._logged, timed=self._timed)
+
+    def __repr__(self) -> str:
+        return f"<Session at {self.now_ns / 1e9:.9g} s: {self.under_way} requests under way>"
+
+
+def _scenario_of(system: ScenarioLike | Model) -> ScenarioLike:
+    """Return a scenario with that system."""
+    values = system.to_dict() if isinstance(system, Model) else system
+    if isinstance(values, str) and "\n" not in values and values != "-" and Path(values).suffix not in FORMATS:
+        values = {"device": values}
+    if not isinstance(values, Mapping):
+        return values
+    scenario = dict(values) if "system" in values else {"system": dict(values)}
+    return {**scenario, "workload": FROM_OUTSIDE}
+
+
+def _to_each(name: str, array: "NDArray[Any]", first: "NDArray[np.uint64]") -> "NDArray[Any]":
+    """Give every request its own of an argument that may be there for all."""
+    import numpy as np
+
+    if array.shape not in {(), (1,), first.shape}:
+        raise refuse(f"{name}.shape", array.shape, f"one, or one for each of {first.size} requests")
+    return np.ascontiguousarray(np.broadcast_to(array, first.shape))

@@ -1,0 +1,84 @@
+"""The folders of the catalogue: Sledsim's own, those that a user names, and those that other packages bring."""
+
+import os
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.resources import files
+from pathlib import Path
+
+from sledsim._core import ScenarioError
+from sledsim.show.naming import nearest_file
+
+__all__ = ["CATALOG_VARIABLE", "catalog_folders", "use_catalog"]
+
+#: Folders of one's own, parted as in PATH; each has ``devices/*.toml``, ``workloads/*.toml`` or both.
+CATALOG_VARIABLE = "SLEDSIM_CATALOG"
+#: Packages that bring a catalogue name themselves in this group of entry points: ``mine = "my_package"``.
+GROUP = "sledsim.catalogs"
+KINDS = ("devices", "workloads")
+
+
+def catalog_folders() -> list[str]:
+    """Return the folders whose ``devices`` and ``workloads`` a scenario may name.
+
+    Raises
+    ------
+    ScenarioError
+        Where a folder is not there or empty, or two of them have an entry of one name.
+    """
+    return list(_folders(os.environ.get(CATALOG_VARIABLE, ""), Path.cwd()))
+
+
+def use_catalog(folder: str | Path) -> None:
+    """Take a folder of one's own devices and workloads into the catalogue, of this process and of those it starts.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    """
+    own, given = str(Path(folder).absolute()), os.environ.get(CATALOG_VARIABLE, "")
+    if own not in given.split(os.pathsep):
+        os.environ[CATALOG_VARIABLE] = os.pathsep.join(each for each in (own, given) if each)
+    catalog_folders()
+
+
+@cache
+def _folders(given: str, here: Path) -> tuple[str, ...]:
+    named = [_checked(here / each, f"--catalog or {CATALOG_VARIABLE}") for each in given.split(os.pathsep) if each]
+    folders = [Path(str(files("sledsim") / "catalog")), *named, *_of_packages()]
+    there: dict[tuple[str, str], Path] = {}
+    for folder in dict.fromkeys(folders):
+        for kind in KINDS:
+            for path in sorted(folder.joinpath(kind).glob("*.toml")):
+                first = there.setdefault((kind, path.stem), path)
+                if first != path:
+                    raise ScenarioError(
+                        f"{path}: the catalogue has a {kind[:-1]} {path.stem} already, in {first.parent}: "
+                        "give this one another name"
+                    )
+    return tuple(map(str, dict.fromkeys(folders)))
+
+
+def _checked(folder: Path, named_by: str) -> Path:
+    """Refuse a folder that is none, or has nothing for the catalogue."""
+    name = f"catalogue {folder} ({named_by})"
+    if not folder.is_dir():
+        what = "a file, not a folder" if folder.exists() else f"no such folder{nearest_file(folder)}"
+        raise ScenarioError(f"{name}: {what}")
+    if not any(any(folder.joinpath(kind).glob("*.toml")) for kind in KINDS):
+        beside = " (there are .toml files beside them: move them)" if any(folder.glob("*.toml")) else ""
+        raise ScenarioError(
+            f"{name}: nothing in it; devices are expected in devices/*.toml, workloads in workloads/*.toml{beside}"
+        )
+    return folder
+
+
+def _of_packages() -> list[Path]:
+    found = []
+    for each in entry_points(group=GROUP):
+        try:
+            found.append(_checked(Path(str(files(each.module))), f"entry point {each.name} of {GROUP}"))
+        except (ImportError, TypeError) as error:
+            raise ScenarioError(f"entry point {each.name} of {GROUP}: {each.module}: {error}") from None
+    return found

@@ -1,0 +1,162 @@
+"""The fuzzer: cases of fixed seeds, findings of before, and that it sees what it should."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fuzz
+import sledsim
+from fuzzing import invariants
+from fuzzing.campaign import Tally, Worker, cases, tried
+from fuzzing.doors import NAMES, TURNS, BrokenError, Case, doors
+from fuzzing.worker import packed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+#: Inputs that did not end as they should, once.
+FINDINGS = sorted(fuzz.FINDINGS.glob("*.json"))
+#: Cases of each process of a test.
+CASES = 900
+#: Seeds of the quick tier, and of all.
+SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3, 4, 5))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_read_is_refused_in_words_or_keeps_the_invariants(seed: int) -> None:
+    tally = Tally()
+    tried(cases(seed, 0, 1), tally, count=CASES)
+    told = [f"{finding.name} {finding.what}: {finding.detail[-1_500:]}" for finding in tally.findings]
+    assert not told, "\n".join(told[:5])
+    assert tally.cases == CASES
+    for name in NAMES:
+        counts = {outcome: tally.by_door[name, outcome] for outcome in ("accepted", "refused")}
+        # A door that lets all in, or nothing, tries nothing.
+        assert min(counts.values()) > CASES // 200, (name, counts)
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    made = Worker()
+    yield made
+    made.stop()
+
+
+@pytest.mark.parametrize("path", FINDINGS, ids=lambda path: path.stem)
+def test_what_was_found_is_mended(worker: Worker, path: Path) -> None:
+    kept = json.loads(path.read_text())
+    outcome, finding = worker.attempt(f"{kept['door']}:0:0", packed(kept["given"]))
+    assert outcome in {"accepted", "refused"}, finding
+
+
+def test_the_same_case_makes_the_same_input() -> None:
+    known = doors()
+    assert set(known) == set(NAMES) == set(TURNS)
+    for name in NAMES:
+        inputs = [json.dumps(known[name].make(Case(name, 7, number).random())) for number in (3, 4, 3)]
+        assert inputs[0] == inputs[2] != inputs[1]
+    assert str(Case.of("trace:7:3")) == "trace:7:3"
+
+
+#: Calls that do not end as they should, and as what they are told.
+WRONG = {
+    "1 / 0": "ZeroDivisionError",
+    "[0] * 10**9": "MemoryError",
+    "__import__('os').abort()": "crash",
+    "all(each == 0 for each in iter(int, 1))": "hang",
+    "float('nan')": "invariant",
+    "(_ for _ in ()).throw(sledsim.SledsimError(''))": "words",
+}
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_the_watch_sees_each_way_of_going_wrong(call: str) -> None:
+    watched = Worker()
+    outcome, finding = watched.attempt("argument:0:0", packed({"device": "g2", "call": call}))
+    watched.stop()
+    assert (outcome, finding and finding.what) == ("failed", WRONG[call]), finding
+
+
+def test_a_campaign_goes_on_after_a_crash() -> None:
+    calls = ["1", "__import__('os').abort()", "2"]
+    outcomes: Counter[str] = Counter()
+    watched = Worker()
+    for call in calls:
+        if watched.process.poll() is not None:
+            watched.stop()
+            watched = Worker()
+        outcomes[watched.attempt("argument:0:0", packed({"device": "g2", "call": call}))[0]] += 1
+    watched.stop()
+    assert outcomes == {"accepted": 2, "failed": 1}
+
+
+def _less(summary: dict[str, Any], *path: str) -> None:
+    at: Any = summary
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = at[path[-1]] * 0.99 if isinstance(at[path[-1]], float) else at[path[-1]] - 1
+
+
+#: What is wrong with a result, that nobody would see in a table.
+LIES: dict[str, Callable[[dict[str, Any]], None]] = {
+    "submitted": lambda s: _less(s, "requests", "submitted"),
+    "failed": lambda s: s["requests"].update(lost=5),
+    "completed": lambda s: _less(s, "requests", "measured"),
+    "total": lambda s: _less(s, "energy", "total_j"),
+    "seek_j": lambda s: _less(s, "energy", "seek_j"),
+    "power": lambda s: _less(s, "energy", "mean_power_w"),
+    "state": lambda s: _less(s, "state_time", "idle_s"),
+    "p90_ms": lambda s: s["response"].update(p90_ms=s["response"]["p50_ms"] - 0.1),
+    "mean_ms": lambda s: _less(s, "service", "mean_ms"),
+    "max_ms": lambda s: _less(s, "wait", "max_ms"),
+    "scv": lambda s: _less(s, "response", "scv"),
+    "interval": lambda s: s["response"].update(ci95_low_ms=s["response"]["mean_ms"] * 1.1),
+    "bins": lambda s: s["histogram"]["wait"]["counts"].pop(),
+    "share": lambda s: _less(s, "reads", "share"),
+    "writes": lambda s: _less(s, "writes", "response", "mean_ms"),
+    "use": lambda s: s["utilisation"].update(fraction=1.01),
+    "rate": lambda s: _less(s, "throughput", "requests_per_s"),
+    "bandwidth": lambda s: _less(s, "bandwidth", "mb_per_s"),
+    "phase": lambda s: _less(s, "transfer", "mean_ms"),
+    "infinite": lambda s: s["queue"].update(mean=float("inf")),
+    "negative": lambda s: s["queue"].update(mean=-1e-9),
+    "drive": lambda s: s["components"][1]["mechanisms"].update(utilisation=1.5),
+    "drive_j": lambda s: _less(s["components"][1], "mechanisms", "energy_j"),
+    "path": lambda s: s["components"][0]["paths"][0].update(max_ms=0.0),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_the_invariants_see_each_lie(lie: str) -> None:
+    members = [{"count": 4, "device": "g2"}]
+    workload = {"arrival": {"kind": "poisson", "rate_per_s": 300.0}, "read_fraction": 0.5}
+    result = sledsim.run(
+        {"workload": workload, "system": {"kind": "raid5", "members": members}, "run": {"requests": 300}}, log=True
+    )
+    invariants.check_result(result)
+    LIES[lie](dict(result._values))
+    with pytest.raises(BrokenError):
+        invariants.check_result(result)
+
+
+def test_another_result_of_the_same_scenario_is_seen() -> None:
+    workload = {"arrival": {"kind": "poisson", "rate_per_s": 300.0}}
+    document = {"workload": workload, "system": {"device": "g2"}, "run": {"requests": 30}}
+    one, other = sledsim.run(document), sledsim.run(document, set={"seed": 2})
+    invariants.same_again(one, sledsim.run(one["scenario"]))
+    with pytest.raises(BrokenError, match="something else"):
+        invariants.same_again(one, other)
+
+
+def test_numbers_are_drawn_in_range_and_beyond() -> None:
+    from fuzzing.schemas import Drawing
+
+    schema = {"type": "integer", "minimum": 3, "maximum": 9}
+    drawn = {Drawing(Random(seed), schema).value(schema) for seed in range(300)}
+    assert {2, 3, 5, 9, 10} <= drawn

@@ -1,0 +1,154 @@
+"""What is killed while it writes leaves files that are whole, or none; asked again, it ends as if it had not been."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sledsim.sweep import Store
+from sledsim.sweep.optimisation import optimise
+from sledsim.sweep.search import Search
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMAND = [sys.executable, "-c", "from sledsim.cli import main; main()"]
+#: Seconds after which what was to happen is given up; a busy machine takes its time to load Python.
+PATIENCE_S = 120.0
+
+SCENARIO = """\
+workload.arrival = { kind = "poisson", rate_per_s = 500 }
+system.device = "g2"
+run.requests = 300_000
+"""
+
+KILLS = [pytest.param(2, id="quick"), pytest.param(25, id="all", marks=pytest.mark.slow)]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return the files below a folder that are no unfinished ones, but for how long things took."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {
+        str(path.relative_to(folder)): re.sub(rb'"seconds": [\d.e-]+', b"", path.read_bytes())
+        for path in files
+        if not path.name.startswith(".sledsim-") and not path.name.endswith(".partial")
+    }
+
+
+def state_of(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def kill_while_it_writes(command: list[str | Path], folder: Path, wait_s: float) -> bool:
+    """Start a command, kill it some time after it begins to write into a folder; tell whether it was at it."""
+    before = state_of(folder)
+    with subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        begun = time.monotonic()
+        while state_of(folder) == before and process.poll() is None:
+            assert time.monotonic() < begun + PATIENCE_S
+            time.sleep(0.002)
+        time.sleep(wait_s)
+        process.kill()
+        process.wait()
+        return process.returncode == -signal.SIGKILL
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a trace that takes some tenths of a second to convert."""
+    path = tmp_path_factory.mktemp("trace") / "long.csv"
+    lines = (f"{i * 1000},0,{i % 5000 * 4096},4096,{'RW'[i % 3 == 0]}" for i in range(600_000))
+    path.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *lines, ""]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a scenario whose log takes some tenths of a second to be written."""
+    path = tmp_path_factory.mktemp("scenario") / "long.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+@pytest.mark.parametrize("kills", KILLS)
+@pytest.mark.parametrize("name", ["log.csv", "log.parquet", "trace.csv", "trace.csv.zst", "trace.parquet"])
+def test_a_file_is_whole_or_what_it_was(
+    scenario: Path, trace: Path, tmp_path: Path, request: pytest.FixtureRequest, name: str, kills: int
+) -> None:
+    folder = tmp_path / "written"
+    folder.mkdir()
+    target = folder / name
+    command: list[str | Path]
+    if name.startswith("log"):
+        command = [*COMMAND, "run", scenario, "--log", target]
+    else:
+        command = [*COMMAND, "trace", "convert", trace, target, "--to", "csv" if ".csv" in name else "parquet"]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+    whole = target.read_bytes()
+    target.unlink()
+    moments, killed = random.Random(1), 0
+    for turn in range(kills):
+        before = b"an earlier one" if turn % 2 else None
+        if before is not None:
+            target.write_bytes(before)
+        killed += kill_while_it_writes(command, folder, moments.uniform(0.0, 0.1))
+        found = target.read_bytes() if target.exists() else None
+        assert found in (before, whole), f"{len(found or b'')} of {len(whole)} bytes"
+        target.unlink(missing_ok=True)
+    assert killed, "it was always done before"
+    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+    assert contents(folder) == {name: whole}
+
+
+@pytest.mark.parametrize("kills", [pytest.param(2, id="quick"), pytest.param(12, id="all", marks=pytest.mark.slow)])
+def test_a_report_is_made_whole_by_asking_again(tmp_path: Path, kills: int) -> None:
+    command: list[str | Path] = [*COMMAND, "reproduce", "griffin1999.settle-time", "--report"]
+    subprocess.run(list(map(str, [*command, tmp_path / "undisturbed"])), check=True, capture_output=True)
+    undisturbed = contents(tmp_path / "undisturbed")
+    assert {"index.html", "verdicts.json"} <= undisturbed.keys()
+    report, moments, killed = tmp_path / "report", random.Random(2), 0
+    report.mkdir()
+    for _ in range(kills):
+        killed += kill_while_it_writes([*command, report], report, moments.uniform(0.0, 1.0))
+        assert contents(report).items() <= undisturbed.items()
+    assert killed, "it was always done before"
+    subprocess.run(list(map(str, [*command, report])), check=True, capture_output=True)
+    assert contents(report) == undisturbed
+
+
+@pytest.mark.parametrize("kills", [pytest.param(2, id="quick"), pytest.param(10, id="all", marks=pytest.mark.slow)])
+def test_a_search_goes_on_to_the_same_end(tmp_path: Path, kills: int) -> None:
+    search: dict[str, Any] = {
+        "scenario": {
+            "workload": {"arrival": {"kind": "poisson", "rate_per_s": 300}},
+            "system": {"device": "g2"},
+            "run": {"requests": 2_000},
+        },
+        "parameters": {"device.bit_nm": {"from": 30, "to": 60}, "scheduler": ["fcfs", "sptf"]},
+        "objectives": ["response"],
+        "trials": 60,
+        "batch": 4,
+        "seed": 3,
+    }
+    file = tmp_path / "design.json"
+    file.write_text(json.dumps(search))
+    store, moments, killed = tmp_path / "store", random.Random(3), 0
+    store.mkdir()
+    for _ in range(kills):
+        command: list[str | Path] = [*COMMAND, "optimise", file, "--store", store]
+        killed += kill_while_it_writes(command, store, moments.uniform(0.0, 0.5))
+        if (store / "runs").exists() and any((store / "runs").glob("*.parquet")):
+            Store(store).rows("SELECT count(*) FROM metrics")
+    assert killed, "it was always done before"
+    resumed = optimise(file, store)
+    undisturbed = optimise(Search.load(file), tmp_path / "other")
+    assert resumed.trials == undisturbed.trials
+    assert Store(store).keys() == Store(tmp_path / "other").keys()

@@ -1,0 +1,148 @@
+"""Names with quotes, patterns, markup and escapes, wherever names go: files, SQL, pages, the terminal."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sledsim
+from conftest import TOML
+from sledsim.show import Table
+from sledsim.sweep import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+NAMES = [
+    *("it's", 'the "one"', "res[1]", "a*b?c", "\x1b[31mred", "{x,y}", "semi; DROP TABLE runs --", "100 %"),
+    *("$HOME `id`", "ä ö 名", "line\nbreak", "<b>&amp;<br>", "back\\slash", "--option", "~", "#1", "a=b,c"),
+]
+#: All of them in the full size, the first in the quick one.
+ASKED = [*NAMES[:5], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[5:])]
+#: What a terminal must not get of a name: what moves the cursor, changes colours, or turns the direction of writing.
+ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+TRACE = "t_ns,device,offset_bytes,bytes,op\n0,0,4096,512,R\n5000000,0,8192,512,W\n"
+
+
+def settled(found: Outcome, status: int = 0) -> Outcome:
+    """Hold what is true of every command's output."""
+    assert found.status == status, found.err
+    assert not ACTING.search(found.out + found.err), repr(found.out + found.err)
+    return found
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_files_of_any_name_are_read_and_written(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    # What a pattern would find in its place.
+    decoy = tmp_path / "res1"
+    decoy.mkdir()
+    (decoy / "trace.parquet").write_bytes(b"PAR1, but no more")
+    monkeypatch.chdir(folder)
+    (folder / f"{name}.toml").write_text(TOML)
+    (folder / "trace.csv").write_text(TRACE)
+    for ending in ("parquet", "csv", "json"):
+        log = folder / f"{name}.{ending}"
+        settled(sledsim_cli("run", folder / f"{name}.toml", "--set", "run.requests=20", "--log", log))
+        assert log.stat().st_size > 100
+    settled(sledsim_cli("trace", "convert", folder / "trace.csv", folder / "trace.parquet"))
+    settled(sledsim_cli("trace", "info", folder / "trace.parquet"))
+    settled(sledsim_cli("replay", folder / "trace.parquet"))
+    assert not [each for each in folder.iterdir() if each.name.startswith(".")]
+    settled(sledsim_cli("run", folder / f"{name}.tml"), 2)
+    settled(sledsim_cli("trace", "info", folder / f"{name}.srt"), 2)
+    settled(sledsim_cli("trace", "convert", folder / "trace.csv", folder / "gone" / "x.csv"), 2)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_store_of_any_name_is_filled_and_read(sledsim_cli: Callable[..., Outcome], tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    (folder / "decoy").mkdir(parents=True)
+    (folder / "disk.toml").write_text(TOML)
+    sweep = folder / f"{name}.toml"
+    sweep.write_text(
+        'name = "rates"\nscenario = "disk.toml"\nset."run.requests" = 20\naxes.scheduler = ["fcfs", "sptf"]\n'
+    )
+    store = folder / f"{name}.store"
+    settled(sledsim_cli("sweep", "run", sweep, "--store", store, "--threads", "1"))
+    settled(sledsim_cli("sweep", "status", store))
+    assert "sptf" in settled(sledsim_cli("sweep", "table", store)).out
+    settled(sledsim_cli("sweep", "export", store, folder / f"{name}.csv"))
+    assert len((folder / f"{name}.csv").read_text().splitlines()) == 3
+    writer = Store(store).writer()
+    writer.merge()
+    assert len(Store(store).keys()) == 2
+
+
+MARKUP = '</script><script>alert("1")</script><img src=x onerror=alert(1)> & \x1b[31m\u202e'
+
+
+def test_titles_are_text_wherever_they_are_shown(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
+) -> None:
+    sets = {"title": MARKUP, "run.requests": 50}
+    result = sledsim.run(scenario_file, set=sets)
+    assert result.summary["title"] == MARKUP
+    page = "".join(table._repr_html_() for table in (result.brief(), *result.tables()))
+    assert "<script" not in page
+    assert "<img" not in page
+    assert not ACTING.search(str(result.brief()))
+    assert "\\x1b[31m\\u202e" in str(result.brief())
+    for ending in ("html", "svg"):
+        result.save_plot(tmp_path / f"title.{ending}")
+        drawn = (tmp_path / f"title.{ending}").read_text()
+        assert "<script>alert" not in drawn
+        assert "<img src=x" not in drawn
+    ET.parse(tmp_path / "title.svg")
+    compared = sledsim.compare({MARKUP: scenario_file, "other": scenario_file}, set=["run.requests=50"])
+    assert "<script" not in "".join(table._repr_html_() for table in compared.tables())
+
+
+def test_tables_show_what_would_act_on_a_terminal() -> None:
+    table = Table(["a\x1b[1m", "b"], [["x\x07\ny", "\x9b2J"]], title="t\u202e", notes=["n\x1b]0;title\x07"])
+    for width in (None, 20):
+        shown = "\n".join(line.text for line in table.lines(width))
+        assert not ACTING.search(shown)
+        for escape in ("\\x1b[1m", "x\\x07 y", "\\x9b2J", "t\\u202e", "\\x1b]0;title\\x07"):
+            assert escape in shown
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udcffb", "title=\udfff"])
+def test_halves_of_characters_are_refused(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path, text: str
+) -> None:
+    found = settled(sledsim_cli("run", scenario_file, "--set", f"title={text}"), 2)
+    assert "half of a character" in found.err
+    scenario = sledsim.Scenario.load(scenario_file).to_dict()
+    for load in (
+        lambda: sledsim.run(scenario_file, set={"title": text}),
+        lambda: sledsim.run({**scenario, "title": text}),
+        lambda: sledsim.run({**scenario, text: 1}),
+        lambda: sledsim.run(f"title = '{text}'\n{TOML}"),
+        lambda: sledsim.Device(text),
+        lambda: sledsim.open_trace(tmp_path / text),
+        lambda: sledsim.import_disksim(tmp_path / text),
+    ):
+        with pytest.raises(sledsim.SledsimError):
+            load()
+
+
+def test_a_file_name_that_is_no_text_is_shown_with_escapes(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "no\udcfftext.toml"
+    path.write_text(TOML)
+    settled(sledsim_cli("run", path, "--set", "run.requests=20"))
+    found = settled(sledsim_cli("run", path, "--set", "run.requests=0"), 2)
+    assert "out of range" in found.err
+    path.write_text("[workload\n")
+    assert "no\\udcfftext.toml" in settled(sledsim_cli("run", path), 2).err
+    assert "no\\udcfftext.toml" in settled(sledsim_cli("run", tmp_path / "no\udcfetext.toml"), 2).err

@@ -1,0 +1,275 @@
+"""Little memory, few open files, folders that cannot be written, parts that are cut or foreign; who can be reached."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sledsim.sweep import Store, StoreError, Sweep, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Outcome
+
+#: The command line with a limit on a resource, which comes with its name first.
+LIMITED = """
+import resource, sys
+limited, most = getattr(resource, sys.argv.pop(1)), int(sys.argv.pop(1))
+resource.setrlimit(limited, (most, most))
+from sledsim.cli import main
+main()
+"""
+
+RATE = "workload.arrival.rate_per_s"
+SWEEP = f"""\
+scenario = "small.toml"
+set."run.requests" = 50
+axes.scheduler = ["fcfs", "sptf"]
+axes."{RATE}" = [300, 900]
+"""
+
+
+def limited(kind: str, most: int, *arguments: str | Path) -> Outcome:
+    """Run a command under a limit; whatever comes of it, it is one message and no more."""
+    from conftest import Outcome
+
+    command = [sys.executable, "-c", LIMITED, kind, str(most), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert "Traceback" not in done.stderr, done.stderr[-2_000:]
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def sweep_file(scenario_file: Path) -> Path:
+    path = scenario_file.with_name("rates.toml")
+    path.write_text(SWEEP)
+    return path
+
+
+#: A rebuild of whole drives, unit by unit of 512 B, beside reads that wait for it; power fails meanwhile.
+REBUILT = """\
+workload.arrival = { kind = "closed", outstanding = 3 }
+run = { time_s = 0.39, requests = 366, power_cuts.times_s = [0.2] }
+[system]
+kind = "concat"
+[[system.members]]
+count = 6
+[system.members.system]
+kind = "raid6"
+spares = 2
+sparing = "distributed"
+unit_bytes = 512
+rebuild = { rows = 9, delay_s = 0.01 }
+faults = [{ member = 2, fails_at_s = 0.055 }]
+members = [{ count = 5, system = { device = "g1-paper", scheduler = "zsptf" } }]
+"""
+
+
+#: More is written than is held.
+LARGE = """\
+run = { requests = 40, power_cuts.times_s = [1e6] }
+[workload]
+arrival = { kind = "poisson", rate_per_s = 0.5 }
+size_bytes = { kind = "fixed", value = 33554432 }
+read_fraction = 0
+[system]
+kind = "mirror"
+members = [{ count = 4, device = "cheetah73" }]
+"""
+
+
+@pytest.mark.prompt
+def test_a_run_with_power_cuts_holds_what_is_written_and_no_more(tmp_path: Path) -> None:
+    path = tmp_path / "rebuilt.toml"
+    path.write_text(REBUILT)
+    assert limited("RLIMIT_AS", 2 << 30, "run", path, "--json").status == 0
+
+
+def test_a_run_with_power_cuts_that_writes_too_much_is_ended_with_a_word(tmp_path: Path) -> None:
+    path = tmp_path / "large.toml"
+    path.write_text(LARGE)
+    found = limited("RLIMIT_AS", 4 << 30, "run", path)
+    assert found.status == 2
+    assert "1073741824 bytes" in found.err
+    assert "run.power_cuts" in found.err
+
+
+def test_too_little_memory_is_said(scenario_file: Path) -> None:
+    command = [sys.executable, "-c", NO_MEMORY, str(scenario_file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert "memory" in done.stderr
+
+
+#: The command line, in which there is no memory any more once a run is over.
+NO_MEMORY = """
+import sys
+from sledsim.runs import running
+def greedy(*args, **options):
+    raise MemoryError
+running.Result = greedy
+sys.argv[1:1] = ["run"]
+from sledsim.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("most", [32, 64, 256])
+def test_few_open_files_are_enough_or_too_few_in_a_word(sweep_file: Path, tmp_path: Path, most: int) -> None:
+    scenario, store = sweep_file.with_name("small.toml"), tmp_path / "s"
+    for arguments in (
+        ["run", scenario, "--log", tmp_path / "log.parquet"],
+        ["sweep", "run", sweep_file, "--store", store, "--threads", "2"],
+        ["sweep", "table", store],
+    ):
+        found = limited("RLIMIT_NOFILE", most, *arguments)
+        assert found.status == 0 or (most < 256 and found.status == 2 and found.err.startswith("error: ")), found.err
+    assert limited("RLIMIT_NOFILE", 1024, "sweep", "run", sweep_file, "--store", store).status == 0
+    assert len(Store(store).keys()) == 4
+
+
+def test_a_store_of_many_parts_is_read_with_few_open_files(sweep_file: Path, tmp_path: Path) -> None:
+    assert run(sweep_file, tmp_path / "s").done == 4
+    (part,) = Store(tmp_path / "s").parts("runs")
+    for number in range(300):
+        (part.parent / f"{number:032x}.parquet").write_bytes(part.read_bytes())
+    assert limited("RLIMIT_NOFILE", 128, "sweep", "table", tmp_path / "s").status == 0
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "foreign", "text"])
+@pytest.mark.parametrize("table", ["runs", "metrics"])
+def test_a_part_that_is_none_is_named_and_left(
+    sledsim_cli: Callable[..., Outcome], sweep_file: Path, tmp_path: Path, damage: str, table: str
+) -> None:
+    import duckdb
+
+    run(Sweep.load(sweep_file), tmp_path / "s")
+    (whole,) = Store(tmp_path / "s").parts(table)
+    part = whole.with_name("damaged.parquet")
+    content = whole.read_bytes()
+    if damage == "foreign":
+        with duckdb.connect() as connection:
+            connection.execute(f"COPY (SELECT 1 AS one) TO '{part}' (FORMAT parquet)")
+    else:
+        part.write_bytes({"cut": content[: len(content) // 2], "empty": b"", "text": b"no Parquet"}[damage])
+    before = part.read_bytes()
+    with pytest.raises(StoreError, match=r"damaged\.parquet"):
+        Store(tmp_path / "s").rows(f"FROM {table}")
+    asked: list[list[str | Path]] = [["sweep", "table", tmp_path / "s"]]
+    if table == "runs":
+        # What is done already needs no metrics.
+        asked.append(["sweep", "run", sweep_file, "--store", tmp_path / "s"])
+    for arguments in asked:
+        found = sledsim_cli(*arguments)
+        assert found.status == 2
+        assert "damaged.parquet" in found.err
+    assert part.read_bytes() == before
+    part.unlink()
+    assert sledsim_cli("sweep", "run", sweep_file, "--store", tmp_path / "s").status == 0
+
+
+def unwritable(tmp_path: Path) -> Path:
+    """Return a folder in which nobody can make anything, root neither."""
+    if os.geteuid() == 0:
+        return Path("/proc")
+    folder = tmp_path / "read-only"
+    folder.mkdir()
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "SCENARIO", "--log", "FOLDER/log.csv"],
+        ["run", "SCENARIO", "--log", "FOLDER/log.parquet"],
+        ["trace", "convert", "TRACE", "FOLDER/trace.csv"],
+        ["trace", "convert", "TRACE", "FOLDER/trace.parquet"],
+        ["sweep", "run", "SWEEP", "--store", "FOLDER/store"],
+        ["import", "disksim", "DRIVE", "-o", "FOLDER/drive.toml"],
+        ["reproduce", "griffin1999.settle-time", "--report", "FOLDER/report"],
+        ["seek", "g2", "--plot", "FOLDER/seek.svg"],
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_written_is_said(
+    sledsim_cli: Callable[..., Outcome], sweep_file: Path, trace_file: Path, tmp_path: Path, arguments: list[str]
+) -> None:
+    from test_import import SIMPLE
+
+    folder = unwritable(tmp_path)
+    drive = tmp_path / "drive.diskspecs"
+    drive.write_text(SIMPLE)
+    names = {"SCENARIO": sweep_file.with_name("small.toml"), "TRACE": trace_file, "SWEEP": sweep_file, "DRIVE": drive}
+    words = [str(names.get(each, each.replace("FOLDER", str(folder)))) for each in arguments]
+    found = sledsim_cli(*words)
+    assert found.status == 2, found.out
+    assert str(folder) in found.err
+    assert found.err.startswith("error: ") or "\nerror: " in found.err
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.parquet", "trace.csv", "trace.parquet"])
+def test_a_full_disk_leaves_what_was_there(scenario_file: Path, tmp_path: Path, name: str) -> None:
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
+    folder = tmp_path / "full"
+    folder.mkdir()
+    target = folder / name
+    target.write_bytes(b"an earlier one")
+    trace = tmp_path / "long.csv"
+    lines = (f"{i * 1000},0,{i * 7919 % 50000 * 512},{512 + i % 9 * 512},R" for i in range(30_000))
+    trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *lines, ""]))
+    arguments: list[str | Path] = ["run", scenario_file, "--log", target]
+    if name.startswith("trace"):
+        arguments = ["trace", "convert", trace, target]
+    found = limited("RLIMIT_FSIZE", 20_000, *arguments)
+    assert found.status == 2
+    assert found.err.startswith("error: ")
+    assert target.read_bytes() == b"an earlier one"
+    assert [each.name for each in folder.iterdir()] == [name]
+
+
+#: Starts a cluster on this machine, and prints all addresses at which it, and what it has started, listen.
+LISTENING = """
+from contextlib import suppress
+from pathlib import Path
+import os, re
+from sledsim.sweep.cluster import Cluster
+
+def family(pid):
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    children = [child for task in tasks for child in (task / "children").read_text().split()]
+    return [pid, *(each for child in children for each in family(child))]
+
+if __name__ == "__main__":
+    with Cluster("local", 2):
+        sockets = set()
+        for pid in family(str(os.getpid())):
+            for each in Path(f"/proc/{pid}/fd").iterdir():
+                # Files come and go.
+                with suppress(FileNotFoundError):
+                    sockets.update(re.findall(r"socket:\\[(\\d+)\\]", os.readlink(each)))
+        for table in ("tcp", "tcp6"):
+            for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == "0A" and fields[9] in sockets:
+                    print(table, fields[1].partition(":")[0])
+"""
+
+
+def test_a_local_cluster_is_reached_from_this_machine_alone(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    script = tmp_path / "listening.py"
+    script.write_text(LISTENING)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=120)
+    listening = {tuple(line.split()) for line in done.stdout.splitlines()}
+    assert listening, "nobody listens"
+    assert listening <= {("tcp", "0100007F"), ("tcp6", "00000000000000000000000001000000")}, listening

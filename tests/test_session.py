@@ -1,0 +1,148 @@
+"""A session from Python: one request at a time, arrays, snapshots; the result of a run; other simulators beside it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import sledsim
+from conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DRIVE = {"device": "g2", "scheduler": "sptf"}
+MIRROR = {"kind": "mirror", "members": [{"count": 2, "system": {"device": "atlas10k"}}]}
+ARRIVAL = {"kind": "poisson", "rate_per_s": 900.0}
+
+
+def run_of(system: Any, requests: int = 400) -> sledsim.Result:
+    scenario = {"workload": {"arrival": ARRIVAL, "read_fraction": 0.6}, "system": system, "run": {"requests": requests}}
+    return sledsim.run(scenario, log=True)
+
+
+def by_arrival(log: dict[str, Any]) -> dict[str, Any]:
+    order = np.argsort(log["id"])
+    return {name: column[order] for name, column in log.items()}
+
+
+def compared(result: sledsim.Result) -> dict[str, Any]:
+    """Return what a result tells, but for what asked and when that was to end."""
+    return {key: value for key, value in result.summary.items() if key not in {"scenario", "run"}}
+
+
+def same(one: sledsim.Result, other: sledsim.Result) -> bool:
+    logs = one.log, other.log
+    columns = all((logs[0][name] == logs[1][name]).all() for name in logs[0])
+    return compared(one) == compared(other) and logs[0].keys() == logs[1].keys() and columns
+
+
+@pytest.mark.parametrize("system", [DRIVE, {"device": "g2"}, MIRROR], ids=["sptf", "fcfs", "mirror"])
+def test_one_by_one_and_in_arrays_it_gives_the_result_of_a_run(system: dict[str, Any]) -> None:
+    run = run_of(system)
+    asked = by_arrival(run.log)
+    single = sledsim.Session(system, log=True)
+    back = []
+    for lbn, blocks, read, at_ns in zip(asked["lbn"], asked["blocks"], asked["read"], asked["arrival_ns"], strict=True):
+        while single.next_event_ns is not None and single.next_event_ns <= at_ns:
+            back += single.advance()
+        single.submit(int(lbn), int(blocks), read=bool(read), at_ns=int(at_ns))
+    back += single.drain()
+    assert [completion.id for completion in back] == run.log["id"].tolist()
+    assert [completion.end_ns for completion in back] == run.log["end_ns"].tolist()
+    assert same(single.result(), run)
+
+    arrays = sledsim.Session(system, log=True)
+    found = arrays.serve(asked["lbn"], asked["blocks"], read=asked["read"], at_ns=asked["arrival_ns"])
+    assert (found["id"] == run.log["id"]).all()
+    assert (found["end_ns"] == run.log["end_ns"]).all()
+    assert found["served"].all()
+    assert same(arrays.result(), run)
+
+
+def test_a_snapshot_goes_its_own_way() -> None:
+    session = sledsim.Session(MIRROR, log=True)
+    session.serve([5, 500_000], 8, until_ns=1)
+    before = session.snapshot()
+    assert isinstance(before, sledsim.Session)
+    trial = session.snapshot()
+    trial.serve(range(1_000, 9_000, 1_000), 16, read=False)
+    later = session.serve([], 1)
+    assert session.under_way == 0 < before.under_way
+    assert trial.now_ns > session.now_ns > before.now_ns
+    session.restore(before)
+    assert session.now_ns == before.now_ns
+    assert (session.serve([], 1)["end_ns"] == later["end_ns"]).all()
+    assert session.result().requests.completed == 2
+
+
+def test_the_result_names_what_drove_it() -> None:
+    scenario = {"workload": {"arrival": ARRIVAL}, "system": DRIVE, "title": "driven"}
+    session = sledsim.Session(scenario, set=["device.settle_constants=0"])
+    session.serve([7], 8)
+    result = session.result()
+    assert result.title == "driven"
+    assert result.summary["scenario"]["workload"] == {"kind": "session"}
+    assert result.summary["scenario"]["system"]["device"]["settle_constants"] == 0
+    assert result.requests.completed == 1
+    assert "1" in repr(result)
+    with pytest.raises(sledsim.RunError, match="a session"):
+        sledsim.run(result.summary["scenario"])
+
+
+def test_a_file_gives_its_system() -> None:
+    session = sledsim.Session(ROOT / "examples" / "first.toml")
+    assert session.capacity_blocks == sledsim.Session(str(ROOT / "examples" / "first.toml")).capacity_blocks > 0
+    assert session.block_bytes == 512
+
+
+def test_what_does_not_fit_comes_back_refused() -> None:
+    session = sledsim.Session("g2")
+    session.submit(session.capacity_blocks, 1)
+    session.submit(0, 0)
+    assert [completion.status for completion in session.drain()] == ["refused", "refused"]
+    assert session.result().requests.failed == 2
+
+
+MISUSE: dict[str, tuple[Callable[[sledsim.Session], object], str]] = {
+    "an arrival before now": (lambda session: session.submit(0, at_ns=999), "runs back"),
+    "time backwards": (lambda session: session.advance(999), "runs back"),
+    "arrivals out of order": (lambda session: session.serve([1, 2], at_ns=[9_000, 8_000]), "runs back"),
+    "a negative block": (lambda session: session.serve([-1]), "lbns"),
+    "no number": (lambda session: session.serve(["x"]), "lbns"),
+    "two rows": (lambda session: session.serve([[1, 2]]), "one row"),
+    "columns of different lengths": (lambda session: session.serve([1, 2, 3], [8, 8]), "blocks"),
+}
+
+
+@pytest.mark.parametrize("what", MISUSE)
+def test_misuse_is_answered_and_changes_nothing(what: str) -> None:
+    act, words = MISUSE[what]
+    session = sledsim.Session("g2")
+    session.advance(1_000)
+    with pytest.raises(sledsim.SledsimError, match=words):
+        act(session)
+    assert session.now_ns == 1_000
+    assert session.under_way == 0
+    assert session.serve([3])["served"].all()
+
+
+@pytest.mark.parametrize("value", [-1, 2**64, "3", 1.5, None])
+def test_a_number_that_is_none_is_an_error_of_python(value: Any) -> None:
+    session = sledsim.Session("g2")
+    with pytest.raises((TypeError, OverflowError)):
+        session.submit(value)
+    assert session.under_way == 0
+
+
+@pytest.mark.parametrize("example", ["session_simpy.py", "session_asyncio.py"])
+def test_the_examples_run_in_virtual_time(example: str) -> None:
+    command = [sys.executable, str(ROOT / "examples" / example)]
+    done = [subprocess.run(command, capture_output=True, text=True, check=False, timeout=100) for _ in range(2)]
+    assert done[0].returncode == 0, done[0].stderr
+    assert "ms" in done[0].stdout
+    assert done[0].stdout == done[1].stdout

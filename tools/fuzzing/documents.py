@@ -1,0 +1,191 @@
+"""Documents of every kind, in every notation, with settings on top: read, and what is accepted is used."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import random_scenarios
+from fuzzing import mutation
+from fuzzing.invariants import numbers_in, require
+from fuzzing.notation import NOTATIONS, written_as
+from fuzzing.running import run_and_check, shortened, stopper
+from fuzzing.schemas import KINDS, Drawing, schema_of
+from fuzzing.systems import changed
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from fuzzing.doors import Given
+
+ROOT = Path(__file__).parents[2]
+#: Points of a sweep, and designs of a search, that are looked at.
+POINTS = 3
+#: Points of which all may be resolved.
+MOST_POINTS = 40
+
+
+@cache
+def examples(kind: str) -> list[dict[str, Any]]:
+    """Return the documents of a kind that the project comes with, what they are based on put into them."""
+    folders = {"sweep": "sweeps", "search": "searches", "enclosure": "enclosures", "cost": "costs", "role": "roles"}
+    paths = sorted((ROOT / "examples" / folders[kind]).glob("*.toml")) if kind in folders else []
+    paths = paths or sorted((ROOT / "examples").glob("*.toml"))
+    found = []
+    for path in paths:
+        document = tomllib.loads(path.read_text())
+        for key in ("scenario", "role", "without"):
+            if isinstance(document.get(key), str) and document[key].endswith(".toml"):
+                document[key] = tomllib.loads((path.parent / document[key]).read_text())
+        if isinstance(document.get("workload"), dict) and "path" in document["workload"]:
+            document["workload"]["path"] = str(ROOT / "examples" / document["workload"]["path"])
+        found.append(document)
+    return found
+
+
+def drawn(random: Random, kind: str) -> dict[str, Any]:
+    """Draw a document of a kind: an example, a random scenario, or what its schema allows."""
+    way = random.random()
+    if way < 0.15:
+        made = Drawing(random, schema_of(kind)).value(schema_of(kind))
+        return made if isinstance(made, dict) else {}
+    if kind == "scenario" and way < 0.6:
+        return dict(random_scenarios.scenario(random.randrange(10**6)))
+    document = copy.deepcopy(random.choice(examples(kind)))
+    if "scenario" in document and random.random() < 0.4:
+        document["scenario"] = random_scenarios.scenario(random.randrange(10**6))
+    return document
+
+
+def settings(random: Random, kind: str) -> list[str]:
+    """Draw settings, some of paths that there are."""
+    found = []
+    for _ in range(random.choice([0, 0, 0, 0, 0, 1, 1, 2])):
+        document = drawn(random, kind)
+        known = [".".join(map(str, place)) for place in mutation.places(document)]
+        path = random.choice([*known, "run.requests", "seed", "device", "system.device.zones.3.spares", "title", ""])
+        path = random.choice(["", "", "", f"{kind}.", "system."]) + path
+        value = random.choice([mutation.wild(random), mutation.wild(random), 5, "g3"])
+        text = value if isinstance(value, str) else json.dumps(value)
+        setting = f"{path}={text}"
+        if random.random() < 0.1:
+            setting = random.choice([path, f"={text}", f"{path}=" + "[" * 150, f"{'a.' * 150}b=1", "a=1=2", " = "])
+        found.append(setting)
+    return found
+
+
+class Documents:
+    """Documents of all kinds."""
+
+    def make(self, random: Random) -> Given:
+        """Make a document and settings."""
+        kind = random.choice([*KINDS, "scenario"])
+        count = random.choice([0, 0, 0, 1, 1, 1, 2, 5])
+        document = changed(random, drawn(random, kind), kind, count)
+        notation = random.choice([*NOTATIONS, "table"])
+        given: Given = {"kind": kind, "notation": notation, "sets": settings(random, kind)}
+        if notation == "table":
+            return {**given, "document": document}
+        text = written_as(notation, document)
+        if random.random() < 0.2:
+            for _ in range(random.randint(1, 3)):
+                text = mutation.garbled_text(random, text)
+        return {**given, "text": text}
+
+    def attempt(self, given: Given, folder: Path) -> None:
+        """Read it, and use what is accepted."""
+        source: Any = given.get("document")
+        if source is None:
+            source = folder / f"document.{given['notation']}"
+            source.write_bytes(given["text"].encode(errors="surrogatepass"))
+        use(given["kind"], source, given["sets"])
+
+
+def use(kind: str, source: Any, sets: list[str]) -> None:
+    """Read a document of a kind, and use it a little."""
+    uses = {
+        "scenario": _scenario,
+        "sweep": _sweep,
+        "search": _search,
+        "enclosure": _enclosure,
+        "cost": _cost,
+        "role": _role,
+    }
+    uses[kind](source, sets)
+
+
+def _scenario(source: Any, sets: list[str]) -> None:
+    import sledsim
+    from sledsim.scenario.reading import resolve
+
+    resolved = resolve(source, sets)
+    again = resolve(resolved.values)
+    require(again == resolved, "what is resolved is resolved to something else")
+    require(again.canonical() == resolved.canonical(), "the canonical text of what is resolved is another")
+    sledsim.explain(resolved.values).tables()
+    run_and_check(resolved.values, again=False)
+
+
+def _sweep(source: Any, sets: list[str]) -> None:
+    from sledsim.sweep import Sweep
+
+    sweep = Sweep.load(source, set=sets)
+    if len(sweep) <= MOST_POINTS:
+        sweep.check()
+    for task, _ in zip(sweep.tasks(), range(POINTS), strict=False):
+        sweep.prepare(task)
+    last = sweep.point(len(sweep) - 1)
+    require(set(last) == set(sweep.parameters), f"a point has {set(last)}, the sweep varies {sweep.parameters}")
+
+
+def _search(source: Any, sets: list[str]) -> None:
+    from sledsim.sweep import Search
+
+    search = Search.load(source, set=sets)
+    require(set(search.spaces) == set(search.parameters), "a parameter has no space")
+    search.check()
+
+
+def _enclosure(source: Any, sets: list[str]) -> None:
+    from sledsim import reliability
+
+    description = reliability.load(source, set=sets)
+    if not reliability.needs_simulation(description):
+        found = reliability.analyse(description)
+        require(found.mttf_years > 0, f"a mean time to loss of {found.mttf_years} years")
+        _check_numbers(found.to_dict())
+        found.tables()
+    simulated = reliability.simulate(description, lifetimes=1000, threads=1, progress=stopper())
+    _check_numbers(simulated.to_dict())
+
+
+def _check_numbers(found: Any) -> None:
+    for path, number in numbers_in(found):
+        name = path.split(".")[-1]
+        require(number == number, f"{path} is not a number")
+        if "probability" in name or name.startswith("p_"):
+            require(0 <= number <= 1, f"{path} = {number} is no probability")
+
+
+def _cost(source: Any, sets: list[str]) -> None:
+    from sledsim.scenario.reading import resolve
+    from sledsim.studies.cost import cost, cost_file
+
+    keys = cost_file(source, set=sets)
+    scenario = resolve(keys.pop("scenario"), keys.pop("set"))
+    keys["replications"] = 1
+    found = cost(shortened(scenario.values), progress=stopper(), **keys)
+    _check_numbers(found.to_dict())
+
+
+def _role(source: Any, sets: list[str]) -> None:
+    from sledsim.studies.objective import role_file
+    from sledsim.studies.objective.roles import role_named
+
+    keys = role_file(source, set=sets)
+    given = {"device": keys.get("device"), "rate_per_s": keys.get("rate_per_s"), "sets": keys.get("set", ())}
+    role_named(keys["role"], keys.get("without"), **given)

@@ -1,0 +1,63 @@
+"""Run what was accepted: shortened, watched, its invariants checked."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from fuzzing import invariants
+from fuzzing.doors import BrokenError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sledsim import Result
+
+#: Requests of a run, at most: enough for queues, rebuilds and flushes, over in hundredths of a second.
+REQUESTS = 300
+#: Processor time after which a run that goes on is ended from within, s; the watchdog ends what does not listen.
+PATIENCE_S = 2.0
+
+
+def stopper(limit_s: float = PATIENCE_S) -> Callable[..., None]:
+    """Return what ends a long run as Ctrl-C would."""
+    until = time.process_time() + limit_s
+
+    def stop(*_: Any) -> None:
+        if time.process_time() > until:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+def shortened(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return a resolved scenario whose run is short."""
+    run = dict(scenario["run"])
+    run["requests"] = min(run.get("requests") or REQUESTS, REQUESTS)
+    run["warmup_requests"] = min(run.get("warmup_requests") or 0, REQUESTS // 3)
+    return {**scenario, "run": run}
+
+
+def run_and_check(document: dict[str, Any], *, again: bool) -> Result:
+    """Run a resolved scenario, short, with the simulator's own checks, and check the result.
+
+    Parameters
+    ----------
+    document
+        The scenario, as resolved.
+    again
+        Whether what the result says it ran is run again, for the same bytes.
+    """
+    import sledsim
+
+    short = shortened(document)
+    result = sledsim.run(short, log=True, check=True, progress=stopper())
+    invariants.check_result(result)
+    if again and result.complete:
+        second = sledsim.run(result["scenario"], log=True, progress=stopper())
+        if second.complete:
+            invariants.same_again(result, second)
+            for name, column in result.log.items():
+                if column.tobytes() != second.log[name].tobytes():
+                    raise BrokenError(f"the resolved scenario gave another log: {name}")
+    return result

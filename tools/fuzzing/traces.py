@@ -1,0 +1,173 @@
+"""Traces of every format, whole, cut and garbled, compressed too: read, counted, converted, replayed."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from typing import TYPE_CHECKING, Any
+
+from fuzzing import mutation
+from fuzzing.invariants import require
+from fuzzing.running import run_and_check
+from fuzzing.trace_texts import FORMAT_OF, TIMED, WRITERS, records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from random import Random
+
+    from fuzzing.doors import Given
+    from sledsim import Trace
+
+COMPRESSED: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+#: What a trace is called: the name decides nothing but for Parquet.
+SUFFIXES = ("csv", "trace", "txt", "parquet", "gz")
+COLUMNS = ("t_ns", "device", "offset_bytes", "bytes", "op")
+
+
+def garbled_fields(random: Random, content: bytes) -> bytes:
+    """Put something else into some fields of the lines."""
+    lines = content.split(b"\n")
+    for _ in range(random.randint(1, 4)):
+        at = random.randrange(len(lines))
+        comma = b"," if b"," in lines[at] else b" "
+        fields = lines[at].split(comma)
+        other = random.choice(
+            [*mutation.NUMBERS, *mutation.TEXTS, "512.0", "4096.5", "-0", "1e3", "+5", "R", "w", "Read"]
+        )
+        place = random.randrange(len(fields))
+        fields[place : place + random.choice([0, 1, 1, 1, 2])] = [str(other).encode(errors="surrogatepass")]
+        lines[at] = comma.join(fields)
+    if random.random() < 0.2:
+        random.shuffle(lines)
+    return b"\n".join(lines)
+
+
+class Traces:
+    """Traces of all formats."""
+
+    def make(self, random: Random) -> Given:
+        """Make a trace, and say how it is read."""
+        name = random.choice([*WRITERS])
+        rows = records(random)
+        content = WRITERS[name](rows)
+        given: Given = {"written": name, "whole": True, "options": self._options(random, FORMAT_OF.get(name, name))}
+        if random.random() < 0.65:
+            given["whole"] = False
+            binary = name.startswith(("hp-srt", "vscsi"))
+            for _ in range(random.choice([1, 1, 2, 4])):
+                fields = not binary and random.random() < 0.6
+                content = garbled_fields(random, content) if fields else mutation.garbled_bytes(random, content)
+        if random.random() < 0.25:
+            content = COMPRESSED[random.choice([*COMPRESSED])](content)
+            if random.random() < 0.4:
+                given["whole"] = False
+                content = mutation.garbled_bytes(random, content)
+        given["rows"] = [list(row) for row in rows]
+        given["content"] = content.decode("latin-1")
+        given["suffix"] = random.choice(SUFFIXES[:3]) if random.random() < 0.95 else random.choice(SUFFIXES)
+        given["replay"] = {"fit": random.choice(["wrap", "wrap", "scale", "error"])}
+        return given
+
+    def _options(self, random: Random, name: str) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        if random.random() < 0.4:
+            options["format"] = name if random.random() < 0.8 else random.choice([*WRITERS])
+        if random.random() < 0.3:
+            options["skip_bad"] = random.choice([0, 1, 5, 2**40])
+        if random.random() < 0.1:
+            options["sector_bytes"] = random.choice([1, 256, 512, 4096, 2**20, 2**31])
+        if random.random() < 0.1:
+            keys = ["time", "offset", "bytes", "op", "device", "time_unit"]
+            options["columns"] = {
+                key: random.choice([*COLUMNS, "0", "3", "us", "x"]) for key in keys if random.random() < 0.7
+            }
+        return options
+
+    def attempt(self, given: Given, folder: Path) -> None:
+        """Read it in every way."""
+        import sledsim
+
+        path = folder / f"trace.{given['suffix']}"
+        path.write_bytes(given["content"].encode("latin-1"))
+        trace = sledsim.open_trace(path, **given["options"])
+        columns = _columns(trace)
+        self._check_read(given, trace, columns)
+        self._convert(trace, columns, folder)
+        sledsim.hit_ratio(path, ["lru", "arc"], [1, 50], page_bytes=2**20, **given["options"])
+        self._replay(given, path)
+
+    def _check_read(self, given: Given, trace: Trace, columns: dict[str, Any]) -> None:
+        """Check what was read against its account, and against what was written."""
+        info = trace.info().to_dict()
+        count = len(columns["time_ns"])
+        require(info["records"] == count, f"{info['records']} records in the account, {count} read")
+        reads = int(columns["read"].sum())
+        require(info["reads"] == reads, f"{info['reads']} reads in the account, {reads} read")
+        require((columns["bytes"] > 0).all(), "a record of no bytes")
+        if count:
+            sums = {
+                "total_bytes": int(columns["bytes"].sum()),
+                "min_bytes": int(columns["bytes"].min()),
+                "max_bytes": int(columns["bytes"].max()),
+                "min_offset_bytes": int(columns["offset_bytes"].min()),
+                "end_offset_bytes": int((columns["offset_bytes"] + columns["bytes"]).max()),
+            }
+            for name, value in sums.items():
+                require(info.get(name, value) == value, f"{name} = {info.get(name)} in the account, {value} read")
+        require(list(columns["time_ns"]) == sorted(columns["time_ns"]), "records are not in the order of time")
+        usual = {key for key in given["options"] if key != "skip_bad"} <= {"format"}
+        detected = trace.format == FORMAT_OF.get(given["written"], given["written"])
+        if not (given["whole"] and usual and detected):
+            return
+        rows = given["rows"]
+        require(count == len(rows), f"{count} records read, {len(rows)} written")
+        require([int(each) for each in columns["bytes"]] == [row[3] * 512 for row in rows], "other sizes than written")
+        if given["written"] != "arc":
+            require(
+                [bool(each) for each in columns["read"]] == [row[4] for row in rows], "other operations than written"
+            )
+        offsets = [row[2] * 512 for row in rows]
+        if given["written"] == "hp-srt":
+            offsets = [row[2] * 2 % 2**32 * 256 for row in rows]
+        require([int(each) for each in columns["offset_bytes"]] == offsets, "other offsets than written")
+        if given["written"] in TIMED:
+            times = [row[0] - rows[0][0] for row in rows]
+            require([int(each) for each in columns["time_ns"]] == times, "other times than written")
+
+    def _convert(self, trace: Trace, columns: dict[str, Any], folder: Path) -> None:
+        """Write it in the canonical form, and read that again."""
+        import numpy as np
+
+        import sledsim
+
+        written = folder / "converted.csv"
+        count = trace.convert(written)
+        require(count == len(columns["time_ns"]), f"{count} records converted of {len(columns['time_ns'])}")
+        if count:
+            again = _columns(sledsim.open_trace(written))
+            for name in ("time_ns", "device", "offset_bytes", "bytes", "read"):
+                require(np.array_equal(again[name], columns[name]), f"{name} is another after conversion")
+        trace.convert(folder / "converted.mqsim")
+        again = _columns(sledsim.open_trace(folder / "converted.mqsim", format="mqsim"))
+        for name in ("offset_bytes", "bytes", "read") if count else ():
+            require(
+                np.array_equal(again[name], columns[name]), f"{name} is another after conversion into MQSim's format"
+            )
+
+    def _replay(self, given: Given, path: Path) -> None:
+        from sledsim.scenario.reading import resolve
+
+        workload = {"kind": "trace", "path": str(path), **given["options"], **given["replay"]}
+        resolved = resolve({"workload": workload, "system": {"device": "g2"}, "run": {"requests": 100}})
+        run_and_check(resolved.values, again=False)
+
+
+def _columns(trace: Trace) -> dict[str, Any]:
+    import numpy as np
+
+    batches = list(trace.batches(7))
+    if not batches:
+        return trace.head(1)
+    return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
