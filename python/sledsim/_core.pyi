@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
 
 __all__ = [
     "Completion",
@@ -253,6 +254,7 @@ class RunOutput:
     def timeline_states(self) -> list[str]: ...
     def timeline_slot_s(self) -> float | None: ...
 
+@disjoint_base
 class Session:
     def __new__(
         cls,
