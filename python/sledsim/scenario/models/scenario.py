@@ -327,11 +327,6 @@ class ScenarioModel(Model):
     ----------
     title
         Heading for the result.
-    missing
-        What decides results of the description that this was imported from, and is not carried over; a run has to
-        accept that.
-    accept_missing
-        Whether to run without what is `missing`.
     seed
         Seed of every random stream of the run (at least 0; default 1).
     workload
@@ -341,15 +336,20 @@ class ScenarioModel(Model):
     run
         When the run ends and what it leaves out (default {"requests": null, "time_s": null, "warmup_requests": 0,
         "warmup_s": 0.0}).
+    missing
+        What decides results of the description that this was imported from, and is not carried over; a run has to
+        accept that.
+    accept_missing
+        Whether to run without what is `missing`.
     components
         Components by name, to be named where one is expected, each in one place.
     """
 
     title: str | None = None
-    missing: list[str] | None = None
-    accept_missing: bool | None = None
     seed: int | None = None
     workload: Workload
     system: System
     run: Run | None = None
+    missing: list[str] | None = None
+    accept_missing: bool | None = None
     components: dict[str, System] | None = None
