@@ -55,13 +55,13 @@ def test_files_of_any_name_are_read_and_written(
         log = folder / f"{name}.{ending}"
         settled(sledsim_cli("run", folder / f"{name}.toml", "--set", "run.requests=20", "--log", log))
         assert log.stat().st_size > 100
-    settled(sledsim_cli("trace", "convert", folder / "trace.csv", folder / "trace.parquet"))
+    settled(sledsim_cli("trace", "convert", folder / "trace.csv", "-o", folder / "trace.parquet"))
     settled(sledsim_cli("trace", "info", folder / "trace.parquet"))
     settled(sledsim_cli("replay", folder / "trace.parquet"))
     assert not [each for each in folder.iterdir() if each.name.startswith(".")]
     settled(sledsim_cli("run", folder / f"{name}.tml"), 2)
     settled(sledsim_cli("trace", "info", folder / f"{name}.srt"), 2)
-    settled(sledsim_cli("trace", "convert", folder / "trace.csv", folder / "gone" / "x.csv"), 2)
+    settled(sledsim_cli("trace", "convert", folder / "trace.csv", "-o", folder / "gone" / "x.csv"), 2)
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -77,7 +77,7 @@ def test_a_store_of_any_name_is_filled_and_read(sledsim_cli: Callable[..., Outco
     settled(sledsim_cli("sweep", "run", sweep, "--store", store, "--threads", "1"))
     settled(sledsim_cli("sweep", "status", store))
     assert "sptf" in settled(sledsim_cli("sweep", "table", store)).out
-    settled(sledsim_cli("sweep", "export", store, folder / f"{name}.csv"))
+    settled(sledsim_cli("sweep", "export", store, "-o", folder / f"{name}.csv"))
     assert len((folder / f"{name}.csv").read_text().splitlines()) == 3
     writer = Store(store).writer()
     writer.merge()

@@ -193,8 +193,8 @@ def unwritable(tmp_path: Path) -> Path:
     [
         ["run", "SCENARIO", "--log", "FOLDER/log.csv"],
         ["run", "SCENARIO", "--log", "FOLDER/log.parquet"],
-        ["trace", "convert", "TRACE", "FOLDER/trace.csv"],
-        ["trace", "convert", "TRACE", "FOLDER/trace.parquet"],
+        ["trace", "convert", "TRACE", "-o", "FOLDER/trace.csv"],
+        ["trace", "convert", "TRACE", "-o", "FOLDER/trace.parquet"],
         ["sweep", "run", "SWEEP", "--store", "FOLDER/store"],
         ["import", "disksim", "DRIVE", "-o", "FOLDER/drive.toml"],
         ["reproduce", "griffin1999.settle-time", "--report", "FOLDER/report"],
@@ -230,7 +230,7 @@ def test_a_full_disk_leaves_what_was_there(scenario_file: Path, tmp_path: Path, 
     trace.write_text("\n".join(["t_ns,device,offset_bytes,bytes,op", *lines, ""]))
     arguments: list[str | Path] = ["run", scenario_file, "--log", target]
     if name.startswith("trace"):
-        arguments = ["trace", "convert", trace, target]
+        arguments = ["trace", "convert", trace, "-o", target]
     found = limited("RLIMIT_FSIZE", 20_000, *arguments)
     assert found.status == 2
     assert found.err.startswith("error: ")
