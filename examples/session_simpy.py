@@ -32,7 +32,7 @@ class Storage:
     def access(self, lbn: int, blocks: int, *, read: bool = True) -> simpy.Event:
         """Return an event that happens when the request has come back, with its completion."""
         done = self.env.event()
-        self.waiting[self.session.submit(lbn, blocks, read=read, at_ns=self.env.now)] = done
+        self.waiting[self.session.submit(lbn, blocks, read=read, at_ns=int(self.env.now))] = done
         self._await_next()
         return done
 
@@ -42,7 +42,7 @@ class Storage:
             self.env.timeout(self.session.next_event_ns - self.env.now).callbacks.append(self._look)
 
     def _look(self, _: simpy.Event) -> None:
-        for completion in self.session.advance(self.env.now):
+        for completion in self.session.advance(int(self.env.now)):
             self.waiting.pop(completion.id).succeed(completion)
         if self.waiting:
             self._await_next()

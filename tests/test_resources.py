@@ -126,11 +126,12 @@ main()
 @pytest.mark.parametrize("most", [32, 64, 256])
 def test_few_open_files_are_enough_or_too_few_in_a_word(sweep_file: Path, tmp_path: Path, most: int) -> None:
     scenario, store = sweep_file.with_name("small.toml"), tmp_path / "s"
-    for arguments in (
+    commands: tuple[list[str | Path], ...] = (
         ["run", scenario, "--log", tmp_path / "log.parquet"],
         ["sweep", "run", sweep_file, "--store", store, "--threads", "2"],
         ["sweep", "table", store],
-    ):
+    )
+    for arguments in commands:
         found = limited("RLIMIT_NOFILE", most, *arguments)
         assert found.status == 0 or (most < 256 and found.status == 2 and found.err.startswith("error: ")), found.err
     assert limited("RLIMIT_NOFILE", 1024, "sweep", "run", sweep_file, "--store", store).status == 0

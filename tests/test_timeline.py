@@ -70,7 +70,7 @@ def test_a_stretch_is_a_part_of_the_whole() -> None:
 def test_a_long_run_is_added_up_in_slots_of_time() -> None:
     long = {"run.requests": 60_000}
     result = sledsim.run(SLEDS, set=long, timeline=True)
-    timeline = result.timeline
+    timeline: Any = result.timeline
     assert timeline.slot_s is not None
     assert "in slots of" in repr(timeline)
     assert len(timeline["end_s"]) <= 200_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +33,7 @@ def schema_of(kind: str) -> Schema:
         "cost": CostFile,
         "role": RoleFile,
     }
-    found: Schema = json.loads(files[kind].schema_text())
+    found: Schema = files[kind].model_json_schema()
     return found
 
 

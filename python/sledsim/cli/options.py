@@ -131,7 +131,7 @@ def unfolded(command: Callable[..., None]) -> Callable[..., None]:
         The command, with such parameters. It is called with the dataclasses filled in.
     """
     taken = inspect.signature(command, eval_str=True).parameters.values()
-    groups = {each.name: each.annotation for each in taken if is_dataclass(each.annotation)}
+    groups: dict[str, Any] = {each.name: each.annotation for each in taken if is_dataclass(each.annotation)}
     parameters = []
     for each in taken:
         if each.name not in groups:
@@ -247,5 +247,5 @@ def listed(text: str | None, option: str, kind: type[Number]) -> list[Number] | 
     try:
         return [kind(part) for part in text.split(",")]
     except ValueError:
-        what = "whole numbers" if kind is int else "numbers"
+        what = {int: "whole numbers", float: "numbers"}[kind]
         raise SledsimError(f"{option} {text!r}: expected {what} between commas") from None

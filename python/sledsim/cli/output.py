@@ -67,7 +67,7 @@ def words_of(command: Any) -> "Words":
     command
         The command that was called.
     """
-    longest = [max(each.opts, key=len) for each in command.params]
+    longest: list[str] = [max(each.opts, key=len) for each in command.params]
     options = {option.lstrip("-").replace("-", "_"): option for option in longest if option.startswith("--")}
 
     def words(path: str, value: Any) -> str:

@@ -156,7 +156,8 @@ def _time_after(edges: "Floats", times_s: "Floats") -> "Floats":
     """Return for each edge the time that has passed since each of the times before it, added up."""
     ordered = np.sort(times_s)
     count = np.searchsorted(ordered, edges, side="right")
-    return edges * count - np.append(0.0, np.cumsum(ordered))[count]
+    passed: Floats = edges * count - np.append(0.0, np.cumsum(ordered))[count]
+    return passed
 
 
 def _power_w(result: "Result", edges: "Floats") -> "Floats | None":

@@ -258,7 +258,7 @@ def has_key(path: Path, key: str) -> bool:
         The key.
     """
     text, notation, name, base_dir = text_of(path, "document")
-    document = _core.Document(text, format=notation, source=name, base_dir=base_dir, schema="{}")
+    document = _core.Document(text, format=notation, source=name, base_dir=base_dir, schema=_core.Schema("{}"))
     return key in document.values
 
 

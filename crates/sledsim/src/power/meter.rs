@@ -393,8 +393,11 @@ mod tests {
         assert_eq!(once.entered().iter().sum::<u64>(), 3);
     }
 
+    /// A kept span: its activity, from when to when in ns, and its power.
+    type Kept = (usize, u64, u64, f64);
+
     /// What is kept of six spans of 100 ns, told in two parts each, between 50 and 450 ns.
-    fn kept(spans: usize) -> (Vec<(usize, u64, u64, f64)>, Option<u64>) {
+    fn kept(spans: usize) -> (Vec<Kept>, Option<u64>) {
         let mut meter = Meter::new(Activity::READY);
         meter.record(TimelineSpec { from: at(50), to: at(450), spans });
         for end in 1..=6 {

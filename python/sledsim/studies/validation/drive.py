@@ -353,7 +353,7 @@ def _denied(file: DiskSimImport, records: "Mapping[str, NDArray[np.generic]]") -
     where = tomllib.loads(file.device_file)["values"]["capacity_blocks"]["where"]
     source, _, line = where.removesuffix(f" {BLOCK_COUNT}").rpartition(":")
     reason = f"the trace reaches beyond it; the zones hold {whole.capacity_blocks:,} blocks, by which DiskSim goes too"
-    return LeftOut(source, int(line), BLOCK_COUNT, str(offered), reason, changes_results=True)
+    return LeftOut(source, int(line), BLOCK_COUNT, str(offered), reason, changes_results=True, decides=False)
 
 
 def _reached_bytes(records: "Mapping[str, NDArray[np.generic]]") -> int:
