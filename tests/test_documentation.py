@@ -15,6 +15,7 @@ import pytest
 import typer
 
 from conftest import ROOT
+from reference_api import api_pages
 from reference_commands import command_pages
 from reference_pages import MARK, device_pages, filled, scenario_pages
 from site_build import build, environment_of_pages
@@ -85,6 +86,12 @@ def test_reference_names_every_key_device_and_command() -> None:
     commands = "\n".join(command_pages().values())
     for name in typer.main.get_command(app).commands:  # type: ignore[attr-defined]
         assert f"## sledsim {name}\n" in commands
+
+
+def test_a_public_name_is_described_once() -> None:
+    described = re.findall(r"^\.\. auto\w+:: (\S+)$", "\n".join(api_pages().values()), flags=re.MULTILINE)
+    assert len(described) > 200
+    assert len(set(described)) == len(described)
 
 
 @cache

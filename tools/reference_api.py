@@ -63,6 +63,9 @@ def _room(module: ModuleType) -> str:
     parts = [*_title(module.__name__), f".. automodule:: {module.__name__}", ""]
     for name in module.__all__:
         value, path = getattr(module, name), f"{module.__name__}.{name}"
+        if inspect.ismodule(value):
+            # A room within this one has a page of its own.
+            continue
         if inspect.isclass(value):
             typed = value.__module__.startswith("sledsim.scenario.models")
             parts += _class(path, "" if typed else MEMBERS)

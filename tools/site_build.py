@@ -81,7 +81,7 @@ def build(folder: Path) -> None:
 def environment_of_pages() -> dict[str, str]:
     """Return the environment in which tutorials run: the commands of this one's Python come first."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    return {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    return {**os.environ, "PATH": path, "COLUMNS": "88", "NO_COLOR": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 
 
 def prepare(sources: Path) -> None:
