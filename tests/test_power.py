@@ -326,11 +326,9 @@ def test_wrong_input_is_refused(sledsim_cli: Callable[..., Outcome], scenario_fi
         "raise system.device.sled_mw",
     )
     set_wasteful = ["--set", "device.inactive_mw=200", "--set", "system.spin_down=immediate"]
-    assert_refused(
-        sledsim_cli("run", path, *set_wasteful), f"{path}: system.device.inactive_mw = 200", "system.spin_down"
-    )
+    assert_refused(sledsim_cli("run", path, *set_wasteful), "--set device.inactive_mw=200:", "system.spin_down")
     delayed = ["--set", "device=atlas10k", "--set", "system.delayed_startup={requests = 2, wait_ms = 5}"]
-    assert_refused(sledsim_cli("run", path, *delayed), f"{path}: system.delayed_startup: atlas10k never stops")
+    assert_refused(sledsim_cli("run", path, *delayed), "--set ", "system.delayed_startup: atlas10k never stops")
     assert_refused(
         sledsim_cli("run", path, "--set", "system.spin_down=timeout"), '{ name = "timeout", after_ms = 5.0 }'
     )

@@ -1,6 +1,6 @@
 """Schemas in which each key says what it means: what stands below it in its class.
 
-A module of its own: only ``sledsim schema`` and the pages need it, and sources take longer to read than documents.
+A module of its own: only faults, ``sledsim schema`` and the pages need it, and sources take longer to read.
 """
 
 import ast

@@ -229,15 +229,11 @@ def read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets = ())
     """
     try:
         text, notation, name, base_dir = _text(kind, source)
-        document = _core.Document(
-            text,
-            format=notation,
-            source=name,
-            base_dir=base_dir,
-            schema=_schema(kind),
-            sets=from_here(sets),
-            prefix=kind.own,
-        )
+        at, replaced = {"format": notation, "source": name, "base_dir": base_dir}, from_here(sets)
+        document = _core.Document(text, **at, schema=_schema(kind), sets=replaced, prefix=kind.own)
+        if document.faults:
+            # What is missing is told by what it means.
+            document = _core.Document(text, **at, schema=_described(kind), sets=replaced, prefix=kind.own)
     except ScenarioError as error:
         raise kind._error(list(error.faults)) if error.faults else error from None
     table, rules = _made(kind, document)
@@ -296,7 +292,7 @@ def made(kind: type[M], keys: Mapping[str, Any]) -> M:
         Where they are not as they should be.
     """
     try:
-        found = _schema(kind).faults(_one_line(keys))
+        found = _schema(kind).faults(_one_line(keys)) and _described(kind).faults(_one_line(keys))
     except (TypeError, ValueError, RecursionError, ScenarioError):
         found = []
     token = _inside.set(True)
@@ -413,6 +409,13 @@ def _schema(kind: type[Table]) -> _core.Schema:
     return _core.Schema(json.dumps(kind.model_json_schema()))
 
 
+@cache
+def _described(kind: type[Table]) -> _core.Schema:
+    from sledsim.scenario.described import Described
+
+    return _core.Schema(json.dumps(kind.model_json_schema(schema_generator=Described)))
+
+
 def _made(kind: type[T], document: _core.Document) -> tuple[T | None, list[Fault]]:
     """Make the table of a document, or say what its rules find wrong that its schema does not."""
     values = document.values
@@ -428,7 +431,7 @@ def _made(kind: type[T], document: _core.Document) -> tuple[T | None, list[Fault
 def _faults_of(kind: type[Table], keys: dict[str, Any], error: ValidationError) -> list[Fault]:
     """Return what is wrong with keys that a program gives."""
     try:
-        found = _schema(kind).faults(_one_line(keys))
+        found = _described(kind).faults(_one_line(keys))
     except (TypeError, ValueError, RecursionError, ScenarioError):
         # No document could hold them: what pydantic says has to do.
         found = []

@@ -28,6 +28,7 @@ __all__ = [
     "RenewalArrival",
     "ReplayMode",
     "SequentialLocation",
+    "SessionWorkload",
     "Synthetic",
     "SyntheticWorkload",
     "TraceWorkload",
@@ -482,5 +483,11 @@ class TraceWorkload(Model):
     metadata: Metadata | None = None
 
 
+class SessionWorkload(Model):
+    """Requests come from the program that drives a session with the system; a run has none."""
+
+    kind: Literal["session"] = "session"
+
+
 # What is asked of the system.
-Workload = SyntheticWorkload | MixWorkload | TraceWorkload | str
+Workload = SyntheticWorkload | MixWorkload | TraceWorkload | SessionWorkload | str
