@@ -102,6 +102,81 @@ def test_errors_of_python_alone_have_the_attributes_too() -> None:
     assert (RunError("words").path, RunError("words").faults) == (None, ())
 
 
+@pytest.mark.parametrize(
+    ("wrongly", "kind", "path", "value", "suggestion"),
+    [
+        (lambda: sledsim.open_trace("none.csv"), "unreadable", None, "none.csv", None),
+        (lambda: sledsim.open_trace("none.csv", skip_bad=-1), "out-of-range", "skip_bad", -1, None),
+        (lambda: sledsim.sweep.results("none.sweep"), "unreadable", None, "none.sweep", None),
+        (lambda: sledsim.hit_ratio("none.csv", "lru", 0), "out-of-range", "pages", 0, None),
+        (lambda: sledsim.specificity("sdff"), "unknown-name", "role", "sdff", "sdf"),
+        (lambda: sledsim.validate_drive("atlas10kk", "none"), "unknown-name", "drive", "atlas10kk", "atlas10k"),
+        (lambda: vars(sledsim)["run"](3), "wrong-type", None, 3, None),
+        (lambda: sledsim.import_disksim("."), "unreadable", "path", ".", None),
+        (lambda: sledsim.run(document(), timeline="x"), "wrong-type", "timeline", "x", None),
+        (lambda: sledsim.run(document()).plot("respons"), "unknown-name", "kind", "respons", "response"),
+        (lambda: sledsim.Device("g2").plot("seke"), "unknown-name", "kind", "seke", "seek"),
+    ],
+)
+def test_errors_made_in_python_are_data_too(
+    wrongly: Callable[[], object], kind: str, path: str | None, value: Any, suggestion: str | None
+) -> None:
+    with pytest.raises(sledsim.SledsimError) as caught:
+        wrongly()
+    error = caught.value
+    assert len(error.faults) == 1
+    assert (error.kind, error.path, error.value, error.suggestion) == (kind, path, value, suggestion)
+
+
+def test_a_missing_file_suggests_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "small.csv").write_text(HEADER)
+    with pytest.raises(TraceError) as caught:
+        sledsim.open_trace(tmp_path / "smal.csv")
+    assert caught.value.suggestion == str(tmp_path / "small.csv")
+    assert caught.value.file == caught.value.value == str(tmp_path / "smal.csv")
+
+
+def test_typed_classes_tell_all_their_faults() -> None:
+    def faults_of(kind: type, **keys: Any) -> list[tuple[str, str | None, Any, str | None]]:
+        with pytest.raises(ScenarioError) as caught:
+            kind(**keys)
+        return [(fault.kind, fault.path, fault.value, fault.suggestion) for fault in caught.value.faults]
+
+    assert faults_of(sledsim.Scenario, workload=3, system=4, foo=1) == [
+        ("wrong-type", "workload", 3, None),
+        ("wrong-type", "system", 4, None),
+        ("unknown-key", "foo", None, None),
+    ]
+    assert faults_of(sledsim.scenario.SyntheticWorkload, arrival={"kind": "poison"}) == [
+        ("unknown-name", "arrival.kind", "poison", "poisson")
+    ]
+    assert faults_of(sledsim.scenario.DriveSystem, device="g2", schedulr="x", batch_max="y") == [
+        ("unknown-key", "schedulr", None, "scheduler"),
+        ("wrong-type", "batch_max", "y", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["replay", "TRACE", "--fit", "bad"], '--fit "bad" is not known'),
+        (["replay", "TRACE", "--time-scale", "-1"], "--time-scale -1 is out of range"),
+        (["replay", "TRACE", "--device", "g99"], '--device "g99" is not known: did you mean'),
+        (["hit-ratio", "TRACE", "--policy", "lruu", "--pages", "10"], '--policy "lruu" is not known'),
+        (["cost", "--workload", "tpcc-like", "--mems-size", "1 foo"], '--mems-size "1 foo" is of the wrong type'),
+        (["seek", "g99"], 'DEVICE = "g99" is not known: did you mean'),
+    ],
+)
+def test_the_command_line_names_options(
+    sledsim_cli: Callable[..., Outcome], tmp_path: Path, typed: list[str], told: str
+) -> None:
+    trace = tmp_path / "small.csv"
+    trace.write_text(f"{HEADER}0,0,0,512,R\n1,0,512,512,R\n")
+    outcome = sledsim_cli(*(trace if word == "TRACE" else word for word in typed))
+    assert outcome.status == 2
+    assert outcome.err.startswith(f"error: {told}"), outcome.err
+
+
 def test_the_command_line_tells_in_its_own_words(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
     trace = tmp_path / "far.csv"
     trace.write_text(f"{HEADER}0,0,0,512,R\n1,0,{1 << 50},512,R\n")

@@ -326,7 +326,7 @@ TAKEN_APART = {
     "rpartition", "rsplit", "split", "splitlines", "startswith", "strip", "translate",
 }  # fmt: skip
 PATTERNS = {"findall", "finditer", "fullmatch", "match", "search", "split", "sub"}
-OUR_ERRORS = re.compile(r"^(Scenario|Trace|Run|Sledsim|Store|Reliability)Error$")
+OUR_ERRORS = re.compile(r"^(Scenario|Trace|Run|Sledsim|Store|Reliability|Cluster|WrongMechanism)Error$")
 
 
 def caught(handler: ast.ExceptHandler) -> bool:
@@ -375,3 +375,20 @@ def test_the_search_for_read_messages_sees_each_way(looked: str) -> None:
     code = f"try:\n    run()\nexcept _core.ScenarioError as error:\n    text = str(error)\n    found = {looked}\n"
     assert messages_read(ast.parse(code)) == [5]
     assert not messages_read(ast.parse(code.replace("ScenarioError", "OSError")))
+
+
+def errors_of_words(tree: ast.Module) -> list[int]:
+    """Return the lines of a module that make an error of Sledsim's of a text alone, without faults."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = [(getattr(call.func, "attr", getattr(call.func, "id", "")), call.lineno) for call in calls]
+    return [line for name, line in names if OUR_ERRORS.match(name)]
+
+
+def test_every_error_of_the_package_is_data() -> None:
+    made = {place(path): errors_of_words(ast.parse(path.read_text())) for path in modules_of(PACKAGE)}
+    assert not {name: lines for name, lines in made.items() if lines}
+
+
+def test_the_search_for_errors_of_words_sees_them() -> None:
+    assert errors_of_words(ast.parse("raise StoreError(f'{path}: gone')\nerror = _core.RunError('x')")) == [1, 2]
+    assert not errors_of_words(ast.parse("raise wrong(StoreError, 'missing', 'gone')\nraise ValueError('x')"))

@@ -2,7 +2,7 @@
 
 # ruff: noqa: A002  a trace's format is the word of the field
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar, final
 
@@ -60,12 +60,16 @@ class Fault:
     def __new__(
         cls,
         kind: str,
-        says: str = "",
+        says: str | Sequence[str | tuple[str]] | None = None,
         *,
-        path: str = "",
+        path: str | None = None,
         value: object = None,
-        known: list[str] | None = None,
+        allowed: str | Sequence[str] | dict[str, object] | None = None,
+        suggestion: str | None = None,
         file: str | None = None,
+        line: int | None = None,
+        field: str | None = None,
+        told: bool = False,
     ) -> Self: ...
     @property
     def kind(self) -> str:
@@ -102,6 +106,7 @@ class Fault:
     @property
     def keys(self) -> tuple[str, ...]:
         """Every key that the sentence names, the wrong one first."""
+    def of_option(self, option: str) -> Self: ...
     def within(self, prefix: str) -> Self: ...
     def about(self, about: str, *, instead: bool = False) -> Self: ...
     def text(self, words: Callable[[str, Any], str] | None = None) -> str: ...

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use serde_json::Value;
 use sledsim::fault::{self, Allowed, Faults, Keys, Kind, Path, Vocabulary};
 
@@ -100,25 +100,46 @@ impl Fault {
 #[pymethods]
 impl Fault {
     #[new]
-    #[pyo3(signature = (kind, says = "", *, path = "", value = None, known = None, file = None))]
-    fn new(
-        kind: &str,
-        says: &str,
-        path: &str,
-        value: Option<&Bound<'_, PyAny>>,
-        known: Option<Vec<String>>,
-        file: Option<String>,
-    ) -> PyResult<Self> {
+    #[pyo3(
+        signature = (kind, says = None, **facts),
+        text_signature = "(kind, says=None, *, path=None, value=None, allowed=None, suggestion=None, file=None, \
+                          line=None, field=None, told=False)"
+    )]
+    fn new(kind: &str, says: Option<&Bound<'_, PyAny>>, facts: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let kind: Kind = serde_json::from_value(kind.into()).map_err(|error| misuse(error.to_string()))?;
-        let mut fault = fault::Fault::at(kind, path);
-        fault.value = value.map(from_python).transpose()?;
-        fault.file = file;
-        if let Some(known) = known {
-            let given =
-                fault.value.as_ref().and_then(Value::as_str).or(fault.path.last()).unwrap_or_default().to_owned();
-            fault = fault.one_of(&given, known.iter().map(String::as_str));
+        let mut fault = fault::Fault::new(kind);
+        let mut suggestion = None;
+        for (name, given) in facts.into_iter().flat_map(|facts| facts.iter()).filter(|(_, given)| !given.is_none()) {
+            match name.extract::<String>()?.as_str() {
+                "path" => fault.path = given.extract::<String>()?.into(),
+                "value" => fault.value = Some(told_value(&given)),
+                "allowed" => fault.allowed = Some(allowed_of(&given)?),
+                "suggestion" => suggestion = Some(given.extract()?),
+                "file" => fault.file = Some(given.extract()?),
+                "line" => fault.line = Some(given.extract()?),
+                "field" => fault.field = Some(given.extract()?),
+                "told" => fault.told = given.extract()?,
+                other => return Err(PyTypeError::new_err(format!("a fault has no {other}"))),
+            }
         }
-        Ok(Self(if says.is_empty() { fault } else { fault.says(says) }))
+        if let Some(Allowed::Names(names)) = &fault.allowed {
+            let given = fault.value.as_ref().and_then(Value::as_str).or(fault.path.last()).unwrap_or_default();
+            suggestion = suggestion.or(fault::nearest(given, names.iter().map(String::as_str)).map(str::to_owned));
+        }
+        fault.suggestion = suggestion;
+        // A text, or several and keys between them, which each reader gives in an own way.
+        let parts = match says {
+            Some(says) if says.is_instance_of::<PyString>() => vec![says.clone()],
+            Some(says) => says.try_iter()?.collect::<PyResult<_>>()?,
+            None => Vec::new(),
+        };
+        for part in parts {
+            fault = match part.extract::<(String,)>() {
+                Ok((key,)) => fault.option(key),
+                Err(_) => fault.says(part.extract::<String>()?),
+            };
+        }
+        Ok(Self(fault))
     }
 
     /// In what way it is wrong.
@@ -211,6 +232,14 @@ impl Fault {
         Self(fault)
     }
 
+    /// The same fault, of an option of a command: no document has it.
+    fn of_option(&self, option: &str) -> Self {
+        let mut fault = self.0.clone();
+        fault.path = Path::default().step(option);
+        (fault.file, fault.line, fault.setting) = (None, None, None);
+        Self(fault)
+    }
+
     /// The sentence; `words` says how its reader gives a key, and a value if there is one.
     #[pyo3(signature = (words = None))]
     fn text(&self, words: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
@@ -238,6 +267,29 @@ impl Fault {
     fn _of(held: &str) -> PyResult<Self> {
         Ok(Self(serde_json::from_str(held).map_err(|error| misuse(error.to_string()))?))
     }
+}
+
+/// A value of whatever kind; what no document could hold as text.
+fn told_value(given: &Bound<'_, PyAny>) -> Value {
+    let held = from_python(given).unwrap_or_default();
+    if held.is_null() {
+        given.str().map_or(Value::Null, |text| text.to_string().into())
+    } else {
+        held
+    }
+}
+
+/// What is allowed: a text, bounds by name, or words.
+fn allowed_of(given: &Bound<'_, PyAny>) -> PyResult<Allowed> {
+    if given.is_instance_of::<PyString>() {
+        return Ok(Allowed::Type(given.extract()?));
+    }
+    if given.is_instance_of::<PyDict>() {
+        return serde_json::from_value(from_python(given)?)
+            .map(Allowed::Range)
+            .map_err(|error| misuse(error.to_string()));
+    }
+    Ok(Allowed::Names(given.extract()?))
 }
 
 /// The words of a reader, which a Python function has.

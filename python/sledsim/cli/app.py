@@ -25,7 +25,7 @@ from sledsim.cli import (
     traces,
 )
 from sledsim.cli.options import with_catalog
-from sledsim.cli.output import complain, suggest, words_of
+from sledsim.cli.output import complain, in_options, print_text, suggest, words_of
 
 __all__ = ["app"]
 
@@ -114,8 +114,14 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except SledsimError as error:
             words = words_of(ctx.meta[COMMAND])
-            complain(spoken(error, words))
+            complain(spoken(in_options(error, ctx.meta[COMMAND]), words))
             suggest(ctx.meta[TYPED], [words(path, value) for path, value in ways_out(error)])
+            raise typer.Exit(WRONG) from None
+        except typer.BadParameter.__base__ as error:
+            # As Typer tells it, folded.
+            if error.ctx is not None:
+                print_text(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} -h' for help.\n", err=True)
+            print_text(f"Error: {error.format_message()}", err=True)
             raise typer.Exit(WRONG) from None
         except KeyboardInterrupt:
             complain("interrupted")

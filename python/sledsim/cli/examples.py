@@ -8,6 +8,7 @@ import typer
 
 from sledsim.cli.options import AsJson
 from sledsim.cli.output import print_json, print_tables
+from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +72,6 @@ def example(
     A file that is there already is left as it is, unless it would become the same or --force is given.
     """
     from sledsim._core import SledsimError
-    from sledsim.show.naming import did_you_mean
     from sledsim.show.tables import Table
 
     if name is None:
@@ -85,11 +85,14 @@ def example(
     # The ending may be left out.
     named = [each for each in KINDS if name in (each, Path(each).stem)]
     if name != EVERYTHING and not named:
-        raise SledsimError(f"no example {name!r}{did_you_mean(name, [EVERYTHING, *KINDS])}")
+        raise wrong(
+            SledsimError, "unknown-name", f"no example {name!r}", path="name", value=name, known=[EVERYTHING, *KINDS]
+        )
     texts = {each: _content(each) for each in (named or wanted)}
     changed = [each for each, text in texts.items() if Path(each).exists() and Path(each).read_bytes() != text]
     if changed and not force:
-        raise SledsimError(f"{', '.join(changed)}: there already, with other content; --force writes over it")
+        says = f"{', '.join(changed)}: there already, with other content; --force writes over it"
+        raise wrong(SledsimError, "conflict", says, path="force", value=changed)
     for each, text in texts.items():
         Path(each).write_bytes(text)
     if as_json:

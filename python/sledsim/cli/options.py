@@ -9,6 +9,8 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from sledsim.show.faults import wrong
+
 __all__ = [
     "AsJson",
     "Catalog",
@@ -248,4 +250,7 @@ def listed(text: str | None, option: str, kind: type[Number]) -> list[Number] | 
         return [kind(part) for part in text.split(",")]
     except ValueError:
         what = {int: "whole numbers", float: "numbers"}[kind]
-        raise SledsimError(f"{option} {text!r}: expected {what} between commas") from None
+        says = f"{option} {text!r}: expected {what} between commas"
+        raise wrong(
+            SledsimError, "wrong-type", says, path=option, value=text, allowed=f"{what} between commas"
+        ) from None

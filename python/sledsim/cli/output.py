@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 
 if TYPE_CHECKING:
+    from sledsim._core import Fault, SledsimError
     from sledsim.show.faults import Words
     from sledsim.show.tables import Table
 
@@ -23,6 +24,7 @@ __all__ = [
     "check_picture",
     "check_target",
     "complain",
+    "in_options",
     "not_drawn",
     "print_found",
     "print_json",
@@ -31,10 +33,6 @@ __all__ = [
     "suggest",
     "words_of",
 ]
-
-
-#: What stands around a text in a setting.
-QUOTE = '"'
 
 
 def complain(message: str) -> None:
@@ -67,29 +65,63 @@ def words_of(command: Any) -> "Words":
     command
         The command that was called.
     """
-    longest: list[str] = [max(each.opts, key=len) for each in command.params]
-    options = {option.lstrip("-").replace("-", "_"): option for option in longest if option.startswith("--")}
+    options = {name: option for name, option in _names(command).items() if option.startswith("--")}
 
     def words(path: str, value: Any) -> str:
-        if path == "set" and command.name == "replay":
-            # Its options are settings of the trace's scenario.
-            key, _, given = str(value).partition("=")
-            name = key.removeprefix("workload.").removeprefix("device.")
-            if name in options:
-                return f"{options[name]} {given.strip('[]').replace(' ', '').strip(QUOTE)}"
         text = "" if value is None else shlex.quote(value if isinstance(value, str) else json.dumps(value))
         name = path.removeprefix("workload.")
         if name in options and value is True:
             return options[name]
-        if name in options:
+        if name in options and path != "set":
             # Options take lists of numbers as people write them.
             listed = ",".join(map(str, value)) if isinstance(value, list) else text
             return f"{options[name]} {listed}".rstrip()
+        if path == "set" and "set" in options:
+            return f"--set {text}".rstrip()
         if "set" in options and text and "." in path:
             return f"--set {path}={text}"
         return f"{path} = {text}" if text else path
 
     return words
+
+
+def in_options(error: "SledsimError", command: Any) -> "SledsimError":
+    """Return an error of which each fault that an option or argument of a command has is told of that.
+
+    Parameters
+    ----------
+    error
+        What is wrong.
+    command
+        The command that was called.
+    """
+    from sledsim._core import error_of
+
+    names = _names(command)
+
+    def typed(fault: "Fault") -> "Fault":
+        # What a file says is wrong in that file, and what `--set` says there.
+        if (fault.setting is None and fault.file not in (None, "scenario")) or fault.path is None:
+            return fault
+        key = fault.path if fault.setting is None else fault.setting.partition("=")[0]
+        if fault.setting is not None and command.name != "replay":
+            return fault
+        steps = key.replace("_bytes", "_size").split(".")
+        while len(steps) > 1 and steps[-1] in ("name", "device") and steps[-1] not in names:
+            steps.pop()
+        outer = set(steps[:-1]) - {"workload", "system", "device", "child"}
+        return fault.of_option(names[steps[-1]]) if steps[-1] in names and not outer else fault
+
+    return error_of(type(error), [typed(fault) for fault in error.faults]) if error.faults else error
+
+
+def _names(command: Any) -> dict[str, str]:
+    """Return what a command calls its options and arguments, by name."""
+    names = {}
+    for each in command.params:
+        longest = max(each.opts, key=len)
+        names[longest.lstrip("-").replace("-", "_")] = longest if longest.startswith("--") else longest.upper()
+    return names
 
 
 def print_json(value: Any) -> None:
@@ -162,13 +194,10 @@ def check_target(path: Path | None, suffixes: Iterable[str]) -> None:
         Endings that its name may have.
     """
     from sledsim._core import SledsimError
+    from sledsim.show.faults import require_writable
 
-    if path is None:
-        return
-    if path.suffix.lower() not in suffixes:
-        raise SledsimError(f"{path}: unknown kind of file {path.suffix!r}; expected {', '.join(suffixes)}")
-    if not path.parent.is_dir():
-        raise SledsimError(f"{path}: no folder {path.parent}")
+    if path is not None:
+        require_writable(SledsimError, path, suffixes)
 
 
 def check_picture(path: Path | None) -> None:

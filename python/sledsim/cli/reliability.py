@@ -120,9 +120,10 @@ def _check_use(files: list[str], figure: str | None, years: str | None, *, compa
     if compare:
         raise typer.BadParameter("shows one enclosure; it has no use for --compare", param_hint="--figure")
     if figure not in FIGURES:
-        from sledsim.show.naming import did_you_mean
+        from sledsim._core import SledsimError
+        from sledsim.show.faults import wrong
 
-        raise typer.BadParameter(f"no figure {figure!r}{did_you_mean(figure, FIGURES)}", param_hint="--figure")
+        raise wrong(SledsimError, "unknown-name", path="figure", value=figure, known=FIGURES)
     if years is not None and figure in ("maintenance", "cost"):
         instead = "set cost.lifetime" if figure == "cost" else "an MTTF has no time"
         raise typer.BadParameter(f"has no use for --figure {figure}: {instead}", param_hint="--years")

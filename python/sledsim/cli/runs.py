@@ -269,7 +269,7 @@ def schema(
     It gives every key, its unit, range, default and meaning.
     """
     from sledsim import _core
-    from sledsim.show.naming import did_you_mean
+    from sledsim.show.faults import wrong
 
     kinds = document_kinds()
     if kind in kinds and not result:
@@ -279,7 +279,7 @@ def schema(
     elif kind in kinds:
         raise typer.BadParameter("is of what `run --json` prints: leave out the kind", param_hint="--result")
     else:
-        raise typer.BadParameter(f"no kind {kind!r}{did_you_mean(kind, ['scenario', *kinds])}", param_hint="KIND")
+        raise wrong(_core.SledsimError, "unknown-name", path="kind", value=kind, known=["scenario", *kinds])
 
 
 def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sledsim import _core
 from sledsim._core import SledsimError
+from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,17 +21,17 @@ LONGEST = 60
 WIDEST = 2**63 - 1
 
 
-def refuse(name: str, value: Any, expected: str) -> SledsimError:
-    """Make the error of an argument that is not what was expected."""
+def refuse(name: str, value: Any, expected: str, bounds: dict[str, object] | None = None) -> SledsimError:
+    """Make the error of an argument that is not what was expected; ``bounds`` are those of a number."""
     try:
         shown = repr(value)
     except (ValueError, RecursionError):
         # A number of thousands of digits, or lists within lists without an end.
         shown = f"a {type(value).__name__} that can't be shown"
     brief = shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 3]}..."
-    fault = _core.Fault("out-of-range", f" = {brief}: expected {expected}", path=name)
-    error: SledsimError = _core.error_of(SledsimError, [fault])
-    return error
+    says = f"{name} = {brief}: expected {expected}"
+    held = value if brief == shown else brief
+    return wrong(SledsimError, "out-of-range", says, path=name, value=held, allowed=bounds or expected)
 
 
 def whole(name: str, value: Any, least: int, most: int) -> "NDArray[np.int64]":
@@ -42,7 +42,7 @@ def whole(name: str, value: Any, least: int, most: int) -> "NDArray[np.int64]":
     given = _array(name, value, expected)
     if given.dtype.kind == "f" and given.size and not np.array_equal(given, np.floor(given)):
         raise refuse(name, _first(given, given != np.floor(given)), expected)
-    _within(name, given, least, min(most, WIDEST), expected)
+    _within(name, given, expected, {"least": least, "most": min(most, WIDEST), "whole": True})
     return given.astype(np.int64)
 
 
@@ -52,7 +52,7 @@ def numbers(name: str, value: Any, least: float, most: float, unit: str) -> "NDA
 
     expected = f"numbers from {least:.10g} to {most:.10g} {unit}"
     given = _array(name, value, expected)
-    _within(name, given, least, most, expected)
+    _within(name, given, expected, {"least": least, "most": most, "unit": unit})
     return given.astype(np.float64)
 
 
@@ -114,11 +114,11 @@ def _array(name: str, value: Any, expected: str) -> "NDArray[Any]":
     return given
 
 
-def _within(name: str, given: "NDArray[Any]", least: float, most: float, expected: str) -> None:
+def _within(name: str, given: "NDArray[Any]", expected: str, bounds: dict[str, Any]) -> None:
     # Whatever is no number is neither below nor above.
-    outside = ~((given >= least) & (given <= most))
+    outside = ~((given >= bounds["least"]) & (given <= bounds["most"]))
     if outside.any():
-        raise refuse(name, _first(given, outside), expected)
+        raise refuse(name, _first(given, outside), expected, bounds)
 
 
 def _first(given: "NDArray[Any]", where: "NDArray[np.bool_]") -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.show.faults import wrong
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, duration, number
 
@@ -24,11 +25,12 @@ def powers_unknown(device: str) -> SledsimError:
     from sledsim.devices.device import Device
     from sledsim.devices.entries import catalog
 
-    known = ", ".join(name for name in catalog() if Device(name).has_powers)
-    return SledsimError(
-        f"the powers of {device} are not known: take a device that has them ({known}), "
+    known = [name for name in catalog() if Device(name).has_powers]
+    says = (
+        f"the powers of {device} are not known: take a device that has them ({', '.join(known)}), "
         "or give them in a device file (docs/reference/scenario.md has the keys)"
     )
+    return wrong(SledsimError, "missing", says, path="device", value=device, allowed=known)
 
 
 class BreakEven(Shown):

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.show.faults import wrong
 from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
@@ -30,9 +31,8 @@ def break_even_lines(found: "BreakEven") -> "altair.TopLevelMixin":
     modes = found.modes
     times = [mode["idle_s"] for mode in modes if mode["idle_s"]]
     if not times:
-        raise SledsimError(
-            f"there is nothing to draw: {found.device} has no idle mode that pays for its return after a while"
-        )
+        says = f"there is nothing to draw: {found.device} has no idle mode that pays for its return after a while"
+        raise wrong(SledsimError, "missing", says, path="device", value=found.device)
     start, end = min(times) / REACH, max(times) * REACH
     lengths = [start * (end / start) ** (i / (POINTS - 1)) for i in range(POINTS)]
     # Units that keep numbers short: a sled's are a thousandth of a disk's.

@@ -9,7 +9,8 @@ from sledsim._core import SledsimError
 from sledsim.devices.arguments import flags, numbers, refuse, shaped, single, whole
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.reading import Sets, from_here, here
-from sledsim.show.naming import did_you_mean, label_of
+from sledsim.show.faults import wrong
+from sledsim.show.naming import label_of
 
 if TYPE_CHECKING:
     import altair
@@ -81,7 +82,8 @@ class Device:
         parameters = core.parameters
         kind = next(kind for kind in _kinds(Device) if parameters["mechanism"] in kind.MECHANISMS)
         if not issubclass(kind, cls):
-            raise SledsimError(f"{name} is {kind.KIND}, not {cls.KIND}")
+            says = f"{name} is {kind.KIND}, not {cls.KIND}"
+            raise wrong(SledsimError, "unsupported", says, path="name", value=name, allowed=cls.KIND)
         made = super().__new__(kind)
         made.parameters, made._core = parameters, core
         return made
@@ -97,7 +99,8 @@ class Device:
         """Say whose the attribute is that this device does not have."""
         for kind in () if name.startswith("_") else _kinds(Device):
             if name in kind.__annotations__ or name in vars(kind):
-                raise WrongMechanismError(f"{self.name} is {self.KIND}: only {kind.KIND} has {name}")
+                says = f"{self.name} is {self.KIND}: only {kind.KIND} has {name}"
+                raise wrong(WrongMechanismError, "unsupported", says, path=name, value=self.name, allowed=kind.KIND)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @property
@@ -262,11 +265,11 @@ class Device:
         points
             Distances, from none to the whole stroke.
         """
-        raise WrongMechanismError(f"{self.name} is {self.KIND}: it has no seeks")
+        raise wrong(WrongMechanismError, "unsupported", f"{self.name} is {self.KIND}: it has no seeks", value=self.name)
 
     def seek_table(self) -> "Table":
         """Return seek times against distance, as a table."""
-        raise WrongMechanismError(f"{self.name} is {self.KIND}: it has no seeks")
+        raise wrong(WrongMechanismError, "unsupported", f"{self.name} is {self.KIND}: it has no seeks", value=self.name)
 
     def plot(self, kind: str = "curve") -> "altair.TopLevelMixin":
         """Draw the device.
@@ -279,7 +282,9 @@ class Device:
         """
         charts = self._charts()
         if str(kind) not in charts:
-            raise SledsimError(f"no plot {kind!r} of {self.KIND}{did_you_mean(str(kind), charts)}")
+            raise wrong(
+                SledsimError, "unknown-name", f"no plot {kind!r} of {self.KIND}", path="kind", value=kind, known=charts
+            )
         return charts[kind](self)
 
     def _charts(self) -> "Mapping[str, Callable[[Any], altair.TopLevelMixin]]":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sledsim.reliability.description import ReliabilityError
+from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -158,16 +159,19 @@ def _sparse() -> Any:
 
 def missing_scipy() -> ReliabilityError:
     """Return the error of an installation without SciPy."""
-    return ReliabilityError("this needs SciPy: pip install 'sledsim[reliability]'")
+    says = "this needs SciPy: pip install 'sledsim[reliability]'"
+    return wrong(ReliabilityError, "unsupported", says, value="scipy")
 
 
 def _checked(start: object, end: object, rate: float) -> float:
     """Refuse what is no rate."""
     if start is LOSS:
-        raise ReliabilityError(f"transition from {start!r} to {end!r}: lost data does not come back")
+        says = f"transition from {start!r} to {end!r}: lost data does not come back"
+        raise wrong(ReliabilityError, "conflict", says, value=end)
     value = float(rate)
     if not (value >= 0 and np.isfinite(value)):
-        raise ReliabilityError(f"rate from {start!r} to {end!r}: expected a number an hour from 0 up (got {rate!r})")
+        says = f"rate from {start!r} to {end!r}: expected a number an hour from 0 up (got {rate!r})"
+        raise wrong(ReliabilityError, "out-of-range", says, value=rate, allowed={"least": 0})
     return value
 
 
@@ -180,7 +184,8 @@ def _reached(start: Hashable, leaving: Mapping[Hashable, Mapping[Hashable, float
                 seen.add(target)
                 states.append(target)
                 if len(states) > MAX_STATES:
-                    raise ReliabilityError(f"more than {MAX_STATES:,} states: take fewer")
+                    says = f"more than {MAX_STATES:,} states: take fewer"
+                    raise wrong(ReliabilityError, "out-of-range", says, allowed={"most": MAX_STATES})
     return states
 
 
@@ -199,4 +204,5 @@ def _require_loss(states: list[Hashable], leaving: Mapping[Hashable, Mapping[Has
                 pending.append(a)
     for state in states:
         if state not in leads:
-            raise ReliabilityError(f"state {state!r} has no path to loss of data: give a rate that leads there")
+            says = f"state {state!r} has no path to loss of data: give a rate that leads there"
+            raise wrong(ReliabilityError, "conflict", says, value=state)

@@ -12,6 +12,7 @@ from sledsim.reliability.reading import DescriptionLike, Sets
 from sledsim.reliability.reporting import SimulatedReport, report
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import said_of, years_text
+from sledsim.show.faults import wrong
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class ReliabilityComparison(Shown):
 
     def __init__(self, reports: Sequence[ReliabilityReport | SimulatedReport]) -> None:
         if not reports:
-            raise ReliabilityError("nothing to compare; give descriptions of enclosures")
+            raise wrong(ReliabilityError, "missing", "nothing to compare; give descriptions of enclosures")
         self.reports = list(reports)
         self.complete = all(each.complete for each in reports)
 

@@ -22,6 +22,7 @@ from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import counted, money, needed_said
+from sledsim.show.faults import wrong
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
@@ -264,10 +265,11 @@ def priced(description: Description) -> Design:
 def require_cost(description: Description) -> Cost:
     """Return the prices of an enclosure, or say that there are none."""
     if description.cost is None:
-        raise ReliabilityError(
+        says = (
             "cost: missing; give the prices, such as [cost] device = 100.0, visit = 500.0, loss = 1e6, "
             'lifetime = "5 years"'
         )
+        raise wrong(ReliabilityError, "missing", says, path="cost")
     return description.cost
 
 

@@ -13,6 +13,7 @@ from sledsim.reliability.models import MarkovModel
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import counted, duration_said, needed_said, survival_text, years_text
+from sledsim.show.faults import wrong
 from sledsim.show.tables import Table
 
 if TYPE_CHECKING:
@@ -161,7 +162,10 @@ def survival_by_spares(
     description = load(source, set=set).replace(repair=None)
     for mttf_h in disks_h:
         if not (mttf_h > 0 and math.isfinite(mttf_h)):
-            raise ReliabilityError(f"disks_h: expected hours above 0 (got {mttf_h!r})")
+            says = f"disks_h: expected hours above 0 (got {mttf_h!r})"
+            raise wrong(
+                ReliabilityError, "out-of-range", says, path="disks_h", value=mttf_h, allowed={"above": 0, "unit": "h"}
+            )
     counts = spare_counts(description) if spares is None else list(spares)
     curves = [
         curve_of(description.replace(enclosure={"spares": count}), counted(count, "spare"), years) for count in counts
@@ -185,17 +189,20 @@ def times_of(years: float) -> "NDArray[np.float64]":
 def require_years(years: object) -> float:
     """Refuse what is no length of time, and return the others."""
     if not (isinstance(years, int | float | np.integer) and years > 0 and math.isfinite(years)):
-        raise ReliabilityError(f"years: expected a number above 0 (got {years!r})")
+        says = f"years: expected a number above 0 (got {years!r})"
+        raise wrong(ReliabilityError, "out-of-range", says, path="years", value=years, allowed={"above": 0})
     return float(years)
 
 
 def require_times(years: object) -> list[float]:
     """Refuse what are no times in years, one at least, and return the others."""
     if isinstance(years, str) or not isinstance(years, Iterable):
-        raise ReliabilityError(f"years: expected times above 0, such as [1, 3, 5] (got {years!r})")
+        says = f"years: expected times above 0, such as [1, 3, 5] (got {years!r})"
+        raise wrong(ReliabilityError, "out-of-range", says, path="years", value=years, allowed={"above": 0})
     times = [require_years(each) for each in years]
     if not times:
-        raise ReliabilityError("years: expected times above 0, such as [1, 3, 5] (got none)")
+        says = "years: expected times above 0, such as [1, 3, 5] (got none)"
+        raise wrong(ReliabilityError, "missing", says, path="years", allowed={"above": 0})
     return times
 
 

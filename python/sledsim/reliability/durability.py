@@ -10,6 +10,7 @@ from sledsim.reliability.chain import missing_scipy
 from sledsim.reliability.description import Description, ReliabilityError
 from sledsim.reliability.duration import hours
 from sledsim.reliability.reading import DescriptionLike, load
+from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,15 +60,29 @@ def failures_at_most(
     except ImportError:
         raise missing_scipy() from None
     if failures < 0:
-        raise ReliabilityError(f"failures: expected a whole number from 0 up (got {failures!r})")
+        says = f"failures: expected a whole number from 0 up (got {failures!r})"
+        raise wrong(
+            ReliabilityError, "out-of-range", says, path="failures", value=failures, allowed={"least": 0, "whole": True}
+        )
     if devices < 1:
-        raise ReliabilityError(f"devices: expected a whole number from 1 up (got {devices!r})")
+        says = f"devices: expected a whole number from 1 up (got {devices!r})"
+        raise wrong(
+            ReliabilityError, "out-of-range", says, path="devices", value=devices, allowed={"least": 1, "whole": True}
+        )
     if not device_mttf_h > 0:
-        raise ReliabilityError(f"device_mttf_h: expected hours above 0 (got {device_mttf_h!r})")
+        says = f"device_mttf_h: expected hours above 0 (got {device_mttf_h!r})"
+        raise wrong(
+            ReliabilityError,
+            "out-of-range",
+            says,
+            path="device_mttf_h",
+            value=device_mttf_h,
+            allowed={"above": 0, "unit": "h"},
+        )
     try:
         times_h = hours(times)
     except ValueError as error:
-        raise ReliabilityError(f"time: {error}") from None
+        raise wrong(ReliabilityError, "wrong-type", f"time: {error}", path="time", value=times) from None
     values = (special.pdtrc if complement else special.pdtr)(failures, devices / device_mttf_h * times_h)
     return values if times_h.ndim else float(values)
 
@@ -97,10 +112,14 @@ def failures_tolerated(
     """
     for name, count in (("spares", spares), ("repairs", repairs), ("parity", parity)):
         if count < 0:
-            raise ReliabilityError(f"{name}: expected a whole number from 0 up (got {count!r})")
+            says = f"{name}: expected a whole number from 0 up (got {count!r})"
+            raise wrong(
+                ReliabilityError, "out-of-range", says, path=name, value=count, allowed={"least": 0, "whole": True}
+            )
     if strategy == "none":
         if repairs:
-            raise ReliabilityError(f"repairs: {repairs} without a strategy; take preventive or mandatory")
+            says = f"repairs: {repairs} without a strategy; take preventive or mandatory"
+            raise wrong(ReliabilityError, "conflict", says, path="repairs", value=repairs)
         return spares + parity
     between = spares if strategy == "preventive" and spares else spares + 1
     return between * (repairs + 1)
@@ -150,7 +169,15 @@ def more_repairs_than(
     _require_poisson(description)
     enclosure, strategy = description.enclosure, description.repair.strategy
     if strategy == "none":
-        raise ReliabilityError('repair.strategy: "none" makes no repairs; take preventive or mandatory')
+        says = 'repair.strategy: "none" makes no repairs; take preventive or mandatory'
+        raise wrong(
+            ReliabilityError,
+            "conflict",
+            says,
+            path="repair.strategy",
+            value="none",
+            allowed=["preventive", "mandatory"],
+        )
     tolerated = failures_tolerated(enclosure.spares, repairs, strategy)
     return failures_at_most(tolerated, enclosure.devices, description.device.mttf.h, times, complement=True)
 
@@ -160,4 +187,5 @@ def _require_poisson(description: Description) -> None:
     enclosure = description.enclosure
     if enclosure.spares and (enclosure.sparing == "distributed" or enclosure.spares_fail):
         key = "sparing" if enclosure.sparing == "distributed" else "spares_fail"
-        raise ReliabilityError(f"enclosure.{key}: equation 1 holds for dedicated spares that do not fail")
+        says = f"enclosure.{key}: equation 1 holds for dedicated spares that do not fail"
+        raise wrong(ReliabilityError, "unsupported", says, path=f"enclosure.{key}")

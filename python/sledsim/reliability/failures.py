@@ -12,6 +12,7 @@ from sledsim.reliability.maintenance import STRATEGIES, with_strategy
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import devices_said, duration_said, years_text
+from sledsim.show.faults import wrong
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def failure_counts(
     description = load(source, set=set)
     for key in needs_simulation(description):
         if key.startswith("device."):
-            raise ReliabilityError(f"{key}: equation 1 holds for devices that fail at a constant rate")
+            says = f"{key}: equation 1 holds for devices that fail at a constant rate"
+            raise wrong(ReliabilityError, "unsupported", says, path=key)
     enclosure = description.enclosure
     times = times_of(years)
     needs = _needs(description, times * YEAR_H)

@@ -10,6 +10,7 @@ from sledsim.reliability.models import mttf_h
 from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import counted, duration_said, needed_said
+from sledsim.show.faults import wrong
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def mttf_by_maintenance(
     try:
         times = [Duration.read(each) for each in repair_times]
     except ValueError as error:
-        raise ReliabilityError(f"repair_times: {error}") from None
+        raise wrong(ReliabilityError, "wrong-type", f"repair_times: {error}", path="repair_times") from None
     rows = []
     for strategy in ("none", *STRATEGIES):
         for count in counts:

@@ -53,6 +53,7 @@ from sledsim.reliability.duration import YEAR_H, hours
 from sledsim.reliability.reading import DescriptionLike, load
 from sledsim.reliability.rebuild import mean_rebuild_h
 from sledsim.reliability.solve import Transient, stationary, times_in_states_h
+from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,10 +127,11 @@ def enclosure_chain(description: DescriptionLike) -> Chain:
     enclosure, repair = description.enclosure, description.repair
     count = (enclosure.parity + 1) * (enclosure.spares + 1)
     if count > MAX_STATES:
-        raise ReliabilityError(
+        says = (
             f"enclosure.spares: {enclosure.spares} spares and a parity of {enclosure.parity} make {count:,} states; "
             f"at most {MAX_STATES:,} are possible"
         )
+        raise wrong(ReliabilityError, "out-of-range", says, path="enclosure.spares", value=enclosure.spares)
     start = State(0, enclosure.spares)
     repairs: dict[State, float] = {}
     for failed in range(enclosure.parity + 1):
@@ -165,10 +167,11 @@ def _failures_and_rebuilds(description: Description) -> Iterator[Transition]:
 def _require_memoryless(description: Description) -> None:
     """Refuse an enclosure whose future depends on more than its state."""
     for key in needs_simulation(description):
-        raise ReliabilityError(
+        says = (
             f"{key}: a Markov chain knows only devices that fail at a constant rate, and rebuilds and repairs that end "
             "at one; leave the key out, or use simulate()"
         )
+        raise wrong(ReliabilityError, "unsupported", says, path=key)
 
 
 class MarkovModel:
@@ -335,7 +338,7 @@ class MarkovModel:
         try:
             given_h = hours(times)
         except ValueError as error:
-            raise ReliabilityError(f"time: {error}") from None
+            raise wrong(ReliabilityError, "wrong-type", f"time: {error}", path="time") from None
         # The same time gets the same value.
         times_h, where = np.unique(given_h.ravel(), return_inverse=True)
         horizon_h = float(times_h.max(initial=0.0))

@@ -13,6 +13,7 @@ from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.rebuild import mean_rebuild_h
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import said_of, survival_text, years_text
+from sledsim.show.faults import told_as, wrong
 from sledsim.show.progress import ProgressBar
 from sledsim.show.tables import Table, number
 
@@ -220,11 +221,12 @@ def simulate(
     described = load(description, set=set)
     years = require_times(years)
     if method not in ("auto", "plain", "biased"):
-        raise ReliabilityError(f"method: {method!r} is not known; expected auto, plain or biased")
+        raise wrong(ReliabilityError, "unknown-name", path="method", value=method, known=("auto", "plain", "biased"))
     if method == "auto" and described.device.tips is not None:
         method = "plain"
     if method == "biased" and to_loss:
-        raise ReliabilityError("to_loss: lifetimes that are forced end with the time asked for; use plain or auto")
+        says = "to_loss: lifetimes that are forced end with the time asked for; use plain or auto"
+        raise wrong(ReliabilityError, "conflict", says, path="method")
     _require_whole("seed", seed, 0)
     if lifetimes is not None:
         _require_whole("lifetimes", lifetimes, 1000)
@@ -332,7 +334,7 @@ class _Runs:
         try:
             outcome = _core.enclosure_lifetimes(self.enclosure, experiment, progress=told)
         except _core.ScenarioError as error:
-            raise ReliabilityError(str(error)) from None
+            raise told_as(ReliabilityError, error) from None
         self.lifetimes += outcome["lifetimes"]
         self.complete = self.complete and not outcome["interrupted"]
         return outcome
@@ -381,7 +383,10 @@ def _horizons_h(years: Sequence[float]) -> list[float]:
 
 def _require_whole(name: str, value: object, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 1 << 64:
-        raise ReliabilityError(f"{name}: {value!r} is not a whole number from {least:,} on")
+        says = f"{name}: {value!r} is not a whole number from {least:,} on"
+        raise wrong(
+            ReliabilityError, "out-of-range", says, path=name, value=value, allowed={"least": least, "whole": True}
+        )
 
 
 def _estimate(found: Mapping[str, Any] | None) -> Estimate | None:

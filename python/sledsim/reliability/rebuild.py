@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sledsim._core import SledsimError
 from sledsim.reliability.description import Description, ReliabilityError
+from sledsim.show.faults import told_as, wrong
 
 __all__ = ["mean_rebuild_h"]
 
@@ -49,13 +50,15 @@ def mean_rebuild_h(description: Description) -> float:
     try:
         changed_ns = path.stat().st_mtime_ns
     except OSError as error:
-        raise ReliabilityError(f"rebuild.load: {path}: {error.strerror}") from None
+        says = f"rebuild.load: {error.strerror}"
+        raise wrong(ReliabilityError, "unreadable", says, path="rebuild.load", value=str(path), file=path) from None
     left = _share_left(str(path), changed_ns, name)
     if left < LEAST_LEFT:
-        raise ReliabilityError(
+        says = (
             f"rebuild.load: {path} keeps {name} busy {100 * (1 - left):.1f} % of the time, which leaves nothing to "
             "rebuild with; take a lighter load or give rebuild.time"
         )
+        raise wrong(ReliabilityError, "conflict", says, path="rebuild.load", value=str(path))
     return _copying_h(name) / left
 
 
@@ -69,9 +72,10 @@ def _copying_h(name: str) -> float:
     try:
         device = Device(name)
     except SledsimError as error:
-        raise ReliabilityError(f"device.name: {error}") from None
+        raise told_as(ReliabilityError, error, "device.name") from None
     if not isinstance(device, DiskDrive | MemsStorage):
-        raise ReliabilityError(f"device.name: {name} is {device.KIND}, which has no bandwidth; give rebuild.time")
+        says = f"device.name: {name} is {device.KIND}, which has no bandwidth; give rebuild.time"
+        raise wrong(ReliabilityError, "unsupported", says, path="device.name", value=name)
     return device.capacity_bytes / (device.streaming_bandwidth_mb_s * 1e6) / 3600
 
 
@@ -93,5 +97,5 @@ def _share_left(path: str, changed_ns: int, name: str) -> float:
     try:
         result = run(Path(path), set={"system.device": name})
     except SledsimError as error:
-        raise ReliabilityError(f"rebuild.load: {error}") from None
+        raise told_as(ReliabilityError, error, "rebuild.load") from None
     return 1.0 - float(result["utilisation"]["fraction"])

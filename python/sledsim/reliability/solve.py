@@ -16,6 +16,7 @@ import numpy as np
 
 from sledsim.reliability.chain import Chain
 from sledsim.reliability.description import ReliabilityError
+from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +60,12 @@ def times_in_states_h(chain: Chain) -> "NDArray[np.float64]":
             times[j] = times[:j] @ rates[:j, j] / exits[j]
         total = times.sum()
     if not math.isfinite(total):
-        raise ReliabilityError("the mean time to loss of data is beyond 1.8e308 h: take less parity or slower rebuilds")
+        says = "the mean time to loss of data is beyond 1.8e308 h: take less parity or slower rebuilds"
+        raise wrong(
+            ReliabilityError,
+            "out-of-range",
+            says,
+        )
     return times
 
 
@@ -99,7 +105,10 @@ class Transient:
 
     def __init__(self, chain: Chain, horizon_h: float) -> None:
         if not (horizon_h >= 0 and math.isfinite(horizon_h)):
-            raise ReliabilityError(f"time {horizon_h!r} h: expected a number of hours from 0 up")
+            says = f"time {horizon_h!r} h: expected a number of hours from 0 up"
+            raise wrong(
+                ReliabilityError, "out-of-range", says, path="time", value=horizon_h, allowed={"least": 0, "unit": "h"}
+            )
         self.chain = chain
         self.horizon_h = horizon_h
         exits = chain.exits_per_h
@@ -124,7 +133,15 @@ class Transient:
         """
         for time_h in times_h:
             if not 0 <= time_h <= self.horizon_h:
-                raise ReliabilityError(f"time {time_h} h: expected a number of hours from 0 to {self.horizon_h}")
+                says = f"time {time_h} h: expected a number of hours from 0 to {self.horizon_h}"
+                raise wrong(
+                    ReliabilityError,
+                    "out-of-range",
+                    says,
+                    path="time",
+                    value=time_h,
+                    allowed={"least": 0, "most": self.horizon_h, "unit": "h"},
+                )
         states = np.zeros((len(times_h), len(self._jump)))
         states[:, 0] = 1.0
         counts = np.zeros((len(times_h), self._counts_per_h.shape[1]))
@@ -143,9 +160,10 @@ class Transient:
         """Return the transition matrices, and mean counts by state at their start, of steps that double."""
         events = self._rate_per_h * self.horizon_h
         if events > MOST_EVENTS:
-            raise ReliabilityError(
+            says = (
                 f"time {self.horizon_h} h: spans {events:.2g} of the chain's fastest events; at most {MOST_EVENTS:.2g}"
             )
+            raise wrong(ReliabilityError, "out-of-range", says, path="time", value=self.horizon_h)
         doublings = max(0, math.ceil(math.log2(events))) if events > 0 else 0
         self._step_h = self.horizon_h / 2.0**doublings
         here, later = self._weights(np.array([self._step_h]))

@@ -7,7 +7,7 @@ from sledsim.runs.course_chart import course_chart
 from sledsim.runs.distribution_chart import distribution_chart
 from sledsim.runs.phase_charts import energy_chart, phase_chart
 from sledsim.runs.timeline_chart import timeline_chart
-from sledsim.show.naming import did_you_mean
+from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,4 +41,5 @@ def result_chart(result: "Result", kind: str) -> "altair.TopLevelMixin":
         return distribution_chart(result, kind)
     if kind in OTHERS:
         return OTHERS[kind](result)
-    raise SledsimError(f"no plot {kind!r} of a result{did_you_mean(kind, (*DISTRIBUTIONS, *OTHERS))}")
+    says = f"no plot {kind!r} of a result"
+    raise wrong(SledsimError, "unknown-name", says, path="kind", value=kind, known=(*DISTRIBUTIONS, *OTHERS))

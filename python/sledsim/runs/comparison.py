@@ -10,6 +10,7 @@ from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run
 from sledsim.runs.summary_tables import metric_rows
 from sledsim.scenario.reading import ScenarioLike, Sets
+from sledsim.show.faults import wrong
 from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
 
@@ -131,7 +132,7 @@ def compare(
         if not result.complete and not isinstance(each, Result):
             break
     if not results:
-        raise SledsimError("nothing to compare; give results, or scenarios to run")
+        raise wrong(SledsimError, "missing", "nothing to compare; give results, or scenarios to run", path="sources")
     return Comparison(results)
 
 

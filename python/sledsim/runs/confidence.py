@@ -7,6 +7,7 @@ from math import fsum, sqrt
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError, students_t_95
+from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +66,8 @@ def mean_interval(values: Iterable[float]) -> Interval:
     numbers = list(values)
     count = len(numbers)
     if count < 2:
-        raise SledsimError(f"a confidence interval takes at least 2 values; there are {count}")
+        says = f"a confidence interval takes at least 2 values; there are {count}"
+        raise wrong(SledsimError, "out-of-range", says, path="values", value=count, allowed={"least": 2})
     mean = fsum(numbers) / count
     variance = fsum((each - mean) ** 2 for each in numbers) / (count - 1)
     half_width = students_t_95(count - 1) * sqrt(variance / count)
@@ -120,10 +122,12 @@ def jackknife_interval(estimate: Callable[..., float], *columns: Sequence[float]
     """
     counts = {len(column) for column in columns}
     if len(counts) != 1:
-        raise SledsimError(f"values can't be paired: there are {' and '.join(map(str, sorted(counts)))}")
+        says = f"values can't be paired: there are {' and '.join(map(str, sorted(counts)))}"
+        raise wrong(SledsimError, "misfit", says, path="values", value=sorted(counts))
     count = counts.pop()
     if count < 2:
-        raise SledsimError(f"a confidence interval takes at least 2 values; there are {count}")
+        says = f"a confidence interval takes at least 2 values; there are {count}"
+        raise wrong(SledsimError, "out-of-range", says, path="values", value=count, allowed={"least": 2})
     sums = [sum(column) for column in columns]
     whole = estimate(*(total / count for total in sums))
     left_out = [

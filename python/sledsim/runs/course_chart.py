@@ -9,6 +9,7 @@ from sledsim._core import RunError, SledsimError
 from sledsim.runs.distribution_chart import OP_COLOURS, distribution_panels
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.timeline_chart import mean_power_w
+from sledsim.show.faults import wrong
 from sledsim.show.style import COLOURS, altair_library, rows_of, styled, values
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def course_chart(result: "Result") -> "altair.TopLevelMixin":
     alt = altair_library()
     log = result.log
     if not len(log["end_ns"]):
-        raise SledsimError("there is nothing to draw: no request was completed")
+        raise wrong(SledsimError, "missing", "there is nothing to draw: no request was completed")
     arrival_s, end_s = (np.asarray(log[name], dtype=np.float64) * 1e-9 for name in ("arrival_ns", "end_ns"))
     first, last = float(arrival_s.min()), float(end_s.max())
     edges = np.linspace(first, last, min(MOST_SLOTS, max(1, len(end_s) // PER_SLOT)) + 1)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim._core import SledsimError
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.phases import phases_of, state_colours, state_word
+from sledsim.show.faults import wrong
 from sledsim.show.style import COLOURS, WIDTH, altair_library, styled, values
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def energy_chart(result: "Result") -> "altair.TopLevelMixin":
     """
     energy = result["energy"]
     if energy is None:
-        raise SledsimError(f"there is no energy to draw: the powers of {result['device']['name']} are not known")
+        says = f"there is no energy to draw: the powers of {result['device']['name']} are not known"
+        raise wrong(SledsimError, "missing", says, path="system.device.power")
     states = [each["state"] for each in energy["states"]]
     rows = [{"part": state_word(each["state"]), "value": each["energy_j"]} for each in energy["states"]]
     subtitle = (

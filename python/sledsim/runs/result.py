@@ -10,6 +10,7 @@ from sledsim.runs.brief_table import brief_table
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.summary_tables import summary_tables
 from sledsim.runs.timeline import Timeline
+from sledsim.show.faults import wrong
 from sledsim.show.frames import Framed, relation_of, write_columns
 from sledsim.show.section import Section
 from sledsim.show.shown import Shown
@@ -112,7 +113,8 @@ class Result(Section, Framed, Shown):
         is of the file system: by these go subsector accesses.
         """
         if not self._logged:
-            raise RunError("this run kept no log of its requests; ask for one with sledsim.run(…, log=True)")
+            says = "this run kept no log of its requests; ask for one with sledsim.run(…, log=True)"
+            raise wrong(RunError, "missing", says, path="log")
         if self._log is None:
             self._log = self._output.log()
         return self._log
@@ -121,7 +123,8 @@ class Result(Section, Framed, Shown):
     def timeline(self) -> Timeline:
         """What each mechanism did from when to when, at what power; needs ``run(…, timeline=True)``."""
         if not self._timed:
-            raise RunError("this run kept no timeline; ask for one with sledsim.run(…, timeline=True)")
+            says = "this run kept no timeline; ask for one with sledsim.run(…, timeline=True)"
+            raise wrong(RunError, "missing", says, path="timeline")
         if self._timeline is None:
             self._timeline = Timeline(self._output, label_of_run(self.summary))
         return self._timeline
@@ -171,4 +174,4 @@ class Result(Section, Framed, Shown):
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise RunError(f"{name} {value!r} is not one of {', '.join(allowed)}")
+        raise wrong(RunError, "unknown-name", path=name, value=value, known=allowed)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import RunError
+from sledsim.show.faults import wrong
 from sledsim.show.frames import Framed, relation_of, write_columns
 from sledsim.show.shown import Drawn, OneTable
 from sledsim.show.tables import Table, duration, number
@@ -117,7 +118,15 @@ def stretch_of(timeline: Stretch) -> tuple[float, float] | None:
     try:
         start_s, end_s = (float(time_s) for time_s in timeline)
     except (TypeError, ValueError):
-        raise RunError(f"timeline = {timeline!r}: expected true, or two times in seconds: (start_s, end_s)") from None
+        says = f"timeline = {timeline!r}: expected true, or two times in seconds: (start_s, end_s)"
+        raise wrong(
+            RunError,
+            "wrong-type",
+            says,
+            path="timeline",
+            value=timeline,
+            allowed="true, or two times in seconds: (start_s, end_s)",
+        ) from None
     return start_s, end_s
 
 
@@ -130,4 +139,5 @@ def require_powers(scenario: "Resolved") -> None:
         The scenario.
     """
     for name in scenario.unpowered:
-        raise RunError(f"there is no timeline: the powers of {name} are not known; give them as system.device.power")
+        says = f"there is no timeline: the powers of {name} are not known; give them as system.device.power"
+        raise wrong(RunError, "missing", says, path="system.device.power", value=name)

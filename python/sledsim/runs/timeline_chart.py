@@ -6,6 +6,7 @@ import numpy as np
 
 from sledsim._core import SledsimError
 from sledsim.runs.phases import state_colours, state_word
+from sledsim.show.faults import wrong
 from sledsim.show.style import altair_library, styled, values
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def timeline_chart(timeline: "Timeline") -> "altair.TopLevelMixin":
     """
     courses = [_Course(timeline, number) for number in np.unique(timeline["mechanism"])]
     if not courses:
-        raise SledsimError("there is no timeline to draw: nothing happened in the time that it covers")
+        raise wrong(
+            SledsimError, "missing", "there is no timeline to draw: nothing happened in the time that it covers"
+        )
     start_s, end_s = min(course.edges[0] for course in courses), max(course.edges[-1] for course in courses)
     exact = max(len(course.states) for course in courses) <= MOST_SPANS
     if exact:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from sledsim._core import ScenarioError
 from sledsim.scenario.folders import catalog_folders
-from sledsim.show.naming import did_you_mean
+from sledsim.show.faults import wrong
 from sledsim.show.shown import Plain, Tabled
 
 __all__ = ["CatalogEntry", "entries", "entry_named", "read_entry"]
@@ -71,7 +71,8 @@ def entry_named(kind: str, name: str, read: Callable[[Path], Entry]) -> Entry:
         return replace(read(Path(name)), name=name)
     found = entries(kind, read)
     if name not in found:
-        raise ScenarioError(f"{kind} {name!r} is not in the catalogue{did_you_mean(name, found)}")
+        says = f"{kind} {name!r} is not in the catalogue"
+        raise wrong(ScenarioError, "unknown-name", says, path=kind, value=name, known=found)
     return found[name]
 
 
@@ -93,7 +94,8 @@ def _content(kind: str, path: Path, depth: int = 0) -> dict[str, Any]:
     if base is None:
         return content
     if depth == MOST_BASES:
-        raise ScenarioError(f"{path}: base = {base!r}: a {kind} can't be based on itself, nor on so many")
+        says = f"base = {base!r}: a {kind} can't be based on itself, nor on so many"
+        raise wrong(ScenarioError, "conflict", says, path="base", value=base, file=path)
     below = _content(kind, path.parent / base if str(base).endswith(".toml") else _file_of(kind, str(base)), depth + 1)
     own = content.pop("values", {}) | {key: content.pop(key) for key in [*content] if key not in DESCRIBING}
     cited = dict.fromkeys([*content.get("citations", ()), *below.get("citations", ())])
@@ -104,7 +106,8 @@ def _content(kind: str, path: Path, depth: int = 0) -> dict[str, Any]:
 def _file_of(kind: str, name: str) -> Path:
     found = {path.stem: path for folder in catalog_folders() for path in Path(folder, f"{kind}s").glob("*.toml")}
     if name not in found:
-        raise ScenarioError(f"{kind} {name!r} is not in the catalogue{did_you_mean(name, found)}")
+        says = f"{kind} {name!r} is not in the catalogue"
+        raise wrong(ScenarioError, "unknown-name", says, path=kind, value=name, known=found)
     return found[name]
 
 
@@ -130,6 +133,6 @@ def read_entry(kind: str, path: Path, make: Callable[[dict[str, Any], Mapping[st
         }
         return make(common, content)
     except OSError as error:
-        raise ScenarioError(f"{path}: {error.strerror}") from None
+        raise wrong(ScenarioError, "unreadable", f"{error.strerror}", file=path) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise ScenarioError(f"{path}: not a {kind} of the catalogue: {error}") from None
+        raise wrong(ScenarioError, "syntax", f"not a {kind} of the catalogue: {error}", file=path) from None

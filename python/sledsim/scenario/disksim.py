@@ -6,6 +6,7 @@ from typing import Any
 
 from sledsim import _core
 from sledsim._core import ScenarioError
+from sledsim.show.faults import wrong
 from sledsim.show.fitting import visible
 
 __all__ = ["DiskSimImport", "LeftOut", "import_disksim"]
@@ -107,11 +108,13 @@ def import_disksim(path: str | Path, *, device: str | None = None, scenario: boo
     >>> sledsim.run({"workload": ..., "system": {"device": found.device}})  # doctest: +SKIP
     """
     if Path(path).is_dir():
-        raise ScenarioError(f"{path}: is a folder: expected a parameter file of DiskSim")
+        says = "is a folder: expected a parameter file of DiskSim"
+        raise wrong(ScenarioError, "unreadable", says, path="path", value=str(path), file=path)
     try:
         found = _core.import_disksim(str(path), device=device, scenario=scenario)
     except UnicodeEncodeError:
-        raise ScenarioError(f"{visible(str(path))}: no file can have such a name") from None
+        says = "no file can have such a name"
+        raise wrong(ScenarioError, "unreadable", says, path="path", value=visible(str(path)), file=path) from None
     return DiskSimImport(
         name=found["name"],
         device=found["device"],

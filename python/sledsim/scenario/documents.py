@@ -30,6 +30,7 @@ __all__ = [
     "Replaced",
     "Table",
     "Wrong",
+    "faults_of",
     "gathered",
     "has_key",
     "made",
@@ -79,7 +80,7 @@ class Table(BaseModel):
         except ValidationError as error:
             if nested:
                 raise
-            faults = _faults_of(type(self), keys, error)
+            faults = faults_of(_described(type(self)), keys, error)
             raise self._error([fault.about(type(self).__name__) for fault in faults]) from None
         finally:
             _inside.reset(token)
@@ -428,10 +429,20 @@ def _made(kind: type[T], document: _core.Document) -> tuple[T | None, list[Fault
         _inside.reset(token)
 
 
-def _faults_of(kind: type[Table], keys: dict[str, Any], error: ValidationError) -> list[Fault]:
-    """Return what is wrong with keys that a program gives."""
+def faults_of(schema: _core.Schema, keys: Mapping[str, Any], error: ValidationError) -> list[Fault]:
+    """Return what is wrong with keys that a program gives.
+
+    Parameters
+    ----------
+    schema
+        What they should be.
+    keys
+        The keys.
+    error
+        What their class finds wrong.
+    """
     try:
-        found = _described(kind).faults(_one_line(keys))
+        found = schema.faults(_one_line(keys))
     except (TypeError, ValueError, RecursionError, ScenarioError):
         # No document could hold them: what pydantic says has to do.
         found = []

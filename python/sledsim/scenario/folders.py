@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from sledsim._core import ScenarioError
-from sledsim.show.naming import nearest_file
+from sledsim.show.faults import missing_file, wrong
 
 __all__ = ["CATALOG_VARIABLE", "catalog_folders", "use_catalog"]
 
@@ -53,10 +53,11 @@ def _folders(given: str, here: Path) -> tuple[str, ...]:
             for path in sorted(folder.joinpath(kind).glob("*.toml")):
                 first = there.setdefault((kind, path.stem), path)
                 if first != path:
-                    raise ScenarioError(
-                        f"{path}: the catalogue has a {kind[:-1]} {path.stem} already, in {first.parent}: "
+                    says = (
+                        f"the catalogue has a {kind[:-1]} {path.stem} already, in {first.parent}: "
                         "give this one another name"
                     )
+                    raise wrong(ScenarioError, "conflict", says, value=path.stem, file=path)
     return tuple(map(str, dict.fromkeys(folders)))
 
 
@@ -64,13 +65,13 @@ def _checked(folder: Path, named_by: str) -> Path:
     """Refuse a folder that is none, or has nothing for the catalogue."""
     name = f"catalogue {folder} ({named_by})"
     if not folder.is_dir():
-        what = "a file, not a folder" if folder.exists() else f"no such folder{nearest_file(folder)}"
-        raise ScenarioError(f"{name}: {what}")
+        if folder.exists():
+            raise wrong(ScenarioError, "unreadable", "a file, not a folder", value=str(folder), file=name)
+        raise missing_file(ScenarioError, folder, "no such folder", named=name)
     if not any(any(folder.joinpath(kind).glob("*.toml")) for kind in KINDS):
         beside = " (there are .toml files beside them: move them)" if any(folder.glob("*.toml")) else ""
-        raise ScenarioError(
-            f"{name}: nothing in it; devices are expected in devices/*.toml, workloads in workloads/*.toml{beside}"
-        )
+        says = f"{name}: nothing in it; devices are expected in devices/*.toml, workloads in workloads/*.toml{beside}"
+        raise wrong(ScenarioError, "missing", says, value=str(folder))
     return folder
 
 
@@ -80,5 +81,6 @@ def _of_packages() -> list[Path]:
         try:
             found.append(_checked(Path(str(files(each.module))), f"entry point {each.name} of {GROUP}"))
         except (ImportError, TypeError) as error:
-            raise ScenarioError(f"entry point {each.name} of {GROUP}: {each.module}: {error}") from None
+            says = f"entry point {each.name} of {GROUP}: {each.module}: {error}"
+            raise wrong(ScenarioError, "unreadable", says, value=each.module) from None
     return found

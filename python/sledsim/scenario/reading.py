@@ -11,6 +11,7 @@ from sledsim._core import ScenarioError
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.scenario.texts import require_text, text_of
+from sledsim.show.faults import wrong
 from sledsim.show.fitting import visible
 
 __all__ = [
@@ -113,10 +114,11 @@ def from_argument(name: str) -> "Path | str":
 def _require_known(source: object) -> None:
     """Refuse, in words, what a program may pass instead of a scenario."""
     if not isinstance(source, ScenarioModel | Mapping | Path | str):
-        raise ScenarioError(
-            f"scenario: {type(source).__name__} {source!r} is of the wrong type: expected the path of a file, a text, "
+        says = (
+            f"{type(source).__name__} {source!r} is of the wrong type: expected the path of a file, a text, "
             "a dictionary or a Scenario"
         )
+        raise wrong(ScenarioError, "wrong-type", says, value=source, file="scenario")
 
 
 def written(source: ScenarioLike) -> Written:
@@ -168,7 +170,7 @@ def _to_json(values: Mapping[str, Any]) -> str:
     try:
         return json.dumps(values, default=plain_value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ScenarioError(f"scenario: {error}") from None
+        raise wrong(ScenarioError, "wrong-type", f"{error}", file="scenario") from None
 
 
 def plain_value(value: Any) -> Any:
@@ -246,7 +248,7 @@ def _setting(path: str, value: Any) -> str:
     try:
         return f"{path}={_toml(value)}"
     except (TypeError, ValueError, RecursionError) as error:
-        raise ScenarioError(f"{visible(str(path))}: {error}") from None
+        raise wrong(ScenarioError, "wrong-type", f"{visible(str(path))}: {error}", path=str(path)) from None
 
 
 def _toml(value: Any) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sledsim._core import ScenarioError
+from sledsim.show.faults import wrong
 
 __all__ = ["components_in", "drive_of", "drives_in", "with_drives"]
 
@@ -72,7 +73,8 @@ def drive_of(system: Mapping[str, Any]) -> dict[str, Any]:
         The system of a resolved scenario.
     """
     if system["kind"] != "drive":
-        raise ScenarioError(
+        says = (
             f"system.kind = {system['kind']!r}: only one drive can be looked at here; make one of its drives the system"
         )
+        raise wrong(ScenarioError, "unsupported", says, path="system.kind", value=system["kind"])
     return dict(system)

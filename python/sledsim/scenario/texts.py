@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sledsim._core import Fault, ScenarioError, error_of
+from sledsim.show.faults import missing_file
 from sledsim.show.fitting import visible
-from sledsim.show.naming import nearest_file
 
 __all__ = ["Text", "require_text", "text_of"]
 
@@ -84,7 +84,7 @@ def _of_file(path: Path, what: str) -> Text:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise _unread(path, f"no such file{nearest_file(path)}") from None
+        raise missing_file(ScenarioError, path) from None
     except UnicodeDecodeError as error:
         traces = " (`sledsim replay` takes traces)" if what == "scenario" else ""
         says = f"byte {error.start} is not UTF-8 text; expected a {what} in TOML, YAML or JSON{traces}"

@@ -1,8 +1,9 @@
 """What shows things, whatever they are: tables, charts' style and files, frames, progress, names."""
 
+from sledsim.show.faults import wrong
 from sledsim.show.files import whole, write_whole
 from sledsim.show.frames import Framed, need, relation_of, write_columns
-from sledsim.show.naming import did_you_mean, label_of, nearest_file
+from sledsim.show.naming import label_of
 from sledsim.show.progress import ProgressBar, duration_in_words
 from sledsim.show.saving import save
 from sledsim.show.section import Section
@@ -18,11 +19,9 @@ __all__ = [
     "Section",
     "Table",
     "altair_library",
-    "did_you_mean",
     "duration",
     "duration_in_words",
     "label_of",
-    "nearest_file",
     "need",
     "number",
     "relation_of",
@@ -33,4 +32,5 @@ __all__ = [
     "whole",
     "write_columns",
     "write_whole",
+    "wrong",
 ]

@@ -1,16 +1,150 @@
 """Faults: what is wrong, as data, in the words of whoever reads of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from sledsim import _core
+from sledsim.show.fitting import visible
 
-__all__ = ["about", "spoken", "ways_out"]
+__all__ = ["about", "missing_file", "require_writable", "spoken", "told_as", "unknown_kind", "ways_out", "wrong"]
 
 Error = TypeVar("Error", bound=_core.SledsimError)
 
 #: How a reader gives a key: by its path, with a value if there is one to give.
 Words = Callable[[str, Any], str]
+
+
+def wrong(
+    error: type[Error],
+    kind: str,
+    says: str | Sequence[str | tuple[str]] = "",
+    *,
+    path: str | None = None,
+    value: object = None,
+    known: Iterable[str] | None = None,
+    listed: str = "",
+    allowed: str | Sequence[str] | dict[str, object] | None = None,
+    suggestion: str | None = None,
+    file: Path | str | None = None,
+    line: int | None = None,
+) -> Error:
+    """Make an error of one fault.
+
+    Parameters
+    ----------
+    error
+        Its type.
+    kind
+        In what way it is wrong, as :attr:`sledsim.Fault.kind` has it.
+    says
+        The sentence; made of key, value and what is allowed where there is none. Parts ``(key,)`` of a list are keys,
+        which each reader has an own way to give: ``--sweep``.
+    path, value
+        The argument or key that is wrong, and what it is.
+    known
+        The names there are: the sentence ends in the nearest of them, and in all.
+    listed
+        What is said of those there are, where the list of all would fill the screen.
+    allowed, suggestion
+        What it may be, and what was perhaps meant.
+    file, line
+        Where it is to be put right; the sentence begins with it.
+    """
+    names = None if known is None else list(known)
+    fault = _core.Fault(
+        kind,
+        says,
+        path=path,
+        value=value,
+        allowed=allowed if names is None else names,
+        suggestion=suggestion,
+        file=None if file is None else visible(str(file)),
+        line=line,
+        told=bool(says),
+    )
+    if says and names is not None:
+        near = f"; did you mean {fault.suggestion}?" if fault.suggestion else ""
+        end = f"{near} ({listed or 'known: ' + ', '.join(names)})"
+        parts = [says] if isinstance(says, str) else says
+        return wrong(error, kind, [*parts, end], path=path, value=value, allowed=names, file=file, line=line)
+    return _core.error_of(error, [fault])
+
+
+def missing_file(error: type[Error], path: Path, what: str = "no such file", named: str | None = None) -> Error:
+    """Make the error of a file that is not there, with the one whose name is most like it.
+
+    Parameters
+    ----------
+    error
+        Its type.
+    path
+        The file.
+    what
+        What is not there.
+    named
+        What messages call it, if not by its path.
+    """
+    if not path.parent.is_dir():
+        says = f"{what}, and no folder {path.parent}"
+        return wrong(error, "unreadable", says, value=str(path), file=named or path)
+    near = _core.nearest(visible(path.name), [visible(entry.name) for entry in path.parent.iterdir()])
+    meant = str(path.parent / near) if near else None
+    says = what + (f"; did you mean {meant}?" if meant else "")
+    return wrong(error, "unreadable", says, value=str(path), suggestion=meant, file=named or path)
+
+
+def unknown_kind(error: type[Error], path: Path, kinds: Iterable[str], what: str = "file") -> Error:
+    """Make the error of a file of a kind that can't be written.
+
+    Parameters
+    ----------
+    error
+        Its type.
+    path
+        The file.
+    kinds
+        Endings that its name may have.
+    what
+        What it is to be.
+    """
+    endings = list(kinds)
+    says = f"unknown kind of {what} {path.suffix!r}; expected {', '.join(endings)}"
+    return wrong(error, "unknown-format", says, value=path.suffix, allowed=endings, file=path)
+
+
+def require_writable(error: type[_core.SledsimError], path: Path, kinds: Iterable[str]) -> None:
+    """Refuse a file of a kind that can't be written, or in a folder that is not there.
+
+    Parameters
+    ----------
+    error
+        The type of what is raised.
+    path
+        The file.
+    kinds
+        Endings that its name may have.
+    """
+    endings = list(kinds)
+    if path.suffix.lower() not in endings:
+        raise unknown_kind(error, path, endings)
+    if not path.parent.is_dir():
+        raise wrong(error, "unreadable", f"no folder {path.parent}", value=str(path), file=path)
+
+
+def told_as(kind: type[Error], error: _core.SledsimError, within: str = "") -> Error:
+    """Return an error as one of another type, with all that it knows.
+
+    Parameters
+    ----------
+    kind
+        The other type.
+    error
+        What is wrong.
+    within
+        The key that it comes from.
+    """
+    return _core.error_of(kind, [fault.about(within) if within else fault for fault in error.faults])
 
 
 def about(error: Error, what: str, *, instead: bool = False) -> Error:
@@ -25,8 +159,6 @@ def about(error: Error, what: str, *, instead: bool = False) -> Error:
     instead
         Whether that stands for the setting that it comes from.
     """
-    if not error.faults:
-        return type(error)(f"{what}: {error}")
     return _core.error_of(type(error), [fault.about(what, instead=instead) for fault in error.faults])
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.show.faults import unknown_kind, wrong
 from sledsim.show.files import whole
 
 if TYPE_CHECKING:
@@ -41,10 +42,11 @@ def need(package: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise SledsimError(
+        says = (
             f"this needs the package {package.partition('.')[0]}, which is not installed: "
             f"pip install 'sledsim[{extra}]'"
-        ) from None
+        )
+        raise wrong(SledsimError, "unsupported", says, value=package) from None
 
 
 def relation_of(columns: "Mapping[str, NDArray[np.generic]]", name: str = "log") -> "duckdb.DuckDBPyRelation":
@@ -122,7 +124,7 @@ def write_columns(
     """
     options = COPY_OPTIONS.get(path.suffix.lower())
     if options is None:
-        raise SledsimError(f"{path}: unknown kind of file {path.suffix!r}; expected {', '.join(COPY_OPTIONS)}")
+        raise unknown_kind(SledsimError, path, COPY_OPTIONS)
     if metadata and path.suffix.lower() == ".parquet":
         pairs = ", ".join(f"{key}: {quoted(text)}" for key, text in metadata.items())
         options += f", KV_METADATA {{{pairs}}}"
@@ -154,6 +156,6 @@ def copy_whole(connection: "duckdb.DuckDBPyConnection", query: str, path: Path, 
             connection.execute(f"COPY ({query}) TO {quoted(str(unfinished))} ({options})")
     except duckdb.Error as error:
         said = str(error).splitlines()[0].replace(str(unfinished), str(path))
-        raise SledsimError(f"{path}: cannot be written: {said}") from None
+        raise wrong(SledsimError, "unreadable", f"cannot be written: {said}", file=path) from None
     except OSError as error:
-        raise SledsimError(f"{path}: cannot be written: {error.strerror}") from None
+        raise wrong(SledsimError, "unreadable", f"cannot be written: {error.strerror}", file=path) from None

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
+from sledsim.show.faults import unknown_kind, wrong
 from sledsim.show.files import whole
 from sledsim.show.frames import need
 from sledsim.show.pages import chart_page
@@ -42,7 +43,7 @@ def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
     target = Path(path)
     kind = target.suffix.lower()
     if kind not in SUFFIXES:
-        raise SledsimError(f"{target}: unknown kind of picture {target.suffix!r}; expected {', '.join(SUFFIXES)}")
+        raise unknown_kind(SledsimError, target, SUFFIXES, "picture")
     require_libraries(target)
     try:
         with whole(target) as unfinished:
@@ -53,4 +54,4 @@ def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
             else:
                 chart.save(str(unfinished))
     except OSError as error:
-        raise SledsimError(f"{target}: cannot be written: {error.strerror}") from None
+        raise wrong(SledsimError, "unreadable", f"cannot be written: {error.strerror}", file=target) from None

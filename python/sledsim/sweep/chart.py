@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.show.faults import wrong
 from sledsim.show.style import COLOURS, HEIGHT, WIDTH, altair_library, styled, values
 from sledsim.sweep.results import Results, common_values, metric_label, require_axis
 
@@ -52,7 +53,8 @@ def sweep_chart(
     x, colour, facet = _roles(results, x, colour, facet)
     rows = _rows(results, metric, x, colour, facet)
     if not rows:
-        raise SledsimError(f"{results.store.path}: no run of {results.definition.sweep} has {metric}")
+        says = f"no run of {results.definition.sweep} has {metric}"
+        raise wrong(SledsimError, "missing", says, path="metric", value=metric, file=results.store.path)
     alt = altair_library()
     numeric = x is not None and results.is_numeric(x)
     # Where each place on the axis is another point in every respect, as in a sample, nothing lies between two of them.
@@ -86,7 +88,7 @@ def _roles(
     results: Results, x: str | None, colour: str | None, facet: str | None
 ) -> tuple[str | None, str | None, str | None]:
     """Give each axis its place: the first one with numbers to the right, the others as colours and panels."""
-    for name, given in (("--x", x), ("--colour", colour), ("--facet", facet)):
+    for name, given in (("x", x), ("colour", colour), ("facet", facet)):
         if given is not None:
             require_axis(results.parameters, given, name)
     free = [name for name in _varied(results) if name not in (x, colour, facet)]
@@ -101,10 +103,11 @@ def _roles(
     if facet is None and free:
         facet = free.pop(0)
     if free:
-        raise SledsimError(
+        says = (
             f"a chart has room for three axes; {', '.join(free)} would be drawn over one another: "
             "choose a sweep with fewer, or export it"
         )
+        raise wrong(SledsimError, "unsupported", says, value=free)
     return x, colour, facet
 
 
@@ -155,7 +158,8 @@ def _y_axis(alt: Any, metric: str, rows: list[dict[str, Any]], *, log_scale: boo
         return alt.Y("mean:Q", title=metric_label(metric), scale=alt.Scale(zero=False))
     least = min(row["mean"] for row in rows)
     if least <= 0:
-        raise SledsimError(f"{metric} has values of {least:g}: a logarithmic axis has no place for them")
+        says = f"{metric} has values of {least:g}: a logarithmic axis has no place for them"
+        raise wrong(SledsimError, "out-of-range", says, path=metric, value=least, allowed={"above": 0})
     for row in rows:
         # An interval that reaches below 0 goes on below the axis.
         row["low"] = row["low"] and max(row["low"], least / 10)

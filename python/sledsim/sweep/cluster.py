@@ -16,6 +16,7 @@ from sledsim import _core
 from sledsim._core import SledsimError
 from sledsim.runs.threads import processors
 from sledsim.scenario.reading import Resolved
+from sledsim.show.faults import wrong
 from sledsim.show.frames import need
 from sledsim.sweep.description import Task
 from sledsim.sweep.execution import Outcome, Prepared, execute, not_run
@@ -123,9 +124,11 @@ class Cluster:
         self._under_way: dict[Any, Package] = {}
         self._again: collections.deque[Package] = collections.deque()
         if address != LOCAL and "://" not in address:
-            raise ClusterError(
-                f"--cluster {address}: expected local or the address of a Dask scheduler, such as tcp://host:8786"
-            )
+            says = [
+                ("cluster",),
+                f" {address}: expected local or the address of a Dask scheduler, such as tcp://host:8786",
+            ]
+            raise wrong(ClusterError, "wrong-type", says, path="cluster", value=address)
         if address == LOCAL:
             self._start(workers or processors())
         else:
@@ -152,17 +155,19 @@ class Cluster:
             self._client = self._distributed.Client(address, timeout=REACH_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else "no answer"
-            raise ClusterError(
-                f"--cluster {address}: there is no Dask scheduler to reach ({reason}); start one with "
-                "`dask scheduler`, or run without --cluster"
-            ) from None
+            says = [
+                ("cluster",),
+                f" {address}: there is no Dask scheduler to reach ({reason}); start one with "
+                "`dask scheduler`, or run without ",
+                ("cluster",),
+            ]
+            raise wrong(ClusterError, "unreadable", says, path="cluster", value=address) from None
         try:
             self._client.wait_for_workers(1, timeout=WORKER_S)
         except TimeoutError:
             self._client.close()
-            raise ClusterError(
-                f"--cluster {address}: the scheduler has no workers; start some with `dask worker {address}`"
-            ) from None
+            says = [("cluster",), f" {address}: the scheduler has no workers; start some with `dask worker {address}`"]
+            raise wrong(ClusterError, "unreadable", says, path="cluster", value=address) from None
 
     def __enter__(self) -> Self:
         return self
@@ -260,10 +265,12 @@ class Cluster:
         """See to a package that no worker has done."""
         if not isinstance(error, self._distributed.KilledWorker):
             self._check_reach()
-            raise ClusterError(
-                f"--cluster {self._address}: a worker could not run anything ({type(error).__name__}: {error}); it "
-                f"needs Sledsim {_core.__version__}, and the same folders for traces"
-            )
+            says = [
+                ("cluster",),
+                f" {self._address}: a worker could not run anything ({type(error).__name__}: {error}); it "
+                f"needs Sledsim {_core.__version__}, and the same folders for traces",
+            ]
+            raise wrong(ClusterError, "unsupported", says, path="cluster", value=self._address)
         if len(package.runs) > 1 or package.rounds < MOST_ROUNDS:
             # Others may have died of one of them: each goes by itself.
             self._again += [Package([each], package.rounds + 1) for each in package.runs]
@@ -277,16 +284,20 @@ class Cluster:
         if self._client.status == "running":
             self._lost_at = None
             if time.monotonic() - self._seen_at > WORKERLESS_S:
-                raise ClusterError(
-                    f"--cluster {self._address}: the scheduler has had no workers for {WORKERLESS_S / 60:.0f} minutes; "
-                    "what was done is in the store: start workers and run the sweep again"
-                )
+                says = [
+                    ("cluster",),
+                    f" {self._address}: the scheduler has had no workers for {WORKERLESS_S / 60:.0f} minutes; "
+                    "what was done is in the store: start workers and run the sweep again",
+                ]
+                raise wrong(ClusterError, "unreadable", says, path="cluster", value=self._address)
             return
         self._lost_at = self._lost_at or time.monotonic()
         if self._client.status == "closed" or time.monotonic() - self._lost_at > LOST_S:
-            raise ClusterError(
-                f"--cluster {self._address}: the scheduler is gone; what was done is in the store: run the sweep again"
-            )
+            says = [
+                ("cluster",),
+                f" {self._address}: the scheduler is gone; what was done is in the store: run the sweep again",
+            ]
+            raise wrong(ClusterError, "unreadable", says, path="cluster", value=self._address)
 
 
 def _package(tasks: Queue, size: int) -> tuple[Package, list[Finished]]:

@@ -15,7 +15,7 @@ from sledsim import _core
 from sledsim._core import ScenarioError, SledsimError
 from sledsim.runs.running import readable
 from sledsim.scenario.reading import Resolved, Written
-from sledsim.show.faults import about
+from sledsim.show.faults import about, wrong
 
 if TYPE_CHECKING:
     import numpy as np
@@ -197,7 +197,9 @@ def prepared(base: Written, sets: Sequence[str]) -> Prepared:
         scenario = base.resolve(list(sets))
         return Prepared(_key(scenario.canonical(_content(scenario))), scenario)
     except SledsimError as error:
-        return Prepared(_key(canonical([base.text, list(sets), str(error)])), None, str(error))
+        # What is wrong, not how it is worded: the same run keeps its key.
+        faults = [[fault.kind, fault.path, fault.value] for fault in error.faults]
+        return Prepared(_key(canonical([base.text, list(sets), faults])), None, str(error))
 
 
 def _key(identity: str) -> str:
@@ -213,7 +215,7 @@ def _content(scenario: Resolved) -> tuple[str, str] | None:
         stat = path.stat()
         return path.name, content_digest(str(path), stat.st_size, stat.st_mtime_ns)
     except OSError as error:
-        raise ScenarioError(f"{path}: {error.strerror}") from None
+        raise wrong(ScenarioError, "unreadable", f"{error.strerror}", file=path) from None
 
 
 def contents_of(values: Any, base_dir: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
+from sledsim.show.faults import require_writable
 from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted
 from sledsim.sweep.store import Store
 from sledsim.sweep.tables import COLUMNS
@@ -81,10 +82,6 @@ def _column(name: str) -> str:
 
 
 def _copy(store: Store, select: str, path: Path) -> None:
-    options = COPY_OPTIONS.get(path.suffix.lower())
-    if options is None:
-        raise SledsimError(f"{path}: unknown kind of file {path.suffix!r}; expected {', '.join(COPY_OPTIONS)}")
-    if not path.parent.is_dir():
-        raise SledsimError(f"{path}: no folder {path.parent}")
+    require_writable(SledsimError, path, COPY_OPTIONS)
     with store.connect() as connection:
-        copy_whole(connection, select, path, options)
+        copy_whole(connection, select, path, COPY_OPTIONS[path.suffix.lower()])

@@ -12,7 +12,7 @@ from sledsim.devices.mems import MemsStorage
 from sledsim.scenario.documents import Table
 from sledsim.scenario.reading import Resolved
 from sledsim.scenario.system_tree import components_in
-from sledsim.show.naming import did_you_mean
+from sledsim.show.faults import wrong
 
 __all__ = ["NAMED", "PriceList", "Prices", "measured", "with_unit"]
 
@@ -76,7 +76,7 @@ def measured(metrics: Mapping[str, float], scenario: Resolved, prices: Prices) -
         if design is not None:
             return design(scenario, prices)
         if path not in metrics:
-            raise ScenarioError(_unknown(name, path, metrics))
+            raise _unknown(name, path, metrics)
         return metrics[path]
 
     return quantity
@@ -94,12 +94,14 @@ def with_unit(name: str) -> str:
     return f"{name} ({unit})" if unit else name
 
 
-def _unknown(name: str, path: str, metrics: Mapping[str, float]) -> str:
+def _unknown(name: str, path: str, metrics: Mapping[str, float]) -> ScenarioError:
     if path.startswith("energy."):
-        return f"metric {name!r}: the powers of the devices are not known, so there is no {path}"
+        says = f"metric {name!r}: the powers of the devices are not known, so there is no {path}"
+        return wrong(ScenarioError, "missing", says, path="metric", value=name)
     last = path.rpartition(".")[2]
     near = [each for each in metrics if last in each.rpartition(".")[2]][:MOST_SUGGESTED]
-    return f"metric {name!r} is not among what runs report{did_you_mean(path, [*NAMED, *near])}"
+    says = f"metric {name!r} is not among what runs report"
+    return wrong(ScenarioError, "unknown-name", says, path="metric", value=path, known=[*NAMED, *near])
 
 
 def _capacity_gb(scenario: Resolved, _: Prices) -> float:
@@ -115,7 +117,8 @@ def _streaming_mb_s(scenario: Resolved, _: Prices) -> float:
 
 def _streaming(device: Device, count: int) -> float:
     if not isinstance(device, MemsStorage | DiskDrive):
-        raise ScenarioError(f"streaming_bandwidth: {device.label} is {device.KIND}, of which none is known")
+        says = f"streaming_bandwidth: {device.label} is {device.KIND}, of which none is known"
+        raise wrong(ScenarioError, "unsupported", says, path="metric", value="streaming_bandwidth")
     return device.streaming_bandwidth_mb_s * count
 
 
@@ -136,7 +139,8 @@ def _device_cost(device: Device, prices: Prices) -> float:
         return sleds * per_sled + prices.get("mems_per_gb", 0.0) * capacity_gb
     if isinstance(device, DiskDrive):
         return prices.get("disk_per_drive", 0.0) + prices.get("disk_per_gb", 0.0) * capacity_gb
-    raise ScenarioError(f"cost: {device.label} is {device.KIND}, which has no price")
+    says = f"cost: {device.label} is {device.KIND}, which has no price"
+    raise wrong(ScenarioError, "unsupported", says, path="metric", value="cost")
 
 
 def _cost_per_gb(scenario: Resolved, prices: Prices) -> float:

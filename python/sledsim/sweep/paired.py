@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sledsim.show.naming import did_you_mean
+from sledsim.show.faults import wrong
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.results import Estimate, Results, common_values, estimate, metric_label, require_axis
@@ -106,10 +106,11 @@ class Side:
             identity = (common_values(values, shared), seeds[key])
             if identity in found:
                 own = [name for name in self.results.parameters if name not in shared and name not in self.chosen]
-                raise StoreError(
+                says = (
                     f"{self.name}: several runs fit the same one of the other side, as only this side varies "
                     f"{', '.join(own)}"
                 )
+                raise wrong(StoreError, "conflict", says, value=own)
             found[identity] = place
         return found
 
@@ -148,13 +149,14 @@ class PairedComparison(OneTable, Plain):
     def _explain_no_pairs(self, first: Mapping[Any, Any], second: Mapping[Any, Any]) -> None:
         for side, found in ((self.a, first), (self.b, second)):
             if not found:
-                raise StoreError(f"{side.name}: no runs to compare")
+                raise wrong(StoreError, "missing", f"{side.name}: no runs to compare", value=side.name)
         if {values for values, _ in first} & {values for values, _ in second}:
-            raise StoreError(
+            says = (
                 f"{self.a.name} and {self.b.name} have no seeds in common, so no two runs make a pair: run both with "
                 'random_numbers = "common" and the same seed'
             )
-        raise StoreError(f"{self.a.name} and {self.b.name} have no points in common")
+            raise wrong(StoreError, "conflict", says, path="sweep.seed")
+        raise wrong(StoreError, "conflict", f"{self.a.name} and {self.b.name} have no points in common")
 
     def differences(self, metrics: Sequence[str] = ()) -> list[Difference]:
         """Return how much metrics differ at each point, and over all points together.
@@ -178,9 +180,14 @@ class PairedComparison(OneTable, Plain):
             if whole:
                 found.append(_difference(None, metric, whole))
         if not found:
-            raise StoreError(
+            says = (
                 f"{self.a.name} and {self.b.name}: no two runs that make a pair have both been done; "
                 "`sledsim sweep status` says what failed"
+            )
+            raise wrong(
+                StoreError,
+                "missing",
+                says,
             )
         return found
 
@@ -263,11 +270,13 @@ def compare(
             *(Side(each, f"{each.definition.sweep} in {each.store.path}", {}) for each in (first, second))
         )
     if second is not None or axis is None:
-        raise StoreError("two sides are compared: give a second sweep, or axis = (name, first value, second value)")
+        says = "two sides are compared: give a second sweep, or axis = (name, first value, second value)"
+        raise wrong(StoreError, "missing", says, path="axis")
     name, *values = axis
-    require_axis(first.parameters, name, "--axis")
+    require_axis(first.parameters, name, "axis")
     known = list(dict.fromkeys(point[name] for point in first.points.values() if name in point))
     for value in values:
         if value not in known:
-            raise StoreError(f"--axis {name}: no runs with {value!r}{did_you_mean(value, known)}")
+            says = [("axis",), f" {name}: no runs with {value!r}"]
+            raise wrong(StoreError, "unknown-name", says, path="axis", value=value, known=known)
     return PairedComparison(*(Side(first, f"{name} = {value}", {name: value}) for value in values))

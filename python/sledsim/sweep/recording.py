@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, replace
 
 from sledsim._core import SledsimError, __version__
+from sledsim.show.faults import wrong
 from sledsim.sweep.queueing import Finished
 from sledsim.sweep.store import Definition, Store
 from sledsim.sweep.tables import Membership
@@ -78,9 +79,8 @@ class Recorder:
             return
         there = outcome.place
         if there.version != __version__:
-            raise SledsimError(
-                f"{there.host} runs Sledsim {there.version}, this is {__version__}: install the same on every worker"
-            )
+            says = f"{there.host} runs Sledsim {there.version}, this is {__version__}: install the same on every worker"
+            raise wrong(SledsimError, "conflict", says, value=there.version, allowed=__version__)
         self._writer.batch.add_run(finished.prepared, outcome)
         if outcome.error is None:
             self.progress = replace(self.progress, done=self.progress.done + 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim.runs.confidence import mean_interval
 from sledsim.runs.summary_tables import METRICS
-from sledsim.show.naming import did_you_mean
+from sledsim.show.faults import wrong
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
@@ -157,7 +157,7 @@ class Results(OneTable, Plain):
         if not values and self.keys:
             known = self.metrics()
             if known and metric not in known:
-                raise StoreError(f"{self.store.path}: no metric {metric!r}{_nearest_metrics(metric, known)}")
+                raise _unknown_metric(metric, known, self.store.path)
         return values
 
     def estimates(self, metric: str) -> dict[int, Estimate]:
@@ -331,15 +331,17 @@ def require_axis(known: Sequence[str], given: str, what: str) -> None:
         What messages call the option.
     """
     if given not in known:
-        raise StoreError(f"{what} {given!r} is no axis of the sweep{did_you_mean(given, known)}")
+        says = [(what,), f" {given!r} is no axis of the sweep"]
+        raise wrong(StoreError, "unknown-name", says, path=what, value=given, known=known)
 
 
-def _nearest_metrics(metric: str, known: Sequence[str]) -> str:
+def _unknown_metric(metric: str, known: Sequence[str], store: Path) -> StoreError:
     """Suggest the metric that was perhaps meant; all of them would fill the screen."""
     from sledsim._core import most_like
 
     near = most_like(metric, list(known), 5)
-    return did_you_mean(metric, known, f"{len(known)} are known, such as {', '.join(near)}")
+    says, listed = f"no metric {metric!r}", f"{len(known)} are known, such as {', '.join(near)}"
+    return wrong(StoreError, "unknown-name", says, path="metric", value=metric, known=known, listed=listed, file=store)
 
 
 def common_values(values: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:

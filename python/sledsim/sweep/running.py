@@ -14,6 +14,7 @@ from typing import Any
 from sledsim._core import SledsimError, __version__
 from sledsim.runs.threads import processors
 from sledsim.scenario.reading import Sets, set_list
+from sledsim.show.faults import wrong
 from sledsim.show.progress import ProgressBar, duration_in_words
 from sledsim.sweep.description import Sweep, SweepLike, errors_of
 from sledsim.sweep.execution import canonical, contents_of
@@ -230,7 +231,10 @@ def workers_for(threads: int | None, cluster: str | None) -> Workers:
         The address of a scheduler, or ``"local"``; ``None`` for threads of this process.
     """
     if threads is not None and threads < 1:
-        raise SledsimError(f"threads = {threads}: expected at least 1")
+        says = f"threads = {threads}: expected at least 1"
+        raise wrong(
+            SledsimError, "out-of-range", says, path="threads", value=threads, allowed={"least": 1, "whole": True}
+        )
     if cluster is None:
         return Threads(threads or processors())
     from sledsim.sweep.cluster import Cluster

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.show.faults import missing_file, wrong
 from sledsim.show.frames import Framed, quoted_path
-from sledsim.show.naming import did_you_mean, nearest_file
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, UNFINISHED, Batch, copy_whole, flush_to_disk
 
@@ -111,7 +111,8 @@ class Store(Framed):
         try:
             if not (folder / MARK).exists():
                 if folder.is_dir() and any(folder.iterdir()) and not _is_half_made(folder):
-                    raise StoreError(f"{folder}: is a folder of something else; give a store or a new folder")
+                    says = "is a folder of something else; give a store or a new folder"
+                    raise wrong(StoreError, "conflict", says, file=folder)
                 for name in (*COLUMNS, SWEEPS):
                     (folder / name).mkdir(parents=True, exist_ok=True)
                 mark = {"format": "sledsim sweep store", "schema": SCHEMA_VERSION}
@@ -119,7 +120,7 @@ class Store(Framed):
             store = cls(folder)
             store._remove_stale()
         except OSError as error:
-            raise StoreError(f"{folder}: cannot be written: {error.strerror}") from None
+            raise wrong(StoreError, "unreadable", f"cannot be written: {error.strerror}", file=folder) from None
         return store
 
     def _remove_stale(self) -> None:
@@ -178,7 +179,7 @@ class Store(Framed):
             ``"runs"``, ``"parameters"``, ``"metrics"``, ``"histograms"`` or ``"provenance"``.
         """
         if table not in COLUMNS:
-            raise StoreError(f"no table {table!r}{did_you_mean(table, COLUMNS)}")
+            raise wrong(StoreError, "unknown-name", f"no table {table!r}", path="table", value=table, known=COLUMNS)
         return self.query(f"FROM {table}")
 
     def query(self, sql: str) -> "duckdb.DuckDBPyRelation":
@@ -194,7 +195,7 @@ class Store(Framed):
         try:
             return self.connect().sql(sql)
         except duckdb.Error as error:
-            raise StoreError(f"{self.path}: {error}") from None
+            raise wrong(StoreError, "notation", f"{error}", path="sql", value=sql, file=self.path) from None
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Ask the tables in SQL and return the answer's rows.
@@ -215,9 +216,11 @@ class Store(Framed):
             except duckdb.IOException as error:
                 # Another writer has just merged parts that were listed: the merged one has their rows.
                 if attempt == ATTEMPTS - 1:
-                    raise StoreError(f"{self.path}: cannot be read: {str(error).splitlines()[0]}") from None
+                    raise wrong(
+                        StoreError, "unreadable", f"cannot be read: {str(error).splitlines()[0]}", file=self.path
+                    ) from None
             except duckdb.Error as error:
-                raise StoreError(f"{self.path}: {str(error).splitlines()[0]}") from None
+                raise wrong(StoreError, "unreadable", f"{str(error).splitlines()[0]}", file=self.path) from None
         raise AssertionError("the last attempt returns or raises")
 
     def keys(self, *, failed: bool = True) -> set[str]:
@@ -248,7 +251,7 @@ class Store(Framed):
             try:
                 found.append(Definition(**json.loads(path.read_text(encoding="utf-8"))))
             except (OSError, ValueError, TypeError) as error:
-                raise StoreError(f"{path}: cannot be read: {error}") from None
+                raise wrong(StoreError, "unreadable", f"cannot be read: {error}", file=path) from None
         return sorted(found, key=lambda each: each.started)
 
     def definition(self, sweep: str | None = None) -> Definition:
@@ -262,17 +265,19 @@ class Store(Framed):
         """
         found = self.definitions()
         if not found:
-            raise StoreError(f"{self.path}: no sweep has been run into this store")
+            raise wrong(StoreError, "missing", "no sweep has been run into this store", file=self.path)
         names = sorted({each.sweep for each in found})
         if sweep is None:
             if len(names) > 1:
-                raise StoreError(f"{self.path}: holds several sweeps; choose one with --sweep: {', '.join(names)}")
+                says = ["holds several sweeps; choose one with ", ("sweep",), f": {', '.join(names)}"]
+                raise wrong(StoreError, "missing", says, path="sweep", allowed=names, file=self.path)
             return found[-1]
         name, _, definition = sweep.partition("@")
         fitting = [each for each in found if each.sweep == name and each.definition.startswith(definition)]
         if not fitting:
             known = names if name not in names else [f"{e.sweep}@{e.definition}" for e in found if e.sweep == name]
-            raise StoreError(f"{self.path}: no sweep {sweep!r}{did_you_mean(sweep, known)}")
+            says = f"no sweep {sweep!r}"
+            raise wrong(StoreError, "unknown-name", says, path="sweep", file=self.path, value=sweep, known=known)
         return fitting[-1]
 
     def remember(self, definition: Definition) -> None:
@@ -287,7 +292,7 @@ class Store(Framed):
         try:
             _write_whole(path, json.dumps(definition.__dict__, indent=2, ensure_ascii=False) + "\n")
         except OSError as error:
-            raise StoreError(f"{self.path}: cannot be written: {error.strerror}") from None
+            raise wrong(StoreError, "unreadable", f"cannot be written: {error.strerror}", file=self.path) from None
 
     def writer(self) -> "Writer":
         """Return what writes into the store."""
@@ -356,15 +361,16 @@ def _check_mark(folder: Path) -> None:
         schema = mark["schema"]
     except FileNotFoundError:
         if not folder.exists():
-            raise StoreError(f"{folder}: no such store{nearest_file(folder)}") from None
-        raise StoreError(f"{folder}: is not a store of sweeps: it has no {MARK}") from None
+            raise missing_file(StoreError, folder, "no such store") from None
+        raise wrong(StoreError, "unreadable", f"is not a store of sweeps: it has no {MARK}", file=folder) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{folder / MARK}: cannot be read: {error}") from None
+        raise wrong(StoreError, "unreadable", f"cannot be read: {error}", file=folder / MARK) from None
     if schema != SCHEMA_VERSION:
-        raise StoreError(
-            f"{folder}: written by schema {schema} of the tables; this version of Sledsim reads and writes schema "
+        says = (
+            f"written by schema {schema} of the tables; this version of Sledsim reads and writes schema "
             f"{SCHEMA_VERSION}: use the version that wrote it, or another store"
         )
+        raise wrong(StoreError, "unsupported", says, value=schema, allowed=str(SCHEMA_VERSION), file=folder)
 
 
 def _is_half_made(folder: Path) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
+from sledsim.show.faults import wrong
 from sledsim.show.frames import COPY_OPTIONS, quoted
 from sledsim.sweep.description import Task
 from sledsim.sweep.execution import DONE, FAILED, Bins, Outcome, Prepared
@@ -268,10 +269,11 @@ def copy_whole(connection: "duckdb.DuckDBPyConnection", select: str, target: Pat
         reason = (
             error.strerror if isinstance(error, OSError) else said[1].strip() if said else str(error).splitlines()[0]
         )
-        raise SledsimError(
-            f"{target.parent}: cannot be written: {reason}; what was written before is whole, and once there is "
+        says = (
+            f"cannot be written: {reason}; what was written before is whole, and once there is "
             "room, the same command goes on"
-        ) from None
+        )
+        raise wrong(SledsimError, "unreadable", says, file=target.parent) from None
 
 
 def flush_to_disk(path: Path) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
 from sledsim._core import SledsimError, TraceError
+from sledsim.show.faults import missing_file, told_as, wrong
 from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
-from sledsim.show.naming import did_you_mean, nearest_file
 from sledsim.show.section import Section
 from sledsim.show.tables import Table
 
@@ -164,11 +164,14 @@ class Trace:
         path = Path(destination)
         chosen = to or WRITTEN_SUFFIXES.get(path.suffix.lower())
         if chosen is None:
-            raise TraceError(f"{path}: the name does not tell the format; choose one of {', '.join(WRITTEN)}")
+            says = f"the name does not tell the format; choose one of {', '.join(WRITTEN)}"
+            raise wrong(TraceError, "unknown-format", says, path="to", allowed=WRITTEN, file=path)
         if chosen not in WRITTEN:
-            raise TraceError(f"{path}: cannot write format {chosen!r}{did_you_mean(chosen, WRITTEN)}")
+            says = f"cannot write format {chosen!r}"
+            raise wrong(TraceError, "unknown-format", says, path="to", file=path, value=chosen, known=WRITTEN)
         if path.exists() and path.samefile(self.path):
-            raise TraceError(f"{path}: a trace cannot be converted into its own file; choose another")
+            says = "a trace cannot be converted into its own file; choose another"
+            raise wrong(TraceError, "conflict", says, value=str(path), file=path)
         if chosen != "parquet":
             return _core.trace_convert(str(self._readable), str(path), to=chosen, **self._options)
         import duckdb
@@ -181,7 +184,7 @@ class Trace:
                 with duckdb.connect() as connection:
                     copy_whole(connection, query, path, COPY_OPTIONS[".parquet"])
             except SledsimError as error:
-                raise TraceError(str(error)) from None
+                raise told_as(TraceError, error) from None
         return count
 
     def _repr_html_(self) -> str:
@@ -230,6 +233,8 @@ def open_trace(
     TraceError
         Where the trace cannot be read.
     """
+    if skip_bad < 0:
+        raise wrong(TraceError, "out-of-range", path="skip_bad", value=skip_bad, allowed={"least": 0, "whole": True})
     return Trace(path, format=format, skip_bad=skip_bad, sector_bytes=sector_bytes, columns=columns)
 
 
@@ -277,9 +282,9 @@ def require_file(path: Path) -> None:
         The trace.
     """
     if not path.exists():
-        raise TraceError(f"{path}: no such file{nearest_file(path)}")
+        raise missing_file(TraceError, path)
     if path.is_dir():
-        raise TraceError(f"{path}: a folder, not a trace")
+        raise wrong(TraceError, "unreadable", "a folder, not a trace", value=str(path), file=path)
 
 
 def is_parquet(path: Path) -> bool:
@@ -314,7 +319,7 @@ def parquet_to_csv(path: Path, folder: Path, columns: Mapping[str, str] | None =
             wanted = _wanted(connection, source, columns)
             copy_whole(connection, f"SELECT {wanted} FROM {source}", copy, COPY_OPTIONS[".csv"])
     except duckdb.Error as error:
-        raise TraceError(f"{path}: {str(error).splitlines()[0]}") from None
+        raise wrong(TraceError, "unreadable", f"{str(error).splitlines()[0]}", file=path) from None
     return copy
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sledsim import SledsimError
-from sledsim.show import did_you_mean
+from sledsim.show import wrong
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.ledger import PAPERS, claims
 from sledsim_papers.harness.study import Study
@@ -185,6 +185,7 @@ def select(name: str | None) -> list[str]:
     known = list(claims())
     found = [each for each in known if name is None or each == name or each.startswith(f"{name}.")]
     if not found:
-        hint = did_you_mean(name or "", [*PAPERS, *known], f"papers are {', '.join(PAPERS)}")
-        raise SledsimError(f"there is no claim {name}{hint}")
+        listed = f"papers are {', '.join(PAPERS)}"
+        says = f"there is no claim {name}"
+        raise wrong(SledsimError, "unknown-name", says, value=name, known=[*PAPERS, *known], listed=listed)
     return found

@@ -76,6 +76,7 @@ impl From<&str> for Allowed {
 
 /// Bounds of a number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Range {
     /// The least that is allowed.
     pub least: Option<f64>,
@@ -167,6 +168,8 @@ pub struct Facts {
     pub byte: Option<u64>,
     /// The rest of the sentence.
     pub words: Vec<Word>,
+    /// Whether the words are the whole sentence: key, value and what is allowed are then for programs alone.
+    pub told: bool,
 }
 
 /// Something wrong with what a user gave. Its fields are those of [`Facts`].
@@ -208,6 +211,7 @@ impl Fault {
             line: None,
             byte: None,
             words: Vec::new(),
+            told: false,
         }))
     }
 

@@ -68,6 +68,9 @@ impl Fault {
 
     /// What the kind of fault says by itself.
     fn sentence(&self) -> String {
+        if self.told {
+            return String::new();
+        }
         let subject = match (&self.field, self.path.is_empty()) {
             (Some(field), _) if self.kind == Kind::Record => format!("field `{field}`"),
             (Some(field), _) => format!("{field:?}"),
@@ -77,6 +80,8 @@ impl Fault {
         };
         let expected = self.expected();
         let valued = match &self.value {
+            // An option of a command stands before its value, as it is typed.
+            Some(value) if subject.starts_with("--") => format!("{subject} {}", shown(value)),
             Some(value) => format!("{subject} = {}", shown(value)),
             None => subject.clone(),
         };

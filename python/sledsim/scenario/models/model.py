@@ -1,11 +1,13 @@
 """What the classes of a scenario have in common."""
 
+import json
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from sledsim._core import ScenarioError
+from sledsim import _core
 
 __all__ = ["Model"]
 
@@ -27,7 +29,8 @@ class Model(BaseModel):
         except ValidationError as error:
             if nested:
                 raise
-            raise ScenarioError(_message(type(self).__name__, error)) from None
+            given = {key: value for key, value in keys.items() if value is not None}
+            raise _core.error_of(_core.ScenarioError, _faults(type(self), given, error)) from None
         finally:
             _inside.reset(token)
 
@@ -36,18 +39,39 @@ class Model(BaseModel):
         return self.model_dump(mode="json", exclude_none=True)
 
 
-def _message(name: str, error: ValidationError) -> str:
-    """Say in one line what is wrong with the first key that is."""
-    problems = error.errors(include_url=False)
-    # Of a union's variants, those with another tag are not what was meant.
-    others = [problem["loc"][:-1] for problem in problems if problem["type"] == "literal_error"]
-    meant = [each for each in problems if not any(each["loc"][: len(other)] == other for other in others)]
-    first = (meant or problems)[0]
-    # The names of classes and types in the path are not keys.
-    keys = [str(part) for part in first["loc"] if not _is_type(str(part))]
-    what = "unknown key" if first["type"] == "extra_forbidden" else f"{first['msg']} (got {first['input']!r})"
-    return f"{name}: {'.'.join(keys)}: {what}"
+def _faults(kind: type[Model], given: dict[str, Any], error: ValidationError) -> list[_core.Fault]:
+    """Return what is wrong with keys: of a whole scenario as its reader says it, else as its schema does."""
+    # Documents and their reader stand above these classes.
+    from sledsim.scenario.documents import faults_of
+    from sledsim.scenario.reading import resolve
+
+    if {"workload", "system"} <= set(kind.model_fields):
+        try:
+            resolve(given)
+        except _core.ScenarioError as wrong:
+            return list(wrong.faults)
+    found = faults_of(_schema(kind), _tagged(kind) | given, error)
+    return [fault.about(kind.__name__) for fault in found]
 
 
-def _is_type(part: str) -> bool:
-    return part[:1].isupper() or part in {"int", "float", "str"} or "[" in part
+def _tagged(kind: type[Model]) -> dict[str, Any]:
+    """Return the keys that tell a class from others: those that have one value alone."""
+    fields = {field.alias or name: field for name, field in kind.model_fields.items()}
+    tags = {key: getattr(field.annotation, "__args__", ()) for key, field in fields.items()}
+    return {key: words[0] for key, words in tags.items() if len(words) == 1 and fields[key].default == words[0]}
+
+
+@cache
+def _schema(kind: type[Model]) -> _core.Schema:
+    """Return what the core's schema says of a class: the definition, or the variant of one, with the same keys."""
+    schema = _core.schema()
+    keys = {field.alias or name for name, field in kind.model_fields.items()}
+    tags = _tagged(kind)
+    variants = [schema]
+    for each in schema["$defs"].values():
+        variants += [each, *each.get("oneOf", ()), *each.get("anyOf", ())]
+    for each in variants:
+        said = each.get("properties", {})
+        if set(said) == keys and all(said[key].get("const", word) == word for key, word in tags.items()):
+            return _core.Schema(json.dumps({**each, "$defs": schema["$defs"]}))
+    return _core.Schema(json.dumps(kind.model_json_schema()))

@@ -8,6 +8,7 @@ from sledsim._core import SledsimError
 from sledsim.devices.device import Device
 from sledsim.runs.running import run_resolved
 from sledsim.scenario.reading import Sets, resolve
+from sledsim.show.faults import wrong
 
 __all__ = ["FittedDisk", "matched_disk", "mean_access_ms"]
 
@@ -109,11 +110,12 @@ def matched_disk(
         if abs(found_ms / target_ms - 1) <= TOLERANCE:
             return FittedDisk(made, mems.label, disk.label, factor, size_bytes, target_ms, found_ms)
         low, high = (low, factor) if found_ms > target_ms else (factor, high)
-    raise SledsimError(
+    says = (
         f"{disk.label} can't be made as fast as {mems.label}: reads of {size_bytes:,} bytes take {target_ms:.4g} ms "
         f"there, and here {found_ms:.4g} ms with {factor:.3g} times the time of seeks and revolutions; the rest is its "
         "bus and commands, so start from another disk"
     )
+    raise wrong(SledsimError, "unsupported", says, path="disk", value=disk.label)
 
 
 def mean_access_ms(device: Mapping[str, Any], size_bytes: int) -> float:
@@ -136,18 +138,29 @@ def mean_access_ms(device: Mapping[str, Any], size_bytes: int) -> float:
 def _require(mems: Device, disk: Device) -> None:
     """Refuse devices that can't stand for each other."""
     if mems.parameters["mechanism"] != "mems":
-        raise SledsimError(f"{mems.label} is {mems.KIND}: a disk is fitted to MEMS storage, such as g2")
+        says = f"{mems.label} is {mems.KIND}: a disk is fitted to MEMS storage, such as g2"
+        raise wrong(SledsimError, "unsupported", says, path="mems", value=mems.label)
     if disk.parameters["mechanism"] != "disk":
-        raise SledsimError(f"{disk.label} is {disk.KIND}: it is a disk that is fitted, such as uberdisk")
+        says = f"{disk.label} is {disk.KIND}: it is a disk that is fitted, such as uberdisk"
+        raise wrong(SledsimError, "unsupported", says, path="disk", value=disk.label)
     if mems.block_bytes != disk.block_bytes:
-        raise SledsimError(
+        says = (
             f"{mems.label} has blocks of {mems.block_bytes} bytes and {disk.label} of {disk.block_bytes}: "
             "they must be equal"
         )
+        raise wrong(SledsimError, "misfit", says, path="disk", value=disk.block_bytes, allowed=str(mems.block_bytes))
     if mems.capacity_blocks > disk.capacity_blocks:
-        raise SledsimError(
+        says = (
             f"{disk.label} has {disk.capacity_bytes / 1e9:.4g} GB, and {mems.label} "
             f"{mems.capacity_bytes / 1e9:.4g} GB: fit a disk at least as large"
+        )
+        raise wrong(
+            SledsimError,
+            "misfit",
+            says,
+            path="disk",
+            value=disk.capacity_bytes,
+            allowed={"least": mems.capacity_bytes, "unit": "B"},
         )
 
 

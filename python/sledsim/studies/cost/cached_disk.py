@@ -7,6 +7,7 @@ from typing import Any
 from sledsim._core import SledsimError
 from sledsim.runs.confidence import Interval, mean_interval
 from sledsim.runs.result import Result
+from sledsim.show.faults import wrong
 
 __all__ = ["GB", "CacheDesign", "CachedDisk", "mean_response"]
 
@@ -164,7 +165,8 @@ def mean_response(results: Sequence[Result]) -> tuple[tuple[float, ...], Interva
     """
     if any(result.response is None for result in results):
         where = "run.warmup_s, run.warmup_requests"
-        raise SledsimError(f"no request was measured: the warm-up ({where}) must end before the run")
+        says = f"no request was measured: the warm-up ({where}) must end before the run"
+        raise wrong(SledsimError, "conflict", says, path="run.requests")
     means = tuple(float(result.response["mean_ms"]) for result in results)
     if len(means) > 1:
         return means, mean_interval(means)

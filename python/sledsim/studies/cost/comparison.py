@@ -15,7 +15,7 @@ from sledsim.scenario import documents
 from sledsim.scenario.documents import BasedOnScenario, Wrong, made, own_sets, raised, read, settings_of
 from sledsim.scenario.explanation import bytes_text, explain
 from sledsim.scenario.reading import ScenarioLike, Sets, Written, resolve
-from sledsim.show.faults import about
+from sledsim.show.faults import about, wrong
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
@@ -346,9 +346,8 @@ def _whole_lines(size: float, what: str) -> int:
     """Round what money buys down to whole lines."""
     lines = int(size // LINE_BYTES)
     if lines < 1:
-        raise SledsimError(
-            f"{what}: the money buys {size:.0f} bytes, which is no cache: spend more, or pay less per GB"
-        )
+        says = f"{what}: the money buys {size:.0f} bytes, which is no cache: spend more, or pay less per GB"
+        raise wrong(SledsimError, "misfit", says, value=size)
     return lines * LINE_BYTES
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.runs.running import ProgressCallback
+from sledsim.show.faults import wrong
 from sledsim.show.progress import ProgressBar
 from sledsim.show.shown import Drawn, OneTable, Plain
 from sledsim.show.tables import Table, number
@@ -97,7 +98,8 @@ class HitRatios(OneTable, Drawn, Plain):
             if (cache.label, cache.pages) == (policy, pages):
                 return cache.hit_ratio
         known = ", ".join(f"{cache.label} of {cache.pages}" for cache in self.caches)
-        raise ScenarioError(f"no cache {policy} of {pages} pages was tried; known: {known}")
+        says = f"no cache {policy} of {pages} pages was tried; known: {known}"
+        raise wrong(ScenarioError, "unknown-name", says, path="policy", value=policy, allowed=known)
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw the miss-ratio curve of each policy: which share of references a cache of each size misses."""
@@ -190,11 +192,12 @@ def hit_ratio(
     policies = [policy] if isinstance(policy, str | Mapping) else list(policy)
     sizes = list(pages) if isinstance(pages, Iterable) else [pages]
     if not policies or not sizes:
-        raise ScenarioError("no cache to try: give at least one policy and one number of pages")
+        says = "no cache to try: give at least one policy and one number of pages"
+        raise wrong(ScenarioError, "missing", says, path="policies")
     checked: list[tuple[str, Any]] = [("page_bytes", page_bytes), *(("pages", size) for size in sizes)]
     for name, size in checked:
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise ScenarioError(f"{name} = {size!r}: expected a whole number, at least 1")
+            raise wrong(ScenarioError, "out-of-range", path=name, value=size, allowed={"least": 1, "whole": True})
     documents = [_document(each) for each in policies]
     caches = [(each, size) for size in sizes for each in documents]
     tried = [cache for place, cache in enumerate(caches) if cache not in caches[:place]]
@@ -226,11 +229,22 @@ def _document(policy: PolicyLike) -> dict[str, Any]:
     for pair in rest.split(",") if rest else ():
         key, equals, value = pair.partition("=")
         if not (key and equals and value):
-            raise ScenarioError(f"policy {policy!r}: expected NAME or NAME:KEY=VALUE,KEY=VALUE")
+            says = f"policy {policy!r}: expected NAME or NAME:KEY=VALUE,KEY=VALUE"
+            raise wrong(
+                ScenarioError,
+                "notation",
+                says,
+                path="policies",
+                value=policy,
+                allowed="NAME or NAME:KEY=VALUE,KEY=VALUE",
+            )
         try:
             document[key.strip()] = json.loads(value)
         except json.JSONDecodeError:
-            raise ScenarioError(f"policy {policy!r}: {key} = {value!r}: expected a number") from None
+            says = f"policy {policy!r}: {key} = {value!r}: expected a number"
+            raise wrong(
+                ScenarioError, "wrong-type", says, path=f"policies.{name}.{key}", value=value, allowed="a number"
+            ) from None
     return document
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sledsim._core import SledsimError
 from sledsim.runs.confidence import Interval, jackknife_interval, mean_interval
 from sledsim.scenario.reading import ScenarioLike, Sets, Written
+from sledsim.show.faults import wrong
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
@@ -298,7 +299,7 @@ def percent(share: float) -> str:
 
 def _gain(without: float, measured: float) -> float:
     if without == 0:
-        raise SledsimError("what is measured is 0 without the role: no share of it can be saved")
+        raise wrong(SledsimError, "out-of-range", "what is measured is 0 without the role: no share of it can be saved")
     return 1 - measured / without
 
 

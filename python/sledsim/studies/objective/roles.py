@@ -18,7 +18,8 @@ from sledsim.runs.summary_tables import METRICS, metric_rows
 from sledsim.scenario.documents import Document, Replaced, Table, made, own_sets, raised, read, settings_of
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, resolve
 from sledsim.scenario.system_tree import drive_of, drives_in, with_drives
-from sledsim.show.naming import did_you_mean, label_of
+from sledsim.show.faults import wrong
+from sledsim.show.naming import label_of
 from sledsim.show.progress import ProgressBar
 from sledsim.studies.calibration.fitted_disk import mean_access_ms
 from sledsim.studies.relation.access import FETCHES, fetch_times_s, scan_relation
@@ -229,7 +230,8 @@ class ScenarioRole(Role):
         if not self.mems_devices():
             drives = drives_in(with_role.values["system"])
             names = ", ".join(sorted({label_of(each["device"]["name"]) for each in drives}))
-            raise SledsimError(f"role {title}: its system has no MEMS storage but {names}; give one of its drives a g2")
+            says = f"role {title}: its system has no MEMS storage but {names}; give one of its drives a g2"
+            raise wrong(SledsimError, "unsupported", says, path="role", value=title)
 
     def mems_devices(self) -> list[dict[str, Any]]:
         """Return the MEMS devices that have the role, whole, each once."""
@@ -244,7 +246,8 @@ class ScenarioRole(Role):
         """Measure mean responses, ms; see :meth:`Role.samples`."""
         chosen = self._with if role else self._without
         if chosen is None:
-            raise SledsimError(f"role {self.title}: what is there without it? Name a scenario with --without")
+            says = [f"role {self.title}: what is there without it? Name a scenario with ", ("without",)]
+            raise wrong(SledsimError, "missing", says, path="without")
         values = dict(chosen.values)
         if change is not None:
             values["system"] = with_drives(values["system"], lambda drive: _changed(drive, change))
@@ -252,7 +255,8 @@ class ScenarioRole(Role):
             values["run"] = _shortened(values["run"], sampling.requests)
         if _replays(values["workload"]):
             if sampling.metric != RESPONSE:
-                raise SledsimError(f"metric {sampling.metric}: of the stretches of a trace only {RESPONSE} is known")
+                says = f"metric {sampling.metric}: of the stretches of a trace only {RESPONSE} is known"
+                raise wrong(SledsimError, "unsupported", says, path="metric", value=sampling.metric, allowed=[RESPONSE])
             return _stretches(_run(values, sampling, self.title, log=True))
         label = self.title if role else str(self.baseline)
         means = []
@@ -319,7 +323,8 @@ class LayoutRole(Role):
     def measure(self, sampling: Sampling) -> str:
         """Say what is measured, with its unit."""
         if sampling.metric != RESPONSE:
-            raise SledsimError(f"metric {sampling.metric}: layouts are measured by their scans and fetches alone")
+            says = f"metric {sampling.metric}: layouts are measured by their scans and fetches alone"
+            raise wrong(SledsimError, "unsupported", says, path="metric", value=sampling.metric)
         return "scan, scans and fetch (ms)"
 
     def _of(self, name: str, device: Device, sampling: Sampling) -> list[float]:
@@ -363,17 +368,21 @@ def role_named(
     if isinstance(role, str) and role in names:
         return _scheduler_role(role, without, device or "g2", rate_per_s, sets)
     if rate_per_s is not None:
-        raise SledsimError(f"rate_per_s = {rate_per_s:g}: only schedulers are compared at a rate of their own")
+        says = f"rate_per_s = {rate_per_s:g}: only schedulers are compared at a rate of their own"
+        raise wrong(SledsimError, "unsupported", says, path="rate_per_s", value=rate_per_s)
     if isinstance(role, str) and role in known:
         chosen = Device(device or "g2", set=sets)
         if role not in layouts_of(chosen):
             has = ", ".join(layouts_of(chosen))
-            raise SledsimError(f"device {chosen.name}: can't have the layout {role}; it has {has}")
+            says = f"device {chosen.name}: can't have the layout {role}; it has {has}"
+            raise wrong(SledsimError, "unsupported", says, path="role", value=role)
         return LayoutRole(role, chosen, None if without is None else str(without))
     if device is not None:
-        raise SledsimError(f"device {device}: a scenario has devices of its own; replace them with --set system.…")
+        says = [f"device {device}: a scenario has devices of its own; replace them with ", ("set",), " system.…"]
+        raise wrong(SledsimError, "unsupported", says, path="device", value=device)
     if isinstance(role, str) and "\n" not in role and role != "-" and not Path(role).suffix and not Path(role).exists():
-        raise SledsimError(f"no role {role!r}: neither a file nor a policy{did_you_mean(role, [*names, *known])}")
+        says = f"no role {role!r}: neither a file nor a policy"
+        raise wrong(SledsimError, "unknown-name", says, path="role", value=role, known=[*names, *known])
     baseline = None if without is None else resolve(without, sets)
     return ScenarioRole(_title(role), resolve(role, sets), None if without is None else _title(without), baseline)
 
@@ -385,7 +394,8 @@ def _scheduler_role(
     other = USUAL_SCHEDULER if without is None else without
     names = [each["name"] for each in schedulers.catalog()]
     if other not in names:
-        raise SledsimError(f"no scheduler {other!r} to compare {name} with{did_you_mean(str(other), names)}")
+        says = f"no scheduler {other!r} to compare {name} with"
+        raise wrong(SledsimError, "unknown-name", says, path="other", value=other, known=names)
 
     def scenario(scheduler: str, rate_per_s: float) -> Resolved:
         workload = {
@@ -444,7 +454,9 @@ def _run(values: Mapping[str, Any], sampling: Sampling, label: str, *, log: bool
     if not result.complete:
         raise KeyboardInterrupt
     if result["response"] is None:
-        raise SledsimError(f"{label}: no request was measured, so there is no mean response to compare")
+        raise wrong(
+            SledsimError, "missing", f"{label}: no request was measured, so there is no mean response to compare"
+        )
     return result
 
 
@@ -452,7 +464,8 @@ def _value(result: Result, metric: str, label: str) -> float:
     """Return a figure of a run."""
     value = {path: found for _, path, found in metric_rows(result.summary)}[metric]
     if value is None:
-        raise SledsimError(f"{label}: no {metric} was found; energies need devices whose powers are known")
+        says = f"{label}: no {metric} was found; energies need devices whose powers are known"
+        raise wrong(SledsimError, "missing", says, path="metric", value=metric)
     return value
 
 
@@ -468,5 +481,6 @@ def _stretches(result: Result) -> list[float]:
 def _batch_means(values: list[float]) -> list[float]:
     length = len(values) // BATCHES
     if length < 1:
-        raise SledsimError(f"{len(values)} requests are too few to tell anything: it takes at least {BATCHES}")
+        says = f"{len(values)} requests are too few to tell anything: it takes at least {BATCHES}"
+        raise wrong(SledsimError, "out-of-range", says, value=len(values), allowed={"least": BATCHES})
     return [sum(values[i * length : (i + 1) * length]) / length for i in range(BATCHES)]

@@ -9,6 +9,7 @@ from sledsim.devices.device import Device
 from sledsim.devices.simple import SimpleDevice
 from sledsim.runs.confidence import batched_interval
 from sledsim.scenario.reading import Sets
+from sledsim.show.faults import wrong
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.relation.layouts import Layout, Relation, layout_named, layouts_of
@@ -224,7 +225,10 @@ def fetch_rows(layout: Layout, count: int = FETCHES, seed: int = 1) -> Access:
         Of the choice of rows.
     """
     if count < 2:
-        raise SledsimError(f"fetches = {count}: the mean needs at least 2 rows to have a confidence interval")
+        says = f"fetches = {count}: the mean needs at least 2 rows to have a confidence interval"
+        raise wrong(
+            SledsimError, "out-of-range", says, path="fetches", value=count, allowed={"least": 2, "whole": True}
+        )
     around = batched_interval(fetch_times_s(layout, count, seed))
     blocks = int(layout.rows(_random_rows(layout, count, seed)).blocks.sum())
     read = blocks * layout.device.block_bytes / count

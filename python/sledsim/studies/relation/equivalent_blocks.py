@@ -7,6 +7,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from sledsim._core import SledsimError
+from sledsim.show.faults import wrong
 from sledsim.studies.relation.layouts import Layout, Pieces, Runs, mems_storage, merged
 
 if TYPE_CHECKING:
@@ -73,10 +74,12 @@ class EquivalentBlocks(Layout):
         share = best_share(self.relation.attributes, size, sled.tracks, sled.blocks_per_row)
         if share is None:
             room = sled.tracks * sled.blocks_per_row
-            raise SledsimError(
+            says = (
                 f"layout {self.NAME}: a record of attributes of {', '.join(map(str, self.relation.attributes))} bytes "
-                f"does not fit the {room} blocks of {size} bytes at a position of {sled.label}; give smaller attributes"
+                f"does not fit the {room} blocks of {size} bytes at a position of {sled.label}; "
+                "give smaller attributes"
             )
+            raise wrong(SledsimError, "misfit", says, path="attributes", value=self.relation.attributes)
         self.share = share
         self._positions = ceil(self.relation.records / share.records)
         self._cylinders = ceil(self._positions / sled.rows)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from sledsim._core import SledsimError
 from sledsim.devices.device import Device
 from sledsim.devices.mems import MemsStorage
-from sledsim.show.naming import did_you_mean
+from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,16 +49,41 @@ class Relation:
     def __post_init__(self) -> None:
         object.__setattr__(self, "attributes", tuple(self.attributes))
         if self.records < 1:
-            raise SledsimError(f"records = {self.records}: a relation has at least 1")
+            says = f"records = {self.records}: a relation has at least 1"
+            raise wrong(
+                SledsimError,
+                "out-of-range",
+                says,
+                path="records",
+                value=self.records,
+                allowed={"least": 1, "whole": True},
+            )
         if not self.attributes:
-            raise SledsimError("attributes: none given; a relation has at least one, such as 8,32,15,16 (bytes)")
+            says = "attributes: none given; a relation has at least one, such as 8,32,15,16 (bytes)"
+            raise wrong(SledsimError, "missing", says, path="attributes")
         for number, size in enumerate(self.attributes, 1):
             if size < 1:
-                raise SledsimError(f"attributes: attribute {number} of {size} bytes; each has at least 1")
+                says = f"attributes: attribute {number} of {size} bytes; each has at least 1"
+                raise wrong(
+                    SledsimError,
+                    "out-of-range",
+                    says,
+                    path="attributes",
+                    value=size,
+                    allowed={"least": 1, "whole": True},
+                )
         if self.page_bytes < self.record_bytes:
-            raise SledsimError(
+            says = (
                 f"page_bytes = {self.page_bytes}: a page holds whole records, and a record has {self.record_bytes} "
                 "bytes; give larger pages"
+            )
+            raise wrong(
+                SledsimError,
+                "misfit",
+                says,
+                path="page_bytes",
+                value=self.page_bytes,
+                allowed={"least": self.record_bytes},
             )
 
     @property
@@ -152,10 +177,11 @@ class Layout(ABC):
         self._arrange()
         if self.blocks > device.capacity_blocks:
             size, room = self.blocks * device.block_bytes / 1e9, device.capacity_bytes / 1e9
-            raise SledsimError(
+            says = (
                 f"{relation.records:,} records of {relation.record_bytes} bytes take {size:.4g} GB in layout "
                 f"{self.NAME}, and {device.label} has {room:.4g} GB: give fewer records or a larger device"
             )
+            raise wrong(SledsimError, "misfit", says, path="records", value=relation.records)
 
     @property
     @abstractmethod
@@ -190,9 +216,8 @@ class Layout(ABC):
         """Return the blocks of a page."""
         pages, size = self.relation.page_bytes, self.device.block_bytes
         if pages % size:
-            raise SledsimError(
-                f"page_bytes = {pages}: not whole blocks; those of {self.device.label} have {size} bytes"
-            )
+            says = f"page_bytes = {pages}: not whole blocks; those of {self.device.label} have {size} bytes"
+            raise wrong(SledsimError, "misfit", says, path="page_bytes", value=pages)
         return pages // size
 
 
@@ -332,10 +357,11 @@ def mems_storage(device: Device, layout: str) -> MemsStorage:
         In which layout.
     """
     if not isinstance(device, MemsStorage):
-        raise SledsimError(
+        says = (
             f"layout {layout}: {device.label} is {device.KIND}, and only MEMS storage has equivalent blocks, which "
             f"tips can access together; its layouts are {', '.join(layouts_of(device))}"
         )
+        raise wrong(SledsimError, "unsupported", says, path="layout", value=layout, allowed=layouts_of(device))
     return device
 
 
@@ -378,7 +404,7 @@ def layout_named(name: str) -> type[Layout]:
     """
     known = _known()
     if name not in known:
-        raise SledsimError(f"no layout {name!r}{did_you_mean(name, known)}")
+        raise wrong(SledsimError, "unknown-name", f"no layout {name!r}", path="layout", value=name, known=known)
     return known[name]
 
 

@@ -13,8 +13,9 @@ from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.scenario.disksim import DiskSimImport, LeftOut, import_disksim
 from sledsim.scenario.reading import Sets, resolve
 from sledsim.scenario.system_tree import drive_of
+from sledsim.show.faults import missing_file, wrong
 from sledsim.show.frames import relation_of, write_columns
-from sledsim.show.naming import did_you_mean, label_of, nearest_file
+from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.traces.trace import Trace, open_trace
@@ -322,10 +323,12 @@ def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], D
         read = _read_disksim(name)
         return read.device, read
     if path.is_dir():
-        raise ScenarioError(f"{path}: a folder; expected a file of DiskSim's parameters, or a device file")
+        says = "a folder; expected a file of DiskSim's parameters, or a device file"
+        raise wrong(ScenarioError, "unreadable", says, path="drive", value=str(path), file=path)
     if path.suffix or path.parent != Path():
-        raise ScenarioError(f"{path}: no such file{nearest_file(path)}")
-    raise ScenarioError(f"{name}: no such file, and no device of the catalogue{did_you_mean(name, devices.catalog())}")
+        raise missing_file(ScenarioError, path)
+    says = f"{name}: no such file, and no device of the catalogue"
+    raise wrong(ScenarioError, "unknown-name", says, path="drive", value=name, known=devices.catalog())
 
 
 def _read_disksim(path: str) -> DiskSimImport:
@@ -338,7 +341,8 @@ def _read_disksim(path: str) -> DiskSimImport:
         except TraceError:
             pass
         else:
-            raise ScenarioError(f"{path}: a trace, not a drive: name the drive first, then the trace") from None
+            says = "a trace, not a drive: name the drive first, then the trace"
+            raise wrong(ScenarioError, "conflict", says, path="drive", value=str(path), file=path) from None
         raise
 
 
@@ -370,10 +374,13 @@ def _measured_trace(path: str | Path, skip_bad: int) -> Trace:
         trace = open_trace(path, skip_bad=skip_bad)
     except TraceError as error:
         if error.kind == "unknown-format":
-            raise TraceError(f"{path}: not a trace; {expected}") from None
+            raise wrong(
+                TraceError, "unknown-format", f"not a trace; {expected}", path="trace", value=str(path), file=path
+            ) from None
         raise
     if trace.format != MEASURED:
-        raise TraceError(f"{path}: its format, {trace.format}, has no measured service times; {expected}")
+        says = f"its format, {trace.format}, has no measured service times; {expected}"
+        raise wrong(TraceError, "unknown-format", says, path="trace", value=trace.format, file=path)
     return trace
 
 
@@ -388,10 +395,11 @@ def _require_inside(device: Mapping[str, Any], records: "Mapping[str, NDArray[np
     if len(beyond):
         first = int(beyond[0])
         lbn = int(records["offset_bytes"][first]) // made.block_bytes
-        raise TraceError(
-            f"{trace}: record {first + 1}, lbn {lbn:,}, reaches beyond {label_of(device['name'])}, which has "
+        says = (
+            f"record {first + 1}, lbn {lbn:,}, reaches beyond {label_of(device['name'])}, which has "
             f"{blocks:,} blocks of {made.block_bytes} bytes: is it another drive's trace?"
         )
+        raise wrong(TraceError, "misfit", says, path="trace", value=lbn, file=trace)
 
 
 def _columns(trace: Trace) -> "dict[str, NDArray[np.generic]]":
