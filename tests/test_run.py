@@ -116,7 +116,7 @@ def test_histograms_count_every_request(result: sledsim.Result, quantity: str) -
 
 @pytest.mark.parametrize(("quantity", "op"), [("speed", "all"), ("response", "erases")])
 def test_a_histogram_of_nothing_known_says_so(result: sledsim.Result, quantity: str, op: str) -> None:
-    with pytest.raises(RunError, match="is not one of"):
+    with pytest.raises(RunError, match="is not known"):
         result.histogram(quantity, op)
 
 

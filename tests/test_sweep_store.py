@@ -117,7 +117,7 @@ def test_several_sweeps_share_runs(tmp_path: Path) -> None:
     assert (report.skipped, report.done) == (3, 3)
     assert len(results(tmp_path / "s", "rates").keys) == 12
     assert len(results(tmp_path / "s", "other").keys) == 6
-    with pytest.raises(StoreError, match="holds several sweeps; choose one with --sweep: other, rates"):
+    with pytest.raises(StoreError, match="holds several sweeps; choose one with sweep: other, rates"):
         results(tmp_path / "s")
 
 

@@ -25,7 +25,7 @@ from sledsim.cli import (
     traces,
 )
 from sledsim.cli.options import with_catalog
-from sledsim.cli.output import complain, in_options, print_text, suggest, words_of
+from sledsim.cli.output import complain, in_options, suggest, words_of
 
 __all__ = ["app"]
 
@@ -80,6 +80,9 @@ OTHERS = "Other packages"
 #: The first sentence of a command's help is shown whole.
 SENTENCE = 1000
 
+#: What Typer raises of arguments that it does not take.
+USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
+
 
 class Commands(TyperGroup):
     """The commands; errors become one message and an exit status."""
@@ -109,6 +112,7 @@ class Commands(TyperGroup):
         """Run a command."""
         from sledsim._core import SledsimError
         from sledsim.show.faults import spoken, ways_out
+        from sledsim.show.fitting import folded, terminal_width
 
         try:
             return super().invoke(ctx)
@@ -117,12 +121,11 @@ class Commands(TyperGroup):
             complain(spoken(in_options(error, ctx.meta[COMMAND]), words))
             suggest(ctx.meta[TYPED], [words(path, value) for path, value in ways_out(error)])
             raise typer.Exit(WRONG) from None
-        except typer.BadParameter.__base__ as error:
+        except USAGE_ERROR as error:
             # As Typer tells it, folded.
-            if error.ctx is not None:
-                print_text(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} -h' for help.\n", err=True)
-            print_text(f"Error: {error.format_message()}", err=True)
-            raise typer.Exit(WRONG) from None
+            told = "\n".join(folded(f"Error: {error.format_message()}", terminal_width(sys.stderr)))
+            vars(error)["format_message"] = lambda: told.removeprefix("Error: ")
+            raise
         except KeyboardInterrupt:
             complain("interrupted")
             raise typer.Exit(INTERRUPTED) from None
