@@ -115,7 +115,7 @@ def test_errors_of_python_alone_have_the_attributes_too() -> None:
         (lambda: sledsim.import_disksim("."), "unreadable", "path", ".", None),
         (lambda: sledsim.run(document(), timeline="x"), "wrong-type", "timeline", "x", None),
         (lambda: sledsim.run(document()).plot("respons"), "unknown-name", "kind", "respons", "response"),
-        (lambda: sledsim.Device("g2").plot("seke"), "unknown-name", "kind", "seke", "seek"),
+        (lambda: sledsim.Device("g2").plot("cruve"), "unknown-name", "kind", "cruve", "curve"),
     ],
 )
 def test_errors_made_in_python_are_data_too(
