@@ -111,11 +111,11 @@ def test_errors_of_python_alone_have_the_attributes_too() -> None:
         (lambda: sledsim.hit_ratio("none.csv", "lru", 0), "out-of-range", "pages", 0, None),
         (lambda: sledsim.specificity("sdff"), "unknown-name", "role", "sdff", "sdf"),
         (lambda: sledsim.validate_drive("atlas10kk", "none"), "unknown-name", "drive", "atlas10kk", "atlas10k"),
-        (lambda: vars(sledsim)["run"](3), "wrong-type", None, 3, None),
+        (lambda: sledsim.run(3), "wrong-type", None, 3, None),  # type: ignore[arg-type]
         (lambda: sledsim.import_disksim("."), "unreadable", "path", ".", None),
         (lambda: sledsim.run(document(), timeline="x"), "wrong-type", "timeline", "x", None),
         (lambda: sledsim.run(document()).plot("respons"), "unknown-name", "kind", "respons", "response"),
-        (lambda: sledsim.Device("g2").plot("seke"), "unknown-name", "kind", "seke", "seek"),
+        (lambda: sledsim.Device("g2").plot("cruve"), "unknown-name", "kind", "cruve", "curve"),
     ],
 )
 def test_errors_made_in_python_are_data_too(
