@@ -273,3 +273,11 @@ def test_a_run_says_whether_it_was_long_enough() -> None:
     ended, note, share = told(2500, 20_000)
     assert (ended, share) == ("not long enough", None)
     assert note.endswith("the system is not in a steady state")
+
+
+def test_a_resolved_scenario_runs_as_what_it_was_resolved_from() -> None:
+    document = {"workload": {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}, "system": {"device": "g2"}}
+    resolved = sledsim.scenario.resolve(document, {"run.requests": 50})
+    assert sledsim.run(resolved).summary == sledsim.run(document, set={"run.requests": 50}).summary
+    assert sledsim.run(resolved, set={"run.requests": 20}).requests.completed == 20
+    assert sledsim.sweep.Sweep(resolved, {"seed": [7, 8]}).check().seed == 7

@@ -35,7 +35,8 @@ def run(
     Parameters
     ----------
     scenario
-        A :class:`~sledsim.Scenario`, a dictionary, a file (TOML, YAML or JSON), or a text of several lines.
+        A :class:`~sledsim.Scenario`, a dictionary, a file (TOML, YAML or JSON), a text of several lines, or what
+        :func:`sledsim.scenario.resolve` returned.
     set
         Values that replace those of the scenario: ``["device.settle_constants=0"]`` or ``{"run.requests": 1000}``.
     log

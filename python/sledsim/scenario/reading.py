@@ -79,7 +79,7 @@ Written = _core.Written
 #: A scenario with every key explicit, checked, its paths absolute.
 Resolved = _core.Scenario
 #: What can be run.
-ScenarioLike = Scenario | Mapping[str, Any] | Path | str
+ScenarioLike = Scenario | Resolved | Mapping[str, Any] | Path | str
 #: Values that replace those of a scenario.
 Sets = Iterable[str] | Mapping[str, Any]
 
@@ -99,10 +99,15 @@ def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
     ScenarioError
         Where the scenario is wrong.
     """
+    settings = from_here(sets)
+    if isinstance(source, Resolved):
+        if not settings:
+            return source
+        source = source.values
     if isinstance(source, ScenarioModel | Mapping):
         source = source.to_dict() if isinstance(source, ScenarioModel) else dict(source)
-        return _written(source, "json", "scenario", here()).resolve(from_here(sets))
-    return (source if isinstance(source, Written) else written(source)).resolve(from_here(sets))
+        return _written(source, "json", "scenario", here()).resolve(settings)
+    return (source if isinstance(source, Written) else written(source)).resolve(settings)
 
 
 def from_argument(name: str) -> "Path | str":
@@ -132,6 +137,8 @@ def written(source: ScenarioLike) -> Written:
     ScenarioError
         Where there is no such file, or nothing in it.
     """
+    if isinstance(source, Resolved):
+        source = source.values
     _require_known(source)
     if isinstance(source, ScenarioModel):
         return _written(source.to_json(), "json", "scenario", here())
