@@ -113,7 +113,7 @@ def test_errors_of_python_alone_have_the_attributes_too() -> None:
         (lambda: sledsim.validate_drive("atlas10kk", "none"), "unknown-name", "drive", "atlas10kk", "atlas10k"),
         (lambda: sledsim.run(3), "wrong-type", None, 3, None),  # type: ignore[arg-type]
         (lambda: sledsim.import_disksim("."), "unreadable", "path", ".", None),
-        (lambda: sledsim.run(document(), timeline="x"), "wrong-type", "timeline", "x", None),
+        (lambda: sledsim.run(document(), timeline="x"), "wrong-type", "timeline", "x", None),  # type: ignore[arg-type]
         (lambda: sledsim.run(document()).plot("respons"), "unknown-name", "kind", "respons", "response"),
         (lambda: sledsim.Device("g2").plot("cruve"), "unknown-name", "kind", "cruve", "curve"),
     ],

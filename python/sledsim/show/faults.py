@@ -7,18 +7,30 @@ from typing import Any, TypeVar
 from sledsim import _core
 from sledsim.show.fitting import visible
 
-__all__ = ["about", "missing_file", "require_writable", "spoken", "told_as", "unknown_kind", "ways_out", "wrong"]
+__all__ = [
+    "Sentence",
+    "about",
+    "missing_file",
+    "require_writable",
+    "spoken",
+    "told_as",
+    "unknown_kind",
+    "ways_out",
+    "wrong",
+]
 
 Error = TypeVar("Error", bound=_core.SledsimError)
 
 #: How a reader gives a key: by its path, with a value if there is one to give.
 Words = Callable[[str, Any], str]
+#: What is said of a fault: a text, or parts of it; tuples hold keys, which each reader has an own way to give.
+Sentence = str | Sequence[str | tuple[str]]
 
 
 def wrong(
     error: type[Error],
     kind: str,
-    says: str | Sequence[str | tuple[str]] = "",
+    says: Sentence = "",
     *,
     path: str | None = None,
     value: object = None,

@@ -16,7 +16,7 @@ from sledsim import _core
 from sledsim._core import SledsimError
 from sledsim.runs.threads import processors
 from sledsim.scenario.reading import Resolved
-from sledsim.show.faults import wrong
+from sledsim.show.faults import Sentence, wrong
 from sledsim.show.frames import need
 from sledsim.sweep.description import Task
 from sledsim.sweep.execution import Outcome, Prepared, execute, not_run
@@ -124,7 +124,7 @@ class Cluster:
         self._under_way: dict[Any, Package] = {}
         self._again: collections.deque[Package] = collections.deque()
         if address != LOCAL and "://" not in address:
-            says = [
+            says: Sentence = [
                 ("cluster",),
                 f" {address}: expected local or the address of a Dask scheduler, such as tcp://host:8786",
             ]
@@ -155,7 +155,7 @@ class Cluster:
             self._client = self._distributed.Client(address, timeout=REACH_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else "no answer"
-            says = [
+            says: Sentence = [
                 ("cluster",),
                 f" {address}: there is no Dask scheduler to reach ({reason}); start one with "
                 "`dask scheduler`, or run without ",
@@ -265,7 +265,7 @@ class Cluster:
         """See to a package that no worker has done."""
         if not isinstance(error, self._distributed.KilledWorker):
             self._check_reach()
-            says = [
+            says: Sentence = [
                 ("cluster",),
                 f" {self._address}: a worker could not run anything ({type(error).__name__}: {error}); it "
                 f"needs Sledsim {_core.__version__}, and the same folders for traces",
@@ -284,7 +284,7 @@ class Cluster:
         if self._client.status == "running":
             self._lost_at = None
             if time.monotonic() - self._seen_at > WORKERLESS_S:
-                says = [
+                says: Sentence = [
                     ("cluster",),
                     f" {self._address}: the scheduler has had no workers for {WORKERLESS_S / 60:.0f} minutes; "
                     "what was done is in the store: start workers and run the sweep again",

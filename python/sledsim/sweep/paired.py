@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sledsim.show.faults import wrong
+from sledsim.show.faults import Sentence, wrong
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.results import Estimate, Results, common_values, estimate, metric_label, require_axis
@@ -270,7 +270,7 @@ def compare(
             *(Side(each, f"{each.definition.sweep} in {each.store.path}", {}) for each in (first, second))
         )
     if second is not None or axis is None:
-        says = "two sides are compared: give a second sweep, or axis = (name, first value, second value)"
+        says: Sentence = "two sides are compared: give a second sweep, or axis = (name, first value, second value)"
         raise wrong(StoreError, "missing", says, path="axis")
     name, *values = axis
     require_axis(first.parameters, name, "axis")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim.runs.confidence import mean_interval
 from sledsim.runs.summary_tables import METRICS
-from sledsim.show.faults import wrong
+from sledsim.show.faults import Sentence, wrong
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
@@ -331,7 +331,7 @@ def require_axis(known: Sequence[str], given: str, what: str) -> None:
         What messages call the option.
     """
     if given not in known:
-        says = [(what,), f" {given!r} is no axis of the sweep"]
+        says: Sentence = [(what,), f" {given!r} is no axis of the sweep"]
         raise wrong(StoreError, "unknown-name", says, path=what, value=given, known=known)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
-from sledsim.show.faults import missing_file, wrong
+from sledsim.show.faults import Sentence, missing_file, wrong
 from sledsim.show.frames import Framed, quoted_path
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, UNFINISHED, Batch, copy_whole, flush_to_disk
@@ -269,7 +269,7 @@ class Store(Framed):
         names = sorted({each.sweep for each in found})
         if sweep is None:
             if len(names) > 1:
-                says = ["holds several sweeps; choose one with ", ("sweep",), f": {', '.join(names)}"]
+                says: Sentence = ["holds several sweeps; choose one with ", ("sweep",), f": {', '.join(names)}"]
                 raise wrong(StoreError, "missing", says, path="sweep", allowed=names, file=self.path)
             return found[-1]
         name, _, definition = sweep.partition("@")

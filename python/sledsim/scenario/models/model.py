@@ -57,7 +57,7 @@ def _faults(kind: type[Model], given: dict[str, Any], error: ValidationError) ->
 def _tagged(kind: type[Model]) -> dict[str, Any]:
     """Return the keys that tell a class from others: those that have one value alone."""
     fields = {field.alias or name: field for name, field in kind.model_fields.items()}
-    tags = {key: getattr(field.annotation, "__args__", ()) for key, field in fields.items()}
+    tags: dict[str, tuple[Any, ...]] = {key: getattr(field.annotation, "__args__", ()) for key, field in fields.items()}
     return {key: words[0] for key, words in tags.items() if len(words) == 1 and fields[key].default == words[0]}
 
 

@@ -18,7 +18,7 @@ from sledsim.runs.summary_tables import METRICS, metric_rows
 from sledsim.scenario.documents import Document, Replaced, Table, made, own_sets, raised, read, settings_of
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, resolve
 from sledsim.scenario.system_tree import drive_of, drives_in, with_drives
-from sledsim.show.faults import wrong
+from sledsim.show.faults import Sentence, wrong
 from sledsim.show.naming import label_of
 from sledsim.show.progress import ProgressBar
 from sledsim.studies.calibration.fitted_disk import mean_access_ms
@@ -246,7 +246,7 @@ class ScenarioRole(Role):
         """Measure mean responses, ms; see :meth:`Role.samples`."""
         chosen = self._with if role else self._without
         if chosen is None:
-            says = [f"role {self.title}: what is there without it? Name a scenario with ", ("without",)]
+            says: Sentence = [f"role {self.title}: what is there without it? Name a scenario with ", ("without",)]
             raise wrong(SledsimError, "missing", says, path="without")
         values = dict(chosen.values)
         if change is not None:
@@ -368,7 +368,7 @@ def role_named(
     if isinstance(role, str) and role in names:
         return _scheduler_role(role, without, device or "g2", rate_per_s, sets)
     if rate_per_s is not None:
-        says = f"rate_per_s = {rate_per_s:g}: only schedulers are compared at a rate of their own"
+        says: Sentence = f"rate_per_s = {rate_per_s:g}: only schedulers are compared at a rate of their own"
         raise wrong(SledsimError, "unsupported", says, path="rate_per_s", value=rate_per_s)
     if isinstance(role, str) and role in known:
         chosen = Device(device or "g2", set=sets)
