@@ -40,6 +40,16 @@ fn told(output: &RunOutput) -> (String, String) {
     (report, format!("{:?}", output.recorder.log().expect("asked for").entries))
 }
 
+/// Where what a run and a session tell goes apart.
+fn difference([run, session]: &[(String, String); 2]) -> String {
+    let of = |run: &str, session: &str| {
+        let place = run.bytes().zip(session.bytes()).position(|(a, b)| a != b)?;
+        let around = |text: &str| text[place.saturating_sub(200)..].chars().take(300).collect::<String>();
+        Some(format!("...{}\n...{}", around(run), around(session)))
+    };
+    of(&run.0, &session.0).or(of(&run.1, &session.1)).unwrap_or_else(|| "one goes on".into())
+}
+
 /// A host: it asks a workload what comes, and drives a session with that in steps cut at random.
 struct Host<'a> {
     scenario: &'a Scenario,
@@ -177,7 +187,8 @@ fn a_session_cut_at_random_reports_what_the_run_reports() {
         let session = Host::new(scenario, number as u64).and_then(Host::drive);
         match (run, session) {
             (Ok(run), Ok(session)) => {
-                assert!(told(&run) == told(&session), "{number}: {:#?}", (&run.report, &session.report));
+                let told = [told(&run), told(&session)];
+                assert!(told[0] == told[1], "{number}: {}", difference(&told));
                 compared += 1;
             }
             (Err(run), Err(session)) => {

@@ -160,6 +160,8 @@ pub(super) struct Standing {
     counts: Counts,
     measured_from: Option<Time>,
     work: Work,
+    /// Whether nothing has happened since somebody looked whether it is due: where the loop pauses, it is not counted twice.
+    has_looked: bool,
     /// How often it was due.
     looks: u64,
     /// Of a run that only a time ends.
@@ -218,7 +220,7 @@ impl<O: Observer> Run<'_, O> {
         let until = self.limits.until.unwrap_or(Time::MAX);
         let last = self.limits.requests.unwrap_or(u64::MAX);
         loop {
-            if self.standing.work.is_due() {
+            if !std::mem::replace(&mut self.standing.has_looked, true) && self.standing.work.is_due() {
                 if !keep_going(self.progress()) {
                     return Ok(End::Interrupted);
                 }
@@ -227,7 +229,10 @@ impl<O: Observer> Run<'_, O> {
             let exhausted = self.standing.counts.submitted >= last;
             let (arrival, ended) = match if exhausted { Next::Ended } else { self.workload.peek()? } {
                 Next::At(time) => (Some(time), false),
-                Next::Busy => continue,
+                Next::Busy => {
+                    self.standing.has_looked = false;
+                    continue;
+                }
                 Next::Waiting => (None, false),
                 Next::Ended => (None, true),
             };
@@ -254,6 +259,7 @@ impl<O: Observer> Run<'_, O> {
                 None if is_arrival => self.arrive()?,
                 None => self.fire(),
             }
+            self.standing.has_looked = false;
             if let Some(stuck) = self.system.stuck() {
                 return Err(stuck.fault());
             }

@@ -152,12 +152,18 @@ fn stuck_in<'a, 'b>(assembly: &'a Assembly<'b>) -> Option<(Stuck, &'a [Node<'b>]
     Some((assembly.system.stuck()?, &assembly.nodes))
 }
 
-/// What stops a run, by where the fault is: in the simulator, a trace, or the scenario.
-pub(super) fn stopped(scenario: &Scenario, mut fault: Fault, stuck: Option<(Stuck, &[Node<'_>])>) -> RunError {
+/// A fault that names a component by its path, if one holds the run.
+pub(super) fn placed(mut fault: Fault, stuck: Option<(Stuck, &[Node<'_>])>) -> Fault {
     if let Some((stuck, nodes)) = stuck {
         let whose = nodes.iter().find(|node| node.ids.contains(&stuck.component));
         fault.path = whose.map_or(fault.path.clone(), |node| node.path.as_str().into());
     }
+    fault
+}
+
+/// What stops a run, by where the fault is: in the simulator, a trace, or the scenario.
+fn stopped(scenario: &Scenario, fault: Fault, stuck: Option<(Stuck, &[Node<'_>])>) -> RunError {
+    let fault = placed(fault, stuck);
     match (fault.kind, &scenario.workload) {
         (Kind::Rule | Kind::Endless, _) => RunError::Rule(fault),
         (_, WorkloadSpec::Trace(_)) => RunError::Trace(fault.within("workload")),

@@ -2,7 +2,7 @@
 
 use super::assemble::{self, Assembly};
 use super::report::Report;
-use super::run::{checked, stopped, Keep, RunError, RunOutput};
+use super::run::{checked, placed, Keep, RunError, RunOutput};
 use super::spec::Scenario;
 use crate::engine::{self, Completion, End, Progress, System};
 use crate::fault::{Fault, Kind};
@@ -149,9 +149,7 @@ impl Session {
 
     fn stopped(&self, fault: Fault) -> RunError {
         let stuck = self.engine.system().stuck();
-        match stuck.and_then(|stuck| Some((stuck, self.nodes().ok()?))) {
-            Some((stuck, assembly)) => stopped(&self.scenario, fault, Some((stuck, &assembly.nodes))),
-            None => stopped(&self.scenario, fault, None),
-        }
+        let found = stuck.and_then(|stuck| Some((stuck, self.nodes().ok()?)));
+        RunError::Rule(placed(fault, found.as_ref().map(|(stuck, assembly)| (*stuck, assembly.nodes.as_slice()))))
     }
 }

@@ -2,12 +2,14 @@
 
 mod block_set;
 mod child;
+mod counted;
 mod gather;
 mod locks;
 mod tickets;
 
 pub(super) use block_set::BlockSet;
 pub use child::Child;
+pub(super) use counted::Counted;
 pub(super) use gather::{passed_on, Gather};
 pub(super) use locks::Locks;
 pub(super) use tickets::Tickets;

@@ -1,6 +1,7 @@
 //! What is true of each block of a line: a bit for each property.
 
 use crate::hierarchy::cache::replacement::Slot;
+use crate::hierarchy::parts::Counted;
 
 /// Properties of 64 blocks of a line, a bit for each block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub(super) struct Cell {
 /// The cells of every line, by slot.
 #[derive(Clone, Debug)]
 pub(super) struct Cells {
-    cells: Vec<Cell>,
+    cells: Counted<Vec<Cell>>,
     /// Cells of a line.
     width: usize,
 }
@@ -39,7 +40,7 @@ fn masks(from: u64, to: u64) -> impl DoubleEndedIterator<Item = (usize, u64)> {
 impl Cells {
     /// No lines yet, of `line_blocks` blocks each.
     pub fn new(line_blocks: u64) -> Self {
-        Self { cells: Vec::new(), width: line_blocks.div_ceil(64) as usize }
+        Self { cells: Counted::default(), width: line_blocks.div_ceil(64) as usize }
     }
 
     /// Makes them reach to `slot`; they double in number but never outgrow `capacity` slots.
@@ -47,7 +48,8 @@ impl Cells {
         let lines = self.cells.len() / self.width;
         if slot as usize >= lines {
             let wanted = (2 * lines).max(16).min(capacity as usize).max(slot as usize + 1);
-            self.cells.reserve_exact(wanted * self.width - self.cells.len());
+            let more = wanted * self.width - self.cells.len();
+            self.cells.reserve_exact(more);
             self.cells.resize(wanted * self.width, Cell::default());
         }
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::cells::{Cell, Cells};
 use crate::engine::{Memory, Payload};
 use crate::hierarchy::cache::replacement::{build, Replacement, ReplacementSpec, Slot};
+use crate::hierarchy::parts::Counted;
 
 /// Most bytes that the set of dirty lines takes for each of them: nodes of a B-tree are at least five elevenths full.
 const DIRTY_BYTES: usize = 24;
@@ -46,7 +47,7 @@ pub(super) struct Lines {
     policy: Box<dyn Replacement>,
     cells: Cells,
     /// By slot: how many reasons there are not to evict it. To be dirty is one.
-    pins: Vec<u32>,
+    pins: Counted<Vec<u32>>,
     /// Slots with a reason.
     pinned: u32,
     /// Lines with dirty blocks.
@@ -69,7 +70,7 @@ impl Lines {
             spec,
             policy,
             cells: Cells::new(line_blocks),
-            pins: Vec::new(),
+            pins: Counted::default(),
             pinned: 0,
             dirty: BTreeSet::new(),
             memory: Memory::default(),
@@ -130,7 +131,8 @@ impl Lines {
         self.cells.reach(slot, capacity);
         if slot as usize >= self.pins.len() {
             let wanted = (2 * self.pins.len()).max(16).min(capacity as usize).max(slot as usize + 1);
-            self.pins.reserve_exact(wanted - self.pins.len());
+            let more = wanted - self.pins.len();
+            self.pins.reserve_exact(more);
             self.pins.resize(wanted, 0);
         }
         let mut wasted = 0;

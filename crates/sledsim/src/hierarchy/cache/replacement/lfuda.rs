@@ -11,6 +11,7 @@ use std::collections::BinaryHeap;
 
 use super::slots::{resize_within, Slots};
 use super::{Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use crate::hierarchy::parts::Counted;
 use crate::registry::no_parameters;
 
 /// LFUDA in the list of policies.
@@ -59,7 +60,7 @@ struct Use {
 pub struct Lfuda {
     slots: Slots<Use>,
     /// A binary heap of slots: the lowest rank at its root.
-    heap: Vec<Slot>,
+    heap: Counted<Vec<Slot>>,
     age: u64,
     references: u64,
 }
@@ -67,7 +68,7 @@ pub struct Lfuda {
 impl Lfuda {
     /// An empty cache of `capacity` slots.
     fn new(capacity: u32) -> Self {
-        Self { slots: Slots::new(capacity), heap: Vec::new(), age: 0, references: 0 }
+        Self { slots: Slots::new(capacity), heap: Counted::default(), age: 0, references: 0 }
     }
 
     #[inline]

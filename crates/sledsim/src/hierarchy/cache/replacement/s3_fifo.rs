@@ -19,6 +19,7 @@ use super::ghosts::Ghosts;
 use super::second_chance::{in_sweeping_order, sweep};
 use super::slots::resize_within;
 use super::{share_of, Admission, PolicySpec, Replacement, ReplacementPolicy, ReplacementSpec, Slot};
+use crate::hierarchy::parts::Counted;
 
 /// S3-FIFO in the list of policies.
 pub const POLICY: ReplacementPolicy = ReplacementPolicy {
@@ -88,7 +89,7 @@ pub struct S3Fifo {
     entries: Entries<2>,
     ghosts: Ghosts<1>,
     /// By slot.
-    references: Vec<u8>,
+    references: Counted<Vec<u8>>,
     main_slots: u32,
     promotion_references: u8,
 }
@@ -101,7 +102,7 @@ impl S3Fifo {
         Self {
             entries: Entries::new(capacity),
             ghosts: Ghosts::new(share_of(main_slots, ghost_ratio)),
-            references: Vec::new(),
+            references: Counted::default(),
             main_slots,
             promotion_references,
         }

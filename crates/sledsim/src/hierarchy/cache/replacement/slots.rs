@@ -2,6 +2,7 @@
 
 use super::index::{Index, NIL};
 use super::Slot;
+use crate::hierarchy::parts::Counted;
 
 /// What belongs to a slot, in one place of memory: whoever looks at the one soon needs the other.
 #[derive(Clone, Copy)]
@@ -16,7 +17,7 @@ struct Node<T> {
 #[derive(Clone)]
 pub(super) struct Slots<T> {
     index: Index,
-    nodes: Vec<Node<T>>,
+    nodes: Counted<Vec<Node<T>>>,
     free: Slot,
     len: u32,
     capacity: u32,
@@ -25,7 +26,7 @@ pub(super) struct Slots<T> {
 impl<T: Copy> Slots<T> {
     /// `capacity` empty slots.
     pub fn new(capacity: u32) -> Self {
-        Self { index: Index::new(capacity), nodes: Vec::new(), free: NIL, len: 0, capacity }
+        Self { index: Index::new(capacity), nodes: Counted(Vec::new()), free: NIL, len: 0, capacity }
     }
 
     /// Number of slots.
