@@ -286,7 +286,7 @@ def test_the_schema_has_every_key_and_what_it_means(
 
 
 def test_a_kind_that_is_none_has_no_schema(sledsim_cli: Callable[..., Any]) -> None:
-    assert "sweep?" in sledsim_cli("schema", "sweeep").err
+    assert 'did you mean "sweep"?' in sledsim_cli("schema", "sweeep").err
     assert sledsim_cli("schema", "sweep", "--result").status == 2
 
 

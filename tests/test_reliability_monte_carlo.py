@@ -249,7 +249,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "distribution": ({"rebuild.distribution": "uniform"}, 'rebuild.distribution = "uniform" is not known'),
     "no such file": (
         {"rebuild": {"load": "none.toml"}, "device.name": "g2"},
-        "rebuild.load: .*none.toml: No such file",
+        "none.toml: rebuild.load: No such file",
     ),
     "no such device": ({"rebuild": {"bandwidth_share": 0.1}, "device.name": "g9"}, "device.name: .*g9"),
     "no bandwidth": (
@@ -278,7 +278,7 @@ def test_a_bad_description_is_refused_by_key(name: str) -> None:
         ({"confidence": 95}, "confidence: 95"),
         ({"seed": -1}, "seed: -1"),
         ({"threads": 0}, "threads: 0"),
-        ({"method": "fast"}, "method: 'fast'"),
+        ({"method": "fast"}, 'method = "fast" is not known'),
         ({"method": "biased", "to_loss": True}, "to_loss: "),
     ],
 )
