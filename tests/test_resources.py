@@ -148,14 +148,15 @@ def test_a_store_of_many_parts_is_read_with_few_open_files(sweep_file: Path, tmp
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "foreign", "text"])
 @pytest.mark.parametrize("table", ["runs", "metrics"])
+@pytest.mark.parametrize("place", ["0", "z"])
 def test_a_part_that_is_none_is_named_and_left(
-    sledsim_cli: Callable[..., Outcome], sweep_file: Path, tmp_path: Path, damage: str, table: str
+    sledsim_cli: Callable[..., Outcome], sweep_file: Path, tmp_path: Path, damage: str, table: str, place: str
 ) -> None:
     import duckdb
 
     run(Sweep.load(sweep_file), tmp_path / "s")
     (whole,) = Store(tmp_path / "s").parts(table)
-    part = whole.with_name("damaged.parquet")
+    part = whole.with_name(f"{place}-damaged.parquet")
     content = whole.read_bytes()
     if damage == "foreign":
         with duckdb.connect() as connection:

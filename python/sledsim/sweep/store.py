@@ -220,8 +220,27 @@ class Store(Framed):
                         StoreError, "unreadable", f"cannot be read: {str(error).splitlines()[0]}", file=self.path
                     ) from None
             except duckdb.Error as error:
+                foreign = self._foreign_part()
+                if foreign is not None:
+                    says = "is no part of a store: move it away, or put back what was there"
+                    raise wrong(StoreError, "unreadable", says, file=foreign) from None
                 raise wrong(StoreError, "unreadable", f"{str(error).splitlines()[0]}", file=self.path) from None
         raise AssertionError("the last attempt returns or raises")
+
+    def _foreign_part(self) -> Path | None:
+        """Return a part that cannot be read, or has not the columns of its table, if there is one."""
+        import duckdb
+
+        with duckdb.connect() as connection:
+            for table, columns in COLUMNS.items():
+                for part in self.parts(table):
+                    try:
+                        described = connection.execute(f"DESCRIBE FROM read_parquet({quoted_path(part)})").fetchall()
+                    except duckdb.Error:
+                        return part
+                    if not columns.keys() <= {row[0] for row in described}:
+                        return part
+        return None
 
     def keys(self, *, failed: bool = True) -> set[str]:
         """Return the keys of the runs that are there.
