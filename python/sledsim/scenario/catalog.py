@@ -1,7 +1,7 @@
 """Entries of the catalogue: every one of a kind, and the one that a name means."""
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -71,8 +71,7 @@ def entry_named(kind: str, name: str, read: Callable[[Path], Entry]) -> Entry:
         return replace(read(Path(name)), name=name)
     found = entries(kind, read)
     if name not in found:
-        says = f"{kind} {name!r} is not in the catalogue"
-        raise wrong(ScenarioError, "unknown-name", says, path=kind, value=name, known=found)
+        raise _not_there(kind, name, found)
     return found[name]
 
 
@@ -103,11 +102,15 @@ def _content(kind: str, path: Path, depth: int = 0) -> dict[str, Any]:
     return {**below, **about, "values": {**below["values"], **own}}
 
 
+def _not_there(kind: str, name: str, known: Iterable[str]) -> ScenarioError:
+    says = f"{kind} {name!r} is not in the catalogue"
+    return wrong(ScenarioError, "unknown-name", says, path=kind, value=name, known=known)
+
+
 def _file_of(kind: str, name: str) -> Path:
     found = {path.stem: path for folder in catalog_folders() for path in Path(folder, f"{kind}s").glob("*.toml")}
     if name not in found:
-        says = f"{kind} {name!r} is not in the catalogue"
-        raise wrong(ScenarioError, "unknown-name", says, path=kind, value=name, known=found)
+        raise _not_there(kind, name, found)
     return found[name]
 
 
