@@ -37,7 +37,7 @@ test test-all: export PROPTEST_RNG_SEED := 1
 # Only with this do test programs say how long each test took.
 report_time := --config 'target."cfg(all())".runner = ["env", "RUSTC_BOOTSTRAP=1"]'
 test test-all: $(STAMPS)/extension $(STAMPS)/dev
-	$(CARGO) test --locked --profile dev --package sledsim --package sledsim-disksim --lib
+	$(CARGO) test --locked --profile dev --package sledsim --package sledsim-disksim --package sledsim-c --lib
 	$(CARGO) test --locked --package sledsim-tests --no-fail-fast $(report_time) -- -Z unstable-options --report-time 2>&1 \
 		| $(BIN)/python tools/slowest_tests.py
 	# What must end within a second or two has the machine to itself.
@@ -88,6 +88,23 @@ wheel: $(STAMPS)/dev
 	rm -f dist/sledsim-*
 	PATH="$(abspath $(BIN)):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build $(wheel_options)
 	$(BIN)/maturin sdist --out dist
+
+#: make lib               libsledsim for programs in C and C++: .so, .a, headers, pkg-config, into out/c (PREFIX=folder)
+.PHONY: lib
+PREFIX ?= out/c
+# The tests' profile finds the simulator built; only a release is quick.
+PROFILE ?= release
+library := $(or $(CARGO_TARGET_DIR),target)/$(if $(filter release,$(PROFILE)),release,debug)/libsledsim_c
+version := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+lib:
+	$(CARGO) build --locked --profile $(PROFILE) --package sledsim-c
+	mkdir -p "$(PREFIX)/lib/pkgconfig" "$(PREFIX)/include/diskmodel"
+	for ending in so dylib a; do \
+		[ ! -f $(library).$$ending ] || install -m 755 $(library).$$ending "$(PREFIX)/lib/libsledsim.$$ending"; \
+	done
+	install -m 644 crates/sledsim-c/include/*.h "$(PREFIX)/include"
+	install -m 644 crates/sledsim-c/include/diskmodel/*.h "$(PREFIX)/include/diskmodel"
+	sed 's/@VERSION@/$(version)/' crates/sledsim-c/sledsim.pc.in > "$(PREFIX)/lib/pkgconfig/sledsim.pc"
 
 #: make first-hour        do in a clean environment, with the wheel, what README and the tutorials say; stop at a difference
 .PHONY: first-hour

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import subprocess
 import sys
 import time
 from functools import partial
@@ -132,6 +133,25 @@ def run_scenario(name: str, scale: float, _: Path) -> Found:
     return {"each_s": spent / requests.completed, "peak_mb": (peak if sys.platform == "darwin" else peak * 1024) / 1e6}
 
 
+def ask_own_scheduler(way: str, scale: float, folder: Path) -> Found:
+    """Dispatch with 64 requests pending, by a class, a compiled function or a built-in policy: time of each."""
+    import sledsim
+
+    schedulers: dict[str, Any] = {"built_in": "clook", "class": {"python": "own_scheduler:LowestLbn"}}
+    if way == "compiled":
+        library, source = folder / "own.so", Path(__file__).with_name("own_scheduler.c")
+        include = f"-I{sledsim.schedulers.include_folder()}"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", include, "-o", library, source], check=True)
+        schedulers["compiled"] = {"library": str(library), "symbol": "lowest_lbn", "positioning": False}
+    requests = count(200_000 if way == "class" else 1_000_000, scale)
+    scenario = pending_scenario(random_scenario(requests), 64)
+    scenario["system"]["scheduler"] = schedulers[way]
+    sledsim.run(scenario, set={"run.requests": 100})
+    start = time.process_time()
+    done = sledsim.run(scenario).requests.completed
+    return {"each_s": (time.process_time() - start) / done}
+
+
 def drive_session(way: str, scale: float, _: Path) -> Found:
     """Drive a session with random 4 KB reads at 500 a second, one by one or as arrays: processor time of a request."""
     import numpy as np
@@ -156,6 +176,19 @@ def drive_session(way: str, scale: float, _: Path) -> Found:
     spent = time.process_time() - start
     assert back == requests
     return {"each_s": spent / requests}
+
+
+def drive_from_c(scale: float, folder: Path) -> Found:
+    """Drive the same one by one by the C interface, which is built first: processor time of a request."""
+    root = Path(__file__).resolve().parents[1]
+    program, prefix = folder / "session", folder / "library"
+    subprocess.run(["make", "--silent", "lib", f"PREFIX={prefix}"], check=True, cwd=root, stdout=subprocess.DEVNULL)
+    source = [str(root / "bench" / "session.c"), "-O2", f"-I{prefix / 'include'}"]
+    linked = [f"-L{prefix / 'lib'}", "-lsledsim", f"-Wl,-rpath,{prefix / 'lib'}"]
+    subprocess.run(["cc", *source, "-o", str(program), *linked], check=True)
+    command = [str(program), str(count(2_000_000, scale))]
+    ran = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return {"each_s": float(ran.stdout)}
 
 
 def count_hits(_: float, __: Path) -> Found:
@@ -238,8 +271,12 @@ def run_sweep(tens: int, requests: int, threads: int, scale: float, folder: Path
 # What is measured: by how many times as much as usual, and a folder for what it writes.
 MEASURES: dict[str, Callable[[float, Path], Found]] = {
     **{name: partial(run_scenario, name) for name in SCENARIOS},
+    "own_built_in": partial(ask_own_scheduler, "built_in"),
+    "own_class": partial(ask_own_scheduler, "class"),
+    "own_compiled": partial(ask_own_scheduler, "compiled"),
     "session_one": partial(drive_session, "one"),
     "session_arrays": partial(drive_session, "arrays"),
+    "session_c": drive_from_c,
     "lru": count_hits,
     "figure_4": draw_figure_4,
     "lifetimes": simulate_lifetimes,

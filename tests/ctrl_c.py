@@ -12,6 +12,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from waiting import PATIENCE_S
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 COMMAND = [sys.executable, "-c", "from sledsim.cli import main; main()"]
 #: Seconds that a command may take to end, with what a busy machine may add to print it.
 PROMPT_S = 2.0
-#: Seconds after which what was to happen is given up; a busy machine takes its time to load Python.
-PATIENCE_S = 120.0
 
 #: The command line, which writes to a pipe when its progress has been reported for the third time: then it simulates.
 #: A thread passes the word on, and gets its turn when the report is over: Ctrl-C amidst a report is an error in it.

@@ -18,6 +18,7 @@ class Row(NamedTuple):
     what: str
     published: str
     ours: str
+    time_optimal: str
     verdict: str
     rests_on: str
     how: str

@@ -188,6 +188,25 @@ def test_compare_prints_ratios_to_the_first(
     assert answer["metrics"][0]["ratios"][1] > 1
 
 
+def test_validate_tells_what_is_wrong_with_every_file(
+    sledsim_cli: Callable[..., Outcome], scenario_file: Path, tmp_path: Path
+) -> None:
+    wrong = []
+    for name, line in (("one.toml", "sead = 1"), ("two.toml", "seed = -1")):
+        wrong.append(tmp_path / name)
+        wrong[-1].write_text(scenario_file.read_text().replace("seed = 3", line))
+    found = sledsim_cli("validate", wrong[0], scenario_file, wrong[1], tmp_path / "none.toml")
+    assert (found.status, found.out) == (2, f"{scenario_file}: ok\n")
+    told = found.err.splitlines()
+    assert len(told) == 3
+    assert told[0].startswith(f"error: {wrong[0]}: line 1: unknown key sead: did you mean")
+    assert told[1].startswith(f"{wrong[1]}: line 1: seed = -1 is out of range")
+    assert told[2].startswith(f"{tmp_path / 'none.toml'}: no such file")
+    found = sledsim_cli("validate", scenario_file, scenario_file, "--set", "sead=1")
+    assert found.err.startswith("error: --set sead=1: unknown key")
+    assert found.err.count("\n") == 1
+
+
 def test_validate_says_ok(sledsim_cli: Callable[..., Outcome], scenario_file: Path) -> None:
     assert sledsim_cli("validate", scenario_file).out == f"{scenario_file}: ok\n"
 

@@ -49,7 +49,17 @@ def test_pairs_lose_what_they_have_in_common() -> None:
     assert (found.low, found.high) == pytest.approx((3, 3), abs=1e-9)
 
 
+def test_an_interval_is_as_sure_as_it_is_asked_to_be() -> None:
+    # Of two values Student's t is that of Cauchy: tan(pi / 2 * confidence).
+    for confidence in (0.5, 0.9, 0.95, 0.99):
+        found = mean_interval([1.0, 5.0], confidence=confidence)
+        assert found.high - 3.0 == pytest.approx(2.0 * np.tan(np.pi / 2 * confidence), rel=1e-9)
+    assert mean_interval([1.0, 5.0]) == mean_interval([1.0, 5.0], confidence=0.95)
+
+
 def test_what_has_no_interval_is_refused() -> None:
+    with pytest.raises(SledsimError, match="confidence = 1"):
+        mean_interval([1.0, 2.0], confidence=1.0)
     with pytest.raises(SledsimError, match="at least 2 values; there are 1"):
         mean_interval([1.0])
     with pytest.raises(SledsimError, match="at least 2 values; there are 1"):

@@ -9,15 +9,15 @@ import signal
 import subprocess
 import termios
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 import sledsim
 from conftest import ROOT, SCENARIO
-from ctrl_c import COMMAND, PATIENCE_S, PROMPT_S, interrupted, shown_on_a_terminal
+from ctrl_c import COMMAND, PROMPT_S, interrupted, shown_on_a_terminal
 from sledsim.reliability import simulate
+from waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,11 +81,9 @@ def test_ctrl_c_while_the_scenario_is_awaited() -> None:
         assert process.stdin is not None
         process.stdin.write("seed = 1")
         process.stdin.flush()
-        until = time.monotonic() + PATIENCE_S
-        # Until it has read what there is, and waits for more.
-        while any(fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4))):
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        given = process.stdin
+        # It has read what there is, and waits for more.
+        assert until(lambda: not any(fcntl.ioctl(given, termios.FIONREAD, bytes(4))), process)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=10) == 130
         assert process.stderr is not None

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,13 +15,12 @@ import pytest
 from sledsim.sweep import Store
 from sledsim.sweep.optimisation import optimise
 from sledsim.sweep.search import Search
+from waiting import at_some_moment, until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 COMMAND = [sys.executable, "-c", "from sledsim.cli import main; main()"]
-#: Seconds after which what was to happen is given up; a busy machine takes its time to load Python.
-PATIENCE_S = 120.0
 
 SCENARIO = """\
 workload.arrival = { kind = "poisson", rate_per_s = 500 }
@@ -47,18 +45,15 @@ def state_of(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 
-def kill_while_it_writes(command: list[str | Path], folder: Path, wait_s: float) -> bool:
-    """Start a command, kill it some time after it begins to write into a folder; tell whether it was at it.
+def kill_while_it_writes(command: list[str | Path], folder: Path, moments: random.Random, most_s: float) -> bool:
+    """Start a command, kill it at some moment after it begins to write into a folder; tell whether it was at it.
 
     Of several kills the first comes at once: then something is cut on a machine of any speed.
     """
     before = state_of(folder)
     with subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        begun = time.monotonic()
-        while state_of(folder) == before and process.poll() is None:
-            assert time.monotonic() < begun + PATIENCE_S
-            time.sleep(0.002)
-        time.sleep(wait_s)
+        until(lambda: state_of(folder) != before, process)
+        at_some_moment(moments, most_s)
         process.kill()
         process.wait()
         return process.returncode == -signal.SIGKILL
@@ -102,7 +97,7 @@ def test_a_file_is_whole_or_what_it_was(
         before = b"an earlier one" if turn % 2 else None
         if before is not None:
             target.write_bytes(before)
-        killed += kill_while_it_writes(command, folder, moments.uniform(0.0, 0.1) if turn else 0.0)
+        killed += kill_while_it_writes(command, folder, moments, 0.1 if turn else 0.0)
         found = target.read_bytes() if target.exists() else None
         assert found in (before, whole), f"{len(found or b'')} of {len(whole)} bytes"
         target.unlink(missing_ok=True)
@@ -120,7 +115,7 @@ def test_a_report_is_made_whole_by_asking_again(tmp_path: Path, kills: int) -> N
     report, moments, killed = tmp_path / "report", random.Random(2), 0
     report.mkdir()
     for turn in range(kills):
-        killed += kill_while_it_writes([*command, report], report, moments.uniform(0.0, 1.0) if turn else 0.0)
+        killed += kill_while_it_writes([*command, report], report, moments, 1.0 if turn else 0.0)
         assert contents(report).items() <= undisturbed.items()
     assert killed, "it was always done before"
     subprocess.run(list(map(str, [*command, report])), check=True, capture_output=True)
@@ -147,7 +142,7 @@ def test_a_search_goes_on_to_the_same_end(tmp_path: Path, kills: int) -> None:
     store.mkdir()
     for turn in range(kills):
         command: list[str | Path] = [*COMMAND, "optimise", file, "--store", store]
-        killed += kill_while_it_writes(command, store, moments.uniform(0.0, 0.5) if turn else 0.0)
+        killed += kill_while_it_writes(command, store, moments, 0.5 if turn else 0.0)
         if (store / "runs").exists() and any((store / "runs").glob("*.parquet")):
             Store(store).rows("SELECT count(*) FROM metrics")
     assert killed, "it was always done before"

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +19,7 @@ from sledsim.sweep import Store
 from sledsim.sweep.measures import measured
 from sledsim.sweep.optimisation import optimise
 from sledsim.sweep.search import Constraint, Objective, Search
+from waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,6 +153,7 @@ def test_designs_that_cannot_be_run_are_told_and_counted(tmp_path: Path) -> None
     failed = [each for each in found.trials if each.error is not None]
     assert 0 < len(failed) < 12
     assert all("beyond" in str(each.error) for each in failed)
+    assert {fault.kind for each in failed for fault in each.faults} == {"misfit"}
     assert f"{len(failed)} could not be run" in str(found)
 
 
@@ -206,12 +207,16 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"parameters": {"device.x_rnge_um": {"from": 1, "to": 2}}},
-        r"'device.x_rnge_um' names no parameter; did you mean",
+        r'unknown key parameters\.device\.x_rnge_um: did you mean "device\.x_range_um"\?',
     ),
-    ({"parameters": {"device.bit_nm": {"from": -5, "to": 60}}}, "bit_nm = -5 is out of range"),
-    ({"parameters": {"device.bit_nm": {"from": 60, "to": 30}}}, "the second has to be above the first"),
+    ({"parameters": {"device.bit_nm": {"from": -5, "to": 60}}}, r"parameters\.device\.bit_nm = -5 is out of range"),
+    ({"parameters": {"device.bit_nm": {"from": 60, "to": 30}}}, "to = 30 has to be above from = 60"),
     ({"parameters": {"device.bit_nm": {"from": 30, "to": 60, "count": 3}}}, "a range to search has no count"),
     ({"parameters": {}}, "has no parameters"),
+    (
+        {"parameters": {"device.bit_nm": [30], "run.seed,system.device.bit_nm": [40]}},
+        r"device\.bit_nm: stands there twice",
+    ),
     ({"sampler": "tpee"}, r'sampler = "tpee" is not known: did you mean "tpe"\?'),
     ({"trials": 0}, "trials = 0 is out of range: expected a whole number of at least 1"),
     ({"trails": 7}, r'unknown key trails: did you mean "trials"\?'),
@@ -249,10 +254,9 @@ def test_an_interrupted_search_goes_on_to_the_same_end(tmp_path: Path) -> None:
     code = "import sys; from sledsim.cli import main; main()"
     command = [sys.executable, "-c", code, "optimise", str(file), "--store", str(tmp_path / "store")]
     for stop in (signal.SIGINT, signal.SIGKILL):
+        grown = growth_of(tmp_path / "store")
         running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        before = some_runs(tmp_path / "store", 0)
-        while some_runs(tmp_path / "store", 0) == before and running.poll() is None:
-            time.sleep(0.05)
+        until(grown, running)
         running.send_signal(stop)
         _, errors = running.communicate(timeout=60)
         assert running.returncode == (130 if stop == signal.SIGINT else -signal.SIGKILL), errors
@@ -264,9 +268,14 @@ def test_an_interrupted_search_goes_on_to_the_same_end(tmp_path: Path) -> None:
     assert resumed.trials == undisturbed.trials
 
 
-def some_runs(store: Path, otherwise: int) -> int:
-    """Return how many parts a store has."""
-    return len(list((store / "runs").glob("*.parquet"))) if store.exists() else otherwise
+def growth_of(store: Path) -> Callable[[], bool]:
+    """Return what tells whether a store has other parts than now."""
+
+    def parts() -> set[Path]:
+        return {*(store / "runs").glob("*.parquet")}
+
+    before = parts()
+    return lambda: parts() != before
 
 
 def test_plots_show_one_two_and_three_objectives(tmp_path: Path, found: SearchOutcome) -> None:
@@ -290,9 +299,29 @@ def test_what_is_no_table_is_refused_by_its_key(key: str) -> None:
         optimise({**TWO_OBJECTIVES, key: 3})
 
 
+def test_all_that_is_wrong_with_parameters_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "design.toml"
+    text = """\
+objectives = ["response"]
+scenario.system.device = "g2"
+scenario.workload.arrival = { kind = "poisson", rate_per_s = 500 }
+[parameters]
+"device.bit_nm" = { from = -5, to = 60 }
+"run.requests" = ["many", 10]
+"""
+    file.write_text(text)
+    with pytest.raises(sledsim.SledsimError) as caught:
+        Search.load(file).check()
+    told = {(fault.path, fault.value, fault.file, fault.line) for fault in caught.value.faults}
+    assert told == {
+        ("parameters.device.bit_nm", -5, str(file), 5),
+        ("parameters.run.requests", "many", str(file), 6),
+    }
+
+
 def test_a_parameter_that_is_unknown_is_looked_for_in_the_file_of_the_search(tmp_path: Path) -> None:
     file = tmp_path / "design.json"
     file.write_text(json.dumps({**TWO_OBJECTIVES, "parameters": {"device.bit_mm": [30]}}))
-    with pytest.raises(sledsim.SledsimError, match=r"names no parameter; did you mean 'device\.bit_nm'") as caught:
+    with pytest.raises(sledsim.SledsimError, match=r"unknown key parameters\.device\.bit_mm") as caught:
         optimise(file, tmp_path / "store")
-    assert str(caught.value).startswith(f"{file}: ")
+    assert (caught.value.file, caught.value.suggestion) == (str(file), "device.bit_nm")

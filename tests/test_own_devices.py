@@ -98,6 +98,58 @@ def test_a_written_device_is_its_base_until_a_value_is_changed(
     assert set(base) >= set(re.findall(r"^(\w+) = ", opened.partition("[values]")[2], flags=re.MULTILINE))
 
 
+TITLED = 'title = "T"\nmechanism = "simpledisk-constant"\ntitel = 1\n'
+VALUED = "[values]\nblock_bytes = 512\ncapacity_blocks = 9\naccess_ms = {value = 1, unit = 'ms', sorce = 'x'}\n"
+
+
+@pytest.mark.parametrize("use", [sledsim.Device, lambda path: sledsim.run({"system": path, "workload": "tpcc-like"})])
+def test_all_that_is_wrong_with_a_device_file_has_its_line(use: Callable[[str], object], tmp_path: Path) -> None:
+    path = tmp_path / "dev.toml"
+    path.write_text(TITLED + VALUED + "[notes]\na = 1\n")
+    with pytest.raises(ScenarioError) as told:
+        use(str(path))
+    found = {(fault.path, fault.line, fault.suggestion) for fault in told.value.faults}
+    assert found == {("titel", 3, "title"), ("values.access_ms.sorce", 7, "source"), ("notes", 8, None)}
+    assert {fault.file for fault in told.value.faults} == {str(path)}
+    # What is wrong with a value stands where the value does, also on top of a base.
+    path.write_text('base = "g2"\nsettle_constants = 0\n[values]\nbit_nm = {value = -5}\n')
+    with pytest.raises(ScenarioError) as told:
+        use(str(path))
+    assert (told.value.path, told.value.line, told.value.file, told.value.value) == ("values.bit_nm", 4, str(path), -5)
+    path.write_text('base = "g2"\nbit_nm = -5\n')
+    with pytest.raises(ScenarioError) as told:
+        use(str(path))
+    assert (told.value.path, told.value.line) == ("bit_nm", 2)
+
+
+def test_what_is_wrong_with_a_workload_file_stands_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "load.toml"
+    path.write_text('base = "snake-like"\nrequests = 0\n[values]\nread_fraction = 7\n')
+    with pytest.raises(ScenarioError) as told:
+        sledsim.run({"system": "g2", "workload": str(path)})
+    assert (told.value.path, told.value.line, told.value.file) == ("requests", 2, str(path))
+    path.write_text('base = "snake-like"\n[values]\nread_fraction = 7\n')
+    with pytest.raises(ScenarioError) as told:
+        sledsim.run({"system": "g2", "workload": str(path)})
+    assert (told.value.path, told.value.line, told.value.file) == ("values.read_fraction", 3, str(path))
+
+
+def test_a_device_file_may_be_of_any_notation(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = device(tmp_path / "mine.toml", STILL).parameters
+    for name, text in (
+        ("mine.json", '{"base": "g2", "settle_constants": 0}'),
+        ("mine.yaml", 'base: g2\nvalues:\n  settle_constants: {value: 0, note: "none"}\n'),
+    ):
+        path = tmp_path / name
+        assert device(path, text).parameters == {**expected, "name": str(path)}
+        assert sledsim.devices.device_entry(str(path)).values["settle_constants"].value == 0
+    upper = tmp_path / "upper.toml"
+    assert device(upper, 'base = "mine.yaml"\n').parameters == {**expected, "name": str(upper)}
+    (folder / "devices" / "odd.yml").write_text("base: g2\n")
+    monkeypatch.setenv("SLEDSIM_CATALOG", str(folder))
+    assert sledsim.devices.catalog()["odd"].title == "based on g2"
+
+
 def test_only_one_device_is_written(sledsim_cli: Callable[..., Outcome]) -> None:
     for arguments, remedy in ((["--toml"], "sledsim devices g2 --toml"), (["g2", "--toml", "--json"], "--json")):
         refused = sledsim_cli("devices", *arguments)

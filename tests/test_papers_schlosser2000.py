@@ -55,7 +55,7 @@ ONE_CAUSE = {
     "energy-netscape": 0,
     "power-limited-bandwidth": 0,
     "rewrite-turnaround": 0,
-    "velocity-bandwidth-fall": 0,
+    "spring-bandwidth": 0,
 }
 
 

@@ -17,6 +17,8 @@ PAPER = "schlosser2004"
 #: Claims that are not reproduced, but for those that agree by construction.
 DIFFERS = {
     "g2-access",
+    "g2-streaming",
+    "turnaround-under-tenth-ms",
     "uberdisk-matches-g2",
     "disk-seek",
     "spring-position-effect",

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 import claims_page
-import test_papers_hong2006
 import test_papers_schlosser2000
 import test_papers_schlosser2004
 from conftest import REFERENCE, reference
 from documented_claims import documented
 from sledsim.scenario import resolve
-from sledsim_papers.harness.ledger import PAPERS, claims
+from sledsim_papers.harness.ledger import PAPERS, claims, motion
 from sledsim_papers.harness.pages import Pages
 from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.study import Study
+from test_papers_motion import sleds_of
 from test_report import WIDTHS, check_drawn, check_page
 
 if TYPE_CHECKING:
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 
     from sledsim_papers.harness.reproduction import Reproduction
 
-#: What these claims speak of has no experiment yet: applications, designs, and three models that are missing.
+#: What these claims speak of has no experiment yet: applications, designs, and models that are missing.
 NOT_DONE = {
     *(f"schlosser2000.{name}" for name in test_papers_schlosser2000.NOT_DONE),
     *(f"schlosser2004.{name}" for name in test_papers_schlosser2004.NOT_DONE),
-    *test_papers_hong2006.NOT_DONE,
 }
 #: Processor's seconds of a quick run in all: five minutes on two cores.
 QUICK_S = 600.0
@@ -45,13 +44,15 @@ def quick_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     folder = tmp_path_factory.mktemp("report")
     pages = Pages(folder)
     with Study(reference=REFERENCE) as study:
-        found = reproduce(request.param, draw=True, study=study, export=pages.export)
+        found = reproduce(request.param, draw=True, time_optimal=True, study=study, export=pages.export)
     pages.write(found)
     return found, folder
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_claim_has_an_experiment_and_a_row(paper: str) -> None:
+    waiting = {name for name, claim in claims(paper).items() if claim.waits_for}
+    assert waiting == NOT_DONE & set(claims(paper))
     assert {name for name in experiments() if name.startswith(f"{paper}.")} == set(claims(paper)) - NOT_DONE
     assert {f"{paper}.{row.claim}" for row in documented(paper)} == set(claims(paper))
     listed = {f"{paper}.{row.claim}" for row in documented(paper) if row.verdict == "not done"}
@@ -89,6 +90,11 @@ def test_what_differs_has_a_cause_and_a_change_that_moves_it(quick_run: tuple[Re
             assert answer.claim.inputs_from, answer.claim.name
 
 
+def test_every_figure_has_one_under_time_optimal_motion(quick_run: tuple[Reproduction, Path]) -> None:
+    for answer in quick_run[0].answers:
+        assert (answer.time_optimal is None) == (answer.finding is None), answer.claim.name
+
+
 def test_intervals_hold_their_figures(quick_run: tuple[Reproduction, Path]) -> None:
     for answer in quick_run[0].answers:
         finding = answer.finding
@@ -110,7 +116,8 @@ def test_scenarios_of_the_report_can_be_run(quick_run: tuple[Reproduction, Path]
     assert paths
     for path in paths:
         if "workload" in json.loads(path.read_text(encoding="utf-8")):
-            resolve(path)
+            # Each sled moves by the model of its paper.
+            assert {*sleds_of(resolve(path).values)} <= {motion(path.name.partition(".")[0].partition("-")[0])}
 
 
 def test_the_quick_run_is_quick(quick_run: tuple[Reproduction, Path]) -> None:

@@ -39,6 +39,36 @@ def test_one_that_is_not_volatile_loses_nothing() -> None:
     assert sum(cut["lost_blocks"] + cut["lost_durable_blocks"] for cut in cuts) == 0
 
 
+ARRAY = {"kind": "raid5", "members": [{"count": 4, "device": "atlas10k"}], "journal": {}}
+NESTED = {
+    "an array": ARRAY,
+    "a mirror in a volume": {
+        "kind": "concat",
+        "members": ["g2", {"kind": "mirror", "members": [{"count": 2, "device": "g2"}], "journal": {}}],
+    },
+    "a cache that lasts over an array": {**CACHE, "volatile": False, "child": ARRAY},
+    "a write buffer": {"kind": "mwb", "mems": {"device": "g1"}, "disk": {"device": "atlas10k"}},
+    "a caching disk": {"kind": "mcd", "mems": {"device": "g1"}, "disk": {"device": "atlas10k"}},
+}
+
+
+@pytest.mark.parametrize("system", NESTED.values(), ids=NESTED.keys())
+def test_every_system_that_keeps_its_word_recovers_and_serves(system: dict[str, Any]) -> None:
+    cuts = run(system, times_s=[0.3]).summary["power_cuts"]
+    assert len(cuts) == 1
+    assert cuts[0]["lost_durable_blocks"] == cuts[0]["lost_blocks"] == 0
+    assert cuts[0]["written_blocks"] > 0
+    assert cuts[0]["recovery_s"] is None or cuts[0]["recovery_s"] >= 0.0
+
+
+def test_the_table_says_why_there_is_no_time_of_recovery() -> None:
+    result = run(NESTED["a caching disk"], times_s=[0.2, 0.2001])
+    first, second = result.summary["power_cuts"]
+    assert first["recovery_s"] is None
+    assert "cut again before" in str(result.tables()[-1])
+    assert second["recovery_s"] is not None or "not before the end" in str(result.tables()[-1])
+
+
 def test_the_rules_hold_and_checking_them_changes_nothing() -> None:
     scenario = {"workload": WORKLOAD, "system": CACHE, "run": {"requests": 600}}
     checked, plain = sledsim.run(scenario, check=True), sledsim.run(scenario)

@@ -22,6 +22,7 @@ from sledsim_papers.harness.registry import select
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.study import Study
 from sledsim_papers.harness.wording import ours_text, published_text, rests_text
+from waiting import PATIENCE_S, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
     from conftest import Outcome
     from sledsim_papers.harness.registry import Experiment
-
-#: Seconds after which threads that wait for each other would be found out.
-PATIENCE_S = 60.0
 
 
 def claim(kind: str, **facts: Any) -> Claim:
@@ -211,6 +209,20 @@ def test_the_command_prints_what_was_found(
         assert (f"\n{name} " in listed) == (name not in {"griffin1999.settle-time", "griffin1999.seek-max"})
 
 
+def test_what_is_not_done_names_the_model_it_waits_for(
+    sledsim_cli: Callable[..., Outcome], made_up_experiments: Callable[[dict[str, Experiment]], None]
+) -> None:
+    made_up_experiments({"schlosser2000.density": settled})
+    waiting = claims()["schlosser2000.andrew-order"]
+    found = reproduce("schlosser2000")
+    reasons = {answer.claim.id: answer.reason for answer in found.answers if answer.finding is None}
+    assert reasons["andrew-order"] == f"waits for {waiting.waits_for}"
+    assert reasons["atlas-cov"] == "no experiment yet"
+    assert f"schlosser2000.andrew-order  waits for {waiting.waits_for}" in " ".join(
+        sledsim_cli("reproduce", "schlosser2000.andrew-order").out.split("\n")
+    )
+
+
 def test_json_is_the_same_for_programs(
     sledsim_cli: Callable[..., Outcome], made_up_experiments: Callable[[dict[str, Experiment]], None]
 ) -> None:
@@ -233,6 +245,8 @@ def test_json_is_the_same_for_programs(
     assert settle["intervals"] == [[0.71, 0.73]]
     assert by_name["griffin1999.seek-max"]["probes"] == [{"change": "no springs", "ours": 1.8}]
     assert by_name["griffin1999.seek-max"]["cause"] == "springs"
+    assert found["papers"][0]["motion"] == "first-order"
+    assert settle["time_optimal"] == 0.72
     assert by_name["griffin1999.seek-std"]["reason"].startswith("no experiment")
 
 
@@ -334,10 +348,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ENDLESS, "reproduce", "griffin1999", "--report", str(tmp_path / "report")]
     folder = str(__file__).rpartition("/")[0]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder) as process:
-        begun = time.monotonic()
-        while not (tmp_path / "report" / "running").exists():
-            assert time.monotonic() < begun + PATIENCE_S
-            time.sleep(0.1)
+        assert until((tmp_path / "report" / "running").exists, process)
         pressed = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)

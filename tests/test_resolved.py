@@ -99,7 +99,7 @@ def test_powers_that_are_not_known_are_named() -> None:
 @pytest.mark.parametrize(
     ("title", "said"),
     [
-        (math.nan, "title: NaN is not a finite number"),
+        (math.nan, "title: nan is not a finite number"),
         ({"a": [1, object()]}, "title.a.1: object <object object at"),
     ],
 )

@@ -89,6 +89,8 @@ def test_the_result_names_what_drove_it() -> None:
     assert result.summary["scenario"]["workload"] == {"kind": "session"}
     assert result.summary["scenario"]["system"]["device"]["settle_constants"] == 0
     assert result.requests.completed == 1
+    # Nothing is amiss where nothing more is handed in.
+    assert result.summary["run"]["note"] is None
     assert "1" in repr(result)
     with pytest.raises(sledsim.RunError, match="a session"):
         sledsim.run(result.summary["scenario"])

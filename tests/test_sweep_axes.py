@@ -43,6 +43,34 @@ def test_ranges() -> None:
     assert [type(value) for value in Range(1, 3, count=3).values()] == [int, int, int]
 
 
+def test_the_ends_of_a_range_may_have_units() -> None:
+    assert Range("20 nm", "0.04 um", count=3).values() == ["20 nm", "30 nm", "40 nm"]
+    assert Range("1 KiB", "4KiB", count=3, scale="log").values() == ["1 KiB", "2 KiB", "4 KiB"]
+    assert Range(1, "3 ms", step="1000 us").values() == ["1 ms", "2 ms", "3 ms"]
+    assert Range(0.5, 1.5, count=3, unit="s").values() == ["0.5 s", "1.0 s", "1.5 s"]
+    axes = {"device.bit_nm": {"from": "40 nm", "to": "0.05 um", "step": "5 nm"}}
+    sweep = Sweep.load({"scenario": BASE, "axes": axes})
+    assert [sweep.prepare(task).scenario for task in sweep.tasks()] == [
+        Sweep(BASE, {"device.bit_nm": [nm]}).prepare(task).scenario
+        for nm in (40, 45, 50)
+        for task in Sweep(BASE, {"device.bit_nm": [nm]}).tasks()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "says"),
+    [
+        ({"from": "1 KB", "to": "2 ms", "count": 2}, "to", "a number in KB"),
+        ({"from": "ten", "to": 20, "count": 2}, "from", "expected a number"),
+        ({"from": "20 nm", "to": "30", "count": 2}, "to", "a unit of nm"),
+    ],
+)
+def test_what_is_no_end_of_a_range(given: dict[str, Any], key: str, says: str) -> None:
+    with pytest.raises(ScenarioError, match=says) as caught:
+        Sweep.load({"scenario": BASE, "axes": {"device.bit_nm": given}})
+    assert [fault.path for fault in caught.value.faults] == [f"axes.device.bit_nm.{key}"]
+
+
 @given(
     start=st.floats(1e-6, 1e6),
     ratio=st.floats(1.001, 1e6),
@@ -206,7 +234,80 @@ def test_a_scenario_may_stand_in_the_sweep(tmp_path: Path) -> None:
 def test_an_axis_that_names_no_parameter(axis: str, meant: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         Sweep(BASE, {"seed": [1, 2], axis: [1, 2]}).check()
-    assert f"axis {axis!r} names no parameter; did you mean {meant!r}?" in str(caught.value)
+    [fault] = caught.value.faults
+    assert (fault.kind, fault.path, fault.suggestion) == ("unknown-key", f"axes.{axis}", meant)
+    assert f'unknown key axes.{axis}: did you mean "{meant}"? (known: ' in str(fault)
+
+
+def test_all_that_is_wrong_is_told_each_of_its_own_axis_and_line(tmp_path: Path) -> None:
+    write(tmp_path / "base.toml", TOML)
+    text = """\
+scenario = "base.toml"
+set."run.requests" = -4
+[axes]
+"device.bit_nm" = [-1, 40, -2]
+workload.arrival.rate_per_s = { from = -7, to = 600, count = 3 }
+schedulr = ["fcfs"]
+[[zip]]
+"device.x_range_um" = [100, 90]
+"device.settle_constants" = [0, "much"]
+[[sample]]
+count = 3
+axes."device.tips" = [-3]
+"""
+    file = write(tmp_path / "rates.toml", text)
+    with pytest.raises(ScenarioError) as caught:
+        run(file, tmp_path / "store")
+    told = {(fault.path, fault.value, fault.file, fault.line) for fault in caught.value.faults}
+    assert told == {
+        ("run.requests", -4, str(file), 2),
+        ("axes.device.bit_nm.0", -1, str(file), 4),
+        ("axes.device.bit_nm.2", -2, str(file), 4),
+        ("axes.workload.arrival.rate_per_s", -7, str(file), 5),
+        ("axes.schedulr", None, str(file), 6),
+        ("zip.0.device.settle_constants.1", "much", str(file), 9),
+        ("sample.0.axes.device.tips", -3, str(file), 12),
+    }
+    assert not any("axis" in str(fault) for fault in caught.value.faults)
+
+
+def test_axes_that_exclude_each_other_are_all_told(tmp_path: Path) -> None:
+    write(tmp_path / "base.toml", TOML)
+    text = """\
+scenario = "base.toml"
+replications = 2
+axes.seed = [1, 2]
+[[zip]]
+"system.scheduler" = ["fcfs", "sptf"]
+[[zip]]
+scheduler = ["sptf", "fcfs"]
+"""
+    with pytest.raises(ScenarioError) as caught:
+        Sweep.load(write(tmp_path / "rates.toml", text))
+    told = [(fault.path, fault.line) for fault in caught.value.faults]
+    assert told == [("zip.1.scheduler", 7), ("axes.seed", 3)]
+
+
+def test_what_an_axis_leaves_out_elsewhere_is_told_with_its_value(tmp_path: Path) -> None:
+    write(tmp_path / "base.toml", TOML)
+    file = write(
+        tmp_path / "kinds.toml", 'scenario = "base.toml"\naxes."workload.arrival.kind" = ["poisson", "closed"]\n'
+    )
+    with pytest.raises(ScenarioError) as caught:
+        Sweep.load(file).check()
+    told = [(fault.path, fault.file, fault.line) for fault in caught.value.faults]
+    assert told == [(f"workload.arrival.{key}", str(file), 2) for key in ("rate_per_s", "outstanding")]
+    assert all(str(fault).startswith("axis 'workload.arrival.kind' = \"closed\": ") for fault in caught.value.faults)
+
+
+def test_a_value_of_a_setting_is_told_of_the_setting() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Sweep.load({"scenario": BASE}, set={"sweep.axes.run.requests": [5, -5], "run.warmup_requests": -2}).check()
+    told = {(fault.path, fault.setting) for fault in caught.value.faults}
+    assert told == {
+        ("axes.run.requests.1", "sweep.axes.run.requests=[5, -5]"),
+        ("run.warmup_requests", "run.warmup_requests=-2"),
+    }
 
 
 def test_a_value_that_is_not_allowed_is_refused_before_anything_runs() -> None:
@@ -259,9 +360,9 @@ def test_what_is_wrong_is_said(tables: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('axes."run.requests" = [20, 2.5]', "axis 'run.requests' = 2.5: "),
-        ('axes.scheduler = ["fcfs", "sptff"]', "axis 'scheduler' = \"sptff\": "),
-        ("axes.schedulr = [1]", "axis 'schedulr' names no parameter; did you mean 'scheduler'?"),
+        ('axes."run.requests" = [20, 2.5]', "line 2: axes.run.requests.1 = 2.5 is of the wrong type: "),
+        ('axes.scheduler = ["fcfs", "sptff"]', 'line 2: axes.scheduler.1 = "sptff" is not known: did you mean "sptf"?'),
+        ("axes.schedulr = [1]", 'line 2: unknown key axes.schedulr: did you mean "scheduler"?'),
         ("replications = 0", "line 2: replications = 0 is out of range: expected a whole number of at least 1"),
     ],
 )

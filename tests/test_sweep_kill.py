@@ -18,6 +18,7 @@ from ctrl_c import interrupted, shown_on_a_terminal
 from sledsim import SledsimError
 from sledsim.sweep import Store, Sweep, run
 from sledsim.sweep.cluster import execute_some
+from waiting import at_some_moment, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,8 +67,14 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[st
     return file, table_of(folder / "s", folder)
 
 
-def state_of(store: Path, pattern: str) -> set[tuple[str, int]]:
-    return {(path.name, path.stat().st_mtime_ns) for path in store.glob(pattern)}
+def change_of(store: Path, pattern: str) -> Callable[[], bool]:
+    """Return what tells whether files of a store are other than now."""
+
+    def state() -> set[tuple[str, int]]:
+        return {(path.name, path.stat().st_mtime_ns) for path in store.glob(pattern)}
+
+    before = state()
+    return lambda: state() != before
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
@@ -80,11 +87,10 @@ def test_a_sweep_killed_many_times_ends_with_the_same_table(
     for turn in range(kills):
         # From the moment that it begins with its runs, or that it has written some of them down.
         begun = "sweeps/*.json" if turn % 2 else "runs/*.parquet"
-        before = state_of(store, begun)
+        changed = change_of(store, begun)
         with subprocess.Popen([*COMMAND, str(file), "--store", str(store), "--threads", "1"]) as process:
-            while state_of(store, begun) == before and process.poll() is None:
-                time.sleep(0.01)
-            time.sleep(moments.uniform(0.0, 0.5 if turn % 2 else 0.15))
+            until(changed, process)
+            at_some_moment(moments, 0.5 if turn % 2 else 0.15)
             killed += process.poll() is None
             process.kill()
     # A fast machine may be done before the last one.
@@ -115,11 +121,9 @@ def test_a_cluster_whose_workers_are_killed_ends_with_the_same_table(
     killed = 0
     command = [*COMMAND, str(file), "--store", str(store), "--cluster", "local", "--threads", "2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while not list(store.glob("runs/*.parquet")):
-            assert process.poll() is None
-            time.sleep(0.05)
+        assert until(lambda: list(store.glob("runs/*.parquet")), process)
         while process.poll() is None and killed < most:
-            time.sleep(moments.uniform(0.0, 0.6))
+            at_some_moment(moments, 0.6)
             killed += kill_a_worker(store)
         out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
@@ -134,9 +138,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None
     file = sweep_file(tmp_path, requests=20_000, replications=1000)
     command = [*COMMAND, str(file), "--store", str(tmp_path / "s")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while len(list(tmp_path.glob("s/runs/*.parquet"))) < 2:
-            assert process.poll() is None
-            time.sleep(0.05)
+        assert until(lambda: len(list(tmp_path.glob("s/runs/*.parquet"))) >= 2, process)
         pressed = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
@@ -189,9 +191,7 @@ def test_a_scheduler_by_its_address(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "127.0.0.1",
     ]
     with subprocess.Popen([*start, "--scheduler-file", str(address)], stderr=subprocess.DEVNULL) as scheduler:
-        while not address.exists() or not address.read_text():
-            assert scheduler.poll() is None
-            time.sleep(0.1)
+        assert until(lambda: address.exists() and address.read_text(), scheduler)
         where = json.loads(address.read_text())["address"]
         work = [sys.executable, "-m", "distributed.cli.dask_worker", where, "--nthreads", "2", "--no-dashboard"]
         with subprocess.Popen([*work, "--no-nanny"], stderr=subprocess.DEVNULL) as worker:

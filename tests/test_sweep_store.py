@@ -17,9 +17,11 @@ import duckdb
 import pytest
 
 import sledsim
+from sledsim.show.files import UNFINISHED
 from sledsim.sweep import Evaluation, Progress, Store, StoreError, Sweep, compare, results, run
+from sledsim.sweep import status as status_of
 from sledsim.sweep.store import MANY_PARTS
-from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, UNFINISHED
+from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,9 +154,11 @@ def test_a_run_that_fails_is_recorded_and_tried_again_when_asked(
     store = tmp_path / "s"
     report = run(sweep, store)
     assert (report.done, report.failed) == (2, 2)
-    ((errors, distinct),) = Store(store).rows("SELECT count(error), min(error) FROM runs WHERE status = 'failed'")
-    assert errors == 2
-    assert "beyond" in distinct or "capacity" in distinct
+    [standing] = status_of(Store(store))
+    assert {(fault.kind, fault.file) for each in standing.failures for fault in each.faults} == {
+        ("misfit", str(trace_file))
+    }
+    [distinct] = {str(each.error) for each in standing.failures}
     assert run(sweep, store).skipped == 4
     told = sledsim_cli("sweep", "status", store)
     assert told.out.count(distinct) == 2
@@ -166,6 +170,9 @@ def test_a_run_that_fails_is_recorded_and_tried_again_when_asked(
     assert len(everything(store)["runs"]) == 4
     status = json.loads(sledsim_cli("sweep", "status", store, "--json").out)["sweeps"][0]
     assert (status["done"], status["failed"], status["missing"], len(status["failures"])) == (2, 2, 0, 2)
+    held = Store(store).rows("SELECT faults FROM runs WHERE faults IS NOT NULL")
+    assert [json.loads(text) for (text,) in held] == [each["faults"] for each in status["failures"]]
+    assert [each["error"] for each in status["failures"]] == [distinct] * 2
 
 
 def test_a_failed_run_that_is_done_later_is_done(tmp_path: Path) -> None:
@@ -179,6 +186,41 @@ def test_a_failed_run_that_is_done_later_is_done(tmp_path: Path) -> None:
     trace.write_text("t_ns,device,offset_bytes,bytes,op\n0,0,0,4096,R\n")
     with Evaluation(base, tmp_path / "s", name="late-trace") as evaluation:
         assert evaluation.evaluate([{"scheduler": "fcfs"}])[0][0].error is None
+
+
+def test_an_evaluation_of_another_base_is_another(tmp_path: Path, trace_file: Path) -> None:
+    top, low = tmp_path / "top.json", tmp_path / "low.json"
+    top.write_text('{"base": "low.json"}')
+
+    def runs_of() -> dict[str, tuple[int, int]]:
+        with Evaluation(top, tmp_path / "s", name="based") as evaluation:
+            [[found]] = evaluation.evaluate([{"scheduler": "fcfs"}])
+        assert found.error is None
+        return {
+            each.definition.definition: (each.definition.points, each.done) for each in status_of(Store(tmp_path / "s"))
+        }
+
+    low.write_text(json.dumps(BASE))
+    assert set(runs_of().values()) == {(1, 1)}
+    assert len(runs_of()) == 1
+    low.write_text(json.dumps(BASE | {"seed": 4}))
+    assert list(runs_of().values()) == [(1, 1)] * 2
+    # Of a trace the content counts.
+    for written in ("", "60000000,0,0,4096,R\n"):
+        trace_file.write_text(trace_file.read_text() + written)
+        low.write_text(json.dumps({"workload": {"path": str(trace_file)}, "system": {"device": "g2"}}))
+        found = runs_of()
+    assert list(found.values()) == [(1, 1)] * 4
+
+
+def test_faults_of_points_are_data(tmp_path: Path) -> None:
+    points = [{"device.bit_nm": -1}]
+    for _ in range(2):
+        with Evaluation(BASE, tmp_path / "s") as evaluation:
+            [[found]] = evaluation.evaluate(points)
+        [fault] = found.faults
+        assert (fault.kind, fault.path, fault.value) == ("out-of-range", "system.device.bit_nm", -1)
+        assert found.error == str(fault)
 
 
 def test_evaluations_come_from_the_store_where_they_can(tmp_path: Path) -> None:
@@ -232,8 +274,9 @@ def test_many_small_parts_are_merged_and_nothing_else_changes(tmp_path: Path) ->
 
 def test_what_is_not_in_runs_is_in_no_table(tmp_path: Path) -> None:
     run(SWEEP, tmp_path / "s")
-    (part,) = Store(tmp_path / "s").parts("runs")
-    part.unlink()
+    # A busy machine writes several.
+    for part in Store(tmp_path / "s").parts("runs"):
+        part.unlink()
     assert all(not rows for rows in everything(tmp_path / "s").values())
     assert run(SWEEP, tmp_path / "s").done == 12
     run(SWEEP, tmp_path / "other")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
+from concurrent.futures import CancelledError
 from itertools import count
 
 import pytest
 
-from sledsim.runs import in_threads
+from sledsim.runs import Pool, in_threads
 
 
 def test_outcomes_come_with_their_places_whatever_they_are() -> None:
@@ -21,15 +21,14 @@ def test_outcomes_come_with_their_places_whatever_they_are() -> None:
 
 
 def test_items_are_taken_when_a_thread_is_free_and_no_more_after_the_end() -> None:
-    begun = count()
-    outcomes = in_threads(str, (next(begun) for _ in iter(int, 1)), 2, tick_s=10.0, join=True)
+    before = set(threading.enumerate())
+    outcomes = in_threads(str, count(), 2, tick_s=10.0, join=True)
     first = next(outcomes)
     assert first is not None
     assert first[1].result() == str(first[0])
+    # It waits for the threads: nobody is left who could begin anything.
     outcomes.close()
-    ended = next(begun)
-    time.sleep(0.05)
-    assert next(begun) == ended + 1
+    assert set(threading.enumerate()) <= before
 
 
 def test_what_the_items_raise_is_an_outcome() -> None:
@@ -44,3 +43,27 @@ def test_while_there_is_no_outcome_it_ticks() -> None:
     assert next(outcomes) is None
     go_on.set()
     assert [each[1].result() for each in outcomes if each] == [True]
+
+
+def test_a_pool_calls_in_order_until_it_is_stopped() -> None:
+    pool, begun, go_on = Pool(1), threading.Event(), threading.Event()
+
+    def wait() -> bool:
+        begun.set()
+        return go_on.wait(10.0)
+
+    first = pool.submit(wait)
+    second, third = pool.submit(lambda: 1 // 0), pool.submit(lambda: 3)
+    go_on.set()
+    assert (first.result(), third.result()) == (True, 3)
+    assert isinstance(second.exception(), ZeroDivisionError)
+    begun.clear()
+    go_on.clear()
+    first, second = pool.submit(wait), pool.submit(lambda: 2)
+    begun.wait(10.0)
+    pool.stop()
+    with pytest.raises(CancelledError):
+        second.result()
+    go_on.set()
+    pool.stop(join=True)
+    assert first.result() is True

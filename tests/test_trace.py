@@ -102,7 +102,7 @@ def test_conversion_keeps_every_record(trace_file: Path, tmp_path: Path, name: s
 @pytest.mark.parametrize(
     ("destination", "to", "message"),
     [
-        ("t.foo", None, "choose one of csv, parquet"),
+        ("t.foo", None, "choose one of .*csv, parquet"),
         ("t.csv", "hp-srt", "cannot write format 'hp-srt'"),
         ("small.csv", None, "into its own file"),
         ("nowhere/t.parquet", None, "cannot be written"),
@@ -194,6 +194,32 @@ def test_bytes_are_not_taken_for_sectors(sledsim_cli: Callable[..., Outcome], tm
     assert open_trace(path, sector_bytes=1).head()["bytes"].tolist() == [512, 4096]
     told = sledsim_cli("trace", "info", path, "--sector-bytes", "1")
     assert "2 of its first 2 lines" in told.out
+
+
+def test_what_two_formats_leave_open_is_a_key(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    events, iolog = tmp_path / "blkparse.txt", tmp_path / "iolog"
+    lines = ["0.0 697 Q W 80 + 8", "0.0005 697 D W 80 + 8", "0.009 697 Q R 64 + 16", "0.010 697 D R 64 + 16"]
+    events.write_text("".join(f"8,0 3 {number} {line} [dd]\n" for number, line in enumerate(lines, 1)))
+    iolog.write_text("fio version 3 iolog\n0 a add\n0 a open\n2 a write 0 4096\n7 a read 8192 4096\n9 a close\n")
+    assert open_trace(events).head()["time_ns"].tolist() == [0, 9_000_000]
+    assert open_trace(events, event="dispatched").head()["time_ns"].tolist() == [0, 9_500_000]
+    assert open_trace(iolog).head()["time_ns"].tolist() == [0, 5_000_000]
+    assert open_trace(iolog, time_unit="us").head()["time_ns"].tolist() == [0, 5_000]
+    # In a scenario, in a replay, on the command line.
+    found = sledsim.replay(iolog, time_unit="us", log=True)
+    assert np.diff(found.log["arrival_ns"]).tolist() == [5_000]
+    assert found["scenario"]["workload"]["time_unit"] == "us"
+    told = sledsim_cli("replay", events, "--event", "dispatched", "--json")
+    assert json.loads(told.out)["scenario"]["workload"]["event"] == "dispatched"
+    assert sledsim_cli("trace", "info", iolog, "--time-unit", "us", "--json").status == 0
+    with pytest.raises(TraceError, match=r"time_unit.*format.*blkparse"):
+        open_trace(events, time_unit="us")
+    refused = sledsim_cli("replay", events, "--event", "dispatchd")
+    assert refused.status == 2
+    assert "dispatched" in refused.err
+    with pytest.raises(sledsim.SledsimError) as told_of:
+        open_trace(iolog, time_unit="usec")
+    assert (told_of.value.path, told_of.value.value) == ("time_unit", "usec")
 
 
 def test_a_damaged_parquet_file_says_so(tmp_path: Path) -> None:

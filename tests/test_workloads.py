@@ -89,7 +89,7 @@ def test_workloads_are_listed_and_shown(sledsim_cli: Callable[..., Outcome]) -> 
     assert json.loads(sledsim_cli("workloads", "cello-like", "--json").out)["disks"] == 8
     wrong = sledsim_cli("workloads", "snake")
     assert wrong.status == 2
-    assert "did you mean snake-like?" in wrong.err
+    assert 'did you mean "snake-like"?' in wrong.err
 
 
 def test_a_workload_file_can_be_shown(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sledsim.show.progress import ProgressBar
-from sledsim_papers.harness.ledger import title
+from sledsim_papers.harness.ledger import motion, title
 from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.reproduction import Answer, Reproduction, reproduce
-from sledsim_papers.harness.wording import ours_text, published_text, rests_text
+from sledsim_papers.harness.wording import ours_text, published_text, rests_text, time_optimal_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,12 +44,12 @@ def totals(found: Reproduction) -> str:
 
 
 def not_done(found: Reproduction) -> str:
-    """Return the names of the claims that are not done, by paper."""
-    lines = []
-    for paper in found.papers():
-        ids = [each.claim.id for each in found.answers if each.claim.paper == paper and each.verdict == "not done"]
-        if ids:
-            lines.append(f"- {paper} ({len(ids)}): {', '.join(f'`{each}`' for each in ids)}")
+    """Return the names of the claims that are not done, by paper and by what they wait for."""
+    waiting: dict[tuple[str, str], list[str]] = {}
+    for each in found.answers:
+        if each.verdict == "not done":
+            waiting.setdefault((each.claim.paper, each.reason), []).append(f"`{each.claim.id}`")
+    lines = [f"- {paper}, {reason} ({len(ids)}): {', '.join(ids)}" for (paper, reason), ids in waiting.items()]
     return "\n".join(lines) or "None."
 
 
@@ -80,14 +80,15 @@ def row(answer: Answer) -> list[str]:
     ours = ours_text(finding.ours, finding) if finding else "–"
     how = sentences(reasons(answer))
     what = f"{claim.what[:1].upper()}{claim.what[1:].rstrip('.')} ({claim.where})."
-    return [claim.id, what, published_text(claim), ours, answer.verdict, rests_text(claim), how]
+    beside = time_optimal_text(answer.time_optimal, finding)
+    return [claim.id, what, published_text(claim), ours, beside, answer.verdict, rests_text(claim), how]
 
 
 def claims_table(found: Reproduction, paper: str) -> str:
     """Return the claims of a paper, with its title above."""
     answers = [answer for answer in found.answers if answer.claim.paper == paper]
-    header = ["claim", "what", "published", "ours", "verdict", "rests on", "how, or why it differs"]
-    return f"{title(paper)}\n\n{table(header, map(row, answers))}"
+    header = ["claim", "what", "published", "ours", "time-optimal", "verdict", "rests on", "how, or why it differs"]
+    return f"{title(paper)}\n\nSleds move by the model *{motion(paper)}*.\n\n{table(header, map(row, answers))}"
 
 
 def page(found: Reproduction) -> str:
@@ -110,7 +111,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where it is out of date")
     check = parser.parse_args().check
     with ProgressBar("reproducing", "claims") as progress:
-        found = reproduce(progress=progress)
+        found = reproduce(time_optimal=True, progress=progress)
     missing = [answer.reason for answer in found.answers if answer.failed or "SLEDSIM_REFERENCE" in answer.reason]
     if missing or not found.complete:
         print("\n".join(["not every claim could be checked:", *missing]), file=sys.stderr)

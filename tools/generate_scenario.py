@@ -27,7 +27,7 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from sledsim.scenario.models.model import Model
 '''
@@ -36,19 +36,21 @@ from sledsim.scenario.models.model import Model
 # After a colon stands the tag of one variant.
 MODULES = {
     "distribution": ("Distribution",),
+    "trace": ("WorkloadSpec:trace",),
     "workload": ("WorkloadSpec",),
     "seek": ("SeekCurve",),
     "disk": ("DeviceSpec:disk",),
+    "policy": ("SchedulerSpec:own",),
     "drive": ("SystemSpec:drive",),
     "cache": ("ReplacementSpec", "ReadAheadSpec", "FlushSpec", "MwbCleanSpec", "McdFlushSpec", "McdUnitsSpec"),
-    "array": ("RebuildSpec", "JournalSpec", "MemberFaultSpec", "ReadChoice", "WriteMethod", "Sparing2"),
+    "array": ("RebuildSpec", "JournalSpec", "MemberFaultSpec", "ReadChoice", "WriteMethod", "SparePlace"),
     "volume": ("VolumeSpec", "MoveSpec"),
     "system": ("SystemSpec",),
 }
 ROOT = "scenario"
 
 # Names that Python's own types or other definitions have too, or that end in a number or begin with one.
-RENAMED = {"Mapping": "LbnMapping", "2q": "TwoQ", "ReadAheadSpec": "CacheReadAhead", "Sparing2": "RebuildSparing"}
+RENAMED = {"Mapping": "LbnMapping", "2q": "TwoQ", "ReadAheadSpec": "CacheReadAhead"}
 
 PLAIN_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "Any"}
 
@@ -122,7 +124,8 @@ class Generator:
         if "enum" in schema:
             return f"Literal[{', '.join(literal(value) for value in schema['enum'])}]"
         for key in ("oneOf", "anyOf"):
-            if key in schema:
+            # What has keys of its own is one object, of which these say what has to be given.
+            if key in schema and "properties" not in schema:
                 return self.union(schema[key], hint)
         if len(schema.get("allOf", [])) == 1:
             return self.type_of(schema["allOf"][0], hint)
@@ -189,9 +192,16 @@ class Generator:
                 docs += documented(attribute, value, self.definitions)
             lines.append(field_line(attribute, key, text, key in required))
         doc = docstring(schema.get("description") or f"Keys of {name}.", docs)
-        self.blocks[name] = f"\nclass {name}(Model):\n{doc}\n\n" + "".join(lines)
+        # Some keys are known only to what the others name.
+        config = '    model_config = ConfigDict(extra="allow")\n\n' if is_open(schema) else ""
+        self.blocks[name] = f"\nclass {name}(Model):\n{doc}\n\n{config}" + "".join(lines)
         self.open.remove(name)
         return name
+
+
+def is_open(schema: Schema) -> bool:
+    """Tell whether an object takes keys beside its own."""
+    return schema.get("additionalProperties") is True
 
 
 def tags_of(variant: Schema) -> list[str]:

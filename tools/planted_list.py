@@ -175,8 +175,8 @@ FAULTS: list[tuple[str, str, str, str, int]] = [
     ("walks leave their range", "workloads/location/local_walk.rs", "folded.min(2 * last - folded)", "folded", 0),
     # Schedulers and documents.
     ("an elevator never turns", "schedulers/look.rs", "self.direction.reversed()", "self.direction", 0),
-    ("texts with units have no range", "scenario/check.rs", "(!holds).then(", "false.then(", 0),
-    ("numbers have no range", "scenario/check.rs", "(!range.holds(given)).then(", "false.then(", 0),
+    ("texts with units have no range", "scenario/document/check.rs", "(!holds).then(", "false.then(", 0),
+    ("numbers have no range", "scenario/document/check.rs", "(!range.holds(given)).then(", "false.then(", 0),
     # The package.
     ("places beyond the device are let in", "devices/arguments.py", "if outside.any():", "if False:", 0),
     ("any kind of array will do", "devices/arguments.py", 'if given.dtype.kind not in "iuf":', "if False:", 0),

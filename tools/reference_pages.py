@@ -38,7 +38,7 @@ SUBJECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "devices": ("Devices of a scenario", ("DeviceSpec",)),
     "arrays": (
         "Arrays and their failures",
-        ("ReadChoice", "RebuildSpec", "JournalSpec", "MemberFaultSpec", "WriteMethod", "Sparing2", "UnreadableSpec"),
+        ("ReadChoice", "RebuildSpec", "JournalSpec", "MemberFaultSpec", "WriteMethod", "SparePlace", "UnreadableSpec"),
     ),
     "caches": (
         "Caches and buffers",
@@ -206,7 +206,7 @@ def bound(limit: float) -> str:
 
 def heading(name: str) -> str:
     """Return the heading of a named object."""
-    return re.sub(r"(Spec)?\d*$", "", name)
+    return name.removesuffix("Spec")
 
 
 def scenario() -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         traces,
         workloads,
     )
-    from sledsim._core import RunError, ScenarioError, SledsimError, TraceError, __version__
+    from sledsim._core import Fault, RunError, ScenarioError, SledsimError, TraceError, __version__
     from sledsim.devices.break_even import BreakEven
     from sledsim.devices.device import Device
     from sledsim.devices.disk import DiskDrive
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sledsim.devices.mems import MemsStorage
     from sledsim.devices.simple import SimpleDevice
     from sledsim.runs.comparison import Comparison, compare
+    from sledsim.runs.policy_check import PolicyCheck, check_policy
     from sledsim.runs.replaying import replay
     from sledsim.runs.result import Result
     from sledsim.runs.running import run
@@ -68,10 +69,12 @@ __all__ = [
     "DiskSimImport",
     "DriveValidation",
     "Explanation",
+    "Fault",
     "FittedDisk",
     "HitRatios",
     "MemsStorage",
     "ObjectiveTest",
+    "PolicyCheck",
     "PowerComparison",
     "Relation",
     "RelationTimes",
@@ -88,6 +91,7 @@ __all__ = [
     "WorkloadEntry",
     "__version__",
     "cache_policies",
+    "check_policy",
     "compare",
     "cost",
     "device",
@@ -128,9 +132,11 @@ _HOMES = {
     "DiskSimImport": "scenario.disksim",
     "DriveValidation": "studies.validation.drive",
     "Explanation": "scenario.explanation",
+    "Fault": "_core",
     "FittedDisk": "studies.calibration.fitted_disk",
     "HitRatios": "studies.hit_ratio.ratios",
     "MemsStorage": "devices.mems",
+    "PolicyCheck": "runs.policy_check",
     "ObjectiveTest": "studies.objective.objective_tests",
     "PowerComparison": "studies.power.strategies",
     "Relation": "studies.relation.layouts",
@@ -148,6 +154,7 @@ _HOMES = {
     "WorkloadEntry": "workloads.entries",
     "__version__": "_core",
     "cache_policies": "studies.hit_ratio.ratios",
+    "check_policy": "runs.policy_check",
     "compare": "runs.comparison",
     "cost": "studies.cost.comparison",
     "device": "devices.entries",

@@ -16,6 +16,8 @@ __all__ = [
     "Disk",
     "Document",
     "Fault",
+    "Pending",
+    "Request",
     "RunError",
     "RunOutput",
     "Scenario",
@@ -29,12 +31,15 @@ __all__ = [
     "Written",
     "__version__",
     "cache_policies",
+    "catalog_entry",
+    "catalog_names",
     "disksim_reference",
     "enclosure_lifetimes",
     "error_of",
     "hit_ratios",
     "import_disksim",
     "limits",
+    "mean_interval",
     "most_like",
     "nearest",
     "phases",
@@ -43,7 +48,7 @@ __all__ = [
     "run",
     "schedulers",
     "schema",
-    "students_t_95",
+    "split_quantity",
     "trace_convert",
     "trace_formats",
     "trace_info",
@@ -71,41 +76,40 @@ class Fault:
         field: str | None = None,
         told: bool = False,
     ) -> Self: ...
-    @property
-    def kind(self) -> str:
-        """In what way it is wrong.
+    kind: str
+    """In what way it is wrong.
 
-        One of ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``, ``conflict``,
-        ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported``,
-        ``rule`` and ``endless``.
-        """
-    @property
-    def path(self) -> str | None:
-        """The key that is wrong, with dots and entries of lists by number: ``system.members.0.device.tips``."""
-    @property
-    def field(self) -> str | None:
-        """The field of a record that is wrong."""
-    @property
-    def value(self) -> Any:
-        """What it is."""
-    @property
-    def allowed(self) -> Any:
-        """What it may be: a tuple of words, a text, or bounds by name (``least``, ``above``, ``most``, ``below``)."""
-    @property
-    def suggestion(self) -> str | None:
-        """The allowed word most like the one given."""
-    @property
-    def file(self) -> str | None:
-        """The file in which it is to be put right."""
-    @property
-    def line(self) -> int | None:
-        """Its line there, from 1."""
-    @property
-    def setting(self) -> str | None:
-        """The setting (``path=value``) on top of the document that it comes from."""
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """Every key that the sentence names, the wrong one first."""
+    One of ``unknown-key``, ``unknown-name``, ``missing``, ``out-of-range``, ``wrong-type``, ``conflict``,
+    ``misfit``, ``notation``, ``syntax``, ``record``, ``unknown-format``, ``unreadable``, ``unsupported``,
+    ``rule``, ``endless`` and ``policy``.
+    """
+    path: str | None
+    """The key that is wrong, with dots and entries of lists by number: ``system.members.0.device.tips``."""
+    field: str | None
+    """The field of a record that is wrong."""
+    value: Any
+    """What it is."""
+    allowed: Any
+    """What it may be.
+
+    A tuple of words, a text, or bounds by name: ``least``, ``above``, ``most``, ``below``, ``whole`` and ``unit``.
+    """
+    suggestion: str | None
+    """The allowed word most like the one given."""
+    file: str | None
+    """The file in which it is to be put right."""
+    line: int | None
+    """Its line there, from 1."""
+    setting: str | None
+    """The setting (``path=value``) on top of the document that it comes from."""
+    keys: tuple[str, ...]
+    """Every key that the sentence names, the wrong one first."""
+    at_s: float | None
+    """Of a policy of one's own that failed: when it did, s of simulated time."""
+    request: int | None
+    """Of a policy of one's own that failed: the number of the request at hand, or of the oldest pending one."""
+    traceback: str | None
+    """Of a policy of one's own that raised an error: what Python tells of it."""
     def of_option(self, option: str) -> Self: ...
     def within(self, prefix: str) -> Self: ...
     def about(self, about: str, *, instead: bool = False) -> Self: ...
@@ -129,6 +133,9 @@ class SledsimError(Exception):
     file: str | None
     line: int | None
     setting: str | None
+    at_s: float | None
+    request: int | None
+    traceback: str | None
     faults: tuple[Fault, ...]
 
 class ScenarioError(SledsimError):
@@ -138,13 +145,44 @@ class TraceError(SledsimError):
     """A trace cannot be read."""
 
 class RunError(SledsimError):
-    """A run cannot go on."""
+    """A run cannot go on; where a policy of one's own is why, ``result`` has what had been found until then."""
+
+    result: Any
 
 def error_of(kind: type[_Error], faults: list[Fault]) -> _Error: ...
 def nearest(given: str, known: list[str]) -> str | None: ...
 def most_like(given: str, known: list[str], count: int) -> list[str]: ...
+def catalog_names(kind: str, *, catalog: list[str]) -> dict[str, str]: ...
+def catalog_entry(kind: str, name: str, *, catalog: list[str], base_dir: str) -> dict[str, Any]: ...
 def schema(*, document: bool = False) -> dict[str, Any]: ...
 def result_schema() -> dict[str, Any]: ...
+
+@final
+class Pending:
+    """What is pending, in the order of arrival: an array for each quantity, an entry for each request.
+
+    The arrays are copies, made when they are asked for, and there are none after the call that they were handed to.
+    Numbers are signed, so differences may be negative.
+    """
+
+    id: NDArray[np.int64]
+    lbn: NDArray[np.int64]
+    blocks: NDArray[np.int64]
+    read: NDArray[np.bool_]
+    age_ns: NDArray[np.int64]
+    positioning_ns: NDArray[np.int64]
+    """Times from a dispatch now until the first bit can be transferred, ns, as the device reckons; may be left out."""
+    def __len__(self) -> int: ...
+
+@final
+class Request:
+    """A request, as a policy of one's own is told of it: a number, where it begins, its size, when it arrived."""
+
+    id: int
+    lbn: int
+    blocks: int
+    read: bool
+    arrival_ns: int
 
 @final
 class Written:
@@ -162,20 +200,26 @@ class Written:
         The folder from which its relative paths start.
     catalog
         Folders whose ``devices`` and ``workloads`` it may name.
+    policies
+        Finds the policies of one's own that it names, by what it says of them and by the folder of its paths.
     """
 
     def __new__(
-        cls, written: str | dict[str, Any], *, format: str = "json", name: str, base_dir: str, catalog: list[str]
+        cls,
+        written: str | dict[str, Any],
+        *,
+        format: str = "json",
+        name: str,
+        base_dir: str,
+        catalog: list[str],
+        policies: Callable[[dict[str, Any], Path], object] | None = None,
     ) -> Self: ...
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-    @property
-    def text(self) -> str | None:
-        """The text; None of a dictionary."""
-    @property
-    def base_dir(self) -> str:
-        """The folder from which its relative paths start."""
+    name: str
+    """What messages call it."""
+    text: str
+    """The text; of a dictionary or a table, what it says as JSON."""
+    base_dir: str
+    """The folder from which its relative paths start."""
     def resolve(self, sets: list[str] = ...) -> Scenario: ...
 
 @final
@@ -188,12 +232,10 @@ class Scenario:
     @property
     def seed(self) -> int:
         """Seed of every random stream of the run."""
-    @property
-    def citations(self) -> list[str]:
-        """Keys of the works that the values of the devices and of the workload are taken from."""
-    @property
-    def unpowered(self) -> list[str]:
-        """Names of the devices whose powers are not known."""
+    citations: list[str]
+    """Keys of the works that the values of the devices and of the workload are taken from."""
+    unpowered: list[str]
+    """Names of the devices whose powers are not known."""
     @property
     def trace(self) -> tuple[Path, dict[str, str] | None] | None:
         """The file and the columns of the trace that it replays, if it replays one."""
@@ -202,17 +244,17 @@ class Scenario:
     def explain(self) -> dict[str, Any]: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __reduce__(self) -> tuple[Callable[[str, list[str]], Self], tuple[str, list[str]]]: ...
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[str, list[str], object]]: ...
     @staticmethod
-    def _of(text: str, citations: list[str]) -> Scenario: ...
+    def _of(text: str, citations: list[str], policies: object = None) -> Scenario: ...
 
 @final
 class Schema:
-    """The keys of a kind of document, read from the text of a JSON Schema."""
+    """The keys of a kind of document, as a JSON Schema has them."""
 
-    def __new__(cls, text: str) -> Self: ...
-    def faults(self, keys: str) -> list[Fault]:
-        """Return what is wrong with the keys of a table, given as JSON."""
+    def __new__(cls, schema: dict[str, Any]) -> Self: ...
+    def faults(self, keys: object) -> list[Fault]:
+        """Return what is wrong with the keys of a table."""
 
 @final
 class Document:
@@ -220,25 +262,33 @@ class Document:
 
     def __new__(
         cls,
-        text: str,
+        written: str | dict[str, Any],
         *,
-        format: str,
+        format: str = "json",
         source: str,
         base_dir: str,
         schema: Schema,
         sets: list[str] = ...,
         prefix: str = "",
     ) -> Self: ...
-    @property
-    def values(self) -> Any:
-        """What it says, quantities as numbers in the units of their keys."""
-    @property
-    def faults(self) -> list[Fault]:
-        """What is wrong with it, each with the setting, or the file and line, that it comes from."""
+    values: Any
+    """What it says, quantities as numbers in the units of their keys."""
+    faults: list[Fault]
+    """What is wrong with it, each with the setting, or the file and line, that it comes from."""
+    def part(
+        self,
+        key: str,
+        *,
+        base_dir: str,
+        catalog: list[str],
+        policies: Callable[[dict[str, Any], Path], object] | None = None,
+    ) -> Written:
+        """Return the scenario that the table at a key is: its faults stand where the table does."""
     def located(self, fault: Fault) -> Fault:
         """Return a fault with the setting, or the file and line, that it comes from."""
 
 def quantity(text: str, unit: str) -> float: ...
+def split_quantity(text: str) -> tuple[float, str] | None: ...
 def run(
     scenario: Scenario,
     *,
@@ -269,21 +319,16 @@ class Session:
         timeline: tuple[float, float] | None = None,
         check: bool = False,
     ) -> Self: ...
-    @property
-    def capacity_blocks(self) -> int:
-        """Number of blocks of the system."""
-    @property
-    def block_bytes(self) -> int:
-        """Size of a block in bytes."""
-    @property
-    def now_ns(self) -> int:
-        """The current time."""
-    @property
-    def under_way(self) -> int:
-        """Requests handed in that have not come back."""
-    @property
-    def next_event_ns(self) -> int | None:
-        """When something happens next: a request arrives, or something ends; none where nothing ever will."""
+    capacity_blocks: int
+    """Number of blocks of the system."""
+    block_bytes: int
+    """Size of a block in bytes."""
+    now_ns: int
+    """The current time."""
+    under_way: int
+    """Requests handed in that have not come back."""
+    next_event_ns: int | None
+    """When something happens next: a request arrives, or something ends; none where nothing ever will."""
     def submit(self, lbn: int, blocks: int = 1, *, read: bool = True, at_ns: int | None = None) -> int:
         """Hand in a request; it arrives now, or at an instant to come.
 
@@ -305,34 +350,27 @@ class Session:
 class Completion:
     """A request that has come back."""
 
-    @property
-    def id(self) -> int:
-        """Its number."""
-    @property
-    def arrival_ns(self) -> int:
-        """When it arrived."""
-    @property
-    def start_ns(self) -> int:
-        """When it was dispatched."""
-    @property
-    def end_ns(self) -> int:
-        """When it came back."""
-    @property
-    def response_ns(self) -> int:
-        """From arrival to completion."""
-    @property
-    def status(self) -> str:
-        """What came of it: ``served``, ``refused``, ``unreadable`` or ``failed``."""
-    @property
-    def energy_j(self) -> float:
-        """Joules spent on it; 0 where the device's powers are not known."""
+    id: int
+    """Its number."""
+    arrival_ns: int
+    """When it arrived."""
+    start_ns: int
+    """When it was dispatched."""
+    end_ns: int
+    """When it came back."""
+    response_ns: int
+    """From arrival to completion."""
+    status: str
+    """What came of it: ``served``, ``refused``, ``unreadable`` or ``failed``."""
+    energy_j: float
+    """Joules spent on it; 0 where the device's powers are not known."""
 
 def phases() -> list[tuple[str, str, str, dict[str, str]]]: ...
 def limits() -> list[tuple[str, int, str, str]]:
     """Return what is bounded though no key says so: name, the most, what is counted, and why there is no more."""
 
 def schedulers() -> list[dict[str, Any]]: ...
-def students_t_95(degrees_of_freedom: int) -> float: ...
+def mean_interval(count: int, mean: float, variance: float, *, confidence: float = 0.95) -> tuple[float, float]: ...
 
 @final
 class Device:
@@ -344,16 +382,11 @@ class Device:
         catalog: list[str] = ...,
         base_dir: str = ...,
     ) -> Device: ...
-    @property
-    def parameters(self) -> dict[str, Any]: ...
-    @property
-    def capacity_blocks(self) -> int: ...
-    @property
-    def block_bytes(self) -> int: ...
-    @property
-    def cylinders(self) -> int: ...
-    @property
-    def has_powers(self) -> bool: ...
+    parameters: dict[str, Any]
+    capacity_blocks: int
+    block_bytes: int
+    cylinders: int
+    has_powers: bool
     def break_even(self) -> list[dict[str, Any]]: ...
     def positioning_ms(self, lbns: NDArray[np.uint64], read: bool, now_ns: int) -> NDArray[np.float64]: ...
     def serve(
@@ -373,22 +406,14 @@ class Device:
 @final
 class Sled:
     def __new__(cls, device: Device) -> Sled: ...
-    @property
-    def rows(self) -> int: ...
-    @property
-    def tracks(self) -> int: ...
-    @property
-    def blocks_per_row(self) -> int: ...
-    @property
-    def settle_ms(self) -> float: ...
-    @property
-    def access_speed_m_s(self) -> float: ...
-    @property
-    def peak_bandwidth_mb_s(self) -> float: ...
-    @property
-    def streaming_bandwidth_mb_s(self) -> float: ...
-    @property
-    def raw_capacity_bytes(self) -> float: ...
+    rows: int
+    tracks: int
+    blocks_per_row: int
+    settle_ms: float
+    access_speed_m_s: float
+    peak_bandwidth_mb_s: float
+    streaming_bandwidth_mb_s: float
+    raw_capacity_bytes: float
     def place(self, lbn: int) -> tuple[int, int, int, int]: ...
     def equivalent(self, lbn: int) -> NDArray[np.uint64]: ...
     def seek_x_ms(self, from_um: NDArray[np.float64], to_um: NDArray[np.float64]) -> NDArray[np.float64]: ...
@@ -403,12 +428,9 @@ class Sled:
 @final
 class Disk:
     def __new__(cls, device: Device) -> Disk: ...
-    @property
-    def rotation_ms(self) -> float: ...
-    @property
-    def mean_seek_ms(self) -> float: ...
-    @property
-    def streaming_bandwidth_mb_s(self) -> float: ...
+    rotation_ms: float
+    mean_seek_ms: float
+    streaming_bandwidth_mb_s: float
     def place(self, lbn: int) -> tuple[int, int, int, float]: ...
     def seek_ms(self, distances: NDArray[np.uint32], read: bool) -> NDArray[np.float64]: ...
     def zones(self) -> dict[str, NDArray[np.generic]]: ...
@@ -423,6 +445,8 @@ class TraceReader:
         skip_bad: int = 0,
         sector_bytes: int | None = None,
         columns: dict[str, str] | None = None,
+        event: str | None = None,
+        time_unit: str | None = None,
     ) -> TraceReader: ...
     @property
     def format(self) -> str: ...
@@ -448,6 +472,8 @@ def hit_ratios(
     skip_bad: int = 0,
     sector_bytes: int | None = None,
     columns: dict[str, str] | None = None,
+    event: str | None = None,
+    time_unit: str | None = None,
 ) -> dict[str, Any]: ...
 def trace_info(
     path: str,
@@ -456,6 +482,8 @@ def trace_info(
     skip_bad: int = 0,
     sector_bytes: int | None = None,
     columns: dict[str, str] | None = None,
+    event: str | None = None,
+    time_unit: str | None = None,
 ) -> dict[str, Any]: ...
 def trace_convert(
     src: str,
@@ -466,5 +494,7 @@ def trace_convert(
     skip_bad: int = 0,
     sector_bytes: int | None = None,
     columns: dict[str, str] | None = None,
+    event: str | None = None,
+    time_unit: str | None = None,
 ) -> int: ...
 def trace_formats() -> list[dict[str, Any]]: ...

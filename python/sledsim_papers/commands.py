@@ -73,7 +73,12 @@ def reproduce(
     what = "claims and figures" if pages else "claims"
     with Study(quick=not full) as study, ProgressBar("reproducing", what) as progress:
         found = reproduction.reproduce(
-            name, draw=pages is not None, study=study, export=pages.export if pages else None, progress=progress
+            name,
+            draw=pages is not None,
+            time_optimal=pages is not None or as_json,
+            study=study,
+            export=pages.export if pages else None,
+            progress=progress,
         )
     if pages:
         pages.write(found)

@@ -22,11 +22,11 @@ def written_as(notation: str, document: Any) -> str:
     document
         The document.
     """
-    if notation == "toml":
-        return _toml(document)
     if notation == "json":
         return json.dumps(document, indent=1)
     try:
+        if notation == "toml":
+            return _toml(document)
         return yaml.safe_dump(document, sort_keys=False, allow_unicode=False)
     except (yaml.YAMLError, RecursionError):
         return json.dumps(document)

@@ -12,6 +12,7 @@ use super::disk;
 use super::draft::{refused, table, Draft, Drafts, Origin};
 use super::fault::{Fault, Place, Refusal};
 use super::mems;
+use super::overrides::Override;
 use super::sources::Sources;
 use super::syntax::{self, Block, Document};
 use super::system::Way;
@@ -24,6 +25,10 @@ pub struct ImportOptions<'a> {
     pub device: Option<&'a str>,
     /// Whether to read the workload, the scheduler and the length of the run too.
     pub scenario: bool,
+    /// Whether that scenario has its requests from outside: its workload is not looked at then, and need not be there.
+    pub driven: bool,
+    /// Values that take the place of those in the files.
+    pub overrides: &'a [Override],
 }
 
 /// A device read from a parameter file, and the scenario around it.
@@ -41,6 +46,8 @@ pub struct Import {
     pub settings: Vec<Entry>,
     /// What is not carried over, in the order of the files.
     pub notes: Vec<Note>,
+    /// How many components are made of the device's block: they are alike.
+    pub alike: usize,
 }
 
 /// A value of a device and where it comes from.
@@ -102,7 +109,10 @@ pub fn import(path: &Path, options: &ImportOptions) -> Result<Import, Faults> {
 }
 
 fn read(path: &Path, options: &ImportOptions, sources: &mut Sources) -> Result<Import, Refusal> {
-    let document = syntax::read(sources, path)?;
+    let mut document = syntax::read(sources, path)?;
+    for instead in options.overrides {
+        document.take_instead(instead)?;
+    }
     let found: Vec<Fault> = document.blocks.iter().flat_map(block::faults).collect();
     if !found.is_empty() {
         return Err(Refusal(found));
@@ -133,14 +143,19 @@ fn read(path: &Path, options: &ImportOptions, sources: &mut Sources) -> Result<I
     if options.scenario {
         let size = size(&device).map_err(|fault| Fault::of(way.device.place, fault))?;
         let values = std::mem::take(&mut drafts.values);
-        workload::carry(&document, &way, size, &mut drafts)?;
+        if options.driven {
+            workload::carry_driven(&document, &way, &mut drafts)?;
+        } else {
+            workload::carry(&document, &way, size, &mut drafts)?;
+        }
         settings = std::mem::replace(&mut drafts.values, values);
     } else if way.device.get("Scheduler").is_some() {
         drafts.remark_all(way.device.block("Scheduler")?, "a scenario's scheduler takes its place", false);
     }
-    remark_rest(&document, &way, options.scenario, &mut drafts);
-    let import = finish(&way, device, drafts, &settings, sources);
-    check_scenario(&import, &settings, document.end)?;
+    remark_rest(&document, &way, options, &mut drafts);
+    let mut import = finish(&way, device, drafts, &settings, sources);
+    import.alike = document.made_of_block(&way.device.name).max(1);
+    check_scenario(&import, &settings, options.driven, document.end)?;
     Ok(import)
 }
 
@@ -151,7 +166,8 @@ fn size(device: &DeviceSpec) -> Result<(u64, u32), fault::Fault> {
 }
 
 /// Remarks on the blocks that are neither the device nor on the way to it.
-fn remark_rest(document: &Document, way: &Way, scenario: bool, drafts: &mut Drafts) {
+fn remark_rest(document: &Document, way: &Way, options: &ImportOptions, drafts: &mut Drafts) {
+    let ImportOptions { scenario, driven, .. } = *options;
     let is_used = |block: &Block| {
         let mut used = way.between.iter().copied().chain([way.device]);
         used.any(|used| std::ptr::eq(used, block))
@@ -159,6 +175,7 @@ fn remark_rest(document: &Document, way: &Way, scenario: bool, drafts: &mut Draf
     let first = |kind: &str| document.blocks.iter().find(|block| block.kind == kind);
     for block in document.blocks.iter().filter(|block| !is_used(block)) {
         let is_carried = match block.kind.as_str() {
+            "disksim_synthio" | "disksim_pf" if driven => false,
             "disksim_synthio" | "disksim_global" | "disksim_pf" => {
                 scenario && first(&block.kind).is_some_and(|first| std::ptr::eq(first, block))
             }
@@ -167,6 +184,9 @@ fn remark_rest(document: &Document, way: &Way, scenario: bool, drafts: &mut Draf
         };
         match block.kind.as_str() {
             _ if is_carried => {}
+            "disksim_synthio" | "disksim_pf" if driven => {
+                drafts.remark_all(block, "requests come from outside", false);
+            }
             "disksim_iodriver" | "disksim_synthio" | "disksim_global" | "disksim_pf" | "disksim_iosim" if !scenario => {
                 drafts.remark_all(block, "belongs to a scenario, not to a device", false);
             }
@@ -217,9 +237,12 @@ fn specified(mechanism: &str, way: &Way, drafts: &Drafts) -> Result<DeviceSpec, 
 }
 
 /// Checks that the scenario can be run as it is written.
-fn check_scenario(import: &Import, settings: &[Draft], end: Place) -> Result<(), Refusal> {
+fn check_scenario(import: &Import, settings: &[Draft], driven: bool, end: Place) -> Result<(), Refusal> {
     let Some(text) = import.scenario_toml() else { return Ok(()) };
-    let accepted = ["accept_missing=true".to_owned()];
+    let mut accepted = vec!["accept_missing=true".to_owned()];
+    if driven {
+        accepted.push("workload={kind=\"session\"}".to_owned());
+    }
     let resolved = resolve(&text, Notation::Toml, "scenario", &accepted, &Catalog::default(), Path::new(""));
     let placed = |fault: fault::Fault| {
         let draft = settings.iter().find(|draft| fault.path.steps().iter().any(|step| step == draft.key));
@@ -238,6 +261,7 @@ fn finish(way: &Way, device: DeviceSpec, mut drafts: Drafts, settings: &[Draft],
         entries: Vec::new(),
         settings: Vec::new(),
         notes: Vec::new(),
+        alike: 1,
     };
     let entry = |draft: &Draft, unit: &str| Entry {
         key: draft.key.to_owned(),

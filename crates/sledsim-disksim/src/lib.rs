@@ -15,6 +15,7 @@ mod import;
 mod mems;
 mod model;
 mod output;
+mod overrides;
 mod reference;
 mod seek;
 mod sources;
@@ -25,4 +26,5 @@ mod workload;
 
 pub use draft::Origin;
 pub use import::{import, Entry, Import, ImportOptions, Note, Source};
+pub use overrides::Override;
 pub use reference::reference;

@@ -96,6 +96,16 @@ impl Document {
         made.and_then(|made| self.block(&made.of))
     }
 
+    /// How many components are made of the block called `name`.
+    pub fn made_of_block(&self, name: &str) -> usize {
+        self.instances.iter().filter(|made| made.of == name).map(|made| made.names.len()).sum()
+    }
+
+    /// The block called `name`, to be changed.
+    pub fn block_mut(&mut self, name: &str) -> Option<&mut Block> {
+        self.by_name.get(name).map(|&index| &mut self.blocks[index])
+    }
+
     fn add(&mut self, mut block: Block) -> Result<(), Fault> {
         if self.blocks.len() >= MAX_BLOCKS {
             return Err(Fault::new(block.place, Kind::OutOfRange, format!("more than {MAX_BLOCKS} blocks")));
@@ -384,7 +394,7 @@ fn check_depth(depth: usize, place: Place) -> Result<(), Fault> {
 }
 
 /// A number, if the word is one; a text otherwise.
-fn scalar(word: String, place: Place) -> Result<Content, Fault> {
+pub(super) fn scalar(word: String, place: Place) -> Result<Content, Fault> {
     let digits = word.strip_prefix('-').unwrap_or(&word);
     let out_of_range = || Fault::new(place, Kind::OutOfRange, format!("{word:?} is too large a number"));
     if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {

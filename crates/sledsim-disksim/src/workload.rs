@@ -121,6 +121,14 @@ pub(super) fn carry(
     carry_scheduler(way, drafts)
 }
 
+/// Carries over the scheduler and the settings alone, for requests that come from outside.
+pub(super) fn carry_driven(document: &Document, way: &Way, drafts: &mut Drafts) -> Result<(), Fault> {
+    if let Some(global) = document.blocks.iter().find(|block| block.kind == "disksim_global") {
+        carry_global(global, drafts)?;
+    }
+    carry_scheduler(way, drafts)
+}
+
 fn carry_global(global: &Block, drafts: &mut Drafts) -> Result<(), Fault> {
     if let Some(seed) = global.get("Real Seed") {
         match global.whole("Real Seed")? {

@@ -18,7 +18,7 @@ pub fn import_disksim<'py>(
     device: Option<&str>,
     scenario: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = ImportOptions { device, scenario };
+    let options = ImportOptions { device, scenario, ..ImportOptions::default() };
     let found = python.detach(|| errors::guarded(|| import(&path, &options)))?.map_err(errors::scenario)?;
     let notes = found.notes.iter().map(|note| {
         json!({

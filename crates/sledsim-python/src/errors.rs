@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 use serde_json::Value;
 use sledsim::fault::{self, Allowed, Faults, Keys, Kind, Path, Vocabulary};
+use sledsim::time::ns_to_s;
 
 use crate::values::{from_python, to_python};
 
@@ -19,7 +20,20 @@ create_exception!(sledsim._core, TraceError, SledsimError, "A trace that can't b
 create_exception!(sledsim._core, RunError, SledsimError, "A run that can't go on.");
 
 /// What an exception tells of its first fault; all of them are in `faults`.
-const ATTRIBUTES: [&str; 9] = ["kind", "path", "field", "value", "allowed", "suggestion", "file", "line", "setting"];
+const ATTRIBUTES: [&str; 12] = [
+    "kind",
+    "path",
+    "field",
+    "value",
+    "allowed",
+    "suggestion",
+    "file",
+    "line",
+    "setting",
+    "at_s",
+    "request",
+    "traceback",
+];
 
 /// A scenario error.
 pub fn scenario(error: impl Into<Faults>) -> PyErr {
@@ -39,6 +53,13 @@ pub fn run(error: impl Into<Faults>) -> PyErr {
 /// An error of a run that a function's arguments have, in words.
 pub fn misuse(says: impl Into<String>) -> PyErr {
     run(fault::Fault::new(Kind::Misfit).says(says))
+}
+
+/// The faults that an exception carries, if it is one of these.
+pub fn faults_in(python: Python<'_>, error: &PyErr) -> Option<Faults> {
+    let carried = error.is_instance_of::<SledsimError>(python).then(|| error.value(python).getattr("faults"))?;
+    let faults: Vec<Bound<'_, Fault>> = carried.and_then(|carried| carried.extract()).ok()?;
+    (!faults.is_empty()).then(|| faults.iter().map(|fault| fault.get().0.clone()).collect())
 }
 
 /// An exception of a type, with its faults.
@@ -76,6 +97,7 @@ pub fn prepare(python: Python<'_>) -> PyResult<()> {
     for name in ATTRIBUTES {
         base.setattr(name, python.None())?;
     }
+    python.get_type::<RunError>().setattr("result", python.None())?;
     base.setattr("faults", PyTuple::empty(python))
 }
 
@@ -200,6 +222,24 @@ impl Fault {
     #[getter]
     fn line(&self) -> Option<u64> {
         self.0.line
+    }
+
+    /// Of a policy of one's own that failed: when it did, s of simulated time.
+    #[getter]
+    fn at_s(&self) -> Option<f64> {
+        self.0.raised.as_ref().map(|raised| ns_to_s(raised.at_ns))
+    }
+
+    /// Of a policy of one's own that failed: the number of the request at hand, or of the oldest that was pending.
+    #[getter]
+    fn request(&self) -> Option<u64> {
+        self.0.raised.as_ref().and_then(|raised| raised.request)
+    }
+
+    /// Of a policy of one's own that raised an error: what Python tells of it.
+    #[getter]
+    fn traceback(&self) -> Option<&str> {
+        self.0.raised.as_ref().map(|raised| raised.traceback.as_str()).filter(|text| !text.is_empty())
     }
 
     /// The setting on top of the document that it comes from.

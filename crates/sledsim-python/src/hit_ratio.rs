@@ -51,7 +51,8 @@ fn cache((policy, pages): &Cache<'_>) -> PyResult<CacheSpec> {
 /// Sends a trace through caches; returns what they did.
 #[pyfunction]
 #[pyo3(signature = (
-    path, *, caches, page_bytes, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None
+    path, *, caches, page_bytes, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None,
+    event = None, time_unit = None
 ))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn hit_ratios<'py>(
@@ -64,8 +65,10 @@ pub fn hit_ratios<'py>(
     skip_bad: u64,
     sector_bytes: Option<u32>,
     columns: Option<Columns>,
+    event: Option<String>,
+    time_unit: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = options(format, skip_bad, sector_bytes, columns)?;
+    let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
     let caches = caches.iter().map(cache).collect::<PyResult<Vec<_>>>()?;
     let mut stopped = None;
     let mut keep_going = |requests: u64, fraction: Option<f64>| {
@@ -88,7 +91,7 @@ pub fn hit_ratios<'py>(
     let found = found.map_err(|error| match error {
         HitRatioError::Trace(error) => failed(error),
         HitRatioError::Interrupted => stopped.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
-        HitRatioError::Cache(fault) => errors::scenario(fault),
+        HitRatioError::Cache(faults) => errors::scenario(faults),
     })?;
     to_python(python, &held(&found))
 }

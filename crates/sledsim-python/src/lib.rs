@@ -2,14 +2,20 @@
 
 use pyo3::prelude::*;
 
+mod catalog;
+mod compiled;
 mod device;
 mod disk;
 mod disksim;
 mod document;
 mod errors;
+mod guard;
 mod hit_ratio;
 mod limits;
 mod mems;
+mod pending;
+mod policy;
+mod raw;
 mod reliability;
 mod run;
 mod scenario;
@@ -36,9 +42,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(errors::most_like, module)?)?;
     module.add_class::<scenario::Written>()?;
     module.add_class::<scenario::Scenario>()?;
+    module.add_function(wrap_pyfunction!(catalog::catalog_names, module)?)?;
+    module.add_function(wrap_pyfunction!(catalog::catalog_entry, module)?)?;
     module.add_class::<document::Document>()?;
     module.add_class::<document::Schema>()?;
     module.add_function(wrap_pyfunction!(document::quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(document::split_quantity, module)?)?;
+    module.add_class::<pending::Pending>()?;
+    module.add_class::<pending::Request>()?;
     module.add_class::<run::RunOutput>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<session::Completion>()?;
@@ -51,7 +62,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(run::schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(run::phases, module)?)?;
-    module.add_function(wrap_pyfunction!(run::students_t_95, module)?)?;
+    module.add_function(wrap_pyfunction!(run::mean_interval, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::import_disksim, module)?)?;
     module.add_function(wrap_pyfunction!(disksim::disksim_reference, module)?)?;
     module.add_function(wrap_pyfunction!(reliability::enclosure_lifetimes, module)?)?;

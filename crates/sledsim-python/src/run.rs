@@ -57,9 +57,21 @@ pub fn run(
 /// What stops a run, or a session.
 pub fn run_error(error: scenario::RunError) -> PyErr {
     match error {
-        scenario::RunError::Scenario(fault) | scenario::RunError::Rule(fault) => errors::run(fault),
+        scenario::RunError::Scenario(faults) => errors::run(faults),
+        scenario::RunError::Rule(fault) => errors::run(fault),
         scenario::RunError::Trace(fault) => errors::trace(fault),
+        scenario::RunError::Policy(stopped) => stopped_by_policy(*stopped),
     }
+}
+
+/// What a policy of one's own did, with what had been found until then.
+fn stopped_by_policy(stopped: scenario::Stopped) -> PyErr {
+    let error = errors::run(stopped.fault);
+    let Some(so_far) = stopped.so_far.map(RunOutput::from) else { return error };
+    Python::attach(|python| {
+        let kept = error.value(python).setattr("result", so_far);
+        kept.map_or_else(|failed| failed, |()| error)
+    })
 }
 
 /// The stretch of a run, in seconds from its start, that a timeline is to cover.
@@ -268,10 +280,11 @@ pub fn phases() -> Vec<(&'static str, &'static str, &'static str, HashMap<&'stat
     PHASES.iter().map(facts).collect()
 }
 
-/// Half-width factor of a two-sided 95 % confidence interval with so many degrees of freedom: Student's t.
+/// Ends of the two-sided confidence interval of the mean of so many independent values with this variance: Student's t.
 #[pyfunction]
-pub fn students_t_95(degrees_of_freedom: u32) -> f64 {
-    sledsim::metrics::confidence::students_t_95(degrees_of_freedom)
+#[pyo3(signature = (count, mean, variance, *, confidence = 0.95))]
+pub fn mean_interval(count: u64, mean: f64, variance: f64, confidence: f64) -> (f64, f64) {
+    sledsim::metrics::interval::mean_interval(count, mean, variance, confidence)
 }
 
 /// The registry of schedulers.

@@ -4,16 +4,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use serde_json::{json, Value};
-use sledsim::scenario::{self, canonical, Catalog, Draft, Notation, Resolved};
+use sledsim::scenario::{self, canonical, Catalog, Door, Draft, Resolved};
 use sledsim::workloads::WorkloadSpec;
 
-use crate::errors;
-use crate::values::{document_of, held, to_python};
+use crate::policy::PythonDoor;
+use crate::values::{held, to_python};
+use crate::{document, errors};
 
 /// JSON Schema of a scenario as a user writes it: as typed classes hold it, or as a file may.
 #[pyfunction]
@@ -33,32 +34,49 @@ pub fn result_schema(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 #[pyclass(frozen, module = "sledsim._core")]
 pub struct Written {
     draft: Draft,
-    text: Option<String>,
+    text: String,
     catalog: Catalog,
     base_dir: PathBuf,
+    policies: Option<Py<PyAny>>,
+}
+
+impl Written {
+    /// A document that has been read; `policies` finds policies of one's own.
+    pub fn of(
+        python: Python<'_>,
+        draft: Draft,
+        text: String,
+        catalog: Vec<PathBuf>,
+        base_dir: PathBuf,
+        policies: Option<Py<PyAny>>,
+    ) -> Self {
+        let mut catalog = Catalog::new(catalog);
+        if let Some(load) = &policies {
+            catalog = catalog.with_door(Arc::new(PythonDoor::new(load.clone_ref(python))));
+        }
+        Self { draft, text, catalog, base_dir, policies }
+    }
 }
 
 #[pymethods]
 impl Written {
     /// Reads a text in a notation, or a dictionary, which messages call `name`.
     #[new]
-    #[pyo3(signature = (written, *, format = "json", name, base_dir, catalog))]
+    #[pyo3(signature = (written, *, format = "json", name, base_dir, catalog, policies = None))]
     fn new(
         written: &Bound<'_, PyAny>,
         format: &str,
         name: &str,
         base_dir: PathBuf,
         catalog: Vec<PathBuf>,
+        policies: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let catalog = Catalog::new(catalog);
-        let Ok(text) = written.cast::<PyString>() else {
-            let draft = Draft::new(document_of(written, name)?, name);
-            return Ok(Self { draft, text: None, catalog, base_dir });
+        let document = document::read(written, format, name, &base_dir)?;
+        let text = match written.cast::<PyString>() {
+            Ok(text) => text.extract()?,
+            Err(_) => document.values().to_string(),
         };
-        let text: String = text.extract()?;
-        let notation = Notation::named(format).map_err(errors::scenario)?;
-        let draft = errors::guarded(|| Draft::read(&text, notation, name, &base_dir))?.map_err(errors::scenario)?;
-        Ok(Self { draft, text: Some(text), catalog, base_dir })
+        Ok(Self::of(written.py(), Draft::of(document), text, catalog, base_dir, policies))
     }
 
     /// What messages call it.
@@ -67,10 +85,10 @@ impl Written {
         self.draft.source()
     }
 
-    /// The text; none of a dictionary.
+    /// The text; of a dictionary or a table, what it says as JSON.
     #[getter]
-    fn text(&self) -> Option<&str> {
-        self.text.as_deref()
+    fn text(&self) -> &str {
+        &self.text
     }
 
     /// The folder from which its relative paths start.
@@ -83,7 +101,9 @@ impl Written {
     #[pyo3(signature = (sets = Vec::new()))]
     fn resolve(&self, python: Python<'_>, sets: Vec<String>) -> PyResult<Scenario> {
         let work = || self.draft.clone().set(&sets).resolve(&self.catalog, &self.base_dir);
-        Ok(python.detach(|| errors::guarded(work))?.map_err(errors::scenario)?.into())
+        let resolved = python.detach(|| errors::guarded(work))?.map_err(errors::scenario)?;
+        let policies = self.policies.as_ref().filter(|_| resolved.has_own_policies());
+        Ok(Scenario { policies: policies.map(|load| load.clone_ref(python)), ..resolved.into() })
     }
 }
 
@@ -93,18 +113,24 @@ pub struct Scenario {
     pub resolved: Resolved,
     /// The text that only equal scenarios have, once somebody asked for it.
     canonical: OnceLock<String>,
+    /// What finds its policies of one's own, where it has some.
+    policies: Option<Py<PyAny>>,
 }
 
-/// What one process tells another of a scenario: its text, and what it cites.
-type Told = (String, Vec<String>);
+/// What one process tells another of a scenario: its text, what it cites, and what finds its policies.
+type Told = (String, Vec<String>, Option<Py<PyAny>>);
 
 impl From<Resolved> for Scenario {
     fn from(resolved: Resolved) -> Self {
-        Self { resolved, canonical: OnceLock::new() }
+        Self { resolved, canonical: OnceLock::new(), policies: None }
     }
 }
 
 impl Scenario {
+    fn loader(&self, python: Python<'_>) -> Option<Py<PyAny>> {
+        self.policies.as_ref().map(|load| load.clone_ref(python))
+    }
+
     fn text(&self) -> &str {
         self.canonical.get_or_init(|| canonical(held(&self.resolved.scenario)))
     }
@@ -147,12 +173,12 @@ impl Scenario {
     }
 
     /// The same with another file of the same trace, in a format.
-    fn with_trace(&self, path: String, format: String) -> Self {
+    fn with_trace(&self, python: Python<'_>, path: String, format: String) -> Self {
         let mut resolved = self.resolved.clone();
         if let WorkloadSpec::Trace(trace) = &mut resolved.scenario.workload {
             (trace.path, trace.format) = (path, format);
         }
-        resolved.into()
+        Self { policies: self.loader(python), ..resolved.into() }
     }
 
     /// The one text that equal scenarios have, in JSON; with a name and a digest in the place of its trace's path.
@@ -192,12 +218,17 @@ impl Scenario {
 
     /// Through its text: one process hands it to another.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Told)> {
-        Ok((slf.get_type().getattr("_of")?, (slf.get().text().to_owned(), slf.get().citations())))
+        let scenario = slf.get();
+        let told = (scenario.text().to_owned(), scenario.citations(), scenario.loader(slf.py()));
+        Ok((slf.get_type().getattr("_of")?, told))
     }
 
     #[staticmethod]
-    fn _of(text: &str, citations: Vec<String>) -> PyResult<Self> {
-        let scenario = serde_json::from_str(text).map_err(errors::scenario)?;
-        Ok(Resolved { scenario, citations }.into())
+    #[pyo3(signature = (text, citations, policies = None))]
+    fn _of(python: Python<'_>, text: &str, citations: Vec<String>, policies: Option<Py<PyAny>>) -> PyResult<Self> {
+        let door = policies.as_ref().map(|load| PythonDoor::new(load.clone_ref(python)));
+        let door = door.as_ref().map(|door| door as &dyn Door);
+        let resolved = Resolved::reread(text, citations, door).map_err(errors::scenario)?;
+        Ok(Self { policies, ..resolved.into() })
     }
 }

@@ -10,7 +10,9 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sledsim::request::Op;
-use sledsim::traces::{self, Outcome, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceRecord};
+use sledsim::traces::{
+    self, BlkparseEvent, Outcome, TimeUnit, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceRecord,
+};
 use sledsim::workloads::trace::{self, TraceSpec};
 
 use crate::errors;
@@ -25,8 +27,13 @@ pub fn options(
     skip_bad: u64,
     sector_bytes: Option<u32>,
     columns: Option<Columns>,
+    [event, time_unit]: [Option<String>; 2],
 ) -> PyResult<TraceOptions> {
+    let event = event.map_or_else(|| Ok(BlkparseEvent::default()), |event| event.parse());
+    let time_unit = time_unit.map(|unit| unit.parse::<TimeUnit>()).transpose();
     let spec = TraceSpec {
+        event: event.map_err(errors::trace)?,
+        time_unit: time_unit.map_err(errors::trace)?,
         format: format.unwrap_or_else(|| "auto".into()),
         skip_bad,
         sector_bytes,
@@ -67,15 +74,17 @@ impl TraceReader {
 #[pymethods]
 impl TraceReader {
     #[new]
-    #[pyo3(signature = (path, *, format = None, skip_bad = 0, sector_bytes = None, columns = None))]
+    #[pyo3(signature = (path, *, format = None, skip_bad = 0, sector_bytes = None, columns = None, event = None, time_unit = None))]
     fn new(
         path: PathBuf,
         format: Option<String>,
         skip_bad: u64,
         sector_bytes: Option<u32>,
         columns: Option<Columns>,
+        event: Option<String>,
+        time_unit: Option<String>,
     ) -> PyResult<Self> {
-        let options = options(format, skip_bad, sector_bytes, columns)?;
+        let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
         let reader = errors::guarded(|| watched(&path, &options))?.map_err(failed)?;
         Ok(Self { reader: Mutex::new(reader) })
     }
@@ -127,7 +136,8 @@ impl TraceReader {
 
 /// Statistics of a trace.
 #[pyfunction]
-#[pyo3(signature = (path, *, format = None, skip_bad = 0, sector_bytes = None, columns = None))]
+#[pyo3(signature = (path, *, format = None, skip_bad = 0, sector_bytes = None, columns = None, event = None, time_unit = None))]
+#[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn trace_info<'py>(
     python: Python<'py>,
     path: PathBuf,
@@ -135,15 +145,17 @@ pub fn trace_info<'py>(
     skip_bad: u64,
     sector_bytes: Option<u32>,
     columns: Option<Columns>,
+    event: Option<String>,
+    time_unit: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = options(format, skip_bad, sector_bytes, columns)?;
+    let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
     let info = python.detach(|| errors::guarded(|| TraceInfo::of(watched(&path, &options)?)))?.map_err(failed)?;
     to_python(python, &held(&info))
 }
 
 /// Writes a trace in another format; returns the number of records.
 #[pyfunction]
-#[pyo3(signature = (src, dst, *, to, format = None, skip_bad = 0, sector_bytes = None, columns = None))]
+#[pyo3(signature = (src, dst, *, to, format = None, skip_bad = 0, sector_bytes = None, columns = None, event = None, time_unit = None))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn trace_convert(
     python: Python<'_>,
@@ -154,8 +166,10 @@ pub fn trace_convert(
     skip_bad: u64,
     sector_bytes: Option<u32>,
     columns: Option<Columns>,
+    event: Option<String>,
+    time_unit: Option<String>,
 ) -> PyResult<u64> {
-    let options = options(format, skip_bad, sector_bytes, columns)?;
+    let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
     let to: TraceFormat = to.parse().map_err(errors::trace)?;
     python.detach(|| errors::guarded(|| traces::convert(watched(&src, &options)?, &dst, to)))?.map_err(failed)
 }
@@ -168,6 +182,7 @@ pub fn trace_formats(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         .map(|format| {
             serde_json::json!({
                 "name": format.name(), "description": format.description(), "has_times": format.has_times(),
+                "written": format.written().is_some(), "suffix": format.written().flatten(),
             })
         })
         .collect();

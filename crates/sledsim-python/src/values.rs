@@ -1,7 +1,7 @@
 //! Values of documents to and from Python.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sledsim::fault::{self, Fault, Kind};
@@ -39,8 +39,8 @@ pub fn to_python<'py>(python: Python<'py>, value: &Value) -> PyResult<Bound<'py,
     })
 }
 
-/// A document from Python, which messages call `source`. A path, what has a `to_dict`, and arrays and numbers of NumPy stand for
-/// what a text would have.
+/// A document from Python, which messages call `source`. A path, a length of time, what has a `to_dict`, and arrays and numbers of
+/// NumPy stand for what a text would have.
 pub fn document_of(value: &Bound<'_, PyAny>, source: &str) -> PyResult<Value> {
     read(value, NESTING.most).map_err(|unread| match unread {
         Unread::Raised(error) => error,
@@ -85,7 +85,7 @@ fn read(value: &Bound<'_, PyAny>, depth: u64) -> Result<Value, Unread> {
         return if number.is_finite() {
             Ok(number.into())
         } else {
-            Err(Unread::wrong(format!(": {number} is not a finite number")))
+            Err(Unread::wrong(format!(": {} is not a finite number", value.repr()?)))
         };
     }
     if let Ok(table) = value.cast::<PyDict>() {
@@ -107,8 +107,15 @@ fn read(value: &Bound<'_, PyAny>, depth: u64) -> Result<Value, Unread> {
         let unheld = |_| Unread::wrong(": beyond what a number or a text of a document can hold".to_owned());
         return from_python(value).map_err(unheld);
     }
+    if let Ok(class) = value.cast::<PyType>() {
+        return Ok(format!("{}:{}", class.module()?, class.qualname()?).into());
+    }
     if value.hasattr("__fspath__")? {
         return Ok(value.str()?.to_string().into());
+    }
+    if value.hasattr("total_seconds")? {
+        let seconds: f64 = value.call_method0("total_seconds")?.extract()?;
+        return Ok(format!("{seconds:?} s").into());
     }
     for plain in ["to_dict", "tolist"] {
         if value.hasattr(plain)? {

@@ -3,7 +3,7 @@
 use schemars::{schema_for, JsonSchema};
 use serde::Serialize;
 
-use crate::fault::{Fault, Range};
+use crate::fault::{Fault, Faults, Range};
 
 /// Declares the choice among the policies of a room from a list of their names and modules. A line of the list is all that
 /// the room says of a policy; all else is in the module, which has
@@ -61,8 +61,8 @@ macro_rules! listed {
             /// Checks the parameters against the ranges that they are declared with.
             ///
             /// # Errors
-            /// The first parameter outside its range.
-            pub fn validate(&self) -> Result<(), $crate::fault::Fault> {
+            /// Every parameter outside its range.
+            pub fn validate(&self) -> Result<(), $crate::fault::Faults> {
                 match self { $(Self::$variant(spec) => $crate::registry::check_ranges(spec),)+ }
             }
         }
@@ -92,7 +92,8 @@ macro_rules! no_parameters {
 pub(crate) use {listed, no_parameters, registry};
 
 /// Checks the numbers among parameters against the ranges in their declarations.
-pub(crate) fn check_ranges<S: Serialize + JsonSchema>(spec: &S) -> Result<(), Fault> {
+pub(crate) fn check_ranges<S: Serialize + JsonSchema>(spec: &S) -> Result<(), Faults> {
+    let mut found = Vec::new();
     let schema = schema_for!(S).to_value();
     // Unlike JSON, TOML has numbers that are not finite, and leaves out what is absent.
     let values = toml::Table::try_from(spec).expect("parameters are a table");
@@ -115,7 +116,7 @@ pub(crate) fn check_ranges<S: Serialize + JsonSchema>(spec: &S) -> Result<(), Fa
             fault.value = None;
             fault = fault.says(format!(", not {number}"));
         }
-        return Err(fault);
+        found.push(fault);
     }
-    Ok(())
+    Faults::none_of(found)
 }

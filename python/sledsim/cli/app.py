@@ -17,6 +17,7 @@ from sledsim.cli import (
     imports,
     objective,
     optimise,
+    policies,
     power,
     relation,
     reliability,
@@ -38,7 +39,7 @@ COMMAND, TYPED = "sledsim.command", "sledsim.typed"
 
 #: What commands are for; those that another package adds, and nobody has named here, come last.
 GROUPS = {
-    "Simulate": ("run", "replay", "compare", "validate", "explain", "example"),
+    "Simulate": ("run", "replay", "compare", "validate", "explain", "check-policy", "example"),
     "Study": (
         *("sweep", "optimise", "power", "reliability", "cost", "hit-ratio", "relation", "specificity", "merit"),
         "validate-drive",
@@ -79,6 +80,9 @@ NAMING = {
 OTHERS = "Other packages"
 #: The first sentence of a command's help is shown whole.
 SENTENCE = 1000
+
+#: What Typer puts in front of a message.
+ERROR = "Error: "
 
 #: What Typer raises of arguments that it does not take.
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
@@ -122,9 +126,9 @@ class Commands(TyperGroup):
             suggest(ctx.meta[TYPED], [words(path, value) for path, value in ways_out(error)])
             raise typer.Exit(WRONG) from None
         except USAGE_ERROR as error:
-            # As Typer tells it, folded.
-            told = "\n".join(folded(f"Error: {error.format_message()}", terminal_width(sys.stderr)))
-            vars(error)["format_message"] = lambda: told.removeprefix("Error: ")
+            # As Typer tells it, folded with the word that it puts in front.
+            told = "\n".join(folded(f"{ERROR}{error.format_message()}", terminal_width(sys.stderr)))
+            vars(error)["format_message"] = lambda: told[len(ERROR) :]
             raise
         except KeyboardInterrupt:
             complain("interrupted")
@@ -159,6 +163,7 @@ Examples:
   sledsim seek g2 --plot seek.png
   sledsim validate-drive atlas10k measured.trace
   sledsim relation --device g2 --plot table.png
+  sledsim check-policy my_module:MyPolicy
   sledsim specificity sdf
   sledsim hit-ratio my-trace.gz --policy arc --pages 1000,2000
   sledsim cost --workload tpcc-like --mems-size "128 MiB"
@@ -188,6 +193,7 @@ def _sledsim(
 
 
 runs.register(app)
+policies.register(app)
 examples.register(app)
 optimise.register(app)
 power.register(app)

@@ -105,8 +105,8 @@ def cost(
         "segment_bytes": segment,
         "controller_bytes": controller,
         "mems_price_per_gb": mems_price,
-        "nvram_prices_per_gb": listed(nvram_price, "--nvram-price", float),
-        "ratios": listed(ratio, "--ratio", float),
+        "nvram_prices_per_gb": listed(nvram_price, "nvram_price", float),
+        "ratios": listed(ratio, "ratio", float),
         "budget": budget,
         "replications": replications,
     }

@@ -205,6 +205,14 @@ class Reading:
         list[str] | None,
         typer.Option("--column", metavar="MEANING=COLUMN", help="For CSV and Parquet: where to find what. Repeatable."),
     ] = None
+    event: Annotated[
+        str | None,
+        typer.Option("--event", metavar="NAME", help="Of blkparse: what is the arrival, queued or dispatched."),
+    ] = None
+    time_unit: Annotated[
+        str | None,
+        typer.Option("--time-unit", metavar="UNIT", help="Of fio's iolog: unit of its times, if not ms; fio has us."),
+    ] = None
 
     def keys(self) -> dict[str, Any]:
         """Return what readers of traces are called with."""
@@ -213,6 +221,8 @@ class Reading:
             "skip_bad": self.skip_bad,
             "sector_bytes": self.sector_bytes,
             "columns": _mapping_of(self.columns),
+            "event": self.event,
+            "time_unit": self.time_unit,
         }
 
 
@@ -230,14 +240,14 @@ def _mapping_of(columns: list[str] | None) -> dict[str, str] | None:
 Number = TypeVar("Number", int, float)
 
 
-def listed(text: str | None, option: str, kind: type[Number]) -> list[Number] | None:
+def listed(text: str | None, key: str, kind: type[Number]) -> list[Number] | None:
     """Read the numbers of ``1,3,5``.
 
     Parameters
     ----------
     text
         What was given, if it was.
-    option
+    key
         Whose value it is.
     kind
         ``int`` or ``float``.
@@ -249,8 +259,5 @@ def listed(text: str | None, option: str, kind: type[Number]) -> list[Number] | 
     try:
         return [kind(part) for part in text.split(",")]
     except ValueError:
-        what = {int: "whole numbers", float: "numbers"}[kind]
-        says = f"{option} {text!r}: expected {what} between commas"
-        raise wrong(
-            SledsimError, "wrong-type", says, path=option, value=text, allowed=f"{what} between commas"
-        ) from None
+        expected = {int: "whole numbers between commas", float: "numbers between commas"}[kind]
+        raise wrong(SledsimError, "wrong-type", path=key, value=text, allowed=expected) from None

@@ -55,7 +55,7 @@ def relation(
     from sledsim.studies.relation.layouts import Relation
 
     check_picture(plot)
-    sizes = listed(attributes, "--attributes", int) or []
+    sizes = listed(attributes, "attributes", int) or []
     laid = Relation(records, tuple(sizes), page_bytes)
     times = timed(device, laid, layouts=layout or [], fetches=fetches, seed=seed, set=sets or [])
     print_found(times, as_json=as_json)

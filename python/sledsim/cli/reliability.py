@@ -135,7 +135,7 @@ def _compared(
     from sledsim.reliability.analysis import YEARS
     from sledsim.reliability.comparison import compare
 
-    return compare(sources, years=listed(years, "--years", float) or YEARS, set=sets, progress=True, **simulation)
+    return compare(sources, years=listed(years, "years", float) or YEARS, set=sets, progress=True, **simulation)
 
 
 def _report(
@@ -144,7 +144,7 @@ def _report(
     from sledsim.reliability.analysis import YEARS
     from sledsim.reliability.reporting import report
 
-    times = listed(years, "--years", float) or YEARS
+    times = listed(years, "years", float) or YEARS
     return report(source, years=times, set=sets, simulated=simulate, progress=True, **simulation)
 
 
@@ -156,7 +156,7 @@ def _figure(source: "DescriptionLike", figure: str, years: str | None, sets: lis
     from sledsim.reliability.failures import failure_counts
     from sledsim.reliability.maintenance import mttf_by_maintenance
 
-    last = max(listed(years, "--years", float) or YEARS)
+    last = max(listed(years, "years", float) or YEARS)
     if figure == "spares":
         return survival_by_spares(source, years=last, set=sets)
     if figure == "maintenance":

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,6 +35,7 @@ from sledsim.cli.output import (
 
 if TYPE_CHECKING:
     from sledsim import _core
+    from sledsim.runs.result import Result
     from sledsim.scenario.documents import Document
 
 __all__ = ["register"]
@@ -112,36 +113,25 @@ class Wanted:
         check_target(self.timeline, COPY_OPTIONS)
 
 
+def _key(metavar: str, meaning: str) -> Any:
+    """Return an option with the name of what it is of."""
+    return typer.Option(metavar=metavar, help=meaning)
+
+
 @dataclass(frozen=True)
 class Replayed:
     """How a trace is replayed: keys of the workload, by their names."""
 
-    time_scale: Annotated[
-        float | None, typer.Option("--time-scale", metavar="X", help="Multiply the times between arrivals by X.")
-    ] = None
-    mode: Annotated[
-        str | None, typer.Option("--mode", metavar="NAME", help="open (as recorded), closed, outstanding, or auto.")
-    ] = None
-    outstanding: Annotated[
-        int | None, typer.Option("--outstanding", metavar="N", help="Requests kept outstanding in mode outstanding.")
-    ] = None
-    fit: Annotated[
-        str | None, typer.Option("--fit", metavar="NAME", help="Addresses beyond the device: error, wrap or scale.")
-    ] = None
-    devices: Annotated[
-        str | None, typer.Option("--devices", metavar="N,N,…", help="Only what went to these devices of the trace.")
-    ] = None
-    start_s: Annotated[
-        float | None, typer.Option("--start-s", metavar="S", help="Begin so many seconds into the trace.")
-    ] = None
-    end_s: Annotated[float | None, typer.Option("--end-s", metavar="S", help="End so many seconds into the trace.")] = (
-        None
-    )
-    first_record: Annotated[
-        int | None, typer.Option("--first-record", metavar="N", help="Pass over the records before it.")
-    ] = None
+    time_scale: Annotated[float | None, _key("X", "Multiply the times between arrivals by X.")] = None
+    mode: Annotated[str | None, _key("NAME", "open (as recorded), closed, outstanding, or auto.")] = None
+    outstanding: Annotated[int | None, _key("N", "Requests kept outstanding in mode outstanding.")] = None
+    fit: Annotated[str | None, _key("NAME", "Addresses beyond the device: error, wrap or scale.")] = None
+    devices: Annotated[str | None, _key("N,N,…", "Only what went to these devices of the trace.")] = None
+    start_s: Annotated[float | None, _key("S", "Begin so many seconds into the trace.")] = None
+    end_s: Annotated[float | None, _key("S", "End so many seconds into the trace.")] = None
+    first_record: Annotated[int | None, _key("N", "Pass over the records before it.")] = None
     records: Records = None
-    repeat: Annotated[int | None, typer.Option("--repeat", metavar="N", help="Replay the whole N times.")] = None
+    repeat: Annotated[int | None, _key("N", "Replay the whole N times.")] = None
 
 
 def register(app: typer.Typer) -> None:
@@ -186,7 +176,7 @@ def replay(
     from sledsim.scenario.reading import resolve, set_list
 
     keys = {**asdict(replayed), **reading.keys()}
-    keys |= {"devices": listed(replayed.devices, "--devices", int), "skip_bad": reading.skip_bad or None}
+    keys |= {"devices": listed(replayed.devices, "devices", int), "skip_bad": reading.skip_bad or None}
     # As settings, so that what is wrong with one is told as an option.
     chosen = {"device": device, "device.seek_model": seek_model, "scheduler": scheduler}
     chosen |= {f"workload.{key}": value for key, value in keys.items()}
@@ -223,15 +213,24 @@ def validate(
     sets: Sets = None,
     resolved: Resolved = False,
 ) -> None:
-    """Say whether scenarios are right."""
+    """Say whether scenarios are right, and what is wrong with all those that are not."""
+    from sledsim._core import ScenarioError, error_of
     from sledsim.scenario.reading import from_argument, resolve
 
+    found: list[_core.Fault] = []
     for file in files:
-        complete = resolve(from_argument(file), sets or [])
+        try:
+            complete = resolve(from_argument(file), sets or [])
+        except ScenarioError as error:
+            # A setting that is wrong is wrong for each of them.
+            found += [fault for fault in error.faults if fault not in found]
+            continue
         if resolved:
             print_json(complete.values)
         else:
             print_text(f"{file}: ok")
+    if found:
+        raise error_of(ScenarioError, found)
 
 
 def explain(
@@ -284,6 +283,7 @@ def schema(
 
 def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:
     """Run a scenario, print and write what was asked for."""
+    from sledsim._core import RunError
     from sledsim.runs.running import run_resolved
 
     if wanted.resolved:
@@ -293,7 +293,22 @@ def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:
     logged = drawn or wanted.log is not None
     # A picture has the power where it is known; who asks for the timeline is told where it is not.
     timed = wanted.timeline is not None or (drawn and not scenario.unpowered)
-    result = run_resolved(scenario, log=logged, timeline=timed, progress=True, check=wanted.check)
+    try:
+        result = run_resolved(scenario, log=logged, timeline=timed, progress=True, check=wanted.check)
+    except RunError as error:
+        if error.result is not None:
+            _show(error.result, wanted)
+        raise
+    _show(result, wanted)
+    if not result.complete:
+        complain(f"interrupted: the results are those so far{not_drawn(wanted.plot)}")
+        raise typer.Exit(INTERRUPTED)
+    if wanted.plot:
+        result.save_plot(wanted.plot, "course")
+
+
+def _show(result: "Result", wanted: Wanted) -> None:
+    """Print and write what a run found."""
     if wanted.full or wanted.as_json:
         print_found(result, as_json=wanted.as_json)
     else:
@@ -302,8 +317,3 @@ def _run(scenario: "_core.Scenario", wanted: Wanted) -> None:
         result.write_log(wanted.log)
     if wanted.timeline:
         result.write_timeline(wanted.timeline)
-    if not result.complete:
-        complain(f"interrupted: the results are those so far{not_drawn(wanted.plot)}")
-        raise typer.Exit(INTERRUPTED)
-    if wanted.plot:
-        result.save_plot(wanted.plot, "course")

@@ -3,13 +3,12 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from sledsim.devices.device import Device
-from sledsim.scenario.catalog import CatalogEntry, entries, entry_named, read_entry
+from sledsim.scenario.catalog import CatalogEntry, entries, entry_named
 from sledsim.scenario.reading import toml_lines
+from sledsim.scenario.texts import is_document
 from sledsim.show.shown import Listing
 from sledsim.show.tables import Table, number
 
@@ -127,7 +126,7 @@ def _named(key: str, value: Any) -> str:
 
 def catalog() -> dict[str, DeviceEntry]:
     """Return the devices of the catalogue by name."""
-    return Listing(entries("device", _catalog_entry), catalog_tables)
+    return Listing(entries("device", _of_content), catalog_tables)
 
 
 def device_entry(name: str) -> DeviceEntry:
@@ -136,12 +135,11 @@ def device_entry(name: str) -> DeviceEntry:
     Parameters
     ----------
     name
-        Its name, or the path of its file (``.toml``).
+        Its name, or the path of its file.
     """
-    if name.endswith(".toml"):
+    if is_document(name):
         Device(name)  # says what is wrong with it
-        return entry_named("device", name, _entry)
-    return entry_named("device", name, _catalog_entry)
+    return entry_named("device", name, _of_content)
 
 
 def capacities() -> list[tuple[str, int]]:
@@ -164,31 +162,21 @@ def catalog_tables() -> list[Table]:
     return tables
 
 
-def _entry(path: Path) -> DeviceEntry:
-    return read_entry("device", path, _of_content)
-
-
-#: Those of the catalogue are read once.
-_catalog_entry = cache(_entry)
-
-
 def _of_content(common: dict[str, Any], content: Mapping[str, Any]) -> DeviceEntry:
     values = {name: _catalog_value(value) for name, value in content["values"].items()}
     return DeviceEntry(**common, mechanism=content["mechanism"], values=values)
 
 
-def _catalog_value(value: Any) -> CatalogValue:
-    """Read a value; in a device file of a user's it may have no source, or be the bare value."""
-    if not isinstance(value, dict) or "value" not in value:
-        return CatalogValue(value=value, unit="", source="", where="", kind="", note="", alternatives=())
+def _catalog_value(said: Mapping[str, Any]) -> CatalogValue:
+    """Read what is said of a value; in a device file of a user's it may have no source."""
     return CatalogValue(
-        value=value["value"],
-        unit=value.get("unit", ""),
-        source=value.get("source", ""),
-        where=value.get("where", ""),
-        kind=value.get("kind", ""),
-        note=value.get("note", ""),
-        alternatives=tuple(value.get("alternatives", ())),
+        value=said["value"],
+        unit=said.get("unit", ""),
+        source=said.get("source", ""),
+        where=said.get("where", ""),
+        kind=said.get("kind", ""),
+        note=said.get("note", ""),
+        alternatives=tuple(said.get("alternatives", ())),
     )
 
 

@@ -27,7 +27,7 @@ The tables are those of the TOML file::
     lifetime = "5 years"
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
@@ -140,8 +140,18 @@ class Device(Table):
     """Tips that fail one by one, beside the device as a whole."""
 
 
+def _one_source(time: Duration | None, bandwidth_share: float | None, load: str | None) -> Iterator[Fault]:
+    sources = {"time": time, "bandwidth_share": bandwidth_share, "load": load}
+    given = [key for key, value in sources.items() if value is not None]
+    if len(given) != 1:
+        says = f": give one of time, bandwidth_share and load ({', '.join(given) or 'none'} is there)"
+        yield Fault("conflict" if given else "missing", says, path=given[0] if given else "time")
+
+
 class Rebuild(Table):
     """Recovery of a failed device's data onto a spare: one of the three keys that tell how long it takes."""
+
+    rules = (_one_source,)
 
     time: Duration | None = None
     """Mean time to rebuild a whole device onto one spare, 1/μ."""
@@ -156,13 +166,11 @@ class Rebuild(Table):
     distribution: DelayKind = "exponential"
     """How rebuilds lie about their mean time."""
 
-    @model_validator(mode="after")
-    def _one_source(self) -> Self:
-        given = [key for key in ("time", "bandwidth_share", "load") if getattr(self, key) is not None]
-        if len(given) != 1:
-            says = f": give one of time, bandwidth_share and load ({', '.join(given) or 'none'} is there)"
-            raise Wrong(Fault("conflict" if given else "missing", says, path=given[0] if given else "time"))
-        return self
+
+def _time_of_strategy(strategy: str, preventive: Duration | None, mandatory: Duration | None) -> Iterator[Fault]:
+    if {"none": True, "preventive": preventive, "mandatory": mandatory}[strategy] is None:
+        says = f': the strategy "{strategy}" needs the mean time to a repair, such as "1 week"'
+        yield Fault("missing", says, path=strategy)
 
 
 class Repair(Table):
@@ -170,6 +178,8 @@ class Repair(Table):
 
     Times that the strategy does not use may stand; so the strategy can be changed by itself.
     """
+
+    rules = (_time_of_strategy,)
 
     strategy: Literal["none", "preventive", "mandatory"] = "none"
     """``preventive`` repairs once no spare is left, ``mandatory`` only once a device has failed after that."""
@@ -179,13 +189,6 @@ class Repair(Table):
     """Mean time until a repair is done where a device has failed and no spare is left, 1/ρ0; else ``preventive``."""
     distribution: DelayKind = "exponential"
     """How the times of repairs lie about their mean. Of two fixed ones under way the one that is due first counts."""
-
-    @model_validator(mode="after")
-    def _times_of_strategy(self) -> Self:
-        if self.strategy != "none" and getattr(self, self.strategy) is None:
-            says = f': the strategy "{self.strategy}" needs the mean time to a repair, such as "1 week"'
-            raise Wrong(Fault("missing", says, path=self.strategy))
-        return self
 
     @property
     def preventive_rate_per_h(self) -> float:
@@ -218,6 +221,12 @@ class Cost(Table):
     """Economic lifetime."""
 
 
+def _bandwidth_is_known(rebuild: Rebuild, device: Device) -> Iterator[Fault]:
+    if rebuild.time is None and device.name is None:
+        says = ': the time of a rebuild is to come from the device: name one, such as "g2", or give rebuild.time'
+        yield Fault("missing", says, path="device.name")
+
+
 class Description(documents.Document, Table):
     """An enclosure with its maintenance: what every model of its reliability starts from.
 
@@ -236,6 +245,7 @@ class Description(documents.Document, Table):
 
     what: ClassVar[str] = "description of an enclosure"
     example: ClassVar[str] = "a table [enclosure]"
+    rules = (_bandwidth_is_known,)
 
     enclosure: Enclosure
     """Devices, redundancy and spares."""
@@ -247,13 +257,6 @@ class Description(documents.Document, Table):
     """Maintenance; none where it is left out."""
     cost: Cost | None = None
     """Prices."""
-
-    @model_validator(mode="after")
-    def _bandwidth_known(self) -> Self:
-        if self.rebuild.time is None and self.device.name is None:
-            says = ': the time of a rebuild is to come from the device: name one, such as "g2", or give rebuild.time'
-            raise Wrong(Fault("missing", says, path="device.name"))
-        return self
 
     @classmethod
     def of(cls, tables: Mapping[str, Any]) -> Self:

@@ -1,13 +1,13 @@
 """How devices live beyond their mean, and what fails inside them: what Monte Carlo knows and chains do not."""
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sledsim._core import Fault
 from sledsim.reliability.duration import Duration
 from sledsim.reliability.table import Count, CountFromOne, Share, Table
-from sledsim.scenario.documents import Wrong
 
 __all__ = ["MAX_TIPS", "Batches", "DelayKind", "InfantMortality", "LatentErrors", "Lifetime", "Tips"]
 
@@ -18,8 +18,26 @@ MAX_TIPS = 10_000_000
 DelayKind = Literal["exponential", "fixed"]
 
 
+def _shape_of_weibull(kind: str, shape: float | None) -> list[Fault]:
+    return _of_kind(kind, "weibull", "shape", shape)
+
+
+def _sigma_of_lognormal(kind: str, sigma: float | None) -> list[Fault]:
+    return _of_kind(kind, "lognormal", "sigma", sigma)
+
+
+def _of_kind(kind: str, wanted: str, key: str, value: float | None) -> list[Fault]:
+    if kind == wanted and value is None:
+        return [Fault("missing", f': the kind "{kind}" needs it', path=key)]
+    if kind != wanted and value is not None:
+        return [Fault("conflict", f' has no meaning for the kind "{kind}"', path=key, value=value)]
+    return []
+
+
 class Lifetime(Table):
     """Distribution of a device's lifetime; its mean is ``device.mttf``."""
+
+    rules = (_shape_of_weibull, _sigma_of_lognormal)
 
     kind: Literal["exponential", "weibull", "lognormal"]
     """Exponential devices do not age; Weibull ones do by their shape, lognormal ones first more and later less."""
@@ -27,17 +45,6 @@ class Lifetime(Table):
     """Of ``weibull``: below 1 the young fail most, above 1 the old."""
     sigma: Annotated[float, Field(ge=0.01, le=10)] | None = None
     """Of ``lognormal``: standard deviation of the lifetime's natural logarithm."""
-
-    @model_validator(mode="after")
-    def _parameter_of_kind(self) -> Self:
-        wanted = {"exponential": None, "weibull": "shape", "lognormal": "sigma"}[self.kind]
-        if wanted is not None and getattr(self, wanted) is None:
-            raise Wrong(Fault("missing", f': the kind "{self.kind}" needs it', path=wanted))
-        for key in ("shape", "sigma"):
-            if key != wanted and getattr(self, key) is not None:
-                says = f' has no meaning for the kind "{self.kind}"'
-                raise Wrong(Fault("conflict", says, path=key, value=getattr(self, key)))
-        return self
 
 
 class InfantMortality(Table):
@@ -75,8 +82,16 @@ class LatentErrors(Table):
     """Time from one scrub of the whole enclosure to the next; never where it is left out."""
 
 
+def _one_more_can_fail(count: int, tolerated: int) -> Iterator[Fault]:
+    if tolerated >= count:
+        says = f" of {count} tips leave none that may not fail"
+        yield Fault("conflict", says, path="tolerated", value=tolerated)
+
+
 class Tips(Table):
     """Tips of a device, which fail at a constant rate and are replaced by spare tips."""
+
+    rules = (_one_more_can_fail,)
 
     count: Annotated[int, Field(strict=True, ge=1, le=MAX_TIPS)]
     """Tips that hold data."""
@@ -88,13 +103,6 @@ class Tips(Table):
     """Tips that may be missing at once: what the device's error correction makes good. One more fails the device."""
     remap: Duration | None = None
     """From a tip's failure until a spare tip has taken its place; at once, without loss, where it is left out."""
-
-    @model_validator(mode="after")
-    def _one_more_can_fail(self) -> Self:
-        if self.tolerated >= self.count:
-            says = f" of {self.count} tips leave none that may not fail"
-            raise Wrong(Fault("conflict", says, path="tolerated", value=self.tolerated))
-        return self
 
     def to_core(self) -> dict[str, Any]:
         """Return the values as the core takes them, times in hours."""

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import fsum, sqrt
+from math import fsum
 from typing import TYPE_CHECKING
 
-from sledsim._core import SledsimError, students_t_95
+from sledsim import _core
+from sledsim._core import SledsimError
 from sledsim.show.faults import wrong
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ BATCHES = 30
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean, and where it lies with a confidence of 95 %.
+    """A mean, and where it lies with a confidence, of 95 % where nobody asked for another.
 
     Parameters
     ----------
@@ -44,18 +45,20 @@ class Interval:
         return f"{self.mean:.4g} ({self.low:.4g} to {self.high:.4g})"
 
 
-def mean_interval(values: Iterable[float]) -> Interval:
-    """Return the mean of independent values with its 95 % confidence interval by Student's t.
+def mean_interval(values: Iterable[float], *, confidence: float = 0.95) -> Interval:
+    """Return the mean of independent values with its confidence interval by Student's t.
 
     Parameters
     ----------
     values
         At least two, such as the means of replications with seeds of their own.
+    confidence
+        The share of such intervals that hold what the mean tends to, above 0 and below 1.
 
     Raises
     ------
     SledsimError
-        Where there are fewer than two.
+        Where there are fewer than two, or the confidence is none.
 
     Examples
     --------
@@ -68,10 +71,11 @@ def mean_interval(values: Iterable[float]) -> Interval:
     if count < 2:
         says = f"a confidence interval takes at least 2 values; there are {count}"
         raise wrong(SledsimError, "out-of-range", says, path="values", value=count, allowed={"least": 2})
+    if not 0 < confidence < 1:
+        raise wrong(SledsimError, "out-of-range", path="confidence", value=confidence, allowed={"above": 0, "below": 1})
     mean = fsum(numbers) / count
     variance = fsum((each - mean) ** 2 for each in numbers) / (count - 1)
-    half_width = students_t_95(count - 1) * sqrt(variance / count)
-    return Interval(mean, mean - half_width, mean + half_width)
+    return Interval(mean, *_core.mean_interval(count, mean, variance, confidence=confidence))
 
 
 def batched_interval(

@@ -34,10 +34,16 @@ def power_cut_table(cuts: Sequence[Mapping[str, Any]]) -> Table:
             number(cut["lost_blocks"]),
             number(cut["lost_durable_blocks"]),
             number(cut["unreadable_blocks"]),
-            number(None if cut["recovery_s"] is None else 1e3 * cut["recovery_s"]),
+            _recovery(cut, last=cut is cuts[-1]),
             number(cut["during_recovery"]["mean_ms"]),
             number(cut["after"]["mean_ms"]),
         ]
         for cut in cuts
     ]
     return Table(HEADERS, rows)
+
+
+def _recovery(cut: Mapping[str, Any], *, last: bool) -> str:
+    if cut["recovery_s"] is None:
+        return "not before the end" if last else "cut again before"
+    return number(1e3 * cut["recovery_s"])

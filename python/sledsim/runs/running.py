@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sledsim import _core
+from sledsim._core import RunError
 from sledsim.runs.result import Result
 from sledsim.runs.timeline import Stretch, require_powers, stretch_of
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
@@ -64,7 +65,8 @@ def run(
     TraceError
         Where a trace cannot be read.
     RunError
-        Where the run cannot go on, as with a request beyond the device, or where ``check`` found a rule broken.
+        Where the run cannot go on, as with a request beyond the device, or where ``check`` found a rule broken. Where a
+        policy of one's own is why, the error's ``result`` has what had been found until then.
 
     Examples
     --------
@@ -95,10 +97,19 @@ def run_resolved(
     with ExitStack() as stack:
         scenario = stack.enter_context(readable(resolved))
         report = stack.enter_context(bar)
-        output = _core.run(scenario, log=log, timeline=stretch, progress=report, check=check)
+        try:
+            output = _core.run(scenario, log=log, timeline=stretch, progress=report, check=check)
+        except RunError as error:
+            if isinstance(error.result, _core.RunOutput):
+                error.result = _result(error.result, resolved, log=log, timed=stretch is not None)
+            raise
+    return _result(output, resolved, log=log, timed=stretch is not None)
+
+
+def _result(output: _core.RunOutput, resolved: Resolved, *, log: bool, timed: bool) -> Result:
     summary = output.summary()
     summary["scenario"] = resolved.values
-    return Result(summary, output, logged=log, timed=stretch is not None)
+    return Result(summary, output, logged=log, timed=timed)
 
 
 @contextmanager

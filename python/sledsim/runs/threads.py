@@ -4,10 +4,11 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
+from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import TypeVar, overload
+from typing import Any, TypeVar, overload
 
-__all__ = ["in_threads", "processors"]
+__all__ = ["Pool", "in_threads", "processors"]
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -16,6 +17,59 @@ Found = TypeVar("Found")
 def processors() -> int:
     """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Pool:
+    """Threads that take up calls in the order in which they are handed in.
+
+    They are daemons: what they are at does not keep the program from ending.
+
+    Parameters
+    ----------
+    threads
+        At most so many at a time, begun as they are needed.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._most = threads
+        self._threads: list[threading.Thread] = []
+        self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
+
+    def submit(self, call: Callable[[], Found]) -> "Future[Found]":
+        """Have a function called; what it returns or raises stands in the outcome."""
+        future: Future[Found] = Future()
+        self._calls.put((call, future))
+        if len(self._threads) < self._most:
+            self._threads.append(threading.Thread(target=self._work, daemon=True, name="sledsim"))
+            self._threads[-1].start()
+        return future
+
+    def stop(self, *, join: bool = False) -> None:
+        """Begin no further call: those that wait are cancelled.
+
+        Parameters
+        ----------
+        join
+            Whether to wait for those that have been begun.
+        """
+        with suppress(Empty):
+            while True:
+                waiting = self._calls.get_nowait()
+                if waiting is not None:
+                    waiting[1].cancel()
+        for _ in self._threads:
+            self._calls.put(None)
+        for thread in self._threads if join else ():
+            thread.join()
+
+    def _work(self) -> None:
+        while (taken := self._calls.get()) is not None:
+            call, future = taken
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(call())
+                except BaseException as error:
+                    future.set_exception(error)
 
 
 @overload
@@ -76,9 +130,9 @@ def in_threads(
             done.put((place, outcome))
         done.put(None)
 
-    workers = [threading.Thread(target=work, daemon=True, name="sledsim") for _ in range(threads)]
-    for worker in workers:
-        worker.start()
+    pool = Pool(threads)
+    for _ in range(threads):
+        pool.submit(work)
     try:
         at_work = threads
         while at_work:
@@ -93,5 +147,4 @@ def in_threads(
                 yield found
     finally:
         over.set()
-        for worker in workers if join else ():
-            worker.join()
+        pool.stop(join=join)

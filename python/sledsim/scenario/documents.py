@@ -4,7 +4,6 @@ A document is a class with its keys. The core reads the text, with ``base`` and 
 class's schema; what takes several keys to see, the class's own rules say.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,9 +17,11 @@ from pydantic_core import core_schema
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
-from sledsim.scenario.reading import Sets, Written, from_here, plain_value, set_list, written_table
-from sledsim.scenario.texts import Text, text_of
-from sledsim.show.fitting import visible
+from sledsim.scenario.folders import catalog_folders
+from sledsim.scenario.policy_loading import load
+from sledsim.scenario.reading import Sets, Written, from_here, set_list
+from sledsim.scenario.rules import Rule, Wrong, gathered, judged, raised, right, settled, told
+from sledsim.scenario.texts import text_of
 
 __all__ = [
     "BasedOnScenario",
@@ -28,38 +29,24 @@ __all__ = [
     "OneOrMore",
     "Read",
     "Replaced",
+    "Rule",
     "Table",
     "Wrong",
     "faults_of",
     "gathered",
     "has_key",
+    "judged",
     "made",
     "own_sets",
     "raised",
     "read",
+    "read_varying",
     "settings_of",
     "settled",
 ]
 
-#: Whole numbers from here on have more digits than a message needs.
-LONGEST = 10**18
-
 # Whether a table is being made as part of another one, which then reports what is wrong.
 _inside: ContextVar[bool] = ContextVar("_inside", default=False)
-
-
-class Wrong(ValueError):  # noqa: N818  a finding, which no user meets as an error
-    """What a rule of a table finds wrong with its keys.
-
-    Parameters
-    ----------
-    *faults
-        Each with a path from the table on.
-    """
-
-    def __init__(self, *faults: Fault) -> None:
-        super().__init__("\n".join(map(str, faults)))
-        self.faults = faults
 
 
 class Table(BaseModel):
@@ -70,20 +57,27 @@ class Table(BaseModel):
 
     error: ClassVar[type[SledsimError]] = ScenarioError
     """What is raised."""
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    """What keys have to say together, beside the rules of the classes that it is derived from."""
 
-    def __init__(self, *values: Any, **keys: Any) -> None:
+    def __init__(self, /, *values: Any, **keys: Any) -> None:
         keys |= dict(zip(type(self).model_fields, values, strict=False))
-        nested = _inside.get()
-        token = _inside.set(True)
-        try:
-            super().__init__(**keys)
-        except ValidationError as error:
-            if nested:
-                raise
-            faults = faults_of(_described(type(self)), keys, error)
-            raise self._error([fault.about(type(self).__name__) for fault in faults]) from None
-        finally:
-            _inside.reset(token)
+        kind, refused, nested = type(self), None, _inside.get()
+        with _as_part():
+            try:
+                super().__init__(**keys)
+            except ValidationError as error:
+                refused = error
+            found = judged(_rules(kind), right(kind, keys) if refused else dict(self))
+        if refused is None and not found:
+            return
+        wrong = Wrong(*found, refused=refused)
+        if nested:
+            raise wrong
+        # Documents have other names for some keys.
+        fields = {name: field.alias or name for name, field in kind.model_fields.items()}
+        given = {fields.get(key, key): value for key, value in keys.items()}
+        raise self._error([fault.about(kind.__name__) for fault in faults_of(_described(kind), given, wrong)])
 
     @classmethod
     def _error(cls, faults: list[Fault]) -> SledsimError:
@@ -92,6 +86,21 @@ class Table(BaseModel):
     def to_dict(self) -> dict[str, Any]:
         """Return the keys that were given, as plain dictionaries, numbers and texts."""
         return self.model_dump(mode="json", exclude_unset=True, by_alias=True)
+
+
+@contextmanager
+def _as_part() -> Iterator[None]:
+    """Have a table that is wrong raise :class:`Wrong`, for another one to report."""
+    token = _inside.set(True)
+    try:
+        yield
+    finally:
+        _inside.reset(token)
+
+
+@cache
+def _rules(kind: type[Table]) -> tuple[Rule, ...]:
+    return tuple(rule for base in reversed(kind.__mro__) for rule in vars(base).get("rules", ()))
 
 
 class Document(Table):
@@ -198,7 +207,7 @@ class Read(Generic[T]):
         """
         if isinstance(scenario, str):
             return self.folder / scenario
-        return written_table(scenario, f"{self.name}: {key}", str(self.folder))
+        return self._document.part(key, base_dir=str(self.folder), catalog=catalog_folders(), policies=load)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
@@ -208,7 +217,11 @@ class Read(Generic[T]):
         except SledsimError as error:
             if not error.faults:
                 raise
-            raise _core.error_of(type(error), [self._document.located(fault) for fault in error.faults]) from None
+            raise _core.error_of(type(error), [self.located(fault) for fault in error.faults]) from None
+
+    def located(self, fault: Fault) -> Fault:
+        """Return a fault with the setting, or the file and line, of its key in this document."""
+        return self._document.located(fault)
 
 
 def read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> Read[T]:
@@ -229,12 +242,12 @@ def read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets = ())
         Of the kind's type, with all that is wrong: each fault has the key, the value, what is allowed, file and line.
     """
     try:
-        text, notation, name, base_dir = _text(kind, source)
+        given, notation, name, base_dir = _given(kind, source)
         at, replaced = {"format": notation, "source": name, "base_dir": base_dir}, from_here(sets)
-        document = _core.Document(text, **at, schema=_schema(kind), sets=replaced, prefix=kind.own)
+        document = _core.Document(given, **at, schema=_schema(kind), sets=replaced, prefix=kind.own)
         if document.faults:
             # What is missing is told by what it means.
-            document = _core.Document(text, **at, schema=_described(kind), sets=replaced, prefix=kind.own)
+            document = _core.Document(given, **at, schema=_described(kind), sets=replaced, prefix=kind.own)
     except ScenarioError as error:
         raise kind._error(list(error.faults)) if error.faults else error from None
     table, rules = _made(kind, document)
@@ -242,6 +255,13 @@ def read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets = ())
     if table is None or faults:
         raise kind._error(_with_hint(kind, document, faults))
     return Read(table, name, Path(base_dir), document)
+
+
+def read_varying(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets) -> tuple[Read[T], list[str]]:
+    """Read a document that varies scenarios, with all settings of these; arguments as for :func:`read`."""
+    own, more = own_sets(sets, kind)
+    found = read(kind, source, own)
+    return found, [*settings_of(getattr(found.table, "set", {})), *more]
 
 
 def has_key(path: Path, key: str) -> bool:
@@ -255,7 +275,7 @@ def has_key(path: Path, key: str) -> bool:
         The key.
     """
     text, notation, name, base_dir = text_of(path, "document")
-    document = _core.Document(text, format=notation, source=name, base_dir=base_dir, schema=_core.Schema("{}"))
+    document = _core.Document(text, format=notation, source=name, base_dir=base_dir, schema=_core.Schema({}))
     return key in document.values
 
 
@@ -277,7 +297,7 @@ def own_sets(sets: Sets, kind: type[Document]) -> tuple[list[str], list[str]]:
 M = TypeVar("M", bound=Table)
 
 
-def made(kind: type[M], keys: Mapping[str, Any]) -> M:
+def made(kind: type[M], keys: Mapping[str, Any], *rules: Rule) -> M:
     """Make a table that a rule finds within another one, or that a program gives part by part.
 
     Parameters
@@ -286,65 +306,25 @@ def made(kind: type[M], keys: Mapping[str, Any]) -> M:
         Its class.
     keys
         Its keys, as a document has them.
+    *rules
+        What they have to say together where this table stands.
 
     Raises
     ------
     Wrong
         Where they are not as they should be.
     """
-    try:
-        found = _schema(kind).faults(_one_line(keys)) and _described(kind).faults(_one_line(keys))
-    except (TypeError, ValueError, RecursionError, ScenarioError):
-        found = []
-    token = _inside.set(True)
-    try:
-        table, rules = kind(**keys), []
-    except ValidationError as error:
-        table, rules = None, list(_of_rules(error, found))
-    finally:
-        _inside.reset(token)
-    if table is None or found:
-        raise Wrong(*found, *rules)
+    found = _of_schema(_schema(kind), keys) and _of_schema(_described(kind), keys)
+    with _as_part():
+        try:
+            table, wrong = kind(**keys), Wrong()
+        except Wrong as error:
+            table, wrong = None, error
+        more = judged(rules, right(kind, keys) if table is None else dict(table)) if rules else []
+    wrong = Wrong(*wrong.faults, *more, refused=wrong.refused)
+    settled([*found, *told(wrong, found)])
+    assert table is not None, "what is wrong with a table is told"
     return table
-
-
-@contextmanager
-def gathered(faults: list[Fault], prefix: str = "") -> Iterator[None]:
-    """Put what is wrong into a list instead of raising it.
-
-    Parameters
-    ----------
-    faults
-        The list.
-    prefix
-        Path of the table that it is within.
-    """
-    try:
-        yield
-    except Wrong as error:
-        faults += [fault.within(prefix) if prefix else fault for fault in error.faults]
-
-
-def settled(faults: list[Fault]) -> None:
-    """Raise what was gathered, if anything was."""
-    if faults:
-        raise Wrong(*faults)
-
-
-@contextmanager
-def raised(about: str = "") -> Iterator[None]:
-    """Raise what a rule finds wrong as the error that it is to a program.
-
-    Parameters
-    ----------
-    about
-        What it is about.
-    """
-    try:
-        yield
-    except Wrong as error:
-        faults = [fault.about(about) if about else fault for fault in error.faults]
-        raise _core.error_of(ScenarioError, faults) from None
 
 
 @dataclass(frozen=True)
@@ -359,12 +339,19 @@ class OneOrMore:
 
     text_key: str = ""
 
-    def _listed(self, value: Any) -> Any:
+    def listed(self, value: Any) -> list[Any]:
+        """Return a list, whatever was given.
+
+        Parameters
+        ----------
+        value
+            A list, or a single entry of one.
+        """
         entries = value if isinstance(value, list | tuple) else [value]
         return [{self.text_key: each} if self.text_key and isinstance(each, str) else each for each in entries]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        return core_schema.no_info_before_validator_function(self._listed, handler(source))
+        return core_schema.no_info_before_validator_function(self.listed, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: core_schema.CoreSchema, handler: Any) -> dict[str, Any]:
         many = dict(handler(schema))
@@ -373,63 +360,46 @@ class OneOrMore:
         return {"anyOf": [many, many["items"]]}
 
 
-def _text(kind: type[Document], source: Any) -> Text:
-    """Return the text of a document; a dictionary becomes one line."""
+def _given(kind: type[Document], source: Any) -> tuple[str | dict[str, Any], str, str, str]:
+    """Return what is given, the notation of a text, what messages call it, and the folder that its paths start from."""
     if isinstance(source, Path | str):
         return text_of(source, kind.what)
-    if not isinstance(source, Mapping):
-        says = f"expected the path of a file, a text or a dictionary, not {type(source).__name__} {source!r}"
-        raise _core.error_of(ScenarioError, [Fault("wrong-type", says, file=kind.what)])
-    try:
-        return Text(_one_line(source), "json", kind.what, str(Path.cwd()))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise _core.error_of(ScenarioError, _unwritable(kind, source, error)) from None
-
-
-def _unwritable(kind: type[Document], source: Mapping[str, Any], error: Exception) -> list[Fault]:
-    """Return what is wrong with a dictionary that no document could hold: what its class says of it, if it does."""
-    token = _inside.set(True)
-    try:
-        kind(**source)
-    except ValidationError as refused:
-        return [fault.about(kind.what) for fault in _of_rules(refused, [])]
-    except (TypeError, RecursionError):
-        pass
-    finally:
-        _inside.reset(token)
-    says = "is nested too deep" if isinstance(error, RecursionError) else str(error)
-    return [Fault("wrong-type", says, file=kind.what)]
-
-
-def _one_line(values: Mapping[str, Any]) -> str:
-    return json.dumps(values, default=plain_value, allow_nan=False, ensure_ascii=False)
+    if isinstance(source, Mapping):
+        return dict(source), "json", kind.what, str(Path.cwd())
+    says = f"expected the path of a file, a text or a dictionary, not {type(source).__name__} {source!r}"
+    raise _core.error_of(ScenarioError, [Fault("wrong-type", says, file=kind.what)])
 
 
 @cache
 def _schema(kind: type[Table]) -> _core.Schema:
-    return _core.Schema(json.dumps(kind.model_json_schema()))
+    return _core.Schema(kind.model_json_schema())
 
 
 @cache
 def _described(kind: type[Table]) -> _core.Schema:
     from sledsim.scenario.described import Described
 
-    return _core.Schema(json.dumps(kind.model_json_schema(schema_generator=Described)))
+    return _core.Schema(kind.model_json_schema(schema_generator=Described))
 
 
 def _made(kind: type[T], document: _core.Document) -> tuple[T | None, list[Fault]]:
     """Make the table of a document, or say what its rules find wrong that its schema does not."""
-    values = document.values
-    token = _inside.set(True)
+    with _as_part():
+        try:
+            return kind(**document.values), []
+        except Wrong as wrong:
+            return None, [document.located(fault) for fault in told(wrong, document.faults)]
+
+
+def _of_schema(schema: _core.Schema, keys: Mapping[str, Any]) -> list[Fault]:
     try:
-        return kind(**values), []
-    except ValidationError as error:
-        return None, [document.located(fault) for fault in _of_rules(error, document.faults)]
-    finally:
-        _inside.reset(token)
+        return schema.faults(dict(keys))
+    except (TypeError, ValueError, RecursionError, ScenarioError):
+        # No document could hold them: what pydantic says has to do.
+        return []
 
 
-def faults_of(schema: _core.Schema, keys: Mapping[str, Any], error: ValidationError) -> list[Fault]:
+def faults_of(schema: _core.Schema, keys: Mapping[str, Any], error: ValidationError | Wrong) -> list[Fault]:
     """Return what is wrong with keys that a program gives.
 
     Parameters
@@ -441,32 +411,8 @@ def faults_of(schema: _core.Schema, keys: Mapping[str, Any], error: ValidationEr
     error
         What their class finds wrong.
     """
-    try:
-        found = schema.faults(_one_line(keys))
-    except (TypeError, ValueError, RecursionError, ScenarioError):
-        # No document could hold them: what pydantic says has to do.
-        found = []
-    return found + list(_of_rules(error, found))
-
-
-def _of_rules(error: ValidationError, found: list[Fault]) -> Iterator[Fault]:
-    """Yield what rules say, and of the rest what the schema does not see."""
-    paths = [str(fault.path) for fault in found]
-    for each in error.errors(include_url=False):
-        path = ".".join(map(str, each["loc"]))
-        cause = each.get("ctx", {}).get("error")
-        if isinstance(cause, Wrong):
-            faults = [fault.within(path) if path else fault for fault in cause.faults]
-        elif found:
-            # The schema has said it better.
-            continue
-        else:
-            given, says = each["input"], f": {cause or each['msg']}"
-            given = visible(given) if isinstance(given, str) else given
-            shown = given if isinstance(given, str) or (isinstance(given, int) and abs(given) < LONGEST) else None
-            what = f" = {given}" if isinstance(given, float) else ""
-            faults = [Fault("wrong-type", what + says, path=path, value=shown)]
-        yield from (fault for fault in faults if str(fault.path) not in paths)
+    found = _of_schema(schema, keys)
+    return found + told(error if isinstance(error, Wrong) else Wrong(refused=error), found)
 
 
 def _with_hint(kind: type[Document], document: _core.Document, faults: list[Fault]) -> list[Fault]:

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from sledsim._core import ScenarioError
+from sledsim.scenario.texts import is_document
 from sledsim.show.faults import missing_file, wrong
 
 __all__ = ["CATALOG_VARIABLE", "catalog_folders", "use_catalog"]
@@ -50,7 +51,7 @@ def _folders(given: str, here: Path) -> tuple[str, ...]:
     there: dict[tuple[str, str], Path] = {}
     for folder in dict.fromkeys(folders):
         for kind in KINDS:
-            for path in sorted(folder.joinpath(kind).glob("*.toml")):
+            for path in _documents(folder / kind):
                 first = there.setdefault((kind, path.stem), path)
                 if first != path:
                     says = (
@@ -61,6 +62,10 @@ def _folders(given: str, here: Path) -> tuple[str, ...]:
     return tuple(map(str, dict.fromkeys(folders)))
 
 
+def _documents(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*") if is_document(path))
+
+
 def _checked(folder: Path, named_by: str) -> Path:
     """Refuse a folder that is none, or has nothing for the catalogue."""
     name = f"catalogue {folder} ({named_by})"
@@ -68,8 +73,8 @@ def _checked(folder: Path, named_by: str) -> Path:
         if folder.exists():
             raise wrong(ScenarioError, "unreadable", "a file, not a folder", value=str(folder), file=name)
         raise missing_file(ScenarioError, folder, "no such folder", named=name)
-    if not any(any(folder.joinpath(kind).glob("*.toml")) for kind in KINDS):
-        beside = " (there are .toml files beside them: move them)" if any(folder.glob("*.toml")) else ""
+    if not any(_documents(folder / kind) for kind in KINDS):
+        beside = " (there are .toml files beside them: move them)" if _documents(folder) else ""
         says = f"{name}: nothing in it; devices are expected in devices/*.toml, workloads in workloads/*.toml{beside}"
         raise wrong(ScenarioError, "missing", says, value=str(folder))
     return folder

@@ -10,7 +10,8 @@ from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.models.scenario import ScenarioModel
-from sledsim.scenario.texts import require_text, text_of
+from sledsim.scenario.policy_loading import load
+from sledsim.scenario.texts import is_document, require_text, text_of
 from sledsim.show.faults import wrong
 from sledsim.show.fitting import visible
 
@@ -28,7 +29,6 @@ __all__ = [
     "set_list",
     "toml_lines",
     "written",
-    "written_table",
 ]
 
 
@@ -101,13 +101,8 @@ def resolve(source: ScenarioLike | Written, sets: Sets = ()) -> Resolved:
         Where the scenario is wrong.
     """
     settings = from_here(sets)
-    if isinstance(source, Resolved):
-        if not settings:
-            return source
-        source = source.values
-    if isinstance(source, ScenarioModel | Mapping):
-        source = source.to_dict() if isinstance(source, ScenarioModel) else dict(source)
-        return _written(source, "json", "scenario", here()).resolve(settings)
+    if isinstance(source, Resolved) and not settings:
+        return source
     return (source if isinstance(source, Written) else written(source)).resolve(settings)
 
 
@@ -127,7 +122,7 @@ def _require_known(source: object) -> None:
 
 
 def written(source: ScenarioLike) -> Written:
-    """Find the text of a scenario.
+    """Read a scenario, without settings and defaults.
 
     Parameters
     ----------
@@ -142,42 +137,17 @@ def written(source: ScenarioLike) -> Written:
     if isinstance(source, Resolved):
         source = source.values
     _require_known(source)
-    if isinstance(source, ScenarioModel):
-        return _written(source.to_json(), "json", "scenario", here())
-    if isinstance(source, Mapping):
-        return _written(_to_json(source), "json", "scenario", here())
-    return _written(*text_of(source, "scenario"))
-
-
-def written_table(table: Mapping[str, Any], name: str, base_dir: str) -> Written:
-    """Return what a table says that stands in a file of another kind.
-
-    Parameters
-    ----------
-    table
-        The table.
-    name
-        What messages call it.
-    base_dir
-        The folder from which its relative paths start.
-    """
-    return _written(_to_json(table), "json", name, base_dir)
-
-
-def _written(text: str | dict[str, Any], notation: str, name: str, base_dir: str) -> Written:
-    return Written(text, format=notation, name=name, base_dir=base_dir, catalog=catalog_folders())
+    catalog = catalog_folders()
+    if isinstance(source, ScenarioModel | Mapping):
+        values = source.to_dict() if isinstance(source, ScenarioModel) else dict(source)
+        return Written(values, name="scenario", base_dir=here(), catalog=catalog, policies=load)
+    text, notation, name, base_dir = text_of(source, "scenario")
+    return Written(text, format=notation, name=name, base_dir=base_dir, catalog=catalog, policies=load)
 
 
 def here() -> str:
     """Return the folder from which the relative paths of what is no file start."""
     return str(Path.cwd())
-
-
-def _to_json(values: Mapping[str, Any]) -> str:
-    try:
-        return json.dumps(values, default=plain_value)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise wrong(ScenarioError, "wrong-type", f"{error}", file="scenario") from None
 
 
 def plain_value(value: Any) -> Any:
@@ -186,8 +156,10 @@ def plain_value(value: Any) -> Any:
     Parameters
     ----------
     value
-        A path, a length of time, an array or a number of NumPy, or what has a ``to_dict``.
+        A path, a length of time, an array or a number of NumPy, a class, or what has a ``to_dict``.
     """
+    if isinstance(value, type):
+        return f"{value.__module__}:{value.__qualname__}"
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, timedelta):
@@ -231,7 +203,7 @@ def from_here(sets: Sets) -> list[str]:
 def _found(setting: str) -> str:
     path, _, value = setting.partition("=")
     name = value.strip().strip("\"'")
-    if name.endswith(".toml") and Path(name).is_file():
+    if is_document(name) and Path(name).is_file():
         return f"{path}={json.dumps(str(Path(name).absolute()), ensure_ascii=False)}"
     return setting
 

@@ -9,12 +9,23 @@ from sledsim._core import Fault, ScenarioError, error_of
 from sledsim.show.faults import missing_file
 from sledsim.show.fitting import visible
 
-__all__ = ["Text", "require_text", "text_of"]
+__all__ = ["Text", "is_document", "require_text", "text_of"]
 
 #: Of a text that can't be read, so much is shown.
 LONGEST_SHOWN = 80
 
 FORMATS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
+
+
+def is_document(name: str | Path) -> bool:
+    """Return whether a name is that of a document's file, by its ending.
+
+    Parameters
+    ----------
+    name
+        The name.
+    """
+    return Path(name).suffix.lower() in FORMATS
 
 
 class Text(NamedTuple):
@@ -64,8 +75,8 @@ def text_of(source: Path | str, what: str) -> Text:
     return _of_file(Path(source), what)
 
 
-def require_text(*texts: str) -> None:
-    """Refuse what UTF-8 cannot hold: halves of characters.
+def require_text(*texts: object) -> None:
+    """Refuse what is no text, and what UTF-8 cannot hold: halves of characters.
 
     Parameters
     ----------
@@ -73,8 +84,11 @@ def require_text(*texts: str) -> None:
         Texts, or settings.
     """
     for text in texts:
+        if not isinstance(text, str):
+            says = f"expected a text, not {type(text).__name__} {text!r:.{LONGEST_SHOWN}}"
+            raise error_of(ScenarioError, [Fault("wrong-type", says)])
         try:
-            str(text).encode()
+            text.encode()
         except UnicodeEncodeError as error:
             says = f"{text[error.start]!r} is half of a character, which no UTF-8 text holds"
             raise error_of(ScenarioError, [Fault("notation", says, file=visible(text[:LONGEST_SHOWN]))]) from None

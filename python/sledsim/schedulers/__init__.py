@@ -1,8 +1,15 @@
-"""Schedulers: those that a scenario can name."""
+"""Schedulers: those that a scenario can name, and the contract of one's own."""
 
+from sledsim.scenario.compiled_policies import compiled, include_folder
+from sledsim.scenario.policies import Pending, Policy, Request
 from sledsim.schedulers.entries import catalog, schedulers_table
 
 __all__ = [
+    "Pending",
+    "Policy",
+    "Request",
     "catalog",
+    "compiled",
+    "include_folder",
     "schedulers_table",
 ]

@@ -1,6 +1,7 @@
 """Faults: what is wrong, as data, in the words of whoever reads of it."""
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -8,9 +9,12 @@ from sledsim import _core
 from sledsim.show.fitting import visible
 
 __all__ = [
+    "CanFail",
     "Sentence",
-    "about",
+    "facts_of",
+    "fault_of",
     "missing_file",
+    "replaced",
     "require_writable",
     "spoken",
     "told_as",
@@ -25,6 +29,18 @@ Error = TypeVar("Error", bound=_core.SledsimError)
 Words = Callable[[str, Any], str]
 #: What is said of a fault: a text, or parts of it; tuples hold keys, which each reader has an own way to give.
 Sentence = str | Sequence[str | tuple[str]]
+
+
+class CanFail:
+    """What ``faults`` says of why it failed, as data; there are none where it did not."""
+
+    __slots__ = ()
+    faults: tuple[_core.Fault, ...]
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed, in words; ``None`` where it did not."""
+        return "\n".join(map(str, self.faults)) or None
 
 
 def wrong(
@@ -159,19 +175,21 @@ def told_as(kind: type[Error], error: _core.SledsimError, within: str = "") -> E
     return _core.error_of(kind, [fault.about(within) if within else fault for fault in error.faults])
 
 
-def about(error: Error, what: str, *, instead: bool = False) -> Error:
-    """Return the same error, of which it is said what it is about.
+def facts_of(fault: _core.Fault) -> dict[str, Any]:
+    """Return what a fault holds, as JSON can hold it."""
+    _, (held,) = fault.__reduce__()
+    facts: dict[str, Any] = json.loads(held)
+    return facts
 
-    Parameters
-    ----------
-    error
-        What is wrong.
-    what
-        What it is about: an axis, a cache that is tried.
-    instead
-        Whether that stands for the setting that it comes from.
-    """
-    return _core.error_of(type(error), [fault.about(what, instead=instead) for fault in error.faults])
+
+def fault_of(facts: Mapping[str, Any]) -> _core.Fault:
+    """Return the fault of which :func:`facts_of` says so."""
+    return _core.Fault._of(json.dumps(facts))
+
+
+def replaced(fault: _core.Fault, **facts: object) -> _core.Fault:
+    """Return a fault with other facts, as :func:`facts_of` names them: ``path``, a list of keys, ``file``, ``line``."""
+    return fault_of(facts_of(fault) | facts)
 
 
 def spoken(error: _core.SledsimError, words: Words) -> str:

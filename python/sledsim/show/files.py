@@ -6,34 +6,46 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["whole", "write_whole"]
+__all__ = ["UNFINISHED", "unwritable", "whole", "write_whole"]
+
+#: Ending of a file that is still being written; what ends so is nobody's result.
+UNFINISHED = ".unfinished"
+
+# As much is written to hear from the system why nothing could be: more than any part of a store.
+_TRIED_BYTES = 1 << 20
 
 
 @contextmanager
-def whole(target: Path) -> Iterator[Path]:
+def whole(target: Path, *, lasting: bool = False) -> Iterator[Path]:
     """Give a file another name until it has been written; then it takes the place of what was there.
 
     Parameters
     ----------
     target
         The file.
+    lasting
+        Wait until it has reached the disk, as has its name in the folder.
 
     Yields
     ------
     Path
-        Where to write, of the same ending.
+        Where to write. Its ending says nothing of what is in it.
     """
     # What a link names is replaced, not the link.
     target = Path(os.path.realpath(target))
-    unfinished = target.with_name(f".sledsim-{uuid.uuid4().hex}{target.suffix}")
+    unfinished = _unfinished(target.parent)
     try:
         yield unfinished
+        if lasting:
+            _flush(unfinished)
         unfinished.replace(target)
+        if lasting:
+            _flush(target.parent)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def write_whole(target: Path, content: str | bytes) -> None:
+def write_whole(target: Path, content: str | bytes, *, lasting: bool = False) -> None:
     """Write a file.
 
     Parameters
@@ -42,6 +54,42 @@ def write_whole(target: Path, content: str | bytes) -> None:
         The file.
     content
         A text, or bytes.
+    lasting
+        As for :func:`whole`.
     """
-    with whole(target) as unfinished:
+    with whole(target, lasting=lasting) as unfinished:
         unfinished.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def unwritable(folder: Path) -> str | None:
+    """Say in the system's words why nothing can be written in a folder; ``None`` where something can.
+
+    For libraries whose errors are texts: what the system told them is asked anew.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    """
+    tried = _unfinished(folder)
+    try:
+        tried.write_bytes(bytes(_TRIED_BYTES))
+        _flush(tried)
+    except OSError as error:
+        return error.strerror
+    finally:
+        tried.unlink(missing_ok=True)
+    return None
+
+
+def _unfinished(folder: Path) -> Path:
+    return folder / f".sledsim-{uuid.uuid4().hex}{UNFINISHED}"
+
+
+def _flush(path: Path) -> None:
+    """Wait until the content of a file, or the names in a folder, have reached the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

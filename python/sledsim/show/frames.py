@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import unknown_kind, wrong
-from sledsim.show.files import whole
+from sledsim.show.files import unwritable, whole
 
 if TYPE_CHECKING:
     import duckdb
@@ -135,7 +135,15 @@ def write_columns(
         copy_whole(connection, "SELECT * FROM columns", path, options)
 
 
-def copy_whole(connection: "duckdb.DuckDBPyConnection", query: str, path: Path, options: str) -> None:
+def copy_whole(
+    connection: "duckdb.DuckDBPyConnection",
+    query: str,
+    path: Path,
+    options: str,
+    *,
+    lasting: bool = False,
+    remedy: str = "",
+) -> None:
     """Write the rows of a query to a file that is there whole or not at all.
 
     Parameters
@@ -148,14 +156,18 @@ def copy_whole(connection: "duckdb.DuckDBPyConnection", query: str, path: Path, 
         The file.
     options
         Those of SQL's ``COPY``.
+    lasting
+        Wait until it has reached the disk.
+    remedy
+        What is said at the end where it cannot be written.
     """
     import duckdb
 
     try:
-        with whole(path) as unfinished:
+        with whole(path, lasting=lasting) as unfinished:
             connection.execute(f"COPY ({query}) TO {quoted(str(unfinished))} ({options})")
     except duckdb.Error as error:
-        said = str(error).splitlines()[0].replace(str(unfinished), str(path))
-        raise wrong(SledsimError, "unreadable", f"cannot be written: {said}", file=path) from None
+        reason = unwritable(path.parent) or error
+        raise wrong(SledsimError, "unreadable", f"cannot be written: {reason}{remedy}", file=path) from None
     except OSError as error:
-        raise wrong(SledsimError, "unreadable", f"cannot be written: {error.strerror}", file=path) from None
+        raise wrong(SledsimError, "unreadable", f"cannot be written: {error.strerror}{remedy}", file=path) from None

@@ -13,4 +13,4 @@ def label_of(device: str) -> str:
     device
         Its name in the catalogue, or the path of its file.
     """
-    return Path(device).stem if device.endswith(".toml") else device
+    return Path(device).stem if device.endswith((".toml", ".yaml", ".yml", ".json")) else device

@@ -50,8 +50,8 @@ def save(chart: "altair.TopLevelMixin", path: str | Path) -> None:
             if kind == ".html":
                 unfinished.write_text(chart_page(chart), encoding="utf-8")
             elif kind == ".png":
-                chart.save(str(unfinished), ppi=144)
+                chart.save(str(unfinished), format="png", ppi=144)
             else:
-                chart.save(str(unfinished))
+                chart.save(str(unfinished), format="svg" if kind == ".svg" else "json")
     except OSError as error:
         raise wrong(SledsimError, "unreadable", f"cannot be written: {error.strerror}", file=target) from None

@@ -4,13 +4,13 @@ import hashlib
 import json
 import math
 import random
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from sledsim._core import Fault
-from sledsim.scenario.documents import Table, Wrong, gathered, made, raised, settled
+from sledsim._core import Fault, quantity, split_quantity
+from sledsim.scenario.documents import Rule, Table, Wrong, gathered, judged, made, raised, settled
 from sledsim.scenario.reading import plain_value
 
 __all__ = [
@@ -32,6 +32,12 @@ Assignment = dict[str, Any]
 
 #: Values on one axis; more is most likely a slip of the pen.
 MOST_VALUES = 1_000_000
+
+#: Whole numbers that a double holds exactly.
+LARGEST_WHOLE = 2**53
+
+#: What is said of a range of a sample with a key that has no meaning there.
+NOT_DRAWN = ": a range to draw from has neither step nor count; a list has fixed values"
 
 #: Ends and steps of a range; twice as much is still a number.
 LARGEST = 1e300
@@ -56,6 +62,27 @@ DIGITS = 12
 STEP_SLACK = 1e-9
 
 
+def _not_too_large(number: float) -> float:
+    if abs(number) > LARGEST:
+        says = f": expected a number from {-LARGEST:g} to {LARGEST:g}"
+        raise Wrong(Fault("out-of-range", says))
+    return number
+
+
+End = Annotated[Number, AfterValidator(_not_too_large)]
+
+
+def _log_is_above_zero(scale: str, start: float, stop: float) -> Iterator[Fault]:
+    if scale == "log" and min(start, stop) <= 0:
+        says = f": a log range from {start} to {stop}: both have to be above 0"
+        yield Fault("out-of-range", says, path="from" if start <= 0 else "to")
+
+
+def _log_has_a_count(scale: str, step: float | None) -> Iterator[Fault]:
+    if scale == "log" and step is not None:
+        yield Fault("conflict", ": a log range has a count, not a step", path="step", value=step)
+
+
 class Range(Table):
     """Values from one number to another, both among them.
 
@@ -68,16 +95,17 @@ class Range(Table):
     """
 
     model_config = ConfigDict(populate_by_name=True)
+    rules = (_log_is_above_zero, _log_has_a_count)
 
     if TYPE_CHECKING:
         # Values may go by their place.
         def __init__(self, *values: Any, **keys: Any) -> None: ...
 
-    start: Annotated[Number, Field(alias="from")]
+    start: Annotated[End, Field(alias="from")]
     """The first value."""
-    stop: Annotated[Number, Field(alias="to")]
+    stop: Annotated[End, Field(alias="to")]
     """The last, unless a step does not hit it."""
-    step: Number | None = None
+    step: End | None = None
     """Distance between neighbours; or else ``count``."""
     count: Annotated[int, Field(strict=True, ge=2, le=MOST_VALUES)] | None = None
     """How many values there are."""
@@ -85,33 +113,24 @@ class Range(Table):
     """``log`` for equal ratios between neighbours, with a count; both ends above 0."""
     integer: Annotated[bool, Field(strict=True)] = False
     """Round to whole numbers, each once."""
+    unit: Annotated[str, Field(strict=True)] = ""
+    """The unit of all values, if not that of the parameter's name; an end that has one, ``"4 KB"``, says it too."""
 
-    @model_validator(mode="after")
-    def _leads_somewhere(self) -> Self:
-        for key, value in (("from", self.start), ("to", self.stop), ("step", self.step)):
-            if value is not None and abs(value) > LARGEST:
-                says = f": expected a number from {-LARGEST:g} to {LARGEST:g}"
-                raise Wrong(Fault("out-of-range", says, path=key))
-        if self.scale == "log" and min(self.start, self.stop) <= 0:
-            says = f": a log range from {self.start} to {self.stop}: both have to be above 0"
-            raise Wrong(Fault("out-of-range", says, path="from" if self.start <= 0 else "to"))
-        if self.scale == "log" and self.step is not None:
-            raise Wrong(Fault("conflict", ": a log range has a count, not a step", path="step", value=self.step))
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _in_one_unit(cls, keys: Any) -> Any:
+        return _numbers_of(keys) if isinstance(keys, dict) else keys
 
-    def values(self) -> list[float]:
-        """Return the values in order."""
+    def values(self) -> list[Any]:
+        """Return the values in order: numbers, or texts with the range's unit."""
         with raised("range"):
-            return self._values()
+            return axis_values(self)
 
-    def _values(self) -> list[float]:
-        if (self.step is None) == (self.count is None):
-            says = ": expected either step or count, as in {from = 1, to = 9, count = 5}"
-            raise Wrong(Fault("missing" if self.step is None else "conflict", says, path="count"))
+    def _values(self) -> list[Any]:
         found = self._counted(self.count) if self.step is None and self.count else self._stepped(self.step or 0)
-        return list(dict.fromkeys(found))
+        return [self._with_unit(value) for value in dict.fromkeys(found)]
 
-    def at(self, share: float) -> float:
+    def at(self, share: float) -> Any:
         """Return the value at a share of the way, as it is written into a scenario.
 
         Parameters
@@ -119,12 +138,21 @@ class Range(Table):
         share
             0 for the first value, 1 for the last.
         """
-        if self.scale == "log":
-            return self.written(math.exp(math.log(self.start) * (1 - share) + math.log(self.stop) * share))
-        return self.written(self.start + (self.stop - self.start) * share)
+        return self._with_unit(self._number_at(share))
 
-    def written(self, value: float) -> float:
-        """Round a value as far as it is worth writing; a whole one stays whole where both ends are."""
+    def written(self, value: float) -> Any:
+        """Round a value as far as it is worth writing, with its unit; a whole one stays whole where both ends are."""
+        return self._with_unit(self._rounded(value))
+
+    def _with_unit(self, value: float) -> Any:
+        return f"{value} {self.unit}" if self.unit else value
+
+    def _number_at(self, share: float) -> float:
+        if self.scale == "log":
+            return self._rounded(math.exp(math.log(self.start) * (1 - share) + math.log(self.stop) * share))
+        return self._rounded(self.start + (self.stop - self.start) * share)
+
+    def _rounded(self, value: float) -> float:
         if self.integer or isinstance(value, int):
             return round(value)
         short = float(f"{value:.{DIGITS}g}")
@@ -132,23 +160,51 @@ class Range(Table):
         return int(short) if whole else short
 
     def _stepped(self, step: float) -> Iterable[float]:
-        if step == 0 or (self.stop - self.start) / step < 0:
-            says = f" does not lead from {self.start} to {self.stop}"
-            raise Wrong(Fault("conflict", says, path="step", value=step))
         # Beyond that it is too many, however many.
         steps = math.floor(min((self.stop - self.start) / step, 1e15) + STEP_SLACK)
         _few(steps + 1, "step")
-        return (self.written(self.start + i * step) for i in range(steps + 1))
+        return (self._rounded(self.start + i * step) for i in range(steps + 1))
 
     def _counted(self, count: int) -> Iterable[float]:
         # The ends are given, not computed: they keep all their digits.
-        inner = (self.at(i / (count - 1)) for i in range(1, count - 1))
+        inner = (self._number_at(i / (count - 1)) for i in range(1, count - 1))
         ends = (round(end) if self.integer else end for end in (self.start, self.stop))
         return (next(ends), *inner, next(ends))
 
 
+def _numbers_of(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a range with its ends and its step as numbers in one unit, that of the first which has one."""
+    unit, found = keys.get("unit", ""), dict(keys)
+    for key in ("from", "start", "to", "stop", "step"):
+        try:
+            parts = split_quantity(keys[key]) if isinstance(keys.get(key), str) else None
+        except UnicodeEncodeError:
+            # Half of a character is no quantity, and told as what it is.
+            parts = None
+        if parts is None:
+            continue
+        number, given = parts
+        unit = unit or given
+        try:
+            number = quantity(keys[key], unit) if given != unit else number
+        except ValueError as error:
+            raise Wrong(Fault("wrong-type", f": {error}", path=key, value=keys[key])) from None
+        found[key] = int(number) if number.is_integer() and abs(number) < LARGEST_WHOLE else number
+    return found | ({"unit": unit} if unit else {})
+
+
+def _can_be_drawn(axes: Mapping[str, Any]) -> list[Fault]:
+    found = [] if axes else [Fault("out-of-range", ": names no axes", path="axes")]
+    for path, axis in flat(axes).items():
+        with gathered(found, f"axes.{path}"):
+            _drawn(axis, [])
+    return found
+
+
 class Sample(Table):
     """Points drawn at random, all axes of the sample together."""
+
+    rules = (_can_be_drawn,)
 
     if TYPE_CHECKING:
         # Values may go by their place.
@@ -160,17 +216,6 @@ class Sample(Table):
     """How many points."""
     method: Literal["random", "latin-hypercube"] = "random"
     """``latin-hypercube``: each axis is cut into as many slices as there are points, and every slice is hit once."""
-
-    @model_validator(mode="after")
-    def _can_be_drawn(self) -> Self:
-        found: list[Fault] = []
-        if not self.axes:
-            found.append(Fault("out-of-range", ": names no axes", path="axes"))
-        for path, axis in flat(self.axes).items():
-            with gathered(found, f"axes.{path}"):
-                _drawn(axis, [])
-        settled(found)
-        return self
 
     def assignments(self, seed: int) -> list[Assignment]:
         """Draw the points: the same for the same seed on every machine, each axis by a random stream of its own.
@@ -261,13 +306,24 @@ def axis_values(axis: Any) -> list[Any]:
         Where it has none.
     """
     if isinstance(axis, Mapping | Range):
-        return list(range_of(axis)._values())
+        return range_of(axis, _step_or_count, _step_leads_there)._values()
     values = _list(axis)
-    texts = [json.dumps(value, sort_keys=True) for value in values]
-    if len(set(texts)) < len(texts):
-        again = next(i for i, text in enumerate(texts) if text in texts[:i])
-        raise Wrong(Fault("conflict", ": stands there twice", path=str(again), value=values[again]))
+    first: dict[str, int] = {}
+    places = [first.setdefault(json.dumps(value, sort_keys=True), i) for i, value in enumerate(values)]
+    again = [i for i, place in enumerate(places) if place != i]
+    settled([Fault("conflict", ": stands there twice", path=str(i), value=values[i]) for i in again])
     return values
+
+
+def _step_or_count(step: float | None, count: int | None) -> Iterator[Fault]:
+    if (step is None) == (count is None):
+        says = ": expected either step or count, as in {from = 1, to = 9, count = 5}"
+        yield Fault("missing" if step is None else "conflict", says, path="count")
+
+
+def _step_leads_there(start: float, stop: float, step: float | None) -> Iterator[Fault]:
+    if step is not None and (step == 0 or (stop - start) / step < 0):
+        yield Fault("conflict", f" does not lead from {start} to {stop}", path="step", value=step)
 
 
 def _list(axis: Any) -> list[Any]:
@@ -275,24 +331,34 @@ def _list(axis: Any) -> list[Any]:
     if hasattr(axis, "tolist"):
         axis = axis.tolist()
     if isinstance(axis, str) or not isinstance(axis, Iterable):
-        says = "expected a list of values, or a range such as {from = 1, to = 9, count = 5}"
-        raise Wrong(Fault("wrong-type", f" = {axis!r}: {says}"))
-    values = [_plain(value, str(i)) for i, value in enumerate(axis)]
+        expected = "a list of values, or a range such as {from = 1, to = 9, count = 5}"
+        raise Wrong(Fault("wrong-type", value=_told(axis), allowed=expected))
+    values: list[Any] = []
+    found: list[Fault] = []
+    for i, value in enumerate(axis):
+        with gathered(found):
+            values.append(_plain(value, str(i)))
+    settled(found)
     if not values:
         raise Wrong(Fault("out-of-range", ": has no values"))
     _few(len(values), "")
     return values
 
 
-def range_of(axis: "Mapping[str, Any] | Range") -> Range:
+def range_of(axis: "Mapping[str, Any] | Range", *rules: Rule) -> Range:
     """Read a range as a file has it.
 
     Parameters
     ----------
     axis
         Its keys: from, to, and step or count; scale, integer.
+    *rules
+        What they have to say together where it stands.
     """
-    return axis if isinstance(axis, Range) else made(Range, axis)
+    if not isinstance(axis, Range):
+        return made(Range, _numbers_of(axis), *rules)
+    settled(judged(rules, dict(axis)))
+    return axis
 
 
 def crossed(axes: Mapping[str, Any]) -> list[list[Assignment]]:
@@ -335,14 +401,20 @@ def zipped(axes: Mapping[str, Any]) -> list[Assignment]:
 def _drawn(axis: Any, shares: list[float]) -> list[Any]:
     """Return the values of an axis at shares of its way."""
     if isinstance(axis, Mapping | Range):
-        ranged = range_of(axis)
-        for key in ("step", "count"):
-            if getattr(ranged, key) is not None:
-                says = ": a range to draw from has neither step nor count; a list has fixed values"
-                raise Wrong(Fault("conflict", says, path=key, value=getattr(ranged, key)))
+        ranged = range_of(axis, _no_step, _no_count)
         return [ranged.at(share) for share in shares]
     values = axis_values(axis)
     return [values[int(share * len(values))] for share in shares]
+
+
+def _no_step(step: float | None) -> Iterator[Fault]:
+    if step is not None:
+        yield Fault("conflict", NOT_DRAWN, path="step", value=step)
+
+
+def _no_count(count: int | None) -> Iterator[Fault]:
+    if count is not None:
+        yield Fault("conflict", NOT_DRAWN, path="count", value=count)
 
 
 def _plain(value: Any, place: str) -> Any:
@@ -350,9 +422,9 @@ def _plain(value: Any, place: str) -> Any:
     try:
         plain = json.loads(json.dumps(value, default=plain_value, allow_nan=False))
     except ValueError:
-        raise Wrong(Fault("wrong-type", f" = {_told(value)}: expected a finite number", path=place)) from None
+        raise Wrong(Fault("wrong-type", path=place, value=_told(value), allowed="a finite number")) from None
     except (TypeError, RecursionError) as error:
-        raise Wrong(Fault("wrong-type", f" = {_told(value)}: {error}", path=place)) from None
+        raise Wrong(Fault("wrong-type", f": {error}", path=place, value=_told(value))) from None
     if plain is None:
         raise Wrong(Fault("wrong-type", ": has no value", path=place))
     return plain

@@ -13,10 +13,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from sledsim import _core
-from sledsim._core import SledsimError
+from sledsim._core import Fault, SledsimError
 from sledsim.runs.threads import processors
 from sledsim.scenario.reading import Resolved
-from sledsim.show.faults import Sentence, wrong
+from sledsim.show.faults import wrong
 from sledsim.show.frames import need
 from sledsim.sweep.description import Task
 from sledsim.sweep.execution import Outcome, Prepared, execute, not_run
@@ -124,11 +124,8 @@ class Cluster:
         self._under_way: dict[Any, Package] = {}
         self._again: collections.deque[Package] = collections.deque()
         if address != LOCAL and "://" not in address:
-            says: Sentence = [
-                ("cluster",),
-                f" {address}: expected local or the address of a Dask scheduler, such as tcp://host:8786",
-            ]
-            raise wrong(ClusterError, "wrong-type", says, path="cluster", value=address)
+            expected = "local or the address of a Dask scheduler, such as tcp://host:8786"
+            raise wrong(ClusterError, "wrong-type", path="cluster", value=address, allowed=expected)
         if address == LOCAL:
             self._start(workers or processors())
         else:
@@ -154,20 +151,19 @@ class Cluster:
         try:
             self._client = self._distributed.Client(address, timeout=REACH_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else "no answer"
-            says: Sentence = [
-                ("cluster",),
-                f" {address}: there is no Dask scheduler to reach ({reason}); start one with "
-                "`dask scheduler`, or run without ",
-                ("cluster",),
-            ]
-            raise wrong(ClusterError, "unreadable", says, path="cluster", value=address) from None
+            says = f"there is no Dask scheduler to reach ({str(error) or 'no answer'}); start one with "
+            raise self._wrong("unreadable", f"{says}`dask scheduler`, or run without ", ("cluster",)) from None
         try:
             self._client.wait_for_workers(1, timeout=WORKER_S)
         except TimeoutError:
             self._client.close()
-            says = [("cluster",), f" {address}: the scheduler has no workers; start some with `dask worker {address}`"]
-            raise wrong(ClusterError, "unreadable", says, path="cluster", value=address) from None
+            says = f"the scheduler has no workers; start some with `dask worker {address}`"
+            raise self._wrong("unreadable", says) from None
+
+    def _wrong(self, kind: str, *says: str | tuple[str]) -> ClusterError:
+        """Return what is wrong with the cluster."""
+        parts = [("cluster",), f" {self._address}: ", *says]
+        return wrong(ClusterError, kind, parts, path="cluster", value=self._address)
 
     def __enter__(self) -> Self:
         return self
@@ -265,39 +261,28 @@ class Cluster:
         """See to a package that no worker has done."""
         if not isinstance(error, self._distributed.KilledWorker):
             self._check_reach()
-            says: Sentence = [
-                ("cluster",),
-                f" {self._address}: a worker could not run anything ({type(error).__name__}: {error}); it "
-                f"needs Sledsim {_core.__version__}, and the same folders for traces",
-            ]
-            raise wrong(ClusterError, "unsupported", says, path="cluster", value=self._address)
+            says = f"a worker could not run anything ({type(error).__name__}: {error}); it needs Sledsim "
+            raise self._wrong("unsupported", f"{says}{_core.__version__}, and the same folders for traces")
         if len(package.runs) > 1 or package.rounds < MOST_ROUNDS:
             # Others may have died of one of them: each goes by itself.
             self._again += [Package([each], package.rounds + 1) for each in package.runs]
             return
         for task, prepared in package.runs:
-            text = f"every worker that it was given to died, {package.rounds} times several: {error}"
-            yield Finished(task, prepared, not_run(text))
+            says = f"every worker that it was given to died, {package.rounds} times several: {error}"
+            yield Finished(task, prepared, not_run(Fault("unsupported", says)))
 
     def _check_reach(self) -> None:
         """Refuse to wait for a scheduler that has been out of reach for long."""
         if self._client.status == "running":
             self._lost_at = None
             if time.monotonic() - self._seen_at > WORKERLESS_S:
-                says: Sentence = [
-                    ("cluster",),
-                    f" {self._address}: the scheduler has had no workers for {WORKERLESS_S / 60:.0f} minutes; "
-                    "what was done is in the store: start workers and run the sweep again",
-                ]
-                raise wrong(ClusterError, "unreadable", says, path="cluster", value=self._address)
+                says = f"the scheduler has had no workers for {WORKERLESS_S / 60:.0f} minutes; what was done is in the "
+                raise self._wrong("unreadable", f"{says}store: start workers and run the sweep again")
             return
         self._lost_at = self._lost_at or time.monotonic()
         if self._client.status == "closed" or time.monotonic() - self._lost_at > LOST_S:
-            says = [
-                ("cluster",),
-                f" {self._address}: the scheduler is gone; what was done is in the store: run the sweep again",
-            ]
-            raise wrong(ClusterError, "unreadable", says, path="cluster", value=self._address)
+            says = "the scheduler is gone; what was done is in the store: run the sweep again"
+            raise self._wrong("unreadable", says)
 
 
 def _package(tasks: Queue, size: int) -> tuple[Package, list[Finished]]:
@@ -312,7 +297,7 @@ def _package(tasks: Queue, size: int) -> tuple[Package, list[Finished]]:
         if not tasks.claim(prepared.key):
             finished.append(Finished(task, prepared, None))
         elif prepared.scenario is None:
-            finished.append(Finished(task, prepared, not_run(prepared.error or "")))
+            finished.append(Finished(task, prepared, not_run(*prepared.faults)))
         else:
             runs.append((task, prepared))
     return Package(runs), finished

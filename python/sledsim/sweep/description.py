@@ -2,48 +2,23 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from sledsim._core import Fault, ScenarioError
-from sledsim.scenario.documents import (
-    BasedOnScenario,
-    OneOrMore,
-    Read,
-    Table,
-    Wrong,
-    gathered,
-    made,
-    own_sets,
-    raised,
-    read,
-    settings_of,
-    settled,
-)
-from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_list, written
-from sledsim.show.faults import about
-from sledsim.sweep.axes import Assignment, Axes, Sample, axes_faults, crossed, derived_seed, flat, zipped
-from sledsim.sweep.execution import Prepared, checked, prepared
+from sledsim.scenario.documents import BasedOnScenario, OneOrMore, Read, Table, Wrong, gathered, made, raised, settled
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_list
+from sledsim.sweep.axes import Assignment, Axes, Range, Sample, axes_faults, crossed, derived_seed, flat, zipped
+from sledsim.sweep.checking import own_path
+from sledsim.sweep.execution import Prepared, prepared
+from sledsim.sweep.filed import Filed
 
-__all__ = [
-    "Sweep",
-    "SweepFile",
-    "SweepLike",
-    "Task",
-    "check_name",
-    "errors_of",
-    "refuse_own",
-    "stem_of",
-]
-
-#: Values of a group that are looked at before anything runs.
-MOST_CHECKED = 200
+__all__ = ["Count", "Name", "Sweep", "SweepFile", "SweepLike", "Task"]
 
 #: Signs that a sweep's name may have beside letters and digits: it becomes part of a file's.
 NAME_SIGNS = "-_. +"
@@ -80,12 +55,41 @@ class Repeated(Table):
     """Whether a replication has the same seed at every point, or another at each."""
 
 
+def _axes_have_values(axes: Axes) -> list[Fault]:
+    return axes_faults(flat(axes), "axes")
+
+
+def _groups_go_together(zip: Sequence[Axes]) -> list[Fault]:  # noqa: A002  as in the file
+    found: list[Fault] = []
+    for i, group in enumerate(zip):
+        with gathered(found, f"zip.{i}"):
+            zipped(flat(group))
+    return found
+
+
+def _axes_are_once(axes: Axes, zip: Sequence[Axes], sample: Sequence[Sample]) -> list[Fault]:  # noqa: A002
+    return _twice(_tables_of(axes, zip, sample))
+
+
+def _seeds_are_left(
+    axes: Axes,
+    zip: Sequence[Axes],  # noqa: A002
+    sample: Sequence[Sample],
+    replications: int,
+    seed: int | None,
+    random_numbers: str,
+) -> list[Fault]:
+    plain = (replications, seed, random_numbers) == (1, None, "common")
+    return _without_seeds(_tables_of(axes, zip, sample), is_plain=plain)
+
+
 class SweepFile(BasedOnScenario, Repeated):
     """A sweep as a file has it."""
 
     what: ClassVar[str] = "sweep"
     example: ClassVar[str] = 'a base scenario: scenario = "base.toml"'
     own: ClassVar[str] = "sweep."
+    rules = (_axes_have_values, _groups_go_together, _axes_are_once, _seeds_are_left)
 
     axes: Axes = Field(default_factory=dict)
     """By parameter, a list or a range: every value goes with every one of the others."""
@@ -93,15 +97,6 @@ class SweepFile(BasedOnScenario, Repeated):
     """Groups of axes whose values go together, one by one."""
     sample: Annotated[list[Sample], OneOrMore()] = Field(default_factory=list)
     """Groups of axes whose points are drawn at random."""
-
-    @model_validator(mode="after")
-    def _axes_have_values(self) -> Self:
-        found = axes_faults(flat(self.axes), "axes")
-        for i, group in enumerate(self.zip):
-            with gathered(found, f"zip.{i}"):
-                zipped(flat(group))
-        settled(found)
-        return self
 
 
 @dataclass(frozen=True)
@@ -127,7 +122,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Sweep(Filed):
     """A base scenario, and what is varied in it.
 
     Parameters
@@ -164,6 +159,8 @@ class Sweep:
     {'scheduler': 'sptf', 'workload.arrival.rate_per_s': 1000}
     """
 
+    file: ClassVar[type[BasedOnScenario]] = SweepFile
+
     scenario: ScenarioLike | Written
     axes: Mapping[str, Any] = field(default_factory=dict)
     zipped: Sequence[Mapping[str, Any]] = ()
@@ -173,53 +170,28 @@ class Sweep:
     random_numbers: str = "common"
     set: Sets = ()
     name: str = "sweep"
+    _read: Read[SweepFile] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "set", tuple(set_list(self.set)))
-        keys = ("name", "seed", "replications", "random_numbers")
+        super().__post_init__()
+        found: list[Fault] = []
         with raised(self.name):
-            made(Repeated, {key: getattr(self, key) for key in keys})
-            _once(self)
+            with gathered(found):
+                made(Repeated, {key: getattr(self, key) for key in Repeated.model_fields})
+            plain = (self.replications, self.seed, self.random_numbers) == (1, None, "common")
+            settled([*found, *_twice(self._tables), *_without_seeds(self._tables, is_plain=plain or bool(found))])
 
     @classmethod
-    def load(cls, source: "SweepLike", *, set: Sets = ()) -> "Sweep":  # noqa: A002  as on the command line
-        """Read a sweep.
-
-        Parameters
-        ----------
-        source
-            A file (TOML, YAML or JSON), a dictionary with the keys of one, or a sweep.
-        set
-            Values that replace those of the base scenario, after those of the file; and of the file's own keys,
-            with ``sweep.`` in front: ``sweep.replications=3``.
-
-        Raises
-        ------
-        ScenarioError
-            Where the sweep is wrong: all that is, with file, line, key, value and what is allowed.
-        """
-        own, more = own_sets(set, SweepFile)
-        if isinstance(source, Sweep):
-            refuse_own(own, "sweep")
-            return source if not more else source.replacing(more)
-        return _of_file(read(SweepFile, source, own), more)
-
-    def replacing(self, sets: Sequence[str]) -> "Sweep":
-        """Return the sweep with more values of its base scenario replaced."""
-        return replace(self, set=(*set_list(self.set), *sets))
-
-    @cached_property
-    def base(self) -> Written:
-        """The base scenario as written."""
-        return self.scenario if isinstance(self.scenario, Written) else written(self.scenario)
+    def _keys_of(cls, table: SweepFile) -> dict[str, Any]:
+        own = {key: getattr(table, key) for key in Repeated.model_fields}
+        return own | {"axes": flat(table.axes), "zipped": [flat(each) for each in table.zip], "samples": table.sample}
 
     @cached_property
     def base_seed(self) -> int:
         """What the seeds of replications are derived from."""
         if self.seed is not None:
             return self.seed
-        first = {path: value for group in self._fixed_groups for path, value in group[0].items()}
-        return checked(self.base, self._ordered(first), self.parameters).seed
+        return self._checks(self._ordered, self._key).first(self._fixed_groups).seed
 
     @cached_property
     def _fixed_groups(self) -> list[list[Assignment]]:
@@ -231,13 +203,25 @@ class Sweep:
     @cached_property
     def groups(self) -> list[list[Assignment]]:
         """What is crossed: lists of assignments of values to parameters."""
-        seed = self.base_seed if self.samples else 0
+        return self._drawn(self.base_seed if self.samples else 0)
+
+    def _drawn(self, seed: int) -> list[list[Assignment]]:
         return self._fixed_groups + [sample.assignments(seed) for sample in self.samples]
 
     @property
     def parameters(self) -> list[str]:
         """The parameters that are varied."""
-        return _paths(self)
+        return [path for _, axes in self._tables for path in axes]
+
+    @cached_property
+    def _tables(self) -> list[tuple[str, Mapping[str, Any]]]:
+        return _tables_of(self.axes, self.zipped, self.samples)
+
+    def _key(self, path: str, number: int | None) -> str:
+        """Return the key in a file of an axis, or of a value of it; those of a range, and what is drawn, have its."""
+        table, axis = next((table, axes[path]) for table, axes in self._tables if path in axes)
+        listed = number is not None and not table.startswith("sample") and not isinstance(axis, Mapping | Range)
+        return f"{table}.{path}.{number}" if listed else f"{table}.{path}"
 
     def __len__(self) -> int:
         """Return the number of points."""
@@ -299,7 +283,7 @@ class Sweep:
         sets = [*set_list(self.set), *set_list(values)]
         if seed is not None:
             sets.append(f"seed={seed}")
-        return sorted(sets, key=lambda text: _own_path(text.partition("=")[0]).count("."))
+        return sorted(sets, key=lambda text: own_path(text.partition("=")[0]).count("."))
 
     def prepare(self, task: Task) -> Prepared:
         """Resolve a run and give it its key.
@@ -325,114 +309,42 @@ class Sweep:
         Raises
         ------
         ScenarioError
-            Where an axis names no parameter, or a value is not allowed.
+            With every axis that names no parameter, and every value that is not allowed: its key in the sweep's file,
+            such as ``axes.scheduler.1``, with file and line where there is one.
         """
-        first, last = self.point(0), self.point(len(self) - 1)
-        scenario = self._checked(first, first)
-        for group in self.groups:
-            for i in range(1, len(group), max(1, len(group) // MOST_CHECKED)):
-                try:
-                    self._checked(first | group[i], group[i])
-                except ScenarioError as error:
-                    try:
-                        self._checked(last | group[i], group[i])
-                    except ScenarioError:
-                        raise error from None
-        return scenario
-
-    def _checked(self, values: Assignment, suspected: Assignment) -> Resolved:
-        """Resolve a point; where that fails for what an axis says, name the axis, as the scenario's file is right."""
         try:
-            return checked(self.base, self._ordered(values), self.parameters)
-        except ScenarioError as error:
-            named = {_own_path(key) for fault in error.faults if fault.kind != "unknown-key" for key in fault.keys}
-            guilty = [path for path in suspected if any(_meet(_own_path(path), key) for key in named)]
-            if not guilty:
-                raise
-            raise about(error, f"axis {guilty[0]!r} = {json.dumps(values[guilty[0]])}", instead=True) from None
+            groups = self.groups
+        except ScenarioError:
+            # Why there is no seed is found among all that is wrong; so long, any other will do.
+            groups = self._drawn(0)
+        return self._checks(self._ordered, self._key).every(groups)
 
 
 #: What can be swept: a file, the tables of one, or a sweep.
 SweepLike = Sweep | Mapping[str, Any] | Path | str
 
 
-def _paths(sweep: Sweep) -> list[str]:
-    return [*sweep.axes, *(path for group in (*sweep.zipped, *(flat(s.axes) for s in sweep.samples)) for path in group)]
+def _tables_of(
+    axes: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], samples: Sequence[Sample]
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the tables of axes, each with its key in a file."""
+    zips = [(f"zip.{i}", flat(group)) for i, group in enumerate(groups)]
+    return [("axes", flat(axes)), *zips, *((f"sample.{i}.axes", flat(each.axes)) for i, each in enumerate(samples))]
 
 
-def _meet(path: str, key: str) -> bool:
-    """Tell whether one of two paths leads to the other."""
-    return f"{path}.".startswith(f"{key}.") or f"{key}.".startswith(f"{path}.")
-
-
-def _own_path(path: str) -> str:
-    """Return a path without the ``system.`` that may go without saying."""
-    return path.strip().removeprefix("system.")
-
-
-def _once(sweep: Sweep) -> None:
-    """Refuse a parameter on two axes, and a seed both derived and on an axis."""
+def _twice(tables: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Fault]:
+    """Return the parameters that are on two axes."""
     seen: dict[str, str] = {}
-    for path in _paths(sweep):
-        if _own_path(path) in seen:
-            says = f": stands there twice (as {seen[_own_path(path)]!r})"
-            raise Wrong(Fault("conflict", says, path=f"axes.{path}"))
-        seen[_own_path(path)] = path
-    if "seed" in seen and (sweep.replications > 1 or sweep.seed is not None or sweep.random_numbers != "common"):
-        says = " leaves no seeds to derive: leave out the axis, or replications, seed and random_numbers"
-        raise Wrong(Fault("conflict", says, path="axes.seed"))
+    found = []
+    for key, path in ((f"{table}.{path}", path) for table, axes in tables for path in axes):
+        first = seen.setdefault(own_path(path), key)
+        if first != key:
+            found.append(Fault("conflict", f": stands there twice (as {first})", path=key))
+    return found
 
 
-def _of_file(found: Read[SweepFile], sets: Sequence[str]) -> Sweep:
-    """Make a sweep of a file."""
-    table = found.table
-    with found.blamed():
-        return Sweep(
-            found.scenario(),
-            flat(table.axes),
-            zipped=[flat(group) for group in table.zip],
-            samples=table.sample,
-            replications=table.replications,
-            seed=table.seed,
-            random_numbers=table.random_numbers,
-            set=(*settings_of(table.set), *sets),
-            name=table.name or stem_of(found.name),
-        )
-
-
-def stem_of(name: str) -> str:
-    """Return what a sweep of a file is called that has no name itself: its file without folder and ending."""
-    return Path(name).stem
-
-
-def refuse_own(sets: Sequence[str], what: str) -> None:
-    """Refuse settings of a file's own keys where there is no file.
-
-    Parameters
-    ----------
-    sets
-        The settings.
-    what
-        What it would be.
-    """
-    if sets:
-        says = f"{sets[0]}: a {what} of Python's has its keys already; make it with others"
-        with raised():
-            raise Wrong(Fault("conflict", says))
-
-
-@contextmanager
-def errors_of(source: object) -> Iterator[None]:
-    """Let messages begin with the file that is wrong.
-
-    Parameters
-    ----------
-    source
-        The file; anything else leaves messages as they are.
-    """
-    try:
-        yield
-    except ScenarioError as error:
-        if not isinstance(source, str | Path):
-            raise
-        raise about(error, str(source)) from None
+def _without_seeds(tables: Sequence[tuple[str, Mapping[str, Any]]], *, is_plain: bool) -> list[Fault]:
+    """Return the axes of the seed, where seeds are to be derived."""
+    says = " leaves no seeds to derive: leave out the axis, or replications, seed and random_numbers"
+    on_axes = [] if is_plain else [f"{table}.seed" for table, axes in tables if "seed" in axes]
+    return [Fault("conflict", says, path=path) for path in on_axes]

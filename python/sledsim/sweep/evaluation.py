@@ -8,21 +8,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from sledsim._core import Fault, SledsimError
 from sledsim.scenario.reading import ScenarioLike, Sets, Written
+from sledsim.show.faults import CanFail, facts_of
 from sledsim.show.frames import quoted
 from sledsim.sweep.axes import derived_seed
 from sledsim.sweep.description import Sweep, Task
-from sledsim.sweep.execution import canonical
+from sledsim.sweep.execution import canonical, contents_of
 from sledsim.sweep.queueing import Finished, Queue, Workers
 from sledsim.sweep.recording import Recorder
 from sledsim.sweep.running import define, interruption, record, workers_for
 from sledsim.sweep.store import Store
+from sledsim.sweep.tables import faults_of_json
 
 __all__ = ["Evaluated", "Evaluation"]
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class Evaluated(CanFail):
     """A run at a point.
 
     Parameters
@@ -31,15 +34,15 @@ class Evaluated:
         Its key in the store.
     seed
         Its seed.
-    error
-        Why it failed; ``None`` where it is done.
+    faults
+        Why it failed; none where it is done.
     metrics
         Every number of its summary by its path, such as ``response.mean_ms``; empty where it failed.
     """
 
     key: str
     seed: int
-    error: str | None
+    faults: tuple[Fault, ...]
     metrics: dict[str, float]
 
 
@@ -103,9 +106,8 @@ class Evaluation:
         self._found: dict[str, Evaluated] = {}
 
     def __enter__(self) -> Self:
-        sweep = self._sweep
-        identity = [sweep.base.text, sweep.base.base_dir, sweep.set, sweep.seed]
-        self._definition = define(sweep, identity, 0, "sledsim.sweep.Evaluation(…) with the same scenario and store")
+        command = "sledsim.sweep.Evaluation(…) with the same scenario and store"
+        self._definition = define(self._sweep, self._identity(), 0, command)
         self._workers: Workers = self._stack.enter_context(workers_for(*self._workers_for))
         self._store.remember(self._definition)
         self._recorder = Recorder(self._store, self._definition)
@@ -119,6 +121,16 @@ class Evaluation:
         self._stack.close()
         if kind is None:
             self._recorder.merge()
+
+    def _identity(self) -> list[Any]:
+        """Return what tells this evaluation from others: what its base resolves to, with the content of a trace."""
+        base = self._sweep.base
+        try:
+            values: Any = base.resolve(list(self._sweep.set)).values
+        except SledsimError as error:
+            # What only points complete is known by its text, and by all that is wrong without them.
+            values = [base.text, list(self._sweep.set), [facts_of(fault) for fault in error.faults]]
+        return [values, contents_of(values, base.base_dir), self._sweep.base_seed]
 
     def evaluate(self, points: Sequence[Mapping[str, Any]]) -> list[list[Evaluated]]:
         """Run points, those that the store does not have; all replications have the same seeds at every point.
@@ -136,7 +148,7 @@ class Evaluation:
         Raises
         ------
         SledsimError
-            Where the store or the cluster fails. A run that fails does not: its ``error`` says why.
+            Where the store or the cluster fails. A run that fails does not: its ``faults`` say why.
         KeyboardInterrupt
             After Ctrl-C, within about a second; what is done is in the store.
         """
@@ -153,7 +165,7 @@ class Evaluation:
                 key, outcome = finished.prepared.key, finished.outcome
                 places[finished.task.point, finished.task.replication] = key
                 if outcome is not None:
-                    self._found[key] = Evaluated(key, finished.prepared.seed, outcome.error, outcome.metrics or {})
+                    self._found[key] = Evaluated(key, finished.prepared.seed, outcome.faults, outcome.metrics or {})
 
             queue = Queue(tasks, self._sweep.prepare, self._known)
             if not record(self._workers, queue, self._recorder, lambda _: None, interrupted, note):
@@ -182,5 +194,5 @@ class Evaluation:
         metrics: dict[str, dict[str, float]] = {key: {} for key in keys}
         for key, metric, value in self._store.rows(f"SELECT key, metric, value FROM metrics WHERE key IN ({wanted})"):
             metrics[key][metric] = value
-        for key, seed, error in self._store.rows(f"SELECT key, seed, error FROM runs WHERE key IN ({wanted})"):
-            self._found[key] = Evaluated(key, seed, error, metrics[key])
+        for key, seed, faults in self._store.rows(f"SELECT key, seed, faults FROM runs WHERE key IN ({wanted})"):
+            self._found[key] = Evaluated(key, seed, faults_of_json(faults), metrics[key])

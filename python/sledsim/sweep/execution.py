@@ -5,17 +5,17 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
-from sledsim._core import ScenarioError, SledsimError
+from sledsim._core import Fault, ScenarioError, SledsimError
 from sledsim.runs.running import readable
 from sledsim.scenario.reading import Resolved, Written
-from sledsim.show.faults import about, wrong
+from sledsim.show.faults import CanFail, facts_of, wrong
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,6 @@ __all__ = [
     "Prepared",
     "Stopped",
     "canonical",
-    "checked",
     "contents_of",
     "execute",
     "not_run",
@@ -45,7 +44,7 @@ class Stopped(Exception):  # noqa: N818  nothing went wrong: somebody asked for 
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(CanFail):
     """A run ready to go anywhere.
 
     Parameters
@@ -54,13 +53,13 @@ class Prepared:
         Hash of the scenario, with its seed and the content of its trace, and of Sledsim's version.
     scenario
         The scenario; ``None`` where there is none, for
-    error
+    faults
         what is wrong with it.
     """
 
     key: str
     scenario: Resolved | None
-    error: str | None = None
+    faults: tuple[Fault, ...] = ()
 
     @property
     def seed(self) -> int:
@@ -98,15 +97,15 @@ Bins = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.uint64]"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(CanFail):
     """What became of a run.
 
     Parameters
     ----------
     metrics
         Every number of its summary by its path; ``None`` where it failed, for
-    error
-        the reason.
+    faults
+        the reasons.
     histograms
         By quantity, the lower and the upper edges of its bins in ms and the requests in them.
     citations
@@ -120,7 +119,7 @@ class Outcome:
     """
 
     metrics: dict[str, float] | None
-    error: str | None
+    faults: tuple[Fault, ...]
     histograms: dict[str, Bins]
     citations: str
     started_s: float
@@ -131,56 +130,6 @@ class Outcome:
 def canonical(values: Any) -> str:
     """Write values as the one JSON text that all equal values have; of a scenario its own method does."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def checked(base: Written, sets: Sequence[str], parameters: Sequence[str]) -> Resolved:
-    """Resolve a point; where an axis names no parameter, say which is nearest.
-
-    Parameters
-    ----------
-    base
-        The base scenario.
-    sets
-        What replaces its values.
-    parameters
-        Those that are varied.
-    """
-    try:
-        return base.resolve(list(sets))
-    except ScenarioError as error:
-        unknown = [str(fault.path).removeprefix("system.") for fault in error.faults if fault.kind == "unknown-key"]
-        own = {path: path.strip().removeprefix("system.") for path in parameters}
-        guilty = next((path for path in parameters if any(_may_be(own[path], key) for key in unknown)), None)
-        if guilty is None:
-            raise
-        near = _nearest(base, [text for text in sets if text.partition("=")[0] not in parameters], guilty)
-        meant = f"; did you mean {near!r}?" if near else ""
-        raise about(error, f"axis {guilty!r} names no parameter{meant}", instead=True) from None
-
-
-def _may_be(path: str, named: str) -> bool:
-    """Tell whether a key that is not known stands on a path: all of it, or where it begins."""
-    return path == named or path.startswith(f"{named}.")
-
-
-def _nearest(base: Written, sets: Sequence[str], path: str) -> str | None:
-    """Return the parameter whose name is most like a path's."""
-    try:
-        values = base.resolve(list(sets)).values
-    except SledsimError:
-        return None
-    known = [each.removeprefix("system.") for each in _leaf_paths(values)]
-    # A part of a name is nearer to the whole than another name that happens to be as short.
-    last = path.rpartition(".")[2]
-    longer = [each for each in known if last in each.rpartition(".")[2]]
-    return next(iter(_core.most_like(path.removeprefix("system."), longer or known, 1)), None)
-
-
-def _leaf_paths(values: Mapping[str, Any], before: str = "") -> Iterator[str]:
-    for key, value in values.items():
-        yield f"{before}{key}"
-        if isinstance(value, Mapping):
-            yield from _leaf_paths(value, f"{before}{key}.")
 
 
 def prepared(base: Written, sets: Sequence[str]) -> Prepared:
@@ -197,9 +146,9 @@ def prepared(base: Written, sets: Sequence[str]) -> Prepared:
         scenario = base.resolve(list(sets))
         return Prepared(_key(scenario.canonical(_content(scenario))), scenario)
     except SledsimError as error:
-        # What is wrong, not how it is worded: the same run keeps its key.
-        faults = [[fault.kind, fault.path, fault.value] for fault in error.faults]
-        return Prepared(_key(canonical([base.text, list(sets), faults])), None, str(error))
+        # The scenario is known by what is wrong with it, wherever that stands: in a text that it is based on, too.
+        identity = canonical([base.text, list(sets), [facts_of(fault) for fault in error.faults]])
+        return Prepared(_key(identity), None, error.faults)
 
 
 def _key(identity: str) -> str:
@@ -292,19 +241,19 @@ def execute(scenario: Resolved, keep_going: Callable[[], bool] | None = None) ->
         cited = "; ".join(scenario.citations)
         numbers, histograms = output.numbers(), output.histograms()
     except SledsimError as error:
-        return Outcome(None, str(error), {}, "", started_s, time.perf_counter() - clock, _here())
-    return Outcome(numbers, None, histograms, cited, started_s, time.perf_counter() - clock, _here())
+        return Outcome(None, error.faults, {}, "", started_s, time.perf_counter() - clock, _here())
+    return Outcome(numbers, (), histograms, cited, started_s, time.perf_counter() - clock, _here())
 
 
-def not_run(error: str) -> Outcome:
+def not_run(*faults: Fault) -> Outcome:
     """Return the outcome of a run that could not even begin.
 
     Parameters
     ----------
-    error
+    *faults
         Why.
     """
-    return Outcome(None, error, {}, "", time.time(), 0.0, _here())
+    return Outcome(None, faults, {}, "", time.time(), 0.0, _here())
 
 
 @cache

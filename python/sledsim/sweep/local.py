@@ -62,5 +62,5 @@ class Threads:
 
     def _outcome(self, prepared: Prepared) -> Outcome:
         if prepared.scenario is None:
-            return not_run(prepared.error or "")
+            return not_run(*prepared.faults)
         return execute(prepared.scenario, lambda: not self._stop.is_set())

@@ -12,7 +12,7 @@ from sledsim.scenario.reading import Sets
 from sledsim.show.frames import need
 from sledsim.show.progress import ProgressBar
 from sledsim.sweep.axes import Assignment, Range
-from sledsim.sweep.description import Task, errors_of
+from sledsim.sweep.description import Task
 from sledsim.sweep.evaluation import Evaluated, Evaluation
 from sledsim.sweep.measures import measured
 from sledsim.sweep.outcome import SearchOutcome, Trial
@@ -63,8 +63,7 @@ def optimise(
     whole = Search.load(search, set=set)
     if trials is not None:
         whole = whole.trying(trials)
-    with errors_of(search):
-        whole.check()
+    whole.check()
     guide = _Guide(whole)
     folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
     evaluation = Evaluation(
@@ -166,9 +165,9 @@ def _distribution(optuna: Any, space: "Range | list[Any]") -> Any:
 
 def _trial(search: Search, number: int, design: Assignment, runs: Sequence[Evaluated]) -> Trial:
     """Sum up the replications of a design."""
-    failed = next((each.error for each in runs if each.error is not None), None)
+    failed = next((each.faults for each in runs if each.faults), None)
     if failed is not None:
-        return Trial(number, design, error=failed)
+        return Trial(number, design, faults=failed)
     designs = search.designs([design])
     scenario = search.base.resolve(designs.settings(Task(0, 0, search.settings(design), None)))
     quantities = [measured(each.metrics, scenario, search.prices) for each in runs]

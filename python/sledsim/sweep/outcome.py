@@ -6,6 +6,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from sledsim._core import Fault
+from sledsim.show.faults import CanFail, facts_of
 from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
 from sledsim.sweep.axes import Assignment
@@ -20,7 +22,7 @@ __all__ = ["SearchOutcome", "Trial"]
 
 
 @dataclass(frozen=True)
-class Trial:
+class Trial(CanFail):
     """A design that was tried.
 
     Parameters
@@ -35,7 +37,7 @@ class Trial:
         For each constraint the mean of its quantity.
     excess
         For each constraint by how much it is broken; 0 or less where it is kept.
-    error
+    faults
         Why the design could not be run, if it could not.
     """
 
@@ -44,7 +46,7 @@ class Trial:
     samples: tuple[tuple[float, ...], ...] = ()
     held: tuple[float, ...] = ()
     excess: tuple[float, ...] = ()
-    error: str | None = None
+    faults: tuple[Fault, ...] = ()
 
     @property
     def objectives(self) -> tuple[float, ...]:
@@ -147,6 +149,7 @@ class SearchOutcome(OneTable, Shown):
             "feasible": trial.feasible,
             "front": best,
             "error": trial.error,
+            "faults": [facts_of(fault) for fault in trial.faults],
         }
 
     def plot(self) -> "altair.TopLevelMixin":

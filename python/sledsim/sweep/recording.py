@@ -82,7 +82,7 @@ class Recorder:
             says = f"{there.host} runs Sledsim {there.version}, this is {__version__}: install the same on every worker"
             raise wrong(SledsimError, "conflict", says, value=there.version, allowed=__version__)
         self._writer.batch.add_run(finished.prepared, outcome)
-        if outcome.error is None:
+        if outcome.metrics is not None:
             self.progress = replace(self.progress, done=self.progress.done + 1)
         else:
             self.progress = replace(self.progress, failed=self.progress.failed + 1)

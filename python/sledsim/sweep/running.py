@@ -16,7 +16,7 @@ from sledsim.runs.threads import processors
 from sledsim.scenario.reading import Sets, set_list
 from sledsim.show.faults import wrong
 from sledsim.show.progress import ProgressBar, duration_in_words
-from sledsim.sweep.description import Sweep, SweepLike, errors_of
+from sledsim.sweep.description import Sweep, SweepLike
 from sledsim.sweep.execution import canonical, contents_of
 from sledsim.sweep.local import Threads
 from sledsim.sweep.queueing import Finished, Queue, Workers
@@ -110,8 +110,7 @@ def run(
     """
     clock = time.perf_counter()
     whole = Sweep.load(sweep, set=set)
-    with errors_of(sweep):
-        first = whole.check().values
+    first = whole.check().values
     folder = Path(store) if store is not None else Path(f"{whole.name}.sweep")
     named = contents_of([first, whole.groups], whole.base.base_dir)
     identity = [first, whole.groups, whole.base_seed, whole.random_numbers, named]
@@ -231,10 +230,7 @@ def workers_for(threads: int | None, cluster: str | None) -> Workers:
         The address of a scheduler, or ``"local"``; ``None`` for threads of this process.
     """
     if threads is not None and threads < 1:
-        says = f"threads = {threads}: expected at least 1"
-        raise wrong(
-            SledsimError, "out-of-range", says, path="threads", value=threads, allowed={"least": 1, "whole": True}
-        )
+        raise wrong(SledsimError, "out-of-range", path="threads", value=threads, allowed={"least": 1, "whole": True})
     if cluster is None:
         return Threads(threads or processors())
     from sledsim.sweep.cluster import Cluster

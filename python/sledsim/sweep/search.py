@@ -1,31 +1,21 @@
 """What a search for good designs is: a base scenario, parameters with their ranges, objectives, constraints."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from sledsim._core import Fault
-from sledsim.scenario.documents import (
-    BasedOnScenario,
-    OneOrMore,
-    Read,
-    Table,
-    Wrong,
-    gathered,
-    made,
-    own_sets,
-    raised,
-    read,
-    settings_of,
-    settled,
-)
-from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, set_list, written
+from sledsim.scenario.documents import BasedOnScenario, OneOrMore, Read, Table, gathered, made, raised, settled
+from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written
 from sledsim.sweep.axes import Assignment, Axes, Number, Range, axis_values, flat, range_of
-from sledsim.sweep.description import Count, Name, Sweep, refuse_own, stem_of
+from sledsim.sweep.checking import own_path
+from sledsim.sweep.description import Count, Name, Sweep, Task
+from sledsim.sweep.filed import Filed
 from sledsim.sweep.measures import PriceList, with_unit
 
 __all__ = ["Constraint", "Objective", "Search", "SearchFile", "SearchLike"]
@@ -55,8 +45,15 @@ class Objective(Table):
         return keys
 
 
+def _has_a_bound(metric: str, at_most: float | None, at_least: float | None) -> Iterator[Fault]:
+    if at_most is None and at_least is None:
+        yield Fault("missing", f": the constraint of {metric} needs at_most or at_least", path="at_most")
+
+
 class Constraint(Table):
     """A bound that a design has to keep."""
+
+    rules = (_has_a_bound,)
 
     if TYPE_CHECKING:
         # Values may go by their place.
@@ -68,14 +65,6 @@ class Constraint(Table):
     """The bound above."""
     at_least: Number | None = None
     """The bound below; one of them at least."""
-
-    @model_validator(mode="after")
-    def _bounded(self) -> Self:
-        if self.at_most is None and self.at_least is None:
-            raise Wrong(
-                Fault("missing", f": the constraint of {self.metric} needs at_most or at_least", path="at_most")
-            )
-        return self
 
     def excess(self, value: float) -> float:
         """Return by how much a value breaks the bounds; 0 or less where it keeps them.
@@ -94,8 +83,33 @@ class Constraint(Table):
         return f"{low}{with_unit(self.metric)}" + (f" ≤ {self.at_most:g}" if self.at_most is not None else "")
 
 
+def _can_be_searched(parameters: Axes) -> list[Fault]:
+    found = [] if parameters else [Fault("out-of-range", ": has no parameters to choose", path="parameters")]
+    for path, each in flat(parameters).items():
+        with gathered(found, f"parameters.{path}"):
+            _space(each)
+    return found
+
+
+def _costs_have_prices(
+    objectives: Sequence[Objective], constraints: Sequence[Constraint], prices: PriceList
+) -> Iterator[Fault]:
+    asked = {each.metric for each in objectives} | {each.metric for each in constraints}
+    if not prices.model_fields_set and asked & {"cost", "cost_per_gb"}:
+        known = ", ".join(PriceList.model_fields)
+        yield Fault("missing", f": a cost needs [prices], such as mems_per_gb (known: {known})", path="prices")
+
+
+def _objectives_are_once(objectives: Sequence[Objective]) -> Iterator[Fault]:
+    for i, each in enumerate(objectives):
+        if each.metric in [other.metric for other in objectives[:i]]:
+            yield Fault("conflict", ": stands there twice", path=f"objectives.{i}", value=each.metric)
+
+
 class SearchKeys(Table):
     """What a search looks for, and how."""
+
+    rules = (_can_be_searched, _costs_have_prices, _objectives_are_once)
 
     name: Name | None = None
     """What the store calls it; the file's name where it is left out."""
@@ -118,26 +132,6 @@ class SearchKeys(Table):
     prices: PriceList = Field(default_factory=PriceList)
     """What a cost is made of."""
 
-    @model_validator(mode="after")
-    def _can_be_searched(self) -> Self:
-        found: list[Fault] = []
-        if not self.parameters:
-            found.append(Fault("out-of-range", ": has no parameters to choose", path="parameters"))
-        for path, each in flat(self.parameters).items():
-            with gathered(found, f"parameters.{path}"):
-                _space(each)
-        asked = [*(each.metric for each in self.objectives), *(each.metric for each in self.constraints)]
-        if not self.prices.model_fields_set and any(each in ("cost", "cost_per_gb") for each in asked):
-            known = ", ".join(PriceList.model_fields)
-            found.append(
-                Fault("missing", f": a cost needs [prices], such as mems_per_gb (known: {known})", path="prices")
-            )
-        for i, each in enumerate(self.objectives):
-            if each.metric in [other.metric for other in self.objectives[:i]]:
-                found.append(Fault("conflict", ": stands there twice", path=f"objectives.{i}", value=each.metric))
-        settled(found)
-        return self
-
 
 class SearchFile(BasedOnScenario, SearchKeys):
     """A search as a file has it."""
@@ -148,7 +142,7 @@ class SearchFile(BasedOnScenario, SearchKeys):
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class Search(Filed):
     """A search for the designs, or policies, that serve one or several objectives best.
 
     Parameters
@@ -181,6 +175,8 @@ class Search:
         What the store calls the search.
     """
 
+    file: ClassVar[type[BasedOnScenario]] = SearchFile
+
     scenario: ScenarioLike | Written
     parameters: Mapping[str, Any]
     objectives: Sequence[Objective]
@@ -193,32 +189,24 @@ class Search:
     seed: int = 1
     set: Sets = ()
     name: str = "search"
+    _read: Read[SearchFile] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "set", tuple(set_list(self.set)))
+        super().__post_init__()
         with raised(self.name):
             made(SearchKeys, {key: getattr(self, key) for key in SearchKeys.model_fields})
+            times = Counter(own_path(path) for paths in self.parameters for path in paths.split(","))
+            twice = [f"parameters.{path}" for path, count in times.items() if count > 1]
+            settled([Fault("conflict", ": stands there twice", path=path) for path in twice])
 
     @classmethod
-    def load(cls, source: "SearchLike", *, set: Sets = ()) -> "Search":  # noqa: A002  as on the command line
-        """Read a search, as :meth:`Sweep.load` reads a sweep.
-
-        In front of the file's own keys stands ``search.``: ``search.trials=50``.
-        """
-        own, more = own_sets(set, SearchFile)
-        if isinstance(source, Search):
-            refuse_own(own, "search")
-            return replace(source, set=(*set_list(source.set), *more)) if more else source
-        return _of_file(read(SearchFile, source, own), more)
+    def _keys_of(cls, table: SearchFile) -> dict[str, Any]:
+        own = {key: getattr(table, key) for key in SearchKeys.model_fields}
+        return own | {"parameters": flat(table.parameters), "prices": table.prices.to_dict()}
 
     def trying(self, trials: int) -> "Search":
         """Return the search with another number of trials."""
         return replace(self, trials=trials)
-
-    @cached_property
-    def base(self) -> Written:
-        """The base scenario as written."""
-        return self.scenario if isinstance(self.scenario, Written) else written(self.scenario)
 
     @cached_property
     def spaces(self) -> dict[str, "Range | list[Any]"]:
@@ -254,10 +242,18 @@ class Search:
         -------
         Resolved
             The scenario in the middle.
+
+        Raises
+        ------
+        ScenarioError
+            With all that is wrong.
         """
-        middle = {path: _ends(space)[1] for path, space in self.spaces.items()}
-        ends = [middle | {path: end} for path, space in self.spaces.items() for end in _ends(space)]
-        return self.designs([middle, *ends]).check()
+        keys = {path.strip(): f"parameters.{paths}" for paths in self.parameters for path in paths.split(",")}
+        groups = [[self.settings({path: end}) for end in _ends(space)] for path, space in self.spaces.items()]
+        designs = Sweep(self.base, seed=self.seed, set=self.set)
+        return self._checks(
+            lambda values: designs.settings(Task(0, 0, values, None)), lambda path, _: keys[path]
+        ).every(groups)
 
 
 #: What can be searched: a file, the tables of one, or a search.
@@ -265,31 +261,24 @@ SearchLike = Search | Mapping[str, Any] | Path | str
 
 
 def _ends(space: "Range | list[Any]") -> tuple[Any, Any, Any]:
-    """Return the first value, one in the middle, and the last."""
+    """Return a value in the middle, the first and the last."""
     if isinstance(space, Range):
-        return space.at(0.0), space.at(0.5), space.at(1.0)
-    return space[0], space[len(space) // 2], space[-1]
+        return space.at(0.5), space.at(0.0), space.at(1.0)
+    return space[len(space) // 2], space[0], space[-1]
 
 
 def _space(axis: Any) -> "Range | list[Any]":
     """Return what a parameter can be."""
     if not isinstance(axis, Mapping | Range):
         return axis_values(axis)
-    ranged = range_of(axis)
-    if ranged.count is not None:
-        says = ": a range to search has no count; a list has fixed values"
-        raise Wrong(Fault("conflict", says, path="count", value=ranged.count))
-    if ranged.stop <= ranged.start:
-        says = f": from {ranged.start} to {ranged.stop}: the second has to be above the first"
-        raise Wrong(Fault("conflict", says, path="to"))
-    return ranged
+    return range_of(axis, _no_count, _rises)
 
 
-def _of_file(found: Read[SearchFile], sets: Sequence[str]) -> Search:
-    """Make a search of a file."""
-    table = found.table
-    own = {key: getattr(table, key) for key in SearchKeys.model_fields}
-    own |= {"parameters": flat(table.parameters), "prices": table.prices.to_dict()}
-    own |= {"name": table.name or stem_of(found.name), "set": (*settings_of(table.set), *sets)}
-    with found.blamed():
-        return Search(found.scenario(), **own)
+def _no_count(count: int | None) -> Iterator[Fault]:
+    if count is not None:
+        yield Fault("conflict", ": a range to search has no count; a list has fixed values", path="count", value=count)
+
+
+def _rises(start: float, stop: float) -> Iterator[Fault]:
+    if stop <= start:
+        yield Fault("conflict", f" has to be above from = {start}", path="to", value=stop)

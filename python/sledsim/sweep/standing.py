@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from sledsim._core import Fault
+from sledsim.show.faults import CanFail, facts_of
 from sledsim.show.tables import Table, number
 from sledsim.sweep.execution import FAILED
 from sledsim.sweep.store import Definition, Store
-from sledsim.sweep.tables import COLUMNS
+from sledsim.sweep.tables import COLUMNS, faults_of_json
 
 __all__ = ["Failure", "SweepStatus", "status", "status_tables", "status_to_json"]
 
@@ -17,7 +19,7 @@ SHOWN_FAILURES = 20
 
 
 @dataclass(frozen=True)
-class Failure:
+class Failure(CanFail):
     """A run that failed.
 
     Parameters
@@ -28,14 +30,18 @@ class Failure:
         What the axes say at its point.
     replication
         Which replication of the point.
-    error
+    faults
         Why it failed.
     """
 
     key: str
     values: dict[str, str]
     replication: int
-    error: str
+    faults: tuple[Fault, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the failure as plain values."""
+        return {**self.__dict__, "error": self.error, "faults": [facts_of(fault) for fault in self.faults]}
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class SweepStatus:
             "done": self.done,
             "failed": len(self.failures),
             "missing": self.missing,
-            "failures": [failure.__dict__ for failure in self.failures],
+            "failures": [failure.to_dict() for failure in self.failures],
         }
 
 
@@ -87,9 +93,9 @@ def status(store: Store, sweep: str | None = None) -> list[SweepStatus]:
     sweep
         Only the one of this name.
     """
-    ordered = {each.definition: each.parameters for each in store.definitions()}
-    definitions = [store.definition(sweep)] if sweep is not None else store.definitions()
-    latest = {each.sweep: each.definition for each in store.definitions()}
+    known = store.definitions()
+    ordered = {each.definition: each.parameters for each in known}
+    latest = {each.sweep: each.definition for each in known}
     counts = dict(
         store.rows(
             "SELECT definition, count(DISTINCT (point, replication)) FROM parameters SEMI JOIN "
@@ -98,14 +104,14 @@ def status(store: Store, sweep: str | None = None) -> list[SweepStatus]:
         )
     )
     failures: dict[str, dict[tuple[int, int], Failure]] = {}
-    for definition, point, replication, key, parameter, value, error in store.rows(
-        "SELECT definition, point, replication, key, parameter, value, error FROM parameters JOIN runs USING (key) "
+    for definition, point, replication, key, parameter, value, faults in store.rows(
+        "SELECT definition, point, replication, key, parameter, value, faults FROM parameters JOIN runs USING (key) "
         "WHERE status = ? ORDER BY ALL",
         [FAILED],
     ):
         of_sweep = failures.setdefault(definition, {})
         blank = dict.fromkeys(ordered.get(definition, []), "")
-        failure = of_sweep.setdefault((point, replication), Failure(key, blank, replication, error))
+        failure = of_sweep.setdefault((point, replication), Failure(key, blank, replication, faults_of_json(faults)))
         if parameter is not None:
             failure.values[parameter] = value
     return [
@@ -115,28 +121,29 @@ def status(store: Store, sweep: str | None = None) -> list[SweepStatus]:
             counts.get(each.definition, 0),
             list(failures.get(each.definition, {}).values()),
         )
-        for each in definitions
+        for each in (known if sweep is None else [store.definition(sweep)])
     ]
 
 
 def status_tables(store: Store, found: list[SweepStatus]) -> list[Table]:
-    """Lay out how far sweeps are, and what failed.
+    """Lay out what :func:`status` found of a store.
 
     Parameters
     ----------
     store
         The store.
     found
-        The sweeps.
+        Its sweeps.
     """
-    rows = []
-    for each in found:
-        name = (
-            each.definition.sweep if each.latest else f"{each.definition.sweep}@{each.definition.definition} (before)"
-        )
-        when = datetime.fromtimestamp(each.definition.started, UTC).strftime("%Y-%m-%d %H:%M")
-        counts = [each.definition.points, each.definition.replications, each.done, len(each.failures), each.missing]
-        rows.append([name, *map(number, counts), when])
+    rows = [
+        [
+            of.sweep if each.latest else f"{of.sweep}@{of.definition} (before)",
+            *map(number, (of.points, of.replications, each.done, len(each.failures), each.missing)),
+            datetime.fromtimestamp(of.started, UTC).strftime("%Y-%m-%d %H:%M"),
+        ]
+        for each in found
+        for of in [each.definition]
+    ]
     parts = [part for table in COLUMNS for part in store.parts(table)]
     megabytes = sum(part.stat().st_size for part in parts) / 1e6
     title = f"{store.path}: {number(megabytes, 3)} MB in {len(parts):,} parts"
@@ -145,7 +152,7 @@ def status_tables(store: Store, found: list[SweepStatus]) -> list[Table]:
     for each in found:
         if each.failures:
             shown = each.failures[:SHOWN_FAILURES]
-            cells = [[_values(failure), str(failure.replication), failure.error] for failure in shown]
+            cells = [[_values(failure), str(failure.replication), failure.error or ""] for failure in shown]
             of_all = f" (the first {len(shown)} of {len(each.failures):,})" if len(shown) < len(each.failures) else ""
             headers = ["point", "replication", "error"]
             tables.append(Table(headers, cells, title=f"{each.definition.sweep}: failed{of_all}", left=frozenset({2})))
@@ -157,15 +164,7 @@ def _values(failure: Failure) -> str:
 
 
 def status_to_json(store: Store, found: list[SweepStatus]) -> str:
-    """Return how far sweeps are as JSON.
-
-    Parameters
-    ----------
-    store
-        The store.
-    found
-        The sweeps.
-    """
+    """Return as JSON what :func:`status` found of a store; arguments as for :func:`status_tables`."""
     parts = {table: len(store.parts(table)) for table in COLUMNS}
     document = {"store": str(store.path), "parts": parts, "sweeps": [each.to_dict() for each in found]}
     return json.dumps(document, indent=2, ensure_ascii=False)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from sledsim._core import SledsimError
 from sledsim.show.faults import Sentence, missing_file, wrong
+from sledsim.show.files import UNFINISHED, write_whole
 from sledsim.show.frames import Framed, quoted_path
 from sledsim.sweep.execution import FAILED
-from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, UNFINISHED, Batch, copy_whole, flush_to_disk
+from sledsim.sweep.tables import COLUMNS, SCHEMA_VERSION, Batch, copy_part
 
 if TYPE_CHECKING:
     import duckdb
@@ -116,7 +117,7 @@ class Store(Framed):
                 for name in (*COLUMNS, SWEEPS):
                     (folder / name).mkdir(parents=True, exist_ok=True)
                 mark = {"format": "sledsim sweep store", "schema": SCHEMA_VERSION}
-                _write_whole(folder / MARK, json.dumps(mark, indent=2) + "\n")
+                write_whole(folder / MARK, json.dumps(mark, indent=2) + "\n", lasting=True)
             store = cls(folder)
             store._remove_stale()
         except OSError as error:
@@ -159,7 +160,7 @@ class Store(Framed):
             source = f"read_parquet([{', '.join(parts)}])" if parts else f"(SELECT {kinds} WHERE false)"
             connection.execute(f"CREATE VIEW all_{table} AS SELECT {', '.join(columns)} FROM {source}")
         # A run that failed and was done later is done.
-        connection.execute("CREATE VIEW runs AS SELECT DISTINCT ON (key) * FROM all_runs ORDER BY key, status, error")
+        connection.execute("CREATE VIEW runs AS SELECT DISTINCT ON (key) * FROM all_runs ORDER BY key, status, faults")
         for table in ("metrics", "histograms"):
             connection.execute(
                 f"CREATE VIEW {table} AS SELECT DISTINCT * FROM all_{table} SEMI JOIN all_runs USING (key)"
@@ -216,15 +217,13 @@ class Store(Framed):
             except duckdb.IOException as error:
                 # Another writer has just merged parts that were listed: the merged one has their rows.
                 if attempt == ATTEMPTS - 1:
-                    raise wrong(
-                        StoreError, "unreadable", f"cannot be read: {str(error).splitlines()[0]}", file=self.path
-                    ) from None
+                    raise wrong(StoreError, "unreadable", f"cannot be read: {error}", file=self.path) from None
             except duckdb.Error as error:
                 foreign = self._foreign_part()
                 if foreign is not None:
                     says = "is no part of a store: move it away, or put back what was there"
                     raise wrong(StoreError, "unreadable", says, file=foreign) from None
-                raise wrong(StoreError, "unreadable", f"{str(error).splitlines()[0]}", file=self.path) from None
+                raise wrong(StoreError, "unreadable", f"{error}", file=self.path) from None
         raise AssertionError("the last attempt returns or raises")
 
     def _foreign_part(self) -> Path | None:
@@ -309,7 +308,8 @@ class Store(Framed):
         """
         path = self.path / SWEEPS / f"{definition.sweep}@{definition.definition}.json"
         try:
-            _write_whole(path, json.dumps(definition.__dict__, indent=2, ensure_ascii=False) + "\n")
+            text = json.dumps(definition.__dict__, indent=2, ensure_ascii=False) + "\n"
+            write_whole(path, text, lasting=True)
         except OSError as error:
             raise wrong(StoreError, "unreadable", f"cannot be written: {error.strerror}", file=self.path) from None
 
@@ -358,7 +358,7 @@ class Writer:
             select = f"SELECT DISTINCT * FROM read_parquet([{sources}]) ORDER BY ALL"
             try:
                 self._connection.execute(f"SELECT count(*) FROM read_parquet([{sources}])")
-                copy_whole(self._connection, select, self._store.path / table / f"{uuid.uuid4().hex}.parquet")
+                copy_part(self._connection, select, self._store.path / table / f"{uuid.uuid4().hex}.parquet")
             except (duckdb.Error, SledsimError):
                 # Somebody else merges them just now, or the disk has no room for both: they stay as they are.
                 continue
@@ -394,16 +394,4 @@ def _check_mark(folder: Path) -> None:
 
 def _is_half_made(folder: Path) -> bool:
     """Tell whether a folder is a store whose maker was killed before it was done."""
-    return all(entry.name in (*COLUMNS, SWEEPS) or entry.name.startswith(MARK) for entry in folder.iterdir())
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file that is there whole or not at all."""
-    unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}{UNFINISHED}")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        flush_to_disk(unfinished)
-        unfinished.replace(path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
+    return all(entry.name in (*COLUMNS, SWEEPS) or entry.suffix == UNFINISHED for entry in folder.iterdir())

@@ -2,16 +2,15 @@
 
 import json
 import math
-import os
-import re
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sledsim._core import SledsimError
-from sledsim.show.faults import wrong
-from sledsim.show.frames import COPY_OPTIONS, quoted
+from sledsim._core import Fault
+from sledsim.show.faults import facts_of, fault_of
+from sledsim.show.frames import COPY_OPTIONS, copy_whole
 from sledsim.sweep.description import Task
 from sledsim.sweep.execution import DONE, FAILED, Bins, Outcome, Prepared
 
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["COLUMNS", "SCHEMA_VERSION", "UNFINISHED", "Batch", "Membership", "copy_whole", "flush_to_disk", "label"]
+__all__ = ["COLUMNS", "SCHEMA_VERSION", "Batch", "Membership", "copy_part", "faults_as_json", "faults_of_json", "label"]
 
 #: Raised whenever a reader of the older tables would misread the newer.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: Every table by name: its columns with their types. `runs` is written last: what stands there is whole.
 COLUMNS: dict[str, dict[str, str]] = {
@@ -58,7 +57,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     "runs": {
         "key": "VARCHAR",
         "status": "VARCHAR",
-        "error": "VARCHAR",
+        "faults": "VARCHAR",
         "version": "VARCHAR",
         "seed": "UBIGINT",
         "scenario": "VARCHAR",
@@ -67,9 +66,6 @@ COLUMNS: dict[str, dict[str, str]] = {
 
 #: Tables of numbers: for each, what the numbers are told apart by besides their run.
 _NUMBERED = {"metrics": "metric", "histograms": "quantity"}
-
-#: Ending of a file that is still being written; what ends so belongs to no table.
-UNFINISHED = ".unfinished"
 
 # How rows in Python become columns: those that are not named here become objects.
 _NUMPY_TYPES = {"INTEGER": "int32", "BIGINT": "int64", "UBIGINT": "uint64", "DOUBLE": "float64", "TIMESTAMP": "int64"}
@@ -106,6 +102,17 @@ def label(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
+def faults_as_json(faults: Iterable[Fault]) -> str | None:
+    """Write faults as ``runs`` has them; nothing where there are none."""
+    held = [facts_of(fault) for fault in faults]
+    return json.dumps(held, ensure_ascii=False) if held else None
+
+
+def faults_of_json(text: str | None) -> tuple[Fault, ...]:
+    """Read faults as ``runs`` has them."""
+    return tuple(fault_of(facts) for facts in json.loads(text or "[]"))
+
+
 class Batch:
     """Rows that wait to be written, by table."""
 
@@ -133,7 +140,8 @@ class Batch:
         """
         status = FAILED if outcome.metrics is None else DONE
         scenario = None if prepared.scenario is None else prepared.scenario.canonical()
-        run = (prepared.key, status, outcome.error, outcome.place.version, prepared.seed, scenario)
+        faults = faults_as_json(outcome.faults)
+        run = (prepared.key, status, faults, outcome.place.version, prepared.seed, scenario)
         self._rows["runs"].append(run)
         when = (int(outcome.started_s * 1e6), outcome.seconds)
         place = outcome.place
@@ -184,7 +192,7 @@ class Batch:
                 casts = ", ".join(
                     f"{_CASTS.get(kind, '{0}::' + kind).format(column)} AS {column}" for column, kind in columns.items()
                 )
-                copy_whole(connection, f"SELECT {casts} FROM {source}", folder / table / name)
+                copy_part(connection, f"SELECT {casts} FROM {source}", folder / table / name)
 
     def _source(self, connection: "duckdb.DuckDBPyConnection", table: str) -> str | None:
         """Show DuckDB the rows of a table."""
@@ -241,8 +249,8 @@ class Batch:
         }
 
 
-def copy_whole(connection: "duckdb.DuckDBPyConnection", select: str, target: Path) -> None:
-    """Write the rows of a query to a Parquet file that is there whole or not at all.
+def copy_part(connection: "duckdb.DuckDBPyConnection", select: str, part: Path) -> None:
+    """Write the rows of a query as a part of a table, which is there whole or not at all, and on the disk.
 
     Parameters
     ----------
@@ -250,42 +258,9 @@ def copy_whole(connection: "duckdb.DuckDBPyConnection", select: str, target: Pat
         Of DuckDB.
     select
         The query.
-    target
+    part
         The file.
     """
-    import duckdb
-
-    unfinished = target.with_suffix(UNFINISHED)
     options = f"{COPY_OPTIONS['.parquet']}, KV_METADATA {{sledsim_sweep_schema: '{SCHEMA_VERSION}'}}"
-    try:
-        connection.execute(f"COPY ({select}) TO {quoted(str(unfinished))} ({options})")
-        flush_to_disk(unfinished)
-        unfinished.rename(target)
-        flush_to_disk(target.parent)
-    except (duckdb.Error, OSError) as error:
-        unfinished.unlink(missing_ok=True)
-        # DuckDB wraps what the system said.
-        said = re.search(r'([^":]+)","errno"', str(error))
-        reason = (
-            error.strerror if isinstance(error, OSError) else said[1].strip() if said else str(error).splitlines()[0]
-        )
-        says = (
-            f"cannot be written: {reason}; what was written before is whole, and once there is "
-            "room, the same command goes on"
-        )
-        raise wrong(SledsimError, "unreadable", says, file=target.parent) from None
-
-
-def flush_to_disk(path: Path) -> None:
-    """Wait until the content of a file, or the names in a folder, have reached the disk.
-
-    Parameters
-    ----------
-    path
-        The file or folder.
-    """
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    remedy = "; what was written before is whole, and once there is room, the same command goes on"
+    copy_whole(connection, select, part, options, lasting=True, remedy=remedy)

@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from sledsim import _core
-from sledsim._core import SledsimError, TraceError
+from sledsim._core import ScenarioError, SledsimError, TraceError
+from sledsim.scenario.texts import require_text
 from sledsim.show.faults import missing_file, told_as, wrong
 from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
 from sledsim.show.section import Section
@@ -53,6 +54,8 @@ class Trace:
         Bytes in a sector, where it is not what the format says.
     columns
         For CSV and Parquet: which column holds what.
+    event, time_unit
+        As for :func:`open_trace`.
     """
 
     def __init__(
@@ -63,6 +66,8 @@ class Trace:
         skip_bad: int = 0,
         sector_bytes: int | None = None,
         columns: Mapping[str, str] | None = None,
+        event: str | None = None,
+        time_unit: str | None = None,
     ) -> None:
         self.path = Path(path)
         self._options: dict[str, Any] = {
@@ -70,8 +75,14 @@ class Trace:
             "skip_bad": skip_bad,
             "sector_bytes": sector_bytes,
             "columns": None if columns is None else dict(columns),
+            "event": event,
+            "time_unit": time_unit,
         }
         self._readable = self.path
+        try:
+            require_text(format or "")
+        except ScenarioError as error:
+            raise told_as(TraceError, error) from None
         require_file(self.path)
         self._is_parquet = is_parquet(self.path)
         if self._is_parquet:
@@ -162,13 +173,15 @@ class Trace:
             Records written.
         """
         path = Path(destination)
-        chosen = to or WRITTEN_SUFFIXES.get(path.suffix.lower())
+        written = {each["name"]: each["suffix"] for each in trace_formats() if each["written"]}
+        meant = (name for name, suffix in written.items() if suffix == path.suffix.lower())
+        chosen = to or next(meant, None)
         if chosen is None:
-            says = f"the name does not tell the format; choose one of {', '.join(WRITTEN)}"
-            raise wrong(TraceError, "unknown-format", says, path="to", allowed=WRITTEN, file=path)
-        if chosen not in WRITTEN:
+            says = f"the name does not tell the format; choose one of {', '.join(written)}"
+            raise wrong(TraceError, "unknown-format", says, path="to", allowed=list(written), file=path)
+        if chosen not in written:
             says = f"cannot write format {chosen!r}"
-            raise wrong(TraceError, "unknown-format", says, path="to", file=path, value=chosen, known=WRITTEN)
+            raise wrong(TraceError, "unknown-format", says, path="to", file=path, value=chosen, known=written)
         if path.exists() and path.samefile(self.path):
             says = "a trace cannot be converted into its own file; choose another"
             raise wrong(TraceError, "conflict", says, value=str(path), file=path)
@@ -195,11 +208,6 @@ class Trace:
         return f"<Trace {self.path} ({self.format})>"
 
 
-#: Formats that can be written, and the names of files that mean them.
-WRITTEN = ("csv", "parquet", "disksim-ascii", "mqsim")
-WRITTEN_SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".mqsim": "mqsim", ".ascii": "disksim-ascii"}
-
-
 def open_trace(
     path: str | Path,
     *,
@@ -207,6 +215,8 @@ def open_trace(
     skip_bad: int = 0,
     sector_bytes: int | None = None,
     columns: Mapping[str, str] | None = None,
+    event: str | None = None,
+    time_unit: str | None = None,
 ) -> Trace:
     """Open a block trace, compressed or not.
 
@@ -222,6 +232,10 @@ def open_trace(
         Bytes in a sector, where it is not what the format says.
     columns
         For CSV and Parquet: which column holds what, where the header does not say it.
+    event
+        Of a blkparse trace: which event is the arrival, ``"queued"`` (the default) or ``"dispatched"``.
+    time_unit
+        Of fio's iolog, version 3: the unit of its timestamps, ``"ms"`` when not given; fio itself records ``"us"``.
 
     Returns
     -------
@@ -235,14 +249,24 @@ def open_trace(
     """
     if skip_bad < 0:
         raise wrong(TraceError, "out-of-range", path="skip_bad", value=skip_bad, allowed={"least": 0, "whole": True})
-    return Trace(path, format=format, skip_bad=skip_bad, sector_bytes=sector_bytes, columns=columns)
+    return Trace(
+        path,
+        format=format,
+        skip_bad=skip_bad,
+        sector_bytes=sector_bytes,
+        columns=columns,
+        event=event,
+        time_unit=time_unit,
+    )
 
 
 def trace_formats() -> list[dict[str, Any]]:
-    """List the formats that can be read: name, description, whether records have times."""
-    formats = _core.trace_formats()
+    """List the formats that can be read: name, description, whether records have times, whether it can be written too.
+
+    ``suffix`` is the ending of a file's name that means a format when a trace is written.
+    """
     parquet = {"name": "parquet", "description": "Parquet with named columns, as in CSV", "has_times": True}
-    return [*formats, parquet]
+    return [*_core.trace_formats(), parquet | {"written": True, "suffix": ".parquet"}]
 
 
 def formats_table() -> Table:
@@ -319,7 +343,7 @@ def parquet_to_csv(path: Path, folder: Path, columns: Mapping[str, str] | None =
             wanted = _wanted(connection, source, columns)
             copy_whole(connection, f"SELECT {wanted} FROM {source}", copy, COPY_OPTIONS[".csv"])
     except duckdb.Error as error:
-        raise wrong(TraceError, "unreadable", f"{str(error).splitlines()[0]}", file=path) from None
+        raise wrong(TraceError, "unreadable", f"{error}", file=path) from None
     return copy
 
 

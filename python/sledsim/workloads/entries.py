@@ -2,17 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from sledsim.scenario.catalog import CatalogEntry, entries, entry_named, read_entry
+from sledsim.scenario.catalog import CatalogEntry, entries, entry_named
 from sledsim.show.shown import Listing
 from sledsim.show.tables import Table
 
 __all__ = ["WorkloadEntry", "catalog", "workload_entry", "workloads_table"]
-
-# How a value with a source came about; distributions and arrivals are of other kinds.
-KINDS = ("published", "derived", "assumed")
 
 
 @dataclass(frozen=True)
@@ -82,7 +78,7 @@ class WorkloadEntry(CatalogEntry):
 
 def catalog() -> dict[str, WorkloadEntry]:
     """Return the workloads of the catalogue by name."""
-    return Listing(entries("workload", _entry), lambda: [workloads_table()])
+    return Listing(entries("workload", _of_content), lambda: [workloads_table()])
 
 
 def workload_entry(name: str) -> WorkloadEntry:
@@ -91,9 +87,9 @@ def workload_entry(name: str) -> WorkloadEntry:
     Parameters
     ----------
     name
-        Its name, or the path of its file (``.toml``).
+        Its name, or the path of its file.
     """
-    return entry_named("workload", name, _entry)
+    return entry_named("workload", name, _of_content)
 
 
 def workloads_table() -> Table:
@@ -132,10 +128,6 @@ def _range(published: Any) -> str:
     return " to ".join(f"{each:,}" for each in (published if isinstance(published, list) else [published]))
 
 
-def _entry(path: Path) -> WorkloadEntry:
-    return read_entry("workload", path, _of_content)
-
-
 def _of_content(common: dict[str, Any], content: Mapping[str, Any]) -> WorkloadEntry:
     return WorkloadEntry(
         **common,
@@ -143,13 +135,7 @@ def _of_content(common: dict[str, Any], content: Mapping[str, Any]) -> WorkloadE
         requests=content.get("requests"),
         measured_on=content.get("measured_on", ""),
         disks=content.get("disks", 1),
-        values={key: _value(value) for key, value in content["values"].items()},
+        values=content["values"],
         statistics=tuple(content.get("statistics", ())),
         assumptions=tuple(content.get("assumptions", ())),
     )
-
-
-def _value(value: Any) -> Mapping[str, Any]:
-    """Read a value; in a workload file of a user's it may be the bare value, such as a distribution."""
-    sourced = isinstance(value, dict) and "value" in value and value.get("kind", "assumed") in KINDS
-    return value if sourced else {"value": value}

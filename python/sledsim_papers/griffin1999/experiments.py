@@ -51,9 +51,9 @@ def _figure_of(study: Study, figure: str, how: str, *names: str, **more: Any) ->
     return Finding(float(of(sample)), how, intervals=intervals, scenarios=(TABLE_2,), **more)
 
 
-def _reversal_ms() -> float:
+def _reversal_ms(study: Study) -> float:
     """Return the time of one reversal of the default device, ms."""
-    return float(MemsStorage(DEVICE).seek_y_ms(0.0, 0.0, 1, -1).item())
+    return float(study.sled(DEVICE).seek_y_ms(0.0, 0.0, 1, -1).item())
 
 
 @experiment("griffin1999.settle-time")
@@ -65,7 +65,7 @@ def settle_time(study: Study) -> Finding:
 @experiment("griffin1999.turnaround-time")
 def turnaround_time(study: Study) -> Finding:
     """Reverse at the same place."""
-    return Finding(_reversal_ms(), "A first-order seek along Y back to the place it started from, the other way.")
+    return Finding(_reversal_ms(study), "A seek along Y back to the place it started from, the other way.")
 
 
 SEEKS = f"{RUN}; positioning before the first pass."
@@ -110,7 +110,7 @@ def _fluid_ms(study: Study, tips: int | None = None) -> "NDArray[np.float64]":
     block_ms = sled.block_bytes / (share * sled.peak_bandwidth_mb_s * 1e3)
     track = sled.rows * sled.blocks_per_row
     switches = (first + blocks - 1) // track - first // track
-    times: NDArray[np.float64] = blocks * block_ms + switches * _reversal_ms()
+    times: NDArray[np.float64] = blocks * block_ms + switches * _reversal_ms(study)
     return times
 
 
@@ -169,7 +169,8 @@ def under_2_ms(study: Study) -> Finding:
 @experiment("griffin1999.seek-axis-maxima")
 def seek_axis_maxima(study: Study) -> Finding:
     """Longest seeks along either axis over the ends of the curves of Figure 5(a)."""
-    sled, end_um = MemsStorage(DEVICE), MemsStorage(DEVICE).parameters["x_range_um"] / 2
+    sled = study.sled(DEVICE)
+    end_um = sled.parameters["x_range_um"] / 2
     mean_reversal_ms = float(_column_ms(study, "seek_turnaround_ns").mean())
     x_ms = sled.seek_x_ms(-end_um, end_um).item()
     y_ms = sled.seek_y_ms(-end_um, end_um, 1, 1).item()
@@ -183,7 +184,8 @@ def seek_axis_maxima(study: Study) -> Finding:
         "figure has the mean of a request, which is less than one.",
         probes=(
             Probe(
-                "the curve along Y with two reversals", (longest[0] / x_ms, longest[1] / (y_ms + 2 * _reversal_ms()))
+                "the curve along Y with two reversals",
+                (longest[0] / x_ms, longest[1] / (y_ms + 2 * _reversal_ms(study))),
             ),
         ),
     )
@@ -192,7 +194,7 @@ def seek_axis_maxima(study: Study) -> Finding:
 @experiment("griffin1999.turnarounds-per-seek")
 def turnarounds_per_seek(study: Study) -> Finding:
     """Reversals within seeks, by their time."""
-    reversals = _column_ms(study, "seek_turnaround_ns") / _reversal_ms()
+    reversals = _column_ms(study, "seek_turnaround_ns") / _reversal_ms(study)
     how = f"{RUN}; time of reversals in a seek over that of one, whether or not the seek along X hides it."
     return Finding(float(reversals.mean()), how, intervals=(batched_interval(reversals).ends,), scenarios=(TABLE_2,))
 

@@ -5,7 +5,8 @@ from typing import Any
 from sledsim.devices import MemsStorage
 from sledsim_papers.griffin1999.workload import DEVICE
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.registry import computed
+from sledsim_papers.harness.registry import computed, experiment
+from sledsim_papers.harness.study import Study
 
 __all__: list[str] = []
 
@@ -48,29 +49,29 @@ ENTERS = (
 )
 
 
-@computed("griffin1999.track-switch")
-def track_switch() -> Finding:
+@experiment("griffin1999.track-switch")
+def track_switch(study: Study) -> Finding:
     """From the last row of a track to the first of the next."""
-    sled = MemsStorage(DEVICE)
+    sled = study.sled(DEVICE)
     return Finding(
         _switch_ms(sled, _per_track(sled)),
         "A request for the last row of a track and the first of the next one: time between its two passes.",
         cause=ENTERS,
-        probes=(Probe("the reversal alone", _reversal_ms(sled)), _without_bursts()),
+        probes=(Probe("the reversal alone", _reversal_ms(sled)), _without_bursts(study)),
     )
 
 
-def _without_bursts() -> Probe:
-    bare = MemsStorage(DEVICE, servo_bits=0)
+def _without_bursts(study: Study) -> Probe:
+    bare = study.sled(DEVICE, servo_bits=0)
     return Probe("a device without servo bursts", _switch_ms(bare, _per_track(bare)))
 
 
-@computed("griffin1999.cylinder-switch")
-def cylinder_switch() -> Finding:
+@experiment("griffin1999.cylinder-switch")
+def cylinder_switch(study: Study) -> Finding:
     """From the last row of a cylinder to the first of the next."""
 
     def switch_ms(**changes: Any) -> float:
-        sled = MemsStorage(DEVICE, **changes)
+        sled = study.sled(DEVICE, **changes)
         return _switch_ms(sled, sled.tracks * _per_track(sled))
 
     return Finding(
@@ -84,13 +85,13 @@ def cylinder_switch() -> Finding:
     )
 
 
-@computed("griffin1999.tip-switch-hidden")
-def tip_switch_hidden() -> Finding:
+@experiment("griffin1999.tip-switch-hidden")
+def tip_switch_hidden(study: Study) -> Finding:
     """Find a track switch less a reversal within the track."""
-    sled = MemsStorage(DEVICE)
+    sled = study.sled(DEVICE)
     within_ms = _switch_ms(sled, sled.blocks_per_row * (sled.rows // 2))
     there_ms = _switch_ms(sled, _per_track(sled))
-    bare = MemsStorage(DEVICE, servo_bits=0)
+    bare = study.sled(DEVICE, servo_bits=0)
     how = (
         "The track switch of a device without servo bursts, which takes other tips, less a reversal with the same "
         f"tips. With servo bursts the switch takes {there_ms:.3f} ms, going on to the next row of a track "

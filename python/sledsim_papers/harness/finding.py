@@ -125,7 +125,7 @@ def order(
     saturated
         Names of what can't carry the load: they come last, as one.
     """
-    carried = sorted(set(quantities) - set(saturated), key=lambda name: quantities[name])
+    carried = sorted((name for name in quantities if name not in saturated), key=lambda name: quantities[name])
     places = sorted(carried.index(name) for name in level if name in carried)
     near = len(places) > 1 and quantities[carried[places[-1]]] <= (1 + LEVEL) * quantities[carried[places[0]]]
     if near and places[-1] - places[0] == len(places) - 1:

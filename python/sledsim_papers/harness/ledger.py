@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from sledsim_papers.harness.motion import Motion
+
 if TYPE_CHECKING:
     from sledsim_papers.harness.finding import Finding
 
-__all__ = ["PAPERS", "VERDICTS", "Claim", "Verdict", "claims", "figures_of", "title"]
+__all__ = ["PAPERS", "VERDICTS", "Claim", "Verdict", "claims", "figures_of", "motion", "title"]
 
 #: The papers, by the year in which they came out; each has its folder with a ``claims.toml``.
 PAPERS = ("griffin1999", "schlosser2000", "lin2002", "schlosser2004", "hong2006")
@@ -63,6 +65,8 @@ class Claim(BaseModel):
         Of a stand-in's figures: the order or trend that has to hold for ``shape only``.
     note
         What a reader of the verdict must know.
+    waits_for
+        The model that Sledsim lacks for it, where it can't be computed yet.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -81,6 +85,7 @@ class Claim(BaseModel):
     inputs_from: tuple[str, ...] = ()
     shape: str = ""
     note: str = ""
+    waits_for: str = ""
 
     @property
     def name(self) -> str:
@@ -194,6 +199,18 @@ def title(paper: str) -> str:
         One of :data:`PAPERS`.
     """
     return str(_document(paper)["title"])
+
+
+def motion(paper: str) -> Motion:
+    """Return the model by which sleds move in the experiments and figures of a paper: that of its own simulator.
+
+    Parameters
+    ----------
+    paper
+        One of :data:`PAPERS`.
+    """
+    chosen: Motion = _document(paper)["motion"]
+    return chosen
 
 
 @cache

@@ -9,14 +9,14 @@ from typing import Any
 
 from sledsim import SledsimError, __version__
 from sledsim.report import caption_of, definition_of, page_environment, write_chart, write_library
-from sledsim.show import Table, need, write_whole
+from sledsim.show import Table, need, write_whole, wrong
 from sledsim_papers.harness.finding import Finding
-from sledsim_papers.harness.ledger import VERDICTS, title
+from sledsim_papers.harness.ledger import VERDICTS, motion, title
 from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.registry import Drawn, Picture
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
 from sledsim_papers.harness.verdicts import verdicts
-from sledsim_papers.harness.wording import ours_text, published_text, rests_text
+from sledsim_papers.harness.wording import ours_text, published_text, rests_text, time_optimal_text
 
 __all__ = ["Pages"]
 
@@ -55,7 +55,8 @@ class Pages:
             for name in ("charts", "scenarios"):
                 (folder / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise SledsimError(f"{folder}: can't be a folder for the report: {error.strerror}") from None
+            says = f"can't be a folder for the report: {error.strerror}"
+            raise wrong(SledsimError, "unreadable", says, file=folder) from None
 
     def export(self, picture: Picture, drawn: Drawn) -> None:
         """Write the files of a chart; any number of threads may do so.
@@ -106,6 +107,7 @@ class Pages:
         return {
             "id": paper,
             "title": title(paper),
+            "motion": motion(paper),
             "totals": counts_row(found, paper),
             "counts": _shown(answer for answer in found.answers if answer.claim.paper == paper),
             "claims": [self._claim(answer) for answer in found.answers if answer.claim.paper == paper],
@@ -123,6 +125,7 @@ class Pages:
             "rests_on": rests_text(claim),
             "published": published_text(claim),
             "ours": ours_text(finding.ours, finding) if finding else "–",
+            "time_optimal": time_optimal_text(answer.time_optimal, finding),
             "seconds": f"{answer.seconds:.1f}",
             "reason": answer.reason,
             "finding": finding,

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sledsim import SledsimError
 from sledsim.show import wrong
 from sledsim_papers.harness.finding import Finding
-from sledsim_papers.harness.ledger import PAPERS, claims
+from sledsim_papers.harness.ledger import PAPERS, claims, motion
+from sledsim_papers.harness.motion import moving
 from sledsim_papers.harness.study import Study
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class Drawn:
     stand_in: bool = False
     scenarios: tuple[Mapping[str, Any], ...] = ()
 
+
+#: What comes of an experiment, or of drawing.
+Shown = TypeVar("Shown", Finding, Drawn)
 
 #: Why most figures that are not drawn are not.
 NO_DATA = "a drawing that holds no data"
@@ -108,7 +112,7 @@ def experiment(name: str, *given: Any, **named: Any) -> Callable[[Experimenter],
     def register(function: Experimenter) -> Experimenter:
         if name not in claims() or name in _experiments:
             raise ValueError(f"{name} is no claim, or has an experiment already")
-        _experiments[name] = lambda study: function(study, *given, **named)
+        _experiments[name] = _in_its_motion(claims()[name].paper, lambda study: function(study, *given, **named))
         return function
 
     return register
@@ -128,7 +132,7 @@ def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], D
     """Register what redraws a figure or a table; see :class:`Picture`."""
 
     def register(draw: Callable[[Study], Drawn]) -> Callable[[Study], Drawn]:
-        _list(Picture(paper, where, title, draw))
+        _list(Picture(paper, where, title, _in_its_motion(paper, draw)))
         return draw
 
     return register
@@ -137,6 +141,17 @@ def picture(paper: str, where: str, title: str) -> Callable[[Callable[[Study], D
 def sketch(paper: str, where: str, title: str, reason: str = NO_DATA) -> None:
     """Register a figure of the paper's that is not drawn, and why; see :class:`Picture`."""
     _list(Picture(paper, where, title, None, reason))
+
+
+def _in_its_motion(paper: str, work: Callable[[Study], Shown]) -> Callable[[Study], Shown]:
+    """Return work in which sleds move as the study says, or else by the paper's model; its scenarios say which."""
+
+    def moved(study: Study) -> Shown:
+        chosen = study.motion or motion(paper)
+        done = work(study.under(chosen))
+        return replace(done, scenarios=tuple(moving(each, chosen) for each in done.scenarios))
+
+    return moved
 
 
 def _list(added: Picture) -> None:

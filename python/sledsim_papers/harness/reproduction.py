@@ -8,8 +8,9 @@ from functools import partial
 
 from sledsim import SledsimError
 from sledsim.runs import in_threads
-from sledsim_papers.harness.finding import Finding
+from sledsim_papers.harness.finding import Finding, Ours
 from sledsim_papers.harness.ledger import PAPERS, VERDICTS, Claim, Verdict, claims
+from sledsim_papers.harness.motion import TIME_OPTIMAL
 from sledsim_papers.harness.registry import Drawn, Experiment, Picture, experiments, pictures, select
 from sledsim_papers.harness.study import MissingTraceError, Study
 
@@ -37,6 +38,8 @@ class Answer:
         Whether it is not done because its experiment failed.
     seconds
         The processor's time for it.
+    time_optimal
+        What is found with sleds that move by that model; ``None`` where that was not asked for, or it is not done.
     """
 
     claim: Claim
@@ -45,6 +48,7 @@ class Answer:
     reason: str = ""
     failed: bool = False
     seconds: float = 0.0
+    time_optimal: Ours | None = None
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,7 @@ def reproduce(
     name: str | None = None,
     *,
     draw: bool = False,
+    time_optimal: bool = False,
     study: Study | None = None,
     export: Callable[[Picture, Drawn], object] | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -135,6 +140,8 @@ def reproduce(
         Nothing for all claims, ``PAPER`` for those of one, or ``PAPER.CLAIM``.
     draw
         Whether to redraw the figures and tables too: all of a paper, or those in which a single claim stands.
+    time_optimal
+        Whether to find, beside each figure, what it is where sleds move by that model in place of the paper's.
     study
         Makes the runs; a quick one if not given. It stays open, except after Ctrl-C.
     export
@@ -151,7 +158,7 @@ def reproduce(
     known, shown = experiments(), pictures_of(name) if draw else []
     with nullcontext(study) if study else Study() as runs:
         jobs: list[Callable[[], Answer | Redrawn]] = [
-            partial(_answer, claims()[each], known.get(each), runs) for each in names
+            partial(_answer, claims()[each], known.get(each), runs, time_optimal) for each in names
         ]
         jobs += [partial(_redraw, each, runs, export) for each in shown]
         outcomes = _all(jobs, runs, progress)
@@ -211,13 +218,16 @@ def _all(
     return done
 
 
-def _answer(claim: Claim, experiment: Experiment | None, study: Study) -> Answer:
+def _answer(claim: Claim, experiment: Experiment | None, study: Study, time_optimal: bool) -> Answer:
     """Do the experiment of a claim."""
     if experiment is None:
-        return Answer(claim, reason="no experiment yet")
+        waits = f"waits for {claim.waits_for}" if claim.waits_for else "no experiment yet"
+        return Answer(claim, reason=waits)
     try:
         finding, seconds = study.seconds(lambda: experiment(study))
-        return Answer(claim, finding, claim.verdict(finding), seconds=seconds)
+        # The verdict is that under the paper's model, whatever comes of this one.
+        beside = experiment(study.under(TIME_OPTIMAL)).ours if time_optimal else None
+        return Answer(claim, finding, claim.verdict(finding), seconds=seconds, time_optimal=beside)
     except MissingTraceError as error:
         return Answer(claim, reason=str(error))
     except Exception as error:

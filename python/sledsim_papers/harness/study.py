@@ -1,16 +1,20 @@
 """The runs that experiments share: each is made once, in a few threads."""
 
+import copy
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from sledsim import SledsimError
-from sledsim.runs import Result, in_threads, processors, run_resolved
+from sledsim.devices import Device, MemsStorage
+from sledsim.runs import Pool, Result, in_threads, processors, run_resolved
 from sledsim.scenario import Resolved, Sets, resolve
+from sledsim.show import wrong
+from sledsim_papers.harness.motion import Motion, device_moving, moving
 
 __all__ = ["TRACES", "MissingTraceError", "Study"]
 
@@ -33,7 +37,8 @@ class Study:
     """A set of runs, quick or full, each made once however many claims and figures ask for it.
 
     Runs have a few threads of their own and wait for nothing, so whoever waits for a run gets it. All methods may be
-    called from any thread.
+    called from any thread. Sleds move as their entries of the catalogue say, or all of them by one model: see
+    :meth:`under`.
 
     Parameters
     ----------
@@ -50,9 +55,10 @@ class Study:
         named = os.environ.get("SLEDSIM_REFERENCE")
         self.reference = reference or (Path(named) if named else None)
         self._workers = workers or processors()
-        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="sledsim-run")
+        self._pool = Pool(self._workers)
         self._lock = threading.Lock()
-        self._stopped = False
+        self._stopped = threading.Event()
+        self.motion: Motion | None = None
         self._made: dict[Any, Future[Any]] = {}
         self._local = threading.local()
 
@@ -61,13 +67,48 @@ class Study:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-        self._pool.shutdown(wait=True)
+        self._pool.stop(join=True)
 
     def stop(self) -> None:
         """End the runs. Whoever waits for one, or asks for another, hears of it by an exception."""
         with self._lock:
-            self._stopped = True
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._stopped.set()
+            self._pool.stop()
+
+    def under(self, motion: Motion) -> Self:
+        """Return this study with sleds that move by a model; both share their runs, threads and end.
+
+        Parameters
+        ----------
+        motion
+            The model.
+        """
+        view = copy.copy(self)
+        view.motion = motion
+        return view
+
+    def sled(self, name: str, **changes: Any) -> MemsStorage:
+        """Return MEMS storage by itself, moving by the model of this study.
+
+        Parameters
+        ----------
+        name
+            Entry of the catalogue.
+        **changes
+            Values that replace those of the entry.
+        """
+        moves = {"seek_model": self.motion} if self.motion else {}
+        return MemsStorage(name, **{**moves, **changes})
+
+    def device(self, device: str | Mapping[str, Any]) -> Device:
+        """Return a device of any kind by itself; a sled moves by the model of this study.
+
+        Parameters
+        ----------
+        device
+            Entry of the catalogue, or one with values that replace its own.
+        """
+        return Device(device_moving(device, self.motion) if self.motion else device)
 
     def requests(self, full: int, quick: int) -> int:
         """Return the size of a sample: the paper's, or one that a quick study takes."""
@@ -88,9 +129,8 @@ class Study:
         """
         path = self.reference / TRACES[name] if self.reference else None
         if path is None or not path.exists():
-            raise MissingTraceError(
-                f"the trace {name} is not at hand: set SLEDSIM_REFERENCE to a folder that holds {TRACES[name]}"
-            )
+            says = f"the trace {name} is not at hand: set SLEDSIM_REFERENCE to a folder that holds {TRACES[name]}"
+            raise wrong(MissingTraceError, "unreadable", says, value=name)
         return path
 
     def run(self, scenario: Mapping[str, Any], settings: Sets = (), *, log: bool = False) -> Result:
@@ -124,7 +164,7 @@ class Study:
         return [found[index] for index in sorted(found)]
 
     def once(self, key: str, make: Callable[[], Found]) -> Found:
-        """Return what ``make`` returns; it is called the first time that the key is asked for.
+        """Return what ``make`` returns; it is called the first time that the key is asked for under a model of motion.
 
         Parameters
         ----------
@@ -133,9 +173,10 @@ class Study:
         make
             Makes it. It may not ask for the same key.
         """
+        named = ("once", self.motion, key)
         with self._lock:
-            mine = ("once", key) not in self._made
-            future: Future[Found] = self._made.setdefault(("once", key), Future())
+            mine = named not in self._made
+            future: Future[Found] = self._made.setdefault(named, Future())
         if mine:
             try:
                 self._go_on()
@@ -164,13 +205,14 @@ class Study:
 
     def _begin(self, scenario: Mapping[str, Any], settings: Sets, *, log: bool) -> "tuple[Future[Any], bool]":
         """Have a run made, unless it has been; tell whether this made it."""
-        resolved = resolve({"seed": 1, **scenario}, settings)
+        scenario = {"seed": 1, **scenario}
+        resolved = resolve(moving(scenario, self.motion) if self.motion else scenario, settings)
         with self._lock:
             self._go_on()
             for logged in {log, True}:
                 if (resolved, logged) in self._made:
                     return self._made[resolved, logged], False
-            self._made[resolved, log] = self._pool.submit(self._run, resolved, log)
+            self._made[resolved, log] = self._pool.submit(lambda: self._run(resolved, log))
             return self._made[resolved, log], True
 
     def _run(self, resolved: Resolved, log: bool) -> tuple[Result, float]:
@@ -186,7 +228,7 @@ class Study:
 
     def _go_on(self, *_: object) -> None:
         """End what calls this, as each run does now and then, where the study has been stopped."""
-        if self._stopped:
+        if self._stopped.is_set():
             raise KeyboardInterrupt
 
     def _charged(self, timed: tuple[Found, float]) -> Found:

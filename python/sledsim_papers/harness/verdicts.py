@@ -4,7 +4,7 @@ from typing import Any
 
 from sledsim import __version__
 from sledsim_papers.harness.finding import Ours
-from sledsim_papers.harness.ledger import PAPERS, title
+from sledsim_papers.harness.ledger import PAPERS, motion, title
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
 
 __all__ = ["SCHEMA", "verdicts"]
@@ -33,6 +33,7 @@ def verdicts(found: Reproduction) -> dict[str, Any]:
             {
                 "paper": paper,
                 "title": title(paper),
+                "motion": motion(paper),
                 "totals": {**found.count(paper), "simulated": found.simulated(paper)},
             }
             for paper in PAPERS
@@ -51,6 +52,7 @@ def _claim(answer: Answer) -> dict[str, Any]:
         return document
     return document | {
         "ours": _plain(finding.ours),
+        "time_optimal": None if answer.time_optimal is None else _plain(answer.time_optimal),
         "decimals": finding.decimals,
         "intervals": [list(interval) for interval in finding.intervals],
         "how": finding.how,

@@ -3,7 +3,7 @@
 from sledsim_papers.harness.finding import Finding, Ours
 from sledsim_papers.harness.ledger import Claim, figures_of
 
-__all__ = ["data_text", "ours_text", "published_text", "rests_text"]
+__all__ = ["data_text", "ours_text", "published_text", "rests_text", "time_optimal_text"]
 
 
 #: Trends in words.
@@ -71,6 +71,22 @@ def ours_text(ours: Ours, finding: Finding, *, intervals: bool = True) -> str:
         ends = [tuple(f"{end:.{finding.decimals}f}" for end in interval) for interval in finding.intervals]
         texts = [f"{text} ({low} to {high})" for text, (low, high) in zip(texts, ends, strict=True)]
     return ", ".join(texts)
+
+
+def time_optimal_text(ours: Ours | None, finding: Finding | None) -> str:
+    """Write what was found under time-optimal motion, or that it is the same.
+
+    Parameters
+    ----------
+    ours
+        What was found then; ``None`` where it was not asked for.
+    finding
+        What was found by the paper's model.
+    """
+    if ours is None or finding is None:
+        return "–"
+    text = ours_text(ours, finding, intervals=False)
+    return "the same" if text == ours_text(finding.ours, finding, intervals=False) else text
 
 
 def _plain(figure: float) -> str:

@@ -9,8 +9,9 @@ from sledsim.devices import MemsStorage
 from sledsim.reliability import YEAR_H, MarkovModel, more_repairs_than, mttf_h, unrepaired_survival
 from sledsim.runs import batched_interval
 from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, order, trend
-from sledsim_papers.harness.registry import computed
-from sledsim_papers.hong2006 import caches, hierarchies
+from sledsim_papers.harness.registry import computed, experiment
+from sledsim_papers.harness.study import Study
+from sledsim_papers.hong2006 import caches, hierarchies, latency
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +22,7 @@ __all__ = [
     "caches",
     "enclosure",
     "hierarchies",
+    "latency",
     "longest_seek_ms",
     "mean_seek_ms",
     "mttf_years",
@@ -86,20 +88,20 @@ def _random_seeks_ms(device: MemsStorage) -> "NDArray[np.float64]":
     return device.serve(lbns)["seek_ns"][1:].astype(np.float64) / 1e6
 
 
-@computed("hong2006.avg-seek")
-def avg_seek() -> Finding:
+@experiment("hong2006.avg-seek")
+def avg_seek(study: Study) -> Finding:
     """Mean seek of the second-generation device (Table I)."""
-    seeks_ms = _random_seeks_ms(MemsStorage("hong2006"))
+    seeks_ms = _random_seeks_ms(study.sled("hong2006"))
     found = batched_interval(seeks_ms)
     how = "100,000 reads of a block anywhere, one at a time: positioning before the first pass, settling included"
     return Finding(found.mean, how, intervals=(found.ends,))
 
 
-@computed("hong2006.max-seek")
-def max_seek() -> Finding:
+@experiment("hong2006.max-seek")
+def max_seek(study: Study) -> Finding:
     """Longest seek of the device (Table I)."""
     how = "from one end of the sled's travel along X to the other, settling included"
-    return Finding(longest_seek_ms(MemsStorage("hong2006")), how)
+    return Finding(longest_seek_ms(study.sled("hong2006")), how)
 
 
 @computed("hong2006.capacity")
@@ -133,10 +135,10 @@ def enclosure_capacity() -> Finding:
     )
 
 
-@computed("hong2006.rebuild-bandwidth")
-def rebuild_bandwidth() -> Finding:
+@experiment("hong2006.rebuild-bandwidth")
+def rebuild_bandwidth(study: Study) -> Finding:
     """Find a device's capacity over the time of a rebuild (section 3.2.1)."""
-    device = MemsStorage("hong2006")
+    device = study.sled("hong2006")
     rate_mb_s = device.capacity_bytes * 1e-6 / REBUILD_S
     how = (
         f"{rate_mb_s:.2f} MB/s for a quarter of an hour over Table I's bandwidth; over that of a long read, every "

@@ -3,7 +3,6 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sledsim.devices import MemsStorage
 from sledsim.reliability import failure_counts, mttf_by_maintenance, survival_by_spares
 from sledsim.show import COLOURS, Table, altair_library, number, values
 from sledsim_papers.harness.charts import Axis, beside, lines, stated
@@ -40,8 +39,7 @@ sketch(PAPER, "Figure 7", "A MEMS caching disk")
 @picture(PAPER, "Table I", "Parameters of the MEMS device")
 def table_1(study: Study) -> Drawn:
     """Compare the catalogue's device with the table."""
-    del study
-    sled = MemsStorage("hong2006")
+    sled = study.sled("hong2006")
     rows = [
         ("capacity of a sled, GB of 2³⁰ bytes", number(sled.capacity_bytes / 2**30), "3.2"),
         ("mean seek, ms", number(mean_seek_ms(sled), 3), "0.55"),

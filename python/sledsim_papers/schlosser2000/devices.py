@@ -156,10 +156,10 @@ def disk_zone_bandwidth() -> Finding:
 PARTS, LONG_BLOCKS = 20, 200_000
 
 
-@computed("schlosser2000.mems-uniform-bandwidth")
-def mems_uniform_bandwidth() -> Finding:
+@experiment("schlosser2000.mems-uniform-bandwidth")
+def mems_uniform_bandwidth(study: Study) -> Finding:
     """Long reads all over a G2."""
-    sled = MemsStorage("g2-paper")
+    sled = study.sled("g2-paper")
     starts = np.linspace(0, sled.capacity_blocks - LONG_BLOCKS, PARTS).astype(np.uint64)
     # Each after the one before; what the way there takes is not the part's own.
     ns = {name: times.astype(np.float64) for name, times in sled.serve(starts, LONG_BLOCKS).items()}

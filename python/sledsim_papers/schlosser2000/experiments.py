@@ -72,8 +72,8 @@ def _free_reversal_ms(device: MemsStorage) -> float:
 @experiment("schlosser2000.spring-force-range")
 def spring_force_range(study: Study) -> Finding:
     """Force while reversing at the edge, from the time that it takes."""
-    device = MemsStorage("g2")
-    slow = MemsStorage("g2", bit_rate_kbit_s=device.parameters["bit_rate_kbit_s"] * SLOWLY)
+    device = study.sled("g2")
+    slow = study.sled("g2", bit_rate_kbit_s=device.parameters["bit_rate_kbit_s"] * SLOWLY)
     edge_um = device.parameters["y_range_um"] / 2
     # Away from the centre is pushed a sled that comes in, towards it one that goes out.
     forces = [_free_reversal_ms(slow) / slow.seek_y_ms(edge_um, edge_um, way, -way).item() for way in (-1, 1)]
@@ -89,10 +89,10 @@ def spring_turnaround(study: Study) -> Finding:
     """Reversal at the edge of a sled that comes in, over one without springs."""
     ratios = []
     for name in GENERATIONS:
-        device = MemsStorage(name)
+        device = study.sled(name)
         edge_um = device.parameters["y_range_um"] / 2
         ratios.append(device.seek_y_ms(edge_um, edge_um, -1, 1).item() / _free_reversal_ms(device))
-    how = "g1, g2, g3: exact motion at the end of travel, the sled coming in at access speed."
+    how = "g1, g2, g3: a reversal at the end of travel, the sled coming in at access speed."
     return Finding(tuple(ratios), how, decimals=2)
 
 
@@ -136,11 +136,11 @@ def rewrite_turnaround(study: Study) -> Finding:
     """Mean over rows and directions, until the servo burst before the sector."""
     import numpy as np
 
-    device, springless = MemsStorage("g2"), MemsStorage("g2", spring_factor=0.0)
+    device, springless = study.sled("g2"), study.sled("g2", spring_factor=0.0)
     whole, alone, free = (reversals_ms(device), reversals_ms(device, servo=False), reversals_ms(springless))
     rows = np.arange(device.rows)
     # The upper half of the rows, left upwards: the sled moves away from the centre, and the springs help it to turn.
-    outward = whole[1][rows > device.rows // 2]
+    outward = alone[1][rows > device.rows // 2]
     table = [
         {"row": row, "way": name, "with the servo burst, ms": float(burst_ms), "alone, ms": float(alone_ms)}
         for way, name in ((1, "up"), (-1, "down"))
@@ -154,11 +154,12 @@ def rewrite_turnaround(study: Study) -> Finding:
         f"({reversal.min():.3f} to {reversal.max():.3f})."
     )
     cause = (
-        "The paper gives one figure for all places, and it lies below a reversal without springs: only a sled that "
-        "moves away from the centre is back so soon. One that moves inward turns against the springs."
+        "The paper gives one figure for all places, and it lies below a reversal without springs, even if the way back "
+        "over the servo burst is left out: only a sled that moves away from the centre turns so soon. One that moves "
+        "inward turns against the springs."
     )
     probes = (
-        Probe("only rows that the sled leaves moving away from the centre", float(outward.mean())),
+        Probe("the reversal alone, of rows that the sled leaves moving away from the centre", float(outward.mean())),
         Probe("no springs", float(np.concatenate(list(free.values())).mean())),
         Probe("without the way back over the servo burst", float(reversal.mean())),
     )

@@ -73,11 +73,11 @@ def _characteristics(device: MemsStorage) -> list[float]:
 @picture(PAPER, "Table 1", "What each parameter does to a device")
 def table_1(study: Study) -> Drawn:
     """Change each parameter of g2 by a tenth."""
-    device = MemsStorage("g2")
+    device = study.sled("g2")
     as_it_is = _characteristics(device)
     rows = [["g2 as it is", *(number(each) for each in as_it_is)]]
     for name, values_ in _changed(device).items():
-        after = _characteristics(MemsStorage("g2", **values_))
+        after = _characteristics(study.sled("g2", **values_))
         rows.append([name, *(_percent(new / old - 1) for new, old in zip(after, as_it_is, strict=True))])
     headers = [
         "parameter",

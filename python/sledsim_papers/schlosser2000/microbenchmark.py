@@ -25,9 +25,6 @@ DISKSIM_OVERHEAD_MS = {"g1": 0.3, "g2": 0.2, "g3": 0.1}
 #: What switches a drive's buffer off.
 NO_BUFFER: dict[str, Any] = {"buffer_caching": False, "read_ahead": "none", "fast_write": "none"}
 
-#: The motion of the simulator that the paper used.
-DECOMPOSED: dict[str, Any] = {"seek_model": "decomposed"}
-
 RUN = "10,000 random requests of 4 KB, two thirds reads, Poisson 20/s"
 
 
@@ -94,7 +91,6 @@ def mems_cov(study: Study) -> Finding:
             Probe("requests of 512 B", tuple(map(variation, _on_sleds(study, size_bytes=512).values()))),
             Probe("requests of 16 KB", tuple(map(variation, _on_sleds(study, size_bytes=16384).values()))),
             Probe("DiskSim's command overheads", tuple(map(variation, _with_overhead(study).values()))),
-            Probe("seeks as DiskSim computes them", tuple(map(variation, _on_sleds(study, **DECOMPOSED).values()))),
         ),
     )
 
@@ -111,16 +107,14 @@ def _accesses(study: Study) -> tuple[dict[str, Result], tuple[dict[str, Any], ..
     scenarios = [_one_at_a_time(SLEDS[key]) for key in keys]
     others = [_one_at_a_time(SLEDS[key], 512) for key in keys]
     others += [_one_at_a_time(SLEDS[key], overhead_ms=DISKSIM_OVERHEAD_MS[key]) for key in keys]
-    others += [_one_at_a_time(SLEDS[key], **DECOMPOSED) for key in keys]
     runs = study.runs([(each, ()) for each in [*scenarios, *others]])
-    whole, sector, over, moved = (dict(zip(keys, runs[place : place + 3], strict=True)) for place in (0, 3, 6, 9))
+    whole, sector, over = (dict(zip(keys, runs[place : place + 3], strict=True)) for place in (0, 3, 6))
     rows = tuple(
         {
             "device": SLEDS[key],
             "4 KB, ms": whole[key].response.mean_ms,
             "512 B, ms": sector[key].response.mean_ms,
             "4 KB and DiskSim's command overhead, ms": over[key].response.mean_ms,
-            "4 KB and DiskSim's seeks, ms": moved[key].response.mean_ms,
         }
         for key in keys
     )
@@ -156,7 +150,6 @@ def access_times(study: Study, *keys: str) -> Finding:
         probes=(
             Probe("a single sector", column("512 B, ms")),
             Probe("DiskSim's command overheads", column("4 KB and DiskSim's command overhead, ms")),
-            Probe("seeks as DiskSim computes them", column("4 KB and DiskSim's seeks, ms")),
         ),
     )
 

@@ -1,6 +1,6 @@
 """Schlosser et al. 2000, sections 2.2 to 2.4: what rises and what falls as one parameter of a G2 changes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from sledsim.devices import MemsStorage
 from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, trend
 from sledsim_papers.harness.ledger import claims
+from sledsim_papers.harness.motion import TIME_OPTIMAL
 from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
 
@@ -27,6 +28,9 @@ WIDTHS = ("bit, nm", (50.0, 40.0, 30.0, 20.0))
 #: What a computed quantity has to move by to have moved.
 EXACT = COMPUTED
 
+#: A quantity of a study's sled by the value of a parameter.
+Quantity = Callable[[Study, float], float]
+
 #: Random seeks that a mean is taken over: the same for each value of a parameter.
 SEEKS = 20_000
 
@@ -42,25 +46,41 @@ def at_speed(mm_s: float, bit_nm: float = 40.0) -> dict[str, Any]:
 
 
 def _trend(
-    name: str, given: tuple[str, Sequence[float]], what: str, how: str, quantity: Callable[[float], float]
+    name: str,
+    given: tuple[str, Sequence[float]],
+    what: str,
+    how: str,
+    quantity: Quantity,
+    *,
+    cause: str = "",
+    changed: Mapping[str, Quantity] | None = None,
 ) -> None:
-    """Register the experiment of a claim on the trend of a computed quantity over a parameter and its values."""
+    """Register the experiment of a claim on the trend of a computed quantity over a parameter and its values.
+
+    Where it differs, ``cause`` says why, and the quantities of ``changed``, by what is changed, are its probes.
+    """
     claim, (parameter, values) = f"schlosser2000.{name}", given
+    changed = changed or {}
 
     @experiment(claim)
-    def found(_: Study) -> Finding:
+    def found(study: Study) -> Finding:
         said = claims()[claim]
-        computed = [quantity(value) for value in values]
+        computed = [quantity(study, value) for value in values]
         return Finding(
             trend(computed, said.hardly_moves if said.published == "~" else EXACT),
             f"`{DEVICE}`: {how}; {computed[0]:.4g} to {computed[-1]:.4g}.",
             curve=tuple({parameter: value, what: each} for value, each in zip(values, computed, strict=True)),
+            cause=cause,
+            probes=tuple(
+                Probe(change, trend([other(study, value) for value in values], EXACT))
+                for change, other in changed.items()
+            ),
         )
 
 
-def _mean_seeks_ms(**changes: Any) -> tuple[float, float, float]:
+def _mean_seeks_ms(study: Study, **changes: Any) -> tuple[float, float, float]:
     """Return the means of random seeks along X, along Y, and of the longer of both, ms."""
-    sled = MemsStorage(DEVICE, **changes)
+    sled = study.sled(DEVICE, **changes)
     half_um = sled.parameters["x_range_um"] / 2
     # A pass may end within a run-out of the edge; a seek needs room to brake.
     start, end = np.random.default_rng(1).uniform(-0.98 * half_um, 0.98 * half_um, (2, 2, SEEKS))
@@ -68,6 +88,11 @@ def _mean_seeks_ms(**changes: Any) -> tuple[float, float, float]:
     # Where a pass has to go one way, it is either as often.
     y_ms = [sled.seek_y_ms(start[1], end[1], 1, way) for way in (1, -1)]
     return float(x_ms.mean()), float(np.mean(y_ms)), float(np.mean([np.maximum(x_ms, each) for each in y_ms]))
+
+
+def _acceleration_m_s2(study: Study) -> float:
+    """Return the acceleration of the sled as it comes."""
+    return float(study.sled(DEVICE).parameters["acceleration_x_m_s2"])
 
 
 MEAN = "20,000 random seeks, the direction of the next pass either as often"
@@ -78,21 +103,21 @@ _trend(
     VELOCITIES,
     "mean, ms",
     f"{MEAN}, 5 to 80 mm/s (a pass that may go whichever way is sooner has fewer reversals, and the mean falls)",
-    lambda mm_s: _mean_seeks_ms(**at_speed(mm_s))[1],
+    lambda study, mm_s: _mean_seeks_ms(study, **at_speed(mm_s))[1],
 )
 _trend(
     "velocity-x-seek",
     VELOCITIES,
     "mean, ms",
     f"{MEAN}, 5 to 80 mm/s",
-    lambda mm_s: _mean_seeks_ms(**at_speed(mm_s))[0],
+    lambda study, mm_s: _mean_seeks_ms(study, **at_speed(mm_s))[0],
 )
 _trend(
     "acceleration-seek",
     ACCELERATIONS,
     "mean, ms",
     f"{MEAN}, the longer of X and Y, 200 to 1600 m/s²",
-    lambda value: _mean_seeks_ms(**accelerated(value))[2],
+    lambda study, value: _mean_seeks_ms(study, **accelerated(value))[2],
 )
 _trend(
     "sleds-seek",
@@ -100,21 +125,21 @@ _trend(
     "mean, ms",
     f"{MEAN}; each of 1 to 8 sleds has its share of the mass and the whole actuator, so that it accelerates as much "
     "more",
-    lambda sleds: _mean_seeks_ms(**accelerated(sleds * MemsStorage(DEVICE).parameters["acceleration_x_m_s2"]))[2],
+    lambda study, sleds: _mean_seeks_ms(study, **accelerated(sleds * _acceleration_m_s2(study)))[2],
 )
 _trend(
     "spring-full-stroke-seek",
     SPRINGS,
     "seek, ms",
     "seek along X from one end of travel to the other, settling included, springs of 0 to 75 % of the force",
-    lambda factor: float(MemsStorage(DEVICE, spring_factor=factor).seek_x_ms(-50.0, 50.0).item()),
+    lambda study, factor: float(study.sled(DEVICE, spring_factor=factor).seek_x_ms(-50.0, 50.0).item()),
 )
 _trend(
     "spring-edge-seek",
     SPRINGS,
     "seek, ms",
     "seek along X of a tenth of the travel from its end inward, springs of 0 to 75 % of the force",
-    lambda factor: float(MemsStorage(DEVICE, spring_factor=factor).seek_x_ms(-50.0, -40.0).item()),
+    lambda study, factor: float(study.sled(DEVICE, spring_factor=factor).seek_x_ms(-50.0, -40.0).item()),
 )
 
 
@@ -132,7 +157,7 @@ def _reversals(name: str, y_um: float, way: int, how: str) -> None:
         SPRINGS,
         "reversal, ms",
         f"reversal {how}, springs of 0 to 75 % of the force",
-        lambda factor: _reversal_ms(MemsStorage(DEVICE, spring_factor=factor), y_um, way),
+        lambda study, factor: _reversal_ms(study.sled(DEVICE, spring_factor=factor), y_um, way),
     )
 
 
@@ -144,19 +169,19 @@ _trend(
     ACCELERATIONS,
     "reversal, ms",
     "reversal at the centre, 200 to 1600 m/s² of a sled of given mass",
-    lambda value: _reversal_ms(MemsStorage(DEVICE, **accelerated(value))),
+    lambda study, value: _reversal_ms(study.sled(DEVICE, **accelerated(value))),
 )
 _trend(
     "velocity-turnaround",
     VELOCITIES,
     "reversal, ms",
     "reversal at the centre, 5 to 80 mm/s",
-    lambda mm_s: _reversal_ms(MemsStorage(DEVICE, **at_speed(mm_s))),
+    lambda study, mm_s: _reversal_ms(study.sled(DEVICE, **at_speed(mm_s))),
 )
 
 
-def _streaming_mb_s(**changes: Any) -> float:
-    return MemsStorage(DEVICE, **NO_BUS, **changes).streaming_bandwidth_mb_s
+def _streaming_mb_s(study: Study, **changes: Any) -> float:
+    return study.sled(DEVICE, **NO_BUS, **changes).streaming_bandwidth_mb_s
 
 
 LONG_READ = "20 cylinders in the middle read in order, every turnaround and servo burst counted, no bus"
@@ -167,38 +192,50 @@ _trend(
     WIDTHS,
     "MB/s",
     f"{LONG_READ}, bits of 50 to 20 nm at the same velocity",
-    lambda nm: _streaming_mb_s(bit_nm=nm, **at_speed(MemsStorage(DEVICE).access_speed_m_s * 1e3, nm)),
+    lambda study, nm: _streaming_mb_s(study, bit_nm=nm, **at_speed(study.sled(DEVICE).access_speed_m_s * 1e3, nm)),
 )
 _trend(
     "acceleration-bandwidth",
     ACCELERATIONS,
     "MB/s",
     f"{LONG_READ}, 200 to 1600 m/s²",
-    lambda value: _streaming_mb_s(**accelerated(value)),
+    lambda study, value: _streaming_mb_s(study, **accelerated(value)),
 )
 _trend(
     "spring-bandwidth",
     SPRINGS,
     "MB/s",
     f"{LONG_READ}, springs of 0 to 75 % of the force",
-    lambda factor: _streaming_mb_s(spring_factor=factor),
+    lambda study, factor: _streaming_mb_s(study, spring_factor=factor),
+    cause="A row is entered before its servo burst, so that the sled turns, passes over the burst that it has left, "
+    "and turns again. At that last reversal DiskSim has the springs act with the sign that they have before a move, so "
+    "that near the edge the turnaround takes some five times as long as it would. Where there is no burst to go back "
+    "over, and with time-optimal motion, the springs help, as the paper says.",
+    changed={
+        "a device without servo bursts": lambda study, factor: _streaming_mb_s(
+            study, spring_factor=factor, servo_bits=0
+        ),
+        "time-optimal motion": lambda study, factor: _streaming_mb_s(
+            study, spring_factor=factor, seek_model=TIME_OPTIMAL
+        ),
+    },
 )
 _trend(
     "bit-size-capacity",
     WIDTHS,
     "GB",
     "room for data in bits of 50 to 20 nm",
-    lambda nm: MemsStorage(DEVICE, bit_nm=nm).capacity_bytes * 1e-9,
+    lambda study, nm: study.sled(DEVICE, bit_nm=nm).capacity_bytes * 1e-9,
 )
 
 #: Velocities among which the best is sought. With its springs a G2 does not reach any beyond the last from everywhere.
 SOUGHT_MM_S = tuple(float(mm_s) for mm_s in range(10, 301, 10))
 
 
-def _best_velocity(generation: str, **changes: Any) -> tuple[float, list[float]]:
+def _best_velocity(study: Study, generation: str, **changes: Any) -> tuple[float, list[float]]:
     """Return the velocity at which a generation streams fastest, and its bandwidth at each."""
-    bit_nm = MemsStorage(generation).parameters["bit_nm"]
-    sleds = [MemsStorage(generation, **NO_BUS, **at_speed(mm_s, bit_nm), **changes) for mm_s in SOUGHT_MM_S]
+    bit_nm = study.sled(generation).parameters["bit_nm"]
+    sleds = [study.sled(generation, **NO_BUS, **at_speed(mm_s, bit_nm), **changes) for mm_s in SOUGHT_MM_S]
     mb_s = [sled.streaming_bandwidth_mb_s for sled in sleds]
     return SOUGHT_MM_S[max(range(len(mb_s)), key=lambda place: mb_s[place])], mb_s
 
@@ -212,20 +249,21 @@ def _beyond(best: float, mb_s: Sequence[float]) -> str:
 @experiment("schlosser2000.velocity-bandwidth-fall", beyond=True)
 def best_velocity(study: Study, *, beyond: bool) -> Finding:
     """Streaming by velocity, up to the best and beyond it."""
-    best, mb_s = study.once("schlosser2000 best velocity", lambda: _best_velocity(DEVICE))
-    free_best, free_mb_s = study.once("schlosser2000 no springs", lambda: _best_velocity(DEVICE, spring_factor=0.0))
-    g1_best, g1_mb_s = study.once("schlosser2000 best of g1", lambda: _best_velocity("g1-paper"))
+    best, mb_s = study.once("schlosser2000 best velocity", lambda: _best_velocity(study, DEVICE))
+    free_best, free_mb_s = study.once(
+        "schlosser2000 no springs", lambda: _best_velocity(study, DEVICE, spring_factor=0.0)
+    )
+    g1_best, g1_mb_s = study.once("schlosser2000 best of g1", lambda: _best_velocity(study, "g1-paper"))
     rising = [each for mm_s, each in zip(SOUGHT_MM_S, mb_s, strict=True) if mm_s <= best]
     return Finding(
         _beyond(best, mb_s) if beyond else trend(rising, EXACT),
-        f"`{DEVICE}`: {LONG_READ}, 10 to 300 mm/s in steps of 10: fastest at {best:.0f} mm/s, {max(mb_s):.1f} MB/s.",
+        f"`{DEVICE}`: {LONG_READ}, 10 to 300 mm/s in steps of 10: fastest at {best:.0f} mm/s, {max(mb_s):.1f} MB/s. "
+        "With time-optimal motion it goes on rising where the actuator can no longer bring the sled to access speed "
+        "everywhere against the springs, which then help it to turn.",
         curve=tuple(
             {"velocity, mm/s": mm_s, "MB/s": each, "no springs, MB/s": free, "g1-paper, MB/s": first}
             for mm_s, each, free, first in zip(SOUGHT_MM_S, mb_s, free_mb_s, g1_mb_s, strict=True)
         ),
-        cause="At the ends of a track the springs help the sled to turn, and the bandwidth of a G2 still rises where "
-        "its actuator can no longer bring it to access speed everywhere against them. Without springs, and on a G1, "
-        "which reads in one direction, it is greatest before that and falls.",
         probes=(
             Probe(f"no springs: greatest at {free_best:.0f} mm/s", _beyond(free_best, free_mb_s)),
             Probe(f"g1-paper: greatest at {g1_best:.0f} mm/s", _beyond(g1_best, g1_mb_s)),

@@ -37,7 +37,7 @@ UBERDISK: dict[str, Any] = {"name": "uberdisk", "capacity_blocks": 6_750_000}
 G2: dict[str, Any] = {"name": "g2", "overhead_ms": 0.0}
 DISKSIM_OVERHEAD_MS = 0.2
 #: Command overhead with which G2 has the mean access time that the paper prints, 0.88 ms, ms.
-MATCHED_OVERHEAD_MS = 0.08
+MATCHED_OVERHEAD_MS = 0.075
 
 #: What the volume moves to, by the names of the claims.
 FASTER: dict[str, str | Mapping[str, Any]] = {
@@ -245,7 +245,7 @@ def simpledisk_constant(study: Study) -> Finding:
     probes = []
     for change, overhead_ms in (
         ("g2 with DiskSim's command overhead of 0.2 ms", DISKSIM_OVERHEAD_MS),
-        ("g2 with a command overhead of 0.08 ms, and so with the mean access time printed", MATCHED_OVERHEAD_MS),
+        ("g2 with a command overhead of 0.075 ms, and so with the mean access time printed", MATCHED_OVERHEAD_MS),
     ):
         changed = moved(study, {"name": "g2", "overhead_ms": overhead_ms})
         with_it = {**volume, "g2": _mean(changed.volume_ms)}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sledsim.devices import Device, DiskDrive, MemsStorage
+from sledsim.devices import DiskDrive, MemsStorage
 from sledsim_papers.harness.finding import Finding, order, trend
 from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
@@ -27,19 +27,19 @@ DEVICES: dict[str, Mapping[str, Any]] = {"g2": G2, "uberdisk": UBERDISK, "cheeta
 BRICK_BYTES = 100e9
 
 
-def _rewrites_ms(device: Mapping[str, Any], places: int = 100) -> "NDArray[np.float64]":
+def _rewrites_ms(study: Study, device: Mapping[str, Any], places: int = 100) -> "NDArray[np.float64]":
     """Return the times of writes of a block right after it was written, at places all over the device, ms."""
-    drive = Device(device)
+    drive = study.device(device)
     first = np.arange(places, dtype=np.uint64) * np.uint64(drive.capacity_blocks) // np.uint64(places)
     end_ns = drive.serve(np.repeat(first, 2), 1, read=False)["end_ns"].astype(np.float64)
     times: NDArray[np.float64] = (end_ns[1::2] - end_ns[::2]) * 1e-6
     return times
 
 
-@computed("schlosser2004.rewrite-disk")
-def rewrite_disk() -> Finding:
+@experiment("schlosser2004.rewrite-disk")
+def rewrite_disk(study: Study) -> Finding:
     """Time from the end of writing a sector until the head is over it again."""
-    times_ms = _rewrites_ms(DEVICES["cheetah73"])
+    times_ms = _rewrites_ms(study, DEVICES["cheetah73"])
     how = (
         f"{DISK} with its buffer off, 100 sectors all over the disk, each written twice: from end to end, "
         f"{times_ms.min():.3f} to {times_ms.max():.3f} ms."
@@ -47,10 +47,10 @@ def rewrite_disk() -> Finding:
     return Finding(float(times_ms.mean()), how)
 
 
-@computed("schlosser2004.log-rewrite")
-def log_rewrite() -> Finding:
+@experiment("schlosser2004.log-rewrite")
+def log_rewrite(study: Study) -> Finding:
     """One block written over and over."""
-    means = {name: float(_rewrites_ms(device).mean()) for name, device in DEVICES.items()}
+    means = {name: float(_rewrites_ms(study, device).mean()) for name, device in DEVICES.items()}
     said = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
     how = f"100 blocks all over each device, each written twice, buffers off: {said} ms from end to end."
     return Finding(
@@ -93,10 +93,10 @@ def raid5_small_write(study: Study) -> Finding:
     )
 
 
-@computed("schlosser2004.bandwidth-per-capacity")
-def bandwidth_per_capacity() -> Finding:
+@experiment("schlosser2004.bandwidth-per-capacity")
+def bandwidth_per_capacity(study: Study) -> Finding:
     """Streaming over capacity."""
-    sled, disk = MemsStorage("g2"), DiskDrive(DISK)
+    sled, disk = study.sled("g2"), DiskDrive(DISK)
     shares = [each.streaming_bandwidth_mb_s / each.capacity_bytes for each in (sled, disk)]
     how = (
         f"g2: {sled.streaming_bandwidth_mb_s:.1f} MB/s of {sled.capacity_bytes * 1e-9:.2f} GB; {DISK}: "
@@ -188,7 +188,7 @@ AT_ONCE = (1, 2, 4, 8, 16)
 @experiment("schlosser2004.brick-scan")
 def brick_scan(study: Study) -> Finding:
     """Time to read the brick."""
-    one_s = study.once("schlosser2004 scan of g2", lambda: scan_s("g2"))
+    one_s = study.once("schlosser2004 scan of g2", lambda: scan_s(study, "g2"))
     times_s = [ceil(_devices() / at_once) * one_s for at_once in AT_ONCE]
     return Finding(
         trend(times_s),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sledsim.devices import Device, DiskDrive, MemsStorage
+from sledsim.devices import DiskDrive
 from sledsim.runs import Result, batched_interval
 from sledsim_papers.harness.finding import Finding, Probe, order, trend
 from sledsim_papers.harness.ledger import claims
@@ -42,15 +42,17 @@ def accesses(device: str | Mapping[str, Any], requests: int = 100_000, **workloa
 SCAN_BLOCKS = 65536
 
 
-def scan_s(name: str) -> float:
+def scan_s(study: Study, name: str) -> float:
     """Return the time to read all of a device in order.
 
     Parameters
     ----------
+    study
+        Knows how sleds move.
     name
         Entry of the catalogue.
     """
-    device = Device(name)
+    device = study.device(name)
     first = np.arange(0, device.capacity_blocks, SCAN_BLOCKS, dtype=np.uint64)
     blocks = np.minimum(SCAN_BLOCKS, device.capacity_blocks - first)
     return float(device.serve(first, blocks)["end_ns"][-1]) * 1e-9
@@ -139,10 +141,10 @@ DISTANCES = (1, 3, 10, 30, 100, 300, 1000, 1900)
 PAIRS = 5_000
 
 
-@computed("schlosser2004.contract-near")
-def contract_near() -> Finding:
+@experiment("schlosser2004.contract-near")
+def contract_near(study: Study) -> Finding:
     """Positioning by distance in LBNs."""
-    device = MemsStorage("g2")
+    device = study.sled("g2")
     cylinder = device.tracks * device.rows * device.blocks_per_row
     rng, means = np.random.default_rng(1), []
     for cylinders in DISTANCES:
@@ -185,10 +187,10 @@ def contract_ranges(study: Study) -> Finding:
     )
 
 
-@computed("schlosser2004.tip-set-free")
-def tip_set_free() -> Finding:
+@experiment("schlosser2004.tip-set-free")
+def tip_set_free(study: Study) -> Finding:
     """Find accesses at one place by different sets of tips."""
-    device = MemsStorage("g2")
+    device = study.sled("g2")
     before = device.capacity_blocks // 3
     slots, times, places = (
         device.blocks_per_row,

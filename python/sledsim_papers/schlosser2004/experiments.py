@@ -7,6 +7,7 @@ from sledsim.runs import Result
 from sledsim_papers.harness.finding import Finding, Probe, order
 from sledsim_papers.harness.intervals import of_mean, of_ratio
 from sledsim_papers.harness.ledger import claims
+from sledsim_papers.harness.motion import TIME_OPTIMAL
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.experiments import reversals_ms
@@ -48,11 +49,28 @@ def g2_capacity(study: Study) -> Finding:
     return Finding(device.capacity_bytes * 1e-9, how)
 
 
+#: What makes turnarounds longer than they would be.
+BACK_OVER = (
+    "The sled turns, passes over the servo burst that it has left, and turns again before the row. At that last "
+    "reversal DiskSim has the springs act with the sign that they have before a move, so that near the edge the "
+    "turnaround takes some five times as long as it would."
+)
+
+
 @experiment("schlosser2004.g2-streaming")
 def g2_streaming(study: Study) -> Finding:
     """Sustained sequential bandwidth."""
     how = "g2: 20 cylinders in the middle of the media, every turnaround and servo burst counted."
-    return Finding(MemsStorage("g2").streaming_bandwidth_mb_s, how, decimals=2)
+    return Finding(
+        study.sled("g2").streaming_bandwidth_mb_s,
+        how,
+        decimals=2,
+        cause=f"{BACK_OVER} The media pass at the rate of the tips either way.",
+        probes=(
+            Probe("no springs", study.sled("g2", spring_factor=0.0).streaming_bandwidth_mb_s),
+            Probe("time-optimal motion", study.sled("g2", seek_model=TIME_OPTIMAL).streaming_bandwidth_mb_s),
+        ),
+    )
 
 
 @experiment("schlosser2004.g2-access")
@@ -159,15 +177,15 @@ def seek_y_uncorrelated(study: Study) -> Finding:
         "g2: seeks from the centre, moving up, to 201 × 201 places; variance of the means of rows of equal Y over "
         "that of all."
     )
-    return Finding(_share_of_y(MemsStorage("g2")), how)
+    return Finding(_share_of_y(study.sled("g2")), how)
 
 
 @experiment("schlosser2004.seek-y-correlated-without-settle")
 def seek_y_correlated_without_settle(study: Study) -> Finding:
     """Whether that share grows several times where nothing settles."""
-    device = MemsStorage("g2")
-    half = MemsStorage("g2", settle_constants=device.parameters["settle_constants"] / 2)
-    shares = [_share_of_y(each) for each in (device, half, MemsStorage("g2", settle_constants=0.0))]
+    device = study.sled("g2")
+    half = study.sled("g2", settle_constants=device.parameters["settle_constants"] / 2)
+    shares = [_share_of_y(each) for each in (device, half, study.sled("g2", settle_constants=0.0))]
     rows = [
         {"settling constants": each, "share of Y": share} for each, share in zip((1.0, 0.5, 0.0), shares, strict=True)
     ]
@@ -179,11 +197,11 @@ def seek_y_correlated_without_settle(study: Study) -> Finding:
     return Finding("+" if grows else "?", how, curve=tuple(rows))
 
 
-def _spreads(**changes: Any) -> list[dict[str, Any]]:
+def _spreads(study: Study, **changes: Any) -> list[dict[str, Any]]:
     """Return by length how seeks along X depend on where they start and which way they go."""
     import numpy as np
 
-    device, rows = MemsStorage("g2", **changes), []
+    device, rows = study.sled("g2", **changes), []
     for length_um in range(5, 100, 5):
         start_um = np.linspace(-50.0, 50.0 - length_um, 101)
         end_um = np.minimum(start_um + length_um, 50.0)
@@ -207,7 +225,7 @@ def _worst(rows: list[dict[str, Any]]) -> float:
 @experiment("schlosser2004.spring-position-effect")
 def spring_position_effect(study: Study) -> Finding:
     """Spread of the time of a seek of given length by where it starts."""
-    rows = _spreads()
+    rows = _spreads(study)
     worst = max(rows, key=lambda row: float(row["longest over shortest, less 1"]))
     return Finding(
         _worst(rows),
@@ -215,28 +233,36 @@ def spring_position_effect(study: Study) -> Finding:
         f"{worst['length, µm']} µm.",
         curve=tuple(rows),
         cause="It hangs on the springs: near the edge they leave a quarter of the force, at the centre all of it.",
-        probes=(
-            Probe("springs of half the force", _worst(_spreads(spring_factor=0.5))),
-            Probe("seeks as DiskSim computes them", _worst(_spreads(seek_model="decomposed"))),
-        ),
+        probes=(Probe("springs of half the force", _worst(_spreads(study, spring_factor=0.5))),),
     )
 
 
 @experiment("schlosser2004.turnaround-under-tenth-ms")
 def turnaround_under_tenth_ms(study: Study) -> Finding:
     """Mean time until a row passed upwards may be passed downwards."""
-    times_ms = reversals_ms(MemsStorage("g2"))[1]
+    sled = study.sled("g2")
+    times_ms = reversals_ms(sled)[1]
     how = (
         "g2: mean over rows left upwards until the servo burst above them is entered downwards; "
         f"{times_ms.min():.3f} to {times_ms.max():.3f} ms by row."
     )
-    return Finding(float(times_ms.mean()), how, decimals=4)
+    return Finding(
+        float(times_ms.mean()),
+        how,
+        decimals=4,
+        cause=BACK_OVER,
+        probes=(
+            Probe("the reversal alone", float(reversals_ms(sled, servo=False)[1].mean())),
+            Probe("no springs", float(reversals_ms(study.sled("g2", spring_factor=0.0))[1].mean())),
+            Probe("time-optimal motion", float(reversals_ms(study.sled("g2", seek_model=TIME_OPTIMAL))[1].mean())),
+        ),
+    )
 
 
 @experiment("schlosser2004.device-scan")
 def device_scan(study: Study) -> Finding:
     """Time to read all of a Cheetah 73 over that to read all of G2."""
-    g2_s, cheetah_s = scan_s("g2"), scan_s("cheetah73")
+    g2_s, cheetah_s = scan_s(study, "g2"), scan_s(study, "cheetah73")
     how = f"Reads of 32 MB in order: all of cheetah73 in {cheetah_s:,.0f} s, all of g2 in {g2_s:.1f} s."
     return Finding(cheetah_s / g2_s, how, decimals=1)
 

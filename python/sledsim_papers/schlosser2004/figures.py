@@ -22,7 +22,7 @@ sketch(PAPER, "Figure 1", "Sled, actuators and tips of a device")
 @picture(PAPER, "Table 1", "The MEMS device")
 def table_1(study: Study) -> Drawn:
     """Set the catalogue's G2 beside what is printed of it."""
-    device, run, over = MemsStorage("g2"), study.run(accesses(G2)), study.run(accesses("g2"))
+    device, run, over = study.sled("g2"), study.run(accesses(G2)), study.run(accesses("g2"))
     rows = [
         ["capacity (GB)", f"{device.capacity_bytes * 1e-9:.3f}", "3.46"],
         ["mean access time (ms)", f"{run.service.mean_ms:.3f}", "0.88"],
@@ -60,10 +60,10 @@ def table_2(study: Study) -> Drawn:
 PLACES = 41
 
 
-def _surface(settle_constants: float) -> Any:
+def _surface(study: Study, settle_constants: float) -> Any:
     """Draw seek times from the centre over the plane."""
     alt = altair_library()
-    found = plane(MemsStorage("g2", settle_constants=settle_constants), PLACES)
+    found = plane(study.sled("g2", settle_constants=settle_constants), PLACES)
     place_um = found["place_um"]
     rows = [
         {"x": round(float(x_um), 2), "y": round(float(y_um), 2), "ms": round(float(found["seek_ms"][j, i]), 4)}
@@ -92,14 +92,14 @@ SIDES = (("left", "x", "-"), ("right", "x", "+"), ("bottom", "y", "-"), ("top", 
 def figure_2(study: Study) -> Drawn:
     """Draw seeks with settling."""
     how = f"g2: seeks from the centre, where the sled moves up, to {PLACES} × {PLACES} places; the longer of X and Y."
-    return Drawn(beside([_surface(1.0)], "Seek time of G2", "from the centre, settling along X included"), how)
+    return Drawn(beside([_surface(study, 1.0)], "Seek time of G2", "from the centre, settling along X included"), how)
 
 
 @picture(PAPER, "Figure 7", "Seek times over the plane without settling")
 def figure_7(study: Study) -> Drawn:
     """Draw seeks without settling."""
     how = "The seeks of Figure 2 with 0 settling constants, in the same colours."
-    return Drawn(beside([_surface(0.0)], "Seek time of G2 without settling", "from the centre"), how)
+    return Drawn(beside([_surface(study, 0.0)], "Seek time of G2 without settling", "from the centre"), how)
 
 
 #: Bars of Figure 3, in their order.

@@ -28,11 +28,11 @@ def scans(study: Study) -> Mapping[tuple[str, str], Access]:
     study
         The runs that experiments share.
     """
-    return study.once("schlosser2004 table scans", _scans)
+    return study.once("schlosser2004 table scans", lambda: _scans(study))
 
 
-def _scans() -> dict[tuple[str, str], Access]:
-    accesses = relation("g2", RELATION, layouts=[NORMAL, MEMSTORE], fetches=0).accesses
+def _scans(study: Study) -> dict[tuple[str, str], Access]:
+    accesses = relation(study.sled("g2"), RELATION, layouts=[NORMAL, MEMSTORE], fetches=0).accesses
     return {(each.layout, each.operation): each for each in accesses}
 
 

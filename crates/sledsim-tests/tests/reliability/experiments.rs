@@ -111,11 +111,10 @@ fn a_precision_ends_an_experiment_as_soon_as_it_is_reached() {
     assert!(!missed.interrupted && missed.horizons[0].loss.relative_half_width() > 1e-4);
 }
 
-/// The field that is refused.
+/// The field that is refused first.
 fn refused(enclosure: &Enclosure, experiment: &Experiment) -> String {
-    let error = simulate(enclosure, experiment, &mut |_| true).expect_err("this is refused");
-    assert!(!error.message.is_empty());
-    error.field
+    let faults = simulate(enclosure, experiment, &mut |_| true).expect_err("this is refused");
+    faults.into_iter().next().expect("something is wrong").path.to_string()
 }
 
 #[test]
@@ -146,6 +145,12 @@ fn values_out_of_range_are_refused_by_name() {
     assert_eq!(changed(&|e| e.device.batches = Some(batches)), "device.batches.size");
     let tips = Tips { count: 4, mttf_h: 1.0, spares: 0, tolerated: 4, remap_h: 0.0 };
     assert_eq!(changed(&|e| e.device.tips = Some(tips)), "device.tips.tolerated");
+    // All that is wrong is told, of both.
+    let (mut enclosure, experiment) = (raid(4, 1, 1), Experiment { confidence: 2.0, ..sound.clone() });
+    (enclosure.device.mttf_h, enclosure.rebuild.at_once) = (0.0, 0);
+    let faults = simulate(&enclosure, &experiment, &mut |_| true).expect_err("this is refused");
+    let paths: Vec<String> = faults.into_iter().map(|fault| fault.path.to_string()).collect();
+    assert_eq!(paths, ["device.mttf", "rebuild.at_once", "confidence"]);
 }
 
 #[test]

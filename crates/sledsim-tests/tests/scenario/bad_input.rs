@@ -254,16 +254,16 @@ fn device_files_that_are_not_as_they_should_be_are_named() {
     };
     assert_parts(&error("mechanism = "), &["test: ", "mine.toml", "line 1"]);
     assert_parts(&error("[values]"), &["mine.toml", "mechanism is missing"]);
-    assert_parts(&error("mechanism = \"mems\""), &["mine.toml", "no table [values]"]);
+    assert_parts(&error("mechanism = \"mems\""), &["mine.toml", "values is missing"]);
     assert_parts(
         &error("mechanism = \"mems\"\n[values.tips]\nunit = \"\""),
         &["mine.toml", "values.tips.value is missing"],
     );
     assert_parts(
         &error("mechanism = \"drum\"\n[values]"),
-        &["system.device.mechanism = \"drum\" is not known", "mems"],
+        &["line 1: mechanism = \"drum\" is not known", "mems", "mine.toml"],
     );
-    assert_parts(&error("mechanism = \"mems\"\n[values]\ntips = 5"), &["system.device.", "is missing", "mine.toml"]);
+    assert_parts(&error("mechanism = \"mems\"\n[values]\ntips = 5"), &["values.bit_nm is missing", "mine.toml"]);
     assert_parts(&error("mechanism = \"mems\"\n[values]\ntips = nan"), &["mine.toml", "line 3", "not a finite number"]);
     assert_parts(&error("mechanism = \"mems\"\n[values]\ntips = 5\ntips = 6"), &["mine.toml", "duplicate key"]);
     std::fs::remove_file(folder.path().join("mine.toml")).unwrap();
@@ -281,7 +281,7 @@ fn a_value_of_a_device_file_is_told_from_one_of_the_scenario() {
         device.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         resolve_in(&json!({"workload": poisson(1.0), "system": {"device": device}}), folder.path()).unwrap_err()
     };
-    assert_parts(&error(json!({})), &["capacity_blocks = -1 is out of range", "(in /", "mine.toml)"]);
+    assert_parts(&error(json!({})), &["line 5: values.capacity_blocks = -1 is out of range", "(in /", "mine.toml)"]);
     for own in [json!({"capacity_blocks": -2}), json!({"capacity_blocks": 5, "access_ms": -1})] {
         let error = error(own);
         assert!(error.contains("out of range") && !error.contains("mine.toml"), "{error}");

@@ -93,7 +93,7 @@ fn cases() -> Vec<Case> {
             json!("no/such.toml"),
             Kind::Unreadable,
             "system.device.name",
-            Some(json!("./no/such.toml")),
+            Some(json!("no/such.toml")),
             None,
         ),
     ]
@@ -171,6 +171,92 @@ fn all_faults_of_a_document_are_told_at_once() {
     );
     document["system"]["child"] = json!("g2");
     assert_eq!(faults(&document, &[])[0].path.to_string(), "system.bytes");
+}
+
+fn paths_of(document: &Value) -> Vec<String> {
+    faults(document, &[]).iter().map(|fault| fault.path.to_string()).collect()
+}
+
+#[test]
+fn what_takes_several_keys_is_told_beside_what_is_wrong_by_itself() {
+    let mut whole = document();
+    whole["workload"]["arrival"]["rate_per_s"] = json!(-1);
+    whole["run"] = json!({"requests": 5, "warmup_requests": 9});
+    assert_eq!(paths_of(&whole), ["workload.arrival.rate_per_s", "run.warmup_requests"]);
+    whole["run"] = json!({"requests": "many", "warmup_requests": 9});
+    whole["workload"] =
+        json!({"arrival": {"kind": "poisson", "rate_per_s": 1}, "range": {"start_fraction": 1, "end_fraction": 0}});
+    whole["missing"] = json!(["bus time"]);
+    assert_eq!(paths_of(&whole), ["run.requests", "workload.range.end_fraction", "missing"]);
+    // Each drive that is right by itself, and the device of one that is not.
+    let contradicts = json!({"name": "g2", "active_tips": 9000});
+    whole = document();
+    whole["system"] = json!({"kind": "concat", "members": [
+        {"device": contradicts}, {"device": "g2", "batch_max": "x"}, {"device": contradicts, "scheduler": "sptff"},
+        {"kind": "partition", "child": {"device": "g2", "batch_max": 4, "merge": {}}, "bytes": 100}, "g22",
+    ]});
+    let members = [
+        "1.system.batch_max",
+        "2.system.scheduler.name",
+        "4.system.device.name",
+        "0.system.device.active_tips",
+        "2.system.device.active_tips",
+        "3.system.child.batch_max",
+        "3.system.bytes",
+    ];
+    let mut expected: Vec<String> = members.iter().map(|member| format!("system.members.{member}")).collect();
+    let mut told = paths_of(&whole);
+    expected.sort();
+    told.sort();
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn all_that_does_not_fit_in_a_system_is_told_at_once() {
+    let mut whole = document();
+    let cache = json!({"kind": "ram-cache", "child": "g2", "bytes": 4096, "line_bytes": 4096,
+        "flush": {"high_water": 0.2, "low_water": 0.5}, "read_ahead": {"kind": "sequential", "most_bytes": 512}});
+    let small = json!({"kind": "partition", "child": "g2", "bytes": 100});
+    whole["system"] = json!({"kind": "mirror", "members": [cache, {"count": 3, "system": small}], "spares": 1});
+    assert_eq!(
+        paths_of(&whole),
+        [
+            "system.members.0.system.bytes",
+            "system.members.0.system.flush.low_water",
+            "system.members.0.system.read_ahead.most_bytes",
+            "system.members.1.system.bytes",
+        ]
+    );
+    whole["system"] = json!({"kind": "mcd", "mems": "g2", "disk": "atlas10k", "mems_bytes": 1_000_000_000_000_u64,
+        "segment_bytes": 1000, "units": {}});
+    assert_eq!(paths_of(&whole)[..2], ["system.mems_bytes", "system.segment_bytes"]);
+    let befallen = json!([{"member": 7, "fails_at_s": 1.0}, {"member": 9, "fails_at_s": 1.0}]);
+    whole["system"] = json!({"kind": "mirror", "members": [{"count": 2, "system": "g2"}], "faults": befallen});
+    assert_eq!(paths_of(&whole), ["system.faults.0.member", "system.faults.1.member"]);
+}
+
+#[test]
+fn all_of_a_mix_and_of_hot_spots_is_told_at_once() {
+    let arrival = json!({"kind": "poisson", "rate_per_s": 1});
+    let backwards = json!({"start_fraction": 0.5, "end_fraction": 0.2});
+    let mut spot = backwards.clone();
+    spot["probability"] = json!(0.7);
+    let spots = json!({"kind": "hot-spots", "spots": [spot, spot]});
+    let mut whole = document();
+    whole["workload"] = json!({"streams": [
+        {"arrival": arrival, "range": backwards, "metadata": {}}, {"arrival": arrival, "name": "x", "location": spots},
+    ]});
+    assert_eq!(
+        paths_of(&whole),
+        [
+            "workload.streams.0.range.end_fraction",
+            "workload.streams.0.metadata.share",
+            "workload.streams.1.name",
+            "workload.streams.1.location.spots.0.end_fraction",
+            "workload.streams.1.location.spots.1.end_fraction",
+            "workload.streams.1.location.spots",
+        ]
+    );
 }
 
 fn document_that_contradicts_itself() -> Value {
@@ -255,5 +341,6 @@ fn a_device_file_is_told_apart_from_the_document_that_names_it() {
     let fault = &faults(&whole, &[])[0];
     assert_eq!(fault.file.as_deref(), file.to_str());
     assert_eq!(fault.used_by.as_deref(), Some("my.json"));
-    assert_eq!(fault.path.to_string(), "system.device.access_ms");
+    assert_eq!(fault.path.to_string(), "values.access_ms");
+    assert_eq!(fault.line, Some(4));
 }

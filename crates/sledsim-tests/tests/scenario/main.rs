@@ -5,6 +5,7 @@ mod bounds;
 mod documents;
 mod faults;
 mod limits;
+mod own_policies;
 mod power_cuts;
 mod registries;
 mod tree;

@@ -6,7 +6,9 @@ use std::path::Path;
 use sledsim::fault::{Fault, Kind};
 use sledsim::request::Flags;
 use sledsim::time::Time;
-use sledsim::traces::{convert, Place, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceReader, TraceRecord};
+use sledsim::traces::{
+    convert, BlkparseEvent, Place, TimeUnit, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceReader, TraceRecord,
+};
 use sledsim_testing::options::Options;
 
 /// Everything in `content`, and the reader at its end.
@@ -287,6 +289,27 @@ fn options_that_do_not_fit_are_refused() {
     assert!(matches!(read_as(b"1 0 8 8 1\n", &zero), Err(TraceError::Option { option: "sector_bytes", .. })));
     let larger = TraceOptions { sector_bytes: Some(4096), ..TraceOptions::default() };
     assert_eq!(read_as(b"1 0 8 8 1\n", &larger).unwrap().0[0].offset_bytes, 8 * 4096);
+    let micros = TraceOptions { fio_time_unit: Some(TimeUnit::Us), ..TraceOptions::default() };
+    assert!(matches!(read_as(b"1 0 8 8 1\n", &micros), Err(TraceError::Option { option: "time_unit", .. })));
+    let issued = TraceOptions { blkparse_event: BlkparseEvent::Dispatched, ..TraceOptions::default() };
+    assert!(matches!(read_as(TraceFormat::Fio.example(), &issued), Err(TraceError::Option { option: "event", .. })));
+}
+
+/// What the content of two formats leaves open.
+#[test]
+fn the_unit_of_an_iolog_and_the_event_of_blkparse_are_those_asked_for() {
+    let times = |content: &[u8], options: &TraceOptions| -> Vec<u64> {
+        read_as(content, options).unwrap().0.iter().map(|record| record.time.ns()).collect()
+    };
+    let plain = times(TraceFormat::Fio.example(), &TraceOptions::default());
+    let micros = TraceOptions { fio_time_unit: Some(TimeUnit::Us), ..TraceOptions::default() };
+    assert_eq!(times(TraceFormat::Fio.example(), &micros), plain.iter().map(|ns| ns / 1000).collect::<Vec<_>>());
+    let both = b"8,0 3 1 0.000000000 697 Q W 223490 + 8 [dd]\n8,0 3 2 0.000500000 697 D W 223490 + 8 [dd]\n\
+        8,0 3 3 0.009000000 697 Q R 64 + 16 [dd]\n8,0 3 4 0.010000000 697 D R 64 + 16 [dd]\n";
+    let issued = TraceOptions { blkparse_event: BlkparseEvent::Dispatched, ..TraceOptions::default() };
+    // The first record stands at 0.
+    assert_eq!(times(both, &TraceOptions::default()), [0, 9_000_000]);
+    assert_eq!(times(both, &issued), [0, 9_500_000]);
 }
 
 #[test]

@@ -4,12 +4,14 @@ pub mod disk;
 pub mod mems;
 pub mod simple;
 
+mod checked;
 mod merging;
 mod platter;
 mod powered;
 
 use dyn_clone::DynClone;
 
+pub use checked::{flaw, Checked};
 use merging::PlannedPass;
 pub use merging::{are_contiguous, as_one, Plan, Planner, Stance, Trial};
 pub use platter::Platter;
@@ -158,6 +160,14 @@ pub trait Device: DynClone + Send {
     fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
         let _ = now;
         None
+    }
+
+    /// Whether it has kept to this contract, as far as anybody watches.
+    ///
+    /// # Errors
+    /// What it broke.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
     }
 }
 

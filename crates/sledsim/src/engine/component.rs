@@ -5,6 +5,7 @@ use dyn_clone::DynClone;
 
 use crate::engine::context::{Below, Context};
 use crate::engine::details::Details;
+use crate::fault::Fault;
 use crate::power::Meter;
 use crate::request::Request;
 use crate::service::{EnergyLedger, Service};
@@ -60,6 +61,15 @@ impl Completion {
         let service = Service { start: now, end: now, free: now, ..Service::default() };
         Self { request: *request, service, status: Status::Refused }
     }
+}
+
+/// Why a component ends the run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stop {
+    /// Somebody asked for it.
+    Interrupted,
+    /// It can't go on.
+    Failed(Fault),
 }
 
 /// Anything that accepts requests and completes each of them once. A clone of it goes on as it does.

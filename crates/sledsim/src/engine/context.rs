@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::engine::component::{Completion, Component, ComponentId};
+use crate::engine::component::{Completion, Component, ComponentId, Stop};
 use crate::engine::data::{DataPlane, Payload};
 use crate::engine::ledger::Ledger;
 use crate::engine::queue::EventQueue;
@@ -46,6 +46,7 @@ pub struct Context<'a> {
     /// Completions of the root.
     pub(super) done: &'a mut Vec<Completion>,
     pub(super) below: Below<'a>,
+    pub(super) halt: &'a mut Option<Box<(ComponentId, Stop)>>,
     pub(super) data: Option<&'a mut DataPlane>,
     pub(super) ledger: Option<&'a mut Ledger>,
 }
@@ -130,6 +131,12 @@ impl Context<'_> {
     pub fn timer(&mut self, at: Time, tag: u64) {
         assert!(at >= self.now, "a timer in the past");
         self.queue.push(at, self.me, tag);
+    }
+
+    /// Ends the run: nothing more happens after this instant. Who asks first is heard.
+    pub fn stop(&mut self, why: Stop) {
+        let me = self.me;
+        self.halt.get_or_insert_with(|| Box::new((me, why)));
     }
 
     /// Takes back the timers it set with this tag.

@@ -58,12 +58,12 @@ impl Ledger {
         match self.under_way.remove(&(from, request.id)) {
             None => self.broken(format!("{from:?} completes {request:?}, which is not under way there")),
             Some(submitted) if submitted != *request => {
-                self.broken(format!("{from:?} completes {submitted:?} as {request:?}"));
+                self.broken(format!("{from:?} gives back {submitted:?} changed to {request:?}"));
             }
             Some(_) => {}
         }
         if !(service.start <= service.end && service.end == now) {
-            self.broken(format!("{from:?} completes {request:?} at {now:?} with {service:?}"));
+            self.broken(format!("{from:?} completes {request:?} at {now:?}, which is not the end of {service:?}"));
         }
     }
 
@@ -128,11 +128,11 @@ mod tests {
                 ledger.submitted(THERE, &request(0, 0), 9);
                 (0..2).for_each(|_| ledger.completed(THERE, &done(request(0, 0), 5), Time::from_ns(5)));
             }),
-            ("completes Request", |ledger| {
+            ("changed to Request", |ledger| {
                 ledger.submitted(THERE, &request(0, 0), 9);
                 ledger.completed(THERE, &done(request(0, 1), 5), Time::from_ns(5));
             }),
-            ("at Time(6)", |ledger| {
+            ("Time(6), which is not the end of", |ledger| {
                 ledger.submitted(THERE, &request(0, 0), 9);
                 ledger.completed(THERE, &done(request(0, 0), 5), Time::from_ns(6));
             }),

@@ -17,10 +17,11 @@ pub mod system;
 mod testing;
 pub mod workload;
 
-pub use component::{Completion, Component, ComponentId, Status};
+pub use component::{Completion, Component, ComponentId, Status, Stop};
 pub use context::{Below, Context};
 pub use data::{Memory, Payload};
 pub use details::{Count, Details, Path};
+pub use parts::Refusal;
 pub use power_cuts::{losses, Cut, CutPlan, Losses};
 pub use queue::EventQueue;
 pub use run::{run, run_with_cuts, End, Limits, Observer, Outcome, Progress};

@@ -1,5 +1,7 @@
 //! What each block may hold: writes on their way, acknowledged and promised, and what a power cut leaves of them.
 
+mod testing;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -63,12 +65,6 @@ impl Oracle {
         self.blocks.entry(block).or_insert_with(|| vec![blank])
     }
 
-    /// Every block that was ever written.
-    #[must_use]
-    pub fn blocks(&self) -> Vec<u64> {
-        self.blocks.keys().copied().collect()
-    }
-
     /// A write, whose number is not 0, goes to blocks at a tick.
     pub fn submitted(&mut self, id: u64, blocks: Range<u64>, tick: u64) {
         for block in blocks {
@@ -115,14 +111,6 @@ impl Oracle {
             // All that is left may be found, until it has been looked at.
             writes.iter_mut().for_each(|write| write.acknowledged = None);
         }
-    }
-
-    /// A block was found to hold a write after a cut: so it stays.
-    pub fn settle(&mut self, block: u64, id: u64) {
-        let tick = self.tick();
-        let writes = self.writes(block);
-        writes.retain(|write| write.id == id);
-        writes.iter_mut().for_each(|write| (write.acknowledged, write.promised) = (Some(tick), Some(tick)));
     }
 
     /// Forgets what no read can find any more: those under way began at `since` or later. What is not promised yet may come

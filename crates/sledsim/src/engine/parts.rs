@@ -7,6 +7,15 @@ use crate::request::Request;
 /// Bytes of a request that count as a part where a run holds the data of all that is under way.
 const DATA_BYTES: u64 = 256;
 
+/// Why a system does not take a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It has no blocks, or reaches beyond those of the root.
+    Misfit,
+    /// It is more than [`PARTS_OF_A_REQUEST`].
+    TooManyParts,
+}
+
 /// The parts of requests under way, as many as they would be if all were cut into the smallest that a component makes; a request
 /// that goes on whole is one.
 #[derive(Clone, Debug, Default)]
@@ -33,26 +42,29 @@ impl Parts {
 
     #[inline]
     fn of(&self, request: &Request) -> u64 {
-        let bytes = u64::from(request.blocks).saturating_mul(self.block_bytes);
-        self.part_bytes.map_or(1, |part_bytes| bytes.div_ceil(part_bytes))
+        let bytes = || u64::from(request.blocks).saturating_mul(self.block_bytes);
+        self.part_bytes.map_or(1, |part_bytes| bytes().div_ceil(part_bytes))
     }
 
-    /// Whether a request fits a root of so many blocks and has no more parts than is allowed.
+    /// Why a root of so many blocks does not take a request, if it does not.
     #[inline]
-    pub(super) fn allow(&self, request: &Request, capacity_blocks: u64) -> bool {
-        request.fits(capacity_blocks) && self.of(request) <= PARTS_OF_A_REQUEST.most
+    pub(super) fn refusal(&self, request: &Request, capacity_blocks: u64) -> Option<Refusal> {
+        if !request.fits(capacity_blocks) {
+            return Some(Refusal::Misfit);
+        }
+        (self.of(request) > PARTS_OF_A_REQUEST.most).then_some(Refusal::TooManyParts)
     }
 
-    /// A request that is allowed begins.
+    /// A request that is taken begins.
     #[inline]
     pub(super) fn begin(&mut self, request: &Request) {
         self.under_way += self.of(request);
     }
 
-    /// A request is over, which has begun if it is allowed.
+    /// A request is over, which has begun if it was taken.
     #[inline]
     pub(super) fn end(&mut self, request: &Request, capacity_blocks: u64) {
-        if self.allow(request, capacity_blocks) {
+        if self.refusal(request, capacity_blocks).is_none() {
             self.under_way -= self.of(request);
         }
     }

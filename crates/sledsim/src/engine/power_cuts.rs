@@ -151,12 +151,12 @@ impl Course {
         let root = system.component(system.root());
         let mut entry =
             UnderWay { request: *request, place: root.place(request), began: 0, is_in_recovery: self.is_recovering };
-        if let Some(inquiry) = self.inquiry.as_mut().filter(|_| system.takes(request)) {
+        if let Some(inquiry) = self.inquiry.as_mut().filter(|_| system.refusal(request).is_none()) {
             entry.began = inquiry.submitted(&entry);
         }
         self.under_way.insert(request.id, entry);
         match request.op {
-            Op::Write if system.takes(request) => stamped(request, number(request), self.block_bytes),
+            Op::Write if system.refusal(request).is_none() => stamped(request, number(request), self.block_bytes),
             _ => Payload::NONE,
         }
     }

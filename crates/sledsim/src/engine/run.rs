@@ -1,8 +1,9 @@
 //! The run loop: arrivals from a workload, timers of a system, limits, interruption.
 
-use crate::engine::component::{Completion, Status};
+use crate::engine::component::{Completion, Status, Stop};
 use crate::engine::data::Payload;
 use crate::engine::instant::Arrivals;
+use crate::engine::parts::Refusal;
 use crate::engine::power_cuts::{Course, Cut, CutPlan};
 use crate::engine::system::System;
 use crate::engine::workload::{Next, Workload};
@@ -36,6 +37,8 @@ pub enum End {
     Time,
     /// Somebody asked to stop.
     Interrupted,
+    /// A component could not go on: [`System::halted`] says which, and why.
+    Failed,
 }
 
 /// How far a run is.
@@ -263,6 +266,9 @@ impl<O: Observer> Run<'_, O> {
             if let Some(stuck) = self.system.stuck() {
                 return Err(stuck.fault());
             }
+            if let Some((_, why)) = self.system.halted() {
+                return Ok(if *why == Stop::Interrupted { End::Interrupted } else { End::Failed });
+            }
             if self.course.is_some() && !self.attend_power(cut_at.is_some()) {
                 return Ok(End::Interrupted);
             }
@@ -395,10 +401,8 @@ impl<O: Observer> Run<'_, O> {
             }
         }
         self.standing.counts.submitted += 1;
-        if !self.system.takes(&request) {
-            let capacity_blocks = self.system.component(self.system.root()).capacity_blocks();
-            self.standing.counts.oversized += u64::from(request.fits(capacity_blocks));
-        }
+        let refusal = self.system.refusal(&request);
+        self.standing.counts.oversized += u64::from(refusal == Some(Refusal::TooManyParts));
         let Self { system, workload, observer, standing, course, .. } = self;
         let counts = &mut standing.counts;
         let payload = course.as_mut().map_or(Payload::NONE, |course| course.submitted(&request, system));
@@ -418,8 +422,22 @@ impl<O: Observer> Run<'_, O> {
         system.step(&mut |completion| settle(completion, &mut **workload, *observer, counts, course.as_deref_mut()));
     }
 
+    /// Whether every component can go on.
+    ///
+    /// # Errors
+    /// What keeps one from it.
+    pub(super) fn halted(&self) -> Result<(), Fault> {
+        match self.system.halted() {
+            Some((_, Stop::Failed(fault))) => Err(fault.clone()),
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn outcome(mut self, end: End) -> Result<Outcome, Fault> {
-        self.check()?;
+        // What can't go on leaves the rest as it stood.
+        if self.system.halted().is_none() {
+            self.check()?;
+        }
         if self.standing.measured_from.is_none() {
             // The warm-up never ended: the window is empty.
             self.start_measuring();

@@ -154,9 +154,11 @@ impl<O: Observer> Session<O> {
         let limits = Limits { until: Some(until), ..self.warmup };
         let is_due = self.next_event().is_some_and(|next| next <= until);
         let mut run = self.run(&limits);
-        if is_due && run.go_on(keep_going)? == End::Interrupted {
+        let end = if is_due { Some(run.go_on(keep_going)?) } else { None };
+        if end == Some(End::Interrupted) {
             return Ok(false);
         }
+        run.halted()?;
         run.end_warmup_by(until);
         self.system.advance(until);
         Ok(true)
@@ -171,7 +173,9 @@ impl<O: Observer> Session<O> {
         self.desk.is_closed = true;
         let end = self.run(&limits).go_on(keep_going);
         self.desk.is_closed = false;
-        Ok(end? != End::Interrupted)
+        let end = end?;
+        self.run(&limits).halted()?;
+        Ok(end != End::Interrupted)
     }
 
     /// Fetches the completion that came first, of those not fetched yet.

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use crate::engine::component::{Completion, Component, ComponentId};
+use crate::engine::component::{Completion, Component, ComponentId, Stop};
 use crate::engine::context::{Below, Context, Message};
 use crate::engine::data::{DataPlane, Payload};
 use crate::engine::instant::{Calls, Stuck};
 use crate::engine::ledger::Kept;
-use crate::engine::parts::Parts;
+use crate::engine::parts::{Parts, Refusal};
 use crate::engine::queue::EventQueue;
 use crate::engine::random::Stream;
 use crate::power::{Meter, PeakOfSum, Timeline, TimelineSpec};
@@ -38,6 +38,8 @@ pub struct System {
     capacity_blocks: u64,
     parts: Parts,
     ledger: Kept,
+    /// Who has ended the run.
+    halt: Option<Box<(ComponentId, Stop)>>,
 }
 
 /// The root of a system, where it serves open arrivals ahead of time, see [`Component::serve_in_order`].
@@ -45,16 +47,17 @@ pub struct InOrder<'a> {
     root: &'a mut dyn Component,
     id: ComponentId,
     capacity_blocks: u64,
+    parts: &'a Parts,
     ledger: &'a mut Kept,
 }
 
 impl InOrder<'_> {
-    /// Hears of the next arrival, or that there is none; what has come of arrivals by then goes to `completed`. One that does
-    /// not fit comes back at once.
+    /// Hears of the next arrival, or that there is none; what has come of arrivals by then goes to `completed`. One that the
+    /// system does not take comes back at once.
     #[inline]
     pub fn serve(&mut self, next: Option<&Request>, completed: &mut dyn FnMut(&Completion)) {
         match next {
-            Some(request) if !request.fits(self.capacity_blocks) => {
+            Some(request) if self.parts.refusal(request, self.capacity_blocks).is_some() => {
                 completed(&Completion::refused(request, request.arrival));
             }
             _ if self.ledger.0.is_some() => self.serve_checked(next, completed),
@@ -241,11 +244,18 @@ impl System {
         self.calls.stuck()
     }
 
+    /// The component that has ended the run, and why, if one has: see [`Context::stop`].
+    #[inline]
+    #[must_use]
+    pub fn halted(&self) -> Option<&(ComponentId, Stop)> {
+        self.halt.as_deref()
+    }
+
     /// The component requests enter by, if it can serve open arrivals ahead of time.
     pub fn in_order_root(&mut self) -> Option<InOrder<'_>> {
         let (id, capacity_blocks) = (self.root(), self.capacity_blocks);
         let root = self.components.last_mut()?.as_mut();
-        root.in_order().then_some(InOrder { root, id, capacity_blocks, ledger: &mut self.ledger })
+        root.in_order().then_some(InOrder { root, id, capacity_blocks, parts: &self.parts, ledger: &mut self.ledger })
     }
 
     /// From now on the rules between components are checked, and the books of each; for a system that has no components yet.
@@ -283,11 +293,11 @@ impl System {
         ledger.first_broken()
     }
 
-    /// Whether a request fits the root, and components may cut it into so many parts.
+    /// Why a request is not taken, if it is not: it does not fit the root, or components might cut it into too many parts.
     #[inline]
     #[must_use]
-    pub fn takes(&self, request: &Request) -> bool {
-        self.parts.allow(request, self.capacity_blocks)
+    pub fn refusal(&self, request: &Request) -> Option<Refusal> {
+        self.parts.refusal(request, self.capacity_blocks)
     }
 
     /// Whether there are more parts of requests under way than is allowed.
@@ -312,7 +322,7 @@ impl System {
         self.in_flight += 1;
         let root = self.root();
         self.sent[root.0 as usize] += 1;
-        if self.takes(&request) {
+        if self.refusal(&request).is_none() {
             self.parts.begin(&request);
             if let Some(ledger) = &mut self.ledger.0 {
                 ledger.submitted(root, &request, self.capacity_blocks);
@@ -421,6 +431,7 @@ impl System {
             completions: &mut self.completions,
             done: &mut self.done,
             below: Below(below),
+            halt: &mut self.halt,
             data: self.data.as_deref_mut(),
             ledger: self.ledger.0.as_deref_mut(),
         };
@@ -458,3 +469,6 @@ impl System {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

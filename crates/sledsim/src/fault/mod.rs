@@ -48,6 +48,8 @@ pub enum Kind {
     Rule,
     /// A run that would go on for ever in one instant.
     Endless,
+    /// A policy of one's own that raised an error, answered nonsense or did not answer.
+    Policy,
 }
 
 /// What would have been right.
@@ -139,6 +141,17 @@ pub enum Word {
     Setting(Path, Option<Value>),
 }
 
+/// Where a run was when code of one's own failed in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raised {
+    /// Simulated time, ns.
+    pub at_ns: u64,
+    /// Number of the request at hand; of the oldest where the choice among several failed.
+    pub request: Option<u64>,
+    /// What its own language tells: the calls down to where it failed. Empty where it only answered nonsense.
+    pub traceback: String,
+}
+
 /// What a [`Fault`] holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
@@ -168,6 +181,9 @@ pub struct Facts {
     pub byte: Option<u64>,
     /// The rest of the sentence.
     pub words: Vec<Word>,
+    /// Of code of one's own that failed in a run: where the run was.
+    #[serde(default)]
+    pub raised: Option<Raised>,
     /// Whether the words are the whole sentence: key, value and what is allowed are then for programs alone.
     pub told: bool,
 }
@@ -211,6 +227,7 @@ impl Fault {
             line: None,
             byte: None,
             words: Vec::new(),
+            raised: None,
             told: false,
         }))
     }
@@ -385,6 +402,20 @@ impl Faults {
         } else {
             Err(Self(found))
         }
+    }
+
+    /// The first of them.
+    #[must_use]
+    pub fn first(self) -> Fault {
+        self.0.into_iter().next().expect("there is at least one")
+    }
+
+    /// Nothing where no check finds anything.
+    ///
+    /// # Errors
+    /// What all of them find.
+    pub fn of_all<E: Into<Self>>(checks: impl IntoIterator<Item = Result<(), E>>) -> Result<(), Self> {
+        Self::none_of(checks.into_iter().filter_map(Result::err).flat_map(Into::into).collect())
     }
 
     /// The same in a table that stands at `prefix`.

@@ -53,6 +53,9 @@ impl Fault {
         if let (Some(file), Some(_)) = (&self.file, &self.used_by) {
             let _ = write!(text, " (in {file})");
         }
+        if let Some(raised) = self.raised.as_ref().filter(|raised| !raised.traceback.is_empty()) {
+            let _ = write!(text, "\n{}", raised.traceback.trim_end());
+        }
         text
     }
 

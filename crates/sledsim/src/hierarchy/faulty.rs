@@ -239,4 +239,15 @@ mod tests {
         let expected = 1000.0 * 20e6 * 512e-9;
         assert!((faulty.unreadable.ranges().count() as f64 - expected).abs() < 4.0 * f64::sqrt(expected));
     }
+
+    #[test]
+    fn a_request_that_is_forgotten_is_told() {
+        let mut stream = Stream::new(1, "faults");
+        let faulty = Faulty::new(ComponentId(0), (100, 512), &FaultSpec::default(), &mut stream);
+        let mut faulty = faulty.expect("it fits");
+        assert_eq!(faulty.check(true), Ok(()));
+        faulty.failing.issue(Request::read(3, 2));
+        let told = faulty.check(true).expect_err("a request at rest");
+        assert!(told.contains("0 requests under way and 1 failing"), "{told}");
+    }
 }

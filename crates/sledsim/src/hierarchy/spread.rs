@@ -376,4 +376,13 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_request_that_is_forgotten_is_told() {
+        let mut spread = spread(SpreadLayout::Split);
+        assert_eq!(spread.check(true), Ok(()));
+        spread.gathers.issue(Gather::new(request(0, 1)));
+        let told = spread.check(false).expect_err("a request without parts");
+        assert!(told.contains("1 requests under way in 0 parts"), "{told}");
+    }
 }

@@ -1,7 +1,6 @@
 //! Confidence intervals for the mean of a correlated sequence: batch means in constant memory.
 
-use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
-
+use super::interval::mean_interval;
 use crate::engine::random::normal_quantile;
 
 /// Batches kept at most; when they are full, neighbours are merged and the batch size doubles.
@@ -129,11 +128,10 @@ impl BatchMeans {
     }
 
     fn interval_of(&self, means_ns: &[f64]) -> Interval {
-        let batches = means_ns.len() as f64;
-        let variance = squared_deviations(means_ns).1 / (batches - 1.0);
-        let half_width_ns = students_t_95(means_ns.len() as u32 - 1) * (variance / batches).sqrt();
-        let mean_ns = self.mean_ns();
-        Interval { low_ns: mean_ns - half_width_ns, high_ns: mean_ns + half_width_ns }
+        let batches = means_ns.len() as u64;
+        let variance = squared_deviations(means_ns).1 / (batches as f64 - 1.0);
+        let (low_ns, high_ns) = mean_interval(batches, self.mean_ns(), variance, 0.95);
+        Interval { low_ns, high_ns }
     }
 }
 
@@ -167,90 +165,9 @@ fn is_uncorrelated(values: &[f64], lag_1: f64) -> bool {
     statistic < normal_quantile(1.0 - CORRELATION_LEVEL)
 }
 
-/// Half-width factor of a two-sided 95 % interval: the 0.975-quantile of Student's t for `degrees_of_freedom` >= 1.
-///
-/// Inverts the finite series for the probability between -t and t (Abramowitz and Stegun, 26.7.3 and 26.7.4) by
-/// bisection in the angle atan(t / sqrt(degrees of freedom)).
-#[must_use]
-pub fn students_t_95(degrees_of_freedom: u32) -> f64 {
-    /// From here on the normal distribution is within 1e-5.
-    const NORMAL_FROM: u32 = 250_000;
-    if degrees_of_freedom >= NORMAL_FROM {
-        return normal_quantile(0.975);
-    }
-    let degrees_of_freedom = degrees_of_freedom.max(1);
-    let (mut low, mut high) = (0.0, FRAC_PI_2);
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if central_probability(middle, degrees_of_freedom) < 0.95 {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    libm::tan(low) * f64::from(degrees_of_freedom).sqrt()
-}
-
-/// Probability that Student's t lies between -t and t, where `angle` is atan(t / sqrt(degrees of freedom)).
-fn central_probability(angle: f64, degrees_of_freedom: u32) -> f64 {
-    let (sine, cosine) = libm::sincos(angle);
-    let odd = degrees_of_freedom % 2 == 1;
-    let (mut term, mut sum) = if odd { (cosine, 0.0) } else { (1.0, 0.0) };
-    let mut power = if odd { 1 } else { 0 };
-    while power + 2 <= degrees_of_freedom {
-        sum += term;
-        power += 2;
-        term *= cosine * cosine * f64::from(power - 1) / f64::from(power);
-    }
-    if odd {
-        FRAC_2_PI * (angle + sine * sum)
-    } else {
-        sine * sum
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn students_t_matches_the_tables() {
-        // 0.975-quantiles from the usual printed tables, to their three decimals; the first is tan(0.475 pi).
-        let table = [
-            (1, 12.706),
-            (2, 4.303),
-            (3, 3.182),
-            (4, 2.776),
-            (5, 2.571),
-            (9, 2.262),
-            (10, 2.228),
-            (19, 2.093),
-            (20, 2.086),
-            (30, 2.042),
-            (31, 2.040),
-            (63, 1.998),
-            (120, 1.980),
-        ];
-        for (degrees_of_freedom, quantile) in table {
-            let found = students_t_95(degrees_of_freedom);
-            assert!((found - quantile).abs() <= 5.1e-4, "{degrees_of_freedom}: {found}, not {quantile}");
-        }
-        assert!((students_t_95(249_999) - students_t_95(250_000)).abs() < 1e-5);
-    }
-
-    #[test]
-    fn students_t_agrees_with_its_asymptotic_expansion() {
-        // Abramowitz and Stegun 26.7.5; the first omitted term is below 1e-5 from 19 degrees of freedom on.
-        let x = normal_quantile(0.975);
-        for degrees_of_freedom in 19..200 {
-            let n = f64::from(degrees_of_freedom);
-            let g1 = (x.powi(3) + x) / 4.0;
-            let g2 = (5.0 * x.powi(5) + 16.0 * x.powi(3) + 3.0 * x) / 96.0;
-            let g3 = (3.0 * x.powi(7) + 19.0 * x.powi(5) + 17.0 * x.powi(3) - 15.0 * x) / 384.0;
-            let expansion = x + g1 / n + g2 / (n * n) + g3 / n.powi(3);
-            assert!((students_t_95(degrees_of_freedom) - expansion).abs() < 1e-4, "{degrees_of_freedom}");
-        }
-    }
 
     #[test]
     fn memory_stays_constant_and_nothing_is_lost() {

@@ -2,6 +2,7 @@
 
 pub mod confidence;
 pub mod histogram;
+pub mod interval;
 pub mod moments;
 pub mod recorder;
 mod summary;

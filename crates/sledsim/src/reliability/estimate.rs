@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::engine::random::normal_quantile;
+use crate::metrics::interval;
 
 /// Equal weights that would scatter as the weights seen do, from which on their mean is close enough to normal.
 const FEWEST_FOR_NORMAL: f64 = 100.0;
@@ -49,8 +49,7 @@ pub fn binomial_interval(seen: u64, trials: u64, confidence: f64) -> Estimate {
 
 /// The mean of `count` independent values from their sum and the sum of their squares; none of fewer than two.
 ///
-/// The interval is that of the normal distribution, which a mean of a thousand values, the fewest an experiment may have,
-/// follows closely.
+/// None of what is counted here is below 0, and neither is the lower end.
 pub(super) fn mean_interval(count: u64, sum: f64, squares: f64, confidence: f64) -> Option<Estimate> {
     if count < 2 {
         return None;
@@ -58,8 +57,8 @@ pub(super) fn mean_interval(count: u64, sum: f64, squares: f64, confidence: f64)
     let n = count as f64;
     let mean = sum / n;
     let variance = (squares - sum * mean).max(0.0) / (n - 1.0);
-    let half_width = normal_quantile(0.5 + 0.5 * confidence) * (variance / n).sqrt();
-    Some(Estimate { value: Some(mean), low: (mean - half_width).max(0.0), high: mean + half_width })
+    let (low, high) = interval::mean_interval(count, mean, variance, confidence);
+    Some(Estimate { value: Some(mean), low: low.max(0.0), high })
 }
 
 /// The mean of `count` weights from their sum and the sum of their squares, and from a part of the trials in which the same
@@ -133,6 +132,7 @@ fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::random::normal_quantile;
 
     /// Probability of at most `most` out of `trials`, by its definition.
     fn binomial_probability(most: u64, trials: u64, p: f64) -> f64 {

@@ -16,7 +16,6 @@ mod simulate;
 mod tally;
 mod tips;
 
-pub use error::ReliabilityError;
 pub use estimate::{binomial_interval, Estimate};
 pub use lifetime::Law;
 pub use parameters::{

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::random::Stream;
+use crate::fault::{Fault, Kind};
 
-use super::error::{within, ReliabilityError};
+use super::error::{time_within, within};
 
 /// Devices that an enclosure may have in all.
 const MOST_DEVICES: u32 = 300_000;
@@ -201,29 +202,30 @@ impl Enclosure {
         self.width().saturating_add(self.spares)
     }
 
-    /// Checks every value.
-    ///
-    /// # Errors
-    /// The first field that cannot be used, and what is allowed.
-    pub fn check(&self) -> Result<(), ReliabilityError> {
+    /// All that is wrong with it: fields that cannot be used, and what is allowed.
+    #[must_use]
+    pub fn faults(&self) -> Vec<Fault> {
+        let mut found = Vec::new();
         if self.data == 0 {
-            return Err(ReliabilityError::new("enclosure.data", "0 devices hold no data: at least 1 is needed"));
+            let says = ": 0 devices hold no data: at least 1 is needed";
+            found.push(Fault::at(Kind::OutOfRange, "enclosure.data").says(says));
         }
         if self.devices() > MOST_DEVICES {
-            let message = format!("{} devices and spares are more than {MOST_DEVICES}", self.devices());
-            return Err(ReliabilityError::new("enclosure.data", message));
+            let says = format!(": {} devices and spares are more than {MOST_DEVICES}", self.devices());
+            found.push(Fault::at(Kind::OutOfRange, "enclosure.data").says(says));
         }
-        self.device.check()?;
-        self.rebuild.time.check("rebuild.time")?;
-        within("rebuild.at_once", f64::from(self.rebuild.at_once), 1.0, f64::from(MOST_DEVICES))?;
+        found.extend(self.device.faults());
+        found.extend(self.rebuild.time.fault("rebuild.time"));
+        found.extend(within("rebuild.at_once", f64::from(self.rebuild.at_once), 1.0, f64::from(MOST_DEVICES)));
         if let Some(delay) = &self.repair.preventive {
-            delay.check("repair.preventive")?;
+            found.extend(delay.fault("repair.preventive"));
             if self.repair.mandatory.is_none() {
-                let message = "missing: who comes before redundancy is gone comes after that, too";
-                return Err(ReliabilityError::new("repair.mandatory", message));
+                let says = ": who comes before redundancy is gone comes after that, too";
+                found.push(Fault::missing("repair.mandatory").says(says));
             }
         }
-        self.repair.mandatory.map_or(Ok(()), |delay| delay.check("repair.mandatory"))
+        found.extend(self.repair.mandatory.and_then(|delay| delay.fault("repair.mandatory")));
+        found
     }
 }
 
@@ -240,38 +242,43 @@ impl Rebuild {
 }
 
 impl DeviceLife {
-    fn check(&self) -> Result<(), ReliabilityError> {
-        time("device.mttf", self.mttf_h)?;
-        match self.lifetime {
-            Lifetime::Exponential => {}
-            Lifetime::Weibull { shape } => within("device.lifetime.shape", shape, 0.1, 50.0)?,
-            Lifetime::Lognormal { sigma } => within("device.lifetime.sigma", sigma, 0.01, 10.0)?,
-        }
+    fn faults(&self) -> Vec<Fault> {
+        let mut found = Vec::new();
+        found.extend(time("device.mttf", self.mttf_h));
+        found.extend(match self.lifetime {
+            Lifetime::Exponential => None,
+            Lifetime::Weibull { shape } => within("device.lifetime.shape", shape, 0.1, 50.0),
+            Lifetime::Lognormal { sigma } => within("device.lifetime.sigma", sigma, 0.01, 10.0),
+        });
         if let Some(infants) = &self.infant_mortality {
-            within("device.infant_mortality.share", infants.share, 0.0, 1.0)?;
-            time("device.infant_mortality.mttf", infants.mttf_h)?;
+            found.extend(within("device.infant_mortality.share", infants.share, 0.0, 1.0));
+            found.extend(time("device.infant_mortality.mttf", infants.mttf_h));
         }
         if let Some(batches) = &self.batches {
-            within("device.batches.size", f64::from(batches.size), 1.0, f64::from(MOST_DEVICES))?;
-            within("device.batches.share", batches.share, 0.0, 1.0)?;
-            time("device.batches.mttf", batches.mttf_h)?;
+            found.extend(within("device.batches.size", f64::from(batches.size), 1.0, f64::from(MOST_DEVICES)));
+            found.extend(within("device.batches.share", batches.share, 0.0, 1.0));
+            found.extend(time("device.batches.mttf", batches.mttf_h));
         }
         if let Some(errors) = &self.latent_errors {
-            time("device.latent_errors.every", errors.every_h)?;
-            errors.scrub_h.map_or(Ok(()), |scrub_h| time("device.latent_errors.scrub", scrub_h))?;
+            found.extend(time("device.latent_errors.every", errors.every_h));
+            found.extend(errors.scrub_h.and_then(|scrub_h| time("device.latent_errors.scrub", scrub_h)));
         }
-        self.tips.as_ref().map_or(Ok(()), Tips::check)
+        found.extend(self.tips.iter().flat_map(Tips::faults));
+        found
     }
 }
 
 impl Tips {
-    fn check(&self) -> Result<(), ReliabilityError> {
-        within("device.tips.count", f64::from(self.count), 1.0, f64::from(MOST_TIPS))?;
-        within("device.tips.spares", f64::from(self.spares), 0.0, f64::from(MOST_TIPS))?;
-        // One tip more than is tolerated has to be there to fail.
-        within("device.tips.tolerated", f64::from(self.tolerated), 0.0, f64::from(self.count) - 1.0)?;
-        time("device.tips.mttf", self.mttf_h)?;
-        within("device.tips.remap", self.remap_h, 0.0, TIMES_H.1)
+    fn faults(&self) -> Vec<Fault> {
+        let found = [
+            within("device.tips.count", f64::from(self.count), 1.0, f64::from(MOST_TIPS)),
+            within("device.tips.spares", f64::from(self.spares), 0.0, f64::from(MOST_TIPS)),
+            // One tip more than is tolerated has to be there to fail.
+            within("device.tips.tolerated", f64::from(self.tolerated), 0.0, f64::from(self.count) - 1.0),
+            time("device.tips.mttf", self.mttf_h),
+            time_within("device.tips.remap", self.remap_h, (0.0, TIMES_H.1)),
+        ];
+        found.into_iter().flatten().collect()
     }
 }
 
@@ -284,16 +291,11 @@ impl Delay {
         }
     }
 
-    fn check(&self, field: &str) -> Result<(), ReliabilityError> {
+    fn fault(&self, field: &str) -> Option<Fault> {
         time(field, self.mean_h)
     }
 }
 
-fn time(field: &str, time_h: f64) -> Result<(), ReliabilityError> {
-    let (shortest_h, longest_h) = TIMES_H;
-    if (shortest_h..=longest_h).contains(&time_h) {
-        return Ok(());
-    }
-    let message = format!("{time_h} h is not a time between {shortest_h:e} h and {longest_h:e} h");
-    Err(ReliabilityError::new(field, message))
+fn time(field: &str, time_h: f64) -> Option<Fault> {
+    time_within(field, time_h, TIMES_H)
 }

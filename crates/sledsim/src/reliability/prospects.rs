@@ -4,9 +4,9 @@
 //! likelihood ratios make up for whatever they are, and lives forced by the exact ones would all weigh the same.
 
 use super::enclosure::{in_use, State};
-use super::error::ReliabilityError;
 use super::lifetime::Law;
 use super::parameters::{Enclosure, Sparing};
+use crate::fault::{Fault, Kind};
 
 /// Steps in time, each longer than the one before by the same factor.
 const STEPS: usize = 240;
@@ -36,12 +36,12 @@ impl Prospects {
     ///
     /// # Errors
     /// Where there are too many states for a table.
-    pub(super) fn new(enclosure: &Enclosure, horizon_h: f64) -> Result<Self, ReliabilityError> {
+    pub(super) fn new(enclosure: &Enclosure, horizon_h: f64) -> Result<Self, Fault> {
         let states = (enclosure.parity as usize + 1).saturating_mul(enclosure.spares as usize + 1);
         if states > MOST_STATES {
-            let message =
-                format!("{states} states of spares and failed devices are more than {MOST_STATES}: sample plainly");
-            return Err(ReliabilityError::new("enclosure.spares", message));
+            let says =
+                format!(": {states} states of spares and failed devices are more than {MOST_STATES}: sample plainly");
+            return Err(Fault::of(Kind::OutOfRange, "enclosure.spares", enclosure.spares).says(says));
         }
         let mut prospects = Self {
             parity: enclosure.parity,

@@ -11,9 +11,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::random::Stream;
+use crate::fault::{Fault, Faults, Kind};
 
 use super::enclosure::{Draw, Life, UNFORCED_SHARE};
-use super::error::{within, ReliabilityError};
+use super::error::within;
 use super::parameters::Enclosure;
 use super::prospects::Prospects;
 use super::tally::{Outcome, Tally, Visits};
@@ -52,24 +53,27 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    fn check(&self) -> Result<(), ReliabilityError> {
+    /// All that is wrong with it.
+    fn faults(&self) -> Vec<Fault> {
         let horizons = &self.horizons_h;
+        let mut found = Vec::new();
         if horizons.len() > MOST_HORIZONS || horizons.is_empty() && !self.to_loss {
-            let message = format!("{} times: expected 1 to {MOST_HORIZONS}", horizons.len());
-            return Err(ReliabilityError::new("horizons", message));
+            let says = format!(": {} times: expected 1 to {MOST_HORIZONS}", horizons.len());
+            found.push(Fault::at(Kind::OutOfRange, "horizons").says(says));
         }
         let in_range = horizons.iter().all(|horizon_h| *horizon_h > 0.0 && *horizon_h <= LONGEST_H);
         if !in_range || horizons.windows(2).any(|pair| pair[0] >= pair[1]) {
-            let message = format!("times must be above 0 h, increasing, and at most {LONGEST_H:e} h");
-            return Err(ReliabilityError::new("horizons", message));
+            let says = format!(": times must be above 0 h, increasing, and at most {LONGEST_H:e} h");
+            found.push(Fault::at(Kind::OutOfRange, "horizons").says(says));
         }
         if self.forced && self.to_loss {
-            let message = "lives that are forced end at a horizon: they cannot be followed to their loss";
-            return Err(ReliabilityError::new("to_loss", message));
+            let says = ": lives that are forced end at a horizon: they cannot be followed to their loss";
+            found.push(Fault::at(Kind::Conflict, "to_loss").says(says));
         }
-        within("lifetimes", self.lifetimes as f64, CHUNK as f64, 1e15)?;
-        self.precision.map_or(Ok(()), |precision| within("precision", precision, 1e-6, 1.0))?;
-        within("confidence", self.confidence, 0.5, 0.9999)
+        found.extend(within("lifetimes", self.lifetimes as f64, CHUNK as f64, 1e15));
+        found.extend(self.precision.and_then(|precision| within("precision", precision, 1e-6, 1.0)));
+        found.extend(within("confidence", self.confidence, 0.5, 0.9999));
+        found
     }
 
     fn threads(&self) -> usize {
@@ -93,7 +97,7 @@ impl Experiment {
 /// the lives so far. A seed gives the same outcome on any number of threads.
 ///
 /// # Errors
-/// A field of the enclosure or of the experiment that cannot be used.
+/// All fields of the enclosure and of the experiment that cannot be used.
 ///
 /// # Panics
 /// Where one of its threads does.
@@ -101,9 +105,8 @@ pub fn simulate(
     enclosure: &Enclosure,
     experiment: &Experiment,
     keep_going: &mut dyn FnMut(u64) -> bool,
-) -> Result<Outcome, ReliabilityError> {
-    enclosure.check()?;
-    experiment.check()?;
+) -> Result<Outcome, Faults> {
+    Faults::none_of(enclosure.faults().into_iter().chain(experiment.faults()).collect())?;
     let prospects = match experiment.horizons_h.last() {
         Some(&horizon_h) if experiment.forced => Some(Prospects::new(enclosure, horizon_h)?),
         _ => None,

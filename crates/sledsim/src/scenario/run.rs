@@ -1,13 +1,13 @@
 //! Running a scenario.
 
 use super::assemble::{self, Assembly, Node};
-use super::power_cuts::{self, PowerCutReport};
-use super::report::Report;
-use super::spec::Scenario;
+use super::report::power_cuts::{self, PowerCutReport};
+use super::report::summary::Report;
+use super::specs::scenario::Scenario;
 use crate::engine::instant::Stuck;
 use crate::engine::random::Stream;
-use crate::engine::{self, End, Progress, System, Workload};
-use crate::fault::{Fault, Kind};
+use crate::engine::{self, ComponentId, End, Progress, Stop, System, Workload};
+use crate::fault::{Fault, Faults, Kind, Path};
 use crate::limits::LOG_ROWS;
 use crate::metrics::recorder::Recorder;
 use crate::power::{Activity, Timeline, TimelineSpec};
@@ -20,13 +20,25 @@ use crate::workloads::WorkloadSpec;
 pub enum RunError {
     /// The system or the generator can't be built.
     #[error(transparent)]
-    Scenario(Fault),
+    Scenario(Faults),
     /// The trace can't be read or does not fit.
     #[error(transparent)]
     Trace(Fault),
     /// The simulator broke a rule of its own, which is found where the run checks them; or time does not go on.
     #[error(transparent)]
     Rule(Fault),
+    /// A policy of one's own can't go on.
+    #[error("{}", .0.fault)]
+    Policy(Box<Stopped>),
+}
+
+/// A run that a policy of one's own did not let go on.
+#[derive(Debug)]
+pub struct Stopped {
+    /// What is wrong with the policy: says when, and with which request.
+    pub fault: Fault,
+    /// What had been found until then; nothing from a session, which can still be asked.
+    pub so_far: Option<RunOutput>,
 }
 
 /// A finished run.
@@ -103,7 +115,7 @@ pub fn run_keeping(
     for (index, cut) in cuts.iter().enumerate() {
         let (mut assembly, mut workload) = parts(scenario, keep.check, true)?;
         let losses = match &plan {
-            Some(plan) if outcome.end != End::Interrupted => {
+            Some(plan) if !matches!(outcome.end, End::Interrupted | End::Failed) => {
                 engine::losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut |_| keep_going(done))
                     .map_err(|fault| stopped(scenario, fault, stuck_in(&assembly)))?
             }
@@ -113,7 +125,22 @@ pub fn run_keeping(
     }
     is_logged?;
     let timeline = keep.timeline.map(|_| assembly.system.timeline());
-    Ok(RunOutput { report, recorder, timeline, activities: scenario.system.activities() })
+    let output = RunOutput { report, recorder, timeline, activities: scenario.system.activities() };
+    match assembly.system.halted() {
+        Some((who, Stop::Failed(fault))) => {
+            let fault = of_scheduler(fault.clone(), *who, &assembly.nodes);
+            Err(RunError::Policy(Box::new(Stopped { fault, so_far: Some(output) })))
+        }
+        _ => Ok(output),
+    }
+}
+
+/// A fault of a drive's policy, by the path of its scheduler.
+pub(super) fn of_scheduler(mut fault: Fault, drive: ComponentId, nodes: &[Node<'_>]) -> Fault {
+    if let Some(node) = nodes.iter().find(|node| node.ids.contains(&drive)) {
+        fault.path = Path::from(node.path.as_str()).step("scheduler");
+    }
+    fault
 }
 
 /// Whether a log can have so many rows.
@@ -122,10 +149,11 @@ fn logged(rows: u64) -> Result<(), RunError> {
         return Ok(());
     }
     let row_bytes = size_of::<(Request, Service)>();
-    Err(RunError::Scenario(Fault::new(Kind::Unsupported).says(format!(
+    let says = format!(
         "the log has more than {} rows, of {row_bytes} bytes of memory each: make run.requests fewer, or run without the log",
         LOG_ROWS.most
-    ))))
+    );
+    Err(RunError::Scenario(Fault::new(Kind::Unsupported).says(says).into()))
 }
 
 /// The system and the workload of a scenario, which may check rules and hold the bytes of its blocks.
@@ -167,6 +195,6 @@ fn stopped(scenario: &Scenario, fault: Fault, stuck: Option<(Stuck, &[Node<'_>])
     match (fault.kind, &scenario.workload) {
         (Kind::Rule | Kind::Endless, _) => RunError::Rule(fault),
         (_, WorkloadSpec::Trace(_)) => RunError::Trace(fault.within("workload")),
-        _ => RunError::Scenario(fault.within("workload")),
+        _ => RunError::Scenario(fault.within("workload").into()),
     }
 }

@@ -1,11 +1,11 @@
 //! A session with the system of a scenario.
 
 use super::assemble::{self, Assembly};
-use super::report::Report;
-use super::run::{checked, placed, Keep, RunError, RunOutput};
-use super::spec::Scenario;
+use super::report::summary::Report;
+use super::run::{checked, of_scheduler, placed, Keep, RunError, RunOutput, Stopped};
+use super::specs::scenario::Scenario;
 use crate::engine::{self, Completion, End, Progress, System};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Faults, Kind};
 use crate::metrics::recorder::Recorder;
 use crate::request::Request;
 use crate::time::{s_to_ns, Time};
@@ -32,7 +32,7 @@ impl Session {
                 ": what a cut took is found by running the workload again, and a session has none: leave it out, or run the \
                  scenario",
             );
-            return Err(RunError::Scenario(fault));
+            return Err(RunError::Scenario(fault.into()));
         }
         let assembly =
             assemble::system(checked(keep.check), &scenario.system, scenario.seed).map_err(RunError::Scenario)?;
@@ -143,11 +143,15 @@ impl Session {
     }
 
     /// The system once more: what the scenario says of each of its components.
-    fn nodes(&self) -> Result<Assembly<'_>, Fault> {
+    fn nodes(&self) -> Result<Assembly<'_>, Faults> {
         assemble::system(System::default(), &self.scenario.system, self.scenario.seed)
     }
 
     fn stopped(&self, fault: Fault) -> RunError {
+        if let (Some((who, _)), Kind::Policy) = (self.engine.system().halted(), fault.kind) {
+            let found = self.nodes().map(|assembly| of_scheduler(fault.clone(), *who, &assembly.nodes));
+            return RunError::Policy(Box::new(Stopped { fault: found.unwrap_or(fault), so_far: None }));
+        }
         let stuck = self.engine.system().stuck();
         let found = stuck.and_then(|stuck| Some((stuck, self.nodes().ok()?)));
         RunError::Rule(placed(fault, found.as_ref().map(|(stuck, assembly)| (*stuck, assembly.nodes.as_slice()))))

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::Scheduler;
 use crate::devices::Device;
+use crate::engine::Stop;
 use crate::request::Request;
 use crate::time::Time;
 
@@ -49,6 +50,7 @@ impl Scheduler for Checked {
                     format!("the scheduler picks {request:?}, but was given {given:?}")
                 });
             }
+            None if self.policy.stop().is_some() => {}
             None => self.expect(pending == 0, || format!("the scheduler picks none of {pending} pending requests")),
         }
         picked
@@ -71,9 +73,95 @@ impl Scheduler for Checked {
         self.policy.in_order()
     }
 
+    fn is_own(&self) -> bool {
+        self.policy.is_own()
+    }
+
+    fn completed(&mut self, now: Time, request: &Request) {
+        self.policy.completed(now, request);
+    }
+
+    fn stop(&self) -> Option<&Stop> {
+        self.policy.stop()
+    }
+
     fn check(&self) -> Result<(), String> {
         let (says, holds) = (self.policy.len(), self.pending.len());
         let miscounts = (says != holds).then(|| format!("the scheduler says that {says} are pending, but {holds} are"));
         self.broken.clone().or(miscounts).map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::simple::{ConstantParameters, SimpleDevice};
+
+    /// A policy that gives out as it is told to.
+    #[derive(Clone)]
+    struct Bent {
+        pending: Vec<Request>,
+        picks: fn(&mut Vec<Request>) -> Option<Request>,
+        counts: fn(usize) -> usize,
+    }
+
+    impl Scheduler for Bent {
+        fn push(&mut self, _ready: Time, request: Request, _device: &dyn Device) {
+            self.pending.push(request);
+        }
+
+        fn pop(&mut self, _now: Time, _device: &dyn Device) -> Option<Request> {
+            (self.picks)(&mut self.pending)
+        }
+
+        fn take(&mut self, _request: &Request, _device: &dyn Device) -> bool {
+            true
+        }
+
+        fn len(&self) -> usize {
+            (self.counts)(self.pending.len())
+        }
+    }
+
+    /// Each breach of a rule, and a word of what is said of it; with debug assertions the breach itself panics.
+    #[test]
+    fn every_breach_is_told() {
+        let in_order = Bent { pending: Vec::new(), picks: Vec::pop, counts: |pending| pending };
+        let other = |pending: &mut Vec<Request>| pending.pop().map(|request| Request { lbn: 7, ..request });
+        type Act = fn(&mut Checked, &dyn Device);
+        let breaches: [(&str, Bent, Act); 5] = [
+            ("the scheduler is given", in_order.clone(), |policy, device| {
+                (0..2).for_each(|_| policy.push(Time::ZERO, Request::read(3, 2), device));
+            }),
+            ("but was given", Bent { picks: other, ..in_order.clone() }, |policy, device| {
+                policy.push(Time::ZERO, Request::read(3, 2), device);
+                policy.pop(Time::ZERO, device);
+            }),
+            ("the scheduler picks none of", Bent { picks: |_| None, ..in_order.clone() }, |policy, device| {
+                policy.push(Time::ZERO, Request::read(3, 2), device);
+                policy.pop(Time::ZERO, device);
+            }),
+            ("the scheduler is asked for", in_order.clone(), |policy, device| {
+                policy.take(&Request::read(3, 2), device);
+            }),
+            ("are pending, but", Bent { counts: |pending| pending + 1, ..in_order }, |_, _| {}),
+        ];
+        let parameters = ConstantParameters {
+            name: String::new(),
+            block_bytes: 512,
+            capacity_blocks: 100,
+            access_ms: 1.0,
+            power: None,
+        };
+        for (word, policy, act) in breaches {
+            let told = std::panic::catch_unwind(|| {
+                let device = SimpleDevice::constant(&parameters).expect("they are valid");
+                let mut policy = Checked::new(Box::new(policy.clone()));
+                act(&mut policy, &device);
+                policy.check().err()
+            });
+            let told = told.unwrap_or_else(|panic| panic.downcast_ref::<String>().cloned());
+            assert!(told.as_ref().is_some_and(|told| told.contains(word)), "{word}: {told:?}");
+        }
     }
 }

@@ -9,12 +9,15 @@ mod checked;
 mod cylinder_index;
 mod cylinder_set;
 mod lbn_order;
+mod own;
 
 pub use checked::Checked;
+pub use own::{Own, OwnPolicy, Pending};
 
 use dyn_clone::DynClone;
 
 use crate::devices::Device;
+use crate::engine::Stop;
 use crate::registry::registry;
 use crate::request::Request;
 use crate::time::Time;
@@ -113,6 +116,21 @@ pub trait Scheduler: DynClone + Send {
     /// Whether requests always come out in the order they went in.
     fn in_order(&self) -> bool {
         false
+    }
+
+    /// Whether it asks a policy of one's own, which is told of completions and may fail.
+    fn is_own(&self) -> bool {
+        false
+    }
+
+    /// A request that it gave out has been served; told where [`Scheduler::is_own`].
+    fn completed(&mut self, now: Time, request: &Request) {
+        let _ = (now, request);
+    }
+
+    /// Why it gives out nothing any more, though requests are pending.
+    fn stop(&self) -> Option<&Stop> {
+        None
     }
 
     /// Whether it has kept to this contract, as far as anybody watches.

@@ -8,8 +8,8 @@
 
 use super::error::Parsed;
 use super::format::Entry;
-use super::text::{exact_words, sectors_to_bytes, uint, LineParser, Lines};
-use super::{Step, TraceRecord, DEFAULT_SECTOR_BYTES};
+use super::text::{exact_words, sectors_to_bytes, uint, SectorLine, SectorLines};
+use super::TraceRecord;
 use crate::request::Op;
 
 /// ARC lists in the list of formats.
@@ -20,57 +20,47 @@ pub(super) const ENTRY: Entry = Entry {
     example: b"230027 8 0 0\n\
         1842745 64 0 1\n\
         216082 8 0 2\n",
-    detect: |head| head.requests(Arc { sector_bytes: DEFAULT_SECTOR_BYTES }),
+    detect: |head| head.requests(SectorLines::<Arc>::usual()),
     in_sectors: None,
-    build: |_, options| Ok(Box::new(Lines(Arc { sector_bytes: options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES) }))),
+    build: |_, options| SectorLines::<Arc>::build(options),
+    write: None,
 };
 
-struct Arc {
-    sector_bytes: u32,
-}
+enum Arc {}
 
-impl LineParser for Arc {
+impl SectorLine for Arc {
+    const HAS_TIMES: bool = false;
+
     #[inline]
-    fn line(&mut self, line: &[u8]) -> Parsed<Step> {
+    fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord> {
         let [start, count, ignored, number] = exact_words(line, "start_block count ignored request_no")?;
-        let offset_bytes = sectors_to_bytes("start_block", uint("start_block", start)?, self.sector_bytes)?;
-        let bytes = sectors_to_bytes("count", uint("count", count)?, self.sector_bytes)?;
+        let offset_bytes = sectors_to_bytes("start_block", uint("start_block", start)?, sector_bytes)?;
+        let bytes = sectors_to_bytes("count", uint("count", count)?, sector_bytes)?;
         uint("ignored", ignored)?;
         uint("request_no", number)?;
-        Ok(Step::Request(TraceRecord::new(0, 0, offset_bytes, bytes, Op::Read)))
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.sector_bytes
-    }
-
-    fn has_times(&self) -> bool {
-        false
+        Ok(TraceRecord::new(0, 0, offset_bytes, bytes, Op::Read))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::text::assert_wrong_fields;
     use super::*;
 
     #[test]
     fn a_line_is_a_read() {
-        let mut parser = Arc { sector_bytes: 512 };
-        let Ok(Step::Request(record)) = parser.line(b"1842745 64 0 1") else { panic!("no request") };
+        let record = Arc::request(b"1842745 64 0 1", 512).unwrap();
         assert_eq!(record, TraceRecord::new(0, 0, 1_842_745 * 512, 64 * 512, Op::Read));
     }
 
     #[test]
     fn wrong_fields_are_named() {
-        let mut parser = Arc { sector_bytes: 512 };
-        for (line, field) in [
-            (&b"x 64 0 1"[..], "start_block"),
-            (b"1 6.4 0 1", "count"),
-            (b"1 64 - 1", "ignored"),
-            (b"1 64 0 one", "request_no"),
-            (b"1 64 0", "line"),
-        ] {
-            assert_eq!(parser.line(line).unwrap_err().field, field);
-        }
+        assert_wrong_fields::<Arc>(&[
+            ("x 64 0 1", "start_block"),
+            ("1 6.4 0 1", "count"),
+            ("1 64 - 1", "ignored"),
+            ("1 64 0 one", "request_no"),
+            ("1 64 0", "line"),
+        ]);
     }
 }

@@ -1,7 +1,7 @@
 //! The text that `blkparse` prints by default, one event a line:
 //! `major,minor cpu sequence seconds pid action rwbs sector + blocks [process]`, sectors of 512 bytes.
 //!
-//! The arrival is the event `Q` (queued), or `D` (issued to the driver) when asked for. Of `rwbs`, `R` is a read and `W`
+//! The arrival is the event `Q` (queued), or `D` (issued to the driver) when asked for (the key `event`). Of `rwbs`, `R` is a read and `W`
 //! a write; `D` (discard), `N` (none) and flushes without data are no requests. `M` is metadata; somebody waits for `S`
 //! and for every read but read-ahead (`A`), as Linux has it. Other events and the statistics at the end are counted as
 //! other records. The device is Linux's number: major × 2^20 + minor.
@@ -17,7 +17,7 @@ use crate::request::{Flags, Op};
 pub(super) const ENTRY: Entry = Entry {
     name: "blkparse",
     description: "blkparse default text output, Q or D events",
-    carries: &[Carries::Times, Carries::Metadata],
+    carries: &[Carries::Times, Carries::Metadata, Carries::Events],
     example: b"8,0 3 1 0.000000000 697 Q W 223490 + 8 [dd]\n\
         8,0 3 2 0.000001829 697 G W 223490 + 8 [dd]\n\
         8,0 3 3 0.009507758 697 Q R 64 + 16 [dd]\n\
@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
         let sector_bytes = options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES);
         Ok(Box::new(Lines(Blkparse::new(options.blkparse_event, sector_bytes))))
     },
+    write: None,
 };
 
 /// Every action that blkparse prints.

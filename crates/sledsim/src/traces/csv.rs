@@ -18,7 +18,7 @@
 //! of it begins with a digit.
 
 use super::error::{excerpt, Failure, FieldFault, Parsed, Place, TraceError};
-use super::format::{Built, Carries, Entry, Head};
+use super::format::{Built, Carries, Entry, Head, Writing};
 use super::options::{ColumnMap, ColumnRef, LengthUnit};
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::{operation, sectors_to_bytes, split, time_ns, whole, wrong_count, LineParser, Lines, TimeUnit};
@@ -37,6 +37,16 @@ pub(super) const ENTRY: Entry = Entry {
     detect,
     in_sectors: None,
     build,
+    write: Some(Writing {
+        suffix: Some(".csv"),
+        header: "t_ns,device,offset_bytes,bytes,op\n",
+        sector_bytes: 1,
+        line: |record, put| {
+            let TraceRecord { device, offset_bytes, bytes, .. } = record;
+            let op = if record.op == Op::Read { "R" } else { "W" };
+            put(format_args!("{},{device},{offset_bytes},{bytes},{op}\n", record.time.ns()))
+        },
+    }),
 };
 
 /// Columns of a trace that are looked at; one further to the right cannot be mapped.

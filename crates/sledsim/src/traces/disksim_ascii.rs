@@ -2,9 +2,9 @@
 //! The flags are hexadecimal; bit 0 is set for a read. The other bits are DiskSim's own and not looked at.
 
 use super::error::{FieldFault, Parsed};
-use super::format::{Carries, Entry};
-use super::text::{exact_words, sectors_to_bytes, time_ns, uint, uint32, LineParser, Lines, TimeUnit};
-use super::{Step, TraceRecord, DEFAULT_SECTOR_BYTES};
+use super::format::{Carries, Entry, Writing};
+use super::text::{exact_words, sectors_to_bytes, time_ns, uint, uint32, SectorLine, SectorLines, TimeUnit};
+use super::{TraceRecord, DEFAULT_SECTOR_BYTES};
 use crate::request::Op;
 
 /// DiskSim ASCII in the list of formats.
@@ -15,32 +15,35 @@ pub(super) const ENTRY: Entry = Entry {
     example: b"0.000000 0 3200 8 1\n\
         4.250000 0 3208 8 0\n\
         9.125000 1 77 16 1\n",
-    detect: |head| head.requests(DisksimAscii { sector_bytes: DEFAULT_SECTOR_BYTES }),
-    in_sectors: Some(|head| head.records(DisksimAscii { sector_bytes: DEFAULT_SECTOR_BYTES })),
-    build: |_, options| {
-        Ok(Box::new(Lines(DisksimAscii { sector_bytes: options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES) })))
-    },
+    detect: |head| head.requests(SectorLines::<DisksimAscii>::usual()),
+    in_sectors: Some(|head| head.records(SectorLines::<DisksimAscii>::usual())),
+    build: |_, options| SectorLines::<DisksimAscii>::build(options),
+    write: Some(Writing {
+        suffix: Some(".ascii"),
+        header: "",
+        sector_bytes: DEFAULT_SECTOR_BYTES,
+        line: |record, put| {
+            let (blkno, blocks) = record.in_sectors();
+            let (ms, rest_ns) = (record.time.ns() / 1_000_000, record.time.ns() % 1_000_000);
+            let flags = u8::from(record.op == Op::Read);
+            put(format_args!("{ms}.{rest_ns:06} {} {blkno} {blocks} {flags}\n", record.device))
+        },
+    }),
 };
 
-struct DisksimAscii {
-    sector_bytes: u32,
-}
+enum DisksimAscii {}
 
-impl LineParser for DisksimAscii {
+impl SectorLine for DisksimAscii {
     #[inline]
-    fn line(&mut self, line: &[u8]) -> Parsed<Step> {
+    fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord> {
         let [time, devno, blkno, blocks, flags] = exact_words(line, "time_ms devno blkno blocks flags")?;
-        Ok(Step::Request(TraceRecord::new(
+        Ok(TraceRecord::new(
             time_ns("time_ms", time, TimeUnit::Ms)?,
             uint32("devno", devno)?,
-            sectors_to_bytes("blkno", uint("blkno", blkno)?, self.sector_bytes)?,
-            sectors_to_bytes("blocks", uint("blocks", blocks)?, self.sector_bytes)?,
+            sectors_to_bytes("blkno", uint("blkno", blkno)?, sector_bytes)?,
+            sectors_to_bytes("blocks", uint("blocks", blocks)?, sector_bytes)?,
             if hexadecimal("flags", flags)? & 1 == 1 { Op::Read } else { Op::Write },
-        )))
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.sector_bytes
+        ))
     }
 }
 
@@ -66,30 +69,27 @@ fn hexadecimal(field: &'static str, text: &[u8]) -> Parsed<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::text::assert_wrong_fields;
     use super::*;
 
     #[test]
     fn a_line_is_a_request() {
-        let mut parser = DisksimAscii { sector_bytes: 512 };
-        let Ok(Step::Request(record)) = parser.line(b"1.234567  3  100 8 1b") else { panic!("no request") };
+        let record = DisksimAscii::request(b"1.234567  3  100 8 1b", 512).unwrap();
         assert_eq!(record, TraceRecord::new(1_234_567, 3, 51_200, 4096, Op::Read));
-        let Ok(Step::Request(record)) = parser.line(b"2 3 100 8 0x10") else { panic!("no request") };
+        let record = DisksimAscii::request(b"2 3 100 8 0x10", 512).unwrap();
         assert_eq!((record.op, record.time.ns()), (Op::Write, 2_000_000));
     }
 
     #[test]
     fn wrong_fields_are_named() {
-        let mut parser = DisksimAscii { sector_bytes: 512 };
-        for (line, field) in [
-            (&b"-1.5 0 0 8 1"[..], "time_ms"),
-            (b"1.0 a 0 8 1", "devno"),
-            (b"1.0 0 1.5 8 1", "blkno"),
-            (b"1.0 0 0 8x 1", "blocks"),
-            (b"1.0 0 0 8 g", "flags"),
-            (b"1.0 0 0 8 123456789", "flags"),
-            (b"1.0 0 0 8", "line"),
-        ] {
-            assert_eq!(parser.line(line).unwrap_err().field, field);
-        }
+        assert_wrong_fields::<DisksimAscii>(&[
+            ("-1.5 0 0 8 1", "time_ms"),
+            ("1.0 a 0 8 1", "devno"),
+            ("1.0 0 1.5 8 1", "blkno"),
+            ("1.0 0 0 8x 1", "blocks"),
+            ("1.0 0 0 8 g", "flags"),
+            ("1.0 0 0 8 123456789", "flags"),
+            ("1.0 0 0 8", "line"),
+        ]);
     }
 }

@@ -6,8 +6,8 @@
 
 use super::error::{FieldFault, Parsed};
 use super::format::{Carries, Entry};
-use super::text::{exact_words, sectors_to_bytes, time_ns, uint, LineParser, Lines, TimeUnit};
-use super::{Outcome, Step, TraceRecord, DEFAULT_SECTOR_BYTES};
+use super::text::{exact_words, sectors_to_bytes, time_ns, uint, SectorLine, SectorLines, TimeUnit};
+use super::{Outcome, TraceRecord};
 use crate::request::Op;
 
 /// DiskSim validation traces in the list of formats.
@@ -18,20 +18,19 @@ pub(super) const ENTRY: Entry = Entry {
     example: b"R Miss 564347 2 14095.370 13876.270\n\
         R Hit 564349 2 1414.270 18746.770\n\
         W Miss 1569160 3 6936.010 23126.390\n",
-    detect: |head| head.requests(DisksimValidate { sector_bytes: DEFAULT_SECTOR_BYTES }),
+    detect: |head| head.requests(SectorLines::<DisksimValidate>::usual()),
     in_sectors: None,
-    build: |_, options| {
-        Ok(Box::new(Lines(DisksimValidate { sector_bytes: options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES) })))
-    },
+    build: |_, options| SectorLines::<DisksimValidate>::build(options),
+    write: None,
 };
 
-struct DisksimValidate {
-    sector_bytes: u32,
-}
+enum DisksimValidate {}
 
-impl LineParser for DisksimValidate {
+impl SectorLine for DisksimValidate {
+    const HAS_TIMES: bool = false;
+
     #[inline]
-    fn line(&mut self, line: &[u8]) -> Parsed<Step> {
+    fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord> {
         let [op, outcome, lbn, blocks, service, gap] =
             exact_words(line, "R|W outcome lbn blocks service_us next_gap_us")?;
         let op = match op {
@@ -43,35 +42,25 @@ impl LineParser for DisksimValidate {
             .into_iter()
             .find(|known| known.name().as_bytes() == outcome)
             .ok_or_else(|| FieldFault::text("outcome", "Hit, Miss, Doub or Trip", outcome))?;
-        let offset_bytes = sectors_to_bytes("lbn", uint("lbn", lbn)?, self.sector_bytes)?;
-        let bytes = sectors_to_bytes("blocks", uint("blocks", blocks)?, self.sector_bytes)?;
-        Ok(Step::Request(TraceRecord {
+        let offset_bytes = sectors_to_bytes("lbn", uint("lbn", lbn)?, sector_bytes)?;
+        let bytes = sectors_to_bytes("blocks", uint("blocks", blocks)?, sector_bytes)?;
+        Ok(TraceRecord {
             service_ns: Some(time_ns("service_us", service, TimeUnit::Us)?),
             gap_ns: Some(time_ns("next_gap_us", gap, TimeUnit::Us)?),
             outcome: Some(outcome),
             ..TraceRecord::new(0, 0, offset_bytes, bytes, op)
-        }))
-    }
-
-    fn sector_bytes(&self) -> u32 {
-        self.sector_bytes
-    }
-
-    fn has_times(&self) -> bool {
-        false
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::text::assert_wrong_fields;
     use super::*;
 
     #[test]
     fn a_line_is_a_request_with_its_measured_times() {
-        let mut parser = DisksimValidate { sector_bytes: 512 };
-        let Ok(Step::Request(record)) = parser.line(b"W Doub 1569163     3     10671.040     19196.570") else {
-            panic!("no request")
-        };
+        let record = DisksimValidate::request(b"W Doub 1569163     3     10671.040     19196.570", 512).unwrap();
         let plain = TraceRecord::new(0, 0, 1_569_163 * 512, 1536, Op::Write);
         let (service_ns, gap_ns) = (Some(10_671_040), Some(19_196_570));
         let measured = TraceRecord { service_ns, gap_ns, outcome: Some(Outcome::Doub), ..plain };
@@ -80,17 +69,14 @@ mod tests {
 
     #[test]
     fn wrong_fields_are_named() {
-        let mut parser = DisksimValidate { sector_bytes: 512 };
-        for (line, field) in [
-            (&b"r Hit 1 4 1.0 2.0"[..], "operation"),
-            (b"R hit 1 4 1.0 2.0", "outcome"),
-            (b"R Hit x 4 1.0 2.0", "lbn"),
-            (b"R Hit 1 -4 1.0 2.0", "blocks"),
-            (b"R Hit 1 4 -1.0 2.0", "service_us"),
-            (b"R Hit 1 4 1.0 nan", "next_gap_us"),
-            (b"R Hit 1 4 1.0", "line"),
-        ] {
-            assert_eq!(parser.line(line).unwrap_err().field, field);
-        }
+        assert_wrong_fields::<DisksimValidate>(&[
+            ("r Hit 1 4 1.0 2.0", "operation"),
+            ("R hit 1 4 1.0 2.0", "outcome"),
+            ("R Hit x 4 1.0 2.0", "lbn"),
+            ("R Hit 1 -4 1.0 2.0", "blocks"),
+            ("R Hit 1 4 -1.0 2.0", "service_us"),
+            ("R Hit 1 4 1.0 nan", "next_gap_us"),
+            ("R Hit 1 4 1.0", "line"),
+        ]);
     }
 }

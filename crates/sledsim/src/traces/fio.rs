@@ -4,7 +4,7 @@
 //! Requests are `read` and `write`; file actions, waits, syncs and trims are other records. Version 2 has no times, so
 //! every record stands at 0 and its waits are not added up. The timestamps of version 3 are taken for milliseconds;
 //! logs that count microseconds, as those do which fio itself records, are read with
-//! [`super::TraceOptions::fio_time_unit`]. A file's device is its number in the order of first appearance.
+//! [`super::TraceOptions::fio_time_unit`] (the key `time_unit`). A file's device is its number in the order of first appearance.
 
 use super::error::{excerpt, BadRecord, Failure, FieldFault, Parsed, Place, Remedy, TraceError};
 use super::format::{Built, Carries, Entry, CERTAIN};
@@ -18,7 +18,7 @@ use crate::request::Op;
 pub(super) const ENTRY: Entry = Entry {
     name: "fio",
     description: "fio iolog, version 2 (without times) and 3",
-    carries: &[Carries::Times],
+    carries: &[Carries::Times, Carries::Ticks],
     example: b"fio version 3 iolog\n\
         0 /dev/sda add\n\
         0 /dev/sda open\n\
@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     detect: |head| if head.lines.first().is_some_and(|line| line.starts_with(b"fio version ")) { CERTAIN } else { 0 },
     in_sectors: None,
     build,
+    write: None,
 };
 
 fn build(input: &mut Input, options: &TraceOptions) -> Built {

@@ -1,6 +1,7 @@
 //! The list of formats, and the detector.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 
 use super::error::{excerpt, TraceError};
@@ -32,7 +33,24 @@ pub(super) struct Entry {
     pub in_sectors: Option<fn(&Head) -> Vec<TraceRecord>>,
     /// Makes a parser; may read a header.
     pub build: fn(&mut Input, &TraceOptions) -> Built,
+    /// How it is written, if it can be.
+    pub write: Option<Writing>,
 }
+
+/// How a format is written, a line for each record. Flags and closed-loop times have no place in any of them.
+pub(super) struct Writing {
+    /// The ending of a file's name that means it, if one does.
+    pub suffix: Option<&'static str>,
+    /// What stands before the records.
+    pub header: &'static str,
+    /// Bytes that all places and sizes have to be multiples of.
+    pub sector_bytes: u32,
+    /// Puts a record's line.
+    pub line: fn(&TraceRecord, Put<'_>) -> io::Result<()>,
+}
+
+/// Where lines go.
+pub(super) type Put<'a> = &'a mut dyn FnMut(fmt::Arguments<'_>) -> io::Result<()>;
 
 /// What the records of some formats carry.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,6 +61,10 @@ pub(super) enum Carries {
     Metadata,
     /// A closed loop: service times, and gaps from a completion to the next request.
     Gaps,
+    /// Several events of a request, of which one is its arrival.
+    Events,
+    /// Times whose unit it does not say.
+    Ticks,
 }
 
 /// A certain match, by a magic or by every record.
@@ -108,6 +130,17 @@ impl TraceFormat {
     #[must_use]
     pub const fn example(self) -> &'static [u8] {
         self.entry().example
+    }
+
+    /// How it is written, if it can be.
+    pub(super) const fn writing(self) -> Option<&'static Writing> {
+        self.entry().write.as_ref()
+    }
+
+    /// Whether traces of it can be written, and the ending of a file's name that means it, if one does.
+    #[must_use]
+    pub fn written(self) -> Option<Option<&'static str>> {
+        self.writing().map(|writing| writing.suffix)
     }
 
     /// The format of the content of `input`, told by its beginning, and by what of it.

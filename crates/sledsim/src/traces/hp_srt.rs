@@ -43,6 +43,7 @@ pub(super) const ENTRY: Entry = Entry {
     detect: |head| if head.bytes.starts_with(MAGIC) { CERTAIN } else { 0 },
     in_sectors: None,
     build,
+    write: None,
 };
 
 const MAGIC: &[u8] = b"$$TR_IOREC-";

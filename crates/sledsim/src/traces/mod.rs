@@ -134,6 +134,12 @@ impl TraceRecord {
             outcome: None,
         }
     }
+
+    /// Its place and its size in sectors of [`DEFAULT_SECTOR_BYTES`].
+    const fn in_sectors(&self) -> (u64, u64) {
+        let sector = DEFAULT_SECTOR_BYTES as u64;
+        (self.offset_bytes / sector, self.bytes / sector)
+    }
 }
 
 /// What one record of a trace turned out to be.

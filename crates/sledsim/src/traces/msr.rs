@@ -27,6 +27,7 @@ pub(super) const ENTRY: Entry = Entry {
         pass_header(input, b',')?;
         Ok(Box::new(Lines(Msr::default())))
     },
+    write: None,
 };
 
 /// Disks of one host.

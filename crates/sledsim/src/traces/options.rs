@@ -1,8 +1,14 @@
 //! What a user may say about a trace.
 
 use std::fmt;
+use std::str::FromStr;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::format::Carries;
 use super::{TimeUnit, TraceFormat};
+use crate::fault::Fault;
 
 /// How to read a trace. The default detects the format and takes every bad record for an error.
 #[derive(Clone, Debug, Default)]
@@ -21,14 +27,39 @@ pub struct TraceOptions {
     pub fio_time_unit: Option<TimeUnit>,
 }
 
+impl TraceOptions {
+    /// An option that is given and has no meaning in a format.
+    pub(super) fn misplaced(&self, format: TraceFormat) -> Option<&'static str> {
+        let carries = format.entry().carries;
+        let given = [
+            ("event", Carries::Events, self.blkparse_event != BlkparseEvent::Queued),
+            ("time_unit", Carries::Ticks, self.fio_time_unit.is_some()),
+        ];
+        given.into_iter().find(|(_, own, is_given)| *is_given && !carries.contains(own)).map(|(option, ..)| option)
+    }
+}
+
 /// Which event of a blkparse trace is taken for a request's arrival.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum BlkparseEvent {
     /// `Q`: queued by the file system or the application, before merging.
     #[default]
     Queued,
     /// `D`: issued to the driver, after merging and scheduling.
     Dispatched,
+}
+
+impl FromStr for BlkparseEvent {
+    type Err = Fault;
+
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        match text {
+            "queued" => Ok(Self::Queued),
+            "dispatched" => Ok(Self::Dispatched),
+            _ => Err(Fault::unknown_name("event", text, ["queued", "dispatched"])),
+        }
+    }
 }
 
 /// A column of a CSV trace.

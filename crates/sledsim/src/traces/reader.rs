@@ -118,6 +118,14 @@ impl TraceReader {
                 format
             }
         };
+        if let Some(option) = options.misplaced(format) {
+            return Err(Box::new(TraceError::Option {
+                file: name.to_owned(),
+                place: Place::Byte(0),
+                option,
+                problem: format!("has no meaning for format {format}: leave it out"),
+            }));
+        }
         let parser = (format.entry().build)(&mut input, options)?;
         Ok(Self {
             input,

@@ -18,6 +18,7 @@ pub(super) const ENTRY: Entry = Entry {
     detect: |head| head.requests(columns(DEFAULT_SECTOR_BYTES)),
     in_sectors: Some(|head| head.records(columns(DEFAULT_SECTOR_BYTES))),
     build: |input, options| preset(input, columns(options.sector_bytes.unwrap_or(DEFAULT_SECTOR_BYTES))),
+    write: None,
 };
 
 fn columns(sector_bytes: u32) -> Columns {

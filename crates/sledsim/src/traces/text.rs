@@ -1,10 +1,17 @@
 //! Pieces that the readers of text formats share: splitting a line, and numbers, times and operations in it.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::error::{Failure, FieldFault, Parsed, Place};
+use super::format::Built;
+use super::options::TraceOptions;
 use super::source::Input;
-use super::{RecordParser, Step};
+use super::{RecordParser, Step, TraceRecord, DEFAULT_SECTOR_BYTES};
+use crate::fault::Fault;
 use crate::request::Op;
 
 /// Above 2^53 a floating-point number no longer holds every integer.
@@ -17,7 +24,7 @@ pub(super) trait LineParser: Send {
 
     /// Bytes in a sector of this trace.
     fn sector_bytes(&self) -> u32 {
-        super::DEFAULT_SECTOR_BYTES
+        DEFAULT_SECTOR_BYTES
     }
 
     /// Whether its records carry times.
@@ -28,6 +35,57 @@ pub(super) trait LineParser: Send {
 
 /// A [`LineParser`] applied to a content.
 pub(super) struct Lines<P>(pub P);
+
+/// A format of which every line is a request, and places and sizes are counted in sectors of a size that options may give.
+pub(super) trait SectorLine: Send + 'static {
+    /// Whether its records carry times.
+    const HAS_TIMES: bool = true;
+
+    /// The request that a line is.
+    fn request(line: &[u8], sector_bytes: u32) -> Parsed<TraceRecord>;
+}
+
+/// The parser of such a format.
+pub(super) struct SectorLines<F> {
+    sector_bytes: u32,
+    of: PhantomData<fn() -> F>,
+}
+
+impl<F: SectorLine> SectorLines<F> {
+    /// With sectors of the usual size.
+    pub fn usual() -> Self {
+        Self { sector_bytes: DEFAULT_SECTOR_BYTES, of: PhantomData }
+    }
+
+    /// With sectors of the size that options give.
+    pub fn build(options: &TraceOptions) -> Built {
+        let usual = Self::usual();
+        Ok(Box::new(Lines(Self { sector_bytes: options.sector_bytes.unwrap_or(usual.sector_bytes), ..usual })))
+    }
+}
+
+impl<F: SectorLine> LineParser for SectorLines<F> {
+    #[inline]
+    fn line(&mut self, line: &[u8]) -> Parsed<Step> {
+        F::request(line, self.sector_bytes).map(Step::Request)
+    }
+
+    fn sector_bytes(&self) -> u32 {
+        self.sector_bytes
+    }
+
+    fn has_times(&self) -> bool {
+        F::HAS_TIMES
+    }
+}
+
+/// Asserts that of each of these lines the field is named that is wrong.
+#[cfg(test)]
+pub(super) fn assert_wrong_fields<F: SectorLine>(cases: &[(&str, &str)]) {
+    for (line, field) in cases {
+        assert_eq!(F::request(line.as_bytes(), DEFAULT_SECTOR_BYTES).unwrap_err().field, *field, "{line}");
+    }
+}
 
 impl<P: LineParser> RecordParser for Lines<P> {
     #[inline]
@@ -156,7 +214,8 @@ pub(super) fn sectors_to_bytes(field: impl Into<Cow<'static, str>>, count: u64, 
 }
 
 /// Unit of a time in a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum TimeUnit {
     /// Nanoseconds.
     Ns,
@@ -195,16 +254,16 @@ impl TimeUnit {
 }
 
 impl std::str::FromStr for TimeUnit {
-    type Err = String;
+    type Err = Fault;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Fault> {
         match text {
             "ns" => Ok(Self::Ns),
             "filetime" => Ok(Self::Filetime),
             "us" => Ok(Self::Us),
             "ms" => Ok(Self::Ms),
             "s" => Ok(Self::S),
-            _ => Err(format!("unknown time unit {text:?}; the units are: ns, us, ms, s, filetime")),
+            _ => Err(Fault::unknown_name("time_unit", text, ["ns", "us", "ms", "s", "filetime"])),
         }
     }
 }

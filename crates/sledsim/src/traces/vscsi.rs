@@ -33,6 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     detect: |head| if version_of(head).is_some() { CERTAIN } else { 0 },
     in_sectors: None,
     build,
+    write: None,
 };
 
 /// Where the fields of a version stand.

@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::{Place, TraceError};
-use super::{TraceFormat, TraceReader, TraceRecord, DEFAULT_SECTOR_BYTES};
-use crate::request::Op;
+use super::format::Writing;
+use super::{TraceFormat, TraceReader, TraceRecord};
 
 /// Level of zstd, between speed and size; zstd's own default.
 const ZSTD_LEVEL: i32 = 3;
@@ -69,6 +69,7 @@ pub struct TraceWriter {
     /// `None` once the file is closed.
     sink: Option<Sink>,
     format: TraceFormat,
+    writing: &'static Writing,
     records: u64,
 }
 
@@ -77,27 +78,27 @@ impl TraceWriter {
     ///
     /// # Errors
     ///
-    /// When `format` is not one of `csv`, `disksim-ascii` and `mqsim`, or the file cannot be created.
+    /// When `format` is one that cannot be written, or the file cannot be created.
     pub fn create(path: &Path, format: TraceFormat) -> Result<Self, TraceError> {
-        if !matches!(format, TraceFormat::Csv | TraceFormat::DisksimAscii | TraceFormat::Mqsim) {
+        let Some(writing) = format.writing() else {
+            let written = TraceFormat::ALL.iter().filter(|each| each.writing().is_some());
+            let names: Vec<&str> = written.map(|each| each.name()).collect();
             return Err(TraceError::Option {
                 file: path.display().to_string(),
                 place: Place::Byte(0),
                 option: "format",
-                problem: format!("{format} cannot be written; these can: csv, disksim-ascii, mqsim"),
+                problem: format!("{format} cannot be written; these can: {}", names.join(", ")),
             });
-        }
+        };
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
         let created = Sink::create(&partial, path).and_then(|mut sink| {
-            if format == TraceFormat::Csv {
-                sink.put(format_args!("t_ns,device,offset_bytes,bytes,op\n"))?;
-            }
+            sink.put(format_args!("{}", writing.header))?;
             Ok(sink)
         });
         match created {
-            Ok(sink) => Ok(Self { path: path.to_owned(), partial, sink: Some(sink), format, records: 0 }),
+            Ok(sink) => Ok(Self { path: path.to_owned(), partial, sink: Some(sink), format, writing, records: 0 }),
             Err(source) => Err(failed(path, "create", 0, source)),
         }
     }
@@ -106,38 +107,21 @@ impl TraceWriter {
     ///
     /// # Errors
     ///
-    /// When the format counts in sectors of 512 bytes and the record does not, or when writing fails.
+    /// When the format counts in sectors and the record does not, or when writing fails.
     pub fn write(&mut self, record: &TraceRecord) -> Result<(), TraceError> {
         self.records += 1;
-        let time_ns = record.time.ns();
-        let (device, offset, bytes) = (record.device, record.offset_bytes, record.bytes);
-        let is_read = u8::from(record.op == Op::Read);
-        let sector = u64::from(DEFAULT_SECTOR_BYTES);
-        let is_aligned = offset % sector == 0 && bytes % sector == 0;
-        if !is_aligned && self.format != TraceFormat::Csv {
+        let TraceRecord { offset_bytes, bytes, .. } = *record;
+        let sector = u64::from(self.writing.sector_bytes);
+        if !(offset_bytes.is_multiple_of(sector) && bytes.is_multiple_of(sector)) {
             return Err(TraceError::Inexpressible {
                 file: self.path.display().to_string(),
                 record: self.records,
                 format: self.format,
-                problem: format!("{bytes} bytes at {offset}, which are not whole sectors of {sector} bytes"),
+                problem: format!("{bytes} bytes at {offset_bytes}, which are not whole sectors of {sector} bytes"),
             });
         }
         let Some(sink) = &mut self.sink else { return Ok(()) };
-        let written = match self.format {
-            TraceFormat::Mqsim => {
-                let (lba, sectors) = (offset / sector, bytes / sector);
-                sink.put(format_args!("{time_ns} {device} {lba} {sectors} {is_read}\n"))
-            }
-            TraceFormat::DisksimAscii => {
-                let (blkno, blocks) = (offset / sector, bytes / sector);
-                let (ms, rest_ns) = (time_ns / 1_000_000, time_ns % 1_000_000);
-                sink.put(format_args!("{ms}.{rest_ns:06} {device} {blkno} {blocks} {is_read}\n"))
-            }
-            _ => {
-                let op = if record.op == Op::Read { "R" } else { "W" };
-                sink.put(format_args!("{time_ns},{device},{offset},{bytes},{op}\n"))
-            }
-        };
+        let written = (self.writing.line)(record, &mut |line| sink.put(line));
         written.map_err(|source| failed(&self.path, "write", self.records, source))
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::distribution::above;
 use super::synthetic::one;
 use super::{Next, SourceSpec, Synthetic, SyntheticSpec, Workload};
-use crate::fault::{Fault, Kind, Path};
+use crate::fault::{Fault, Faults, Kind, Path};
 use crate::request::Request;
 use crate::service::Service;
 use crate::time::Time;
@@ -38,34 +38,37 @@ impl MixSpec {
     /// Checks the parameters, as far as that is possible without the device.
     ///
     /// # Errors
-    /// Names the stream, the key, its value and what is allowed.
-    pub fn validate(&self) -> Result<(), Fault> {
+    /// Names every stream and key that is wrong, its value and what is allowed.
+    pub fn validate(&self) -> Result<(), Faults> {
         above("time_scale", self.time_scale, 0.0, 1e9)?;
         if !(1..=MAX_STREAMS).contains(&self.streams.len()) {
             let says = format!(" are {}: 1 to {MAX_STREAMS} are allowed", self.streams.len());
-            return Err(Fault::at(Kind::OutOfRange, "streams").says(says));
+            return Err(Fault::at(Kind::OutOfRange, "streams").says(says).into());
         }
+        let mut found = Vec::new();
         for (index, stream) in self.streams.iter().enumerate() {
             let own = Path::from("streams").step(index);
             if let Some(name) = &stream.name {
-                return Err(Fault::conflict(own.step("name"), name.as_str())
-                    .says(": only the whole mix has a name; leave this one out"));
+                let says = ": only the whole mix has a name; leave this one out";
+                found.push(Fault::conflict(own.step("name"), name.as_str()).says(says));
             }
-            stream.validate().map_err(|fault| fault.within(&own))?;
+            found.extend(stream.faults().into_iter().map(|fault| fault.within(&own)));
             if stream.time_scale * self.time_scale > 1e9 {
-                return Err(Fault::conflict(own.step("time_scale"), stream.time_scale)
-                    .says(" times ")
-                    .key_is("time_scale", self.time_scale)
-                    .says(" is above 1e9"));
+                found.push(
+                    Fault::conflict(own.step("time_scale"), stream.time_scale)
+                        .says(" times ")
+                        .key_is("time_scale", self.time_scale)
+                        .says(" is above 1e9"),
+                );
             }
         }
-        Ok(())
+        Faults::none_of(found)
     }
 }
 
 impl SourceSpec for MixSpec {
     fn faults(&self) -> Vec<Fault> {
-        self.validate().err().into_iter().collect()
+        self.validate().err().into_iter().flatten().collect()
     }
 
     fn stand_in(&self) -> Option<&str> {
@@ -95,7 +98,7 @@ impl Mix {
     /// # Errors
     /// When the parameters are out of range, or don't suit the device.
     pub fn new(spec: &MixSpec, seed: u64, capacity_blocks: u64, block_bytes: u32) -> Result<Self, Fault> {
-        spec.validate()?;
+        spec.validate().map_err(Faults::first)?;
         let stream_of = |(index, stream): (usize, &SyntheticSpec)| {
             let scaled = SyntheticSpec { time_scale: stream.time_scale * spec.time_scale, ..stream.clone() };
             Synthetic::build(&scaled, &format!("workload.{index}"), seed, capacity_blocks, block_bytes)

@@ -10,7 +10,7 @@ use super::location::{Extent, Locations};
 use super::needs::{LastBlock, MetadataSpec, Needs};
 use super::{ArrivalSpec, Distribution, LocationSpec, Next, Sampler, SourceSpec, Workload};
 use crate::engine::random::{Indexed, Stream};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Faults, Kind};
 use crate::request::{Flags, Request, Spare};
 use crate::service::Service;
 
@@ -93,21 +93,34 @@ impl Default for RangeSpec {
     }
 }
 
+impl RangeSpec {
+    fn validate(self) -> Result<(), Fault> {
+        within("start_fraction", self.start_fraction, 0.0, 1.0)?;
+        above("end_fraction", self.end_fraction, self.start_fraction, 1.0)
+    }
+}
+
 impl SyntheticSpec {
     /// Checks the parameters, as far as that is possible without the device.
     ///
     /// # Errors
-    /// Names the key, its value and what is allowed.
-    pub fn validate(&self) -> Result<(), Fault> {
-        self.arrival.validate().map_err(|fault| fault.within("arrival"))?;
-        self.size_bytes.validate().map_err(|fault| fault.within("size_bytes"))?;
-        self.location.validate().map_err(|fault| fault.within("location"))?;
-        within("range.start_fraction", self.range.start_fraction, 0.0, 1.0)?;
-        above("range.end_fraction", self.range.end_fraction, self.range.start_fraction, 1.0)?;
-        above("time_scale", self.time_scale, 0.0, 1e9)?;
-        within("read_fraction", self.read_fraction, 0.0, 1.0)?;
-        self.continuation.map_or(Ok(()), |shares| shares.validate().map_err(|fault| fault.within("continuation")))?;
-        within("synchronous_fraction", self.synchronous_fraction, 0.0, 1.0)?;
+    /// Names every key that is wrong, its value and what is allowed.
+    pub fn validate(&self) -> Result<(), Faults> {
+        Faults::of_all([
+            self.arrival.validate().map_err(|faults| faults.within("arrival")),
+            self.size_bytes.validate().map_err(|fault| fault.within("size_bytes").into()),
+            self.location.validate().map_err(|faults| faults.within("location")),
+            self.range.validate().map_err(|fault| fault.within("range").into()),
+            above("time_scale", self.time_scale, 0.0, 1e9).map_err(Faults::from),
+            within("read_fraction", self.read_fraction, 0.0, 1.0).map_err(Faults::from),
+            self.continuation
+                .map_or(Ok(()), |shares| shares.validate().map_err(|fault| fault.within("continuation").into())),
+            within("synchronous_fraction", self.synchronous_fraction, 0.0, 1.0).map_err(Faults::from),
+            self.check_metadata().map_err(Faults::from),
+        ])
+    }
+
+    fn check_metadata(&self) -> Result<(), Fault> {
         match self.metadata {
             Some(MetadataSpec { share: None, .. }) => Err(Fault::missing("metadata.share")
                 .says(": no trace says which requests are metadata, so give the share of them, from 0 to 1")),
@@ -119,7 +132,7 @@ impl SyntheticSpec {
 
 impl SourceSpec for SyntheticSpec {
     fn faults(&self) -> Vec<Fault> {
-        self.validate().err().into_iter().collect()
+        self.validate().err().into_iter().flatten().collect()
     }
 
     fn stand_in(&self) -> Option<&str> {
@@ -163,7 +176,7 @@ impl Synthetic {
         capacity_blocks: u64,
         block_bytes: u32,
     ) -> Result<Self, Fault> {
-        spec.validate()?;
+        spec.validate().map_err(Faults::first)?;
         if !(1..=MAX_CAPACITY_BLOCKS).contains(&capacity_blocks) || block_bytes == 0 {
             let says = format!("no workload fits a device of {capacity_blocks} blocks of {block_bytes} bytes");
             return Err(Fault::new(Kind::Misfit).says(says));
@@ -344,7 +357,12 @@ mod tests {
         let text = r#"{"arrival": {"kind": "poisson", "rate_per_s": -1}}"#;
         let mut spec: SyntheticSpec = serde_json::from_str(text).expect("well-formed");
         let message = spec.validate();
-        assert_eq!(message, Err(Fault::out_of_range("arrival.rate_per_s", -1.0, Range::above_to(0.0, 1e9))));
+        let below = Fault::out_of_range("arrival.rate_per_s", -1.0, Range::above_to(0.0, 1e9));
+        assert_eq!(message, Err(below.clone().into()));
+        spec.range = RangeSpec { start_fraction: 0.5, end_fraction: 0.2 };
+        let order = Fault::out_of_range("range.end_fraction", 0.2, Range::above_to(0.5, 1.0));
+        assert_eq!(spec.faults(), [below, order]);
+        spec.range = RangeSpec::default();
         spec.arrival = ArrivalSpec::Poisson(poisson::Spec { rate_per_s: 1.0 });
         assert!(Synthetic::new(&spec, 0, 0, 512).is_err());
         assert!(Synthetic::new(&spec, 0, 1, 0).is_err());

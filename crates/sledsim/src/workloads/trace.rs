@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Fit, LastBlock, MetadataSpec, Replay, ReplayMode, SourceSpec, Workload};
 use crate::fault::{self, Fault};
-use crate::traces::{ColumnMap, ColumnRef, LengthUnit, TimeUnit, TraceFormat, TraceOptions};
+use crate::traces::{BlkparseEvent, ColumnMap, ColumnRef, LengthUnit, TimeUnit, TraceFormat, TraceOptions};
 
 /// Its parameters, as the list of workloads calls them.
 pub type Spec = TraceSpec;
@@ -74,6 +74,12 @@ pub struct TraceSpec {
     /// `time_unit` to `s`, `ms`, `us` or `ns`.
     #[serde(default)]
     pub columns: Option<BTreeMap<String, String>>,
+    /// Which event of a blkparse trace is the arrival of a request.
+    #[serde(default)]
+    pub event: BlkparseEvent,
+    /// Unit of the timestamps of fio's iolog, version 3; `ms` when absent, and `us` in the logs that fio itself records.
+    #[serde(default)]
+    pub time_unit: Option<TimeUnit>,
     /// How much a request needs of what it asks for in its last block.
     #[serde(default)]
     pub last_block: LastBlock,
@@ -101,6 +107,8 @@ impl Default for TraceSpec {
             skip_bad: 0,
             sector_bytes: None,
             columns: None,
+            event: BlkparseEvent::default(),
+            time_unit: None,
             last_block: LastBlock::default(),
             metadata: None,
         }
@@ -159,7 +167,8 @@ pub fn options(spec: &TraceSpec) -> Result<TraceOptions, Fault> {
         skip_bad: spec.skip_bad,
         columns,
         sector_bytes: spec.sector_bytes,
-        ..TraceOptions::default()
+        blkparse_event: spec.event,
+        fio_time_unit: spec.time_unit,
     })
 }
 

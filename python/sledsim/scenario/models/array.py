@@ -14,7 +14,7 @@ __all__ = [
     "MemberFault",
     "ReadChoice",
     "Rebuild",
-    "RebuildSparing",
+    "SparePlace",
     "Unreadable",
     "WriteMethod",
 ]
@@ -111,4 +111,4 @@ ReadChoice = Literal["round-robin", "shortest-queue", "nearest"]
 WriteMethod = Literal["cost", "rmw", "reconstruct"]
 
 # Where the contents of a failed member are rebuilt.
-RebuildSparing = Literal["dedicated", "distributed"]
+SparePlace = Literal["dedicated", "distributed"]

@@ -17,7 +17,7 @@ __all__ = [
     "PowerParameters",
     "ReadAhead",
     "RotationModel",
-    "Sparing",
+    "SpareSectors",
     "Zone",
 ]
 
@@ -70,7 +70,7 @@ class Zone(Model):
 LbnMapping = Literal["cylinder", "serpentine-by-zone", "serpentine"]
 
 # Where spare sectors lie, and what becomes of a defective one.
-Sparing = Literal[
+SpareSectors = Literal[
     "none",
     "tracks-per-zone",
     "sectors-per-track",
@@ -318,7 +318,7 @@ class DiskDevice(Model):
     cylinders: int | None = None
     zones: list[Zone] | None = None
     mapping: LbnMapping | None = None
-    sparing: Sparing | None = None
+    sparing: SpareSectors | None = None
     sparing_range_cylinders: int | None = None
     rotation_rpm: float | str | None = None
     rotation_error_percent: float | str | None = None

@@ -8,6 +8,7 @@ from typing import Literal
 
 from sledsim.scenario.models.disk import DiskDevice, PowerParameters
 from sledsim.scenario.models.model import Model
+from sledsim.scenario.models.policy import OwnScheduler
 
 __all__ = [
     "AdaptiveSpinDown",
@@ -312,6 +313,7 @@ Scheduler = (
     | AsptfScheduler
     | SdfScheduler
     | ZsptfScheduler
+    | OwnScheduler
     | str
 )
 

@@ -1,6 +1,5 @@
 """What the classes of a scenario have in common."""
 
-import json
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
@@ -73,5 +72,5 @@ def _schema(kind: type[Model]) -> _core.Schema:
     for each in variants:
         said = each.get("properties", {})
         if set(said) == keys and all(said[key].get("const", word) == word for key, word in tags.items()):
-            return _core.Schema(json.dumps({**each, "$defs": schema["$defs"]}))
-    return _core.Schema(json.dumps(kind.model_json_schema()))
+            return _core.Schema({**each, "$defs": schema["$defs"]})
+    return _core.Schema(kind.model_json_schema())

@@ -10,7 +10,7 @@ from sledsim.scenario.models.array import (
     MemberFault,
     ReadChoice,
     Rebuild,
-    RebuildSparing,
+    SparePlace,
     Unreadable,
     WriteMethod,
 )
@@ -41,7 +41,7 @@ from sledsim.scenario.models.disk import (
     PowerParameters,
     ReadAhead,
     RotationModel,
-    Sparing,
+    SpareSectors,
     Zone,
 )
 from sledsim.scenario.models.distribution import (
@@ -90,6 +90,7 @@ from sledsim.scenario.models.drive import (
     ZsptfScheduler,
 )
 from sledsim.scenario.models.model import Model
+from sledsim.scenario.models.policy import OwnScheduler
 from sledsim.scenario.models.seek import (
     ConstantSeekCurve,
     HplSeekCurve,
@@ -115,30 +116,26 @@ from sledsim.scenario.models.system import (
     VolumesSystem,
     WritePolicy,
 )
+from sledsim.scenario.models.trace import BlkparseEvent, Fit, LastBlock, Metadata, ReplayMode, TimeUnit, TraceWorkload
 from sledsim.scenario.models.volume import Move, Volume
 from sledsim.scenario.models.workload import (
     Arrival,
     ClosedArrival,
     ConstantArrival,
     Continuation,
-    Fit,
     HotSpot,
     HotSpotsLocation,
-    LastBlock,
     LocalWalkLocation,
     Location,
-    Metadata,
     MixWorkload,
     OnOffArrival,
     PoissonArrival,
     Range,
     RenewalArrival,
-    ReplayMode,
     SequentialLocation,
     SessionWorkload,
     Synthetic,
     SyntheticWorkload,
-    TraceWorkload,
     UniformLocation,
     Workload,
     ZipfLocation,
@@ -149,6 +146,7 @@ __all__ = [
     "ArcReplacement",
     "Arrival",
     "AsptfScheduler",
+    "BlkparseEvent",
     "CacheReadAhead",
     "ClockReplacement",
     "ClookScheduler",
@@ -212,6 +210,7 @@ __all__ = [
     "NoneCacheReadAhead",
     "OfflineSpinDown",
     "OnOffArrival",
+    "OwnScheduler",
     "ParetoDistribution",
     "PartitionSystem",
     "PoissonArrival",
@@ -225,7 +224,6 @@ __all__ = [
     "ReadAhead",
     "ReadChoice",
     "Rebuild",
-    "RebuildSparing",
     "RenewalArrival",
     "Replacement",
     "ReplayMode",
@@ -244,7 +242,8 @@ __all__ = [
     "SimplediskLinearDevice",
     "SledLayout",
     "SlruReplacement",
-    "Sparing",
+    "SparePlace",
+    "SpareSectors",
     "SpinDown",
     "SptfScheduler",
     "SstfLbnScheduler",
@@ -254,6 +253,7 @@ __all__ = [
     "System",
     "TableSeekCurve",
     "ThreePointSeekCurve",
+    "TimeUnit",
     "TimeoutSpinDown",
     "TraceWorkload",
     "TwoQReplacement",

@@ -6,7 +6,7 @@ Ranges and defaults stand in the docstrings; the core checks the values.
 
 from typing import Literal
 
-from sledsim.scenario.models.array import Journal, MemberFault, ReadChoice, Rebuild, RebuildSparing, WriteMethod
+from sledsim.scenario.models.array import Journal, MemberFault, ReadChoice, Rebuild, SparePlace, WriteMethod
 from sledsim.scenario.models.cache import CacheReadAhead, Flush, McdFlush, McdUnits, MwbClean, Replacement
 from sledsim.scenario.models.drive import DriveSystem
 from sledsim.scenario.models.model import Model
@@ -200,7 +200,7 @@ class Raid4System(Model):
     unit_bytes: int | str | None = None
     write: WriteMethod | None = None
     spares: int | None = None
-    sparing: RebuildSparing | None = None
+    sparing: SparePlace | None = None
     rebuild: Rebuild | None = None
     journal: Journal | None = None
     faults: list[MemberFault] | None = None
@@ -240,7 +240,7 @@ class Raid5System(Model):
     unit_bytes: int | str | None = None
     write: WriteMethod | None = None
     spares: int | None = None
-    sparing: RebuildSparing | None = None
+    sparing: SparePlace | None = None
     rebuild: Rebuild | None = None
     journal: Journal | None = None
     faults: list[MemberFault] | None = None
@@ -280,7 +280,7 @@ class Raid6System(Model):
     unit_bytes: int | str | None = None
     write: WriteMethod | None = None
     spares: int | None = None
-    sparing: RebuildSparing | None = None
+    sparing: SparePlace | None = None
     rebuild: Rebuild | None = None
     journal: Journal | None = None
     faults: list[MemberFault] | None = None

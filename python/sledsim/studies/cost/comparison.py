@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, WithJsonSchema
 
 from sledsim._core import Fault, ScenarioError, SledsimError
 from sledsim.runs.confidence import Interval, mean_interval
 from sledsim.runs.result import Result
 from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.scenario import documents
-from sledsim.scenario.documents import BasedOnScenario, Wrong, made, own_sets, raised, read, settings_of
+from sledsim.scenario.documents import BasedOnScenario, Wrong, made, raised, read_varying
 from sledsim.scenario.explanation import bytes_text, explain
 from sledsim.scenario.reading import ScenarioLike, Sets, Written, resolve
-from sledsim.show.faults import about, wrong
+from sledsim.show.faults import told_as, wrong
 from sledsim.show.naming import label_of
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
@@ -42,8 +42,25 @@ Size = Annotated[int | str, WithJsonSchema({"type": "integer", "minimum": 1})]
 Price = Annotated[float, Field(strict=True, ge=LEAST, le=MOST, allow_inf_nan=False)]
 
 
+def _prices_are_given_once(ratios: Sequence[float] | None, nvram_prices_per_gb: Sequence[float] | None) -> list[Fault]:
+    return _either(ratios=ratios, nvram_prices_per_gb=nvram_prices_per_gb)
+
+
+def _size_is_given_once(budget: float | None, mems_bytes: int | str | None) -> list[Fault]:
+    return _either(budget=budget, mems_bytes=mems_bytes)
+
+
+def _either(**given: object) -> list[Fault]:
+    one, other = given
+    if None in given.values():
+        return []
+    return [Fault("conflict", f": give either {one} or {other}", path=one)]
+
+
 class CostKeys(documents.Table):
     """What is compared, and what it costs."""
+
+    rules = (_prices_are_given_once, _size_is_given_once)
 
     mems: str = "hong2006"
     """The MEMS device."""
@@ -63,13 +80,6 @@ class CostKeys(documents.Table):
     """What may be spent on a cache, in place of the size of the MEMS cache."""
     replications: Annotated[int, Field(strict=True, ge=1, le=MOST_REPLICATIONS)] = 1
     """How many runs of each design, with seeds from the scenario's on."""
-
-    @model_validator(mode="after")
-    def _once(self) -> Self:
-        for one, other in (("ratios", "nvram_prices_per_gb"), ("budget", "mems_bytes")):
-            if getattr(self, one) is not None and getattr(self, other) is not None:
-                raise Wrong(Fault("conflict", f": give either {one} or {other}", path=one))
-        return self
 
 
 class CostFile(BasedOnScenario, CostKeys):
@@ -102,10 +112,9 @@ def cost_file(source: Mapping[str, Any] | Path | str, *, set: Sets = ()) -> dict
     >>> found["mems_bytes"], found["replications"]
     (16777216, 3)
     """
-    own, more = own_sets(set, CostFile)
-    found = read(CostFile, source, own)
+    found, settings = read_varying(CostFile, source, set)
     keys = {key: getattr(found.table, key) for key in found.table.model_fields_set & {*CostKeys.model_fields}}
-    return {**keys, "scenario": found.scenario(), "set": [*settings_of(found.table.set), *more]}
+    return {**keys, "scenario": found.scenario(), "set": settings}
 
 
 class CostComparison(Shown):
@@ -363,7 +372,7 @@ def _saying(what: str) -> Iterator[None]:
     try:
         yield
     except ScenarioError as error:
-        raise about(error, f"disk with a cache of {what}") from None
+        raise told_as(type(error), error, f"disk with a cache of {what}") from None
 
 
 def _replicated(values: Mapping[str, Any], system: Mapping[str, Any], replications: int, progress: Any) -> list[Result]:

@@ -154,6 +154,8 @@ def hit_ratio(
     skip_bad: int = 0,
     sector_bytes: int | None = None,
     columns: Mapping[str, str] | None = None,
+    event: str | None = None,
+    time_unit: str | None = None,
     progress: ProgressCallback | bool | None = None,
 ) -> HitRatios:
     """Send a trace through caches and count the hits; no device is simulated.
@@ -171,7 +173,7 @@ def hit_ratio(
         One or several sizes of the cache. Every policy is tried at every size.
     page_bytes
         Size of a page.
-    format, skip_bad, sector_bytes, columns
+    format, skip_bad, sector_bytes, columns, event, time_unit
         How to read the trace; see :func:`sledsim.open_trace`.
     progress
         A function called now and then, or true for a progress bar on a terminal; see :func:`sledsim.run`.
@@ -214,6 +216,8 @@ def hit_ratio(
             skip_bad=skip_bad,
             sector_bytes=sector_bytes,
             columns=None if columns is None else dict(columns),
+            event=event,
+            time_unit=time_unit,
         )
     hits = tuple(CacheHits(label=_label(cache["policy"]), **cache) for cache in found.pop("caches"))
     found["format"] = found["format"] if readable == path else "parquet"

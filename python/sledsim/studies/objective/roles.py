@@ -15,7 +15,8 @@ from sledsim.runs.confidence import BATCHES
 from sledsim.runs.result import Result
 from sledsim.runs.running import run_resolved
 from sledsim.runs.summary_tables import METRICS, metric_rows
-from sledsim.scenario.documents import Document, Replaced, Table, made, own_sets, raised, read, settings_of
+from sledsim.scenario.documents import Document, Replaced, Table, made, raised, read_varying
+from sledsim.scenario.policy_loading import CLASS_NAME
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, resolve
 from sledsim.scenario.system_tree import drive_of, drives_in, with_drives
 from sledsim.show.faults import Sentence, wrong
@@ -101,8 +102,7 @@ def role_file(source: Mapping[str, Any] | Path | str, *, set: Sets = ()) -> dict
     >>> found["role"], found["device"], found["sampling"].replications
     ('sdf', 'g3', 3)
     """
-    own, more = own_sets(set, RoleFile)
-    found = read(RoleFile, source, own)
+    found, settings = read_varying(RoleFile, source, set)
     table = found.table
 
     def named(key: str) -> "ScenarioLike | Written | None":
@@ -116,7 +116,7 @@ def role_file(source: Mapping[str, Any] | Path | str, *, set: Sets = ()) -> dict
         "role": named("role"),
         "without": named("without"),
         "sampling": Sampling(**{key: getattr(table, key) for key in SamplingKeys.model_fields}),
-        "set": [*settings_of(table.set), *more],
+        "set": settings,
     }
 
 
@@ -348,7 +348,7 @@ def role_named(
     Parameters
     ----------
     role
-        A scheduler or a layout by name, or a scenario.
+        A scheduler or a layout by name, a class of one's own (``my_module:MyPolicy``), or a scenario.
     without
         What there is without it: a scheduler or layout for a policy, a scenario for a role.
     device, rate_per_s
@@ -365,7 +365,7 @@ def role_named(
     names = [each["name"] for each in schedulers.catalog()]
     known = layouts_of(Device("g2"))
     sets = sets if isinstance(sets, Mapping | str) else list(sets)
-    if isinstance(role, str) and role in names:
+    if isinstance(role, str) and (role in names or CLASS_NAME.fullmatch(role)):
         return _scheduler_role(role, without, device or "g2", rate_per_s, sets)
     if rate_per_s is not None:
         says: Sentence = f"rate_per_s = {rate_per_s:g}: only schedulers are compared at a rate of their own"
@@ -393,7 +393,7 @@ def _scheduler_role(
     """Return a scheduler's role: random reads, with it and with another."""
     other = USUAL_SCHEDULER if without is None else without
     names = [each["name"] for each in schedulers.catalog()]
-    if other not in names:
+    if other not in names and not (isinstance(other, str) and CLASS_NAME.fullmatch(other)):
         says = f"no scheduler {other!r} to compare {name} with"
         raise wrong(SledsimError, "unknown-name", says, path="other", value=other, known=names)
 

@@ -9,7 +9,7 @@ from sledsim.devices.device import Device
 from sledsim.devices.simple import SimpleDevice
 from sledsim.runs.confidence import batched_interval
 from sledsim.scenario.reading import Sets
-from sledsim.show.faults import wrong
+from sledsim.show.faults import Sentence, wrong
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.relation.layouts import Layout, Relation, layout_named, layouts_of
@@ -283,6 +283,10 @@ def relation(
     """
     made = device if isinstance(device, Device) else Device(device, set=set)
     relation = relation or Relation()
+    given: object = relation
+    if not isinstance(given, Relation):
+        says: Sentence = [("relation",), f": expected a Relation, not {type(given).__name__}"]
+        raise wrong(SledsimError, "wrong-type", says, path="relation", value=str(given))
     kinds = [layout_named(name) for name in layouts or layouts_of(made)]
     laid = {kind.NAME: kind(relation, made) for kind in kinds}
     accesses = []

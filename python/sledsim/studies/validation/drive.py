@@ -13,6 +13,7 @@ from sledsim.runs.running import ProgressCallback, run_resolved
 from sledsim.scenario.disksim import DiskSimImport, LeftOut, import_disksim
 from sledsim.scenario.reading import Sets, resolve
 from sledsim.scenario.system_tree import drive_of
+from sledsim.scenario.texts import is_document
 from sledsim.show.faults import missing_file, wrong
 from sledsim.show.frames import relation_of, write_columns
 from sledsim.show.naming import label_of
@@ -317,7 +318,7 @@ def _device(specs: str | Path | Mapping[str, Any]) -> tuple[Mapping[str, Any], D
     if isinstance(specs, Mapping):
         return specs, None
     name, path = str(specs), Path(specs)
-    if name in devices.catalog() or (path.suffix == ".toml" and path.is_file()):
+    if name in devices.catalog() or (is_document(path) and path.is_file()):
         return {"name": name}, None
     if path.is_file():
         read = _read_disksim(name)

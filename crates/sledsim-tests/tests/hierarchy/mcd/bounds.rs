@@ -1,7 +1,7 @@
 //! What does not fit is refused with the key and what would fit; what it takes of the host's memory.
 
 use sledsim::engine::ComponentId;
-use sledsim::fault::Fault;
+use sledsim::fault::Faults;
 use sledsim::hierarchy::{Child, Mcd, McdFlushSpec, McdSpec};
 
 const MIB: u64 = 1 << 20;
@@ -10,7 +10,7 @@ fn child(id: u32, bytes: u64, block_bytes: u32) -> Child {
     Child { id: ComponentId(id), capacity_blocks: bytes / u64::from(block_bytes), block_bytes }
 }
 
-fn build(spec: &McdSpec) -> Result<Mcd, Fault> {
+fn build(spec: &McdSpec) -> Result<Mcd, Faults> {
     Mcd::new(spec, child(0, 3456 * MIB, 512), child(1, 8600 * MIB, 512))
 }
 

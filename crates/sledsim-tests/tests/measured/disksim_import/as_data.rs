@@ -119,7 +119,7 @@ fn workloads_that_make_no_sense() {
 #[test]
 fn devices_that_are_not_there() {
     let files = Files::of_a_drive();
-    let options = ImportOptions { device: Some("disk7"), scenario: false };
+    let options = ImportOptions { device: Some("disk7"), ..ImportOptions::default() };
     let fault = import(&files.path("drive.parv"), &options).expect_err("no such device")[0].clone();
     let expected = (Kind::UnknownName, "device".into(), json!("disk7"), "one of disk0".into(), "disk0".into());
     assert_eq!(told(&fault), expected);

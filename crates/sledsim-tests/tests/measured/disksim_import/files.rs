@@ -54,7 +54,7 @@ impl Files {
     }
 
     pub fn scenario(&self, name: &str) -> Result<Import, Faults> {
-        import(&self.path(name), &ImportOptions { scenario: true, device: None })
+        import(&self.path(name), &ImportOptions { scenario: true, ..ImportOptions::default() })
     }
 }
 

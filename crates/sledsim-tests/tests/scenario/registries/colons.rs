@@ -14,7 +14,9 @@ pub(super) const ENTRY: Entry = Entry {
     carries: &[Carries::Times],
     example: b"0:4096:512\n25:8192:1024\n",
     detect: |head| head.requests(Colons),
+    in_sectors: None,
     build: |_, _| Ok(Box::new(Lines(Colons))),
+    write: None,
 };
 
 struct Colons;

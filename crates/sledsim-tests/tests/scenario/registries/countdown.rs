@@ -22,7 +22,7 @@ pub struct Spec {
 
 impl SourceSpec for Spec {
     fn faults(&self) -> Vec<Fault> {
-        check_ranges(self).err().into_iter().collect()
+        check_ranges(self).err().into_iter().flatten().collect()
     }
 
     fn start(&self, _seed: u64, _capacity_blocks: u64, _block_bytes: u32) -> Result<Box<dyn Workload>, Fault> {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Gaps, Open, Process, ProcessSpec};
 use crate::engine::random::Stream;
-use crate::fault::Fault;
+use crate::fault::{Fault, Faults};
 use crate::registry::check_ranges;
 
 /// Two at a time.
@@ -19,7 +19,7 @@ pub struct Spec {
 }
 
 impl ProcessSpec for Spec {
-    fn validate(&self) -> Result<(), Fault> {
+    fn validate(&self) -> Result<(), Faults> {
         check_ranges(self)
     }
 

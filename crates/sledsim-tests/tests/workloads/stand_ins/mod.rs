@@ -176,10 +176,13 @@ fn a_workload_can_come_from_a_file() {
             "values.size_bytes.unit = \"KB\" is not known: did you mean \"B\"?",
         ),
         (whole.replace("requests = 50", "requests = 0"), "requests = 0 is out of range: expected a whole number"),
-        (whole.replace("[values]", "[value]"), "there is no table [values] with the workload's parameters"),
-        (whole.replace("size_bytes", "size_byte"), "unknown key workload.size_byte: did you mean \"size_bytes\"?"),
-        (whole.replace("arrival", "arrivals"), "unknown key workload.arrivals"),
-        ("requests = 50\n[values]\nread_fraction = 0.5\n".to_owned(), "workload.arrival is missing"),
+        (whole.replace("[values]", "[value]"), "unknown key value: did you mean \"values\"?"),
+        (
+            whole.replace("size_bytes", "size_byte"),
+            "line 4: unknown key values.size_byte: did you mean \"size_bytes\"?",
+        ),
+        (whole.replace("arrival", "arrivals"), "unknown key values.arrivals"),
+        ("requests = 50\n[values]\nread_fraction = 0.5\n".to_owned(), "values.arrival is missing"),
     ];
     for (text, message) in wrong {
         let error = resolve(&text).expect_err(message);

@@ -28,6 +28,7 @@ pub enum Mapping {
 /// remapped one lives on in its spare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SpareSectors")]
 pub enum Sparing {
     /// No spares.
     #[default]

@@ -396,3 +396,29 @@ impl Component for RedundantArray {
         self.tally = Tally::default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hierarchy::array::{JournalSpec, Level};
+
+    /// Each part that goes wrong, and a word of what is said of it.
+    #[test]
+    fn whatever_is_not_in_order_is_told() {
+        type Act = fn(&mut RedundantArray);
+        let acts: [(&str, Act); 3] = [
+            ("at rest with 0 requests, 0 accesses, 0 operations, 1 waiting", |array| array.ready.push_back(3)),
+            ("locks: true", |array| array.load_blocks[1] = 8),
+            ("the journal's entries are not as large", |array| array.journal.iter_mut().for_each(Journal::miscount)),
+        ];
+        for (word, act) in acts {
+            let spec = ArraySpec { journal: Some(JournalSpec::default()), ..ArraySpec::default() };
+            let children = (0..2).map(ComponentId).collect();
+            let mut array = RedundantArray::new(Level::Mirror, children, &[(10_000, 512); 2], &spec).expect("they fit");
+            assert_eq!(array.check(true), Ok(()));
+            act(&mut array);
+            let told = array.check(true).expect_err(word);
+            assert!(told.contains(word), "{word}: {told}");
+        }
+    }
+}

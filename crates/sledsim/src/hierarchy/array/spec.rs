@@ -33,6 +33,7 @@ pub enum WriteMethod {
 /// Where the contents of a failed member are rebuilt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SparePlace")]
 pub enum Sparing {
     /// On members that hold nothing else.
     #[default]

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::replacement::{build, ReplacementSpec, MAX_SLOTS};
-use crate::fault::{Fault, Range};
+use crate::fault::{Fault, Faults, Range};
 use crate::traces::{TraceError, TraceReader, TraceRecord};
 
 /// References that go through a cache at a time.
@@ -62,7 +62,7 @@ pub enum HitRatioError {
     Trace(#[from] TraceError),
     /// A parameter of a policy is outside its range, a cache or a page has an impossible size, or there is no cache.
     #[error(transparent)]
-    Cache(#[from] Fault),
+    Cache(#[from] Faults),
     /// The caller wanted no more.
     #[error("interrupted")]
     Interrupted,
@@ -140,19 +140,18 @@ pub fn hit_ratios(
     keep_going: &mut dyn FnMut(u64, Option<f64>) -> bool,
 ) -> Result<HitRatios, HitRatioError> {
     if page_bytes == 0 {
-        return Err(Fault::out_of_range("page_bytes", 0, Range::at_least(1.0).whole()).into());
+        return Err(Faults::from(Fault::out_of_range("page_bytes", 0, Range::at_least(1.0).whole())).into());
     }
     if caches.is_empty() {
-        return Err(Fault::missing("caches.0").says(": at least one is needed").into());
+        return Err(Faults::from(Fault::missing("caches.0").says(": at least one is needed")).into());
     }
     let mut policies = Vec::with_capacity(caches.len());
     for cache in caches {
-        cache.policy.validate().map_err(|fault| fault.within("policy"))?;
+        cache.policy.validate().map_err(|faults| faults.within("policy"))?;
         let slots = u32::try_from(cache.pages).ok().filter(|slots| (1..=MAX_SLOTS).contains(slots));
         let Some(slots) = slots else {
-            return Err(
-                Fault::out_of_range("pages", cache.pages, Range::from_to(1.0, f64::from(MAX_SLOTS)).whole()).into()
-            );
+            let range = Range::from_to(1.0, f64::from(MAX_SLOTS)).whole();
+            return Err(Faults::from(Fault::out_of_range("pages", cache.pages, range)).into());
         };
         policies.push((build(&cache.policy, slots), 0));
     }

@@ -18,12 +18,12 @@ use in_order::Ahead;
 use merging::{Merging, Rule};
 use station::{Look, Station};
 
-use crate::devices::Device;
+use crate::devices::{self, Device};
 use crate::engine::component::Measured;
 use crate::engine::{Below, Completion, Component, ComponentId, Context};
 use crate::power::Meter;
 use crate::request::Request;
-use crate::schedulers::{Checked, Scheduler};
+use crate::schedulers::{self, Scheduler};
 use crate::service::Service;
 use crate::time::Time;
 
@@ -46,6 +46,8 @@ pub struct Drive {
     mechanism_busy: bool,
     /// Whether a timer fires when the mechanism gets free. Where nobody waits for that, none is set before somebody does.
     free_timer: bool,
+    /// Whether the scheduler asks a policy of one's own.
+    is_own: bool,
 }
 
 /// Requests under service; the timer tag of a completion is its index here.
@@ -79,6 +81,7 @@ impl Drive {
     #[must_use]
     pub fn new(device: Box<dyn Device>, scheduler: Box<dyn Scheduler>, batch_max: usize) -> Self {
         let drive = Self {
+            is_own: scheduler.is_own(),
             station: Station::new(device, scheduler),
             ahead: Ahead::default(),
             under_service: UnderService::default(),
@@ -111,14 +114,17 @@ impl Drive {
         self
     }
 
-    /// The same drive, whose scheduler is watched.
+    /// The same drive, whose scheduler and device are watched.
     #[must_use]
     pub fn checked(mut self) -> Self {
-        self.station.scheduler = Box::new(Checked::new(self.station.scheduler));
+        self.station.scheduler = Box::new(schedulers::Checked::new(self.station.scheduler));
+        self.station.device = Box::new(devices::Checked::new(self.station.device));
         self
     }
 
     fn dispatch(&mut self, context: &mut Context<'_>) {
+        // It may have failed to hear of a request, or of a completion.
+        self.heed_policy(context);
         if self.mechanism_busy {
             return;
         }
@@ -135,7 +141,10 @@ impl Drive {
             }
         }
         match look {
-            Look::Nothing => self.await_ready(context),
+            Look::Nothing => {
+                self.await_ready(context);
+                self.heed_policy(context);
+            }
             Look::Alone(request, service) => {
                 self.under_service.begin(request, &service, context);
                 self.occupy(service.free, service.end == service.free, context);
@@ -148,6 +157,16 @@ impl Drive {
                 }
                 let freed_by_completion = self.station.together().any(|(_, service)| service.end == free);
                 self.occupy(free, freed_by_completion, context);
+            }
+        }
+    }
+
+    /// Ends the run if a policy of one's own can't go on.
+    #[inline]
+    fn heed_policy(&self, context: &mut Context<'_>) {
+        if self.is_own {
+            if let Some(stop) = self.station.scheduler.stop() {
+                context.stop(stop.clone());
             }
         }
     }
@@ -246,6 +265,9 @@ impl Component for Drive {
             FREE => self.release(context.now()),
             DEADLINE => {}
             tag => {
+                if let (true, Some(Some(done))) = (self.is_own, self.under_service.0.get(tag as usize)) {
+                    self.station.scheduler.completed(context.now(), &done.request);
+                }
                 self.under_service.end(tag, context);
                 self.release(context.now());
             }
@@ -277,7 +299,7 @@ impl Component for Drive {
                 "at rest with {pending} pending, {ready} in command processing, {serving} under service"
             ));
         }
-        self.station.scheduler.check()
+        self.station.is_sound()
     }
 
     fn start_measuring(&mut self, now: Time) {
@@ -294,5 +316,43 @@ impl Component for Drive {
 
     fn settle_meter(&mut self, now: Time) -> Option<&mut Meter> {
         self.station.device.settle_meter(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::simple::{ConstantParameters, SimpleDevice};
+    use crate::schedulers::SchedulerSpec;
+
+    /// Each part that goes wrong, and a word of what is said of it.
+    #[test]
+    fn whatever_is_not_in_order_is_told() {
+        type Act = fn(&mut Drive);
+        let breaches: [(&str, Act); 3] = [
+            ("at rest with 0 pending, 1 in command processing", |drive| {
+                drive.station.incoming.push_back((Time::ZERO, Request::read(3, 2)));
+            }),
+            ("1 requests wait to be joined by others, and 0 are pending", |drive| {
+                drive.station.merging.iter_mut().for_each(|merging| merging.arrived(Request::read(3, 2)));
+            }),
+            ("at rest with 1 pending", |drive| drive.station.push(Time::ZERO, Request::read(3, 2))),
+        ];
+        let parameters = ConstantParameters {
+            name: String::new(),
+            block_bytes: 512,
+            capacity_blocks: 100,
+            access_ms: 1.0,
+            power: None,
+        };
+        for (word, act) in breaches {
+            let device = SimpleDevice::constant(&parameters).expect("they are valid");
+            let scheduler = schedulers::build(&SchedulerSpec::default(), &device);
+            let mut drive = Drive::new(Box::new(device), scheduler, 2).checked();
+            assert_eq!(drive.check(true), Ok(()));
+            act(&mut drive);
+            let told = drive.check(true).expect_err(word);
+            assert!(told.contains(word), "{word}: {told}");
+        }
     }
 }

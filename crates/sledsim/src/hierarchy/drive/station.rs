@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::delayed_startup::Delay;
 use super::merging::Merging;
 use super::window::Window;
-use crate::devices::Device;
+use crate::devices::{self, Device};
 use crate::engine::component::Measured;
 use crate::request::Request;
 use crate::schedulers::Scheduler;
@@ -166,7 +166,7 @@ impl Station {
         self.merging.iter().flat_map(Merging::served)
     }
 
-    /// What a drive owes its device, and a device whoever it serves.
+    /// What a drive owes its device, and a device whoever it serves; where it is watched, that is found there.
     #[inline]
     fn check(&self, now: Time, request: &Request, service: &Service) {
         debug_assert!(
@@ -174,8 +174,14 @@ impl Station {
             "{request:?} reaches beyond {} blocks",
             self.device.capacity_blocks()
         );
-        debug_assert!(now <= service.start && service.start <= service.end.min(service.free), "{service:?} at {now:?}");
-        debug_assert_eq!(service.phases.service_ns(), service.end - service.start, "{service:?}");
+        debug_assert_eq!(devices::flaw(now, request, service), None);
+    }
+
+    /// Whether the device and the queue have kept to their rules, as far as they are watched.
+    pub(super) fn is_sound(&self) -> Result<(), String> {
+        self.device.check()?;
+        self.scheduler.check()?;
+        self.merging.as_ref().map_or(Ok(()), |merging| merging.check(self.scheduler.len()))
     }
 
     /// Nobody waits any more; the mechanism ends what it is doing.

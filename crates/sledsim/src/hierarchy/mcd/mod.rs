@@ -43,6 +43,7 @@ mod spec;
 mod statistics;
 mod steps;
 mod table;
+mod testing;
 mod transit;
 mod units;
 mod valid;
@@ -70,7 +71,7 @@ use units::Units;
 use super::cache::replacement::MAX_SLOTS;
 use super::Child;
 use crate::engine::{Completion, Component, ComponentId, Context, Details, Status};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Faults, Kind};
 use crate::request::Request;
 use crate::time::Time;
 
@@ -155,7 +156,8 @@ fn room(spec: &McdSpec, block_bytes: u32) -> Result<(u32, u32), Fault> {
     let (segment_bytes, buffer_bytes) = (spec.segment_bytes, spec.buffer_bytes);
     let journal_bytes = buffer_bytes / JOURNAL_PART;
     let entry_bytes = ENTRY_BYTES + (segment_bytes / u64::from(block_bytes)).div_ceil(8);
-    let (segments, headers) = ((buffer_bytes - journal_bytes) / segment_bytes, journal_bytes / entry_bytes);
+    // Segments of no size are refused by what counts slots.
+    let (segments, headers) = ((buffer_bytes - journal_bytes) / segment_bytes.max(1), journal_bytes / entry_bytes);
     if segments < 2 {
         return Err(Fault::misfit("segment_bytes", segment_bytes)
             .says(format!(" exceeds half of the {} B that ", buffer_bytes - journal_bytes))
@@ -194,42 +196,59 @@ fn slots(spec: &McdSpec, mems_bytes: u64, block_bytes: u32) -> Result<(u32, u32)
     Ok((segment_blocks as u32, slots as u32))
 }
 
+/// Checks that so many bytes are there on MEMS, and fewer than the disk has.
+fn check_size(mems_bytes: u64, mems: Child, disk: Child) -> Result<(), Fault> {
+    if mems_bytes > mems.bytes() {
+        let exceeds = format!(" exceeds the {} B of ", mems.bytes());
+        return Err(Fault::misfit("mems_bytes", mems_bytes).says(exceeds).key("mems"));
+    }
+    if mems_bytes >= disk.bytes() {
+        return Err(Fault::misfit("mems_bytes", mems_bytes)
+            .says(" of ")
+            .key("mems")
+            .says(" are used, and ")
+            .key("disk")
+            .says(format!(" has only {} B: a cache must be smaller than what it caches", disk.bytes())));
+    }
+    Ok(())
+}
+
+/// Checks that parts of segments are kept where they are to be of some size.
+fn check_units(spec: &McdSpec) -> Result<(), Fault> {
+    if spec.units.is_some() && !spec.partial_write {
+        return Err(Fault::at(Kind::Conflict, "units")
+            .says(" needs ")
+            .set("partial_write", true)
+            .says(": segments are there in parts then"));
+    }
+    Ok(())
+}
+
 impl Mcd {
     /// A disk cached by MEMS.
     ///
     /// # Errors
-    /// Says which key does not fit the children or another key, and what would.
-    pub fn new(spec: &McdSpec, mems: Child, disk: Child) -> Result<Self, Fault> {
+    /// Says which keys do not fit the children or other keys, and what would.
+    pub fn new(spec: &McdSpec, mems: Child, disk: Child) -> Result<Self, Faults> {
         let block_bytes = disk.block_bytes;
         if mems.block_bytes != block_bytes {
             return Err(Fault::at(Kind::Misfit, "mems")
                 .says(format!(" has blocks of {} B, ", mems.block_bytes))
                 .key("disk")
-                .says(format!(" of {block_bytes} B: they must be equal")));
+                .says(format!(" of {block_bytes} B: they must be equal"))
+                .into());
         }
         let (mems_bytes, segment_bytes) = (spec.mems_bytes.unwrap_or_else(|| mems.bytes()), spec.segment_bytes);
-        if mems_bytes > mems.bytes() {
-            let exceeds = format!(" exceeds the {} B of ", mems.bytes());
-            return Err(Fault::misfit("mems_bytes", mems_bytes).says(exceeds).key("mems"));
-        }
-        if mems_bytes >= disk.bytes() {
-            return Err(Fault::misfit("mems_bytes", mems_bytes)
-                .says(" of ")
-                .key("mems")
-                .says(" are used, and ")
-                .key("disk")
-                .says(format!(" has only {} B: a cache must be smaller than what it caches", disk.bytes())));
-        }
-        let (segment_blocks, slots) = slots(spec, mems_bytes, block_bytes)?;
-        let (segments, headers) = room(spec, block_bytes)?;
-        spec.policy.validate().map_err(|fault| fault.within("policy"))?;
+        let (places, room) = (slots(spec, mems_bytes, block_bytes), room(spec, block_bytes));
+        Faults::of_all([
+            check_size(mems_bytes, mems, disk).map_err(Faults::from),
+            places.as_ref().map(drop).map_err(|fault| fault.clone().into()),
+            room.as_ref().map(drop).map_err(|fault| fault.clone().into()),
+            spec.policy.validate().map_err(|faults| faults.within("policy")),
+            check_units(spec).map_err(Faults::from),
+        ])?;
+        let ((segment_blocks, slots), (segments, headers)) = (places?, room?);
         let flush = Flush::new(spec.flush.as_ref(), slots)?;
-        if spec.units.is_some() && !spec.partial_write {
-            return Err(Fault::at(Kind::Conflict, "units")
-                .says(" needs ")
-                .set("partial_write", true)
-                .says(": segments are there in parts then"));
-        }
         let sizes = (slots, disk.bytes());
         let units = spec.units.map(|units| Units::new(&units, block_bytes, segment_bytes, sizes)).transpose()?;
         let layout = Layout { block_bytes, capacity_blocks: disk.capacity_blocks, segment_blocks };
@@ -251,24 +270,6 @@ impl Mcd {
             stalled: VecDeque::new(),
             statistics: Statistics::default(),
         })
-    }
-
-    /// Segments that MEMS has room for.
-    #[must_use]
-    pub fn slots(&self) -> u32 {
-        self.table.len()
-    }
-
-    /// Segments and headers that the buffer has room for.
-    #[must_use]
-    pub fn buffer_room(&self) -> (u32, u32) {
-        (self.buffer.capacity(), self.journal.capacity())
-    }
-
-    /// Bytes that its tables have allocated.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        self.table.memory_bytes()
     }
 
     /// Goes on with whatever waits for room that may have been made.
@@ -436,12 +437,23 @@ mod tests {
     #[test]
     fn whatever_is_not_in_order_is_told() {
         type Act = fn(&mut Mcd);
-        let acts: [(&str, Act); 5] = [
+        let acts: [(&str, Act); 8] = [
             ("table of segments", |mcd| mcd.table.set_dirty(0, true)),
             ("table of segments", |mcd| mcd.table.set_transit(1, 7)),
+            ("the journal, or whose its entries are", |mcd| {
+                let mut other = mcd.table.clone();
+                mcd.journal.claim(0, None, &mut other);
+            }),
+            ("the list of what the buffer holds", |mcd| {
+                (0..=mcd.buffer.capacity()).for_each(|it| _ = mcd.buffer.take(it.into(), Awaiting::Fill(0)));
+                mcd.buffer.release(0);
+            }),
+            ("it holds segments that nobody needs", |mcd| _ = mcd.buffer.take(3, Awaiting::Fill(0))),
             ("segments that leave", |mcd| mcd.flush.under_way = Some((0, 3))),
-            ("1 requests", |mcd| _ = mcd.requests.begin(&request(), 1)),
-            ("1 stalled", |mcd| mcd.stalled.push_back(Piece::of(0, 0, &request(), (0, 1), 0))),
+            ("at rest with 1 requests", |mcd| _ = mcd.requests.begin(&request(), 1)),
+            ("at rest with 0 requests, 0 accesses, 1 stalled", |mcd| {
+                mcd.stalled.push_back(Piece::of(0, 0, &request(), (0, 1), 0))
+            }),
         ];
         for (word, act) in acts {
             let child = |id, capacity_blocks| Child { id: ComponentId(id), capacity_blocks, block_bytes: 512 };

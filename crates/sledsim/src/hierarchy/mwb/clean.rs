@@ -162,6 +162,7 @@ impl Mwb {
             pass.looked_at += 1;
             let before = pass.blocks.len();
             pass.blocks.extend(self.ring.valid(at));
+            // A log of which nothing is valid any more is not read.
             let (Some(&(_, first)), Some(&(_, last))) = (pass.blocks.get(before), pass.blocks.last()) else { continue };
             let blocks = last - first + 1;
             let request = self.own(Job::CleanRead, Op::Read, u64::from(first), blocks, context.now());

@@ -5,11 +5,10 @@ use crate::devices::mems::{ladder as mems_ladder, MemsDevice, MemsParameters, Sl
 use crate::devices::simple::SimpleDevice;
 use crate::devices::Device;
 use crate::engine::{ComponentId, System};
-use crate::fault::{Fault, Kind, Path};
+use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
 use crate::power::SpinDownSpec;
-use crate::scenario::spec::{DeviceSpec, DriveSpec};
-use crate::schedulers;
+use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec};
 
 /// A drive put together.
 pub(super) struct Built {
@@ -31,7 +30,7 @@ pub(super) fn add(system: &mut System, drive: &DriveSpec) -> Result<Built, Fault
         let mut device = device_with(&drive.device, drive.spin_down.as_ref())?;
         set_access(drive, device.as_mut())?;
         overhead_ns = device.command_overhead_ns();
-        let scheduler = schedulers::build(&drive.scheduler, device.as_ref());
+        let scheduler = drive.scheduler.build(device.as_ref())?;
         let mut mechanism = Drive::new(device, scheduler, drive.batch_max as usize);
         if let Some(merge) = drive.merge {
             mechanism = mechanism.merging(merge);
@@ -55,15 +54,14 @@ pub(super) fn add(system: &mut System, drive: &DriveSpec) -> Result<Built, Fault
 
 /// What is wrong with more than one key of the drive at `path`.
 pub(super) fn faults(drive: &DriveSpec, path: &Path) -> Vec<Fault> {
-    let scheduler = drive.scheduler.validate().map_err(|fault| fault.within("scheduler"));
-    let found = [
-        check_device(drive),
-        check_policy(&drive.device, drive.spin_down.as_ref()),
-        check_delay(drive),
-        check_merge(drive),
-        scheduler,
-    ];
-    found.into_iter().filter_map(Result::err).map(|fault| fault.within(path)).collect()
+    let found = Faults::of_all([
+        check_device(drive).map_err(Faults::from),
+        check_policy(&drive.device, drive.spin_down.as_ref()).map_err(Faults::from),
+        check_delay(drive).map_err(Faults::from),
+        check_merge(drive).map_err(Faults::from),
+        drive.scheduler.validate().map_err(|faults| faults.within("scheduler")),
+    ]);
+    found.err().into_iter().flat_map(|faults| faults.within(path)).collect()
 }
 
 fn check_device(drive: &DriveSpec) -> Result<(), Fault> {

@@ -6,15 +6,21 @@ mod workload;
 pub use drive::{device, device_with};
 pub(super) use workload::{limits, workload};
 
-use super::array_spec::MemberFaultSpec;
-use super::system_spec::{Children, MemberSpec, SystemSpec};
+use serde_json::Value;
+
 use crate::engine::random::Stream;
 use crate::engine::{Completion, Component, ComponentId, System};
-use crate::fault::{Fault, Kind, Path};
+use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::Faulty;
 use crate::hierarchy::{Child, Mcd, Mwb, Partition, RamCache, Spread, Volumes};
 use crate::limits::COMPONENTS;
+use crate::scenario::specs::arrays::MemberFaultSpec;
+use crate::scenario::specs::scenario::DeviceSpec;
+use crate::scenario::specs::system::{Children, MemberSpec, SystemSpec, CHILD_KEYS};
+
+/// The key of a scenario that has its system.
+pub(super) const SYSTEM: &str = "system";
 
 /// A system put together, with what the report needs to know of it.
 pub(super) struct Assembly<'a> {
@@ -48,14 +54,22 @@ impl Node<'_> {
 ///
 /// # Errors
 /// What does not fit together: names both sides.
-pub(super) fn system(empty: System, spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, Fault> {
-    build(empty, spec, seed, &mut |_, id, _| id)
+pub(super) fn system(empty: System, spec: &SystemSpec, seed: u64) -> Result<Assembly<'_>, Faults> {
+    build(empty, spec, &SYSTEM.into(), seed, &mut |_, id, _| id)
 }
 
-fn build<'a>(empty: System, spec: &'a SystemSpec, seed: u64, between: Between<'_>) -> Result<Assembly<'a>, Fault> {
-    let mut builder = Builder { seed, between, system: empty, nodes: Vec::new(), overhead_ns: 0 };
-    builder.add(spec, &"system".into(), "system", None)?;
-    let Builder { system, nodes, overhead_ns, .. } = builder;
+fn build<'a>(
+    empty: System,
+    spec: &'a SystemSpec,
+    written: &Path,
+    seed: u64,
+    between: Between<'_>,
+) -> Result<Assembly<'a>, Faults> {
+    let mut builder =
+        Builder { seed, between, system: empty, nodes: Vec::new(), overhead_ns: 0, found: Vec::new(), is_full: false };
+    builder.add(spec, written, SYSTEM, None);
+    let Builder { system, nodes, overhead_ns, found, .. } = builder;
+    Faults::none_of(found)?;
     let root = system.component(system.root());
     let (capacity_blocks, block_bytes) = (root.capacity_blocks(), root.block_bytes());
     // Command processing that requests overlap in is known only where a drive alone has all of them.
@@ -71,17 +85,47 @@ pub type Between<'b> = &'b mut dyn FnMut(&mut System, ComponentId, &str) -> Comp
 ///
 /// # Errors
 /// What does not fit together: names both sides.
-pub fn assemble(spec: &SystemSpec, seed: u64, between: Between<'_>) -> Result<System, Fault> {
-    build(System::default(), spec, seed, between).map(|assembly| assembly.system)
+pub fn assemble(spec: &SystemSpec, seed: u64, between: Between<'_>) -> Result<System, Faults> {
+    build(System::default(), spec, &SYSTEM.into(), seed, between).map(|assembly| assembly.system)
 }
 
-/// What is wrong with more than one key of a system: with each of its drives, or with what they stand in.
-pub(super) fn faults(spec: &SystemSpec, seed: u64) -> Vec<Fault> {
+/// What is wrong with more than one key of the component at `path`: with each of its drives, or with what they stand in.
+pub(super) fn faults(spec: &SystemSpec, path: &Path, seed: u64) -> Vec<Fault> {
     let mut found = Vec::new();
-    collect_of_drives(spec, &"system".into(), &mut found);
-    if found.is_empty() && !matches!(spec, SystemSpec::Drive(_)) {
-        found.extend(system(System::default(), spec, seed).err());
+    collect_of_drives(spec, path, &mut found);
+    if !matches!(spec, SystemSpec::Drive(_)) {
+        let built = build(System::default(), spec, path, seed, &mut |_, id, _| id);
+        // What is wrong with a drive is among what keeps it from being built.
+        let more: Vec<Fault> = built.err().into_iter().flatten().filter(|fault| !found.contains(fault)).collect();
+        found.extend(more);
     }
+    found
+}
+
+/// The same of a component in a document, in which some is wrong already: of each part of it that `is_right` by itself.
+pub(super) fn faults_beside(component: &Value, path: &Path, seed: u64, is_right: &dyn Fn(&Path) -> bool) -> Vec<Fault> {
+    if is_right(path) {
+        let spec: Result<SystemSpec, _> = serde_json::from_value(component.clone());
+        return spec.map(|spec| faults(&spec, path, seed)).unwrap_or_default();
+    }
+    let mut found = Vec::new();
+    let device = path.step("device");
+    if let Some(spec) = component.get("device").filter(|_| is_right(&device)) {
+        let spec: Option<DeviceSpec> = serde_json::from_value(spec.clone()).ok();
+        let fault = spec.and_then(|spec| drive::device(&spec).err());
+        found.extend(fault.map(|fault| fault.within(&device)));
+    }
+    for key in CHILD_KEYS {
+        let child = component.get(key).map(|child| faults_beside(child, &path.step(key), seed, is_right));
+        found.extend(child.into_iter().flatten());
+    }
+    let members = component.get("members").and_then(Value::as_array).into_iter().flatten().enumerate();
+    found.extend(members.flat_map(|(entry, member)| {
+        member
+            .get("system")
+            .map(|system| faults_beside(system, &member_of(path, entry), seed, is_right))
+            .unwrap_or_default()
+    }));
     found
 }
 
@@ -111,82 +155,105 @@ struct Builder<'a, 'b> {
     system: System,
     nodes: Vec<Node<'a>>,
     overhead_ns: u64,
+    /// What does not fit together: of what is built several times, once.
+    found: Vec<Fault>,
+    /// Whether it has as many components as there may be.
+    is_full: bool,
 }
 
 impl<'a> Builder<'a, '_> {
+    /// What was made, if nothing is wrong with it.
+    fn kept<T, E: Into<Faults>>(&mut self, made: Result<T, E>, written: &Path) -> Option<T> {
+        let faults = match made {
+            Ok(made) => return Some(made),
+            Err(error) => error.into().within(written),
+        };
+        let new: Vec<Fault> = faults.into_iter().filter(|fault| !self.found.contains(fault)).collect();
+        self.found.extend(new);
+        None
+    }
+
     /// Adds a component and all below it; `written` is where the scenario has it, `path` where it is with members counted one
-    /// by one.
-    fn add(&mut self, spec: &'a SystemSpec, written: &Path, path: &str, parent: Option<usize>) -> Result<Below, Fault> {
+    /// by one. Nothing is added where something is wrong, which is found then.
+    fn add(&mut self, spec: &'a SystemSpec, written: &Path, path: &str, parent: Option<usize>) -> Option<Below> {
+        if self.is_full {
+            return None;
+        }
         let place = self.nodes.len();
         self.nodes.push(Node { spec, path: path.to_owned(), parent, ids: Vec::new() });
         let children = self.add_below(spec, written, path, place)?;
         let ids = match spec {
             SystemSpec::Drive(drive) => {
-                let built = drive::add(&mut self.system, drive).map_err(|fault| fault.within(written))?;
+                let built = drive::add(&mut self.system, drive);
+                let built = self.kept(built, written)?;
                 self.overhead_ns = built.overhead_ns;
                 built.ids
             }
             composite => {
-                let made = over(composite, &children).map_err(|fault| fault.within(written))?;
+                let made = self.kept(over(composite, &children), written)?;
                 vec![self.system.add(made, &ids_of(&children))]
             }
         };
         if u64::from(self.system.root().0) >= COMPONENTS.most {
             let says = format!(": with it, the system has more than {} components", COMPONENTS.most);
-            return Err(Fault::at(Kind::Misfit, written).says(says));
+            self.is_full = true;
+            self.found.push(Fault::at(Kind::Misfit, written).says(says));
+            return None;
         }
         let id = ids[ids.len() - 1];
         self.nodes[place].ids = ids;
         let id = (self.between)(&mut self.system, id, path);
-        Ok(Below { child: Child::of(&self.system, id), path: path.to_owned() })
+        Some(Below { child: Child::of(&self.system, id), path: path.to_owned() })
     }
 
-    /// Adds what is below a component, in its order.
-    fn add_below(
-        &mut self,
-        spec: &'a SystemSpec,
-        written: &Path,
-        path: &str,
-        place: usize,
-    ) -> Result<Vec<Below>, Fault> {
+    /// Adds what is below a component, in its order; all of it, so that everything that is wrong is found.
+    fn add_below(&mut self, spec: &'a SystemSpec, written: &Path, path: &str, place: usize) -> Option<Vec<Below>> {
         match spec.children() {
-            Children::None => Ok(Vec::new()),
-            Children::Keyed(children) => children
-                .into_iter()
-                .map(|(key, child)| self.add(child, &written.step(key), &format!("{path}.{key}"), Some(place)))
-                .collect(),
+            Children::None => Some(Vec::new()),
+            Children::Keyed(children) => {
+                let children: Vec<_> = children
+                    .into_iter()
+                    .map(|(key, child)| self.add(child, &written.step(key), &format!("{path}.{key}"), Some(place)))
+                    .collect();
+                children.into_iter().collect()
+            }
             Children::Members(members, spares) => {
                 let mut children = self.add_members(members, written, path, place)?;
                 for spare in 0..spares {
                     let (written, path) = (member_of(written, 0), format!("{path}.spares[{spare}]"));
                     children.push(self.add(&members[0].system, &written, &path, Some(place))?);
                 }
-                self.add_faults(spec.faults(), written, &mut children)?;
-                Ok(children)
+                let befallen = self.add_faults(spec.faults(), written, &mut children);
+                self.kept(befallen, &Path::default())?;
+                Some(children)
             }
         }
     }
 
     /// Puts what is to befall members between them and what is above.
-    fn add_faults(&mut self, faults: &[MemberFaultSpec], written: &Path, children: &mut [Below]) -> Result<(), Fault> {
+    fn add_faults(&mut self, faults: &[MemberFaultSpec], written: &Path, children: &mut [Below]) -> Result<(), Faults> {
         let count = children.len();
+        let mut found = Vec::new();
         for (entry, MemberFaultSpec { member, fault }) in faults.iter().enumerate() {
             let key = written.step("faults").step(entry);
             let Some(below) = children.get_mut(*member as usize) else {
-                return Err(Fault::misfit(key.step("member"), *member)
-                    .says(": ")
-                    .key(written)
-                    .says(format!(" has {count} members and spares, from 0 on")));
+                let has = format!(" has {count} members and spares, from 0 on");
+                found.push(Fault::misfit(key.step("member"), *member).says(": ").key(written).says(has));
+                continue;
             };
             let Child { id, capacity_blocks, block_bytes } = below.child;
             // A stream for each: what befalls one member leaves the others as they were.
             let mut stream = Stream::new(self.seed, &format!("faults of {}", below.path));
             let faulty = Faulty::new(id, (capacity_blocks, block_bytes), fault, &mut stream);
-            let faulty = faulty.map_err(|fault| fault.within(&key))?;
-            let id = self.system.add(Box::new(faulty), &[id]);
-            below.child = Child::of(&self.system, id);
+            match faulty {
+                Ok(faulty) => {
+                    let id = self.system.add(Box::new(faulty), &[id]);
+                    below.child = Child::of(&self.system, id);
+                }
+                Err(fault) => found.push(fault.within(&key)),
+            }
         }
-        Ok(())
+        Faults::none_of(found)
     }
 
     fn add_members(
@@ -195,40 +262,44 @@ impl<'a> Builder<'a, '_> {
         written: &Path,
         path: &str,
         place: usize,
-    ) -> Result<Vec<Below>, Fault> {
+    ) -> Option<Vec<Below>> {
         let mut children = Vec::new();
+        let mut is_whole = true;
         for (entry, member) in members.iter().enumerate() {
             for _ in 0..member.count {
                 let written = member_of(written, entry);
                 let path = format!("{path}.members[{}]", children.len());
-                children.push(self.add(&member.system, &written, &path, Some(place))?);
+                let Some(child) = self.add(&member.system, &written, &path, Some(place)) else {
+                    // What is wrong with one is wrong with all that are built like it.
+                    is_whole = false;
+                    break;
+                };
+                children.push(child);
             }
         }
-        Ok(children)
+        is_whole.then_some(children)
     }
 }
 
 /// The component that `spec` describes, over children that have been added.
-fn over(spec: &SystemSpec, children: &[Below]) -> Result<Box<dyn Component>, Fault> {
-    match spec {
-        SystemSpec::Drive(_) => Err(Fault::conflict("kind", "drive").says(": it has nothing below it")),
-        SystemSpec::Partition(node) => Partition::new(&node.spec, children[0].child).map(boxed),
-        SystemSpec::Volumes(node) => Volumes::new(&node.spec, &alike(children)?).map(boxed),
-        SystemSpec::Concat(_) => Spread::concat(ids_of(children), &sizes_of(children)).map(boxed),
-        SystemSpec::Stripe(node) => {
-            Spread::stripe(ids_of(children), &sizes_of(children), node.spec.unit_bytes).map(boxed)
-        }
-        SystemSpec::Mirror(node) => array(Level::Mirror, &node.spec.array(), children),
-        SystemSpec::Raid4(node) => array(Level::Raid4, &node.spec.array(), children),
-        SystemSpec::Raid5(node) => array(Level::Raid5, &node.spec.array(), children),
-        SystemSpec::Raid6(node) => array(Level::Raid6, &node.spec.array(), children),
+fn over(spec: &SystemSpec, children: &[Below]) -> Result<Box<dyn Component>, Faults> {
+    Ok(match spec {
+        SystemSpec::Drive(_) => return Err(Fault::conflict("kind", "drive").says(": it has nothing below it").into()),
+        SystemSpec::Partition(node) => boxed(Partition::new(&node.spec, children[0].child)?),
+        SystemSpec::Volumes(node) => boxed(Volumes::new(&node.spec, &alike(children)?)?),
+        SystemSpec::Concat(_) => boxed(Spread::concat(ids_of(children), &sizes_of(children))?),
+        SystemSpec::Stripe(node) => boxed(Spread::stripe(ids_of(children), &sizes_of(children), node.spec.unit_bytes)?),
+        SystemSpec::Mirror(node) => array(Level::Mirror, &node.spec.array(), children)?,
+        SystemSpec::Raid4(node) => array(Level::Raid4, &node.spec.array(), children)?,
+        SystemSpec::Raid5(node) => array(Level::Raid5, &node.spec.array(), children)?,
+        SystemSpec::Raid6(node) => array(Level::Raid6, &node.spec.array(), children)?,
         SystemSpec::RamCache(node) => {
             let Child { id, capacity_blocks, block_bytes } = children[0].child;
-            RamCache::new(&node.spec, id, capacity_blocks, block_bytes).map(boxed)
+            boxed(RamCache::new(&node.spec, id, capacity_blocks, block_bytes)?)
         }
-        SystemSpec::Mwb(node) => Mwb::new(&node.spec, children[0].child, children[1].child).map(boxed),
-        SystemSpec::Mcd(node) => Mcd::new(&node.spec, children[0].child, children[1].child).map(boxed),
-    }
+        SystemSpec::Mwb(node) => boxed(Mwb::new(&node.spec, children[0].child, children[1].child)?),
+        SystemSpec::Mcd(node) => boxed(Mcd::new(&node.spec, children[0].child, children[1].child)?),
+    })
 }
 
 /// The component of an entry of `members`.

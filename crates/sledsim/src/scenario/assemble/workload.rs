@@ -3,7 +3,7 @@
 use super::Assembly;
 use crate::engine::{Limits, Workload};
 use crate::fault::Fault;
-use crate::scenario::spec::Scenario;
+use crate::scenario::specs::scenario::Scenario;
 use crate::time::{s_to_ns, Time};
 
 /// Builds the workload of a scenario for a system of that size.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Process, ProcessSpec, LAST_ARRIVAL_NS};
 use crate::engine::random::Stream;
-use crate::fault::Fault;
+use crate::fault::{Fault, Faults};
 use crate::time::Time;
 use crate::units::NS_PER_MS;
 use crate::workloads::distribution::within;
@@ -32,9 +32,11 @@ fn no_time() -> Distribution {
 }
 
 impl ProcessSpec for Spec {
-    fn validate(&self) -> Result<(), Fault> {
-        within("outstanding", f64::from(self.outstanding), 1.0, 1e6)?;
-        self.think_ms.validate().map_err(|fault| fault.within("think_ms"))
+    fn validate(&self) -> Result<(), Faults> {
+        Faults::of_all([
+            within("outstanding", f64::from(self.outstanding), 1.0, 1e6),
+            self.think_ms.validate().map_err(|fault| fault.within("think_ms")),
+        ])
     }
 
     fn start(&self, time_scale: f64, stream: Stream) -> Result<Box<dyn Process>, Fault> {

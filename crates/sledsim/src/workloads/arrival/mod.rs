@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use super::Next;
 use crate::engine::random::Stream;
-use crate::fault::Fault;
+use crate::fault::{Fault, Faults};
 use crate::registry::registry;
 use crate::time::Time;
 
@@ -41,8 +41,8 @@ macro_rules! at_rate {
         }
 
         impl super::ProcessSpec for Spec {
-            fn validate(&self) -> Result<(), $crate::fault::Fault> {
-                $crate::workloads::distribution::above("rate_per_s", self.rate_per_s, 0.0, 1e9)
+            fn validate(&self) -> Result<(), $crate::fault::Faults> {
+                Ok($crate::workloads::distribution::above("rate_per_s", self.rate_per_s, 0.0, 1e9)?)
             }
 
             fn start(&self, time_scale: f64, stream: Stream) -> Result<Box<dyn super::Process>, $crate::fault::Fault> {
@@ -55,8 +55,8 @@ use at_rate;
 
 /// Parameters of a process.
 trait ProcessSpec {
-    /// Checks them: an error names the key, its value and what is allowed.
-    fn validate(&self) -> Result<(), Fault>;
+    /// Checks them: an error names every key that is wrong, its value and what is allowed.
+    fn validate(&self) -> Result<(), Faults>;
 
     /// The process that valid ones describe, with all its times multiplied by `time_scale`.
     fn start(&self, time_scale: f64, stream: Stream) -> Result<Box<dyn Process>, Fault>;
@@ -88,8 +88,8 @@ impl ArrivalSpec {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// Names the key, its value and what is allowed.
-    pub fn validate(&self) -> Result<(), Fault> {
+    /// Names every key that is wrong, its value and what is allowed.
+    pub fn validate(&self) -> Result<(), Faults> {
         self.parameters().validate()
     }
 }
@@ -104,7 +104,7 @@ pub(super) struct Arrivals {
 impl Arrivals {
     /// The process of `spec` with all its times multiplied by `time_scale`, its first arrival drawn.
     pub(super) fn new(spec: &ArrivalSpec, time_scale: f64, stream: Stream) -> Result<Self, Fault> {
-        spec.validate()?;
+        spec.validate().map_err(Faults::first)?;
         let mut process = spec.parameters().start(time_scale, stream)?;
         let next = process.first();
         Ok(Self { process, next })

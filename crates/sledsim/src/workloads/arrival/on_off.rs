@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Gaps, Open, Process, ProcessSpec, NS_PER_S};
 use crate::engine::random::Stream;
-use crate::fault::Fault;
+use crate::fault::{Fault, Faults};
 use crate::units::NS_PER_MS;
 use crate::workloads::distribution::{above, within};
 
@@ -26,18 +26,20 @@ pub struct Spec {
 }
 
 impl ProcessSpec for Spec {
-    fn validate(&self) -> Result<(), Fault> {
+    fn validate(&self) -> Result<(), Faults> {
         let Self { burst_ms, idle_ms, rate_per_s } = *self;
-        above("burst_ms", burst_ms, 0.0, 1e12)?;
-        within("idle_ms", idle_ms, 0.0, 1e12)?;
-        above("rate_per_s", rate_per_s, 0.0, 1e9)?;
+        Faults::of_all([
+            above("burst_ms", burst_ms, 0.0, 1e12),
+            within("idle_ms", idle_ms, 0.0, 1e12),
+            above("rate_per_s", rate_per_s, 0.0, 1e9),
+        ])?;
         // The next arrival is found burst by burst.
         let requests = rate_per_s * burst_ms * 1e-3;
         if (1e-3..=1e21).contains(&requests) {
             return Ok(());
         }
         let says = format!(": {requests} requests in a burst, where 0.001 to 1e21 are allowed");
-        Err(Fault::conflict("rate_per_s", rate_per_s).says(" and ").key_is("burst_ms", burst_ms).says(says))
+        Err(Fault::conflict("rate_per_s", rate_per_s).says(" and ").key_is("burst_ms", burst_ms).says(says).into())
     }
 
     fn start(&self, time_scale: f64, mut stream: Stream) -> Result<Box<dyn Process>, Fault> {

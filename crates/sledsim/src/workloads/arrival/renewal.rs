@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Gaps, Open, Process, ProcessSpec};
 use crate::engine::random::Stream;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Faults, Kind};
 use crate::units::NS_PER_MS;
 use crate::workloads::{Distribution, Sampler};
 
@@ -19,13 +19,13 @@ pub struct Spec {
 }
 
 impl ProcessSpec for Spec {
-    fn validate(&self) -> Result<(), Fault> {
+    fn validate(&self) -> Result<(), Faults> {
         self.interarrival_ms.validate().map_err(|fault| fault.within("interarrival_ms"))?;
         // A mean of 0 would keep the run at time 0 for ever.
         if self.interarrival_ms.mean() > 0.0 {
             return Ok(());
         }
-        Err(Fault::at(Kind::Conflict, "interarrival_ms").says(": its mean is 0, and has to be above"))
+        Err(Fault::at(Kind::Conflict, "interarrival_ms").says(": its mean is 0, and has to be above").into())
     }
 
     fn start(&self, time_scale: f64, stream: Stream) -> Result<Box<dyn Process>, Fault> {

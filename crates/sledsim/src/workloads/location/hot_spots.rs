@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Choice, ChoiceSpec, Extent, Ground};
 use crate::engine::random::Stream;
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Faults, Kind};
 use crate::workloads::alias::AliasTable;
 use crate::workloads::distribution::{above, within};
 
@@ -38,23 +38,31 @@ pub struct HotSpot {
     pub probability: f64,
 }
 
-impl ChoiceSpec for Spec {
-    fn validate(&self) -> Result<(), Fault> {
-        if self.spots.is_empty() {
-            return Err(Fault::missing("spots.0").says(": at least one is needed"));
-        }
-        for (entry, spot) in self.spots.iter().enumerate() {
-            let key = |name: &str| format!("spots.{entry}.{name}");
-            within(&key("start_fraction"), spot.start_fraction, 0.0, 1.0)?;
-            above(&key("end_fraction"), spot.end_fraction, spot.start_fraction, 1.0)?;
-            within(&key("probability"), spot.probability, 0.0, 1.0)?;
-        }
+impl Spec {
+    fn check_sum(&self) -> Result<(), Fault> {
         let sum: f64 = self.spots.iter().map(|spot| spot.probability).sum();
         // Decimal fractions such as 0.7 + 0.2 + 0.1 may add up to a little more than 1.
         if sum <= 1.0 + 1e-9 {
             return Ok(());
         }
         Err(Fault::at(Kind::Conflict, "spots").says(format!(": the sum of the probabilities is {sum}, above 1")))
+    }
+}
+
+impl ChoiceSpec for Spec {
+    fn validate(&self) -> Result<(), Faults> {
+        if self.spots.is_empty() {
+            return Err(Fault::missing("spots.0").says(": at least one is needed").into());
+        }
+        let spots = self.spots.iter().enumerate().map(|(entry, spot)| {
+            let key = |name: &str| format!("spots.{entry}.{name}");
+            Faults::of_all([
+                within(&key("start_fraction"), spot.start_fraction, 0.0, 1.0)
+                    .and_then(|()| above(&key("end_fraction"), spot.end_fraction, spot.start_fraction, 1.0)),
+                within(&key("probability"), spot.probability, 0.0, 1.0),
+            ])
+        });
+        Faults::of_all(spots.chain([self.check_sum().map_err(Faults::from)]))
     }
 
     fn align_bytes(&self) -> Option<u64> {

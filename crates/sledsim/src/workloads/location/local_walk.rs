@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Choice, ChoiceSpec, Ground};
 use crate::engine::random::Stream;
-use crate::fault::Fault;
+use crate::fault::{Fault, Faults};
 use crate::workloads::distribution::within;
 
 /// A random walk: each request starts a random distance, up or down, from the end of the previous one. Steps beyond
@@ -20,8 +20,8 @@ pub struct Spec {
 }
 
 impl ChoiceSpec for Spec {
-    fn validate(&self) -> Result<(), Fault> {
-        within("scale_bytes", self.scale_bytes, 0.0, 1e15)
+    fn validate(&self) -> Result<(), Faults> {
+        Ok(within("scale_bytes", self.scale_bytes, 0.0, 1e15)?)
     }
 
     fn follows_any(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use crate::engine::random::Stream;
-use crate::fault::{Fault, Range};
+use crate::fault::{Fault, Faults, Range};
 use crate::registry::registry;
 
 registry! {
@@ -26,8 +26,9 @@ impl Default for LocationSpec {
 
 /// Parameters of a choice.
 trait ChoiceSpec {
-    /// Checks them, as far as that is possible without the device: an error names the key, its value and what is allowed.
-    fn validate(&self) -> Result<(), Fault> {
+    /// Checks them, as far as that is possible without the device: an error names every key that is wrong, its value and what is
+    /// allowed.
+    fn validate(&self) -> Result<(), Faults> {
         Ok(())
     }
 
@@ -55,12 +56,14 @@ impl LocationSpec {
     /// Checks the parameters, as far as that is possible without the device.
     ///
     /// # Errors
-    /// Names the key, its value and what is allowed.
-    pub fn validate(&self) -> Result<(), Fault> {
+    /// Names every key that is wrong, its value and what is allowed.
+    pub fn validate(&self) -> Result<(), Faults> {
+        let mut found = Vec::new();
         if self.parameters().align_bytes() == Some(0) {
-            return Err(Fault::out_of_range("align_bytes", 0, Range::at_least(1.0).whole()));
+            found.push(Fault::out_of_range("align_bytes", 0, Range::at_least(1.0).whole()));
         }
-        self.parameters().validate()
+        found.extend(self.parameters().validate().err().into_iter().flatten());
+        Faults::none_of(found)
     }
 }
 
@@ -141,7 +144,7 @@ impl Locations {
         mut stream: Stream,
         shuffle: Stream,
     ) -> Result<Self, Fault> {
-        spec.validate()?;
+        spec.validate().map_err(Faults::first)?;
         let spec = spec.parameters();
         let slots = spec.align_bytes().map(|bytes| Slots::new(bytes, block_bytes, extent)).transpose()?;
         let ground = Ground { extent, slots, block_bytes };

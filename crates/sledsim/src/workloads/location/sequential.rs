@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Choice, ChoiceSpec, Ground};
 use crate::engine::random::Stream;
-use crate::fault::Fault;
+use crate::fault::{Fault, Faults};
 use crate::workloads::distribution::within;
 
 /// Each request starts where the previous one ended, from the last block of the range on to the first.
@@ -21,8 +21,8 @@ pub struct Spec {
 }
 
 impl ChoiceSpec for Spec {
-    fn validate(&self) -> Result<(), Fault> {
-        self.run_requests.map_or(Ok(()), |mean| within("run_requests", mean, 1.0, 1e12))
+    fn validate(&self) -> Result<(), Faults> {
+        Ok(self.run_requests.map_or(Ok(()), |mean| within("run_requests", mean, 1.0, 1e12))?)
     }
 
     fn follows_any(&self) -> bool {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Choice, ChoiceSpec, Extent, Ground};
 use crate::engine::random::Stream;
-use crate::fault::Fault;
+use crate::fault::{Fault, Faults};
 use crate::workloads::alias::AliasTable;
 use crate::workloads::distribution::within;
 
@@ -35,9 +35,11 @@ pub struct Spec {
 }
 
 impl ChoiceSpec for Spec {
-    fn validate(&self) -> Result<(), Fault> {
-        within("exponent", self.exponent, 0.0, 10.0)?;
-        within("regions", f64::from(self.regions), 1.0, f64::from(MAX_REGIONS))
+    fn validate(&self) -> Result<(), Faults> {
+        Faults::of_all([
+            within("exponent", self.exponent, 0.0, 10.0),
+            within("regions", f64::from(self.regions), 1.0, f64::from(MAX_REGIONS)),
+        ])
     }
 
     fn align_bytes(&self) -> Option<u64> {

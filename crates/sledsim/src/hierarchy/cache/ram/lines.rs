@@ -431,4 +431,25 @@ mod tests {
             assert!(bytes <= most, "{}: {bytes} bytes", policy.name);
         }
     }
+
+    /// Each part that goes wrong, and a word of what is said of it.
+    #[test]
+    fn whatever_is_not_in_order_is_told() {
+        type Act = fn(&mut Lines);
+        let acts: [(&str, Act); 3] = [
+            ("are counted as pinned", |lines| lines.pinned += 1),
+            ("reasons keep lines", |lines| lines.pins[0] += 1),
+            ("is taken for dirty", |lines| {
+                lines.dirty.remove(&0);
+                lines.dirty.insert(9);
+            }),
+        ];
+        for (word, act) in acts {
+            let mut lines = filled(POLICIES[0].default, 4, 2, 8, true);
+            assert_eq!(lines.check(true), Ok(()));
+            act(&mut lines);
+            let told = lines.check(true).expect_err(word);
+            assert!(told.contains(word), "{word}: {told}");
+        }
+    }
 }

@@ -29,7 +29,7 @@ use read_ahead::Streams;
 pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
 
 use crate::engine::{Below, Completion, Component, ComponentId, Context, Details, Payload};
-use crate::fault::Fault;
+use crate::fault::Faults;
 use crate::hierarchy::cache::replacement::Slot;
 use crate::hierarchy::parts::{Gather, Tickets};
 use crate::limits::PARTS_OF_A_REQUEST;
@@ -114,8 +114,13 @@ impl RamCache {
     /// A cache over `child`, which has `capacity_blocks` blocks of `block_bytes`.
     ///
     /// # Errors
-    /// The first two values that do not fit each other, see [`RamCacheSpec::validate`].
-    pub fn new(spec: &RamCacheSpec, child: ComponentId, capacity_blocks: u64, block_bytes: u32) -> Result<Self, Fault> {
+    /// All values that do not fit each other, see [`RamCacheSpec::validate`].
+    pub fn new(
+        spec: &RamCacheSpec,
+        child: ComponentId,
+        capacity_blocks: u64,
+        block_bytes: u32,
+    ) -> Result<Self, Faults> {
         spec.validate(capacity_blocks, block_bytes)?;
         let line_blocks = spec.line_bytes / u64::from(block_bytes);
         // Validated: at most 2^31 - 1.
@@ -429,5 +434,35 @@ impl Component for RamCache {
 
     fn start_measuring(&mut self, now: Time) {
         self.counts.begin(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each part that goes wrong, and a word of what is said of it.
+    #[test]
+    fn whatever_is_not_in_order_is_told() {
+        type Act = fn(&mut RamCache);
+        let acts: [(&str, bool, Act); 3] = [
+            ("at rest with 0 requests, 0 accesses, 1 waiting", true, |cache| cache.around.push((0, 8))),
+            ("1 flushes under way, but 0 accesses", false, |cache| {
+                let (slot, _) = cache.lines.admit(0).expect("there is room");
+                cache.lines.write(slot, &Piece { line: 0, from: 0, to: 1, lbn: 0 }, &Payload::NONE);
+                cache.flush.next(&cache.lines, true).expect("there is something to write");
+            }),
+            ("at rest with 0 requests, 1 accesses", true, |cache| {
+                cache.parts.issue(Part::Destage { lbn: 0, end: 8 });
+            }),
+        ];
+        let spec: RamCacheSpec = serde_json::from_value(serde_json::json!({ "bytes": 1 << 20 })).expect("a spec");
+        for (word, at_rest, act) in acts {
+            let mut cache = RamCache::new(&spec, ComponentId(0), 100_000, 512).expect("they fit");
+            assert_eq!(cache.check(at_rest), Ok(()));
+            act(&mut cache);
+            let told = cache.check(at_rest).expect_err(word);
+            assert!(told.contains(word), "{word}: {told}");
+        }
     }
 }

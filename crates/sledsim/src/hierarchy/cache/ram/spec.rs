@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Faults};
 use crate::hierarchy::cache::replacement::ReplacementSpec;
 
 /// A controller's cache in RAM.
@@ -127,8 +127,18 @@ impl RamCacheSpec {
     /// Checks it against a child of `capacity_blocks` blocks of `block_bytes`.
     ///
     /// # Errors
-    /// The first two values that do not fit each other.
-    pub fn validate(&self, capacity_blocks: u64, block_bytes: u32) -> Result<(), Fault> {
+    /// All values that do not fit each other.
+    pub fn validate(&self, capacity_blocks: u64, block_bytes: u32) -> Result<(), Faults> {
+        Faults::of_all([
+            self.check_size(capacity_blocks, block_bytes).map_err(Faults::from),
+            self.policy.validate().map_err(|faults| faults.within("policy")),
+            self.check_water().map_err(Faults::from),
+            self.check_writes(block_bytes).map_err(Faults::from),
+            self.check_read_ahead().map_err(Faults::from),
+        ])
+    }
+
+    fn check_size(&self, capacity_blocks: u64, block_bytes: u32) -> Result<(), Fault> {
         let (block, line, bytes) = (u64::from(block_bytes), self.line_bytes, self.bytes);
         if line == 0 || line % block != 0 {
             let blocks = format!(" is no whole number of the {block} B blocks of ");
@@ -150,23 +160,36 @@ impl RamCacheSpec {
                 .key_is("line_bytes", line)
                 .says(": a cache has at most 2^31 - 1 lines"));
         }
-        self.policy.validate().map_err(|fault| fault.within("policy"))?;
-        let FlushSpec { high_water, low_water, most_write_bytes, outstanding, .. } = self.flush;
+        Ok(())
+    }
+
+    fn check_water(&self) -> Result<(), Fault> {
+        let FlushSpec { high_water, low_water, .. } = self.flush;
         if !((0.0..=1.0).contains(&high_water) && (0.0..=high_water).contains(&low_water)) {
             return Err(Fault::conflict("flush.low_water", low_water)
                 .says(" and ")
                 .key_is("flush.high_water", high_water)
                 .says(": from 0 to 1, in order"));
         }
+        Ok(())
+    }
+
+    fn check_writes(&self, block_bytes: u32) -> Result<(), Fault> {
+        let FlushSpec { most_write_bytes, outstanding, .. } = self.flush;
+        let block = u64::from(block_bytes);
         if most_write_bytes < block || outstanding == 0 {
             let less = format!(": less than a block of {block} B of ");
             return Err(Fault::misfit("flush.most_write_bytes", most_write_bytes).says(less).key("child"));
         }
+        Ok(())
+    }
+
+    fn check_read_ahead(&self) -> Result<(), Fault> {
         match self.read_ahead {
-            ReadAheadSpec::Sequential { most_bytes } if most_bytes < line => {
+            ReadAheadSpec::Sequential { most_bytes } if most_bytes < self.line_bytes => {
                 Err(Fault::conflict("read_ahead.most_bytes", most_bytes)
                     .says(": less than a line, and ")
-                    .key_is("line_bytes", line))
+                    .key_is("line_bytes", self.line_bytes))
             }
             _ => Ok(()),
         }

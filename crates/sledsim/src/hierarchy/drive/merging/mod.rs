@@ -65,6 +65,18 @@ impl Merging {
         *self = Self::new(self.rule, self.in_order);
     }
 
+    /// Whether those that wait here are as many as wait in the scheduler.
+    ///
+    /// # Errors
+    /// They are not.
+    pub(super) fn check(&self, pending: usize) -> Result<(), String> {
+        let waiting = self.waiting.len();
+        if waiting == pending {
+            return Ok(());
+        }
+        Err(format!("{waiting} requests wait to be joined by others, and {pending} are pending"))
+    }
+
     /// Hears of a request that went to the scheduler.
     #[inline]
     pub(super) fn arrived(&mut self, request: Request) {

@@ -1,0 +1,32 @@
+//! Puts the catalogue into the library, which then needs no folder; names the shared library for the linker.
+
+use std::path::{Path, PathBuf};
+use std::{env, fmt::Write as _, fs, io};
+
+/// The catalogue of the Python package.
+const CATALOG: &str = "../../python/sledsim/catalog";
+
+fn main() -> io::Result<()> {
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join(CATALOG);
+    let mut list = String::from("&[\n");
+    for room in ["devices", "workloads"] {
+        println!("cargo:rerun-if-changed={}", folder.join(room).display());
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(folder.join(room))?.map(|file| Ok(file?.path())).collect::<io::Result<_>>()?;
+        files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
+        files.sort();
+        for file in files {
+            println!("cargo:rerun-if-changed={}", file.display());
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let path = file.display().to_string();
+            writeln!(list, "({:?}, include_str!({path:?})),", format!("{room}/{name}")).map_err(io::Error::other)?;
+        }
+    }
+    list.push(']');
+    fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("catalog.rs"), list)?;
+    // Programs that were linked under another name of the file find it by this one.
+    if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libsledsim.so");
+    }
+    Ok(())
+}

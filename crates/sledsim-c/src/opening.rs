@@ -1,0 +1,48 @@
+//! From a scenario to a session.
+
+use std::path::Path;
+
+use sledsim::fault::{Fault, Kind};
+use sledsim::scenario::{self, Catalog, Draft, Keep, Notation};
+
+use crate::codes::Refusal;
+
+/// The catalogue's files, by their paths in it.
+static CATALOG: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
+
+/// What stands in the place of a workload.
+const FROM_OUTSIDE: &str = "workload={kind=\"session\"}";
+
+/// A session, and the works that the values of its devices are taken from.
+pub type Opened = (scenario::Session, Vec<String>);
+
+/// A session with the system of a scenario, to which nothing has happened yet.
+pub fn open(
+    text: &str,
+    notation: Notation,
+    source: &str,
+    folder: &Path,
+    settings: Vec<String>,
+) -> Result<Opened, Refusal> {
+    open_draft(Draft::read(text, notation, source, folder)?, folder, settings)
+}
+
+/// The same of a scenario that has been read.
+pub fn open_draft(draft: Draft, folder: &Path, mut settings: Vec<String>) -> Result<Opened, Refusal> {
+    settings.push(FROM_OUTSIDE.to_owned());
+    let catalog = Catalog::default().with_built_in(CATALOG);
+    let resolved = draft.set(&settings).resolve(&catalog, folder)?;
+    let session = scenario::Session::new(&resolved.scenario, &Keep::default())?;
+    Ok((session, resolved.citations))
+}
+
+/// The same of a file.
+pub fn open_file(path: &Path, settings: Vec<String>) -> Result<Opened, Refusal> {
+    let name = path.display().to_string();
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let notation = Notation::named(&ending).map_err(|fault| fault.in_file(name.as_str()))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Fault::new(Kind::Unreadable).says(format!("the scenario can't be read: {error}")).in_file(name.as_str())
+    })?;
+    open(&text, notation, &name, path.parent().unwrap_or(Path::new("")), settings)
+}

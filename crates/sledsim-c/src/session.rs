@@ -1,0 +1,339 @@
+//! Sessions from C. What each function does stands in `include/sledsim.h`.
+
+#![allow(missing_docs)] // The header documents them, for whoever calls them.
+
+use std::collections::VecDeque;
+use std::ffi::{c_char, c_int};
+use std::path::Path;
+
+use sledsim::engine::{Completion, Status};
+use sledsim::request::{Op, Request};
+use sledsim::scenario::{self, Notation};
+use sledsim::time::Time;
+
+use crate::codes::{self, answered, Code, Refusal};
+use crate::handles::Table;
+use crate::memory::{optional_text, path, put, put_all, put_if_wanted, put_text, text, texts, writable};
+use crate::opening::{open, open_file, Opened};
+use crate::taken::Taken;
+
+/// The end of the clock, ns: 292 years.
+const LATEST_NS: u64 = i64::MAX as u64;
+
+static SESSIONS: Table<Held> = Table::new();
+
+/// A session and what C may ask of it besides.
+#[derive(Clone)]
+struct Held {
+    session: scenario::Session,
+    citations: Vec<String>,
+    taken: Taken,
+    /// Completions that others were fetched before.
+    aside: VecDeque<Completion>,
+    /// The result as it was asked for last, unless something has happened since.
+    result: Option<String>,
+}
+
+impl Held {
+    fn new((session, citations): Opened) -> Self {
+        Self { session, citations, taken: Taken::default(), aside: VecDeque::new(), result: None }
+    }
+
+    #[inline]
+    fn completion(&mut self) -> Option<Completion> {
+        let done = self.aside.pop_front().or_else(|| self.session.completion())?;
+        self.taken.take(done.request.id);
+        Some(done)
+    }
+
+    fn completion_of(&mut self, id: u64) -> Result<Option<Completion>, Refusal> {
+        if !self.taken.is_due(id) {
+            let says =
+                format!("request {id} was never handed in, or its completion was fetched before: each comes once");
+            return Err(Refusal::new(Code::Taken, says));
+        }
+        self.aside.extend(std::iter::from_fn(|| self.session.completion()));
+        let place = self.aside.iter().position(|done| done.request.id == id);
+        let found = place.and_then(|place| self.aside.remove(place));
+        if found.is_some() {
+            self.taken.take(id);
+        }
+        Ok(found)
+    }
+
+    fn result(&mut self) -> Result<&str, Refusal> {
+        if self.result.is_none() {
+            let report = self.session.result(self.citations.clone())?.report;
+            self.result = Some(serde_json::to_string(&report).map_err(|error| {
+                Refusal::new(Code::Defect, format!("the result can't be written as JSON: {error}"))
+            })?);
+        }
+        Ok(self.result.as_deref().unwrap_or_default())
+    }
+}
+
+/// A request that has come back, as `sledsim.h` has it.
+#[repr(C)]
+pub struct SledsimCompletion {
+    pub id: u64,
+    pub arrival_ns: u64,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub energy_j: f64,
+    pub status: c_int,
+}
+
+impl From<Completion> for SledsimCompletion {
+    #[inline]
+    fn from(done: Completion) -> Self {
+        let Completion { request, service, status } = done;
+        Self {
+            id: request.id,
+            arrival_ns: request.arrival.ns(),
+            start_ns: service.start.ns(),
+            end_ns: service.end.ns(),
+            energy_j: service.energy.total_j(),
+            status: match status {
+                Status::Served => 0,
+                Status::Refused => 1,
+                Status::Unreadable => 2,
+                Status::Failed => 3,
+            },
+        }
+    }
+}
+
+/// Lends a session to a call that changes nothing.
+#[inline]
+fn with(session: u64, work: impl FnOnce(&mut Held) -> Result<Code, Refusal>) -> c_int {
+    answered(|| SESSIONS.with(session, work))
+}
+
+/// Lends a session to a call after which it may have another result.
+#[inline]
+fn moving(session: u64, work: impl FnOnce(&mut Held) -> Result<Code, Refusal>) -> c_int {
+    with(session, |held| {
+        held.result = None;
+        work(held)
+    })
+}
+
+#[inline]
+fn instant(what: &str, at_ns: u64) -> Result<Time, Refusal> {
+    if at_ns > LATEST_NS {
+        let says = format!("{what} = {at_ns} lies beyond the end of the clock, which is {LATEST_NS} ns");
+        return Err(Refusal::new(Code::Argument, says));
+    }
+    Ok(Time::from_ns(at_ns))
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    VERSION.as_ptr().cast()
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_code_name(code: c_int) -> *const c_char {
+    Code::name(code).as_ptr()
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_message() -> *const c_char {
+    codes::message()
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_faults() -> *const c_char {
+    codes::faults()
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_open(
+    scenario: *const c_char,
+    format: *const c_char,
+    folder: *const c_char,
+    settings: *const *const c_char,
+    settings_count: usize,
+    session: *mut u64,
+) -> c_int {
+    answered(|| {
+        writable(session, "session")?;
+        let written = text(scenario, "scenario")?;
+        let notation = Notation::named(optional_text(format, "format")?.unwrap_or("toml"))?;
+        let folder = if folder.is_null() { Path::new("").to_owned() } else { path(folder, "folder")? };
+        let settings = texts(settings, settings_count, "settings")?;
+        let held = Held::new(open(written, notation, "scenario", &folder, settings)?);
+        put(session, "session", SESSIONS.put(held)?)?;
+        Ok(Code::Ok)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_open_file(
+    file: *const c_char,
+    settings: *const *const c_char,
+    settings_count: usize,
+    session: *mut u64,
+) -> c_int {
+    answered(|| {
+        writable(session, "session")?;
+        let file = path(file, "file")?;
+        let held = Held::new(open_file(&file, texts(settings, settings_count, "settings")?)?);
+        put(session, "session", SESSIONS.put(held)?)?;
+        Ok(Code::Ok)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_close(session: u64) -> c_int {
+    answered(|| SESSIONS.take(session).map(|_| Code::Ok))
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_size(session: u64, blocks: *mut u64, block_bytes: *mut u32) -> c_int {
+    with(session, |held| {
+        put_if_wanted(blocks, held.session.capacity_blocks());
+        put_if_wanted(block_bytes, held.session.block_bytes());
+        Ok(Code::Ok)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_now(session: u64, now_ns: *mut u64) -> c_int {
+    with(session, |held| {
+        put(now_ns, "now_ns", held.session.now().ns())?;
+        Ok(Code::Ok)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_under_way(session: u64, requests: *mut u64) -> c_int {
+    with(session, |held| {
+        put(requests, "requests", held.session.under_way())?;
+        Ok(Code::Ok)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_submit(session: u64, lbn: u64, blocks: u32, op: c_int, at_ns: u64, id: *mut u64) -> c_int {
+    moving(session, |held| {
+        let op = match op {
+            0 => Op::Read,
+            1 => Op::Write,
+            _ => {
+                let says = format!("op = {op} is none of SLEDSIM_READ = 0 and SLEDSIM_WRITE = 1");
+                return Err(Refusal::new(Code::Argument, says));
+            }
+        };
+        let request = Request { arrival: instant("at_ns", at_ns)?, op, ..Request::read(lbn, blocks) };
+        let number = held.session.submit(request).map_err(|late| Refusal::new(Code::Time, late.to_string()))?;
+        held.taken.add();
+        put_if_wanted(id, number);
+        Ok(Code::Ok)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_next_event(session: u64, at_ns: *mut u64) -> c_int {
+    with(session, |held| {
+        writable(at_ns, "at_ns")?;
+        let Some(next) = held.session.next_event() else { return Ok(Code::Nothing) };
+        put(at_ns, "at_ns", next.ns())?;
+        Ok(Code::Ok)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_advance(session: u64, until_ns: u64) -> c_int {
+    moving(session, |held| {
+        let (until, now) = (instant("until_ns", until_ns)?, held.session.now());
+        let is_late = until < now;
+        held.session.advance(until, &mut |_| true).map_err(|error| {
+            if is_late {
+                Refusal::new(Code::Time, error.to_string())
+            } else {
+                error.into()
+            }
+        })?;
+        Ok(Code::Ok)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_drain(session: u64) -> c_int {
+    moving(session, |held| {
+        held.session.drain(&mut |_| true)?;
+        Ok(Code::Ok)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_completion(session: u64, completion: *mut SledsimCompletion) -> c_int {
+    with(session, |held| {
+        writable(completion, "completion")?;
+        let Some(done) = held.completion() else { return Ok(Code::Nothing) };
+        put(completion, "completion", done.into())?;
+        Ok(Code::Ok)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_completions(
+    session: u64,
+    completions: *mut SledsimCompletion,
+    capacity: usize,
+    count: *mut usize,
+) -> c_int {
+    with(session, |held| {
+        writable(count, "count")?;
+        let fetched = put_all(completions, capacity, "completions", || held.completion().map(Into::into))?;
+        put(count, "count", fetched)?;
+        Ok(if fetched == 0 { Code::Nothing } else { Code::Ok })
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_completion_of(session: u64, id: u64, completion: *mut SledsimCompletion) -> c_int {
+    with(session, |held| {
+        writable(completion, "completion")?;
+        let Some(done) = held.completion_of(id)? else { return Ok(Code::Nothing) };
+        put(completion, "completion", done.into())?;
+        Ok(Code::Ok)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_snapshot(session: u64, snapshot: *mut u64) -> c_int {
+    answered(|| {
+        writable(snapshot, "snapshot")?;
+        let copy = SESSIONS.with(session, |held| Ok(held.clone()))?;
+        put(snapshot, "snapshot", SESSIONS.put(copy)?)?;
+        Ok(Code::Ok)
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_restore(session: u64, snapshot: u64) -> c_int {
+    answered(|| {
+        let copy = SESSIONS.with(snapshot, |held| Ok(held.clone()))?;
+        SESSIONS.with(session, |held| {
+            *held = copy;
+            Ok(Code::Ok)
+        })
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn sledsim_result(session: u64, json: *mut c_char, capacity: usize, length: *mut usize) -> c_int {
+    with(session, |held| {
+        let result = held.result()?;
+        put_if_wanted(length, result.len());
+        // Who asks with nothing in hand wants to know how much room it takes.
+        if json.is_null() && capacity == 0 {
+            return Ok(Code::Ok);
+        }
+        put_text(json, capacity, "json", result.as_bytes())?;
+        Ok(Code::Ok)
+    })
+}

@@ -1,0 +1,38 @@
+//! The catalogue: its entries, each value with what is said of it.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sledsim::scenario::{Catalog, Subject};
+
+use crate::errors;
+use crate::values::to_python;
+
+/// Names and files of all entries of a kind, by name.
+#[pyfunction]
+#[pyo3(signature = (kind, *, catalog))]
+pub fn catalog_names<'py>(python: Python<'py>, kind: &str, catalog: Vec<PathBuf>) -> PyResult<Bound<'py, PyDict>> {
+    let names = PyDict::new(python);
+    for (name, path) in Catalog::new(catalog).names(Subject::named(kind).map_err(errors::scenario)?) {
+        names.set_item(name, path.to_string_lossy())?;
+    }
+    Ok(names)
+}
+
+/// What an entry says, or a file over what it is based on: what it is, and of each value what is said of it.
+#[pyfunction]
+#[pyo3(signature = (kind, name, *, catalog, base_dir))]
+pub fn catalog_entry<'py>(
+    python: Python<'py>,
+    kind: &str,
+    name: &str,
+    catalog: Vec<PathBuf>,
+    base_dir: PathBuf,
+) -> PyResult<Bound<'py, PyAny>> {
+    let subject = Subject::named(kind).map_err(errors::scenario)?;
+    let read = || Catalog::new(catalog).entry(subject, name, &base_dir);
+    let entry = errors::guarded(read)?
+        .map_err(|faults| errors::scenario(faults.into_iter().collect::<sledsim::fault::Faults>()))?;
+    to_python(python, &entry.told())
+}

@@ -1,0 +1,120 @@
+//! All that Rust can't check: the one file with `unsafe` code. Everything here is said in safe terms to the rest.
+
+use std::ffi::{c_long, c_void};
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use sledsim::request::{Op, Request};
+use sledsim::schedulers::Pending;
+use sledsim::time::Time;
+
+/// The number by which Python knows this thread.
+pub fn thread() -> u64 {
+    // Asks the system; there is nothing to get wrong. As wide as the system's own numbers, on some not as this one.
+    let ident = unsafe { ffi::PyThread_get_thread_ident() };
+    #[allow(clippy::useless_conversion)]
+    ident.into()
+}
+
+/// Has a thread of Python raise an exception at its next step, or no longer raise the one that it was to.
+pub fn raise_in(thread: u64, exception: Option<&Bound<'_, PyType>>, _python: Python<'_>) {
+    let raised = exception.map_or(std::ptr::null_mut(), Bound::as_ptr);
+    // Whoever calls holds the interpreter; a thread that has ended is not found, and the type is kept by Python itself.
+    unsafe { ffi::PyThreadState_SetAsyncExc(thread as c_long, raised) };
+}
+
+/// `struct sledsim_pending` of `sledsim_policy.h`: what a compiled policy picks from.
+#[repr(C)]
+struct PendingColumns {
+    now_ns: u64,
+    count: u64,
+    id: *const u64,
+    lbn: *const u64,
+    blocks: *const u32,
+    read: *const u8,
+    age_ns: *const u64,
+    positioning_ns: *const u64,
+    memory: MemoryOf,
+}
+
+/// `struct sledsim_request` of `sledsim_policy.h`: what a compiled policy is told of.
+#[repr(C)]
+struct RequestOf {
+    at_ns: u64,
+    id: u64,
+    lbn: u64,
+    blocks: u32,
+    read: u32,
+    memory: MemoryOf,
+}
+
+/// What both end in: parameters, and what the policy remembers.
+#[repr(C)]
+struct MemoryOf {
+    parameters: *const f64,
+    parameter_count: u64,
+    state: *mut c_void,
+    state_bytes: u64,
+}
+
+/// What a compiled policy is given beside requests. Its state is in whole words, so that anything may stand in it.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// Its parameters, in their order.
+    pub parameters: Vec<f64>,
+    /// What it remembers, nothing at first.
+    pub state: Vec<u64>,
+}
+
+impl Memory {
+    fn lent(&mut self) -> MemoryOf {
+        MemoryOf {
+            parameters: self.parameters.as_ptr(),
+            parameter_count: self.parameters.len() as u64,
+            state: self.state.as_mut_ptr().cast(),
+            state_bytes: (self.state.len() * size_of::<u64>()) as u64,
+        }
+    }
+}
+
+/// The address of a function of a compiled policy, which whoever handed it in keeps in place.
+#[derive(Clone, Copy, Debug)]
+pub struct Function(pub usize);
+
+impl Function {
+    /// Asks the function which row to dispatch.
+    pub fn pick(self, now: Time, pending: &Pending, memory: &mut Memory) -> i64 {
+        let none = pending.positioning_ns.is_empty();
+        let columns = PendingColumns {
+            now_ns: now.ns(),
+            count: pending.len() as u64,
+            id: pending.id.as_ptr(),
+            lbn: pending.lbn.as_ptr(),
+            blocks: pending.blocks.as_ptr(),
+            read: pending.read.as_ptr(),
+            age_ns: pending.age_ns.as_ptr(),
+            positioning_ns: if none { std::ptr::null() } else { pending.positioning_ns.as_ptr() },
+            memory: memory.lent(),
+        };
+        // The user says that a function of this type is there, and writes nowhere but to the state: what a library can do
+        // wrong nobody can check. The columns outlive the call.
+        let function: extern "C" fn(*const PendingColumns) -> i64 = unsafe { std::mem::transmute(self.0) };
+        function(&raw const columns)
+    }
+
+    /// Tells the function of a request.
+    pub fn tell(self, at: Time, request: &Request, memory: &mut Memory) {
+        let told = RequestOf {
+            at_ns: at.ns(),
+            id: request.id,
+            lbn: request.lbn,
+            blocks: request.blocks,
+            read: u32::from(request.op == Op::Read),
+            memory: memory.lent(),
+        };
+        // As above.
+        let function: extern "C" fn(*const RequestOf) = unsafe { std::mem::transmute(self.0) };
+        function(&raw const told);
+    }
+}

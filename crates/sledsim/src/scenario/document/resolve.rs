@@ -1,0 +1,497 @@
+//! From what a user wrote to a complete scenario: settings applied, names looked up, everything checked.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use super::based::{Document, BASE};
+use super::catalog::{is_file, Catalog};
+use super::check::{self, unit_of};
+use super::draft::{overlay, Draft, Notation};
+use super::entry::Subject;
+use super::named_device::{name_alone, of_entry, Filed, Filled};
+use super::tree::{self, COMPONENTS};
+use crate::fault::{self, Fault, Faults};
+use crate::scenario::assemble::{self, SYSTEM};
+use crate::scenario::own::{self, Door, SchedulerChoice};
+use crate::scenario::report::power_cuts;
+use crate::scenario::specs::scenario::{DeviceSpec, RunSpec, Scenario};
+use crate::scenario::specs::system::SystemSpec;
+use crate::workloads::WorkloadSpec;
+
+/// Requests of a generator when the run names no limit.
+const DEFAULT_REQUESTS: u64 = 100_000;
+
+/// The schema of a resolved scenario: every key a document may have, with type, range, default and unit.
+///
+/// It is made once: that takes several times as long as completing a scenario by it.
+#[must_use]
+pub fn schema() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+        let mut schema = serde_json::to_value(schemars::schema_for!(Scenario)).unwrap_or_default();
+        inline_kinds(&mut schema);
+        schema
+    });
+    &SCHEMA
+}
+
+/// Merges the keys of each kind of component into its alternative: there they are one table, which has no others.
+fn inline_kinds(schema: &mut Value) {
+    let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) else { return };
+    let Some(mut system) = definitions.remove("SystemSpec") else { return };
+    let mut merged = Vec::new();
+    for option in system.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(option) = option.as_object_mut() else { continue };
+        option.insert("additionalProperties".into(), false.into());
+        let Some(Value::String(reference)) = option.remove("$ref") else { continue };
+        let name = reference.trim_start_matches("#/$defs/").to_owned();
+        let keys = definitions.get(&name).cloned().unwrap_or_default();
+        for part in ["properties", "required"] {
+            match (option.get_mut(part), keys.get(part)) {
+                (Some(Value::Object(own)), Some(Value::Object(more))) => own.extend(more.clone()),
+                (Some(Value::Array(own)), Some(Value::Array(more))) => own.extend(more.iter().cloned()),
+                _ => {}
+            }
+        }
+        merged.push(name);
+    }
+    merged.iter().for_each(|name| drop(definitions.remove(name)));
+    definitions.insert("SystemSpec".into(), system);
+}
+
+/// The alternatives of a definition.
+fn options_mut<'a>(schema: &'a mut Value, definition: &str) -> impl Iterator<Item = &'a mut Value> {
+    let options = schema.pointer_mut(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array_mut);
+    options.into_iter().flatten()
+}
+
+/// The schema of a scenario as a user writes it: devices and schedulers may be given by name, a device's values come
+/// from the catalogue unless given, and kinds have defaults.
+#[must_use]
+pub fn user_schema() -> Value {
+    let mut schema = schema().clone();
+    let mut relax = |definition: &str, keep: &[&str], or_name: bool| {
+        let Some(options) = schema.pointer_mut(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array_mut)
+        else {
+            return;
+        };
+        for option in options.iter_mut() {
+            option["required"] = Value::from(keep.to_vec());
+        }
+        if or_name {
+            options.push(
+                serde_json::json!({"type": "string", "description": "The name alone, everything else by default."}),
+            );
+        }
+    };
+    relax("DeviceSpec", &["name"], true);
+    relax("SchedulerSpec", &["name"], true);
+    relax("SpinDownSpec", &["name"], true);
+    relax("ReplacementSpec", &["name"], true);
+    relax_own(&mut schema);
+    relax_system(&mut schema);
+    relax_workload(&mut schema);
+    if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {
+        // What a name alone leaves open fits every mechanism.
+        if let Some(options) = device.remove("oneOf") {
+            device.insert("anyOf".into(), options);
+        }
+    }
+    schema
+}
+
+/// Lets a policy of one's own go without its name, and its parameters stand beside the other keys.
+fn relax_own(schema: &mut Value) {
+    for own in options_mut(schema, "SchedulerSpec").filter(|option| option["properties"]["name"]["const"] == "own") {
+        own["required"] = Value::from(Vec::<&str>::new());
+        own["anyOf"] = own::DOORS.iter().map(|door| serde_json::json!({ "required": [door] })).collect();
+        own["additionalProperties"] = true.into();
+    }
+}
+
+/// Lets a component be a drive by its device's name alone or a named one, a drive go without its kind, and components be named.
+fn relax_system(schema: &mut Value) {
+    let drive = options_mut(schema, "SystemSpec").find(|option| option["properties"]["kind"]["const"] == "drive");
+    if let Some(drive) = drive {
+        drive["required"] = Value::from(vec!["device"]);
+    }
+    if let Some(options) = schema.pointer_mut("/$defs/SystemSpec/oneOf").and_then(Value::as_array_mut) {
+        options.push(
+            serde_json::json!({"type": "string", "description": "A device by its name, or one of `components`."}),
+        );
+    }
+    schema["properties"][COMPONENTS] = serde_json::json!({
+        "type": "object",
+        "description": "Components by name, to be named where one is expected, each in one place.",
+        "additionalProperties": {"$ref": "#/$defs/SystemSpec"},
+    });
+}
+
+/// Lets a workload be a stand-in of the catalogue by its name alone, and a synthetic one with a name leave out the rest.
+fn relax_workload(schema: &mut Value) {
+    let Some(options) = schema.pointer_mut("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array_mut) else { return };
+    for required in options.iter_mut().filter_map(|option| option.get_mut("required")?.as_array_mut()) {
+        required.retain(|key| key != "arrival" && key != "streams");
+    }
+    options
+        .push(serde_json::json!({"type": "string", "description": "A stand-in of the catalogue by its name alone."}));
+}
+
+/// A scenario with every key, and what its values are from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Works that the entries of its devices and its workload in the catalogue are taken from, each once.
+    pub citations: Vec<String>,
+}
+
+/// Reads, completes and checks a scenario.
+///
+/// `settings` (`path=value`) override the text; names of devices are looked up in `catalog`, and files relative to
+/// `base`.
+///
+/// # Errors
+/// All that is wrong, each with its place, value and what is allowed.
+pub fn resolve(
+    text: &str,
+    notation: Notation,
+    source: &str,
+    settings: &[String],
+    catalog: &Catalog,
+    base: &Path,
+) -> Result<Scenario, Faults> {
+    Ok(Draft::read(text, notation, source, base)?.set(settings).resolve(catalog, base)?.scenario)
+}
+
+impl Resolved {
+    /// What a text says that was made of a resolved scenario: its policies of one's own are found again.
+    ///
+    /// # Errors
+    /// The text is of no scenario; a policy is not there any more, or has changed.
+    pub fn reread(text: &str, citations: Vec<String>, door: Option<&dyn Door>) -> Result<Self, Faults> {
+        let mut scenario: Scenario = serde_json::from_str(text)?;
+        Faults::none_of(own::open(&mut scenario.system, door, Path::new("")))?;
+        Ok(Self { scenario, citations })
+    }
+
+    /// Whether it has policies of one's own.
+    #[must_use]
+    pub fn has_own_policies(&self) -> bool {
+        let drives = self.scenario.system.drives();
+        drives.iter().any(|drive| matches!(drive.scheduler, SchedulerChoice::Own(_)))
+    }
+}
+
+impl Draft {
+    /// Completes and checks the scenario: names are looked up in `catalog`, files relative to `base`.
+    ///
+    /// # Errors
+    /// All that is wrong, each with its place, value and what is allowed.
+    pub fn resolve(self, catalog: &Catalog, base: &Path) -> Result<Resolved, Faults> {
+        let Self { mut document, source, read, set, found } = self;
+        completed(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source, read.as_deref(), &set))
+    }
+
+    /// Completes and checks the device that is the system; what else the draft says is not looked at.
+    ///
+    /// # Errors
+    /// As for [`Draft::resolve`]; a system that is no drive.
+    pub fn resolve_device(self, catalog: &Catalog, base: &Path) -> Result<DeviceSpec, Faults> {
+        let Self { mut document, source, read, set, found } = self;
+        device_of(&mut document, found, catalog, base).map_err(|faults| sourced(faults, &source, read.as_deref(), &set))
+    }
+}
+
+/// Says of faults where they stand: under which setting, in which line of `read`, or that `source` uses the file that has them.
+/// The last setting of a path or of one above it counts.
+fn sourced(faults: Faults, source: &str, read: Option<&Document>, set: &[(String, String)]) -> Faults {
+    let setting_of = |path: &str| {
+        let is_at = |own: &str| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        set.iter().rev().find(|(own, _)| is_at(own)).map(|(_, setting)| setting.clone())
+    };
+    let placed = faults.into_iter().map(|mut fault| {
+        if fault.setting.is_some() {
+            return fault;
+        }
+        if fault.file.is_some() {
+            fault.used_by.get_or_insert_with(|| source.to_owned());
+            return fault;
+        }
+        fault.setting = setting_of(&fault.path.to_string());
+        match read {
+            _ if fault.setting.is_some() => fault,
+            Some(read) => read.located(fault),
+            None => fault.in_file(source),
+        }
+    });
+    placed.collect()
+}
+
+/// Completes a document in which `found` is wrong already.
+fn completed(document: &mut Value, mut found: Vec<Fault>, catalog: &Catalog, base: &Path) -> Result<Resolved, Faults> {
+    let schema = schema();
+    name_alone(document.as_object_mut(), "workload");
+    fill_kinds(document);
+    let mut broken: Vec<fault::Path> = Vec::new();
+    let workload = fill_workload(document, catalog, base, schema).unwrap_or_else(|faults| {
+        found.extend(faults.into_iter().map(|fault| of_entry(fault, &"workload".into())));
+        broken.push("workload".into());
+        Filled::default()
+    });
+    let mut expanded = tree::expand(document, catalog, base, schema);
+    expanded.filed.extend(workload.filed);
+    broken.append(&mut expanded.broken);
+    found.append(&mut expanded.found);
+    found.extend(check::faults(document, schema, &broken));
+    if !found.is_empty() {
+        found.extend(beside(document, &found, &broken));
+    }
+    expanded.none_of(found)?;
+    let mut scenario: Scenario = serde_json::from_value(document.take())?;
+    expanded.none_of(own::open(&mut scenario.system, catalog.door(), base))?;
+    expanded.none_of(complete(&mut scenario, base))?;
+    let mut citations: Vec<String> = Vec::new();
+    for citation in expanded.citations.into_iter().chain(workload.citations) {
+        if !citations.contains(&citation) {
+            citations.push(citation);
+        }
+    }
+    Ok(Resolved { scenario, citations })
+}
+
+/// Completes the device of a document whose system it is.
+fn device_of(
+    document: &mut Value,
+    mut found: Vec<Fault>,
+    catalog: &Catalog,
+    base: &Path,
+) -> Result<DeviceSpec, Faults> {
+    if let Some(keys) = document.as_object_mut() {
+        keys.retain(|key, _| key == SYSTEM || key == COMPONENTS);
+    }
+    let mut expanded = tree::expand(document, catalog, base, schema());
+    found.append(&mut expanded.found);
+    found.extend(check::faults(document, system_schema(), &expanded.broken));
+    if !found.is_empty() {
+        found.extend(beside(document, &found, &expanded.broken));
+    }
+    expanded.none_of(found)?;
+    let system: SystemSpec = serde_json::from_value(document[SYSTEM].take())?;
+    expanded.none_of(assemble::faults(&system, &SYSTEM.into(), 0))?;
+    match system {
+        SystemSpec::Drive(drive) => Ok(drive.device),
+        other => Err(Fault::conflict("system.kind", other.kind())
+            .says(": only one drive can be looked at here; make one of its drives the system")
+            .into()),
+    }
+}
+
+/// The schema of a document that has nothing but a system.
+fn system_schema() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+        let mut schema = schema().clone();
+        schema["required"] = serde_json::json!([SYSTEM]);
+        schema
+    });
+    &SCHEMA
+}
+
+/// The schema of a scenario as a file may hold it: quantities may be texts with a unit, and a workload's kind goes without
+/// saying.
+#[must_use]
+pub fn document_schema() -> Value {
+    let mut schema = user_schema();
+    if let Some(options) = schema.pointer_mut("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array_mut) {
+        // Without the kind, more than one option may fit what little is there.
+        for option in options {
+            if let Some(required) = option.get_mut("required").and_then(Value::as_array_mut) {
+                required.retain(|key| key != "kind");
+            }
+        }
+    }
+    if let Some(member) = schema.pointer_mut("/$defs/MemberSpec") {
+        // A component may stand in the table's place, or its keys beside `count`.
+        let counted = serde_json::json!({"type": "object", "required": ["count"], "not": {"required": ["system"]}});
+        *member = serde_json::json!({"anyOf": [member.take(), {"$ref": "#/$defs/SystemSpec"}, counted]});
+    }
+    allow_texts(&mut schema);
+    schema["properties"][BASE] = serde_json::json!({
+        "type": "string",
+        "description": "A scenario whose values stand where this one gives none: a file, from the folder of this one.",
+    });
+    schema
+}
+
+/// Lets every number also be a text, which the reader takes if it is a quantity.
+fn allow_texts(schema: &mut Value) {
+    match schema {
+        Value::Object(keys) => {
+            if let Some(types) = keys.get_mut("type") {
+                let names: Vec<Value> = types.as_array().cloned().unwrap_or_else(|| vec![types.clone()]);
+                if names.iter().any(|name| name == "number" || name == "integer") {
+                    *types = names.into_iter().chain([Value::from("string")]).collect();
+                }
+            }
+            keys.values_mut().for_each(allow_texts);
+        }
+        Value::Array(items) => items.iter_mut().for_each(allow_texts),
+        _ => {}
+    }
+}
+
+/// Keys of the system that a document describes: those of its kind.
+pub(in crate::scenario) fn keys_of_system<'a>(document: &Value, schema: &'a Value) -> Vec<&'a str> {
+    let kind = document.pointer("/system/kind").and_then(Value::as_str).unwrap_or("drive");
+    let options = schema.pointer("/$defs/SystemSpec/oneOf").and_then(Value::as_array).into_iter().flatten();
+    let mut of_kind = options.filter(|option| option["properties"]["kind"]["const"] == kind);
+    of_kind.next().map(keys_of).unwrap_or_default()
+}
+
+/// The keys of a table.
+pub(in crate::scenario) fn keys_of(schema: &Value) -> Vec<&str> {
+    schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .map(|keys| keys.keys().map(String::as_str).collect())
+        .unwrap_or_default()
+}
+
+/// Puts in the kinds that go without saying.
+fn fill_kinds(document: &mut Value) {
+    if let Some(workload) = document.get_mut("workload").and_then(Value::as_object_mut) {
+        if !workload.contains_key("kind") {
+            let telling =
+                [("path", "trace"), ("streams", "mix")].into_iter().find(|(key, _)| workload.contains_key(*key));
+            workload.insert("kind".into(), telling.map_or("synthetic", |(_, kind)| kind).into());
+        }
+    }
+}
+
+/// Completes a workload that has a name from its catalogue entry, and the run with the requests that it stands for; says what
+/// the entry gave.
+fn fill_workload(document: &mut Value, catalog: &Catalog, base: &Path, schema: &Value) -> Result<Filled, Vec<Fault>> {
+    let Some(workload) = document.get_mut("workload").and_then(Value::as_object_mut) else {
+        return Ok(Filled::default());
+    };
+    let name = match workload.get("name") {
+        Some(Value::String(name)) if workload.get("kind").is_some_and(|kind| kind == "synthetic" || kind == "mix") => {
+            name.clone()
+        }
+        _ => return Ok(Filled::default()),
+    };
+    let entry = catalog.entry(Subject::Workload, &name, base)?;
+    // What is in the entry says of which kind it is.
+    let telling = if entry.values.contains_key("streams") { "streams" } else { "arrival" };
+    workload.insert("kind".into(), if telling == "streams" { "mix" } else { "synthetic" }.into());
+    let known = schema.pointer("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array).into_iter().flatten();
+    let known = known.filter_map(|option| option.get("properties")).find(|keys| keys.get(telling).is_some());
+    for (key, unit) in &entry.units {
+        let own = unit_of(key).unwrap_or_default();
+        if own != unit && known.is_some_and(|keys| keys.get(key).is_some()) {
+            return Err(vec![entry.wrong_unit(key, unit, own)]);
+        }
+    }
+    let filed = is_file(&name).then(|| Filed::new("workload".into(), &entry, workload));
+    for (key, value) in entry.values {
+        let value = match workload.remove(&key) {
+            Some(given) => overlay(given, value),
+            None => value,
+        };
+        workload.insert(key, value);
+    }
+    if filed.is_some() {
+        workload.insert("name".into(), anchored(&name, base).into());
+    }
+    let run = document.as_object_mut().map(|top| top.entry("run").or_insert_with(|| Map::new().into()));
+    if let (Some(Value::Object(run)), Some(requests)) = (run, entry.requests) {
+        if ["requests", "time_s"].iter().all(|end| run.get(*end).is_none_or(Value::is_null)) {
+            run.insert("requests".into(), requests.into());
+        }
+    }
+    Ok(Filled { filed, citations: entry.citations })
+}
+
+/// The path of a file named relative to `base`, which leads there from anywhere: a resolved scenario can be run again
+/// in another place.
+pub(in crate::scenario) fn anchored(path: &str, base: &Path) -> String {
+    let joined = base.join(path);
+    std::path::absolute(&joined).unwrap_or(joined).to_string_lossy().into_owned()
+}
+
+/// Makes explicit what depends on other keys, and says what takes more than one key to see.
+fn complete(scenario: &mut Scenario, base: &Path) -> Vec<Fault> {
+    let mut found = assemble::faults(&scenario.system, &SYSTEM.into(), scenario.seed);
+    found.extend(of_workload(&scenario.workload));
+    if let WorkloadSpec::Trace(trace) = &mut scenario.workload {
+        trace.path = anchored(&trace.path, base);
+    }
+    end(&mut scenario.run, &scenario.workload);
+    found.extend(of_run(&scenario.run));
+    found.extend(power_cuts::faults(&scenario.run));
+    found.extend(of_missing(&scenario.missing).filter(|_| !scenario.accept_missing));
+    found
+}
+
+/// The same of the parts of a document that are right by themselves, where others are `wrong` or `broken`.
+fn beside(document: &Value, wrong: &[Fault], broken: &[fault::Path]) -> Vec<Fault> {
+    let of_document = wrong.iter().filter(|fault| fault.file.is_none()).map(|fault| &fault.path);
+    let wrong: Vec<&fault::Path> = of_document.chain(broken).collect();
+    let is_right = |path: &fault::Path| wrong.iter().all(|at| at.below(path).is_none());
+    let part = |key: &str| document.get(key).filter(|_| is_right(&key.into())).cloned();
+    let seed = document.get("seed").and_then(Value::as_u64).unwrap_or(1);
+    let mut found = Vec::new();
+    if let Some(system) = document.get(SYSTEM) {
+        found.extend(assemble::faults_beside(system, &SYSTEM.into(), seed, &is_right));
+    }
+    let workload = part("workload").and_then(|part| serde_json::from_value::<WorkloadSpec>(part).ok());
+    found.extend(workload.iter().flat_map(of_workload));
+    if let Some(mut run) = part("run").and_then(|part| serde_json::from_value::<RunSpec>(part).ok()) {
+        if let Some(workload) = &workload {
+            end(&mut run, workload);
+            found.extend(power_cuts::faults(&run));
+        }
+        found.extend(of_run(&run));
+    }
+    let missing = part("missing").filter(|_| part("accept_missing").is_none_or(|accepted| accepted == false));
+    let missing = missing.and_then(|part| serde_json::from_value::<Vec<String>>(part).ok());
+    found.extend(missing.iter().filter_map(|missing| of_missing(missing)));
+    found
+}
+
+fn of_workload(workload: &WorkloadSpec) -> Vec<Fault> {
+    workload.faults().into_iter().map(|fault| fault.within("workload")).collect()
+}
+
+/// Lets a run end whose workload does not.
+fn end(run: &mut RunSpec, workload: &WorkloadSpec) {
+    if !workload.has_end() && run.requests.is_none() && run.time_s.is_none() {
+        run.requests = Some(DEFAULT_REQUESTS);
+    }
+}
+
+/// What is wrong with a run that measures nothing.
+fn of_run(run: &RunSpec) -> Vec<Fault> {
+    let mut found = Vec::new();
+    let leaves_nothing = |warmup: &str, given: Value, whole: &str, of: Value| {
+        Fault::conflict(warmup, given).says(" leaves nothing of ").key_is(whole, of).says(" to measure").within("run")
+    };
+    if let Some(requests) = run.requests.filter(|requests| *requests <= run.warmup_requests) {
+        found.push(leaves_nothing("warmup_requests", run.warmup_requests.into(), "requests", requests.into()));
+    }
+    if let Some(time_s) = run.time_s.filter(|time_s| *time_s <= run.warmup_s) {
+        found.push(leaves_nothing("warmup_s", run.warmup_s.into(), "time_s", time_s.into()));
+    }
+    found
+}
+
+/// What is wrong with a scenario that does not say all that decides its results.
+fn of_missing(missing: &[String]) -> Option<Fault> {
+    let says = format!(
+        ": what decides results was not carried over in the import ({}); to run without it, ",
+        missing.join("; ")
+    );
+    let fault = || Fault::at(fault::Kind::Unsupported, "missing").says(says).set("accept_missing", true);
+    (!missing.is_empty()).then(fault)
+}

@@ -1,0 +1,135 @@
+//! What a run reports of each component of its system.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::engine::component::Measured;
+use crate::engine::{Count, Path};
+use crate::scenario::assemble::{Assembly, Node};
+use crate::time::{ns_to_s, Time};
+use crate::units::ns_to_ms;
+
+/// What a component did over the measurement window.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ComponentReport {
+    /// Where it is in the scenario: `system.members[2]`, members counted one by one.
+    pub path: String,
+    /// Path of the component above it; none of the whole system.
+    pub parent: Option<String>,
+    /// Its kind.
+    pub kind: String,
+    /// Its name in the scenario, a drive's device where it has none.
+    pub name: Option<String>,
+    /// Number of its blocks.
+    pub capacity_blocks: u64,
+    /// Size of a block, bytes.
+    pub block_bytes: u32,
+    /// Requests that it was sent, those of components above it on their own account included.
+    pub requests: u64,
+    /// What it counted.
+    pub counts: Vec<CountReport>,
+    /// The ways that the requests it completed took through it, warm-up included where they came during it.
+    pub paths: Vec<PathReport>,
+    /// What its mechanisms did; none of a component that has none of its own.
+    pub mechanisms: Option<MechanismsReport>,
+}
+
+/// Something that a component counted.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct CountReport {
+    /// What.
+    pub name: String,
+    /// Its unit; empty for numbers of things.
+    pub unit: String,
+    /// How much.
+    pub value: f64,
+}
+
+/// A way of requests through a component.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PathReport {
+    /// Which.
+    pub name: String,
+    /// Requests that took it.
+    pub requests: u64,
+    /// Mean time from their submission to the component to their completion by it, ms; none without requests.
+    pub mean_ms: Option<f64>,
+    /// The longest such time, ms.
+    pub max_ms: f64,
+}
+
+/// What the mechanisms of a drive did.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MechanismsReport {
+    /// Share of the measurement window in which they were serving, averaged over them.
+    pub utilisation: f64,
+    /// Requests waiting to be dispatched, averaged over time, all mechanisms together.
+    pub queue_mean: f64,
+    /// Most of them at one mechanism at once.
+    pub queue_max: u64,
+    /// Their energy, J; none where the device's powers are not known.
+    pub energy_j: Option<f64>,
+}
+
+impl ComponentReport {
+    /// Reports of all components, each before those below it; none of a system that is a drive alone.
+    pub(in crate::scenario) fn all(assembly: &Assembly<'_>, finished: Time, window_s: f64) -> Vec<Self> {
+        match assembly.nodes.as_slice() {
+            [_] => Vec::new(),
+            nodes => nodes.iter().map(|node| Self::of(node, assembly, finished, window_s)).collect(),
+        }
+    }
+
+    fn of(node: &Node<'_>, assembly: &Assembly<'_>, finished: Time, window_s: f64) -> Self {
+        let component = assembly.system.component(node.id());
+        let details = component.details(finished).unwrap_or_default();
+        let members = assembly.system.children(node.id()).count();
+        let names = node.spec.path_names(members).into_iter().map(Some).chain(std::iter::repeat(None));
+        let device = node.spec.drive().map(|drive| drive.device.name());
+        Self {
+            path: node.path.clone(),
+            parent: node.parent.map(|place| assembly.nodes[place].path.clone()),
+            kind: node.spec.kind().to_owned(),
+            name: node.spec.name().or(device).map(str::to_owned),
+            capacity_blocks: component.capacity_blocks(),
+            block_bytes: component.block_bytes(),
+            requests: assembly.system.sent(node.id()),
+            counts: details.counts.iter().map(CountReport::of).collect(),
+            paths: details.paths.iter().zip(names).map(|(path, name)| PathReport::of(path, name)).collect(),
+            mechanisms: node.spec.drive().map(|drive| {
+                let mut measured = Measured::default();
+                node.ids.iter().for_each(|&id| measured.add(&assembly.system.component(id).measured(finished)));
+                MechanismsReport::of(&measured, drive.device.has_powers(), window_s)
+            }),
+        }
+    }
+}
+
+impl CountReport {
+    fn of(count: &Count) -> Self {
+        Self { name: count.name.to_owned(), unit: count.unit.to_owned(), value: count.value }
+    }
+}
+
+impl PathReport {
+    fn of(path: &Path, name: Option<String>) -> Self {
+        Self {
+            name: name.unwrap_or_else(|| path.name.to_owned()),
+            requests: path.count,
+            mean_ms: (path.count > 0).then(|| ns_to_ms(path.sum_ns as f64 / path.count as f64)),
+            max_ms: ns_to_ms(path.max_ns as f64),
+        }
+    }
+}
+
+impl MechanismsReport {
+    fn of(measured: &Measured, has_powers: bool, window_s: f64) -> Self {
+        let over_window = |amount: f64| if window_s > 0.0 { amount / window_s } else { 0.0 };
+        Self {
+            utilisation: over_window(ns_to_s(measured.busy_ns) / f64::from(measured.mechanisms.max(1))),
+            queue_mean: over_window(measured.queue_ns as f64 * 1e-9),
+            queue_max: measured.queue_max,
+            energy_j: has_powers.then(|| measured.ledger.energy_j.iter().sum()),
+        }
+    }
+}

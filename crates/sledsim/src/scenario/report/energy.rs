@@ -1,0 +1,190 @@
+//! What a run reports of energy, power and states.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::power::Activity;
+use crate::scenario::specs::scenario::DeviceSpec;
+use crate::scenario::specs::system::SystemSpec;
+use crate::service::EnergyLedger;
+use crate::time::ns_to_s;
+
+/// Energy by state.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Energy {
+    /// Over all states, J.
+    pub total_j: f64,
+    /// Starting up, J.
+    pub startup_j: f64,
+    /// Inactive, J.
+    pub inactive_j: f64,
+    /// Positioning, before and between passes, J.
+    pub seek_j: f64,
+    /// Waiting on track for a sector, J.
+    pub rotation_j: f64,
+    /// Servo bursts, J.
+    pub servo_j: f64,
+    /// Data bits, J.
+    pub data_j: f64,
+    /// Idle, bus transfers included, J.
+    pub idle_j: f64,
+    /// Positioning, rotation, servo and data together, J.
+    pub servicing_j: f64,
+    /// Total over the window's length, W.
+    pub mean_power_w: f64,
+    /// Total over the measured requests, mJ; none without requests.
+    pub per_request_mj: Option<f64>,
+    /// Number of start-ups.
+    pub startups: u64,
+    /// Most power of all mechanisms together over a millisecond, W. Milliseconds follow each other from the start of the window.
+    /// What is left at its end counts as if nothing were drawn for the rest of its millisecond, and over its own length together
+    /// with the millisecond before it: the peak is never below the mean.
+    pub peak_power_w: f64,
+    /// Total that the best spin-down policy with hindsight would have taken in the same idle periods, J.
+    pub hindsight_j: f64,
+    /// The states that the device has, one by one, idle modes with their names: their energies add up to `total_j` in this
+    /// order, their times to the window's length times the mechanisms. Empty where a system has devices of different states.
+    pub states: Vec<StateEnergy>,
+}
+
+/// Energy in a state.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StateEnergy {
+    /// Its name.
+    pub state: String,
+    /// Time in it, s.
+    pub time_s: f64,
+    /// The same, ns.
+    pub time_ns: u64,
+    /// Energy, J.
+    pub energy_j: f64,
+    /// How often it was entered: the state in which the window begins was not.
+    pub entered: u64,
+}
+
+/// Time by state.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StateTime {
+    /// Starting up, s.
+    pub startup_s: f64,
+    /// Inactive, s.
+    pub inactive_s: f64,
+    /// Positioning, s.
+    pub seek_s: f64,
+    /// Waiting on track for a sector, s.
+    pub rotation_s: f64,
+    /// Servo bursts, s.
+    pub servo_s: f64,
+    /// Data bits, s.
+    pub data_s: f64,
+    /// Idle, s.
+    pub idle_s: f64,
+}
+
+/// What a report of energy needs to know besides the ledger.
+pub(in crate::scenario) struct EnergyFacts {
+    /// What the mechanisms can do, with names; empty where they differ in that.
+    pub activities: Vec<(String, Activity)>,
+    pub window_s: f64,
+    pub requests: u64,
+    pub peak_power_w: f64,
+}
+
+impl DeviceSpec {
+    /// What a mechanism of the device can do, by name: starting up where there is anything to start up from, the idle modes,
+    /// and its kinds of work.
+    pub(in crate::scenario) fn activities(&self) -> Vec<(String, Activity)> {
+        let modes = self.idle_modes();
+        let startup = (modes.len() > 1).then(|| ("startup".to_owned(), Activity::STARTUP));
+        let modes = modes.into_iter().enumerate().map(|(mode, name)| (name, Activity::idle(mode)));
+        let work: &[(&str, Activity)] = match self {
+            Self::Mems(_) => &[("seek", Activity::SEEK), ("servo", Activity::SERVO), ("data", Activity::DATA)],
+            Self::Disk(_) => &[("seek", Activity::SEEK), ("rotation", Activity::ROTATION), ("data", Activity::DATA)],
+            Self::SimplediskConstant(_) | Self::SimplediskLinear(_) => &[("seek", Activity::SEEK)],
+        };
+        startup
+            .into_iter()
+            .chain(modes)
+            .chain(work.iter().map(|&(name, activity)| (name.to_owned(), activity)))
+            .collect()
+    }
+}
+
+impl SystemSpec {
+    /// What the mechanisms of all its devices can do, by name; empty where they differ in that.
+    pub(in crate::scenario) fn common_activities(&self) -> Vec<(String, Activity)> {
+        let mut all = self.drives().into_iter().map(|drive| drive.device.activities());
+        let first = all.next().unwrap_or_default();
+        if all.all(|other| other == first) {
+            first
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// What the mechanisms of some of its devices can do; names of an activity that devices call differently stand side by side.
+    pub(in crate::scenario) fn activities(&self) -> Vec<(String, Activity)> {
+        let mut found: Vec<(Vec<String>, Activity)> = Vec::new();
+        for (name, activity) in self.drives().into_iter().flat_map(|drive| drive.device.activities()) {
+            match found.iter_mut().find(|(_, known)| *known == activity) {
+                Some((names, _)) if names.contains(&name) => {}
+                Some((names, _)) => names.push(name),
+                None => found.push((vec![name], activity)),
+            }
+        }
+        found.into_iter().map(|(names, activity)| (names.join("/"), activity)).collect()
+    }
+}
+
+impl StateEnergy {
+    fn new(name: &str, activity: Activity, ledger: &EnergyLedger) -> Self {
+        let state = activity.state() as usize;
+        let (time_ns, energy_j, entered) = match activity.mode() {
+            Some(mode) => {
+                let spell = &ledger.modes[mode];
+                (spell.time_ns, spell.energy_j, spell.entered)
+            }
+            None => (ledger.time_ns[state], ledger.energy_j[state], ledger.entered[state]),
+        };
+        Self { state: name.to_owned(), time_s: ns_to_s(time_ns), time_ns, energy_j, entered }
+    }
+}
+
+impl Energy {
+    pub(in crate::scenario) fn new(ledger: &EnergyLedger, facts: &EnergyFacts) -> Self {
+        let EnergyFacts { window_s, requests, .. } = *facts;
+        let [inactive_j, startup_j, seek_j, rotation_j, servo_j, data_j, idle_j] = ledger.energy_j;
+        let states: Vec<StateEnergy> =
+            facts.activities.iter().map(|(name, activity)| StateEnergy::new(name, *activity, ledger)).collect();
+        let total_j = match states.as_slice() {
+            [] => ledger.energy_j.iter().sum(),
+            states => states.iter().map(|state| state.energy_j).sum(),
+        };
+        let mean_power_w = if window_s > 0.0 { total_j / window_s } else { 0.0 };
+        Self {
+            total_j,
+            startup_j,
+            inactive_j,
+            seek_j,
+            rotation_j,
+            servo_j,
+            data_j,
+            idle_j,
+            servicing_j: seek_j + rotation_j + servo_j + data_j,
+            mean_power_w,
+            per_request_mj: (requests > 0).then(|| total_j * 1e3 / requests as f64),
+            startups: ledger.startups(),
+            // At constant power the two differ by rounding alone.
+            peak_power_w: facts.peak_power_w.max(mean_power_w),
+            hindsight_j: total_j - ledger.regret_j,
+            states,
+        }
+    }
+}
+
+impl StateTime {
+    pub(in crate::scenario) fn new(ledger: &EnergyLedger) -> Self {
+        let [inactive_s, startup_s, seek_s, rotation_s, servo_s, data_s, idle_s] = ledger.time_ns.map(ns_to_s);
+        Self { startup_s, inactive_s, seek_s, rotation_s, servo_s, data_s, idle_s }
+    }
+}

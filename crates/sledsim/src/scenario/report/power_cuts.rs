@@ -1,0 +1,108 @@
+//! Power cuts of a run: when they come, and what is reported of each.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::engine::random::Stream;
+use crate::engine::{Cut, CutPlan, Losses, Path};
+use crate::fault::Fault;
+use crate::scenario::specs::scenario::{RunSpec, Scenario};
+use crate::time::{ns_to_s, s_to_ns, Time};
+use crate::units::ns_to_ms;
+
+/// Calls of components between a random request and the cut that follows it are fewer: a request takes some ten of them on a
+/// deep system.
+const MOST_CALLS: u64 = 30;
+
+/// A power cut: what it took, how long recovery took, and the service after it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PowerCutReport {
+    /// When power failed, and came back, s.
+    pub at_s: f64,
+    /// Requests under way then. They never come back and count among the failed; a write of them may have been made, in part.
+    pub under_way: u64,
+    /// Blocks that had been written before; none where the run was interrupted, as of those that follow.
+    pub written_blocks: Option<u64>,
+    /// Of these, blocks that went back to older data though a newer write had been acknowledged: by a volatile cache or buffer,
+    /// which had not promised to keep it.
+    pub lost_blocks: Option<u64>,
+    /// Of these, blocks that hold neither what was acknowledged as durable nor anything newer: more than 0 only where the system
+    /// can't keep its word, as arrays without a journal that lack a member.
+    pub lost_durable_blocks: Option<u64>,
+    /// Of these, blocks that can't be read: of members that have failed or have latent errors.
+    pub unreadable_blocks: Option<u64>,
+    /// How long the system took to recover, s; none where it had not before the next cut or the end of the run.
+    pub recovery_s: Option<f64>,
+    /// Requests that arrived while it recovered.
+    pub during_recovery: ServiceAfter,
+    /// Requests that arrived after that, until the next cut or the end of the run.
+    pub after: ServiceAfter,
+}
+
+/// Requests served after a power cut, those of the warm-up included.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ServiceAfter {
+    /// How many.
+    pub requests: u64,
+    /// Mean response, ms; none of no requests.
+    pub mean_ms: Option<f64>,
+    /// Longest response, ms; none of no requests.
+    pub max_ms: Option<f64>,
+}
+
+impl ServiceAfter {
+    fn of(path: &Path) -> Self {
+        let is_any = path.count > 0;
+        Self {
+            requests: path.count,
+            mean_ms: is_any.then(|| ns_to_ms(path.sum_ns as f64 / path.count as f64)),
+            max_ms: is_any.then(|| ns_to_ms(path.max_ns as f64)),
+        }
+    }
+}
+
+impl PowerCutReport {
+    pub(in crate::scenario) fn new(cut: &Cut, losses: Option<Losses>) -> Self {
+        Self {
+            at_s: cut.at.seconds(),
+            under_way: cut.under_way,
+            written_blocks: losses.map(|losses| losses.written),
+            lost_blocks: losses.map(|losses| losses.lost),
+            lost_durable_blocks: losses.map(|losses| losses.broken),
+            unreadable_blocks: losses.map(|losses| losses.unreadable),
+            recovery_s: cut.recovered.map(|recovered| ns_to_s(recovered - cut.at)),
+            during_recovery: ServiceAfter::of(&cut.during_recovery),
+            after: ServiceAfter::of(&cut.after),
+        }
+    }
+}
+
+/// What is wrong with cuts at random where there is nothing to be random in.
+pub(in crate::scenario) fn faults(run: &RunSpec) -> Option<Fault> {
+    let random = run.power_cuts.as_ref().map_or(0, |cuts| cuts.random);
+    (random > 0 && run.requests.is_none() && run.time_s.is_none()).then(|| {
+        Fault::conflict("run.power_cuts.random", random)
+            .says(" needs ")
+            .key("run.requests")
+            .says(" or ")
+            .key("run.time_s")
+            .says(": else nobody knows in advance how long a trace is")
+    })
+}
+
+/// When power fails in the run of a scenario; `None` where it never does.
+pub(in crate::scenario) fn plan(scenario: &Scenario) -> Option<CutPlan> {
+    let cuts = scenario.run.power_cuts.as_ref().filter(|cuts| !cuts.times_s.is_empty() || cuts.random > 0)?;
+    let mut stream = Stream::new(scenario.seed, "power cuts");
+    let mut plan = CutPlan::default();
+    plan.times.extend(cuts.times_s.iter().map(|&at_s| Time::from_ns(s_to_ns(at_s))));
+    for _ in 0..cuts.random {
+        match (scenario.run.requests, scenario.run.time_s) {
+            (Some(requests), _) => plan.requests.push((1 + stream.below(requests), stream.below(MOST_CALLS))),
+            (None, time_s) => plan.times.push(Time::from_ns(s_to_ns(stream.unit() * time_s.unwrap_or(0.0)))),
+        }
+    }
+    plan.times.sort_unstable();
+    plan.requests.sort_unstable();
+    Some(plan)
+}

@@ -1,0 +1,422 @@
+//! What a run reports, in the units people read. Every key has its description here; the schema of results comes from
+//! these definitions.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::components::ComponentReport;
+use super::energy::{Energy, EnergyFacts, StateTime};
+use super::power_cuts::PowerCutReport;
+use crate::engine::component::Measured;
+use crate::engine::{End, Outcome};
+use crate::limits::PARTS_OF_A_REQUEST;
+use crate::metrics::recorder::{Durations, PhaseSummary, Quantity, Recorder, Which};
+use crate::metrics::Summary;
+use crate::scenario::assemble::Assembly;
+use crate::scenario::specs::scenario::Scenario;
+use crate::service::each_phase;
+use crate::time::ns_to_s;
+use crate::units::{ns_to_ms, BYTES_PER_MB};
+use crate::workloads::WorkloadSpec;
+
+/// Bins of a reported histogram in each doubling of the value.
+const BINS_PER_OCTAVE: u32 = 4;
+
+/// Result of a run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Report {
+    /// The program.
+    pub sledsim: Program,
+    /// Heading of the scenario.
+    pub title: Option<String>,
+    /// Name of the stand-in that made the requests: a generator matched to published statistics of a workload whose trace is
+    /// not public, so that figures made with it are not that workload's. None for other workloads.
+    pub stand_in: Option<String>,
+    /// How the run went.
+    pub run: RunReport,
+    /// Numbers of requests.
+    pub requests: Requests,
+    /// Time from arrival to completion: overhead + wait + service. None where nothing was measured.
+    pub response: Option<Summary>,
+    /// Time from the end of command processing to dispatch.
+    pub wait: Option<Summary>,
+    /// Time from dispatch to completion.
+    pub service: Option<Summary>,
+    /// How often each time occurred, over reads and writes, in bins of a quarter of a doubling.
+    pub histogram: Histograms,
+    /// The same for reads alone; none without reads.
+    pub reads: Option<ByOperation>,
+    /// The same for writes alone; none without writes.
+    pub writes: Option<ByOperation>,
+    /// Command processing, before a request may be scheduled; requests overlap in it.
+    pub overhead: Overhead,
+    /// The phases of the service.
+    #[serde(flatten)]
+    pub phases: PhasesReport,
+    /// Requests completed per second of the measurement window.
+    pub throughput: Throughput,
+    /// Data moved per second of the measurement window.
+    pub bandwidth: Bandwidth,
+    /// Share of the measurement window in which mechanisms were serving, averaged over mechanisms.
+    pub utilisation: Utilisation,
+    /// Requests that are ready and wait to be dispatched.
+    pub queue: Queue,
+    /// Energy over the measurement window; none where the device's powers are not known.
+    pub energy: Option<Energy>,
+    /// Time by state over the measurement window, summed over mechanisms.
+    pub state_time: StateTime,
+    /// The device, or what takes its place.
+    pub device: DeviceReport,
+    /// The scheduler's name; `several` where a system has different ones.
+    pub scheduler: String,
+    /// What each component did, each before those below it; left out where the system is a drive alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<ComponentReport>,
+    /// What each power cut did; left out where power never failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub power_cuts: Vec<PowerCutReport>,
+    /// Works the device's values come from: keys of the catalogue's citations.
+    pub citations: Vec<String>,
+    /// The complete scenario: run it again for the same result.
+    pub scenario: serde_json::Value,
+}
+
+/// The program.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Program {
+    /// Its version.
+    pub version: String,
+}
+
+/// How the run went.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunReport {
+    /// Why it ended: `workload-ended`, `requests`, `time`, `interrupted`, or `failed` where a policy of one's own could not go
+    /// on.
+    pub end: String,
+    /// Whether it ran to its end: false when it was interrupted or failed.
+    pub complete: bool,
+    /// Why submitted and completed requests differ, where they do; or that the run was interrupted.
+    pub note: Option<String>,
+    /// Simulated time, s.
+    pub simulated_s: f64,
+    /// Length of the measurement window, from the end of the warm-up to the end of the run, s.
+    pub measured_s: f64,
+}
+
+/// Numbers of requests.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Requests {
+    /// Submitted, warm-up included.
+    pub submitted: u64,
+    /// Completed, warm-up included.
+    pub completed: u64,
+    /// Refused by the system, or for data that it has lost, or under way when power failed.
+    pub failed: u64,
+    /// Those of the failed ones that would have fitted: what they asked for is lost, or can't be read.
+    pub lost: u64,
+    /// Submitted and neither completed nor refused when the run ended.
+    pub in_flight: u64,
+    /// Submitted during the warm-up.
+    pub warmup: u64,
+    /// In the statistics.
+    pub measured: u64,
+    /// Bad trace records that were skipped.
+    pub skipped_records: u64,
+    /// Dispatched during the measurement window together with others, merged or as batches. On a device of several sleds each
+    /// part of a request counts.
+    pub merged: u64,
+    /// Accesses that served the requests of `merged`; alone each would have been one.
+    pub merged_accesses: u64,
+}
+
+/// Distributions of times.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Histograms {
+    /// Of `response`.
+    pub response: HistogramReport,
+    /// Of `wait`.
+    pub wait: HistogramReport,
+    /// Of `service`.
+    pub service: HistogramReport,
+}
+
+/// A distribution.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HistogramReport {
+    /// Borders of the bins, ms: one more than there are bins.
+    pub edges_ms: Vec<f64>,
+    /// Number of requests in each bin.
+    pub counts: Vec<u64>,
+}
+
+/// Durations of reads or of writes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ByOperation {
+    /// Share of the measured requests.
+    pub share: f64,
+    /// Time from arrival to completion.
+    pub response: Option<Summary>,
+    /// Time from the end of command processing to dispatch.
+    pub wait: Option<Summary>,
+    /// Time from dispatch to completion.
+    pub service: Option<Summary>,
+}
+
+/// Command processing.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Overhead {
+    /// Mean, ms.
+    pub mean_ms: f64,
+}
+
+/// A phase of the service of a request. Means are over all measured requests.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Phase {
+    /// Mean, ms.
+    pub mean_ms: f64,
+    /// Standard deviation, ms.
+    pub std_ms: f64,
+    /// Largest, ms.
+    pub max_ms: f64,
+}
+
+macro_rules! report_phases {
+    ($($(#[$what:meta])+ $name:ident $field:ident $label:literal $within:literal [$($mechanism:ident $($other:literal)?)+];)+) => {
+        /// The phases of the service of requests.
+        #[derive(Clone, Debug, Serialize, JsonSchema)]
+        pub struct PhasesReport {
+            $($(#[$what])+ pub $name: Phase,)+
+        }
+
+        impl PhasesReport {
+            fn of(recorder: &Recorder) -> Self {
+                let [$($name),+] = recorder.phases().map(Phase::of);
+                Self { $($name),+ }
+            }
+        }
+    };
+}
+each_phase!(report_phases);
+
+/// Rate of requests.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Throughput {
+    /// Requests per second.
+    pub requests_per_s: f64,
+}
+
+/// Rate of data.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Bandwidth {
+    /// Decimal megabytes per second.
+    pub mb_per_s: f64,
+}
+
+/// Use of the mechanisms.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Utilisation {
+    /// Fraction of time.
+    pub fraction: f64,
+}
+
+/// Waiting requests.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Queue {
+    /// Average over time, all mechanisms together.
+    pub mean: f64,
+    /// Most at one mechanism at once.
+    pub max: u64,
+}
+
+/// The device of a run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DeviceReport {
+    /// Its name in the catalogue, or the path of its file; of other systems their name, or what they are made of.
+    pub name: String,
+    /// Number of blocks.
+    pub capacity_blocks: u64,
+    /// Size of a block, bytes.
+    pub block_bytes: u32,
+    /// Capacity in decimal gigabytes.
+    pub capacity_gb: f64,
+}
+
+/// The schema of results, with a description of every key.
+#[must_use]
+pub fn report_schema() -> serde_json::Value {
+    serde_json::to_value(schemars::schema_for!(Report)).unwrap_or_default()
+}
+
+impl Report {
+    /// Puts the report together.
+    pub(in crate::scenario) fn new(
+        scenario: &Scenario,
+        assembly: &Assembly<'_>,
+        outcome: &Outcome,
+        recorder: &Recorder,
+        skipped_records: u64,
+        citations: Vec<String>,
+    ) -> Self {
+        let mut measured = Measured::default();
+        for id in assembly.nodes.iter().flat_map(|node| node.ids.iter().copied()) {
+            measured.add(&assembly.system.component(id).measured(outcome.finished));
+        }
+        let window_s = ns_to_s(outcome.finished - outcome.measured_from);
+        let over_window = |amount: f64| if window_s > 0.0 { amount / window_s } else { 0.0 };
+        let system = &scenario.system;
+        let energy_facts = EnergyFacts {
+            activities: system.common_activities(),
+            window_s,
+            requests: recorder.count(),
+            peak_power_w: assembly.system.peak_power_w().unwrap_or(0.0),
+        };
+        Self {
+            sledsim: Program { version: env!("CARGO_PKG_VERSION").to_owned() },
+            title: scenario.title.clone(),
+            stand_in: scenario.workload.stand_in().map(str::to_owned),
+            run: RunReport::new(scenario, outcome, recorder.count(), window_s),
+            requests: Requests::new(outcome, recorder.count(), skipped_records, &measured),
+            response: recorder.summary(Quantity::Response),
+            wait: recorder.summary(Quantity::Wait),
+            service: recorder.summary(Quantity::Service),
+            histogram: Histograms::of(recorder),
+            reads: ByOperation::of(recorder.reads(), recorder.count()),
+            writes: ByOperation::of(recorder.writes(), recorder.count()),
+            overhead: Overhead { mean_ms: ns_to_ms(recorder.overhead_ns() as f64) },
+            phases: PhasesReport::of(recorder),
+            throughput: Throughput { requests_per_s: over_window(recorder.count() as f64) },
+            bandwidth: Bandwidth { mb_per_s: over_window(recorder.bytes() as f64 / BYTES_PER_MB) },
+            utilisation: Utilisation {
+                fraction: over_window(ns_to_s(measured.busy_ns) / f64::from(measured.mechanisms.max(1))),
+            },
+            queue: Queue { mean: over_window(measured.queue_ns as f64 * 1e-9), max: measured.queue_max },
+            energy: system.has_powers().then(|| Energy::new(&measured.ledger, &energy_facts)),
+            state_time: StateTime::new(&measured.ledger),
+            device: DeviceReport::of(&system.title(), assembly),
+            scheduler: system.scheduler().to_owned(),
+            components: ComponentReport::all(assembly, outcome.finished, window_s),
+            power_cuts: Vec::new(),
+            citations,
+            scenario: serde_json::to_value(scenario).unwrap_or_default(),
+        }
+    }
+}
+
+impl Requests {
+    fn new(outcome: &Outcome, recorded: u64, skipped_records: u64, measured: &Measured) -> Self {
+        Self {
+            submitted: outcome.submitted,
+            completed: outcome.completed,
+            failed: outcome.failed,
+            lost: outcome.lost,
+            in_flight: outcome.submitted - outcome.completed - outcome.failed,
+            warmup: outcome.warmup,
+            measured: recorded,
+            skipped_records,
+            merged: measured.together_requests,
+            merged_accesses: measured.together_accesses,
+        }
+    }
+}
+
+impl DeviceReport {
+    fn of(name: &str, assembly: &Assembly<'_>) -> Self {
+        Self {
+            name: name.to_owned(),
+            capacity_blocks: assembly.capacity_blocks,
+            block_bytes: assembly.block_bytes,
+            capacity_gb: assembly.capacity_blocks as f64 * f64::from(assembly.block_bytes) / 1e9,
+        }
+    }
+}
+
+impl RunReport {
+    fn new(scenario: &Scenario, outcome: &Outcome, measured: u64, measured_s: f64) -> Self {
+        let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
+        let in_flight = outcome.submitted - outcome.completed - outcome.failed;
+        let mut notes = Vec::new();
+        if outcome.end == End::Interrupted {
+            notes.push("interrupted: these are the results until then".to_owned());
+        }
+        if outcome.end == End::Failed {
+            notes.push("a policy of one's own could not go on: these are the results until then".to_owned());
+        }
+        if outcome.end == End::Time && in_flight > 0 {
+            notes.push(format!("the time limit left {in_flight} requests unfinished"));
+        }
+        let misplaced = outcome.failed - outcome.lost - outcome.cut - outcome.oversized;
+        if misplaced > 0 {
+            notes.push(format!("{misplaced} requests failed: they lie beyond the device or are empty"));
+        }
+        if outcome.oversized > 0 {
+            let most = PARTS_OF_A_REQUEST.most;
+            notes.push(format!("{} requests failed: each would be cut into more than {most} parts", outcome.oversized));
+        }
+        if outcome.lost > 0 {
+            notes.push(format!("{} requests failed: what they asked for is lost or can't be read", outcome.lost));
+        }
+        if outcome.cut > 0 {
+            notes.push(format!("{} requests were under way when power failed", outcome.cut));
+        }
+        let is_driven = matches!(scenario.workload, WorkloadSpec::Session(_));
+        if outcome.end == End::WorkloadEnded && !is_trace && !is_driven {
+            notes.push("the next arrival lies beyond the clock, which ends after 292 years".to_owned());
+        }
+        if !scenario.missing.is_empty() {
+            notes.push(format!(
+                "not carried over in the import, though it decides results: {}",
+                scenario.missing.join("; ")
+            ));
+        }
+        if measured == 0 && outcome.warmup > 0 {
+            notes.push("nothing was measured: every request fell into the warm-up".to_owned());
+        }
+        let end = match outcome.end {
+            End::WorkloadEnded => "workload-ended",
+            End::Requests => "requests",
+            End::Time => "time",
+            End::Interrupted => "interrupted",
+            End::Failed => "failed",
+        };
+        Self {
+            end: end.to_owned(),
+            complete: !matches!(outcome.end, End::Interrupted | End::Failed),
+            note: (!notes.is_empty()).then(|| notes.join("; ")),
+            simulated_s: outcome.finished.seconds(),
+            measured_s,
+        }
+    }
+}
+
+impl Histograms {
+    fn of(recorder: &Recorder) -> Self {
+        let of = |quantity| HistogramReport::of(recorder, quantity);
+        Self { response: of(Quantity::Response), wait: of(Quantity::Wait), service: of(Quantity::Service) }
+    }
+}
+
+impl HistogramReport {
+    fn of(recorder: &Recorder, quantity: Quantity) -> Self {
+        let bins = recorder.histogram(quantity, Which::All).bins(BINS_PER_OCTAVE);
+        Self { edges_ms: bins.edges_ns.iter().map(|&ns| ns_to_ms(ns as f64)).collect(), counts: bins.counts }
+    }
+}
+
+impl ByOperation {
+    fn of(durations: &Durations, count: u64) -> Option<Self> {
+        let response = durations.response.summary()?;
+        Some(Self {
+            share: response.count as f64 / count as f64,
+            response: Some(response),
+            wait: durations.wait.summary(),
+            service: durations.service.summary(),
+        })
+    }
+}
+
+impl Phase {
+    fn of(summary: PhaseSummary) -> Self {
+        Self { mean_ms: ns_to_ms(summary.mean_ns), std_ms: ns_to_ms(summary.std_ns), max_ms: ns_to_ms(summary.max_ns) }
+    }
+}

@@ -1,0 +1,216 @@
+//! The one description of a run: workload, system, measurement.
+//!
+//! Parameters of devices, schedulers and generators are defined where they are read; this file puts them together.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::system::SystemSpec;
+use crate::devices::disk::DiskParameters;
+use crate::devices::mems::MemsParameters;
+use crate::devices::simple::{ConstantParameters, LinearParameters};
+use crate::fault::Faults;
+use crate::hierarchy::{DelayedStartupSpec, MergeSpec};
+use crate::power::SpinDownSpec;
+use crate::scenario::document::check::check;
+use crate::scenario::document::named_device::unit_of_device_key;
+use crate::scenario::document::resolve::schema;
+use crate::scenario::own::SchedulerChoice;
+use crate::workloads::WorkloadSpec;
+
+/// A run: what is asked of which system, for how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Heading for the result.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Seed of every random stream of the run.
+    #[serde(default = "one_u64")]
+    #[schemars(range(min = 0))]
+    pub seed: u64,
+    /// What is asked of the system.
+    pub workload: WorkloadSpec,
+    /// The system: components and devices.
+    pub system: SystemSpec,
+    /// When the run ends and what it leaves out.
+    #[serde(default)]
+    pub run: RunSpec,
+    /// What decides results of the description that this was imported from, and is not carried over; a run has to accept that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// Whether to run without what is `missing`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub accept_missing: bool,
+}
+
+/// One device and the scheduler that holds its pending requests. A device of several sleds has a queue for each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DriveSpec {
+    /// What reports call it; its device's name when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The device.
+    pub device: DeviceSpec,
+    /// The scheduler.
+    #[serde(default)]
+    pub scheduler: SchedulerChoice,
+    /// Most requests dispatched together: pending ones that lie at a sled position of the next request join it. 1 for no
+    /// batches.
+    #[serde(default = "one_u32")]
+    #[schemars(range(min = 1, max = 100000))]
+    pub batch_max: u32,
+    /// Which pending requests are served as one; none when absent. An empty table is the rule of lin2002.
+    #[serde(default)]
+    pub merge: Option<MergeSpec>,
+    /// When the device stops to save power; its own timeouts when absent.
+    #[serde(default)]
+    pub spin_down: Option<SpinDownSpec>,
+    /// What a stopped device waits for before it starts up again; nothing when absent.
+    #[serde(default)]
+    pub delayed_startup: Option<DelayedStartupSpec>,
+    /// Whether only the tips that hold needed bytes are switched on; whole blocks are accessed otherwise. Which bytes are
+    /// needed the workload says.
+    #[serde(default)]
+    pub subsector: bool,
+}
+
+/// A device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "mechanism", rename_all = "kebab-case")]
+pub enum DeviceSpec {
+    /// MEMS (probe) storage.
+    Mems(Box<MemsParameters>),
+    /// A disk drive.
+    Disk(Box<DiskParameters>),
+    /// A device whose every request takes the same time.
+    SimplediskConstant(ConstantParameters),
+    /// A device whose time is linear in the LBN distance between requests.
+    SimplediskLinear(LinearParameters),
+}
+
+impl DeviceSpec {
+    /// The device that `document` describes: a table of `mechanism`, `name` and every value of that kind of device.
+    ///
+    /// # Errors
+    /// All that is wrong: each with its key, value, and what is allowed.
+    pub fn of(mut document: Value) -> Result<Self, Faults> {
+        check(&mut document, &serde_json::to_value(schemars::schema_for!(Self)).unwrap_or_default())?;
+        Ok(serde_json::from_value(document)?)
+    }
+
+    /// The kind of device, as `mechanism` has it.
+    #[must_use]
+    pub const fn mechanism(&self) -> &'static str {
+        match self {
+            Self::Mems(_) => "mems",
+            Self::Disk(_) => "disk",
+            Self::SimplediskConstant(_) => "simpledisk-constant",
+            Self::SimplediskLinear(_) => "simpledisk-linear",
+        }
+    }
+
+    /// The unit of a key of this kind of device; empty where it has none, `None` where there is no such key.
+    #[must_use]
+    pub fn unit(&self, key: &str) -> Option<&'static str> {
+        unit_of_device_key(schema(), self.mechanism(), key)
+    }
+
+    /// Name of the catalogue entry.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Mems(parameters) => &parameters.name,
+            Self::Disk(parameters) => &parameters.name,
+            Self::SimplediskConstant(parameters) => &parameters.name,
+            Self::SimplediskLinear(parameters) => &parameters.name,
+        }
+    }
+
+    /// Mechanisms of the device that work independently of each other: the sleds of a MEMS device.
+    #[must_use]
+    pub fn mechanisms(&self) -> u32 {
+        match self {
+            Self::Mems(parameters) => parameters.sleds,
+            _ => 1,
+        }
+    }
+
+    /// Whether the power that the device draws is known.
+    #[must_use]
+    pub const fn has_powers(&self) -> bool {
+        match self {
+            Self::Mems(_) => true,
+            Self::Disk(parameters) => parameters.power.is_some(),
+            Self::SimplediskConstant(parameters) => parameters.power.is_some(),
+            Self::SimplediskLinear(parameters) => parameters.power.is_some(),
+        }
+    }
+
+    /// Names of the idle modes of a mechanism, the one in which it is ready first.
+    #[must_use]
+    pub fn idle_modes(&self) -> Vec<String> {
+        let power = match self {
+            Self::Mems(_) => None,
+            Self::Disk(parameters) => parameters.power.as_ref(),
+            Self::SimplediskConstant(parameters) => parameters.power.as_ref(),
+            Self::SimplediskLinear(parameters) => parameters.power.as_ref(),
+        };
+        match power {
+            Some(power) => power.idle_modes.iter().map(|mode| mode.name.clone()).collect(),
+            None => vec!["idle".into(), "inactive".into()],
+        }
+    }
+}
+
+/// When the run ends and what it leaves out. Without a limit, a trace runs to its end and a generator for 100,000
+/// requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunSpec {
+    /// Submit this many requests, warm-up included, and wait for all of them.
+    #[schemars(range(min = 1))]
+    pub requests: Option<u64>,
+    /// Stop at this simulated time, whatever is under way.
+    #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
+    pub time_s: Option<f64>,
+    /// Leave this many first requests out of the statistics.
+    #[schemars(range(min = 0))]
+    pub warmup_requests: u64,
+    /// Leave requests that arrive before this time out of the statistics.
+    #[schemars(range(min = 0.0, max = 1e10), extend("x-unit" = "s"))]
+    pub warmup_s: f64,
+    /// When power fails; never when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_cuts: Option<PowerCutsSpec>,
+}
+
+/// When power fails, and comes back in the same instant. What was under way then never comes back; what the system does to
+/// recover takes time. The run holds the bytes of all blocks that are written, and what each cut took is found by running the
+/// same again as far as that and reading them all: it takes as many runs more as there are cuts, each as far as its cut.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PowerCutsSpec {
+    /// At these times.
+    #[schemars(inner(range(min = 0.0, max = 1e10)), length(max = 1000), extend("x-unit" = "s"))]
+    pub times_s: Vec<f64>,
+    /// At so many random moments besides: after a random one of `run.requests`, between any two steps of what follows; or at
+    /// random times before `run.time_s`. One that would come after the end of the run does not.
+    #[schemars(range(min = 0, max = 1000))]
+    pub random: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+const fn one_u64() -> u64 {
+    1
+}
+
+const fn one_u32() -> u32 {
+    1
+}

@@ -1,0 +1,76 @@
+"""The command for policies of one's own."""
+
+import json
+import tomllib
+from typing import Annotated, Any
+
+import typer
+
+from sledsim.cli.options import AsJson
+from sledsim.cli.output import complain, print_found
+
+__all__ = ["register"]
+
+#: The exit status where the contract is not kept: what was asked about is wrong.
+BROKEN = 2
+
+CHECK_POLICY_EXAMPLES = """\b
+Examples:
+  sledsim check-policy my_module:MyPolicy
+  sledsim check-policy my_module:MyPolicy --parameter weight=0.5
+  sledsim check-policy '{ library = "libmine.so", symbol = "pick", state_bytes = 8 }'
+  sledsim check-policy sptf --json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(name="check-policy", epilog=CHECK_POLICY_EXAMPLES)(check_policy)
+
+
+def check_policy(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="POLICY", help="A class, as MODULE:CLASS; a scheduler by its name; or a table as a scenario has it."
+        ),
+    ],
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A parameter; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try the contract of schedulers on one of your own.
+
+    They are the tests that built-in schedulers pass: each request is served once, in the same order each time, whatever
+    is merged or cut off, and none is passed over for ever. What fails is told with its request.
+    """
+    from sledsim.runs.policy_check import check_policy as checked
+
+    found = checked({**_table(name), **dict(_parameter(each) for each in parameters or [])})
+    print_found(found, as_json=as_json)
+    if not found.passed:
+        first = next(verdict for verdict in found.verdicts if not verdict.passed)
+        complain(f"{found.name} does not keep to the contract of schedulers ({first.rule}): {first.fault}")
+        raise typer.Exit(BROKEN)
+
+
+def _table(given: str) -> dict[str, Any]:
+    """Return what a scenario has for a scheduler."""
+    if not given.startswith("{"):
+        return {"name": given}
+    try:
+        return dict(tomllib.loads(f"scheduler = {given}")["scheduler"])
+    except tomllib.TOMLDecodeError as error:
+        raise typer.BadParameter(f"{given} is no table: {error}", param_hint="POLICY") from None
+
+
+def _parameter(given: str) -> tuple[str, Any]:
+    name, _, text = given.partition("=")
+    if not (name and text):
+        raise typer.BadParameter(f"expected NAME=VALUE, not {given!r}", param_hint="--parameter")
+    try:
+        return name, json.loads(text)
+    except ValueError:
+        return name, text

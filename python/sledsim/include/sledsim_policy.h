@@ -1,0 +1,49 @@
+/* The contract of schedulers that are compiled: functions that Sledsim calls.
+ *
+ * In a scenario:  scheduler = { library = "libmine.so", symbol = "pick", weight = 2 }
+ * From Python:    scheduler = sledsim.schedulers.compiled(function, weight=2)
+ *
+ * A function may write to `state` and to nothing else. It has no other memory: what it keeps elsewhere, all queues and all
+ * threads would share. What is pointed to is there during the call alone.
+ */
+#ifndef SLEDSIM_POLICY_H
+#define SLEDSIM_POLICY_H
+
+#include <stdint.h>
+
+/* What is pending, in the order of arrival: `count` entries in each array, at least one. */
+struct sledsim_pending {
+    uint64_t now_ns;                /* simulated time, ns */
+    uint64_t count;
+    const uint64_t *id;             /* numbers of the requests, which rise */
+    const uint64_t *lbn;            /* first blocks */
+    const uint32_t *blocks;         /* sizes, blocks */
+    const uint8_t *read;            /* 1 for a read, 0 for a write */
+    const uint64_t *age_ns;         /* times since the requests became ready, ns */
+    const uint64_t *positioning_ns; /* times until the first bit can be transferred, ns; null with positioning = false */
+    const double *parameters;       /* in the order of their names */
+    uint64_t parameter_count;
+    void *state;                    /* the policy's own, of each queue: `state_bytes`, all zero at first */
+    uint64_t state_bytes;
+};
+
+/* A request that arrived or has been served. */
+struct sledsim_request {
+    uint64_t at_ns;                 /* when it became ready, or had been served, ns */
+    uint64_t id;
+    uint64_t lbn;
+    uint32_t blocks;
+    uint32_t read;
+    const double *parameters;
+    uint64_t parameter_count;
+    void *state;
+    uint64_t state_bytes;
+};
+
+/* Returns the row to dispatch, from 0 to `count` less 1; anything else ends the run. */
+typedef int64_t sledsim_pick(const struct sledsim_pending *pending);
+
+/* Takes note of a request. */
+typedef void sledsim_hear(const struct sledsim_request *request);
+
+#endif

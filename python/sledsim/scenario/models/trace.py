@@ -1,0 +1,134 @@
+"""The tables of a scenario as typed classes: trace.
+
+Written by tools/generate_scenario.py from the core's schema: change the definitions there, not here.
+Ranges and defaults stand in the docstrings; the core checks the values.
+"""
+
+from typing import Literal
+
+from sledsim.scenario.models.model import Model
+
+__all__ = [
+    "BlkparseEvent",
+    "Fit",
+    "LastBlock",
+    "Metadata",
+    "ReplayMode",
+    "TimeUnit",
+    "TraceWorkload",
+]
+
+# When the requests of a trace arrive.
+ReplayMode = Literal["auto", "open", "closed", "outstanding"]
+
+# What becomes of requests beyond the end of the device.
+Fit = Literal["error", "wrap", "scale"]
+
+# Which event of a blkparse trace is taken for a request's arrival.
+BlkparseEvent = Literal["queued", "dispatched"]
+
+# Unit of a time in a trace.
+TimeUnit = Literal["ns", "filetime", "us", "ms", "s"]
+
+# How much a request needs of what it asks for in its last block.
+LastBlock = Literal["whole", "uniform"]
+
+
+class Metadata(Model):
+    """Metadata requests: they need a few bytes in one of their blocks and nothing else (lin2002, section 6.3).
+
+    In which block, and where in it, is drawn at random: all multiples of the number of bytes, rounded up to a
+    power of two, are as likely. More bytes than a block has begin at a block's start; a request that is no longer
+    is needed whole.
+
+    Attributes
+    ----------
+    share
+        Share of the requests that are metadata, drawn at random, whatever a trace says of them. When absent,
+        those are that the trace says are: only traces of format `blkparse` can say so, and with all else the
+        share is needed (at least 0, at most 1).
+    read_bytes
+        Bytes that a metadata read needs: an inode (B; at least 1, at most 1,048,576; default 128).
+    write_bytes
+        Bytes that a metadata write needs: 4 for an access time, 128 for an inode, 66 for as many of one as of the
+        other (B; at least 1, at most 1,048,576; default 66).
+    """
+
+    share: float | str | None = None
+    read_bytes: int | str | None = None
+    write_bytes: int | str | None = None
+
+
+class TraceWorkload(Model):
+    """Replay of a block trace.
+
+    Attributes
+    ----------
+    path
+        The trace file, plain or compressed; relative to the scenario file.
+    format
+        Format of the trace, `auto` to detect it; `sledsim trace formats` lists them (default "auto").
+    mode
+        When requests arrive (default "auto").
+    time_scale
+        Factor on all times between requests: 0.5 is twice as fast (at least 0, at most 1e+09; default 1.0).
+    outstanding
+        Requests outstanding in mode `outstanding` (at least 1, at most 1,000,000; default 1).
+    rebase
+        Whether the first request arrives at time 0; otherwise it arrives at the time the trace gives it, which
+        makes sense for traces that count time from the start of a run (mode `open`) (default true).
+    start_s
+        Leave out what the trace has before this time after its first record (s; at least 0, at most 1e+09;
+        default 0.0).
+    end_s
+        Leave out what the trace has from this time after its first record on (s; at least 0, at most 1e+09).
+    first_record
+        Leave out this many records (of the chosen devices) first (at least 0; default 0).
+    records
+        Replay at most this many records each time (at least 1).
+    devices
+        Devices of the trace to replay, merged into one stream; all when empty (default []).
+    fit
+        What becomes of requests beyond the end of the device (default "error").
+    repeat
+        How many times to replay (at least 1; default 1).
+    skip_bad
+        Bad records to skip and count before one is an error (at least 0; default 0).
+    sector_bytes
+        Bytes in a sector, for formats that count in sectors; the format's own when absent (B; at least 1, at most
+        1,048,576).
+    columns
+        Columns of a CSV trace: `time`, `device`, `offset`, `bytes`, `op` to a column's name or number (from 0),
+        and `time_unit` to `s`, `ms`, `us` or `ns`.
+    event
+        Which event of a blkparse trace is the arrival of a request (default "queued").
+    time_unit
+        Unit of the timestamps of fio's iolog, version 3; `ms` when absent, and `us` in the logs that fio itself
+        records.
+    last_block
+        How much a request needs of what it asks for in its last block (default "whole").
+    metadata
+        Metadata requests, which need only a few bytes; none when absent.
+    """
+
+    kind: Literal["trace"] = "trace"
+    path: str
+    format: str | None = None
+    mode: ReplayMode | None = None
+    time_scale: float | str | None = None
+    outstanding: int | None = None
+    rebase: bool | None = None
+    start_s: float | str | None = None
+    end_s: float | str | None = None
+    first_record: int | None = None
+    records: int | None = None
+    devices: list[int] | None = None
+    fit: Fit | None = None
+    repeat: int | None = None
+    skip_bad: int | None = None
+    sector_bytes: int | str | None = None
+    columns: dict[str, str] | None = None
+    event: BlkparseEvent | None = None
+    time_unit: TimeUnit | None = None
+    last_block: LastBlock | None = None
+    metadata: Metadata | None = None

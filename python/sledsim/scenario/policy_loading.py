@@ -1,0 +1,307 @@
+"""Policies of one's own found by their names: the module, the class, its parameters, the hash of its source."""
+
+import hashlib
+import importlib
+import inspect
+import json
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from sledsim._core import Fault, ScenarioError, error_of
+from sledsim.scenario.compiled_policies import Functions, functions_of, library_of
+from sledsim.scenario.policies import Policy
+from sledsim.show.faults import wrong
+
+__all__ = ["CLASS_NAME", "Loaded", "load"]
+
+#: The module of a program's own file, or of a notebook.
+MAIN = "__main__"
+#: What says where a policy is, and what only those say that are compiled.
+DOORS = ("python", "library", "address")
+COMPILED_ONLY = ("symbol", "arrived", "completed", "positioning", "state_bytes")
+#: How a class is named.
+CLASS_NAME = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+(?:\.\w+)*)")
+#: Bounds of numbers, as annotations and as faults have them.
+BOUNDS = {"ge": "least", "gt": "above", "le": "most", "lt": "below"}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A policy that was found.
+
+    Parameters
+    ----------
+    folder
+        The folder that its module was found in; none where Python itself found it.
+    source
+        SHA-256 of the file, or of the class where that is no part of one.
+    parameters
+        Every parameter, as a scenario has it.
+    positioning
+        Whether it looks at positioning times.
+    make
+        Makes an instance of a class.
+    limit_s
+        How long a call of it may take.
+    hooks
+        Whether it hears of arrivals, and of completions.
+    functions
+        The functions of a compiled policy.
+    """
+
+    folder: str | None
+    source: str | None
+    parameters: dict[str, Any]
+    positioning: bool
+    make: Callable[[], Policy] | None = None
+    limit_s: float = 0.0
+    hooks: tuple[bool, bool] = (False, False)
+    functions: Functions | None = None
+
+
+def load(wanted: Mapping[str, Any], base: str | Path) -> Loaded:
+    """Find a policy, and check the parameters that a scenario gives it.
+
+    Parameters
+    ----------
+    wanted
+        What the scenario says of it: ``python`` and ``parameters``; ``folder`` if it has been found before.
+    base
+        The folder of the scenario.
+
+    Raises
+    ------
+    ScenarioError
+        Where there is no such module or class, or a parameter is wrong.
+    """
+    known = wanted.get("folder")
+    folders = [Path(known)] if known else list(dict.fromkeys([Path(base), Path.cwd()]))
+    doors = [key for key in DOORS if wanted.get(key) is not None]
+    if not doors:
+        says = ": the class of a policy of one's own, such as my_module:MyPolicy"
+        raise error_of(ScenarioError, [Fault("missing", says, path="python")])
+    if len(doors) > 1:
+        says = f": a policy has {' or '.join(doors)}, not both"
+        raise error_of(ScenarioError, [Fault("conflict", says, path=doors[1])])
+    compiled_only = [key for key in COMPILED_ONLY if wanted.get(key) is not None]
+    if doors == ["python"]:
+        if compiled_only:
+            says = ": a class says so itself; this is of compiled policies"
+            raise error_of(ScenarioError, [Fault("conflict", says, path=compiled_only[0])])
+        return _class_loaded(wanted, folders)
+    return _compiled_loaded(wanted, folders)
+
+
+def _compiled_loaded(wanted: Mapping[str, Any], folders: list[Path]) -> Loaded:
+    library, folder, digest = None, None, None
+    if wanted.get("library") is not None:
+        library, folder, digest = library_of(wanted["library"], folders)
+    asks = wanted.get("positioning")
+    return Loaded(
+        folder=folder,
+        source=digest,
+        parameters=dict(wanted.get("parameters") or {}),
+        positioning=asks is not False,
+        functions=functions_of(wanted, library),
+    )
+
+
+def _class_loaded(wanted: Mapping[str, Any], folders: list[Path]) -> Loaded:
+    named = wanted["python"]
+    match = CLASS_NAME.fullmatch(named)
+    if match is None:
+        expected = "a module and a class of it, such as my_module:MyPolicy"
+        raise error_of(ScenarioError, [Fault("wrong-type", path="python", value=named, allowed=expected)])
+    found = _module(match["module"], folders, named)
+    kind = _class(found.module, match["name"], named)
+    parameters = _Parameters(kind)
+    given = parameters.checked(wanted.get("parameters") or {})
+    _try(kind, parameters, given)
+    return Loaded(
+        folder=found.folder,
+        source=found.source or _source_of(kind),
+        parameters=json.loads(given.model_dump_json()),
+        make=lambda: parameters.made(given),
+        positioning=bool(kind.positioning),
+        limit_s=float(kind.limit_s),
+        hooks=(kind.arrived is not Policy.arrived, kind.completed is not Policy.completed),
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    module: ModuleType
+    folder: str | None
+    source: str | None
+
+
+_lock = threading.RLock()
+#: Modules by file and content: one that was edited is read again.
+_modules: dict[tuple[Path, str], ModuleType] = {}
+
+
+def _module(name: str, folders: list[Path], named: str) -> _Found:
+    for folder in folders:
+        path = folder / f"{name}.py"
+        if "." not in name and name != MAIN and path.is_file():
+            module, source = _read(path.resolve(), name)
+            return _Found(module, str(path.resolve().parent), source)
+    with _lock, _on_path(folders):
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise
+            places = ", ".join(str(folder / f"{name.replace('.', '/')}.py") for folder in folders)
+            says = f"no module {name}: neither {places} is there, nor does Python find it"
+            raise wrong(ScenarioError, "unreadable", says, path="python", value=named) from None
+    file = getattr(module, "__file__", None)
+    if name == MAIN or file is None:
+        return _Found(module, None, None)
+    inside = next((folder for folder in folders if Path(file).is_relative_to(folder.resolve())), None)
+    return _Found(module, None if inside is None else str(inside.resolve()), _digest(Path(file).read_bytes()))
+
+
+def _read(path: Path, name: str) -> tuple[ModuleType, str]:
+    """Run the file of a module, unless that was done with what is in it now: an import would keep what was there."""
+    content = path.read_bytes()
+    digest = _digest(content)
+    with _lock:
+        module = _modules.get((path, digest))
+        if module is None:
+            module = ModuleType(f"{name}@{digest[:12]}")
+            module.__file__ = str(path)
+            # Classes look up their module while they are made.
+            sys.modules[module.__name__] = module
+            try:
+                with _on_path([path.parent]):
+                    exec(compile(content, str(path), "exec"), vars(module))
+            except BaseException:
+                del sys.modules[module.__name__]
+                raise
+            _modules[path, digest] = module
+    return module, digest
+
+
+@contextmanager
+def _on_path(folders: list[Path]) -> Iterator[None]:
+    """Let modules be imported from folders."""
+    added = [str(folder.absolute()) for folder in folders if str(folder.absolute()) not in sys.path]
+    sys.path[:0] = added
+    try:
+        yield
+    finally:
+        for folder in added:
+            sys.path.remove(folder)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _source_of(kind: type[Policy]) -> str | None:
+    """Return the hash of a class that stands in no file of its own, as in a notebook."""
+    try:
+        return _digest(inspect.getsource(kind).encode())
+    except (OSError, TypeError):
+        return None
+
+
+def _class(module: ModuleType, name: str, named: str) -> type[Policy]:
+    found: Any = module
+    for step in name.split("."):
+        found = getattr(found, step, None)
+    if isinstance(found, type) and issubclass(found, Policy):
+        return found
+    if found is not None:
+        says = f"{named} is no class made from sledsim.schedulers.Policy"
+        raise wrong(ScenarioError, "wrong-type", says, path="python", value=named)
+    classes = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, Policy)]
+    stem = named.partition(":")[0]
+    own = [f"{stem}:{key}" for key in classes if vars(module)[key] is not Policy]
+    file = getattr(module, "__file__", None) or module.__name__
+    raise wrong(ScenarioError, "unknown-name", f"no {name} in {file}", path="python", value=named, known=own)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", protected_namespaces=(), arbitrary_types_allowed=True)
+
+
+class _Parameters:
+    """The parameters of a class: the arguments that make it.
+
+    Parameters
+    ----------
+    kind
+        The class.
+    """
+
+    def __init__(self, kind: type[Policy]) -> None:
+        self._kind = kind
+        hints = get_type_hints(kind.__init__, include_extras=True)
+        kept: dict[str, Any] = getattr(kind, "__dataclass_fields__", {})
+        factories = {name: each.default_factory for name, each in kept.items()}
+        arguments: dict[str, Any] = {}
+        for name, argument in inspect.signature(kind).parameters.items():
+            if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD):
+                continue
+            default = ... if argument.default is argument.empty else argument.default
+            if factories.get(name, MISSING) is not MISSING:
+                default = Field(default_factory=factories[name])
+            arguments[name] = (hints.get(name, Any), default)
+        self._model = create_model(kind.__name__, __base__=_Strict, **arguments)
+
+    def checked(self, given: Mapping[str, Any]) -> BaseModel:
+        """Return the parameters, with their defaults.
+
+        Raises
+        ------
+        ScenarioError
+            Where one is wrong.
+        """
+        try:
+            return self._model.model_validate_json(json.dumps(given))
+        except ValidationError as error:
+            faults = [self._fault(each) for each in error.errors(include_url=False)]
+            raise error_of(ScenarioError, faults) from None
+
+    def made(self, values: BaseModel) -> Policy:
+        """Return an instance; what it may change is its own."""
+        own = values.model_copy(deep=True)
+        return self._kind(**{name: getattr(own, name) for name in self._model.model_fields})
+
+    def _fault(self, error: Any) -> Fault:
+        path = ".".join(map(str, error["loc"]))
+        value = error["input"]
+        if error["type"] == "extra_forbidden":
+            return Fault("unknown-key", path=path, allowed=list(self._model.model_fields))
+        if error["type"] == "missing":
+            return Fault("missing", f": a parameter of {self._kind.__name__} that has no default", path=path)
+        if set(error.get("ctx", {})) & set(BOUNDS):
+            field = self._model.model_fields[str(error["loc"][0])]
+            found = {
+                name: getattr(each, key)
+                for each in field.metadata
+                for key, name in BOUNDS.items()
+                if hasattr(each, key)
+            }
+            return Fault("out-of-range", path=path, value=value, allowed=found)
+        return Fault("wrong-type", path=path, value=value, allowed=error["msg"].removeprefix("Input should be "))
+
+
+def _try(kind: type[Policy], parameters: _Parameters, given: BaseModel) -> None:
+    """Have a class say now what it has against its parameters."""
+    try:
+        parameters.made(given)
+    except ValueError as error:
+        says = f"{kind.__name__} refuses its parameters: {error}"
+        raise wrong(ScenarioError, "conflict", says, path="python", value=kind.__name__) from None

@@ -1,0 +1,92 @@
+"""What sweeps and searches have in common: a base scenario with settings on top, a name, and perhaps a file."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
+
+from sledsim._core import Fault, ScenarioError
+from sledsim.scenario.documents import BasedOnScenario, Read, own_sets, read_varying, settings_of
+from sledsim.scenario.reading import ScenarioLike, Sets, Written, set_list, written
+from sledsim.show.faults import replaced, wrong
+from sledsim.sweep.axes import Assignment
+from sledsim.sweep.checking import Checks
+
+__all__ = ["Filed"]
+
+
+class Filed:
+    """What varies a base scenario, from a file or from Python: a dataclass with these fields, and others."""
+
+    file: ClassVar[type[BasedOnScenario]]
+    scenario: ScenarioLike | Written
+    set: Sets
+    name: str
+    _read: Read[Any] | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "set", tuple(set_list(self.set)))
+
+    @classmethod
+    def load(
+        cls,
+        source: "Self | Mapping[str, Any] | Path | str",
+        *,
+        set: Sets = (),  # noqa: A002  as on the command line
+    ) -> Self:
+        """Read one.
+
+        Parameters
+        ----------
+        source
+            A file (TOML, YAML or JSON), a dictionary with the keys of one, or what Python made of one.
+        set
+            Values that replace those of the base scenario, after those of the file; and of the file's own keys,
+            with ``sweep.`` or ``search.`` in front: ``sweep.replications=3``.
+
+        Raises
+        ------
+        ScenarioError
+            Where it is wrong: all that is, with file, line, key, value and what is allowed.
+        """
+        if isinstance(source, cls):
+            own, more = own_sets(set, cls.file)
+            if own:
+                says = f"{own[0]}: a {cls.file.what} of Python's has its keys already; make it with others"
+                raise wrong(ScenarioError, "conflict", says)
+            return source.replacing(more) if more else source
+        found, settings = read_varying(cls.file, cast("Mapping[str, Any] | Path | str", source), set)
+        keys = cls._keys_of(found.table)
+        # Without a name it is called as its file is.
+        keys["name"] = keys["name"] or Path(found.name).stem
+        with found.blamed():
+            keys |= {"scenario": found.scenario(), "set": settings, "_read": found}
+            return cls(**keys)
+
+    @classmethod
+    def _keys_of(cls, table: Any) -> dict[str, Any]:
+        """Return what a file says besides the scenario and settings, as the class takes it."""
+        raise NotImplementedError
+
+    def replacing(self, sets: Sequence[str]) -> Self:
+        """Return the same with more values of its base scenario replaced."""
+        replaced: Self = replace(cast("Any", self), set=(*set_list(self.set), *sets))
+        return replaced
+
+    @cached_property
+    def base(self) -> Written:
+        """The base scenario as written."""
+        return self.scenario if isinstance(self.scenario, Written) else written(self.scenario)
+
+    def _checks(self, settings: Callable[[Assignment], list[str]], key: Callable[[str, int | None], str]) -> Checks:
+        return Checks(self.base, settings, key, self._located)
+
+    def _located(self, fault: Fault) -> Fault:
+        """Return a fault with the place in the file, if there is one, of the key or the setting that it comes from."""
+        if self._read is None:
+            return fault
+        if fault.setting in settings_of(self._read.table.set):
+            at = self._read.located(Fault(fault.kind, path=f"set.{fault.setting.partition('=')[0]}"))
+            return replaced(fault, setting=at.setting, file=at.file, line=at.line)
+        return self._read.located(fault)

@@ -1,0 +1,80 @@
+"""What tests of the C interface share: the library as `make lib` puts it together, and programs linked with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conftest import ROOT, missing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+SOURCES = ROOT / "tests" / "c"
+EXAMPLES = ROOT / "examples" / "c"
+HEADERS = ROOT / "crates" / "sledsim-c" / "include"
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+
+
+@dataclass(frozen=True)
+class Library:
+    """Where `make lib` has put it."""
+
+    prefix: Path
+
+    @property
+    def lib(self) -> Path:
+        return self.prefix / "lib"
+
+    def build(self, source: Path, into: Path, *options: str, static: bool = False) -> Path:
+        """Compile a program, in C or C++ by its name, and link it."""
+        is_c = source.suffix == ".c"
+        compiler = shutil.which("cc" if is_c else "c++") or missing("no compiler for C and C++")
+        program = into / source.stem
+        standard = "-std=c11" if is_c else "-std=c++11"
+        linked = (
+            [str(self.lib / "libsledsim.a"), *self.flags("--static", "--libs-only-l")[1:]] if static else self.linked()
+        )
+        command = [compiler, standard, *WARNINGS, *options, f"-I{EXAMPLES}", *self.flags("--cflags"), str(source)]
+        subprocess.run([*command, "-o", str(program), *linked, "-lpthread", "-lm"], check=True, timeout=120)
+        return program
+
+    def linked(self) -> list[str]:
+        return [*self.flags("--libs"), f"-Wl,-rpath,{self.lib}"]
+
+    def flags(self, *wanted: str) -> list[str]:
+        """Return what pkg-config says of it."""
+        tool = shutil.which("pkg-config") or missing("no pkg-config")
+        environment = os.environ | {"PKG_CONFIG_PATH": str(self.lib / "pkgconfig")}
+        done = subprocess.run([tool, *wanted, "sledsim"], check=True, capture_output=True, text=True, env=environment)
+        return done.stdout.split()
+
+
+def make_library(prefix: Path) -> Library:
+    """Build the library as the tests of the core have built the simulator."""
+    command = ["make", "lib", "PROFILE=test", f"PREFIX={prefix}"]
+    # What `make test` hands down is for itself.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return Library(prefix)
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """Return the library, built for these tests."""
+    return make_library(tmp_path_factory.mktemp("library"))
+
+
+def run(program: Path, *arguments: str | Path, given: str = "", under: Sequence[str] = ()) -> str:
+    """Run a program that ends well; return what it prints."""
+    command = [*under, str(program), *map(str, arguments)]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    return done.stdout

@@ -1,0 +1,254 @@
+"""Compiled schedulers of one's own: the same contract in C, from a library and by address."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sledsim
+from conftest import SCENARIO
+from sledsim.schedulers import compiled, include_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+SOURCE = r"""
+#include "sledsim_policy.h"
+#include <assert.h>
+#include <stddef.h>
+
+_Static_assert(offsetof(struct sledsim_pending, parameters) == 64, "no padding");
+_Static_assert(sizeof(struct sledsim_request) == 64, "no padding");
+
+int64_t fcfs(const struct sledsim_pending *pending) { return 0; }
+
+int64_t clook(const struct sledsim_pending *pending) {
+    uint64_t *head = pending->state;
+    int64_t lowest = 0, ahead = -1;
+    assert(pending->positioning_ns == NULL);
+    for (uint64_t row = 0; row < pending->count; row++) {
+        uint64_t lbn = pending->lbn[row];
+        if (lbn < pending->lbn[lowest]) lowest = row;
+        if (lbn >= *head && (ahead < 0 || lbn < pending->lbn[ahead])) ahead = row;
+    }
+    int64_t next = ahead < 0 ? lowest : ahead;
+    *head = pending->lbn[next] + pending->blocks[next];
+    return next;
+}
+
+int64_t sptf(const struct sledsim_pending *pending) {
+    int64_t best = 0;
+    for (uint64_t row = 1; row < pending->count; row++)
+        if (pending->positioning_ns[row] < pending->positioning_ns[best]) best = row;
+    return best;
+}
+
+/* Parameters come in the order of their names. */
+int64_t aged(const struct sledsim_pending *pending) {
+    double weight = pending->parameters[1], least = 0;
+    int64_t best = -1;
+    if (pending->parameter_count != 2 || pending->parameters[0] != 7) return -7;
+    for (uint64_t row = 0; row < pending->count; row++) {
+        double cost = (double)pending->positioning_ns[row] - weight * (double)pending->age_ns[row];
+        if (best < 0 || cost < least) { best = row; least = cost; }
+    }
+    return best;
+}
+
+/* Counts what it hears of: arrivals less completions are what is pending, and what is under way. */
+struct counts { uint64_t there, reads; };
+
+void arrived(const struct sledsim_request *request) {
+    struct counts *counts = request->state;
+    counts->there++;
+    counts->reads += request->read;
+}
+
+void completed(const struct sledsim_request *request) {
+    struct counts *counts = request->state;
+    counts->there--;
+    counts->reads -= request->read;
+}
+
+int64_t counting(const struct sledsim_pending *pending) {
+    struct counts *counts = pending->state;
+    uint64_t reads = 0;
+    for (uint64_t row = 0; row < pending->count; row++) reads += pending->read[row];
+    uint64_t under_way = counts->there - pending->count, reading = counts->reads - reads;
+    return under_way <= 1 && reading <= under_way && pending->state_bytes == 16 ? 0 : -1;
+}
+
+int64_t wrong(const struct sledsim_pending *pending) { return pending->id[0] < 50 ? 0 : (int64_t)pending->count; }
+"""
+
+BUILT_IN = {"fcfs": "fcfs", "clook": "clook", "sptf": "sptf", "aged": {"name": "asptf", "weight": 0.01}}
+GIVEN: dict[str, dict[str, Any]] = {
+    "fcfs": {"positioning": False},
+    "clook": {"positioning": False, "state_bytes": 8},
+    "sptf": {},
+    "aged": {"weight": 0.01, "seven": 7},
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("cc")
+    assert compiler, "the tests need a C compiler"
+    folder = tmp_path_factory.mktemp("compiled")
+    (folder / "mine.c").write_text(SOURCE)
+    target = folder / "libmine.so"
+    command = [
+        compiler,
+        "-O1",
+        "-Wall",
+        "-Werror",
+        "-shared",
+        "-fPIC",
+        f"-I{include_folder()}",
+        "-o",
+        target,
+        folder / "mine.c",
+    ]
+    subprocess.run([str(part) for part in command], check=True)
+    return target
+
+
+def log_of(system: dict[str, Any], scheduler: object) -> bytes:
+    workload = {"arrival": {"kind": "poisson", "rate_per_s": 1500.0}, "read_fraction": 0.6}
+    scenario = {"seed": 5, "workload": workload, "run": {"requests": 1500}}
+    result = sledsim.run({**scenario, "system": {**system, "scheduler": scheduler}}, log=True, check=True)
+    return b"".join(name.encode() + column.tobytes() for name, column in sorted(result.log.items()))
+
+
+SYSTEMS: list[dict[str, Any]] = [
+    {"device": "g2"},
+    {"device": {"name": "g1", "sleds": 2}, "merge": {}},
+    {"device": "atlas10k"},
+]
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_rewritten_policy_gives_the_same_log(library: Path, name: str) -> None:
+    own = {"library": str(library), "symbol": name, **GIVEN[name]}
+    for system in SYSTEMS:
+        assert log_of(system, own) == log_of(system, BUILT_IN[name])
+
+
+def test_a_function_at_an_address_gives_the_same_log(library: Path) -> None:
+    functions = ctypes.CDLL(str(library))
+    for name, given in GIVEN.items():
+        assert log_of(SYSTEMS[0], compiled(getattr(functions, name), **given)) == log_of(SYSTEMS[0], BUILT_IN[name])
+
+    class Numbered:
+        """As Numba's are."""
+
+        address = ctypes.cast(functions.sptf, ctypes.c_void_p).value
+
+    assert log_of(SYSTEMS[0], compiled(Numbered())) == log_of(SYSTEMS[0], "sptf")
+
+
+def test_a_function_of_python_at_an_address(library: Path) -> None:
+    newest = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.POINTER(ctypes.c_uint64))(lambda pending: pending[1] - 1)
+    result = sledsim.run({**SCENARIO, "system": {"device": "g2", "scheduler": compiled(newest)}})
+    assert result.complete
+    assert result.summary["scheduler"] == "compiled"
+
+
+def test_hooks_hear_of_every_request(library: Path) -> None:
+    own = {
+        "library": str(library),
+        "symbol": "counting",
+        "arrived": "arrived",
+        "completed": "completed",
+        "state_bytes": 16,
+    }
+    assert sledsim.run({**SCENARIO, "system": {"device": "g2", "scheduler": own}}).complete
+
+
+def test_the_result_names_the_function_and_the_hash_of_its_library(
+    library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(library.parent)
+    own = {"library": "libmine.so", "symbol": "clook", **GIVEN["clook"]}
+    result = sledsim.run({**SCENARIO, "system": {"device": "g2", "scheduler": own}})
+    assert result.summary["scheduler"] == "clook"
+    said = result.summary["scenario"]["system"]["scheduler"]
+    assert said["source"] == hashlib.sha256(library.read_bytes()).hexdigest()
+    monkeypatch.chdir("/")
+    assert sledsim.run(result.summary["scenario"]).response == result.response
+
+
+def test_a_snapshot_of_a_session_keeps_what_a_function_remembers(library: Path) -> None:
+    own = {"library": str(library), "symbol": "clook", **GIVEN["clook"]}
+    session = sledsim.Session({"device": "g2", "scheduler": own})
+    for number in range(200):
+        session.submit(number * 7919 % 1_000_000, 8)
+    session.advance(20_000_000)
+    snapshot = session.snapshot()
+    assert [done.id for done in session.drain()] == [done.id for done in snapshot.drain()]
+
+
+def test_an_answer_that_is_no_row_ends_the_run(library: Path) -> None:
+    scheduler = {"library": str(library), "symbol": "wrong"}
+    with pytest.raises(sledsim.RunError, match="wrong chose 1 of 1 pending requests") as caught:
+        sledsim.run({**SCENARIO, "system": {"device": "g2", "scheduler": scheduler}})
+    assert (caught.value.kind, caught.value.path) == ("policy", "system.scheduler")
+    assert caught.value.request is not None
+    assert caught.value.result.requests.completed in (49, 50)
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "says"),
+    [
+        ({"library": "nowhere.so", "symbol": "sptf"}, "library", "no library nowhere.so"),
+        ({"symbol": "sptff"}, "symbol", "no function sptff"),
+        ({}, "symbol", "symbol is missing"),
+        ({"symbol": "fcfs", "arrived": "nobody"}, "arrived", "no function nobody"),
+        ({"symbol": "aged", "weight": "much"}, "weight", "a number"),
+        ({"symbol": "fcfs", "python": "own:Mine"}, "library", "not both"),
+        ({"symbol": "fcfs", "state_bytes": -1}, "state_bytes", "out of range"),
+        ({"library": None, "address": 4096}, "address", "is of no function"),
+        ({"library": __file__, "symbol": "x"}, "library", "invalid ELF header"),
+    ],
+)
+def test_what_is_wrong_is_named(library: Path, given: dict[str, Any], path: str, says: str) -> None:
+    with pytest.raises(sledsim.ScenarioError) as caught:
+        sledsim.scenario.resolve(
+            {**SCENARIO, "system": {"device": "g2", "scheduler": {"library": str(library), **given}}}
+        )
+    assert caught.value.path == f"system.scheduler.{path}"
+    assert says in str(caught.value)
+
+
+def test_what_has_no_address_is_refused() -> None:
+    with pytest.raises(sledsim.ScenarioError, match="has no address"):
+        compiled(print)
+
+
+def test_the_command_line_takes_a_library(
+    library: Path, scenario_file: Path, sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(library.parent)
+    sets = ["--set", "scheduler.library=libmine.so", "--set", "scheduler.symbol=sptf"]
+    own = json.loads(sledsim_cli("run", scenario_file, *sets, "--json").out)
+    assert own["response"] == json.loads(sledsim_cli("run", scenario_file, "--json").out)["response"]
+
+
+def test_compiled_functions_keep_to_the_contract(library: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    for name, given in GIVEN.items():
+        found = sledsim.check_policy({"library": str(library), "symbol": name, **given})
+        assert found.passed, str(found)
+    table = f'{{ library = "{library}", symbol = "wrong" }}'
+    done = sledsim_cli("check-policy", table)
+    assert done.status == 2
+    assert "wrong chose" in done.err
+    assert "request 50" in done.err

@@ -1,0 +1,220 @@
+"""What is wrong with documents: all of it at once, each fault with its path, file and line."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import sledsim
+from sledsim import Scenario, SledsimError
+from sledsim.reliability import load
+from sledsim.studies.cost import cost_file
+from sledsim.studies.objective import role_file
+from sledsim.sweep import Range, Sweep
+from sledsim.sweep.search import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LOADS: dict[str, Callable[..., Any]] = {
+    "sweep": Sweep.load,
+    "search": Search.load,
+    "enclosure": load,
+    "cost": cost_file,
+}
+#: Lines that make a document wrong by itself and in what its keys say together, and the paths of all that is wrong.
+TOGETHER = {
+    "sweep": (
+        "replicatons = 2",
+        "replications = 0",
+        'axes.scheduler = ["fcfs", "sptf", "sptf"]',
+        "zip = { x = [1, 2], y = [1] }",
+        'axes."run.requests" = { from = 1, to = 9, scale = "log", step = 2 }',
+        'axes."device.bit_nm" = [1, { a = 1 }, 1, 1]',
+        'axes."device.tips" = { to = 9, counts = 3 }',
+        'sample = [{ count = 0, axes = { a = { from = 1, to = 2, count = 2 }, "device.bit_nm" = [1] } }]',
+    ),
+    "search": (
+        "trials = 0",
+        'parameters."device.tips" = { from = 5, to = 1, count = 2 }',
+        'objectives = ["response", "response", "cost", { metric = "power", gaol = "maximise" }]',
+        'constraints = [{ metric = "energy", at_least = 1 }, { metric = "power" }]',
+    ),
+    "enclosure": (
+        "enclosure = { data = 19, parity = 1, spars = 2 }",
+        'device.mttf = "200000 h"',
+        'device.lifetime = { kind = "weibull", sigma = 1 }',
+        "device.tips = { count = 3, tolerated = 3, mttf = 0 }",
+        "rebuild = { at_once = 0 }",
+        'repair = { strategy = "mandatory", distribution = "fix" }',
+    ),
+    "cost": (
+        'scenario = "disk.toml"',
+        "replications = 0",
+        "ratios = [1]",
+        "nvram_prices_per_gb = [1]",
+        "budget = 1",
+        'mems_bytes = "16 MiB"',
+    ),
+}
+FOUND_TOGETHER = {
+    "sweep": [
+        "axes.device.bit_nm.2",
+        "axes.device.bit_nm.3",
+        "axes.device.tips.count",
+        "axes.device.tips.counts",
+        "axes.device.tips.from",
+        "axes.run.requests.step",
+        "axes.scheduler.2",
+        "replications",
+        "replicatons",
+        "sample.0.axes.a.count",
+        "sample.0.axes.device.bit_nm",
+        "sample.0.count",
+        "zip.0.x",
+    ],
+    "search": [
+        "constraints.1.at_most",
+        "objectives.1",
+        "objectives.3.gaol",
+        "parameters.device.tips.count",
+        "parameters.device.tips.to",
+        "prices",
+        "trials",
+    ],
+    "enclosure": [
+        "device.lifetime.shape",
+        "device.lifetime.sigma",
+        "device.name",
+        "device.tips.mttf",
+        "device.tips.tolerated",
+        "enclosure.spars",
+        "rebuild.at_once",
+        "rebuild.time",
+        "repair.distribution",
+        "repair.mandatory",
+    ],
+    "cost": ["budget", "ratios", "replications"],
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_what_keys_say_together_is_told_beside_what_is_wrong_by_itself(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    scenario = 'scenario = "disk.toml"\n' if name in ("sweep", "search") else ""
+    path.write_text(scenario + "\n".join(TOGETHER[name]) + "\n")
+    with pytest.raises(SledsimError) as error:
+        LOADS[name](path)
+    assert sorted(str(fault.path) for fault in error.value.faults) == FOUND_TOGETHER[name]
+    # What is missing at the top stands in no line.
+    placed = [fault for fault in error.value.faults if fault.path != "prices"]
+    assert all((fault.file, fault.line is not None) == (str(path), True) for fault in placed)
+    with pytest.raises(SledsimError) as error:
+        LOADS[name](tomllib.loads(path.read_text()))
+    assert sorted(str(fault.path) for fault in error.value.faults) == FOUND_TOGETHER[name]
+
+
+def test_a_table_made_in_python_tells_all_that_is_wrong_with_it() -> None:
+    with pytest.raises(SledsimError) as error:
+        Range(-1, "x", scale="log", step=2)
+    assert [fault.path for fault in error.value.faults] == ["to", "step"]
+    with pytest.raises(SledsimError) as error:
+        Sweep("a.toml", {"seed": [1], "system.a": [1]}, zipped=[{"a": [2]}], replications=2, random_numbers="none")
+    assert [fault.path for fault in error.value.faults] == ["random_numbers", "zip.0.a"]
+    with pytest.raises(SledsimError) as error:
+        Sweep("a.toml", {"seed": [1]}, zipped=[{"seed": [2]}], replications=2)
+    assert [fault.path for fault in error.value.faults] == ["zip.0.seed", "axes.seed", "zip.0.seed"]
+
+
+WRONG_SCENARIO = '[scenario]\nseed = 3\n[scenario.workload]\narrival = { kind = "poisson", rate_per_s = 9 }\n'
+WRONG_SCENARIO += "[scenario.system.device]\nname = 'g2'\nbit_nm = 0\n"
+
+
+@pytest.mark.parametrize(
+    ("load_it", "text"),
+    [
+        (lambda path: Sweep.load(path).check(), "[axes]\nscheduler = ['fcfs']\n"),
+        (lambda path: Search.load(path).check(), "objectives = ['response']\nparameters.'run.requests' = [7]\n"),
+        (lambda path: sledsim.cost(**cost_file(path)), "mems_bytes = 4096\n"),
+        (lambda path: sledsim.specificity(**role_file(path)), "fit_bytes = 4096\n"),
+    ],
+    ids=["sweep", "search", "cost", "role"],
+)
+def test_a_scenario_in_a_document_has_its_file_line_and_path(
+    load_it: Callable[[Path], Any], text: str, tmp_path: Path
+) -> None:
+    table = "role" if "fit_bytes" in text else "scenario"
+    own = WRONG_SCENARIO.replace("[scenario", f"[{table}")
+    path = tmp_path / "own.toml"
+    path.write_text(text + own)
+    with pytest.raises(SledsimError) as error:
+        load_it(path)
+    fault = error.value.faults[0]
+    assert fault.path == f"{table}.system.device.bit_nm"
+    assert (fault.file, fault.line) == (str(path), (text + own).count("\n"))
+    assert (fault.value, fault.allowed["least"]) == (0, 1)
+
+
+def test_a_scenario_in_a_document_names_the_layer_or_setting_that_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    low, sweep, path = tmp_path / "below" / "low.toml", tmp_path / "below" / "sweep.toml", tmp_path / "own.toml"
+    low.write_text('workload = "cello-like"\n[system]\ndevice = "g2"\nbatch_max = 0\n')
+    sweep.write_text('axes.scheduler = ["fcfs"]\n[scenario]\nbase = "low.toml"\nsead = 3\n')
+    path.write_text('base = "below/sweep.toml"\n[scenario.run]\nrequests = 5\nwarmup_requests = 9\n')
+
+    def places(*sets: str) -> dict[str | None, tuple[str | None, int | None, str | None]]:
+        with pytest.raises(SledsimError) as error:
+            Sweep.load(path, set=sets).check()
+        return {fault.path: (fault.file, fault.line, fault.setting) for fault in error.value.faults}
+
+    assert places() == {
+        "system.batch_max": (str(low), 4, None),
+        "scenario.sead": (str(sweep), 4, None),
+        "scenario.run.warmup_requests": (str(path), 4, None),
+    }
+    assert places("sweep.scenario.run.requests=3", "seed=-1")["seed"] == (None, None, "seed=-1")
+    sweep.write_text('axes.scheduler = ["fcfs"]\n[scenario]\nbase = "none.toml"\n')
+    assert places() == {"scenario.base": (str(sweep), 3, None)}
+
+
+def test_an_axis_is_named_that_a_scenario_in_the_document_does_not_go_with(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(
+        "axes.'run.requests' = [20, 5]\n[scenario]\nworkload = 'cello-like'\nsystem = 'g2'\nrun.warmup_requests = 9\n"
+    )
+    with pytest.raises(SledsimError, match=r"axis 'run.requests' = 5: ") as error:
+        Sweep.load(path).check()
+    fault = error.value.faults[0]
+    # The axis is to be put right: without it the scenario is as it should be.
+    assert (fault.path, fault.file, fault.line) == ("scenario.run.warmup_requests", str(path), 1)
+
+
+def test_a_dictionary_stands_on_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.toml").write_text('workload = "cello-like"\nsystem.device = "g2"\nrun.requests = 20\n')
+    on_base = {"base": "base.toml", "seed": 2}
+    result = sledsim.run(on_base)
+    assert (result.scenario["seed"], result["requests"]["completed"]) == (2, 20)
+    assert Scenario.load(on_base).resolve() == Scenario.load(tmp_path / "base.toml", set=["seed=2"]).resolve()
+    assert Sweep.load({"scenario": on_base, "axes": {"scheduler": ["fcfs"]}}).check().seed == 2
+    assert Sweep(on_base, {"scheduler": ["fcfs"]}).check().seed == 2
+    (tmp_path / "base.toml").write_text('workload = "cello-like"\nsystem.device = "g2"\nrun.requests = 0\n')
+    with pytest.raises(SledsimError) as error:
+        sledsim.run(on_base)
+    assert (error.value.path, error.value.file, error.value.line) == ("run.requests", str(tmp_path / "base.toml"), 3)
+    with pytest.raises(SledsimError) as error:
+        sledsim.run({"base": "none.toml"})
+    assert (error.value.kind, error.value.path, error.value.file) == ("unreadable", "base", "scenario")
+
+
+def test_what_no_document_can_hold_is_named_by_its_path() -> None:
+    for load_it, values in (
+        (sledsim.run, {"workload": {"arrival": {"rate_per_s": float("nan")}}}),
+        (Sweep.load, {"scenario": {}, "workload": {"arrival": {"rate_per_s": object()}}}),
+    ):
+        with pytest.raises(SledsimError) as error:
+            load_it(values)
+        assert (error.value.kind, error.value.path) == ("wrong-type", "workload.arrival.rate_per_s")

@@ -1,0 +1,98 @@
+"""`sledsim check-policy`: built-in schedulers pass, and what breaks the contract is named with its request."""
+
+from __future__ import annotations
+
+import json
+import re
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sledsim
+from conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "own_policies.py").write_text((ROOT / "examples" / "own_policies.py").read_text())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", [each["name"] for each in sledsim.schedulers.catalog()])
+def test_built_in_schedulers_keep_to_the_contract(name: str) -> None:
+    found = sledsim.check_policy(name)
+    assert found.passed, str(found)
+    assert len(found.verdicts) == 9
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["Fcfs", "Clook", "Sptf", "AgedSptf"])
+def test_classes_keep_to_the_contract(name: str) -> None:
+    found = sledsim.check_policy(f"own_policies:{name}")
+    assert found.passed, str(found)
+
+
+#: What a class does wrong, the rule that it breaks, and what is said of it.
+BROKEN = {
+    "newest": ("return len(pending) - 1", "starves no request", r"request 0 was passed over [\d,]+ times"),
+    "beyond": ("return len(pending)", "serves each request once: one sled", r"request 0 \(write of 1 blocks"),
+    "shares": (
+        "Mine.calls += 1\n        return Mine.calls % len(pending)",
+        "decides the same again",
+        r"request \d+ was served at place \d+, and",
+    ),
+    "raises": (
+        "assert not (pending.lbn > 3_000_000).any()\n        return 0",
+        "serves each request once: one sled",
+        r"AssertionError",
+    ),
+    "no copies": (
+        "self.lock = __import__('threading').Lock()\n        return 0",
+        "goes on from a snapshot as it would have",
+        "a copy of mine:Mine raised TypeError",
+    ),
+    "hangs": ("while True: pass", "serves each request once: one sled", r"did not answer within 0.2 s"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_breaks_the_contract_is_named(name: str, folder: Path) -> None:
+    body, rule, says = BROKEN[name]
+    text = """\
+    from sledsim.schedulers import Policy
+
+    class Mine(Policy):
+        limit_s = 0.2
+        calls = 0
+
+        def pick(self, now_ns, pending):
+            BODY
+    """
+    (folder / "mine.py").write_text(dedent(text).replace("BODY", body))
+    found = sledsim.check_policy("mine:Mine")
+    assert not found.passed
+    faults = {verdict.rule: verdict.fault for verdict in found.verdicts if not verdict.passed}
+    assert rule in faults
+    assert re.search(says, faults[rule])
+
+
+def test_the_command_tells_by_its_status(folder: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    good = sledsim_cli("check-policy", "own_policies:AgedSptf", "--parameter", "weight=2", "--json")
+    assert (good.status, json.loads(good.out)["passed"]) == (0, True)
+    text = "class Mine(Policy):\n    def pick(self, now_ns, pending):\n        return -1\n"
+    (folder / "mine.py").write_text(f"from sledsim.schedulers import Policy\n{text}")
+    bad = sledsim_cli("check-policy", "mine:Mine")
+    assert bad.status == 2
+    assert "mine:Mine does not keep to the contract" in bad.err
+    assert "request 0" in bad.err
+    unknown = sledsim_cli("check-policy", "own_policies:AgedSptf", "--parameter", "wait=2")
+    assert unknown.status == 2
+    assert "wait" in unknown.err
