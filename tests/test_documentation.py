@@ -191,7 +191,7 @@ def test_the_page_on_documents_runs_and_has_every_kind_of_fault_and_attribute() 
     assert doctest.DocTestRunner().run(example) == (0, len(example.examples))
     with pytest.raises(SledsimError) as caught:
         Fault("none")
-    rows = re.findall(r"^\| `([a-z-]+)` \|", page, flags=re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z_-]+)` \|", page, flags=re.MULTILINE)
     attributes = [name for name, kind in vars(Fault).items() if inspect.isdatadescriptor(kind)]
     kinds = re.findall(r"`([a-z-]+)`", str(caught.value).partition("expected")[2])
     assert sorted(rows) == sorted([*attributes, *kinds])

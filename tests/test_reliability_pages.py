@@ -33,9 +33,11 @@ def test_the_page_shows_what_the_commands_print(
     for command, output in shown:
         arguments = [ROOT / word if word.startswith("examples/") else word for word in command.split()[1:]]
         assert sledsim_cli(*arguments).out == output, command
-    [program] = re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
+    programs = re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
+    assert len(programs) >= 2
     monkeypatch.chdir(tmp_path)
-    exec(program.replace("examples/", f"{ROOT}/examples/"))
+    for program in programs:
+        exec(program.replace("examples/", f"{ROOT}/examples/"))
     assert (tmp_path / "figure4.html").stat().st_size > 1000
 
 

@@ -195,7 +195,7 @@ def test_the_page_of_a_paper_holds_what_was_found(report: tuple[Reproduction, Pa
     text = words_of(report[1] / "griffin1999.html")
     for words in (
         "griffin1999.seek-max differs",
-        "Published 2.72 ms ± 1 % Ours 3.000 (2.900 to 3.100) Rests on model",
+        "Published 2.72 ms ± 1 % Ours 3.000 (2.900 to 3.100) Time-optimal – Rests on model",
         "How: first <come> first served",
         "Why it differs: springs & settling",
         "change to the model figure then (ms) no springs 1.800",
