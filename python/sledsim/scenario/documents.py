@@ -83,6 +83,17 @@ class Table(BaseModel):
     def _error(cls, faults: list[Fault]) -> SledsimError:
         return _core.error_of(cls.error, faults)
 
+    @classmethod
+    def default_of(cls, key: str) -> Any:
+        """Return what a key says where it is left out, so that Python's arguments say it too.
+
+        Parameters
+        ----------
+        key
+            The key.
+        """
+        return cls.model_fields[key].default
+
     def to_dict(self) -> dict[str, Any]:
         """Return the keys that were given, as plain dictionaries, numbers and texts."""
         return self.model_dump(mode="json", exclude_unset=True, by_alias=True)

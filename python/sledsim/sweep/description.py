@@ -55,6 +55,10 @@ class Repeated(Table):
     """Whether a replication has the same seed at every point, or another at each."""
 
 
+#: Replications, seed and random numbers of a sweep that says nothing of them.
+_ONCE = tuple(map(Repeated.default_of, ("replications", "seed", "random_numbers")))
+
+
 def _axes_have_values(axes: Axes) -> list[Fault]:
     return axes_faults(flat(axes), "axes")
 
@@ -79,7 +83,7 @@ def _seeds_are_left(
     seed: int | None,
     random_numbers: str,
 ) -> list[Fault]:
-    plain = (replications, seed, random_numbers) == (1, None, "common")
+    plain = (replications, seed, random_numbers) == _ONCE
     return _without_seeds(_tables_of(axes, zip, sample), is_plain=plain)
 
 
@@ -165,9 +169,9 @@ class Sweep(Filed):
     axes: Mapping[str, Any] = field(default_factory=dict)
     zipped: Sequence[Mapping[str, Any]] = ()
     samples: Sequence[Sample] = ()
-    replications: int = 1
-    seed: int | None = None
-    random_numbers: str = "common"
+    replications: int = Repeated.default_of("replications")
+    seed: int | None = Repeated.default_of("seed")
+    random_numbers: str = Repeated.default_of("random_numbers")
     set: Sets = ()
     name: str = "sweep"
     _read: Read[SweepFile] | None = field(default=None, repr=False)
@@ -178,7 +182,7 @@ class Sweep(Filed):
         with raised(self.name):
             with gathered(found):
                 made(Repeated, {key: getattr(self, key) for key in Repeated.model_fields})
-            plain = (self.replications, self.seed, self.random_numbers) == (1, None, "common")
+            plain = (self.replications, self.seed, self.random_numbers) == _ONCE
             settled([*found, *_twice(self._tables), *_without_seeds(self._tables, is_plain=plain or bool(found))])
 
     @classmethod

@@ -182,11 +182,11 @@ class Search(Filed):
     objectives: Sequence[Objective]
     constraints: Sequence[Constraint] = ()
     prices: Mapping[str, float] = field(default_factory=dict)
-    trials: int = 100
-    batch: int = 8
-    sampler: str = "tpe"
-    replications: int = 1
-    seed: int = 1
+    trials: int = SearchKeys.default_of("trials")
+    batch: int = SearchKeys.default_of("batch")
+    sampler: str = SearchKeys.default_of("sampler")
+    replications: int = SearchKeys.default_of("replications")
+    seed: int = SearchKeys.default_of("seed")
     set: Sets = ()
     name: str = "search"
     _read: Read[SearchFile] | None = field(default=None, repr=False)
