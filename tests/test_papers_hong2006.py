@@ -201,3 +201,18 @@ def test_equal_money_at_equal_prices_buys_equal_caches(study: Study) -> None:
     # RAM of 256 MiB holds what RAM of 8 MiB does, and more.
     assert same["ram"].mean_ms < found.nvram[0].mean_ms
     assert 1 <= crossing(found) <= 4
+
+
+@pytest.mark.parametrize(("where", "key", "points"), [("Figure 3", "survival", 6), ("Figure 5", "probability", 2)])
+def test_what_the_text_states_lies_over_our_curves(where: str, key: str, points: int) -> None:
+    [picture] = [each for each in pictures("hong2006") if each.where == where]
+    assert picture.draw is not None
+    with Study() as study:
+        shown: Any = picture.draw(study).shown
+    rows = [row for rows in shown.to_dict()["datasets"].values() for row in rows]
+    stated = [row for row in rows if row.get("of") == "published"]
+    assert len(stated) == points
+    ours = [row for row in rows if key in row and "of" not in row]
+    for row in stated:
+        near = [abs(each[key] - row[key]) for each in ours if abs(each["years"] - row["years"]) < 0.02]
+        assert min(near) < 0.005, row

@@ -4,7 +4,7 @@
     python tools/fuzz.py --case document:1:4711          # one case again, with what is wrong with it
     python tools/fuzz.py --case document:1:4711 --keep sweep-without-axes
 
-What is kept is tried again by every run of the tests: a file in ``tests/findings``. See docs/validation.md.
+What is kept is tried again by every run of the tests: a file in ``tests/findings``. See docs/reference/validation.md.
 """
 
 from __future__ import annotations

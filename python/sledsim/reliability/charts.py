@@ -232,7 +232,7 @@ def failure_lines(found: "FailureCounts") -> "altair.TopLevelMixin":
         )
         .properties(width=PANEL_WIDTH + 120, height=HEIGHT)
     )
-    return styled(lines, found.title, found.subtitle)
+    return styled(alt.layer(lines), found.title, found.subtitle)
 
 
 def _short(value: float, digits: int = 5) -> float:
