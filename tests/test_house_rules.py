@@ -84,7 +84,7 @@ PACKAGE_LEVELS = (
     {"scenario"},
     {"traces", "workloads", "devices", "schedulers"},
     {"runs"},
-    {"sweep", "reliability", "studies"},
+    {"sweep", "reliability", "studies", "sqlite"},
     {"report"},
     {"cli"},
 )
