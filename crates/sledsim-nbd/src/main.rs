@@ -12,14 +12,14 @@ use sledsim_nbd::store::Store;
 static CATALOG: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
 const USAGE: &str = "usage: sledsim-nbd SCENARIO [--set PATH=VALUE]... [--socket PATH | --tcp ADDRESS:PORT]
-                   [--store FILE [--drop]] [--dilation N] [--log TRACE.csv] [--once]
+                   [--image FILE [--drop]] [--dilation N] [--log TRACE.csv] [--once]
 
 Serves the system of a scenario as a network block device until SIGTERM or Ctrl-C.
 
   --set PATH=VALUE    replace a value of the scenario
   --socket PATH       a Unix socket; sledsim.sock if neither is given
   --tcp ADDRESS:PORT  TCP, such as 127.0.0.1:10809
-  --store FILE        keep data in this file, with holes where nothing was written; in memory otherwise
+  --image FILE        keep data in this file, with holes where nothing was written; in memory otherwise
   --drop              remove that file at the end
   --dilation N        let the device's time run N times slower than the machine's, 1 to 1000
   --log TRACE.csv     write down each request, with when it was asked, due and answered
@@ -63,7 +63,7 @@ fn asked(words: Vec<String>) -> Result<Asked, String> {
                     given.parse().map_err(|_| format!("--tcp {given:?} is no ADDRESS:PORT, as 127.0.0.1:10809"))?;
                 asked.options.address = Address::Tcp(at);
             }
-            "--store" => asked.store = Some(value()?.into()),
+            "--image" => asked.store = Some(value()?.into()),
             "--drop" => asked.drop = true,
             "--dilation" => {
                 let given = value()?;
@@ -90,7 +90,7 @@ fn run(asked: &Asked) -> Result<(), String> {
         None => Store::memory(),
         Some(path) => {
             let opened = Store::file(path, size_of(&session));
-            opened.map_err(|error| format!("--store {}: {error}", path.display()))?
+            opened.map_err(|error| format!("--image {}: {error}", path.display()))?
         }
     };
     os::end_by_signals();
@@ -108,7 +108,7 @@ fn run(asked: &Asked) -> Result<(), String> {
     let (_, verdict) = served.map_err(|error| match error {
         ServeError::Socket(says) => format!("no socket: {says}"),
         ServeError::Log(says) => format!("--log: {says}"),
-        ServeError::Store(says) => format!("--store: {says}"),
+        ServeError::Store(says) => format!("--image: {says}"),
         ServeError::Run(error) => error.to_string(),
     })?;
     println!(

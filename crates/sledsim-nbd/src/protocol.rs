@@ -264,3 +264,123 @@ pub fn reply(error: Error, cookie: u64) -> [u8; 16] {
     head[8..].copy_from_slice(&cookie.to_be_bytes());
     head
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use sledsim::engine::random::Stream;
+    use sledsim_testing::tiers::size;
+
+    use super::*;
+
+    /// A client that has said all that it says, and takes every answer.
+    struct Said {
+        says: Cursor<Vec<u8>>,
+        heard: Vec<u8>,
+    }
+
+    impl Read for Said {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.says.read(into)
+        }
+    }
+
+    impl Write for Said {
+        fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+            self.heard.extend(data);
+            Ok(data.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn option(number: u32, data: &[u8]) -> Vec<u8> {
+        [&OPTION_MAGIC.to_be_bytes()[..], &number.to_be_bytes(), &(data.len() as u32).to_be_bytes(), data].concat()
+    }
+
+    fn go(name: &[u8]) -> Vec<u8> {
+        option(GO, &[&(name.len() as u32).to_be_bytes()[..], name, &[0, 1, 0, 3]].concat())
+    }
+
+    fn greeting(says: Vec<u8>) -> (io::Result<Greeted>, Vec<u8>) {
+        let mut client = Said { says: Cursor::new(says), heard: Vec::new() };
+        (greet(&mut client, 1 << 30, 512), client.heard)
+    }
+
+    fn packet(kind: u16, flags: u16, offset: u64, length: u32) -> Vec<u8> {
+        [
+            &REQUEST_MAGIC.to_be_bytes()[..],
+            &flags.to_be_bytes(),
+            &kind.to_be_bytes(),
+            &7_u64.to_be_bytes(),
+            &offset.to_be_bytes(),
+            &length.to_be_bytes(),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn a_client_that_asks_on_and_on_or_too_much_is_left() {
+        let flags = 3_u32.to_be_bytes().to_vec();
+        let asks = [flags.clone(), option(99, b"").repeat(MOST_OPTIONS + 1)].concat();
+        assert_eq!(greeting(asks).0.expect_err("too many").to_string(), "too many options");
+        let long = [flags.clone(), OPTION_MAGIC.to_be_bytes().to_vec(), vec![0, 0, 0, 7, 0xff, 0, 0, 0]].concat();
+        assert_eq!(greeting(long).0.expect_err("too long").to_string(), "too long an option");
+        assert_eq!(greeting(vec![0, 0, 0, 9]).0.expect_err("unknown flags").to_string(), "flags that were not offered");
+        let (greeted, heard) = greeting([flags, go(b"other"), go(b"")].concat());
+        assert_eq!(greeted.expect("it goes"), Greeted::Goes);
+        assert_eq!(heard[18 + 12..18 + 16], UNKNOWN.to_be_bytes());
+        let write = packet(1, 0, 0, LONGEST_REQUEST + 1);
+        assert_eq!(request(&mut &write[..]).expect_err("too long").to_string(), "too long a write");
+        assert_eq!(request(&mut &b""[..]).expect("gone"), None);
+    }
+
+    #[test]
+    fn whatever_comes_is_an_answer_or_an_end() {
+        let mut stream = Stream::new(1, "packets");
+        let flags = 3_u32.to_be_bytes().to_vec();
+        let (mut went, mut asked, mut refused) = (0, 0, 0);
+        for _ in 0..size(20_000, 1_000_000) {
+            // A conversation that is right, and then mutated: bytes changed, cut out, doubled, or cut off.
+            let mut says = flags.clone();
+            for _ in 0..stream.below(3) {
+                let data = vec![0; stream.below(20) as usize];
+                says.extend(option(stream.below(12) as u32, &data));
+            }
+            says.extend(go(b""));
+            let greeted = says.len();
+            for _ in 0..stream.below(4) {
+                let (offset, length) = (stream.below(1 << 31), stream.below(1 << 14) as u32);
+                says.extend(packet(stream.below(8) as u16, stream.below(4) as u16, offset, length));
+            }
+            for _ in 0..stream.below(4) {
+                let place = stream.below(says.len() as u64) as usize;
+                match stream.below(4) {
+                    0 => says[place] = stream.below(256) as u8,
+                    1 => says.truncate(place.max(1)),
+                    2 => drop(says.drain(place..(place + 4).min(says.len()))),
+                    _ => says.extend_from_within(place..(place + 9).min(says.len())),
+                }
+                if says.is_empty() {
+                    says.push(0);
+                }
+            }
+            let mut client = Said { says: Cursor::new(says), heard: Vec::new() };
+            let Ok(Greeted::Goes) = greet(&mut client, 1 << 30, 512) else { continue };
+            went += 1;
+            assert!(client.says.position() as usize <= greeted + 40);
+            while let Ok(Some(found)) = request(&mut client) {
+                asked += 1;
+                let fits = found.offset.checked_add(u64::from(found.length)).is_some_and(|end| end <= 1 << 30);
+                match found.refusal(1 << 30) {
+                    None => assert!(fits || matches!(found.command, Command::Disconnect)),
+                    Some(_) => refused += 1,
+                }
+            }
+        }
+        assert!(went > 1000 && asked > 1000 && refused > 100, "{went} went, {asked} asked, {refused} refused");
+    }
+}

@@ -174,7 +174,7 @@ pub struct Options {
     pub once: bool,
 }
 
-/// Serves a device until `is_ended`, or until its client has gone where it is to end then; calls `ready` when clients may come.
+/// Serves a device until `is_ended`, which is asked on this thread, or until its client has gone where it is to end then; calls `ready` when clients may come.
 ///
 /// # Errors
 /// Where the socket or the log can't be made, or the session stops.
@@ -183,7 +183,7 @@ pub fn serve(
     store: Store,
     options: &Options,
     ready: &dyn Fn(Served),
-    is_ended: &(dyn Fn() -> bool + Sync),
+    is_ended: &dyn Fn() -> bool,
 ) -> Result<(Session, Verdict), ServeError> {
     let size = size_of(&session);
     let log = Log::new(options.log.as_deref()).map_err(|error| ServeError::Log(error.to_string()))?;
@@ -200,24 +200,25 @@ pub fn serve(
     });
     let clock = Clock::new(options.dilation);
     let stop = AtomicBool::new(false);
-    let over = || is_ended() || stop.load(Ordering::Relaxed);
+    let stopped = || stop.load(Ordering::Relaxed);
     thread::scope(|scope| {
         let delivery = Delivery::new(session, clock, early, jobs, log);
         let thread = thread::Builder::new().name("delivery".into()).spawn_scoped(scope, || {
-            let first = os::run_first();
-            let done = delivery.run(&over);
+            // Where the machine does not allow it, the verdict says what that cost.
+            let _ = os::run_first();
+            let done = delivery.run(&stopped);
             stop.store(true, Ordering::Relaxed);
-            (done, first)
+            done
         });
         let thread = thread.map_err(|error| ServeError::Socket(error.to_string()))?;
         ready(Served { size, early });
-        let listened = listen(&listener, &shared, &sender, options.once, &over);
+        let listened = listen(&listener, &shared, &sender, options.once, &|| stopped() || is_ended());
         stop.store(true, Ordering::Relaxed);
         drop(sender);
         for client in shared.clients().drain(..).filter_map(|client| client.upgrade()) {
             client.close();
         }
-        let (done, _) = thread.join().map_err(|_| ServeError::Socket("the delivery ended in a panic".into()))?;
+        let done = thread.join().map_err(|_| ServeError::Socket("the delivery ended in a panic".into()))?;
         listened.map_err(|error| ServeError::Socket(error.to_string()))?;
         // What has been answered is in the store; what was not flushed is no promise, and yet it is kept.
         shared.store.flush().map_err(|error| ServeError::Store(error.to_string()))?;

@@ -22,6 +22,7 @@ from sledsim.cli import (
     relation,
     reliability,
     runs,
+    serving,
     sweep,
     traces,
 )
@@ -39,7 +40,7 @@ COMMAND, TYPED = "sledsim.command", "sledsim.typed"
 
 #: What commands are for; those that another package adds, and nobody has named here, come last.
 GROUPS = {
-    "Simulate": ("run", "replay", "compare", "validate", "explain", "check-policy", "example"),
+    "Simulate": ("run", "replay", "compare", "serve", "validate", "explain", "check-policy", "example"),
     "Study": (
         *("sweep", "optimise", "power", "reliability", "cost", "hit-ratio", "relation", "specificity", "merit"),
         "validate-drive",
@@ -66,6 +67,7 @@ NAMING = {
         "run",
         "replay",
         "compare",
+        "serve",
         "validate",
         "explain",
         "optimise",
@@ -193,6 +195,7 @@ def _sledsim(
 
 
 runs.register(app)
+serving.register(app)
 policies.register(app)
 examples.register(app)
 optimise.register(app)
