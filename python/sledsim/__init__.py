@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from sledsim.scenario.reading import Scenario
     from sledsim.studies.calibration.fitted_disk import FittedDisk, matched_disk
     from sledsim.studies.cost.comparison import CostComparison, cost
+    from sledsim.studies.design.drawn import Design, design
     from sledsim.studies.hit_ratio.ratios import HitRatios, cache_policies, hit_ratio
     from sledsim.studies.objective.objective_tests import ObjectiveTest, merit, specificity
     from sledsim.studies.objective.roles import Sampling
@@ -65,6 +66,7 @@ __all__ = [
     "BreakEven",
     "Comparison",
     "CostComparison",
+    "Design",
     "Device",
     "DeviceEntry",
     "DiskDrive",
@@ -97,6 +99,7 @@ __all__ = [
     "check_policy",
     "compare",
     "cost",
+    "design",
     "device",
     "devices",
     "explain",
@@ -154,6 +157,7 @@ _HOMES = {
     "Session": "runs.session",
     "SimpleDevice": "devices.simple",
     "SledsimError": "_core",
+    "Design": "studies.design.drawn",
     "RelationTimes": "studies.relation.access",
     "Trace": "traces.trace",
     "TraceError": "_core",
@@ -176,6 +180,7 @@ _HOMES = {
     "replay": "runs.replaying",
     "optimise": "sweep.optimisation",
     "specificity": "studies.objective.objective_tests",
+    "design": "studies.design.drawn",
     "relation": "studies.relation.access",
     "validate_drive": "studies.validation.drive",
 }

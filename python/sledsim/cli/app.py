@@ -12,6 +12,7 @@ from sledsim.cli import (
     caches,
     catalog,
     cost,
+    design,
     drives,
     examples,
     imports,
@@ -43,6 +44,7 @@ GROUPS = {
     "Simulate": ("run", "replay", "compare", "serve", "validate", "explain", "check-policy", "example"),
     "Study": (
         *("sweep", "optimise", "power", "reliability", "cost", "hit-ratio", "relation", "specificity", "merit"),
+        "design",
         "validate-drive",
     ),
     "Describe": (
@@ -169,6 +171,7 @@ Examples:
   sledsim specificity sdf
   sledsim hit-ratio my-trace.gz --policy arc --pages 1000,2000
   sledsim cost --workload tpcc-like --mems-size "128 MiB"
+  sledsim design g2 --sensitivity
   sledsim optimise design.toml --plot front.html
   sledsim import disksim drive.parv -o drive.toml
   sledsim reproduce --report report
@@ -205,6 +208,7 @@ drives.register(app)
 catalog.register(app)
 caches.register(app)
 cost.register(app)
+design.register(app)
 relation.register(app)
 objective.register(app)
 for _command in entry_points(group="sledsim.commands"):
