@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from sledsim.runs.replaying import replay
     from sledsim.runs.result import Result
     from sledsim.runs.running import run
+    from sledsim.runs.serving import Served, serve
     from sledsim.runs.session import Session
     from sledsim.scenario.disksim import DiskSimImport, import_disksim
     from sledsim.scenario.explanation import Explanation, explain
@@ -86,6 +87,7 @@ __all__ = [
     "Sampling",
     "Scenario",
     "ScenarioError",
+    "Served",
     "Session",
     "SimpleDevice",
     "SledsimError",
@@ -116,6 +118,7 @@ __all__ = [
     "runs",
     "scenario",
     "schedulers",
+    "serve",
     "show",
     "specificity",
     "sqlite",
@@ -150,6 +153,7 @@ _HOMES = {
     "Sampling": "studies.objective.roles",
     "Scenario": "scenario.reading",
     "ScenarioError": "_core",
+    "Served": "runs.serving",
     "Session": "runs.session",
     "SimpleDevice": "devices.simple",
     "SledsimError": "_core",
@@ -172,6 +176,7 @@ _HOMES = {
     "open_trace": "traces.trace",
     "power": "studies.power.strategies",
     "run": "runs.running",
+    "serve": "runs.serving",
     "replay": "runs.replaying",
     "optimise": "sweep.optimisation",
     "specificity": "studies.objective.objective_tests",

@@ -48,6 +48,7 @@ __all__ = [
     "run",
     "schedulers",
     "schema",
+    "serve_nbd",
     "split_quantity",
     "trace_convert",
     "trace_formats",
@@ -366,9 +367,8 @@ class Completion:
     """Joules spent on it; 0 where the device's powers are not known."""
 
 def phases() -> list[tuple[str, str, str, dict[str, str]]]: ...
-def limits() -> list[tuple[str, int, str, str]]:
-    """Return what is bounded though no key says so: name, the most, what is counted, and why there is no more."""
-
+def serve_nbd(scenario: Scenario, options: dict[str, Any], ready: Any) -> tuple[RunOutput, dict[str, Any]]: ...
+def limits() -> list[tuple[str, int, str, str]]: ...
 def schedulers() -> list[dict[str, Any]]: ...
 def mean_interval(count: int, mean: float, variance: float, *, confidence: float = 0.95) -> tuple[float, float]: ...
 

@@ -23,6 +23,7 @@ from sledsim.cli import (
     relation,
     reliability,
     runs,
+    serving,
     sweep,
     traces,
 )
@@ -40,7 +41,7 @@ COMMAND, TYPED = "sledsim.command", "sledsim.typed"
 
 #: What commands are for; those that another package adds, and nobody has named here, come last.
 GROUPS = {
-    "Simulate": ("run", "replay", "compare", "validate", "explain", "check-policy", "example"),
+    "Simulate": ("run", "replay", "compare", "serve", "validate", "explain", "check-policy", "example"),
     "Study": (
         *("sweep", "optimise", "power", "reliability", "cost", "hit-ratio", "relation", "specificity", "merit"),
         "design",
@@ -68,6 +69,7 @@ NAMING = {
         "run",
         "replay",
         "compare",
+        "serve",
         "validate",
         "explain",
         "optimise",
@@ -196,6 +198,7 @@ def _sledsim(
 
 
 runs.register(app)
+serving.register(app)
 policies.register(app)
 examples.register(app)
 optimise.register(app)
