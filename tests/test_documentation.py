@@ -116,13 +116,13 @@ def scenario_keys() -> set[str]:
     return set(keys(_core.schema()))
 
 
-def commands_of(path: Path, *kinds: str) -> list[str]:
+def commands_of(path: Path, *kinds: str, of: tuple[str, ...] = ("sledsim ",)) -> list[str]:
     """Return the commands of a page: those to be run as they are stand in blocks of ``sh``, others in ``text``."""
     text = path.read_text()
     found = re.findall(rf"^```(?:{'|'.join(kinds)})\n(.+?)^```", text, flags=re.DOTALL | re.MULTILINE)
     found += re.findall(r"^(?=!)((?:!sledsim .+\n)+)", text, flags=re.MULTILINE) if "text" in kinds else []
     lines = [line.lstrip("!") for block in found for line in block.replace("\\\n", " ").splitlines()]
-    return [line.partition("  #")[0].strip() for line in lines if line.startswith("sledsim ")]
+    return [line.partition("  #")[0].strip() for line in lines if line.startswith(of)]
 
 
 @pytest.mark.parametrize("path", [path for path in PAGES if commands_of(path, "sh", "text")], ids=name_of)
@@ -144,7 +144,7 @@ def test_a_command_of_a_page_has_its_options(path: Path) -> None:
 @pytest.mark.parametrize("path", [path for path in PAGES if commands_of(path, "sh")], ids=name_of)
 def test_the_commands_of_a_page_run_one_after_the_other(path: Path, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    for line in ["sledsim example readme", *commands_of(path, "sh")]:
+    for line in ["sledsim example readme", *commands_of(path, "sh", of=("sledsim ", "mkdir "))]:
         done = subprocess.run(
             ["bash", "-c", line], cwd=tmp_path, env=environment_of_pages(), capture_output=True, text=True, timeout=900
         )

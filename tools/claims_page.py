@@ -60,6 +60,8 @@ def reasons(answer: Answer) -> Iterator[str]:
         yield answer.reason
         return
     yield finding.how
+    if finding.assumes:
+        yield f"*Assumed, with the sign of the claim:* {finding.assumes}"
     if answer.verdict == "shape only":
         yield f"Shape: {answer.claim.shape}"
     if answer.verdict in {"shape only", "differs"} and finding.cause:

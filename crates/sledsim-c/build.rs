@@ -1,4 +1,5 @@
-//! Puts the catalogue into the library, which then needs no folder; names the shared library for the linker.
+//! Puts the catalogue into the library of C, and into the block device, which then need no folder; names the shared library for
+//! the linker.
 
 use std::path::{Path, PathBuf};
 use std::{env, fmt::Write as _, fs, io};
@@ -25,7 +26,8 @@ fn main() -> io::Result<()> {
     list.push(']');
     fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("catalog.rs"), list)?;
     // Programs that were linked under another name of the file find it by this one.
-    if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
+    let is_library = env::var("CARGO_PKG_NAME").is_ok_and(|name| name == "sledsim-c");
+    if is_library && env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libsledsim.so");
     }
     Ok(())

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         scenario,
         schedulers,
         show,
+        sqlite,
         studies,
         sweep,
         traces,
@@ -42,12 +43,14 @@ if TYPE_CHECKING:
     from sledsim.runs.replaying import replay
     from sledsim.runs.result import Result
     from sledsim.runs.running import run
+    from sledsim.runs.serving import Served, serve
     from sledsim.runs.session import Session
     from sledsim.scenario.disksim import DiskSimImport, import_disksim
     from sledsim.scenario.explanation import Explanation, explain
     from sledsim.scenario.reading import Scenario
     from sledsim.studies.calibration.fitted_disk import FittedDisk, matched_disk
     from sledsim.studies.cost.comparison import CostComparison, cost
+    from sledsim.studies.design.drawn import Design, design
     from sledsim.studies.hit_ratio.ratios import HitRatios, cache_policies, hit_ratio
     from sledsim.studies.objective.objective_tests import ObjectiveTest, merit, specificity
     from sledsim.studies.objective.roles import Sampling
@@ -63,6 +66,7 @@ __all__ = [
     "BreakEven",
     "Comparison",
     "CostComparison",
+    "Design",
     "Device",
     "DeviceEntry",
     "DiskDrive",
@@ -83,6 +87,7 @@ __all__ = [
     "Sampling",
     "Scenario",
     "ScenarioError",
+    "Served",
     "Session",
     "SimpleDevice",
     "SledsimError",
@@ -94,6 +99,7 @@ __all__ = [
     "check_policy",
     "compare",
     "cost",
+    "design",
     "device",
     "devices",
     "explain",
@@ -112,8 +118,10 @@ __all__ = [
     "runs",
     "scenario",
     "schedulers",
+    "serve",
     "show",
     "specificity",
+    "sqlite",
     "studies",
     "sweep",
     "traces",
@@ -145,9 +153,11 @@ _HOMES = {
     "Sampling": "studies.objective.roles",
     "Scenario": "scenario.reading",
     "ScenarioError": "_core",
+    "Served": "runs.serving",
     "Session": "runs.session",
     "SimpleDevice": "devices.simple",
     "SledsimError": "_core",
+    "Design": "studies.design.drawn",
     "RelationTimes": "studies.relation.access",
     "Trace": "traces.trace",
     "TraceError": "_core",
@@ -166,9 +176,11 @@ _HOMES = {
     "open_trace": "traces.trace",
     "power": "studies.power.strategies",
     "run": "runs.running",
+    "serve": "runs.serving",
     "replay": "runs.replaying",
     "optimise": "sweep.optimisation",
     "specificity": "studies.objective.objective_tests",
+    "design": "studies.design.drawn",
     "relation": "studies.relation.access",
     "validate_drive": "studies.validation.drive",
 }
@@ -180,6 +192,7 @@ _ROOMS = (
     "scenario",
     "schedulers",
     "show",
+    "sqlite",
     "studies",
     "sweep",
     "traces",

@@ -19,6 +19,8 @@ mod raw;
 mod reliability;
 mod run;
 mod scenario;
+#[cfg(target_os = "linux")]
+mod serving;
 mod session;
 mod trace;
 mod values;
@@ -69,6 +71,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hit_ratio::cache_policies, module)?)?;
     module.add_function(wrap_pyfunction!(hit_ratio::hit_ratios, module)?)?;
     module.add_function(wrap_pyfunction!(limits::limits, module)?)?;
+    #[cfg(target_os = "linux")]
+    module.add_function(wrap_pyfunction!(serving::serve_nbd, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;

@@ -12,6 +12,7 @@ from sledsim.cli import (
     caches,
     catalog,
     cost,
+    design,
     drives,
     examples,
     imports,
@@ -22,6 +23,7 @@ from sledsim.cli import (
     relation,
     reliability,
     runs,
+    serving,
     sweep,
     traces,
 )
@@ -39,9 +41,10 @@ COMMAND, TYPED = "sledsim.command", "sledsim.typed"
 
 #: What commands are for; those that another package adds, and nobody has named here, come last.
 GROUPS = {
-    "Simulate": ("run", "replay", "compare", "validate", "explain", "check-policy", "example"),
+    "Simulate": ("run", "replay", "compare", "serve", "validate", "explain", "check-policy", "example"),
     "Study": (
         *("sweep", "optimise", "power", "reliability", "cost", "hit-ratio", "relation", "specificity", "merit"),
+        "design",
         "validate-drive",
     ),
     "Describe": (
@@ -66,6 +69,7 @@ NAMING = {
         "run",
         "replay",
         "compare",
+        "serve",
         "validate",
         "explain",
         "optimise",
@@ -167,6 +171,7 @@ Examples:
   sledsim specificity sdf
   sledsim hit-ratio my-trace.gz --policy arc --pages 1000,2000
   sledsim cost --workload tpcc-like --mems-size "128 MiB"
+  sledsim design g2 --sensitivity
   sledsim optimise design.toml --plot front.html
   sledsim import disksim drive.parv -o drive.toml
   sledsim reproduce --report report
@@ -193,6 +198,7 @@ def _sledsim(
 
 
 runs.register(app)
+serving.register(app)
 policies.register(app)
 examples.register(app)
 optimise.register(app)
@@ -202,6 +208,7 @@ drives.register(app)
 catalog.register(app)
 caches.register(app)
 cost.register(app)
+design.register(app)
 relation.register(app)
 objective.register(app)
 for _command in entry_points(group="sledsim.commands"):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Session"]
+__all__ = ["Session", "scenario_of"]
 
 #: What stands in the place of a workload.
 FROM_OUTSIDE = {"kind": "session"}
@@ -79,7 +79,7 @@ class Session(_core.Session):
     ) -> Self:
         """Open a session to which nothing has happened yet."""
         sets = [*set_list(set), 'workload={kind="session"}']
-        resolved = resolve(_scenario_of(system), sets)
+        resolved = resolve(scenario_of(system), sets)
         stretch = stretch_of(timeline)
         if stretch:
             require_powers(resolved)
@@ -160,8 +160,14 @@ class Session(_core.Session):
         return f"<Session at {self.now_ns / 1e9:.9g} s: {self.under_way} requests under way>"
 
 
-def _scenario_of(system: ScenarioLike | Model) -> ScenarioLike:
-    """Return a scenario with that system."""
+def scenario_of(system: ScenarioLike | Model) -> ScenarioLike:
+    """Return a scenario with a system, whose requests come from outside.
+
+    Parameters
+    ----------
+    system
+        As for :class:`Session`.
+    """
     values = system.to_dict() if isinstance(system, Model) else system
     if isinstance(values, str) and "\n" not in values and values != "-" and Path(values).suffix not in FORMATS:
         values = {"device": values}

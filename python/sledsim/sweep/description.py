@@ -182,8 +182,8 @@ class Sweep(Filed):
         with raised(self.name):
             with gathered(found):
                 made(Repeated, {key: getattr(self, key) for key in Repeated.model_fields})
-            plain = (self.replications, self.seed, self.random_numbers) == _ONCE
-            settled([*found, *_twice(self._tables), *_without_seeds(self._tables, is_plain=plain or bool(found))])
+            plain = bool(found) or (self.replications, self.seed, self.random_numbers) == _ONCE
+            settled([*found, *_twice(self._tables), *_without_seeds(self._tables, is_plain=plain)])
 
     @classmethod
     def _keys_of(cls, table: SweepFile) -> dict[str, Any]:

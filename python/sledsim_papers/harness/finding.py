@@ -63,6 +63,8 @@ class Finding:
         The model changed accordingly, and what is found then: the evidence for the cause.
     shape_holds
         Of a stand-in: whether our figures show the order or trend of the claim's ``shape``; computed, like the figures.
+    assumes
+        What the model assumes that has the claim's own sign: agreement is then by construction.
     """
 
     ours: Ours
@@ -74,6 +76,7 @@ class Finding:
     cause: str = ""
     probes: tuple[Probe, ...] = ()
     shape_holds: bool = False
+    assumes: str = ""
 
     @property
     def simulates(self) -> bool:

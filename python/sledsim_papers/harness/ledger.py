@@ -19,9 +19,9 @@ __all__ = ["PAPERS", "VERDICTS", "Claim", "Verdict", "claims", "figures_of", "mo
 #: The papers, by the year in which they came out; each has its folder with a ``claims.toml``.
 PAPERS = ("griffin1999", "schlosser2000", "lin2002", "schlosser2004", "hong2006")
 
-#: What comes of a claim. ``by construction``: ours agrees because it was made from the paper's own results, and
-#: counts for nothing. ``shape only`` is for stand-ins: what the paper says of the order or the trend holds, its figures
-#: do not, and yet are near.
+#: What comes of a claim. ``by construction``: ours agrees because it was made from the paper's own results, or assumes
+#: what the paper says, and counts for nothing. ``shape only`` is for stand-ins: what the paper says of the order or the
+#: trend holds, its figures do not, and yet are near.
 Verdict = Literal["by construction", "reproduced", "shape only", "differs", "not done"]
 
 #: Every verdict, in the order in which they are computed.
@@ -116,7 +116,7 @@ class Claim(BaseModel):
             Where it is not of the claim's kind, or has not as many figures.
         """
         if self._holds(finding.ours):
-            return "by construction" if self.inputs_from else "reproduced"
+            return "by construction" if self.inputs_from or finding.assumes else "reproduced"
         shaped = self.stand_in and not self.inputs_from and bool(self.shape) and finding.shape_holds
         return "shape only" if shaped and self._near(finding.ours) else "differs"
 

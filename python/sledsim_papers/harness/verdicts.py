@@ -56,6 +56,7 @@ def _claim(answer: Answer) -> dict[str, Any]:
         "decimals": finding.decimals,
         "intervals": [list(interval) for interval in finding.intervals],
         "how": finding.how,
+        "assumes": finding.assumes,
         "cause": finding.cause,
         "probes": [{"change": probe.change, "ours": _plain(probe.ours)} for probe in finding.probes],
         "simulates": finding.simulates,

@@ -219,9 +219,10 @@ impl<'a> Builder<'a, '_> {
             }
             Children::Members(members, spares) => {
                 let mut children = self.add_members(members, written, path, place)?;
-                for spare in 0..spares {
+                // A spare is one more of the first; that there is a first is looked at where they are put together.
+                for (spare, first) in (0..spares).filter_map(|spare| Some((spare, members.first()?))) {
                     let (written, path) = (member_of(written, 0), format!("{path}.spares[{spare}]"));
-                    children.push(self.add(&members[0].system, &written, &path, Some(place))?);
+                    children.push(self.add(&first.system, &written, &path, Some(place))?);
                 }
                 let befallen = self.add_faults(spec.faults(), written, &mut children);
                 self.kept(befallen, &Path::default())?;
@@ -326,7 +327,9 @@ fn ids_of(children: &[Below]) -> Vec<ComponentId> {
 
 /// The children of a component, which all need blocks of one size.
 fn alike(children: &[Below]) -> Result<Vec<Child>, Fault> {
-    let first = &children[0];
+    let Some(first) = children.first() else {
+        return Err(Fault::at(Kind::OutOfRange, "members").says(" is empty: it needs at least one entry"));
+    };
     match children.iter().position(|below| below.child.block_bytes != first.child.block_bytes) {
         Some(other) => Err(Fault::at(Kind::Misfit, Path::from("members").step(other))
             .says(format!(" has blocks of {} B, ", children[other].child.block_bytes))

@@ -1,0 +1,183 @@
+//! Answers when the simulated system says so: requests in, and each out at its time.
+//!
+//! One thread has the session. Its clock is that of the machine, from the start of the server on, slowed down by the dilation;
+//! what is due next is waited for asleep, and the last of it awake, so that an answer leaves when it should. What it takes from
+//! there to the client is measured at the start, and answers leave so much earlier.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sledsim::engine::Status;
+use sledsim::request::{Flags, Op, Request};
+use sledsim::scenario::{RunError, Session};
+use sledsim::time::Time;
+
+use crate::log::{Entry, Log};
+use crate::protocol::Error;
+use crate::reply::Client;
+
+/// The last of a wait that is spent awake: sleeping may take this much longer than asked for.
+const AWAKE: Duration = Duration::from_micros(100);
+/// How long nothing may happen before the end is looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What the system is asked to do.
+#[derive(Debug)]
+pub struct Job {
+    /// When the request had been read.
+    pub asked: Instant,
+    /// Who asks.
+    pub client: Arc<Client>,
+    /// The client's own number.
+    pub cookie: u64,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes; none of a flush.
+    pub bytes: u32,
+    /// The direction; none of a flush.
+    pub op: Option<Op>,
+    /// Whether it is to be durable when it is answered.
+    pub durable: bool,
+    /// What was read: it goes with the answer.
+    pub data: Vec<u8>,
+}
+
+/// The time of the machine, and that of the session, ns.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start: Instant,
+    dilation: f64,
+}
+
+impl Clock {
+    /// A clock that starts now, and runs `dilation` times as slow as the machine's.
+    #[must_use]
+    pub fn new(dilation: f64) -> Self {
+        Self { start: Instant::now(), dilation }
+    }
+
+    /// What the session's clock shows at an instant of the machine's.
+    #[must_use]
+    pub fn at(&self, instant: Instant) -> u64 {
+        (instant.saturating_duration_since(self.start).as_nanos() as f64 / self.dilation) as u64
+    }
+
+    /// The machine's instant at which the session's clock shows `ns`.
+    #[must_use]
+    pub fn instant(&self, ns: u64) -> Instant {
+        self.start + Duration::from_nanos((ns as f64 * self.dilation) as u64)
+    }
+}
+
+/// A flush that waits for what was under way when it came.
+struct Flush {
+    job: Job,
+    left: u64,
+}
+
+/// The thread that has the session.
+pub struct Delivery {
+    session: Session,
+    clock: Clock,
+    early: Duration,
+    jobs: Receiver<Job>,
+    log: Log,
+    under_way: HashMap<u64, Job>,
+    flushes: Vec<Flush>,
+}
+
+impl Delivery {
+    /// Answers what comes through `jobs`, `early` before it is due.
+    #[must_use]
+    pub fn new(session: Session, clock: Clock, early: Duration, jobs: Receiver<Job>, log: Log) -> Self {
+        Self { session, clock, early, jobs, log, under_way: HashMap::new(), flushes: Vec::new() }
+    }
+
+    /// Goes on until nobody is left who could ask, or `is_ended` says so; gives back the session and the log.
+    ///
+    /// # Errors
+    /// Where the session stops.
+    pub fn run(mut self, is_ended: &dyn Fn() -> bool) -> Result<(Session, Log), RunError> {
+        loop {
+            self.deliver()?;
+            if is_ended() {
+                break;
+            }
+            let leaves = Instant::now() + self.early;
+            let due = self.session.next_event().map(|next| self.clock.instant(next.ns()));
+            let free = due.map_or(LOOK, |due| due.saturating_duration_since(leaves));
+            if free <= AWAKE {
+                match self.jobs.try_recv() {
+                    Ok(job) => self.take(job)?,
+                    Err(std::sync::mpsc::TryRecvError::Disconnected) if self.is_idle() => break,
+                    Err(_) => std::hint::spin_loop(),
+                }
+                continue;
+            }
+            match self.jobs.recv_timeout((free - AWAKE).min(LOOK)) {
+                Ok(job) => self.take(job)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) if self.is_idle() => break,
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep((free - AWAKE).min(LOOK)),
+            }
+        }
+        Ok((self.session, self.log))
+    }
+
+    fn is_idle(&self) -> bool {
+        self.under_way.is_empty() && self.flushes.is_empty()
+    }
+
+    /// Hands a request to the session, at its time or at once where that has passed.
+    fn take(&mut self, job: Job) -> Result<(), RunError> {
+        let Some(op) = job.op else {
+            let left = self.under_way.len() as u64;
+            self.flushes.push(Flush { job, left });
+            return self.flushed();
+        };
+        let block_bytes = u64::from(self.session.block_bytes());
+        let (first, end) = (job.offset / block_bytes, (job.offset + u64::from(job.bytes)).div_ceil(block_bytes));
+        let arrival = Time::from_ns(self.clock.at(job.asked)).max(self.session.now());
+        let flags = if job.durable { Flags::DURABLE } else { Flags::NONE };
+        let request = Request { arrival, op, flags, ..Request::read(first, (end - first) as u32) };
+        let id = self.session.submit(request)?;
+        self.under_way.insert(id, job);
+        self.deliver()
+    }
+
+    /// Lets the session's time come to now, and answers what has come back.
+    fn deliver(&mut self) -> Result<(), RunError> {
+        let now = Time::from_ns(self.clock.at(Instant::now() + self.early)).max(self.session.now());
+        self.session.advance(now, &mut |_| true)?;
+        while let Some(back) = self.session.completion() {
+            if let Some(job) = self.under_way.remove(&back.request.id) {
+                let error = if back.status == Status::Served { Error::None } else { Error::Io };
+                self.answer(job, error, back.request.arrival, back.service.end);
+            }
+            for flush in &mut self.flushes {
+                flush.left = flush.left.saturating_sub(1);
+            }
+            self.flushed()?;
+        }
+        Ok(())
+    }
+
+    /// Answers the flushes for which everything has come back.
+    fn flushed(&mut self) -> Result<(), RunError> {
+        while self.flushes.first().is_some_and(|flush| flush.left == 0) {
+            let Flush { job, .. } = self.flushes.remove(0);
+            let asked = Time::from_ns(self.clock.at(job.asked));
+            self.answer(job, Error::None, asked, self.session.now().max(asked));
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, job: Job, error: Error, asked: Time, due: Time) {
+        job.client.answer(job.cookie, error, &job.data, job.data.len());
+        let sent = self.clock.at(Instant::now() + self.early);
+        let Job { offset, bytes, op, .. } = job;
+        self.log.add(Entry { asked_ns: asked.ns(), due_ns: due.ns(), sent_ns: sent, offset, bytes, op });
+    }
+}

@@ -1,0 +1,155 @@
+//! Every request that was answered, and whether the answers came when they should.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use sledsim::request::Op;
+
+/// An answer is on time where it left within this share of what it should take.
+pub const SHARE: f64 = 0.02;
+/// So much of the requests have to be on time for the delivery to be trusted.
+pub const TRUSTED: f64 = 0.99;
+
+/// A request that was answered: times of the session's clock, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When it came.
+    pub asked_ns: u64,
+    /// When the answer should have left.
+    pub due_ns: u64,
+    /// When it left.
+    pub sent_ns: u64,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub bytes: u32,
+    /// The direction; none of a flush.
+    pub op: Option<Op>,
+}
+
+/// What is known of the answers so far, and where they are written down.
+#[derive(Debug, Default)]
+pub struct Log {
+    file: Option<BufWriter<File>>,
+    broken: Option<io::Error>,
+    /// Reads, writes, flushes.
+    counts: [u64; 3],
+    on_time: u64,
+    errors_ns: Vec<u64>,
+}
+
+/// Errors that are kept for the median and beyond, the latest: a server may run for weeks.
+const KEPT: usize = 1 << 20;
+
+impl Log {
+    /// A log that writes a trace, where a path is given: arrivals, and the responses that were had.
+    ///
+    /// # Errors
+    /// Where the file can't be made.
+    pub fn new(path: Option<&Path>) -> io::Result<Self> {
+        let Some(path) = path else { return Ok(Self::default()) };
+        let mut file = BufWriter::new(File::create(path)?);
+        writeln!(file, "t_ns,device,offset_bytes,bytes,op,due_ns,sent_ns,response_ns")?;
+        Ok(Self { file: Some(file), ..Self::default() })
+    }
+
+    /// Takes an answer down.
+    pub fn add(&mut self, entry: Entry) {
+        let Entry { asked_ns, due_ns, sent_ns, offset, bytes, op } = entry;
+        self.counts[op.map_or(2, |op| usize::from(op == Op::Write))] += 1;
+        // A flush is no access: a trace has none.
+        let Some(op) = op else { return };
+        let error_ns = sent_ns.abs_diff(due_ns);
+        self.on_time += u64::from(error_ns as f64 <= SHARE * due_ns.saturating_sub(asked_ns) as f64);
+        if self.errors_ns.len() < KEPT {
+            self.errors_ns.push(error_ns);
+        } else {
+            let place = (self.counts[0] + self.counts[1]) as usize % KEPT;
+            self.errors_ns[place] = error_ns;
+        }
+        let Some(file) = &mut self.file else { return };
+        let (letter, response_ns) = (if op == Op::Read { "R" } else { "W" }, sent_ns.saturating_sub(asked_ns));
+        if let Err(error) = writeln!(file, "{asked_ns},0,{offset},{bytes},{letter},{due_ns},{sent_ns},{response_ns}") {
+            // What was written stays; that there is no more is said at the end.
+            self.broken.get_or_insert(error);
+            self.file = None;
+        }
+    }
+
+    /// Ends the log, and says how it went.
+    #[must_use]
+    pub fn verdict(mut self, dilation: f64) -> Verdict {
+        if let Some(Err(error)) = self.file.as_mut().map(Write::flush) {
+            self.broken.get_or_insert(error);
+        }
+        self.errors_ns.sort_unstable();
+        let at = |share: f64| match self.errors_ns.len() {
+            0 => 0.0,
+            count => self.errors_ns[((count - 1) as f64 * share) as usize] as f64 * dilation / 1e3,
+        };
+        let [reads, writes, flushes] = self.counts;
+        let asked = reads + writes;
+        Verdict {
+            reads,
+            writes,
+            flushes,
+            on_time: if asked == 0 { 1.0 } else { self.on_time as f64 / asked as f64 },
+            median_error_us: at(0.5),
+            p99_error_us: at(0.99),
+            log_fault: self.broken.map(|error| error.to_string()),
+        }
+    }
+}
+
+/// Whether the answers came when the simulated system said so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// Reads that were answered.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Share of reads and writes whose answers left within 2 % of the time that they should take.
+    pub on_time: f64,
+    /// Median of how far answers left from when they should, µs of the machine's clock.
+    pub median_error_us: f64,
+    /// What 99 % of them are below.
+    pub p99_error_us: f64,
+    /// Why the log ends before the requests do, if it does.
+    pub log_fault: Option<String>,
+}
+
+impl Verdict {
+    /// Whether so many answers were on time that what a program took can be trusted.
+    #[must_use]
+    pub fn is_trusted(&self) -> bool {
+        self.on_time >= TRUSTED
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(asked_ns: u64, due_ns: u64, sent_ns: u64, op: Option<Op>) -> Entry {
+        Entry { asked_ns, due_ns, sent_ns, offset: 0, bytes: 512, op }
+    }
+
+    #[test]
+    fn an_answer_is_on_time_within_two_percent_of_what_it_should_take() {
+        let mut log = Log::default();
+        for (sent_ns, op) in [(1_020_000, Op::Read), (980_000, Op::Write), (1_020_001, Op::Read), (1_000_000, Op::Read)]
+        {
+            log.add(entry(0, 1_000_000, sent_ns, Some(op)));
+        }
+        log.add(entry(0, 0, 9, None));
+        let verdict = log.verdict(10.0);
+        assert_eq!((verdict.reads, verdict.writes, verdict.flushes), (3, 1, 1));
+        assert_eq!((verdict.on_time, verdict.is_trusted()), (0.75, false));
+        assert_eq!((verdict.median_error_us, verdict.p99_error_us), (200.0, 200.0));
+        let nothing = Log::default().verdict(1.0);
+        assert_eq!((nothing.on_time, nothing.is_trusted(), nothing.median_error_us), (1.0, true, 0.0));
+    }
+}

@@ -1,0 +1,138 @@
+//! `sledsim-nbd SCENARIO`: serves the system of a scenario as a network block device, without Python.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use sledsim::scenario::{Catalog, Draft, Keep, Notation, Session};
+use sledsim_nbd::os;
+use sledsim_nbd::server::{serve, size_of, Address, Options, ServeError};
+use sledsim_nbd::store::Store;
+
+/// The catalogue's files, by their paths in it.
+static CATALOG: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
+
+const USAGE: &str = "usage: sledsim-nbd SCENARIO [--set PATH=VALUE]... [--socket PATH | --tcp ADDRESS:PORT]
+                   [--image FILE [--drop]] [--dilation N] [--log TRACE.csv] [--once]
+
+Serves the system of a scenario as a network block device until SIGTERM or Ctrl-C.
+
+  --set PATH=VALUE    replace a value of the scenario
+  --socket PATH       a Unix socket; sledsim.sock if neither is given
+  --tcp ADDRESS:PORT  TCP, such as 127.0.0.1:10809
+  --image FILE        keep data in this file, with holes where nothing was written; in memory otherwise
+  --drop              remove that file at the end
+  --dilation N        let the device's time run N times slower than the machine's, 1 to 1000
+  --log TRACE.csv     write down each request, with when it was asked, due and answered
+  --once              end when the last client has gone";
+
+struct Asked {
+    scenario: PathBuf,
+    settings: Vec<String>,
+    store: Option<PathBuf>,
+    drop: bool,
+    options: Options,
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.iter().any(|word| word == "--help" || word == "-h") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    match asked(words).and_then(|asked| run(&asked)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(says) => {
+            eprintln!("error: {says}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn asked(words: Vec<String>) -> Result<Asked, String> {
+    let mut words = words.into_iter();
+    let options = Options { address: Address::Unix("sledsim.sock".into()), dilation: 1.0, log: None, once: false };
+    let mut asked = Asked { scenario: PathBuf::new(), settings: Vec::new(), store: None, drop: false, options };
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value (sledsim-nbd --help)"));
+        match word.as_str() {
+            "--set" => asked.settings.push(value()?),
+            "--socket" => asked.options.address = Address::Unix(value()?.into()),
+            "--tcp" => {
+                let given = value()?;
+                let at =
+                    given.parse().map_err(|_| format!("--tcp {given:?} is no ADDRESS:PORT, as 127.0.0.1:10809"))?;
+                asked.options.address = Address::Tcp(at);
+            }
+            "--image" => asked.store = Some(value()?.into()),
+            "--drop" => asked.drop = true,
+            "--dilation" => {
+                let given = value()?;
+                let dilation = given.parse().ok().filter(|dilation| (1.0..=1000.0).contains(dilation));
+                asked.options.dilation =
+                    dilation.ok_or_else(|| format!("--dilation {given:?} is no number from 1 to 1000"))?;
+            }
+            "--log" => asked.options.log = Some(value()?.into()),
+            "--once" => asked.options.once = true,
+            option if option.starts_with('-') => return Err(format!("no such option: {option} (sledsim-nbd --help)")),
+            _ if asked.scenario.as_os_str().is_empty() => asked.scenario = word.into(),
+            _ => return Err(format!("one scenario, not {word:?} too (sledsim-nbd --help)")),
+        }
+    }
+    if asked.scenario.as_os_str().is_empty() {
+        return Err(format!("a scenario is missing\n{USAGE}"));
+    }
+    Ok(asked)
+}
+
+fn run(asked: &Asked) -> Result<(), String> {
+    let session = open(&asked.scenario, &asked.settings)?;
+    let store = match &asked.store {
+        None => Store::memory(),
+        Some(path) => {
+            let opened = Store::file(path, size_of(&session));
+            opened.map_err(|error| format!("--image {}: {error}", path.display()))?
+        }
+    };
+    os::end_by_signals();
+    let ready = |served: sledsim_nbd::server::Served| {
+        let at = match &asked.options.address {
+            Address::Unix(path) => format!("nbd+unix:///?socket={}", path.display()),
+            Address::Tcp(address) => format!("nbd://{address}"),
+        };
+        println!("{at} has {} bytes; answers leave {} ns early", served.size, served.early.as_nanos());
+    };
+    let served = serve(session, store, &asked.options, &ready, &os::is_ended);
+    if let (true, Some(path)) = (asked.drop, &asked.store) {
+        std::fs::remove_file(path).map_err(|error| format!("--drop {}: {error}", path.display()))?;
+    }
+    let (_, verdict) = served.map_err(|error| match error {
+        ServeError::Socket(says) => format!("no socket: {says}"),
+        ServeError::Log(says) => format!("--log: {says}"),
+        ServeError::Store(says) => format!("--image: {says}"),
+        ServeError::Run(error) => error.to_string(),
+    })?;
+    println!(
+        "{} reads, {} writes, {} flushes; {:.1} % within 2 % of their time, errors {:.1} us in the median, {:.1} us p99: {}",
+        verdict.reads,
+        verdict.writes,
+        verdict.flushes,
+        100.0 * verdict.on_time,
+        verdict.median_error_us,
+        verdict.p99_error_us,
+        if verdict.is_trusted() { "trust it" } else { "do not trust the times: raise --dilation, or idle the machine" },
+    );
+    verdict.log_fault.map_or(Ok(()), |says| Err(format!("--log: {says}")))
+}
+
+fn open(path: &Path, settings: &[String]) -> Result<Session, String> {
+    let name = path.display().to_string();
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let notation = Notation::named(&ending).map_err(|fault| fault.in_file(name.as_str()).to_string())?;
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{name} can't be read: {error}"))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let settings = [settings, &["workload={kind=\"session\"}".to_owned()]].concat();
+    let draft = Draft::read(&text, notation, &name, folder).map_err(|fault| fault.to_string())?;
+    let catalog = Catalog::default().with_built_in(CATALOG);
+    let resolved = draft.set(&settings).resolve(&catalog, folder).map_err(|faults| faults.to_string())?;
+    Session::new(&resolved.scenario, &Keep::default()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,50 @@
+//! What the machine is asked for beyond the standard library: the end by a signal, a turn before others, a send that does not wait.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static ENDED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn end(_: libc::c_int) {
+    ENDED.store(true, Ordering::Relaxed);
+}
+
+/// From now on SIGTERM and SIGINT ask for an end, which [`is_ended`] tells.
+pub fn end_by_signals() {
+    let handler = end as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    for signal in [libc::SIGTERM, libc::SIGINT] {
+        // SAFETY: the handler stores to an atomic and does nothing else, which a handler may.
+        unsafe { libc::signal(signal, handler) };
+    }
+}
+
+/// Whether a signal has asked for an end.
+#[must_use]
+pub fn is_ended() -> bool {
+    ENDED.load(Ordering::Relaxed)
+}
+
+/// Lets this thread run before all that are not real-time, if the machine allows it; says whether it does.
+pub fn run_first() -> bool {
+    let wish = libc::sched_param { sched_priority: 10 };
+    // SAFETY: 0 is this thread, and the parameter lives as long as the call.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const wish) == 0 }
+}
+
+/// Sends as much as goes at once; says how much.
+///
+/// # Errors
+/// Where the other side has gone.
+pub fn send_at_once(to: BorrowedFd<'_>, data: &[u8]) -> io::Result<usize> {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: the descriptor is open as long as it is borrowed, and the data are as long as is said.
+    let sent = unsafe { libc::send(to.as_raw_fd(), data.as_ptr().cast(), data.len(), flags) };
+    match usize::try_from(sent) {
+        Ok(sent) => Ok(sent),
+        Err(_) => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            error => Err(error),
+        },
+    }
+}

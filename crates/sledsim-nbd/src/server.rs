@@ -1,0 +1,434 @@
+//! Connections: who asks, over which socket, and what becomes of the data of each request.
+
+use std::io::{self, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{channel, Sender};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sledsim::request::Op;
+use sledsim::scenario::{RunError, Session};
+
+use crate::delivery::{Clock, Delivery, Job};
+use crate::log::{Log, Verdict};
+use crate::os;
+use crate::protocol::{greet, request, Asked, Command, Error, Greeted};
+use crate::reply::Client;
+use crate::store::Store;
+
+/// Connections at once: one more is closed at once.
+pub const MOST_CONNECTIONS: usize = 256;
+/// How often the end is looked for while nobody connects.
+const LOOK: Duration = Duration::from_millis(20);
+/// A client that says nothing while it is greeted is left after this long.
+const GREETING: Duration = Duration::from_secs(10);
+/// Messages to and fro by which the way of an answer is measured.
+const CALIBRATION: usize = 200;
+
+/// Where clients connect.
+#[derive(Clone, Debug)]
+pub enum Address {
+    /// A socket in the file system.
+    Unix(PathBuf),
+    /// A port of TCP.
+    Tcp(SocketAddr),
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub enum Stream {
+    /// Over a socket in the file system.
+    Unix(UnixStream),
+    /// Over TCP.
+    Tcp(TcpStream),
+}
+
+impl Stream {
+    fn try_clone(&self) -> io::Result<Self> {
+        match self {
+            Self::Unix(stream) => stream.try_clone().map(Self::Unix),
+            Self::Tcp(stream) => stream.try_clone().map(Self::Tcp),
+        }
+    }
+
+    fn set_read_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_read_timeout(limit),
+            Self::Tcp(stream) => stream.set_read_timeout(limit),
+        }
+    }
+
+    /// Ends the connection.
+    pub fn close(&self) {
+        // Whoever has gone already needs no closing.
+        let _ = match self {
+            Self::Unix(stream) => stream.shutdown(std::net::Shutdown::Both),
+            Self::Tcp(stream) => stream.shutdown(std::net::Shutdown::Both),
+        };
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(stream) => stream.as_fd(),
+            Self::Tcp(stream) => stream.as_fd(),
+        }
+    }
+}
+
+impl Read for &Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => (&mut &*stream).read(into),
+            Stream::Tcp(stream) => (&mut &*stream).read(into),
+        }
+    }
+}
+
+impl Write for &Stream {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => (&mut &*stream).write(data),
+            Stream::Tcp(stream) => (&mut &*stream).write(data),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+enum Listener {
+    Unix(UnixListener, PathBuf),
+    Tcp(TcpListener),
+}
+
+impl Listener {
+    fn new(address: &Address) -> io::Result<Self> {
+        let listener = match address {
+            Address::Unix(path) => {
+                // A socket that nobody listens at is left from a server that was killed.
+                if path.exists() && UnixStream::connect(path).is_err() && is_socket(path) {
+                    std::fs::remove_file(path)?;
+                }
+                let listener = UnixListener::bind(path)?;
+                listener.set_nonblocking(true)?;
+                Self::Unix(listener, path.clone())
+            }
+            Address::Tcp(address) => {
+                let listener = TcpListener::bind(address)?;
+                listener.set_nonblocking(true)?;
+                Self::Tcp(listener)
+            }
+        };
+        Ok(listener)
+    }
+
+    fn accept(&self) -> io::Result<Stream> {
+        match self {
+            Self::Unix(listener, _) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(false)?;
+                Ok(Stream::Unix(stream))
+            }
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(false)?;
+                stream.set_nodelay(true)?;
+                Ok(Stream::Tcp(stream))
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Self::Unix(_, path) = self {
+            // If somebody has removed it, all the better.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn is_socket(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_socket())
+}
+
+/// How a device is served.
+#[derive(Debug)]
+pub struct Options {
+    /// Where clients connect.
+    pub address: Address,
+    /// How many times slower than the machine's the session's clock runs.
+    pub dilation: f64,
+    /// Where a trace of the requests goes.
+    pub log: Option<PathBuf>,
+    /// Whether the server ends when its first client has gone.
+    pub once: bool,
+}
+
+/// Serves a device until `is_ended`, which is asked on this thread, or until its client has gone where it is to end then; calls `ready` when clients may come.
+///
+/// # Errors
+/// Where the socket or the log can't be made, or the session stops.
+pub fn serve(
+    session: Session,
+    store: Store,
+    options: &Options,
+    ready: &dyn Fn(Served),
+    is_ended: &dyn Fn() -> bool,
+) -> Result<(Session, Verdict), ServeError> {
+    let size = size_of(&session);
+    let log = Log::new(options.log.as_deref()).map_err(|error| ServeError::Log(error.to_string()))?;
+    let listener = Listener::new(&options.address).map_err(|error| ServeError::Socket(error.to_string()))?;
+    let early = way_of_an_answer().map_err(|error| ServeError::Socket(error.to_string()))?;
+    let (sender, jobs) = channel();
+    let shared = Arc::new(Shared {
+        store,
+        size,
+        block_bytes: session.block_bytes(),
+        connections: AtomicUsize::new(0),
+        had_one: AtomicBool::new(false),
+        clients: Mutex::default(),
+    });
+    let clock = Clock::new(options.dilation);
+    let stop = AtomicBool::new(false);
+    let stopped = || stop.load(Ordering::Relaxed);
+    thread::scope(|scope| {
+        let delivery = Delivery::new(session, clock, early, jobs, log);
+        let thread = thread::Builder::new().name("delivery".into()).spawn_scoped(scope, || {
+            // Where the machine does not allow it, the verdict says what that cost.
+            let _ = os::run_first();
+            let done = delivery.run(&stopped);
+            stop.store(true, Ordering::Relaxed);
+            done
+        });
+        let thread = thread.map_err(|error| ServeError::Socket(error.to_string()))?;
+        ready(Served { size, early });
+        let listened = listen(&listener, &shared, &sender, options.once, &|| stopped() || is_ended());
+        stop.store(true, Ordering::Relaxed);
+        drop(sender);
+        for client in shared.clients().drain(..).filter_map(|client| client.upgrade()) {
+            client.close();
+        }
+        let done = thread.join().map_err(|_| ServeError::Socket("the delivery ended in a panic".into()))?;
+        listened.map_err(|error| ServeError::Socket(error.to_string()))?;
+        // What has been answered is in the store; what was not flushed is no promise, and yet it is kept.
+        shared.store.flush().map_err(|error| ServeError::Store(error.to_string()))?;
+        let (session, log) = done.map_err(ServeError::Run)?;
+        Ok((session, log.verdict(options.dilation)))
+    })
+}
+
+/// Bytes of a session's device.
+#[must_use]
+pub fn size_of(session: &Session) -> u64 {
+    session.capacity_blocks() * u64::from(session.block_bytes())
+}
+
+/// What is known once clients may come.
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// Bytes of the device.
+    pub size: u64,
+    /// How much before it is due an answer leaves: what its way was found to take.
+    pub early: Duration,
+}
+
+/// Why a device is not served any more.
+#[derive(Debug)]
+pub enum ServeError {
+    /// There is no socket.
+    Socket(String),
+    /// There is no log.
+    Log(String),
+    /// The data can't be kept.
+    Store(String),
+    /// The session stopped.
+    Run(RunError),
+}
+
+/// What all connections have in common.
+struct Shared {
+    store: Store,
+    size: u64,
+    block_bytes: u32,
+    connections: AtomicUsize,
+    had_one: AtomicBool,
+    clients: Mutex<Vec<Weak<Client>>>,
+}
+
+impl Shared {
+    fn clients(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Client>>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a client in, and forgets those that have gone.
+    fn admit(&self, client: &Arc<Client>) {
+        let mut clients = self.clients();
+        clients.retain(|known| known.strong_count() > 0);
+        clients.push(Arc::downgrade(client));
+        self.had_one.store(true, Ordering::Relaxed);
+    }
+}
+
+fn listen(
+    listener: &Listener,
+    shared: &Arc<Shared>,
+    jobs: &Sender<Job>,
+    once: bool,
+    is_ended: &dyn Fn() -> bool,
+) -> io::Result<()> {
+    while !is_ended() {
+        if once && shared.had_one.load(Ordering::Relaxed) && shared.connections.load(Ordering::Relaxed) == 0 {
+            break;
+        }
+        match listener.accept() {
+            Ok(stream) if shared.connections.load(Ordering::Relaxed) < MOST_CONNECTIONS => {
+                shared.connections.fetch_add(1, Ordering::Relaxed);
+                let (shared, jobs) = (Arc::clone(shared), jobs.clone());
+                thread::spawn(move || {
+                    // A client that goes, or talks nonsense, ends its own connection and nothing else.
+                    let _ = attend(stream, &shared, &jobs);
+                    shared.connections.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            // Closed at once: the client sees an end where a greeting should be.
+            Ok(stream) => drop(stream),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(LOOK),
+            // A client that has gone before it was seen, or too many files open: it passes.
+            Err(_) => thread::sleep(LOOK),
+        }
+    }
+    Ok(())
+}
+
+/// Serves one client until it goes.
+fn attend(stream: Stream, shared: &Shared, jobs: &Sender<Job>) -> io::Result<()> {
+    stream.set_read_timeout(Some(GREETING))?;
+    let greeted = greet(&mut Both(&stream), shared.size, shared.block_bytes)?;
+    stream.set_read_timeout(None)?;
+    if greeted == Greeted::Leaves {
+        return Ok(());
+    }
+    let client = Arc::new(Client::new(stream.try_clone()?));
+    shared.admit(&client);
+    let sender = Arc::clone(&client);
+    let rest = thread::spawn(move || sender.send_the_rest());
+    let ended = requests(&mut BufReader::with_capacity(1 << 16, &stream), shared, jobs, &client);
+    client.leave();
+    stream.close();
+    // It ends, since the client has left.
+    let _ = rest.join();
+    ended
+}
+
+/// Reads and writes one stream.
+struct Both<'a>(&'a Stream);
+
+impl Read for Both<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
+}
+
+impl Write for Both<'_> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.0.write(data)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn requests(from: &mut impl Read, shared: &Shared, jobs: &Sender<Job>, client: &Arc<Client>) -> io::Result<()> {
+    while let Some(asked) = request(from)? {
+        if asked.command == Command::Disconnect {
+            break;
+        }
+        let mut data = Vec::new();
+        if asked.command == Command::Write {
+            data.resize(asked.length as usize, 0);
+            from.read_exact(&mut data)?;
+        }
+        let at = Instant::now();
+        let admitted = if asked.command == Command::Read { asked.length as usize } else { 0 };
+        if !client.admits(admitted) {
+            break;
+        }
+        let done = asked.refusal(shared.size).map_or_else(|| touch(&shared.store, &asked, data), Err);
+        let (op, data) = match done {
+            Err(error) => {
+                client.answer(asked.cookie, error, &[], admitted);
+                continue;
+            }
+            // What nobody needs any more costs nothing.
+            Ok(_) if asked.command == Command::Trim => {
+                client.answer(asked.cookie, Error::None, &[], admitted);
+                continue;
+            }
+            Ok(done) => done,
+        };
+        let Asked { cookie, offset, length: bytes, fua: durable, .. } = asked;
+        let job = Job { asked: at, client: Arc::clone(client), cookie, offset, bytes, op, durable, data };
+        if jobs.send(job).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Does with the data what a request asks for; gives back its direction, and what was read.
+fn touch(store: &Store, asked: &Asked, data: Vec<u8>) -> Result<(Option<Op>, Vec<u8>), Error> {
+    let failed = |error: io::Error| match error.raw_os_error() {
+        Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => Error::NoSpace,
+        _ => Error::Io,
+    };
+    let durably = |written: io::Result<()>| {
+        let flushed = written.and_then(|()| if asked.fua { store.flush() } else { Ok(()) });
+        flushed.map(|()| (Some(Op::Write), Vec::new())).map_err(failed)
+    };
+    match asked.command {
+        Command::Read => {
+            let mut found = vec![0; asked.length as usize];
+            store.read(asked.offset, &mut found).map(|()| (Some(Op::Read), found)).map_err(failed)
+        }
+        Command::Write => durably(store.write(asked.offset, &data)),
+        Command::WriteZeroes => durably(store.zero(asked.offset, u64::from(asked.length))),
+        Command::Flush => store.flush().map(|()| (None, Vec::new())).map_err(failed),
+        Command::Trim => Ok((None, Vec::new())),
+        Command::Disconnect | Command::Unknown => Err(Error::Invalid),
+    }
+}
+
+/// Half of what a message takes to another thread and back, the median: what an answer takes to its client.
+fn way_of_an_answer() -> io::Result<Duration> {
+    let (near, far) = UnixStream::pair()?;
+    let echo = thread::spawn(move || -> io::Result<()> {
+        let mut message = [0; 16];
+        for _ in 0..CALIBRATION {
+            (&far).read_exact(&mut message)?;
+            (&far).write_all(&message)?;
+        }
+        Ok(())
+    });
+    let mut took = Vec::with_capacity(CALIBRATION);
+    for _ in 0..CALIBRATION {
+        let began = Instant::now();
+        (&near).write_all(&[0; 16])?;
+        (&near).read_exact(&mut [0; 16])?;
+        took.push(began.elapsed() / 2);
+    }
+    // It has answered all.
+    let _ = echo.join();
+    took.sort_unstable();
+    Ok(took[CALIBRATION / 2])
+}

@@ -1,0 +1,112 @@
+//! Serving a system as a network block device.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sledsim::fault::{Fault, Kind};
+use sledsim::scenario::{self, Keep};
+use sledsim_nbd::log::Verdict;
+use sledsim_nbd::server::{serve, size_of, Address, Options, ServeError, Served};
+use sledsim_nbd::store::Store;
+
+use crate::errors;
+use crate::run::{run_error, RunOutput};
+use crate::scenario::Scenario;
+use crate::watch::goes_on;
+
+/// What can't be opened, by the argument that names it.
+fn unreadable(argument: &str, says: &str) -> PyErr {
+    errors::run(Fault::at(Kind::Unreadable, argument).says(format!(": {says}")))
+}
+
+/// How a device is served.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Wanted {
+    socket: Option<PathBuf>,
+    tcp: Option<String>,
+    image: Option<PathBuf>,
+    dilation: f64,
+    log: Option<PathBuf>,
+    once: bool,
+}
+
+/// Serves a scenario's system until Ctrl-C, or until its clients have gone where it is to end `once` they have; `ready` is told the
+/// size of the device and how early answers leave, ns.
+#[pyfunction]
+pub fn serve_nbd<'py>(
+    python: Python<'py>,
+    scenario: &Bound<'py, Scenario>,
+    options: Wanted,
+    ready: &Bound<'py, PyAny>,
+) -> PyResult<(RunOutput, Bound<'py, PyDict>)> {
+    let Wanted { socket, tcp, image, dilation, log, once } = options;
+    let resolved = &scenario.get().resolved;
+    let address = match (socket, tcp) {
+        (Some(path), None) => Address::Unix(path),
+        (None, Some(given)) => Address::Tcp(given.parse().map_err(|_| {
+            let allowed = "an address and a port, such as 127.0.0.1:10809";
+            errors::run(Fault::wrong_type("tcp", given, allowed))
+        })?),
+        _ => return Err(errors::misuse("expected a socket or a TCP address, and not both")),
+    };
+    let keep = Keep::default();
+    let session = python.detach(|| errors::guarded(|| scenario::Session::new(&resolved.scenario, &keep)))?;
+    let session = session.map_err(run_error)?;
+    let store = match &image {
+        None => Store::memory(),
+        Some(path) => {
+            let opened = Store::file(path, size_of(&session));
+            opened.map_err(|error| unreadable("image", &format!("{}: {error}", path.display())))?
+        }
+    };
+    let options = Options { address, dilation, log, once };
+    let ready = ready.clone().unbind();
+    let failed = Mutex::new(None);
+    let fail = |error: PyErr| {
+        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    };
+    let served = python.detach(|| {
+        let tell = |served: Served| {
+            let told = (served.size, u64::try_from(served.early.as_nanos()).unwrap_or(u64::MAX));
+            Python::attach(|python| ready.call1(python, told).map_or_else(fail, drop));
+        };
+        let is_ended = || {
+            failed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+                || Python::attach(|python| match goes_on(python, None, ()) {
+                    Ok(goes_on) => !goes_on,
+                    Err(error) => {
+                        fail(error);
+                        true
+                    }
+                })
+        };
+        errors::guarded(|| serve(session, store, &options, &tell, &is_ended))
+    })?;
+    if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let (session, verdict) = served.map_err(|error| match error {
+        ServeError::Socket(says) => unreadable("socket", &says),
+        ServeError::Log(says) => unreadable("log", &says),
+        ServeError::Store(says) => unreadable("image", &says),
+        ServeError::Run(error) => run_error(error),
+    })?;
+    let output = session.result(resolved.citations.clone()).map_err(run_error)?;
+    Ok((output.into(), told(python, &verdict)?))
+}
+
+fn told<'py>(python: Python<'py>, verdict: &Verdict) -> PyResult<Bound<'py, PyDict>> {
+    let values = PyDict::new(python);
+    values.set_item("reads", verdict.reads)?;
+    values.set_item("writes", verdict.writes)?;
+    values.set_item("flushes", verdict.flushes)?;
+    values.set_item("on_time", verdict.on_time)?;
+    values.set_item("median_error_us", verdict.median_error_us)?;
+    values.set_item("p99_error_us", verdict.p99_error_us)?;
+    values.set_item("trusted", verdict.is_trusted())?;
+    values.set_item("log_fault", verdict.log_fault.as_deref())?;
+    Ok(values)
+}

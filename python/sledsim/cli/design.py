@@ -1,0 +1,56 @@
+"""The command that makes a device from a drawing."""
+
+from typing import Annotated
+
+import typer
+
+from sledsim.cli.options import AsJson, Plot, Sets
+from sledsim.cli.output import check_picture, print_found
+
+__all__ = ["register"]
+
+DESIGN_EXAMPLES = """\b
+Examples:
+  sledsim design g2
+  sledsim design g2 --set bit_nm=30 --toml > device.toml
+  sledsim design mine.toml --sensitivity --plot moves.png
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog=DESIGN_EXAMPLES)(design)
+
+
+def design(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="DRAWING|-", help="g1, g2 or g3, or a file (TOML, YAML, JSON); - for stdin."),
+    ] = "g2",
+    sensitive: Annotated[
+        bool, typer.Option("--sensitivity", help="Show by how much each value moves each figure.")
+    ] = False,
+    step: Annotated[float, typer.Option("--step", metavar="X", help="Of --sensitivity: fraction of a value.")] = 0.1,
+    as_toml: Annotated[bool, typer.Option("--toml", help="Print a device file, which every command takes.")] = False,
+    sets: Sets = None,
+    as_json: AsJson = False,
+    plot: Plot = None,
+) -> None:
+    """Make a device from a drawing: materials and dimensions in, accelerations, capacity, bandwidth and power out.
+
+    Printed are the parameters beside those of the catalogue's device, and what follows. The picture is that of
+    --sensitivity.
+    """
+    from sledsim.studies.design import design as made_of
+
+    check_picture(plot)
+    if as_toml and (as_json or sensitive):
+        raise typer.BadParameter("leave out --json and --sensitivity", param_hint="--toml")
+    found = made_of(file, set=sets or [])
+    moves = found.sensitivity(step) if sensitive or plot else None
+    if as_toml:
+        typer.echo(found.to_toml(), nl=False)
+    else:
+        print_found(moves if moves and sensitive else found, as_json=as_json)
+    if moves and plot:
+        moves.save_plot(plot)

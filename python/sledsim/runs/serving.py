@@ -1,0 +1,139 @@
+"""Serving a system as a network block device: real programs as its workload."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sledsim import _core
+from sledsim.runs.result import Result
+from sledsim.runs.session import scenario_of
+from sledsim.scenario.reading import ScenarioLike, Sets, resolve, set_list
+from sledsim.show.faults import wrong
+from sledsim.show.shown import Plain, Tabled
+from sledsim.show.tables import Table, number
+
+if TYPE_CHECKING:
+    from sledsim.scenario.models.model import Model
+
+__all__ = ["Served", "serve"]
+
+#: How much slower than the machine's a device's clock may run.
+MOST_DILATION = 1000.0
+
+
+@dataclass(frozen=True)
+class Served(Tabled, Plain):
+    """What programs asked of a system that was served, and whether the answers came when they should."""
+
+    result: Result
+    """What the system did, as of a run with these requests."""
+    reads: int
+    """Reads that were answered."""
+    writes: int
+    """Writes."""
+    flushes: int
+    """Flushes."""
+    on_time: float
+    """Share of reads and writes whose answers left within 2 % of the time that they should take."""
+    median_error_us: float
+    """How far answers left from when they should, the median: µs of the machine's clock."""
+    p99_error_us: float
+    """What 99 % of them are below, µs."""
+    trusted: bool
+    """Whether 99 % were on time, so that what a program took can be trusted."""
+
+    def table(self) -> Table:
+        """Return how the answers were delivered."""
+        rows = [
+            ("requests", f"{self.reads:,} reads, {self.writes:,} writes, {self.flushes:,} flushes"),
+            ("within 2 % of their time", f"{100 * self.on_time:.1f} %"),
+            ("error, median (µs)", number(self.median_error_us, 3)),
+            ("error, p99 (µs)", number(self.p99_error_us, 3)),
+            ("times can be trusted", "yes" if self.trusted else "no: raise the dilation, or idle the machine"),
+        ]
+        return Table(("delivery", ""), rows, left=frozenset({0, 1}))
+
+    def tables(self) -> list[Table]:
+        """Return what the system did, and how the answers were delivered."""
+        return [*self.result.tables(), self.table()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        own = {key: getattr(self, key) for key in self.__dataclass_fields__ if key != "result"}
+        return {"delivery": own, "result": self.result.to_dict()}
+
+
+def serve(
+    system: "ScenarioLike | Model",
+    *,
+    set: Sets = (),  # noqa: A002  as for a run
+    socket: str | Path | None = None,
+    tcp: str | None = None,
+    image: str | Path | None = None,
+    dilation: float = 1.0,
+    log: str | Path | None = None,
+    once: bool = False,
+    ready: Callable[[str, int, int], object] | None = None,
+) -> Served:
+    """Serve a system as a network block device, whose answers come when the simulated system says so.
+
+    It goes on until Ctrl-C, or with ``once`` until its last client has gone. What programs write is kept, in memory or
+    in a file, and what they read is what they wrote.
+
+    Parameters
+    ----------
+    system
+        As for :class:`sledsim.Session`.
+    set
+        Values that replace those given.
+    socket
+        Where programs connect: a Unix socket, which is made. ``sledsim.sock`` where neither this nor ``tcp`` is given.
+    tcp
+        Or an address and a port, such as ``127.0.0.1:10809``.
+    image
+        A file for the data, with holes where nothing was written; it may be one of an earlier time. In memory where it
+        is left out.
+    dilation
+        How many times slower than the machine's the device's clock runs, 1 to 1000: errors of the machine, some tens of
+        microseconds, then count for so much less.
+    log
+        A trace in CSV of all requests, with when each was asked, due and answered, ns of the device's clock.
+    once
+        Whether to end when the last client has gone.
+    ready
+        Told the address, the size in bytes, and how early answers leave (ns), once programs can connect.
+
+    Raises
+    ------
+    ScenarioError
+        Where the system is wrong.
+    RunError
+        Where socket, image or log can't be opened, or the run can't go on.
+    SledsimError
+        Where an argument is wrong, or the machine has no Linux.
+    """
+    if not hasattr(_core, "serve_nbd"):
+        raise wrong(_core.SledsimError, "unsupported", f"a block device is served on Linux, and not on {sys.platform}")
+    if socket is not None and tcp is not None:
+        raise wrong(_core.SledsimError, "conflict", ": give a socket or a TCP address", path="tcp", value=tcp)
+    if not 1 <= dilation <= MOST_DILATION:
+        allowed = {"least": 1, "most": MOST_DILATION}
+        raise wrong(_core.SledsimError, "out-of-range", path="dilation", value=dilation, allowed=allowed)
+    at = Path("sledsim.sock") if socket is None and tcp is None else socket
+    address = f"nbd://{tcp}" if tcp else f"nbd+unix:///?socket={at}"
+
+    def told(size: int, early_ns: int) -> None:
+        if ready:
+            ready(address, size, early_ns)
+
+    resolved = resolve(scenario_of(system), [*set_list(set), 'workload={kind="session"}'])
+    options = {"socket": at, "tcp": tcp, "image": image, "dilation": float(dilation), "log": log, "once": once}
+    output, delivery = _core.serve_nbd(resolved, options, told)
+    broken = delivery.pop("log_fault")
+    if broken:
+        raise wrong(_core.RunError, "unreadable", f": what was written so far is there: {broken}", path="log")
+    summary = output.summary()
+    summary["scenario"] = resolved.values
+    return Served(Result(summary, output), **delivery)

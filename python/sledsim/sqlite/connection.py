@@ -1,0 +1,184 @@
+"""A connection to a database that lies on a simulated system."""
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from sledsim._core import SledsimError
+from sledsim.runs.result import Result
+from sledsim.runs.session import Session
+from sledsim.scenario.reading import ScenarioLike, Sets
+from sledsim.show.faults import wrong
+from sledsim.show.frames import need
+from sledsim.sqlite.statements import Statement, Statements
+
+if TYPE_CHECKING:
+    import apsw
+
+    from sledsim.scenario.models.model import Model
+
+__all__ = ["Connection", "connect"]
+
+#: Doors of connections have names of their own, since SQLite knows them by these.
+_numbers: Iterator[int] = count()
+
+
+def connect(
+    path: str | Path,
+    system: "ScenarioLike | Model | Session",
+    *,
+    set: Sets = (),  # noqa: A002  as for a run
+    cache_kib: int | None = None,
+) -> "Connection":
+    """Open a database as if it lay on a system.
+
+    SQLite runs as it always does, on the file that is given. Each read, write and sync that it asks of the operating
+    system is served by the simulated system too, one after the other, and takes as long as that says: in virtual time,
+    for nobody waits. What the processor does takes no time. There is no cache but SQLite's own.
+
+    Parameters
+    ----------
+    path
+        The database; it is made if it is not there.
+    system
+        As for :class:`sledsim.Session`; or a session, so that several connections share a system, or a program of yours
+        lets time pass between statements.
+    set
+        Values that replace those of the system, where it is none of a session.
+    cache_kib
+        SQLite's own cache, KiB; as SQLite has it (2,000) where it is left out.
+
+    Raises
+    ------
+    ScenarioError
+        Where the system is wrong.
+    SledsimError
+        Where the package ``apsw`` is missing, settings are given beside a session, or the system is smaller than 1 MiB.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sledsim.sqlite import connect
+    >>> with TemporaryDirectory() as folder, connect(f"{folder}/stock.db", "g2") as database:
+    ...     _ = database.execute("create table stock(item, count)")
+    ...     _ = database.execute("insert into stock values('sled', 3)")
+    ...     database.execute("select count from stock").fetchall()
+    ...     database.now_ns == database.statements.time_ns
+    [(3,)]
+    True
+    """
+    need("apsw", "sqlite")
+    if isinstance(system, Session):
+        if set:
+            says = ": a session has its system already; set its values where it is made"
+            raise wrong(SledsimError, "conflict", says, path="set", value=set)
+        session = system
+    else:
+        session = Session(system, set=set)
+    return Connection(Path(path), session, cache_kib)
+
+
+class Connection:
+    """A database, the session that serves it, and what each statement took; :func:`connect` opens it.
+
+    Parameters
+    ----------
+    path
+        The database.
+    session
+        The system.
+    cache_kib
+        SQLite's own cache, KiB.
+    """
+
+    session: Session
+    """The system: its clock, and what it has done so far."""
+    sqlite: "apsw.Connection"
+    """SQLite's own connection, with all that APSW offers."""
+
+    def __init__(self, path: Path, session: Session, cache_kib: int | None = None) -> None:
+        import apsw
+
+        from sledsim.sqlite.files import Charges, Files
+
+        self.session = session
+        self._charges = Charges(session)
+        self._statements = [self._charges.statement]
+        #: Those that have begun and not ended, by SQLite's number: the last is charged.
+        self._under_way: dict[int, Statement] = {}
+        # It has to live as long as the connection does.
+        self._files = Files(f"sledsim-{next(_numbers)}", self._charges)
+        try:
+            self.sqlite = apsw.Connection(str(path), vfs=self._files.name)
+        except apsw.CantOpenError:
+            raise wrong(
+                SledsimError, "unreadable", f": cannot be opened: {path}", path="path", value=str(path)
+            ) from None
+        # What is mapped into memory is read past the door.
+        self.sqlite.execute("pragma mmap_size=0").fetchall()
+        if cache_kib is not None:
+            self.sqlite.execute(f"pragma cache_size={-int(cache_kib)}").fetchall()
+        self.sqlite.trace_v2(apsw.SQLITE_TRACE_STMT | apsw.SQLITE_TRACE_PROFILE, self._traced)
+
+    def _traced(self, event: "dict[str, Any]") -> None:
+        import apsw
+
+        if event["code"] == apsw.SQLITE_TRACE_STMT:
+            if event["id"] in self._under_way:
+                # What a trigger does belongs to the statement that fired it.
+                return
+            statement = Statement(event["sql"])
+            self._statements.append(statement)
+            self._under_way[event["id"]] = statement
+        else:
+            self._under_way.pop(event["id"], None)
+        outside = self._statements[0]
+        self._charges.statement = next(reversed(self._under_way.values()), outside)
+
+    def execute(self, sql: str, values: Any = ()) -> "apsw.Cursor":
+        """Run one or several statements; rows come as they are asked for.
+
+        Parameters
+        ----------
+        sql
+            The statements.
+        values
+            What stands for ``?`` or ``:name`` in them.
+
+        Returns
+        -------
+        apsw.Cursor
+            The rows; ``fetchall()`` asks for all of them.
+        """
+        return self.sqlite.execute(sql, values)
+
+    @property
+    def now_ns(self) -> int:
+        """The session's clock, ns."""
+        return self.session.now_ns
+
+    @property
+    def statements(self) -> Statements:
+        """What each statement took, in the order in which they began; the first is none, it has what belongs to none.
+
+        Where the rows of several are asked for in turns, accesses count for the one that began last.
+        """
+        return Statements(self._statements)
+
+    def result(self) -> Result:
+        """Return the result of the session so far: the system's times, its use, its energy."""
+        return self.session.result()
+
+    def close(self) -> None:
+        """Close the database."""
+        self.sqlite.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Connection to {self.sqlite.filename}: {len(self._statements) - 1} statements, {self.session!r}>"

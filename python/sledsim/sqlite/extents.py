@@ -1,0 +1,105 @@
+"""Where files lie on a system: in extents, the lowest free one first."""
+
+from bisect import insort
+
+from sledsim._core import SledsimError
+from sledsim.show.faults import wrong
+
+__all__ = ["EXTENT_BYTES", "Extents"]
+
+#: What a file grows by.
+EXTENT_BYTES = 1 << 20
+
+
+class Extents:
+    """The extents of a system, and which file has which.
+
+    Parameters
+    ----------
+    capacity_blocks
+        Blocks of the system.
+    block_bytes
+        Size of a block.
+
+    Raises
+    ------
+    SledsimError
+        Where a system is smaller than an extent, or its blocks do not divide one.
+    """
+
+    def __init__(self, capacity_blocks: int, block_bytes: int) -> None:
+        self.block_bytes = block_bytes
+        self.blocks = EXTENT_BYTES // block_bytes
+        self.count = capacity_blocks // self.blocks if self.blocks else 0
+        if EXTENT_BYTES % block_bytes or not self.count:
+            says = (
+                f": files take extents of {EXTENT_BYTES} bytes, and a system of {capacity_blocks} blocks of "
+                f"{block_bytes} bytes has no whole one"
+            )
+            raise wrong(SledsimError, "misfit", says, path="system")
+        self._taken = 0
+        self._free: list[int] = []
+        self._of: dict[str, list[int]] = {}
+
+    def lbns(self, file: str, offset: int, size: int) -> list[tuple[int, int]] | None:
+        """Return first block and number of blocks of each piece that some bytes of a file lie in.
+
+        The file grows where it has to; a block of which a part is wanted is accessed whole.
+
+        Parameters
+        ----------
+        file
+            Its name.
+        offset
+            The first byte.
+        size
+            How many bytes, 1 or more.
+
+        Returns
+        -------
+        list or None
+            The pieces in the order of the file, neighbours as one; ``None`` where the system is full.
+        """
+        own = self._of.setdefault(file, [])
+        first, last = offset // self.block_bytes, (offset + size - 1) // self.block_bytes
+        while len(own) <= last // self.blocks:
+            extent = self._lowest()
+            if extent is None:
+                return None
+            own.append(extent)
+        pieces: list[tuple[int, int]] = []
+        block = first
+        while block <= last:
+            extent, inside = divmod(block, self.blocks)
+            count = min(self.blocks - inside, last - block + 1)
+            start = own[extent] * self.blocks + inside
+            if pieces and sum(pieces[-1]) == start:
+                pieces[-1] = (pieces[-1][0], pieces[-1][1] + count)
+            else:
+                pieces.append((start, count))
+            block += count
+        return pieces
+
+    def cut(self, file: str, size: int) -> None:
+        """Give back what a file has beyond a size.
+
+        Parameters
+        ----------
+        file
+            Its name; one that has nothing may be named.
+        size
+            Bytes that it keeps.
+        """
+        own = self._of.get(file, [])
+        kept = -(-size // EXTENT_BYTES)
+        for extent in own[kept:]:
+            insort(self._free, extent)
+        del own[kept:]
+
+    def _lowest(self) -> int | None:
+        if self._free:
+            return self._free.pop(0)
+        if self._taken == self.count:
+            return None
+        self._taken += 1
+        return self._taken - 1

@@ -1,0 +1,138 @@
+"""SQLite's files: kept where they are, with every access charged to a session."""
+
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from sledsim.runs.session import Session
+from sledsim.sqlite.extents import Extents
+from sledsim.sqlite.statements import Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Charges", "Files"]
+
+
+class Charges:
+    """What asks a session for accesses, one after the other, and writes down for whom.
+
+    Parameters
+    ----------
+    session
+        The system.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.extents = Extents(session.capacity_blocks, session.block_bytes)
+        self.statement = Statement("")
+
+    def access(self, file: str, offset: int, size: int, *, read: bool) -> None:
+        """Let the system serve some bytes of a file, and time pass until it has.
+
+        Parameters
+        ----------
+        file
+            Its name.
+        offset
+            The first byte.
+        size
+            How many.
+        read
+            Whether they are read; written otherwise.
+        """
+        if not size:
+            return
+        pieces = self.extents.lbns(file, offset, size)
+        if pieces is None:
+            raise apsw.FullError(f"{file}: the system has room for {self.extents.count} MiB")
+        session, statement = self.session, self.statement
+        began_ns = session.now_ns
+        for lbn, blocks in pieces:
+            session.submit(lbn, blocks, read=read)
+        for back in session.drain():
+            statement.energy_j += back.energy_j
+            if back.status != "served":
+                raise apsw.IOError(f"{file}: {size} bytes from {offset} on are {back.status}")
+        statement.time_ns += session.now_ns - began_ns
+        if read:
+            statement.reads += len(pieces)
+            statement.read_bytes += size
+        else:
+            statement.writes += len(pieces)
+            statement.written_bytes += size
+
+
+class Files(apsw.VFS):
+    """SQLite's door to files, under a name of its own.
+
+    Parameters
+    ----------
+    name
+        What SQLite calls it.
+    charges
+        Who pays.
+    """
+
+    def __init__(self, name: str, charges: Charges) -> None:
+        super().__init__(name, "", maxpathname=0)
+        self.name = name
+        self._charges = charges
+        self._unnamed: Iterator[int] = iter(range(2**63))
+
+    def xOpen(self, name: Any, flags: list[int]) -> "File":  # noqa: N802  as SQLite calls it
+        """Open a file, or a new one that has no name."""
+        called = name.filename() if isinstance(name, apsw.URIFilename) else name
+        return File(name, flags, called or f"temporary file {next(self._unnamed)}", self._charges)
+
+    def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802  as SQLite calls it
+        """Remove a file; its extents are free again."""
+        super().xDelete(filename, syncdir)
+        self._charges.extents.cut(filename, 0)
+
+
+class File(apsw.VFSFile):
+    """A file of the machine's own, whose accesses a system is charged with.
+
+    Parameters
+    ----------
+    name, flags
+        As SQLite has them.
+    called
+        What its extents are known by.
+    charges
+        Who pays.
+    """
+
+    def __init__(self, name: Any, flags: list[int], called: str, charges: Charges) -> None:
+        super().__init__("", name, flags)
+        self._called, self._charges = called, charges
+        self._goes = bool(flags[0] & apsw.SQLITE_OPEN_DELETEONCLOSE)
+
+    def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802  as SQLite calls it
+        """Read some bytes; beyond the end there are none, and nothing is charged."""
+        data = super().xRead(amount, offset)
+        self._charges.access(self._called, offset, len(data), read=True)
+        return data
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802  as SQLite calls it
+        """Write some bytes."""
+        self._charges.access(self._called, offset, len(data), read=False)
+        super().xWrite(data, offset)
+
+    def xSync(self, flags: int) -> None:  # noqa: N802  as SQLite calls it
+        """Make durable what has been written."""
+        super().xSync(flags)
+        self._charges.statement.syncs += 1
+
+    def xTruncate(self, newsize: int) -> None:  # noqa: N802  as SQLite calls it
+        """Make the file shorter."""
+        super().xTruncate(newsize)
+        self._charges.extents.cut(self._called, newsize)
+
+    def xClose(self) -> None:  # noqa: N802  as SQLite calls it
+        """Close the file; one that goes with it gives its extents back."""
+        super().xClose()
+        if self._goes:
+            self._charges.extents.cut(self._called, 0)

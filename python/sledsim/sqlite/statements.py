@@ -1,0 +1,91 @@
+"""What statements asked of the system that a database lies on."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sledsim.show.shown import OneTable, Plain
+from sledsim.show.tables import Table, number
+
+__all__ = ["Statement", "Statements"]
+
+#: How much of a statement's text a table shows.
+SHOWN_CHARACTERS = 48
+
+
+@dataclass
+class Statement:
+    """A statement, and what it asked of the system."""
+
+    sql: str
+    """Its text; empty for what belongs to none: opening and closing."""
+    time_ns: int = 0
+    """For how long it waited for the system, ns of virtual time."""
+    reads: int = 0
+    """Requests to read."""
+    writes: int = 0
+    """Requests to write."""
+    syncs: int = 0
+    """How often SQLite asked for what had been written to be durable."""
+    read_bytes: int = 0
+    """Bytes asked for."""
+    written_bytes: int = 0
+    """Bytes handed over."""
+    energy_j: float = 0.0
+    """Joules spent on its requests; 0 where the device's powers are not known."""
+
+    @property
+    def time_ms(self) -> float:
+        """For how long it waited for the system, ms of virtual time."""
+        return self.time_ns / 1e6
+
+
+class Statements(OneTable, Plain, Sequence[Statement]):
+    """The statements of a connection in the order in which they began.
+
+    Parameters
+    ----------
+    statements
+        The statements.
+    """
+
+    def __init__(self, statements: Sequence[Statement]) -> None:
+        self._statements = tuple(statements)
+
+    def __len__(self) -> int:
+        return len(self._statements)
+
+    def __getitem__(self, place: int) -> Statement:  # type: ignore[override]  # no slices: they would be another list
+        return self._statements[place]
+
+    @property
+    def time_ns(self) -> int:
+        """What all of them waited for the system together, ns."""
+        return sum(each.time_ns for each in self)
+
+    def table(self) -> Table:
+        """Return a row for each statement."""
+        headers = ("statement", "time (ms)", "reads", "writes", "syncs", "read (KiB)", "written (KiB)", "energy (mJ)")
+        rows = [
+            (
+                _shown(each.sql),
+                number(each.time_ms),
+                f"{each.reads:,}",
+                f"{each.writes:,}",
+                f"{each.syncs:,}",
+                number(each.read_bytes / 1024),
+                number(each.written_bytes / 1024),
+                number(each.energy_j * 1e3),
+            )
+            for each in self
+        ]
+        return Table(headers, rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        return {"statements": [asdict(each) for each in self]}
+
+
+def _shown(sql: str) -> str:
+    text = " ".join(sql.split()) or "(no statement)"
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"

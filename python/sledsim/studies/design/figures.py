@@ -1,0 +1,39 @@
+"""The figures of a die by which drawings are compared."""
+
+from typing import NamedTuple
+
+from sledsim.studies.design.drawing import Drawing
+from sledsim.studies.design.relations import Relations
+
+__all__ = ["Figure", "figures_of"]
+
+
+class Figure(NamedTuple):
+    """A figure of the die: label, value and unit."""
+
+    label: str
+    value: float
+    unit: str
+
+
+def figures_of(drawing: Drawing) -> dict[str, Figure]:
+    """Return what a drawing decides, by name, before tips, rows and tracks are made whole.
+
+    Parameters
+    ----------
+    drawing
+        The drawing, with all its values.
+    """
+    of = Relations(drawing)
+    return {
+        "acceleration_m_s2": Figure("acceleration", of.acceleration_m_s2, "m/s2"),
+        "settle_ms": Figure("settling", of.settle_s * 1e3, "ms"),
+        "seek_ms": Figure("seek of a third", of.seek_x_s * 1e3, "ms"),
+        "turnaround_ms": Figure("turnaround", of.turnaround_s * 1e3, "ms"),
+        "run_out_um": Figure("run-out", of.run_out_m * 1e6, "um"),
+        "capacity_gb": Figure("capacity", of.capacity_bytes * 1e-9, "GB"),
+        "bandwidth_mb_s": Figure("bandwidth", of.bandwidth_bytes_s * 1e-6, "MB/s"),
+        "power_mw": Figure("power", of.power_w * 1e3, "mW"),
+        "energy_nj_per_byte": Figure("energy of tips", of.byte_j * 1e9, "nJ/B"),
+        "shock_g": Figure("shock", of.shock_g, "g"),
+    }

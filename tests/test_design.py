@@ -1,0 +1,168 @@
+"""From drawings to devices: what the papers print, relations against arithmetic of their own, what can't be made."""
+
+import json
+import math
+import tomllib
+from collections.abc import Callable
+from fractions import Fraction
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sledsim
+from conftest import Outcome
+from sledsim import MemsStorage, ScenarioError
+from sledsim.studies.design import DRAWINGS, Drawing, design, figures_of
+from test_catalog import BIBLIOGRAPHY, CATALOG
+
+#: Parameters that follow from a drawing and that a catalogue's device has too, as printed.
+RUN_OUT = {"y_range_um"}
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_catalogues_drawing_makes_the_device_that_the_paper_prints(name: str) -> None:
+    made = design(name)
+    assert set(made.differences()) == RUN_OUT
+    ours, its = made.differences()["y_range_um"]
+    assert its - 1 < ours < its
+    printed = MemsStorage(f"{name}-paper")
+    assert made.sled().capacity_bytes == printed.capacity_bytes
+    assert made.sled().settle_ms == pytest.approx(printed.settle_ms, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_has_every_value_with_its_source(name: str) -> None:
+    said = tomllib.loads((CATALOG / "drawings" / f"{name}.toml").read_text(encoding="utf-8"))
+    assert {*said["values"], "drawing"} == set(Drawing.model_fields)
+    for key, value in said["values"].items():
+        assert value["source"] in said["citations"], key
+        assert f"{{{value['source']}," in BIBLIOGRAPHY, key
+        assert value["kind"] in {"published", "derived", "assumed"}, key
+        assert value["where"], key
+        assert value["kind"] == "published" or value.get("note"), key
+    keys = {"drawing": name, **{key: value["value"] for key, value in said["values"].items()}}
+    assert Drawing(**keys).to_dict() == keys
+
+
+def test_figures_are_those_of_arithmetic() -> None:
+    drawing = design("g2").drawing
+    side_m = math.sqrt(drawing.die_area_mm2) * 1e-3 - 2e-3 * drawing.frame_mm
+    mass_kg = side_m**2 * 300e-6 * 2330
+    force_n, springs_n = drawing.actuator_mn * 1e-3, drawing.spring_n_m * 50e-6
+    found = {key: figure.value for key, figure in figures_of(drawing).items()}
+    assert found["acceleration_m_s2"] == pytest.approx(82 * 9.80665, rel=1e-4)
+    run_out_m = 0.5 * mass_kg * 0.028**2 / (force_n + springs_n)
+    assert found["run_out_um"] == pytest.approx(1e6 * run_out_m)
+    assert found["turnaround_ms"] == pytest.approx(2e3 * 0.028 * mass_kg / (force_n + springs_n))
+    assert found["settle_ms"] == pytest.approx(1e3 / (2 * math.pi * 729), rel=1e-4)
+    assert found["power_mw"] == pytest.approx(1380, rel=1e-4)
+    assert found["shock_g"] == pytest.approx((force_n + springs_n * 1.2) / mass_kg / 9.80665)
+    assert found["energy_nj_per_byte"] == pytest.approx(1e9 * 1e-3 * 90 / 8 / 700e3)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-7, 5e-6, 1e-4, 1e-3])
+def test_a_code_corrects_as_many_bits_as_the_rate_of_errors_takes(rate: float) -> None:
+    found = design("g2", set={"bit_error_rate": rate}).values()["encoded_bits_per_byte"]
+    right = Fraction(rate)
+
+    def fails(corrected: int) -> bool:
+        bits = 64 + 7 * corrected
+        told = sum(right**k * (1 - right) ** (bits - k) * comb(bits, k) for k in range(corrected + 1))
+        return 1 - told > Fraction(1, 10**10)
+
+    needed = 64 + 7 * next(corrected for corrected in range(10) if not fails(corrected))
+    assert found == math.ceil(needed / 8)
+    assert rate != 5e-6 or found == 10
+
+
+def test_sleds_share_tips_and_limit() -> None:
+    made = design("g2", set={"sleds": 2})
+    values = made.values()
+    assert values["sleds"] == 2
+    assert values["active_tips"] == 640
+    assert values["tips"] % 640 == 0
+    one = design("g2")
+    assert made.sled().capacity_bytes < one.sled().capacity_bytes
+    assert made.relations.acceleration_m_s2 > 2 * one.relations.acceleration_m_s2
+
+
+def test_failed_tips_take_room() -> None:
+    drawings = [design("g1", set={"failed_tips_fraction": share}).drawing for share in (0, 0.01)]
+    whole, failed = (figures_of(drawing)["capacity_gb"].value for drawing in drawings)
+    assert failed == pytest.approx(0.99 * whole)
+    values = design("g1", set={"failed_tips_fraction": 0.01}).values()
+    assert 0.9 * 6400 <= values["tips"] <= 6336
+
+
+def test_what_moves_what() -> None:
+    found = design("g2").sensitivity()
+    assert found.moves["actuator_mn"]["acceleration_m_s2"] == pytest.approx(10.0)
+    assert found.moves["channel_mw"]["energy_nj_per_byte"] == pytest.approx(10.0)
+    assert found.moves["access_mm_s"]["run_out_um"] == pytest.approx(20.0)
+    assert found.moves["sled_density_kg_m3"] == pytest.approx(found.moves["sled_thickness_um"])
+    assert found.moves["bit_nm"]["capacity_gb"] < -19
+    assert found.moves["bit_nm"]["acceleration_m_s2"] == 0
+    half = design("g2").sensitivity(0.05)
+    assert half.moves["actuator_mn"]["acceleration_m_s2"] == pytest.approx(5.0)
+    assert {row["value"] for row in found.rows()} >= {"bit_nm", "spring_n_m", "ring_nm"}
+    assert found.plot().to_dict()["layer"]
+    with pytest.raises(ScenarioError, match="step"):
+        design("g2").sensitivity(1.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"frame_mm": 9.0}, "frame_mm = 9.0 leaves no sled: expected below 5.657 mm"),
+        ({"spring_n_m": 1e5}, "more than the actuator can hold: expected at most 712.3 N/m"),
+        ({"spring_n_m": 0.0, "servo_stiffness_n_m": 0.0}, "does not settle"),
+        ({"bit_error_rate": 0.3}, "more than a code of a tip sector corrects"),
+        ({"access_mm_s": 9000.0}, "leaves no room for a tip sector"),
+        ({"sleds": 4, "active_tips": 192}, "active_tips = 192 is too few: a block takes 64 of each sled, 256 in all"),
+        ({"tip_pitch_um": 2000}, "tip_pitch_um = 2000.0 leaves a sled 16 tips: a block takes 64"),
+        ({"bit_nm": -1}, r"out of range: expected a number \(nm\) above 0"),
+        ({"bits": 1}, "unknown key bits"),
+    ],
+)
+def test_what_can_not_be_made(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(ScenarioError, match=says) as raised:
+        design("g2", set=changes)
+    assert raised.value.faults[0].path in changes
+
+
+def test_a_file_rests_on_a_drawing_or_on_another_file(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.toml", tmp_path / "second.toml"
+    first.write_text('drawing = "g3"\nbit_nm = "0.02 um"\n')
+    second.write_text('base = "first.toml"\ntravel_um = 80\n')
+    made = design(second)
+    assert made.drawing.drawing == "g3"
+    assert made.drawing.bit_nm == 20
+    assert made.values()["x_range_um"] == 80
+    with pytest.raises(ScenarioError, match="there is no drawing g9; did you mean g1"):
+        design("g9")
+
+
+def test_the_device_is_a_file_that_commands_take(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    device = tmp_path / "device.toml"
+    device.write_text(sledsim_cli("design", "g2", "--set", "bit_nm=30", "--toml").out)
+    assert MemsStorage(str(device)).cylinders == 3333
+    workload = {"arrival": {"kind": "poisson", "rate_per_s": 100.0}}
+    made = design("g2", set={"bit_nm": 30})
+    results = [
+        sledsim.run({"workload": workload, "system": {"device": each}, "run": {"requests": 200}})
+        for each in (str(device), made.device())
+    ]
+    assert results[0]["response"]["mean_ms"] == results[1]["response"]["mean_ms"]
+
+
+def test_the_command_prints_tables_json_and_a_picture(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    assert "y_range_um" in sledsim_cli("design", "g2").out
+    said = json.loads(sledsim_cli("design", "g2", "--json").out)
+    assert said["figures"]["acceleration_m_s2"] == pytest.approx(804.145, rel=1e-4)
+    moves = json.loads(sledsim_cli("design", "g2", "--sensitivity", "--step", "0.2", "--json").out)
+    assert moves["percent"]["actuator_mn"]["acceleration_m_s2"] == pytest.approx(20.0)
+    picture = tmp_path / "moves.svg"
+    sledsim_cli("design", "g2", "--sensitivity", "--plot", str(picture))
+    assert "bit_nm" in picture.read_text()

@@ -1,0 +1,328 @@
+"""A system served as a network block device: the protocol, the data, the times, and what goes wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sledsim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conftest import Outcome
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
+
+OPTION_MAGIC = 0x49484156454F5054
+READ, WRITE, DISCONNECT, FLUSH, TRIM, ZEROES = 0, 1, 2, 3, 4, 6
+FUA = 1
+INVALID, NO_SPACE, IO = 22, 28, 5
+
+
+class Client:
+    """A client of the protocol of network block devices, as small as it goes."""
+
+    def __init__(self, path: Path) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(20)
+        self.socket.connect(str(path))
+        magic, options, flags = struct.unpack(">QQH", self.take(18))
+        assert (magic, options, flags & 3) == (0x4E42444D41474943, OPTION_MAGIC, 3)
+        self.socket.sendall(struct.pack(">I", 3))
+        self.cookie = 0
+
+    def take(self, count: int) -> bytes:
+        found = b""
+        while len(found) < count:
+            more = self.socket.recv(count - len(found))
+            if not more:
+                raise EOFError
+            found += more
+        return found
+
+    def option(self, number: int, data: bytes = b"") -> list[tuple[int, bytes]]:
+        """Ask for an option; return its answers up to the last."""
+        self.socket.sendall(struct.pack(">QII", OPTION_MAGIC, number, len(data)) + data)
+        found: list[tuple[int, bytes]] = []
+        while not found or found[-1][0] in (2, 3):
+            magic, option, kind, length = struct.unpack(">QIII", self.take(20))
+            assert (magic, option) == (0x3E889045565A9, number)
+            found.append((kind, self.take(length)))
+        return found
+
+    def go(self) -> int:
+        """Begin with requests; return the size of the device."""
+        answers = self.option(7, struct.pack(">IH", 0, 0))
+        assert answers[-1][0] == 1
+        [size] = [struct.unpack(">HQH", data)[1] for kind, data in answers if kind == 3 and len(data) == 12]
+        return int(size)
+
+    def send(self, kind: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
+        self.cookie += 1
+        self.socket.sendall(struct.pack(">IHHQQI", 0x25609513, flags, kind, self.cookie, offset, length) + data)
+        return self.cookie
+
+    def answer(self) -> tuple[int, int]:
+        magic, error, cookie = struct.unpack(">IIQ", self.take(16))
+        assert magic == 0x67446698
+        return error, cookie
+
+    def ask(self, kind: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
+        cookie = self.send(kind, offset, length, data, flags)
+        error, answered = self.answer()
+        assert answered == cookie
+        return error
+
+    def read(self, offset: int, length: int) -> bytes:
+        assert self.ask(READ, offset, length) == 0
+        return self.take(length)
+
+    def write(self, offset: int, data: bytes, flags: int = 0) -> int:
+        return self.ask(WRITE, offset, len(data), data, flags)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self.send(DISCONNECT)
+        self.socket.close()
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, folder: Path, *options: str, system: str = "device = 'g2'") -> None:
+        (folder / "served.toml").write_text(f"[workload]\nkind = 'session'\n[system]\n{system}\n")
+        self.socket = folder / "s.sock"
+        self.clients: list[Client] = []
+        command = [
+            Path(sys.executable).with_name("sledsim"),
+            "serve",
+            "served.toml",
+            "--socket",
+            "s.sock",
+            "--json",
+            *options,
+        ]
+        self.process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+        )
+        assert self.process.stderr
+        said = self.process.stderr.readline()
+        assert "answers leave" in said, said + self.process.communicate()[1]
+
+    def client(self) -> Client:
+        self.clients.append(Client(self.socket))
+        return self.clients[-1]
+
+    def leave(self) -> None:
+        for client in self.clients:
+            client.socket.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def end(self, by: signal.Signals = signal.SIGTERM) -> dict[str, object]:
+        if self.process.poll() is None:
+            self.process.send_signal(by)
+        out, err = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0, err
+        found: dict[str, object] = json.loads(out)
+        return found
+
+
+@contextmanager
+def served(folder: Path, *options: str, system: str = "device = 'g2'") -> Iterator[Server]:
+    server = Server(folder, *options, system=system)
+    try:
+        yield server
+    finally:
+        server.leave()
+
+
+def test_what_is_written_is_read_and_times_are_the_systems(tmp_path: Path) -> None:
+    with served(tmp_path, "--log", "log.csv") as server:
+        client = server.client()
+        size = client.go()
+        assert size == sledsim.device("g2").capacity_bytes
+        random = Random(1)
+        kept = bytearray(1 << 20)
+        for _ in range(60):
+            offset, data = random.randrange(len(kept) - 9000), random.randbytes(random.randint(1, 9000))
+            assert client.write(offset, data) == 0
+            kept[offset : offset + len(data)] = data
+            offset = random.randrange(len(kept) - 9000)
+            assert client.read(offset, 9000) == kept[offset : offset + 9000]
+        assert client.ask(ZEROES, 1000, 5000) == 0
+        kept[1000:6000] = bytes(5000)
+        assert client.ask(TRIM, size - 512, 512) == 0
+        assert client.ask(FLUSH) == 0
+        assert client.read(0, len(kept)) == kept
+        client.close()
+        found = server.end()
+    delivery = found["delivery"]
+    assert isinstance(delivery, dict)
+    assert (delivery["reads"], delivery["writes"], delivery["flushes"]) == (61, 61, 1)
+    rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
+    assert len(rows) == 122
+    # A log is a trace; on an idle system each answer is due when a run of that trace says.
+    replayed = sledsim.replay(tmp_path / "log.csv", device="g2")
+    due_ms = [(int(row["due_ns"]) - int(row["t_ns"])) / 1e6 for row in rows]
+    assert replayed.response.mean_ms == pytest.approx(sum(due_ms) / len(due_ms), rel=0.02)
+    for row in rows:
+        assert int(row["response_ns"]) >= 0
+
+
+def test_requests_that_cannot_be_are_refused_and_the_connection_lives(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        client = server.client()
+        size = client.go()
+        assert client.ask(READ, size - 100, 512) == INVALID
+        assert client.ask(READ, 2**64 - 1, 512) == INVALID
+        assert client.write(size - 100, bytes(512)) == NO_SPACE
+        assert client.ask(READ, 0, 0) == INVALID
+        assert client.ask(READ, 0, 2**32 - 1) == INVALID
+        assert client.ask(9) == INVALID
+        assert client.ask(FLUSH, 1, 1) == INVALID
+        assert client.read(size - 512, 512) == bytes(512)
+        client.send(7)
+        client.socket.sendall(b"nonsense that is no request at all")
+        # Whoever talks nonsense is left; the one request before it is answered first.
+        with suppress(EOFError, OSError):
+            assert client.answer() == (INVALID, client.cookie)
+            client.take(1)
+        server.client().go()
+        server.end(signal.SIGINT)
+    assert not server.socket.exists()
+
+
+def test_options_are_answered_as_the_protocol_has_them(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        client = server.client()
+        assert client.option(5) == [(0x80000001, b"")]
+        assert client.option(3) == [(2, bytes(4)), (1, b"")]
+        assert client.option(3, b"more")[0][0] == 0x80000003
+        assert client.option(7, struct.pack(">I", 4) + b"else" + bytes(2))[0][0] == 0x80000006
+        assert client.option(6, b"\0")[0][0] == 0x80000003
+        assert client.option(6, struct.pack(">IH", 0, 0))[-1][0] == 1
+        assert client.option(2) == [(1, b"")]
+        with pytest.raises(EOFError):
+            client.take(1)
+        old = server.client()
+        old.socket.sendall(struct.pack(">QII", OPTION_MAGIC, 1, 0))
+        size, flags = struct.unpack(">QH", old.take(10))
+        assert (size, flags & 0b101101101) == (sledsim.device("g2").capacity_bytes, 0b101101101)
+        assert old.read(0, 512) == bytes(512)
+        server.end()
+
+
+def test_several_connections_see_the_same_data_and_a_client_that_never_reads_holds_up_nobody(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        first, second, deaf = (server.client() for _ in range(3))
+        for client in (first, second, deaf):
+            client.go()
+        for _ in range(40):
+            deaf.send(READ, 0, 1 << 20)
+        assert first.write(4096, b"shared") == 0
+        assert first.ask(FLUSH) == 0
+        assert second.read(4096, 6) == b"shared"
+        deaf.socket.close()
+        assert first.read(4096, 6) == b"shared"
+        server.end()
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
+def test_a_flush_that_was_answered_is_kept_in_the_file(tmp_path: Path, by: signal.Signals) -> None:
+    with served(tmp_path, "--image", "disk.img", "--dilation", "2") as server:
+        client = server.client()
+        client.go()
+        assert client.write(10_000, b"kept" * 1000) == 0
+        assert client.ask(FLUSH) == 0
+        assert client.write(50_000, b"durable at once", FUA) == 0
+        server.process.send_signal(by)
+        server.process.wait(timeout=60)
+    with served(tmp_path, "--image", "disk.img") as server:
+        client = server.client()
+        client.go()
+        assert client.read(10_000, 4000) == b"kept" * 1000
+        assert client.read(50_000, 15) == b"durable at once"
+        client.close()
+    assert (tmp_path / "disk.img").stat().st_blocks * 512 < 1 << 20
+
+
+def test_a_full_store_is_said_and_the_rest_goes_on(tmp_path: Path) -> None:
+    # /dev/full takes no byte; its size is 0, and cannot be set.
+    with pytest.raises(sledsim.RunError, match="image") as caught:
+        sledsim.serve("g2", image="/dev/full", socket=tmp_path / "s.sock")
+    assert caught.value.path == "image"
+
+
+def test_with_once_it_ends_with_its_last_client(tmp_path: Path) -> None:
+    with served(tmp_path, "--once") as server:
+        client = server.client()
+        client.go()
+        client.read(0, 4096)
+        client.close()
+        found = server.end()
+    result = found["result"]
+    assert isinstance(result, dict)
+    assert result["requests"]["completed"] == 1
+
+
+def test_data_that_an_array_has_lost_is_an_error_of_the_request(tmp_path: Path) -> None:
+    system = """kind = "raid5"
+members = [{ count = 3, device = "g2" }]
+faults = [{ member = 0, fails_at_s = 0.0 }, { member = 1, fails_at_s = 0.0 }]"""
+    with served(tmp_path, system=system) as server:
+        client = server.client()
+        client.go()
+        errors = {client.ask(READ, offset << 16, 65_536) or len(client.take(65_536)) for offset in range(8)}
+        assert IO in errors
+        server.end()
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "words"),
+    [
+        ({"dilation": 0.5}, "dilation", "0.5"),
+        ({"socket": "s", "tcp": "127.0.0.1:1"}, "tcp", "give a socket or a TCP address"),
+        ({"tcp": "nowhere"}, "tcp", "address and a port"),
+        ({"socket": "no/such/folder/s"}, "socket", "No such file"),
+        ({"socket": "s", "log": "no/such/folder/log.csv"}, "log", "No such file"),
+    ],
+)
+def test_wrong_arguments_are_told_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object], path: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(sledsim.SledsimError, match=words) as caught:
+        sledsim.serve("g2", **options)  # type: ignore[arg-type]  # as a user has them wrong
+    assert caught.value.path == path
+
+
+def test_a_store_of_another_device_is_left_alone(tmp_path: Path) -> None:
+    with (tmp_path / "large.img").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(sledsim.RunError, match="another one"):
+        sledsim.serve("g2", image=tmp_path / "large.img", socket=tmp_path / "s.sock")
+
+
+def test_the_command_says_what_is_wrong(sledsim_cli: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert callable(sledsim_cli)
+    monkeypatch.chdir(tmp_path)
+    found: Outcome = sledsim_cli("serve", "nothing.toml")
+    assert (found.status, "nothing.toml" in found.err) == (2, True)
+    (tmp_path / "a.toml").write_text("[system]\ndevice = 'g2'\n[workload]\nkind = 'session'\n")
+    found = sledsim_cli("serve", "a.toml", "--dilation", "0")
+    assert (found.status, "--dilation" in found.err) == (2, True)
