@@ -333,10 +333,9 @@ class Session:
     def submit(
         self, lbn: int, blocks: int = 1, *, read: bool = True, fua: bool = False, at_ns: int | None = None
     ) -> int:
-        """Hand in a request; it arrives now, or at an instant to come.
+        """Hand in a request that arrives now, or at an instant to come: in the order of arrivals.
 
-        Returns the number by which its completion is known, from 0 on. Requests are handed in in the order of their
-        arrivals. One that the system does not take comes back refused; a write with ``fua``, when the medium has it.
+        Returns its number, from 0 on. What does not fit comes back refused; a write with ``fua``, once it is durable.
         """
     def flush(self, *, at_ns: int | None = None) -> int:
         """Hand in a flush, which comes back when all writes that had come back before it outlive a power cut."""
@@ -379,12 +378,7 @@ def mean_interval(count: int, mean: float, variance: float, *, confidence: float
 @final
 class Device:
     def __new__(
-        cls,
-        given: str | dict[str, Any],
-        *,
-        sets: list[str] = ...,
-        catalog: list[str] = ...,
-        base_dir: str = ...,
+        cls, given: str | dict[str, Any], *, sets: list[str] = ..., catalog: list[str] = ..., base_dir: str = ...
     ) -> Device: ...
     parameters: dict[str, Any]
     capacity_blocks: int

@@ -36,8 +36,8 @@ pub struct Job {
     pub offset: u64,
     /// Bytes; none of a flush.
     pub bytes: u32,
-    /// The direction; none of a flush.
-    pub op: Option<Op>,
+    /// What it asks for.
+    pub op: Op,
     /// Whether it is to be durable when it is answered.
     pub durable: bool,
     /// What was read: it goes with the answer.
@@ -71,12 +71,6 @@ impl Clock {
     }
 }
 
-/// A flush that waits for what was under way when it came.
-struct Flush {
-    job: Job,
-    left: u64,
-}
-
 /// The thread that has the session.
 pub struct Delivery {
     session: Session,
@@ -85,14 +79,13 @@ pub struct Delivery {
     jobs: Receiver<Job>,
     log: Log,
     under_way: HashMap<u64, Job>,
-    flushes: Vec<Flush>,
 }
 
 impl Delivery {
     /// Answers what comes through `jobs`, `early` before it is due.
     #[must_use]
     pub fn new(session: Session, clock: Clock, early: Duration, jobs: Receiver<Job>, log: Log) -> Self {
-        Self { session, clock, early, jobs, log, under_way: HashMap::new(), flushes: Vec::new() }
+        Self { session, clock, early, jobs, log, under_way: HashMap::new() }
     }
 
     /// Goes on until nobody is left who could ask, or `is_ended` says so; gives back the session and the log.
@@ -127,21 +120,22 @@ impl Delivery {
     }
 
     fn is_idle(&self) -> bool {
-        self.under_way.is_empty() && self.flushes.is_empty()
+        self.under_way.is_empty()
     }
 
     /// Hands a request to the session, at its time or at once where that has passed.
     fn take(&mut self, job: Job) -> Result<(), RunError> {
-        let Some(op) = job.op else {
-            let left = self.under_way.len() as u64;
-            self.flushes.push(Flush { job, left });
-            return self.flushed();
-        };
-        let block_bytes = u64::from(self.session.block_bytes());
-        let (first, end) = (job.offset / block_bytes, (job.offset + u64::from(job.bytes)).div_ceil(block_bytes));
         let arrival = Time::from_ns(self.clock.at(job.asked)).max(self.session.now());
-        let flags = if job.durable { Flags::DURABLE } else { Flags::NONE };
-        let request = Request { arrival, op, flags, ..Request::read(first, (end - first) as u32) };
+        let request = match job.op {
+            Op::Flush => Request { arrival, ..Request::flush() },
+            op => {
+                let block_bytes = u64::from(self.session.block_bytes());
+                let end = (job.offset + u64::from(job.bytes)).div_ceil(block_bytes);
+                let first = job.offset / block_bytes;
+                let flags = if job.durable { Flags::DURABLE } else { Flags::NONE };
+                Request { arrival, op, flags, ..Request::read(first, (end - first) as u32) }
+            }
+        };
         let id = self.session.submit(request)?;
         self.under_way.insert(id, job);
         self.deliver()
@@ -156,20 +150,6 @@ impl Delivery {
                 let error = if back.status == Status::Served { Error::None } else { Error::Io };
                 self.answer(job, error, back.request.arrival, back.service.end);
             }
-            for flush in &mut self.flushes {
-                flush.left = flush.left.saturating_sub(1);
-            }
-            self.flushed()?;
-        }
-        Ok(())
-    }
-
-    /// Answers the flushes for which everything has come back.
-    fn flushed(&mut self) -> Result<(), RunError> {
-        while self.flushes.first().is_some_and(|flush| flush.left == 0) {
-            let Flush { job, .. } = self.flushes.remove(0);
-            let asked = Time::from_ns(self.clock.at(job.asked));
-            self.answer(job, Error::None, asked, self.session.now().max(asked));
         }
         Ok(())
     }
@@ -177,7 +157,7 @@ impl Delivery {
     fn answer(&mut self, job: Job, error: Error, asked: Time, due: Time) {
         job.client.answer(job.cookie, error, &job.data, job.data.len());
         let sent = self.clock.at(Instant::now() + self.early);
-        let Job { offset, bytes, op, .. } = job;
-        self.log.add(Entry { asked_ns: asked.ns(), due_ns: due.ns(), sent_ns: sent, offset, bytes, op });
+        let Job { offset, bytes, op, durable, .. } = job;
+        self.log.add(Entry { asked_ns: asked.ns(), due_ns: due.ns(), sent_ns: sent, offset, bytes, op, durable });
     }
 }

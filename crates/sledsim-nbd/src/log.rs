@@ -24,8 +24,10 @@ pub struct Entry {
     pub offset: u64,
     /// Bytes.
     pub bytes: u32,
-    /// The direction; none of a flush.
-    pub op: Option<Op>,
+    /// What it asked for.
+    pub op: Op,
+    /// Whether it was to be durable when it was answered.
+    pub durable: bool,
 }
 
 /// What is known of the answers so far, and where they are written down.
@@ -56,21 +58,27 @@ impl Log {
 
     /// Takes an answer down.
     pub fn add(&mut self, entry: Entry) {
-        let Entry { asked_ns, due_ns, sent_ns, offset, bytes, op } = entry;
-        self.counts[op.map_or(2, |op| usize::from(op == Op::Write))] += 1;
-        // A flush is no access: a trace has none.
-        let Some(op) = op else { return };
-        let error_ns = sent_ns.abs_diff(due_ns);
-        self.on_time += u64::from(error_ns as f64 <= SHARE * due_ns.saturating_sub(asked_ns) as f64);
-        if self.errors_ns.len() < KEPT {
-            self.errors_ns.push(error_ns);
-        } else {
-            let place = (self.counts[0] + self.counts[1]) as usize % KEPT;
-            self.errors_ns[place] = error_ns;
+        let Entry { asked_ns, due_ns, sent_ns, offset, bytes, op, durable } = entry;
+        let (place, letters) = match op {
+            Op::Read => (0, "R"),
+            Op::Write if durable => (1, "WF"),
+            Op::Write => (1, "W"),
+            Op::Flush => (2, "F"),
+        };
+        self.counts[place] += 1;
+        // A flush may take no time, and nothing is a share of that.
+        if op != Op::Flush {
+            let error_ns = sent_ns.abs_diff(due_ns);
+            self.on_time += u64::from(error_ns as f64 <= SHARE * due_ns.saturating_sub(asked_ns) as f64);
+            if self.errors_ns.len() < KEPT {
+                self.errors_ns.push(error_ns);
+            } else {
+                self.errors_ns[(self.counts[0] + self.counts[1]) as usize % KEPT] = error_ns;
+            }
         }
         let Some(file) = &mut self.file else { return };
-        let (letter, response_ns) = (if op == Op::Read { "R" } else { "W" }, sent_ns.saturating_sub(asked_ns));
-        if let Err(error) = writeln!(file, "{asked_ns},0,{offset},{bytes},{letter},{due_ns},{sent_ns},{response_ns}") {
+        let response_ns = sent_ns.saturating_sub(asked_ns);
+        if let Err(error) = writeln!(file, "{asked_ns},0,{offset},{bytes},{letters},{due_ns},{sent_ns},{response_ns}") {
             // What was written stays; that there is no more is said at the end.
             self.broken.get_or_insert(error);
             self.file = None;
@@ -133,8 +141,8 @@ impl Verdict {
 mod tests {
     use super::*;
 
-    fn entry(asked_ns: u64, due_ns: u64, sent_ns: u64, op: Option<Op>) -> Entry {
-        Entry { asked_ns, due_ns, sent_ns, offset: 0, bytes: 512, op }
+    fn entry(asked_ns: u64, due_ns: u64, sent_ns: u64, op: Op) -> Entry {
+        Entry { asked_ns, due_ns, sent_ns, offset: 0, bytes: 512, op, durable: false }
     }
 
     #[test]
@@ -142,9 +150,9 @@ mod tests {
         let mut log = Log::default();
         for (sent_ns, op) in [(1_020_000, Op::Read), (980_000, Op::Write), (1_020_001, Op::Read), (1_000_000, Op::Read)]
         {
-            log.add(entry(0, 1_000_000, sent_ns, Some(op)));
+            log.add(entry(0, 1_000_000, sent_ns, op));
         }
-        log.add(entry(0, 0, 9, None));
+        log.add(entry(0, 0, 9, Op::Flush));
         let verdict = log.verdict(10.0);
         assert_eq!((verdict.reads, verdict.writes, verdict.flushes), (3, 1, 1));
         assert_eq!((verdict.on_time, verdict.is_trusted()), (0.75, false));

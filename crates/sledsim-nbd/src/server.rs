@@ -389,15 +389,16 @@ fn requests(from: &mut impl Read, shared: &Shared, jobs: &Sender<Job>, client: &
         if !client.admits(admitted) {
             break;
         }
-        let done = asked.refusal(shared.size).map_or_else(|| touch(&shared.store, &asked, data), Err);
+        let refused = asked.refusal(shared.size);
+        if asked.command == Command::Trim {
+            // What nobody needs any more costs nothing.
+            client.answer(asked.cookie, refused.unwrap_or(Error::None), &[], admitted);
+            continue;
+        }
+        let done = refused.map_or_else(|| touch(&shared.store, &asked, data), Err);
         let (op, data) = match done {
             Err(error) => {
                 client.answer(asked.cookie, error, &[], admitted);
-                continue;
-            }
-            // What nobody needs any more costs nothing.
-            Ok(_) if asked.command == Command::Trim => {
-                client.answer(asked.cookie, Error::None, &[], admitted);
                 continue;
             }
             Ok(done) => done,
@@ -412,25 +413,24 @@ fn requests(from: &mut impl Read, shared: &Shared, jobs: &Sender<Job>, client: &
 }
 
 /// Does with the data what a request asks for; gives back its direction, and what was read.
-fn touch(store: &Store, asked: &Asked, data: Vec<u8>) -> Result<(Option<Op>, Vec<u8>), Error> {
+fn touch(store: &Store, asked: &Asked, data: Vec<u8>) -> Result<(Op, Vec<u8>), Error> {
     let failed = |error: io::Error| match error.raw_os_error() {
         Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => Error::NoSpace,
         _ => Error::Io,
     };
     let durably = |written: io::Result<()>| {
         let flushed = written.and_then(|()| if asked.fua { store.flush() } else { Ok(()) });
-        flushed.map(|()| (Some(Op::Write), Vec::new())).map_err(failed)
+        flushed.map(|()| (Op::Write, Vec::new())).map_err(failed)
     };
     match asked.command {
         Command::Read => {
             let mut found = vec![0; asked.length as usize];
-            store.read(asked.offset, &mut found).map(|()| (Some(Op::Read), found)).map_err(failed)
+            store.read(asked.offset, &mut found).map(|()| (Op::Read, found)).map_err(failed)
         }
         Command::Write => durably(store.write(asked.offset, &data)),
         Command::WriteZeroes => durably(store.zero(asked.offset, u64::from(asked.length))),
-        Command::Flush => store.flush().map(|()| (None, Vec::new())).map_err(failed),
-        Command::Trim => Ok((None, Vec::new())),
-        Command::Disconnect | Command::Unknown => Err(Error::Invalid),
+        Command::Flush => store.flush().map(|()| (Op::Flush, Vec::new())).map_err(failed),
+        Command::Trim | Command::Disconnect | Command::Unknown => Err(Error::Invalid),
     }
 }
 
