@@ -332,11 +332,7 @@ class Session:
     def submit(
         self, lbn: int, blocks: int = 1, *, read: bool = True, fua: bool = False, at_ns: int | None = None
     ) -> int:
-        """Hand in a request; it arrives now, or at an instant to come.
-
-        Returns the number by which its completion is known, from 0 on. Requests are handed in in the order of their
-        arrivals. One that the system does not take comes back refused; a write with ``fua``, when the medium has it.
-        """
+        """Hand in a request that arrives now or later; return its number. With ``fua`` a write ends on the medium."""
     def flush(self, *, at_ns: int | None = None) -> int:
         """Hand in a flush, which comes back when all writes that had come back before it outlive a power cut."""
     def advance(self, until_ns: int | None = None) -> list[Completion]:
