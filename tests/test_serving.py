@@ -106,15 +106,8 @@ class Server:
         (folder / "served.toml").write_text(f"[workload]\nkind = 'session'\n[system]\n{system}\n")
         self.socket = folder / "s.sock"
         self.clients: list[Client] = []
-        command = [
-            Path(sys.executable).with_name("sledsim"),
-            "serve",
-            "served.toml",
-            "--socket",
-            "s.sock",
-            "--json",
-            *options,
-        ]
+        program = str(Path(sys.executable).with_name("sledsim"))
+        command = [program, "serve", "served.toml", "--socket", "s.sock", "--json", *options]
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
         )

@@ -48,6 +48,7 @@ __all__ = [
     "run",
     "schedulers",
     "schema",
+    "serve_nbd",
     "split_quantity",
     "trace_convert",
     "trace_formats",

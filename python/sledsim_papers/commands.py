@@ -21,6 +21,7 @@ Examples:
   sledsim reproduce griffin1999.settle-time
   sledsim reproduce lin2002 --report lin2002-report
   sledsim reproduce --full --report report
+  sledsim reproduce schlosser2000 --would-it-notice --seeds 5
   sledsim reproduce --json > verdicts.json
 """
 
@@ -52,6 +53,14 @@ def reproduce(
         Path | None,
         typer.Option("--report", metavar="DIR", help="Write pages with all claims and figures into this folder."),
     ] = None,
+    seeds: Annotated[
+        int,
+        typer.Option("--seeds", metavar="N", min=1, max=100, help="Say whose verdicts depend on the seed, of so many."),
+    ] = 1,
+    doubt: Annotated[
+        bool,
+        typer.Option("--would-it-notice", help="Contradict claims by changes of the model: verdicts have to change."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check what papers say of MEMS storage against our runs.
@@ -76,6 +85,8 @@ def reproduce(
             name,
             draw=pages is not None,
             time_optimal=pages is not None or as_json,
+            seeds=seeds,
+            doubt=doubt,
             study=study,
             export=pages.export if pages else None,
             progress=progress,

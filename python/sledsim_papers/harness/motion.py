@@ -1,12 +1,12 @@
 """By which model sleds move: each paper has one, whatever comes of its claims."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Literal
 
 from sledsim.devices import catalog
 
-__all__ = ["TIME_OPTIMAL", "Motion", "device_moving", "moving"]
+__all__ = ["TIME_OPTIMAL", "Motion", "device_moving", "moving", "with_devices"]
 
 #: The models that a scenario can name.
 Motion = Literal["first-order", "decomposed", "time-optimal"]
@@ -29,7 +29,24 @@ def moving(scenario: Mapping[str, Any], motion: Motion) -> dict[str, Any]:
     motion
         The model.
     """
-    parts = {key: _part(scenario[key], motion) for key in ("system", "components") if key in scenario}
+    return with_devices(scenario, lambda device: device_moving(device, motion))
+
+
+#: Makes a device, by its name or with values of its own, into another; what it has nothing to do with comes back as is.
+OfDevice = Callable[[str | Mapping[str, Any]], str | dict[str, Any]]
+
+
+def with_devices(scenario: Mapping[str, Any], of_device: OfDevice) -> dict[str, Any]:
+    """Return a scenario in which each device has been made into another.
+
+    Parameters
+    ----------
+    scenario
+        Nested keys.
+    of_device
+        Makes a device into another.
+    """
+    parts = {key: _part(scenario[key], of_device) for key in ("system", "components") if key in scenario}
     return {**scenario, **parts}
 
 
@@ -49,18 +66,18 @@ def device_moving(device: str | Mapping[str, Any], motion: Motion) -> str | dict
     return device if isinstance(device, str) else given
 
 
-def _part(part: Any, motion: Motion) -> Any:
-    """Return a part of a system with its sleds moving by a model; a text may be a device that is a system by itself."""
+def _part(part: Any, of_device: OfDevice) -> Any:
+    """Return a part of a system with its devices made into others; a text may be a device, a system by itself."""
     if isinstance(part, str):
-        moved = device_moving(part, motion)
-        return part if moved == part else {"device": moved}
+        made = of_device(part)
+        return part if made == part else {"device": made}
     if isinstance(part, Mapping):
-        return {key: value if key in LABELS else _of_key(key, value, motion) for key, value in part.items()}
-    return [_part(each, motion) for each in part] if isinstance(part, list | tuple) else part
+        return {key: value if key in LABELS else _of_key(key, value, of_device) for key, value in part.items()}
+    return [_part(each, of_device) for each in part] if isinstance(part, list | tuple) else part
 
 
-def _of_key(key: str, value: Any, motion: Motion) -> Any:
-    return device_moving(value, motion) if key == "device" else _part(value, motion)
+def _of_key(key: str, value: Any, of_device: OfDevice) -> Any:
+    return of_device(value) if key == "device" else _part(value, of_device)
 
 
 @cache

@@ -128,6 +128,7 @@ class Pages:
             "time_optimal": time_optimal_text(answer.time_optimal, finding),
             "seconds": f"{answer.seconds:.1f}",
             "reason": answer.reason,
+            "answer": answer,
             "finding": finding,
             "unit": claim.unit,
         }

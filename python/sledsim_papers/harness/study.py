@@ -14,6 +14,7 @@ from sledsim.devices import Device, MemsStorage
 from sledsim.runs import Pool, Result, in_threads, processors, run_resolved
 from sledsim.scenario import Resolved, Sets, resolve
 from sledsim.show import wrong
+from sledsim_papers.harness.doubts import Doubt
 from sledsim_papers.harness.motion import Motion, device_moving, moving
 
 __all__ = ["TRACES", "MissingTraceError", "Study"]
@@ -59,6 +60,8 @@ class Study:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self.motion: Motion | None = None
+        self.doubt: Doubt | None = None
+        self.later_seeds = 0
         self._made: dict[Any, Future[Any]] = {}
         self._local = threading.local()
 
@@ -87,6 +90,30 @@ class Study:
         view.motion = motion
         return view
 
+    def doubted(self, doubt: Doubt) -> Self:
+        """Return this study with a change in every run and device; as for :meth:`under`.
+
+        Parameters
+        ----------
+        doubt
+            The change.
+        """
+        view = copy.copy(self)
+        view.doubt = doubt
+        return view
+
+    def reseeded(self, later: int) -> Self:
+        """Return this study with other random numbers in every run; as for :meth:`under`.
+
+        Parameters
+        ----------
+        later
+            What is added to the seed of each run.
+        """
+        view = copy.copy(self)
+        view.later_seeds = later
+        return view
+
     def sled(self, name: str, **changes: Any) -> MemsStorage:
         """Return MEMS storage by itself, moving by the model of this study.
 
@@ -98,7 +125,10 @@ class Study:
             Values that replace those of the entry.
         """
         moves = {"seek_model": self.motion} if self.motion else {}
-        return MemsStorage(name, **{**moves, **changes})
+        given = {"name": name, **moves, **changes}
+        made = self.doubt.of_device(given) if self.doubt else given
+        keys = {"name": made} if isinstance(made, str) else dict(made)
+        return MemsStorage(keys.pop("name"), **keys)
 
     def device(self, device: str | Mapping[str, Any]) -> Device:
         """Return a device of any kind by itself; a sled moves by the model of this study.
@@ -108,7 +138,8 @@ class Study:
         device
             Entry of the catalogue, or one with values that replace its own.
         """
-        return Device(device_moving(device, self.motion) if self.motion else device)
+        moved = device_moving(device, self.motion) if self.motion else device
+        return Device(self.doubt.of_device(moved) if self.doubt else moved)
 
     def requests(self, full: int, quick: int) -> int:
         """Return the size of a sample: the paper's, or one that a quick study takes."""
@@ -173,7 +204,7 @@ class Study:
         make
             Makes it. It may not ask for the same key.
         """
-        named = ("once", self.motion, key)
+        named = ("once", self.motion, self.doubt and self.doubt.claim, self.later_seeds, key)
         with self._lock:
             mine = named not in self._made
             future: Future[Found] = self._made.setdefault(named, Future())
@@ -205,8 +236,9 @@ class Study:
 
     def _begin(self, scenario: Mapping[str, Any], settings: Sets, *, log: bool) -> "tuple[Future[Any], bool]":
         """Have a run made, unless it has been; tell whether this made it."""
-        scenario = {"seed": 1, **scenario}
-        resolved = resolve(moving(scenario, self.motion) if self.motion else scenario, settings)
+        scenario = {**scenario, "seed": scenario.get("seed", 1) + self.later_seeds}
+        moved = moving(scenario, self.motion) if self.motion else scenario
+        resolved = resolve(self.doubt.of_scenario(moved) if self.doubt else moved, settings)
         with self._lock:
             self._go_on()
             for logged in {log, True}:

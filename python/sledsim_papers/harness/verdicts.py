@@ -48,6 +48,7 @@ def _claim(answer: Answer) -> dict[str, Any]:
     claim, finding = answer.claim, answer.finding
     document = {"name": claim.name, **claim.model_dump(mode="json", exclude={"id"}), "verdict": answer.verdict}
     document |= {"reason": answer.reason, "failed": answer.failed, "seconds": round(answer.seconds, 3)}
+    document |= {"by_seed": list(answer.by_seed), "doubted": _doubted(answer)}
     if finding is None:
         return document
     return document | {
@@ -62,6 +63,15 @@ def _claim(answer: Answer) -> dict[str, Any]:
         "simulates": finding.simulates,
         "shape_holds": finding.shape_holds,
     }
+
+
+def _doubted(answer: Answer) -> dict[str, Any] | None:
+    doubted = answer.doubted
+    if doubted is None:
+        return None
+    ours = None if doubted.ours is None else _plain(doubted.ours)
+    said = {"change": doubted.doubt.says, "ours": ours, "verdict": doubted.verdict, "reason": doubted.reason}
+    return said | {"weak": answer.weak}
 
 
 def _figure(redrawn: Redrawn) -> dict[str, Any]:

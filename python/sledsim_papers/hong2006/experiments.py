@@ -104,10 +104,10 @@ def max_seek(study: Study) -> Finding:
     return Finding(longest_seek_ms(study.sled("hong2006")), how)
 
 
-@computed("hong2006.capacity")
-def capacity() -> Finding:
+@experiment("hong2006.capacity")
+def capacity(study: Study) -> Finding:
     """Capacity of the geometry (Table I)."""
-    device = MemsStorage("hong2006")
+    device = study.sled("hong2006")
     how = (
         f"{device.cylinders:,} cylinders of {device.tracks} tracks of {device.rows} rows of {device.blocks_per_row} "
         f"blocks of {device.block_bytes} B, over 2^30"
@@ -119,19 +119,19 @@ def capacity() -> Finding:
 GIB = 2**30
 
 
-@computed("hong2006.max-throughput")
-def max_throughput() -> Finding:
+@experiment("hong2006.max-throughput")
+def max_throughput(study: Study) -> Finding:
     """Bandwidth of all active tips (Table I)."""
     how = "active tips times bit rate, encoded bits over 10, servo bits counted as data"
-    return Finding(MemsStorage("hong2006").peak_bandwidth_mb_s, how, decimals=1)
+    return Finding(study.sled("hong2006").peak_bandwidth_mb_s, how, decimals=1)
 
 
-@computed("hong2006.enclosure-capacity")
-def enclosure_capacity() -> Finding:
+@experiment("hong2006.enclosure-capacity")
+def enclosure_capacity(study: Study) -> Finding:
     """Room of the data devices of an enclosure (section 3.2.1)."""
     devices = enclosure(0)["enclosure"]["data"]
     return Finding(
-        devices * MemsStorage("hong2006").capacity_bytes / GIB, f"{devices} devices; GB of 2^30 B", decimals=1
+        devices * study.sled("hong2006").capacity_bytes / GIB, f"{devices} devices; GB of 2^30 B", decimals=1
     )
 
 
@@ -200,12 +200,12 @@ def replication_hour() -> Finding:
     return Finding(hours, how)
 
 
-@computed("hong2006.replication-share")
-def replication_share() -> Finding:
+@experiment("hong2006.replication-share")
+def replication_share(study: Study) -> Finding:
     """Find the rate of copying over the bandwidth of the devices (section 3.2.1)."""
     sizes = enclosure(0)["enclosure"]
     devices = sizes["data"] + sizes["parity"]
-    share = COPY_MB_S / (devices * MemsStorage("hong2006").peak_bandwidth_mb_s)
+    share = COPY_MB_S / (devices * study.sled("hong2006").peak_bandwidth_mb_s)
     return Finding(share, f"17 MB/s over {devices} devices at Table I's bandwidth", decimals=4)
 
 

@@ -46,15 +46,13 @@ def _settle(generation: str, study: Study) -> Finding:
 
 
 def _bandwidth(generation: str, study: Study) -> Finding:
-    del study
     how = f"{generation}-paper: active tips times bit rate, encoded bits over 10, servo bits counted as data."
-    return Finding(MemsStorage(f"{generation}-paper").peak_bandwidth_mb_s, how, decimals=1)
+    return Finding(study.sled(f"{generation}-paper").peak_bandwidth_mb_s, how, decimals=1)
 
 
 def _capacity(generation: str, study: Study) -> Finding:
-    del study
     how = f"{generation}-paper: bits under all tips, encoded bits over 10, servo bits counted as data."
-    return Finding(MemsStorage(f"{generation}-paper").raw_capacity_bytes * 1e-9, how)
+    return Finding(study.sled(f"{generation}-paper").raw_capacity_bytes * 1e-9, how)
 
 
 for _generation in GENERATIONS:

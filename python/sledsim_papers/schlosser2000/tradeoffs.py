@@ -297,12 +297,12 @@ def sleds_bandwidth(study: Study) -> Finding:
     )
 
 
-@computed("schlosser2000.density")
-def density() -> Finding:
+@experiment("schlosser2000.density")
+def density(study: Study) -> Finding:
     """Bits under all tips over their area."""
 
     def gb_per_cm2(nm: float) -> float:
-        sled = MemsStorage("g1-paper", bit_nm=nm)
+        sled = study.sled("g1-paper", bit_nm=nm)
         given = sled.parameters
         area_cm2 = given["tips"] * given["x_range_um"] * given["y_range_um"] * 1e-8
         return float(sled.raw_capacity_bytes * 1e-9 / area_cm2)
