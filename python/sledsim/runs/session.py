@@ -138,7 +138,7 @@ class Session(_core.Session):
             for name, given in (("read", read), ("fua", fua), ("flush", flush))
         )
         if (needless := reads & forced & ~flushes).any():
-            raise refuse(f"fua.{int(needless.argmax())}", True, "a write, with read = False")  # noqa: FBT003  the value
+            raise refuse(f"fua.{int(needless.argmax())}", True, "a write, with read = False")
         ops = np.where(flushes, 2, np.where(forced, 3, ~reads)).astype(np.uint8)
         self.submit_all(first, _to_each("blocks", count, first), ops, _to_each("at_ns", arrival, first))
         return self.advance_all(until_ns)
