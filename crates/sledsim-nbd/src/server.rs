@@ -17,12 +17,15 @@ use sledsim::scenario::{RunError, Session};
 use crate::delivery::{Clock, Delivery, Job};
 use crate::log::{Log, Verdict};
 use crate::os;
-use crate::protocol::{greet, request, Asked, Command, Error, Greeted};
+use crate::protocol::{greet, request, Asked, Command, Error, Greeted, Offer};
 use crate::reply::Client;
 use crate::store::Store;
 
-/// Connections at once: one more is closed at once.
+/// Connections at once: one more is told that there are so many.
 pub const MOST_CONNECTIONS: usize = 256;
+/// Connections that are told so at once: one more is closed at once.
+const MOST_REFUSED: usize = 64;
+const TOO_MANY: Offer = Offer::Nothing("256 connections are served, and no more at once");
 /// How often the end is looked for while nobody connects.
 const LOOK: Duration = Duration::from_millis(20);
 /// A client that says nothing while it is greeted is left after this long.
@@ -195,6 +198,7 @@ pub fn serve(
         size,
         block_bytes: session.block_bytes(),
         connections: AtomicUsize::new(0),
+        refused: AtomicUsize::new(0),
         had_one: AtomicBool::new(false),
         clients: Mutex::default(),
     });
@@ -261,6 +265,7 @@ struct Shared {
     size: u64,
     block_bytes: u32,
     connections: AtomicUsize,
+    refused: AtomicUsize,
     had_one: AtomicBool,
     clients: Mutex<Vec<Weak<Client>>>,
 }
@@ -291,8 +296,7 @@ fn listen(
             break;
         }
         match listener.accept() {
-            Ok(stream) if shared.connections.load(Ordering::Relaxed) < MOST_CONNECTIONS => {
-                shared.connections.fetch_add(1, Ordering::Relaxed);
+            Ok(stream) if begins(&shared.connections, MOST_CONNECTIONS) => {
                 let (shared, jobs) = (Arc::clone(shared), jobs.clone());
                 thread::spawn(move || {
                     // A client that goes, or talks nonsense, ends its own connection and nothing else.
@@ -300,7 +304,15 @@ fn listen(
                     shared.connections.fetch_sub(1, Ordering::Relaxed);
                 });
             }
-            // Closed at once: the client sees an end where a greeting should be.
+            Ok(stream) if begins(&shared.refused, MOST_REFUSED) => {
+                let shared = Arc::clone(shared);
+                thread::spawn(move || {
+                    // Whether it listens is its own affair.
+                    let _ = welcome(&stream, TOO_MANY);
+                    shared.refused.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            // The client sees an end where a greeting should be.
             Ok(stream) => drop(stream),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(LOOK),
             // A client that has gone before it was seen, or too many files open: it passes.
@@ -310,12 +322,25 @@ fn listen(
     Ok(())
 }
 
+/// Counts one more where there are fewer than `most`; says whether there are. Nobody else counts up.
+fn begins(count: &AtomicUsize, most: usize) -> bool {
+    let fits = count.load(Ordering::Relaxed) < most;
+    count.fetch_add(usize::from(fits), Ordering::Relaxed);
+    fits
+}
+
+/// Greets a client that answers within some time.
+fn welcome(stream: &Stream, offer: Offer) -> io::Result<Greeted> {
+    stream.set_read_timeout(Some(GREETING))?;
+    let greeted = greet(&mut Both(stream), offer)?;
+    stream.set_read_timeout(None)?;
+    Ok(greeted)
+}
+
 /// Serves one client until it goes.
 fn attend(stream: Stream, shared: &Shared, jobs: &Sender<Job>) -> io::Result<()> {
-    stream.set_read_timeout(Some(GREETING))?;
-    let greeted = greet(&mut Both(&stream), shared.size, shared.block_bytes)?;
-    stream.set_read_timeout(None)?;
-    if greeted == Greeted::Leaves {
+    let offer = Offer::Device { size: shared.size, block_bytes: shared.block_bytes };
+    if welcome(&stream, offer)? == Greeted::Leaves {
         return Ok(());
     }
     let client = Arc::new(Client::new(stream.try_clone()?));
