@@ -173,7 +173,7 @@ def test_what_is_written_is_read_and_times_are_the_systems(tmp_path: Path) -> No
     assert isinstance(delivery, dict)
     assert (delivery["reads"], delivery["writes"], delivery["flushes"]) == (61, 61, 1)
     rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
-    assert len(rows) == 122
+    assert len(rows) == 123
     # A log is a trace; on an idle system each answer is due when a run of that trace says.
     replayed = sledsim.replay(tmp_path / "log.csv", device="g2")
     due_ms = [(int(row["due_ns"]) - int(row["t_ns"])) / 1e6 for row in rows]

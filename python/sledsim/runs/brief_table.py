@@ -29,7 +29,7 @@ def headline(summary: Mapping[str, Any]) -> str:
     run, requests, energy = summary["run"], summary["requests"], summary["energy"]
     subject = f"{label_of(summary['device']['name'])}, {summary['scheduler']}"
     flushes = summary.get("flushes")
-    flushed = f" and {flushes['response']['count']:,} flushes" if flushes else ""
+    flushed = f", flushes: {flushes['response']['count']:,}" if flushes else ""
     counted = f"{requests['measured']:,} requests{flushed}, {_length(summary)}"
     lines = [" · ".join(each for each in (summary["title"], subject, workload_of_run(summary), counted) if each)]
     response = summary["response"]

@@ -45,8 +45,8 @@ def course_chart(result: "Result") -> "altair.TopLevelMixin":
     """
     alt = altair_library()
     # Flushes move nothing: how long they take is no point among the others.
-    moves = np.logical_not(result.log["flush"])
-    log = {name: column[moves] for name, column in result.log.items()}
+    transfers = ~np.asarray(result.log["flush"], dtype=np.bool_)
+    log = {name: column[transfers] for name, column in result.log.items()}
     if not len(log["end_ns"]):
         raise wrong(SledsimError, "missing", "there is nothing to draw: no request was completed")
     arrival_s, end_s = (np.asarray(log[name], dtype=np.float64) * 1e-9 for name in ("arrival_ns", "end_ns"))

@@ -108,7 +108,7 @@ def _headline(summary: Mapping[str, Any]) -> str:
         label_of_run(summary),
         workload_of_run(summary) if summary["scenario"]["workload"]["kind"] == "trace" else None,
         f"{requests['measured']:,} requests measured",
-        f"{flushes['response']['count']:,} flushes" if (flushes := summary.get("flushes")) else None,
+        f"flushes: {flushes['response']['count']:,}" if (flushes := summary.get("flushes")) else None,
         f"{number(run['simulated_s'])} s simulated",
     ]
     line = " · ".join(part for part in parts if part)
