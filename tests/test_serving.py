@@ -299,6 +299,30 @@ def test_with_once_it_ends_with_its_last_client(tmp_path: Path) -> None:
     assert result["requests"]["completed"] == 1
 
 
+#: Two devices beside each other, each of which takes its time for one request after the other; 64 KiB of each in turns.
+SIDE_BY_SIDE = """kind = "stripe"
+members = [{ count = 2, device = { name = "simpledisk-constant", access_ms = 10.0 }, scheduler = "fcfs" }]"""
+
+
+def test_the_log_goes_by_the_time_of_asking_where_one_request_overtakes_another(tmp_path: Path) -> None:
+    with served(tmp_path, "--log", "log.csv", system=SIDE_BY_SIDE) as server:
+        client = server.client()
+        client.go()
+        first = [client.send(WRITE, 0, 512, bytes(512)) for _ in range(8)]
+        later = [client.send(WRITE, 1 << 16, 512, bytes(512)) for _ in range(8)]
+        answers = [client.answer() for _ in range(16)]
+        client.close()
+        server.end()
+    order = [cookie for error, cookie in answers if error == 0]
+    assert sorted(order) == first + later
+    assert order.index(later[0]) < order.index(first[-1])
+    rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
+    asked = [int(row["t_ns"]) for row in rows]
+    assert asked == sorted(asked)
+    assert [row["offset_bytes"] for row in rows] == ["0"] * 8 + ["65536"] * 8
+    assert sledsim.replay(tmp_path / "log.csv", device="g2").requests["completed"] == 16
+
+
 def test_of_a_thousand_connections_the_first_are_served_and_the_others_told(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         first = server.client()

@@ -4,7 +4,7 @@
 //! what is due next is waited for asleep, and the last of it awake, so that an answer leaves when it should. What it takes from
 //! there to the client is measured at the start, and answers leave so much earlier.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::log::{Entry, Log};
 use crate::protocol::Error;
 use crate::reply::Client;
 
-/// The last of a wait that is spent awake: sleeping may take this much longer than asked for.
+/// The last of a wait that is spent awake, where others have a processor meanwhile: sleeping may take this much longer than asked.
 const AWAKE: Duration = Duration::from_micros(100);
 /// How long nothing may happen before the end is looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -76,16 +76,22 @@ pub struct Delivery {
     session: Session,
     clock: Clock,
     early: Duration,
+    awake: Duration,
     jobs: Receiver<Job>,
     log: Log,
-    under_way: HashMap<u64, Job>,
+    /// By the session's numbers, which count up in the order of coming.
+    under_way: BTreeMap<u64, Job>,
+    latest_arrival: Time,
 }
 
 impl Delivery {
     /// Answers what comes through `jobs`, `early` before it is due.
     #[must_use]
     pub fn new(session: Session, clock: Clock, early: Duration, jobs: Receiver<Job>, log: Log) -> Self {
-        Self { session, clock, early, jobs, log, under_way: HashMap::new() }
+        let latest_arrival = session.now();
+        let is_alone = std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
+        let awake = if is_alone { Duration::ZERO } else { AWAKE };
+        Self { session, clock, early, awake, jobs, log, under_way: BTreeMap::new(), latest_arrival }
     }
 
     /// Goes on until nobody is left who could ask, or `is_ended` says so; gives back the session and the log.
@@ -101,7 +107,7 @@ impl Delivery {
             let leaves = Instant::now() + self.early;
             let due = self.session.next_event().map(|next| self.clock.instant(next.ns()));
             let free = due.map_or(LOOK, |due| due.saturating_duration_since(leaves));
-            if free <= AWAKE {
+            if free <= self.awake {
                 match self.jobs.try_recv() {
                     Ok(job) => self.take(job)?,
                     Err(std::sync::mpsc::TryRecvError::Disconnected) if self.is_idle() => break,
@@ -109,11 +115,11 @@ impl Delivery {
                 }
                 continue;
             }
-            match self.jobs.recv_timeout((free - AWAKE).min(LOOK)) {
+            match self.jobs.recv_timeout((free - self.awake).min(LOOK)) {
                 Ok(job) => self.take(job)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) if self.is_idle() => break,
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep((free - AWAKE).min(LOOK)),
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep((free - self.awake).min(LOOK)),
             }
         }
         Ok((self.session, self.log))
@@ -125,7 +131,9 @@ impl Delivery {
 
     /// Hands a request to the session, at its time or at once where that has passed.
     fn take(&mut self, job: Job) -> Result<(), RunError> {
-        let arrival = Time::from_ns(self.clock.at(job.asked)).max(self.session.now());
+        // Connections are read side by side, so that what was read a little earlier may be handed over a little later.
+        let arrival = Time::from_ns(self.clock.at(job.asked)).max(self.session.now()).max(self.latest_arrival);
+        self.latest_arrival = arrival;
         let request = match job.op {
             Op::Flush => Request { arrival, ..Request::flush() },
             op => {
@@ -148,16 +156,17 @@ impl Delivery {
         while let Some(back) = self.session.completion() {
             if let Some(job) = self.under_way.remove(&back.request.id) {
                 let error = if back.status == Status::Served { Error::None } else { Error::Io };
-                self.answer(job, error, back.request.arrival, back.service.end);
+                self.answer(back.request.id, job, error, back.request.arrival, back.service.end);
             }
         }
+        self.log.write_down(self.under_way.keys().next().copied());
         Ok(())
     }
 
-    fn answer(&mut self, job: Job, error: Error, asked: Time, due: Time) {
+    fn answer(&mut self, id: u64, job: Job, error: Error, asked: Time, due: Time) {
         job.client.answer(job.cookie, error, &job.data, job.data.len());
         let sent = self.clock.at(Instant::now() + self.early);
         let Job { offset, bytes, op, durable, .. } = job;
-        self.log.add(Entry { asked_ns: asked.ns(), due_ns: due.ns(), sent_ns: sent, offset, bytes, op, durable });
+        self.log.add(Entry { id, asked_ns: asked.ns(), due_ns: due.ns(), sent_ns: sent, offset, bytes, op, durable });
     }
 }
