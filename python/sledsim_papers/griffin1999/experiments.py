@@ -59,7 +59,7 @@ def _reversal_ms(study: Study) -> float:
 @experiment("griffin1999.settle-time")
 def settle_time(study: Study) -> Finding:
     """Settling constants over 2 pi times the resonance."""
-    return Finding(MemsStorage(DEVICE).settle_ms, "The formula (equation 3) with the values of Table 1.")
+    return Finding(study.sled(DEVICE).settle_ms, "The formula (equation 3) with the values of Table 1.")
 
 
 @experiment("griffin1999.turnaround-time")

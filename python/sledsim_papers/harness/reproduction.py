@@ -36,6 +36,8 @@ class Answer:
         Why it is not done.
     failed
         Whether it is not done because its experiment failed.
+    error
+        What Sledsim could not do, where that is why it failed.
     seconds
         The processor's time for it.
     time_optimal
@@ -47,6 +49,7 @@ class Answer:
     verdict: Verdict = "not done"
     reason: str = ""
     failed: bool = False
+    error: SledsimError | None = None
     seconds: float = 0.0
     time_optimal: Ours | None = None
 
@@ -231,7 +234,8 @@ def _answer(claim: Claim, experiment: Experiment | None, study: Study, time_opti
     except MissingTraceError as error:
         return Answer(claim, reason=str(error))
     except Exception as error:
-        return Answer(claim, reason=_said(error), failed=True)
+        own = error if isinstance(error, SledsimError) else None
+        return Answer(claim, reason=_said(error), failed=True, error=own)
 
 
 def _redraw(picture: Picture, study: Study, export: Callable[[Picture, Drawn], object] | None) -> Redrawn:

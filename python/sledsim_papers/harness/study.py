@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from sledsim import SledsimError
-from sledsim.devices import Device, MemsStorage
+from sledsim.devices import Device, DiskDrive, MemsStorage
 from sledsim.runs import Pool, Result, in_threads, processors, run_resolved
 from sledsim.scenario import Resolved, Sets, resolve
 from sledsim.show import wrong
-from sledsim_papers.harness.motion import Motion, device_moving, moving
+from sledsim_papers.harness.motion import Given, Motion, device_moving, moving, table_of
+from sledsim_papers.harness.settings import Settings
 
 __all__ = ["TRACES", "MissingTraceError", "Study"]
 
@@ -38,7 +39,7 @@ class Study:
 
     Runs have a few threads of their own and wait for nothing, so whoever waits for a run gets it. All methods may be
     called from any thread. Sleds move as their entries of the catalogue say, or all of them by one model: see
-    :meth:`under`.
+    :meth:`under`. Values of what is run can be replaced: see :meth:`changed`.
 
     Parameters
     ----------
@@ -59,6 +60,7 @@ class Study:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self.motion: Motion | None = None
+        self.settings: Settings | None = None
         self._made: dict[Any, Future[Any]] = {}
         self._local = threading.local()
 
@@ -87,6 +89,18 @@ class Study:
         view.motion = motion
         return view
 
+    def changed(self, settings: Settings) -> Self:
+        """Return this study with settings laid over what it runs; both share their runs, threads and end.
+
+        Parameters
+        ----------
+        settings
+            What is replaced; remembers whether it changed anything.
+        """
+        view = copy.copy(self)
+        view.settings = settings
+        return view
+
     def sled(self, name: str, **changes: Any) -> MemsStorage:
         """Return MEMS storage by itself, moving by the model of this study.
 
@@ -97,10 +111,23 @@ class Study:
         **changes
             Values that replace those of the entry.
         """
-        moves = {"seek_model": self.motion} if self.motion else {}
-        return MemsStorage(name, **{**moves, **changes})
+        entry, values = self._apart(name, changes)
+        return MemsStorage(entry, **values)
 
-    def device(self, device: str | Mapping[str, Any]) -> Device:
+    def disk(self, name: str, **changes: Any) -> DiskDrive:
+        """Return a disk by itself.
+
+        Parameters
+        ----------
+        name
+            Entry of the catalogue.
+        **changes
+            Values that replace those of the entry.
+        """
+        entry, values = self._apart(name, changes)
+        return DiskDrive(entry, **values)
+
+    def device(self, device: Given) -> Device:
         """Return a device of any kind by itself; a sled moves by the model of this study.
 
         Parameters
@@ -108,7 +135,17 @@ class Study:
         device
             Entry of the catalogue, or one with values that replace its own.
         """
-        return Device(device_moving(device, self.motion) if self.motion else device)
+        return Device(self._given(device))
+
+    def _apart(self, name: str, changes: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Return the entry of a device as this study has it, and the values that replace those of the entry."""
+        values = table_of(self._given({"name": name, **changes}))
+        return values.pop("name"), values
+
+    def _given(self, device: Given) -> Given:
+        """Return a device as this study has it: settings count last, as they may say how it moves."""
+        moved = device_moving(device, self.motion) if self.motion else device
+        return self.settings.device(moved) if self.settings else moved
 
     def requests(self, full: int, quick: int) -> int:
         """Return the size of a sample: the paper's, or one that a quick study takes."""
@@ -164,7 +201,7 @@ class Study:
         return [found[index] for index in sorted(found)]
 
     def once(self, key: str, make: Callable[[], Found]) -> Found:
-        """Return what ``make`` returns; it is called the first time that the key is asked for under a model of motion.
+        """Return what ``make`` returns; it is called the first time that the key is asked for in a view.
 
         Parameters
         ----------
@@ -173,7 +210,7 @@ class Study:
         make
             Makes it. It may not ask for the same key.
         """
-        named = ("once", self.motion, key)
+        named = ("once", self.motion, self.settings, key)
         with self._lock:
             mine = named not in self._made
             future: Future[Found] = self._made.setdefault(named, Future())
@@ -206,7 +243,8 @@ class Study:
     def _begin(self, scenario: Mapping[str, Any], settings: Sets, *, log: bool) -> "tuple[Future[Any], bool]":
         """Have a run made, unless it has been; tell whether this made it."""
         scenario = {"seed": 1, **scenario}
-        resolved = resolve(moving(scenario, self.motion) if self.motion else scenario, settings)
+        moved = moving(scenario, self.motion) if self.motion else scenario
+        resolved = self.settings.scenario(moved, settings) if self.settings else resolve(moved, settings)
         with self._lock:
             self._go_on()
             for logged in {log, True}:
