@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conftest import SCENARIO
+from conftest import ROOT, SCENARIO
 from sledsim import ScenarioError, SledsimError
 from sledsim_papers.harness import reproduction
 from sledsim_papers.harness.change import change
@@ -71,6 +71,29 @@ def test_views_with_settings_share_nothing_that_is_made_once() -> None:
     with Study(workers=1) as study:
         bits = [bits_nm(view) for view in (study, study.changed(Settings(["device.bit_nm=50"])))]
     assert bits == [CATALOGUE_NM, 50.0]
+
+
+def test_disks_enclosures_and_drawings_have_their_keys_set() -> None:
+    laid = Settings(["device.rotation_rpm=5400", "device.mttf=1000 h", "rebuild.time=1 h", "actuator_mn=50", "sleds=2"])
+    tables = {"enclosure": {"data": 4, "parity": 1}, "device": {"mttf": "200000 h"}, "rebuild": {"time": "15 min"}}
+    with Study(workers=1) as study:
+        view = study.changed(laid)
+        assert view.disk("cheetah73").parameters["rotation_rpm"] == 5400
+        changed = view.enclosure(tables)
+        assert changed.device.mttf.h == 1000
+        assert str(changed.rebuild.time) == "1 h"
+        assert view.drawing("g2", {"sleds": 4}) == study.drawing("g2", {"sleds": 2, "actuator_mn": 50})
+        assert study.enclosure(tables).device.mttf.h == 200_000
+    laid.require_changes("all of it")
+
+
+def test_sleds_of_experiments_are_those_of_the_study() -> None:
+    made_aside = [
+        path.name
+        for path in (ROOT / "python" / "sledsim_papers").glob("*[0-9]/*.py")
+        if path.name != "figures.py" and "MemsStorage(" in path.read_text(encoding="utf-8")
+    ]
+    assert not made_aside
 
 
 def laid_over_one(setting: str) -> None:

@@ -5,23 +5,23 @@ from typing import Any
 from sledsim.devices import MemsStorage
 from sledsim_papers.griffin1999.workload import DEVICE
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.registry import computed, experiment
+from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 
 __all__: list[str] = []
 
 
-@computed("griffin1999.capacity")
-def capacity() -> Finding:
+@experiment("griffin1999.capacity")
+def capacity(study: Study) -> Finding:
     """Bits under all tips."""
     how = "Bits under all tips, encoded bits over 10, servo bits counted as data."
-    return Finding(MemsStorage(DEVICE).raw_capacity_bytes * 1e-9, how)
+    return Finding(study.sled(DEVICE).raw_capacity_bytes * 1e-9, how)
 
 
-@computed("griffin1999.tip-rate")
-def tip_rate() -> Finding:
+@experiment("griffin1999.tip-rate")
+def tip_rate(study: Study) -> Finding:
     """Speed over width."""
-    sled = MemsStorage(DEVICE)
+    sled = study.sled(DEVICE)
     # m/s over nm are bits per ns.
     rate_kbit_s = sled.access_speed_m_s / sled.parameters["bit_nm"] * 1e6
     how = "Access velocity over the width of a bit."

@@ -11,9 +11,11 @@ from typing import Any, Self, TypeVar
 
 from sledsim import SledsimError
 from sledsim.devices import Device, DiskDrive, MemsStorage
+from sledsim.reliability import Description
 from sledsim.runs import Pool, Result, in_threads, processors, run_resolved
 from sledsim.scenario import Resolved, Sets, resolve
 from sledsim.show import wrong
+from sledsim.studies.design import Drawing, design
 from sledsim_papers.harness.motion import Given, Motion, device_moving, moving, table_of
 from sledsim_papers.harness.settings import Settings
 
@@ -146,6 +148,28 @@ class Study:
         """Return a device as this study has it: settings count last, as they may say how it moves."""
         moved = device_moving(device, self.motion) if self.motion else device
         return self.settings.device(moved) if self.settings else moved
+
+    def enclosure(self, tables: Mapping[str, Any]) -> Description:
+        """Return an enclosure of devices, as models of its reliability take it.
+
+        Parameters
+        ----------
+        tables
+            Its tables, as in a file.
+        """
+        return self.settings.enclosure(tables) if self.settings else Description.of(tables)
+
+    def drawing(self, name: str, changes: Mapping[str, Any]) -> Drawing:
+        """Return a drawing of a device.
+
+        Parameters
+        ----------
+        name
+            Which.
+        changes
+            Values that replace its own.
+        """
+        return self.settings.drawing(name, changes) if self.settings else design(name, set=changes).drawing
 
     def requests(self, full: int, quick: int) -> int:
         """Return the size of a sample: the paper's, or one that a quick study takes."""

@@ -41,7 +41,7 @@ SEVERAL = 3.0
 @experiment("schlosser2004.g2-capacity")
 def g2_capacity(study: Study) -> Finding:
     """Capacity of the geometry."""
-    device = MemsStorage("g2")
+    device = study.sled("g2")
     how = (
         f"g2: {device.cylinders:,} cylinders of {device.tracks} tracks of {device.rows} rows of "
         f"{device.blocks_per_row} blocks of {device.block_bytes} B."
