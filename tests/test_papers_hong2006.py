@@ -121,9 +121,10 @@ def test_the_least_gain_follows_from_three_equations(study: Study) -> None:
     assert figures(found.ours)[0] == pytest.approx(normal / without, rel=2e-3)
 
 
-def test_without_spares_the_strategies_are_the_same() -> None:
+def test_without_spares_the_strategies_are_the_same(study: Study) -> None:
     for time in REPAIR_TIMES:
-        assert mttf_years(enclosure(0, "preventive", time)) == mttf_years(enclosure(0, "mandatory", time))
+        preventive, mandatory = (enclosure(0, strategy, time) for strategy in ("preventive", "mandatory"))
+        assert mttf_years(study, preventive) == mttf_years(study, mandatory)
     assert list(SPARES) == [0, 1, 2, 3, 4, 5]
 
 

@@ -3,13 +3,14 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sledsim.cli import AsJson, complain, print_json, print_tables
 
 if TYPE_CHECKING:
+    from sledsim.show import Table
     from sledsim_papers.harness.pages import Pages
 
 __all__ = ["register"]
@@ -19,6 +20,7 @@ FAILED, INTERRUPTED = 1, 130
 REPRODUCE_EXAMPLES = """\b
 Examples:
   sledsim reproduce griffin1999.settle-time
+  sledsim reproduce griffin1999.settle-time --set device.settle_constants=2
   sledsim reproduce lin2002 --report lin2002-report
   sledsim reproduce --full --report report
   sledsim reproduce schlosser2000 --would-it-notice --seeds 5
@@ -61,23 +63,48 @@ def reproduce(
         bool,
         typer.Option("--would-it-notice", help="Contradict claims by changes of the model: verdicts have to change."),
     ] = False,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            "-s",
+            metavar="PATH=VALUE",
+            help="Check one claim without and with this value in all that is run for it. Repeatable.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check what papers say of MEMS storage against our runs.
 
-    Prints for each claim the published figure, ours and the verdict. Traces that claims rest on are looked for in
-    the folder that SLEDSIM_REFERENCE names. The exit status is 0 even where claims differ, 1 where an experiment fails.
+    Prints for each claim the published figure, ours and the verdict. With --set device.KEY=VALUE also what comes of a
+    claim where every device that has the key has this value, with device=NAME where that device takes the place of
+    every sled, with any other PATH where scenarios have this value. Traces that claims rest on are looked for in the
+    folder that SLEDSIM_REFERENCE names. The exit status is 0 even where claims differ, 1 where an experiment fails.
     """
-    from sledsim.show import ProgressBar
-    from sledsim_papers.harness import reproduction
-    from sledsim_papers.harness.overview import tables
     from sledsim_papers.harness.registry import select
-    from sledsim_papers.harness.study import Study
-    from sledsim_papers.harness.verdicts import verdicts
 
     if quick and full:
         raise typer.BadParameter("not both --quick and --full", param_hint="--full")
-    select(name)
+    selected = select(name)
+    if sets:
+        if name is None or selected != [name]:
+            raise typer.BadParameter("name one claim: PAPER.CLAIM", param_hint="--set")
+        for option, given in (("--report", report), ("--seeds", seeds > 1), ("--would-it-notice", doubt)):
+            if given:
+                raise typer.BadParameter("leave out --set", param_hint=option)
+        _change(name, sets, full=full, as_json=as_json)
+        return
+    _reproduce(name, report, full=full, seeds=seeds, doubt=doubt, as_json=as_json)
+
+
+def _reproduce(name: str | None, report: Path | None, *, full: bool, seeds: int, doubt: bool, as_json: bool) -> None:
+    """Check claims as they are."""
+    from sledsim.show import ProgressBar
+    from sledsim_papers.harness import reproduction
+    from sledsim_papers.harness.overview import tables
+    from sledsim_papers.harness.study import Study
+    from sledsim_papers.harness.verdicts import verdicts
+
     pages = _pages(report)
     what = "claims and figures" if pages else "claims"
     with Study(quick=not full) as study, ProgressBar("reproducing", what) as progress:
@@ -93,17 +120,37 @@ def reproduce(
         )
     if pages:
         pages.write(found)
-    if as_json:
-        print_json(verdicts(found))
+    document = verdicts(found) if as_json else None
+    _end(document, [] if as_json else tables(found), complete=found.complete, failures=len(found.failures))
+
+
+def _change(name: str, sets: list[str], *, full: bool, as_json: bool) -> None:
+    """Check a claim as it is, and with values changed."""
+    from sledsim.show import ProgressBar
+    from sledsim_papers.harness.change import change
+    from sledsim_papers.harness.overview import change_tables
+    from sledsim_papers.harness.study import Study
+    from sledsim_papers.harness.verdicts import change_verdicts
+
+    with Study(quick=not full) as study, ProgressBar("reproducing", "runs of the claim") as progress:
+        found = change(name, sets, study, progress)
+    document = change_verdicts(found) if as_json else None
+    _end(document, [] if as_json else change_tables(found), complete=found.complete, failures=found.failures)
+
+
+def _end(document: dict[str, Any] | None, tables: "list[Table]", *, complete: bool, failures: int) -> None:
+    """Print what was found, and end with the exit status that belongs to it."""
+    if document is None:
+        print_tables(tables)
     else:
-        print_tables(tables(found))
-    if not found.complete:
+        print_json(document)
+    if not complete:
         complain("interrupted: what had not been finished is not done")
         # An experiment may be computing in its thread; nothing that it finds is of use any more.
         sys.stdout.flush()
         os._exit(INTERRUPTED)
-    if found.failures:
-        complain(f"{len(found.failures)} of the experiments and figures failed")
+    if failures:
+        complain(f"{failures} of the experiments and figures failed")
         raise typer.Exit(FAILED)
 
 

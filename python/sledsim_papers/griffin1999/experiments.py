@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sledsim.devices import MemsStorage
 from sledsim.runs import batched_interval
 from sledsim_papers.griffin1999 import disk, geometry, scheduling, sensitivity, traces
 from sledsim_papers.griffin1999.workload import DEVICE, poisson, random
@@ -104,7 +103,7 @@ def _fluid_ms(study: Study, tips: int | None = None) -> "NDArray[np.float64]":
     tips
         Tips that transfer at once; those of Table 1 if not given.
     """
-    log, sled = table_2(study).log, MemsStorage(DEVICE)
+    log, sled = table_2(study).log, study.sled(DEVICE)
     first, blocks = log["lbn"].astype(np.int64), log["blocks"].astype(np.int64)
     share = (tips or sled.parameters["active_tips"]) / sled.parameters["active_tips"]
     block_ms = sled.block_bytes / (share * sled.peak_bandwidth_mb_s * 1e3)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sledsim.devices import MemsStorage
 from sledsim_papers.griffin1999.workload import (
     DEVICE,
     acceleration,
@@ -139,7 +138,7 @@ def _fluid_ms(study: Study, speeds_mm_s: Sequence[float], **changes: Any) -> lis
     """Return mean accesses at speeds where a mean request of whole blocks passes at the rate of all tips."""
     times = []
     for mm_s, run in zip(speeds_mm_s, _alone(study, speeds_mm_s, **changes), strict=True):
-        sled = MemsStorage(DEVICE, **_sled(DEFAULT_M_S2, mm_s))
+        sled = study.sled(DEVICE, **_sled(DEFAULT_M_S2, mm_s))
         mean_bytes = run["bandwidth"]["mb_per_s"] * 1e6 / run["throughput"]["requests_per_s"]
         times.append(run["seek"]["mean_ms"] + mean_bytes / (sled.peak_bandwidth_mb_s * 1e3))
     return times

@@ -6,10 +6,12 @@ from typing import Any, Literal
 
 from sledsim.devices import catalog
 
-__all__ = ["TIME_OPTIMAL", "Motion", "device_moving", "moving", "with_devices"]
+__all__ = ["TIME_OPTIMAL", "Given", "Motion", "device_moving", "is_sled", "moving", "table_of", "with_devices"]
 
 #: The models that a scenario can name.
 Motion = Literal["first-order", "decomposed", "time-optimal"]
+#: A device as a scenario gives it: an entry of the catalogue, or one with values that replace its own.
+Given = str | Mapping[str, Any]
 #: What every figure is computed with besides: no controller does better.
 TIME_OPTIMAL: Motion = "time-optimal"
 
@@ -32,25 +34,7 @@ def moving(scenario: Mapping[str, Any], motion: Motion) -> dict[str, Any]:
     return with_devices(scenario, lambda device: device_moving(device, motion))
 
 
-#: Makes a device, by its name or with values of its own, into another; what it has nothing to do with comes back as is.
-OfDevice = Callable[[str | Mapping[str, Any]], str | dict[str, Any]]
-
-
-def with_devices(scenario: Mapping[str, Any], of_device: OfDevice) -> dict[str, Any]:
-    """Return a scenario in which each device has been made into another.
-
-    Parameters
-    ----------
-    scenario
-        Nested keys.
-    of_device
-        Makes a device into another.
-    """
-    parts = {key: _part(scenario[key], of_device) for key in ("system", "components") if key in scenario}
-    return {**scenario, **parts}
-
-
-def device_moving(device: str | Mapping[str, Any], motion: Motion) -> str | dict[str, Any]:
+def device_moving(device: Given, motion: Motion) -> Given:
     """Return a device that moves by a model if it is a sled, and does not name one itself.
 
     Parameters
@@ -60,27 +44,51 @@ def device_moving(device: str | Mapping[str, Any], motion: Motion) -> str | dict
     motion
         The model.
     """
-    given = {"name": device} if isinstance(device, str) else dict(device)
-    if given.get("name") in _sleds():
-        return given if "seek_model" in given else {**given, "seek_model": motion}
-    return device if isinstance(device, str) else given
+    given = table_of(device)
+    if is_sled(given) and "seek_model" not in given:
+        return {**given, "seek_model": motion}
+    return device
 
 
-def _part(part: Any, of_device: OfDevice) -> Any:
-    """Return a part of a system with its devices made into others; a text may be a device, a system by itself."""
+def table_of(device: Given) -> dict[str, Any]:
+    """Return a device as a table, though it may be given by its name alone."""
+    return {"name": device} if isinstance(device, str) else dict(device)
+
+
+def is_sled(device: Given) -> bool:
+    """Tell whether a device is MEMS storage of the catalogue, or one with values that replace its own."""
+    return table_of(device).get("name") in _entries("mems")
+
+
+def with_devices(scenario: Mapping[str, Any], change: Callable[[Given], Given]) -> dict[str, Any]:
+    """Return a scenario with each device of its system changed, wherever it stands.
+
+    Parameters
+    ----------
+    scenario
+        Nested keys.
+    change
+        What becomes of a device.
+    """
+    parts = {key: _part(scenario[key], change) for key in ("system", "components") if key in scenario}
+    return {**scenario, **parts}
+
+
+def _part(part: Any, change: Callable[[Given], Given]) -> Any:
+    """Return a part of a system with its devices changed; a text may be a device that is a system by itself."""
     if isinstance(part, str):
-        made = of_device(part)
-        return part if made == part else {"device": made}
+        changed = change(part) if part in _entries() else part
+        return part if changed == part else {"device": changed}
     if isinstance(part, Mapping):
-        return {key: value if key in LABELS else _of_key(key, value, of_device) for key, value in part.items()}
-    return [_part(each, of_device) for each in part] if isinstance(part, list | tuple) else part
+        return {key: value if key in LABELS else _of_key(key, value, change) for key, value in part.items()}
+    return [_part(each, change) for each in part] if isinstance(part, list | tuple) else part
 
 
-def _of_key(key: str, value: Any, of_device: OfDevice) -> Any:
-    return of_device(value) if key == "device" else _part(value, of_device)
+def _of_key(key: str, value: Any, change: Callable[[Given], Given]) -> Any:
+    return change(value) if key == "device" else _part(value, change)
 
 
 @cache
-def _sleds() -> frozenset[str]:
-    """Return the entries of the catalogue that are MEMS storage."""
-    return frozenset(name for name, entry in catalog().items() if entry.mechanism == "mems")
+def _entries(mechanism: str | None = None) -> frozenset[str]:
+    """Return the devices of the catalogue, or those of a mechanism."""
+    return frozenset(name for name, entry in catalog().items() if mechanism in (None, entry.mechanism))

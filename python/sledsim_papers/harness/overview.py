@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 
 from sledsim.show import Table
+from sledsim_papers.harness.change import Change
 from sledsim_papers.harness.ledger import VERDICTS, title
 from sledsim_papers.harness.reproduction import Answer, Reproduction
 from sledsim_papers.harness.wording import data_text, ours_text, published_text
 
-__all__ = ["COUNTED", "counts_row", "tables"]
+__all__ = ["COUNTED", "change_tables", "counts_row", "tables"]
 
 
 def tables(found: Reproduction) -> list[Table]:
@@ -27,8 +28,7 @@ def tables(found: Reproduction) -> list[Table]:
         for each in found.redrawn
         if each.drawn is None and each.picture.draw is not None
     ]
-    listed = [Table(["not done", "why"], missing, left=frozenset({1}))] if missing else []
-    return [*by_paper, *_by_seed(found.answers), *_doubted(found.answers), _counts(found), *listed]
+    return [*by_paper, *_by_seed(found.answers), *_doubted(found.answers), _counts(found), *_missing(missing)]
 
 
 def _by_seed(answers: Iterable[Answer]) -> list[Table]:
@@ -56,6 +56,29 @@ def _doubted(answers: Iterable[Answer]) -> list[Table]:
     title = f"would it notice? {len(rows)} claims with a change that contradicts them; {weak} keep their verdict"
     headers = ["claim", "change", "ours then", "verdict then", ""]
     return [Table(headers, rows, title, left=frozenset({1, 2, 3, 4}))] if rows else []
+
+
+def change_tables(found: Change) -> list[Table]:
+    """Return a table of a claim without and with settings, and what is not done with the reasons.
+
+    Parameters
+    ----------
+    found
+        What came of both.
+    """
+    plain, changed = found.answers
+    settings = "with " + " and ".join(found.settings)
+    rows = [["published", published_text(plain.claim), "–"]]
+    for label, answer in (("ours", plain), (settings, changed)):
+        rows.append([label, ours_text(answer.finding.ours, answer.finding) if answer.finding else "–", answer.verdict])
+    missing = [(label, each.reason) for label, each in (("ours", plain), (settings, changed)) if not each.finding]
+    heading = f"{plain.claim.name}: {plain.claim.what}"
+    return [Table(["", "figure (95 % interval)", "verdict"], rows, heading, left=frozenset({1, 2})), *_missing(missing)]
+
+
+def _missing(rows: list[tuple[str, str]]) -> list[Table]:
+    """Return a table of what is not done with the reasons; none where all is."""
+    return [Table(["not done", "why"], rows, left=frozenset({1}))] if rows else []
 
 
 def _claims(paper: str, answers: Iterable[Answer]) -> Table:

@@ -59,6 +59,8 @@ class Answer:
         Why it is not done.
     failed
         Whether it is not done because its experiment failed.
+    error
+        What Sledsim could not do, where that is why it failed.
     seconds
         The processor's time for it.
     time_optimal
@@ -75,6 +77,7 @@ class Answer:
     verdict: Verdict = "not done"
     reason: str = ""
     failed: bool = False
+    error: SledsimError | None = None
     seconds: float = 0.0
     time_optimal: Ours | None = None
     by_seed: tuple[Verdict, ...] = ()
@@ -298,7 +301,8 @@ def _answer(claim: Claim, experiment: Experiment | None, study: Study, asked: As
     except MissingTraceError as error:
         return Answer(claim, reason=str(error))
     except Exception as error:
-        return Answer(claim, reason=_said(error), failed=True)
+        own = error if isinstance(error, SledsimError) else None
+        return Answer(claim, reason=_said(error), failed=True, error=own)
 
 
 def _doubted(claim: Claim, experiment: Experiment, study: Study, doubt: Doubt) -> Doubted:

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from sledsim import SledsimError
-from sledsim.devices import Device, MemsStorage
+from sledsim.devices import Device, DiskDrive, MemsStorage
+from sledsim.reliability import Description
 from sledsim.runs import Pool, Result, in_threads, processors, run_resolved
 from sledsim.scenario import Resolved, Sets, resolve
 from sledsim.show import wrong
+from sledsim.studies.design import Drawing, design
 from sledsim_papers.harness.doubts import Doubt
-from sledsim_papers.harness.motion import Motion, device_moving, moving
+from sledsim_papers.harness.motion import Given, Motion, device_moving, moving, table_of
+from sledsim_papers.harness.settings import Settings
 
 __all__ = ["TRACES", "MissingTraceError", "Study"]
 
@@ -39,7 +42,7 @@ class Study:
 
     Runs have a few threads of their own and wait for nothing, so whoever waits for a run gets it. All methods may be
     called from any thread. Sleds move as their entries of the catalogue say, or all of them by one model: see
-    :meth:`under`.
+    :meth:`under`. Values of what is run can be replaced: see :meth:`changed`.
 
     Parameters
     ----------
@@ -62,6 +65,7 @@ class Study:
         self.motion: Motion | None = None
         self.doubt: Doubt | None = None
         self.later_seeds = 0
+        self.settings: Settings | None = None
         self._made: dict[Any, Future[Any]] = {}
         self._local = threading.local()
 
@@ -114,6 +118,18 @@ class Study:
         view.later_seeds = later
         return view
 
+    def changed(self, settings: Settings) -> Self:
+        """Return this study with settings laid over what it runs; both share their runs, threads and end.
+
+        Parameters
+        ----------
+        settings
+            What is replaced; remembers whether it changed anything.
+        """
+        view = copy.copy(self)
+        view.settings = settings
+        return view
+
     def sled(self, name: str, **changes: Any) -> MemsStorage:
         """Return MEMS storage by itself, moving by the model of this study.
 
@@ -124,13 +140,23 @@ class Study:
         **changes
             Values that replace those of the entry.
         """
-        moves = {"seek_model": self.motion} if self.motion else {}
-        given = {"name": name, **moves, **changes}
-        made = self.doubt.of_device(given) if self.doubt else given
-        keys = {"name": made} if isinstance(made, str) else dict(made)
-        return MemsStorage(keys.pop("name"), **keys)
+        entry, values = self._apart(name, changes)
+        return MemsStorage(entry, **values)
 
-    def device(self, device: str | Mapping[str, Any]) -> Device:
+    def disk(self, name: str, **changes: Any) -> DiskDrive:
+        """Return a disk by itself.
+
+        Parameters
+        ----------
+        name
+            Entry of the catalogue.
+        **changes
+            Values that replace those of the entry.
+        """
+        entry, values = self._apart(name, changes)
+        return DiskDrive(entry, **values)
+
+    def device(self, device: Given) -> Device:
         """Return a device of any kind by itself; a sled moves by the model of this study.
 
         Parameters
@@ -138,8 +164,40 @@ class Study:
         device
             Entry of the catalogue, or one with values that replace its own.
         """
+        return Device(self._given(device))
+
+    def _apart(self, name: str, changes: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Return the entry of a device as this study has it, and the values that replace those of the entry."""
+        values = table_of(self._given({"name": name, **changes}))
+        return values.pop("name"), values
+
+    def _given(self, device: Given) -> Given:
+        """Return a device as this study has it: settings count last, as they may say how it moves."""
         moved = device_moving(device, self.motion) if self.motion else device
-        return Device(self.doubt.of_device(moved) if self.doubt else moved)
+        made = self.doubt.of_device(moved) if self.doubt else moved
+        return self.settings.device(made) if self.settings else made
+
+    def enclosure(self, tables: Mapping[str, Any]) -> Description:
+        """Return an enclosure of devices, as models of its reliability take it.
+
+        Parameters
+        ----------
+        tables
+            Its tables, as in a file.
+        """
+        return self.settings.enclosure(tables) if self.settings else Description.of(tables)
+
+    def drawing(self, name: str, changes: Mapping[str, Any]) -> Drawing:
+        """Return a drawing of a device.
+
+        Parameters
+        ----------
+        name
+            Which.
+        changes
+            Values that replace its own.
+        """
+        return self.settings.drawing(name, changes) if self.settings else design(name, set=changes).drawing
 
     def requests(self, full: int, quick: int) -> int:
         """Return the size of a sample: the paper's, or one that a quick study takes."""
@@ -195,7 +253,7 @@ class Study:
         return [found[index] for index in sorted(found)]
 
     def once(self, key: str, make: Callable[[], Found]) -> Found:
-        """Return what ``make`` returns; it is called the first time that the key is asked for under a model of motion.
+        """Return what ``make`` returns; it is called the first time that the key is asked for in a view.
 
         Parameters
         ----------
@@ -204,7 +262,7 @@ class Study:
         make
             Makes it. It may not ask for the same key.
         """
-        named = ("once", self.motion, self.doubt and self.doubt.claim, self.later_seeds, key)
+        named = ("once", self.motion, self.settings, self.doubt and self.doubt.claim, self.later_seeds, key)
         with self._lock:
             mine = named not in self._made
             future: Future[Found] = self._made.setdefault(named, Future())
@@ -238,7 +296,8 @@ class Study:
         """Have a run made, unless it has been; tell whether this made it."""
         scenario = {**scenario, "seed": scenario.get("seed", 1) + self.later_seeds}
         moved = moving(scenario, self.motion) if self.motion else scenario
-        resolved = resolve(self.doubt.of_scenario(moved) if self.doubt else moved, settings)
+        made = self.doubt.of_scenario(moved) if self.doubt else moved
+        resolved = self.settings.scenario(made, settings) if self.settings else resolve(made, settings)
         with self._lock:
             self._go_on()
             for logged in {log, True}:

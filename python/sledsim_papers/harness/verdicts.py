@@ -3,11 +3,12 @@
 from typing import Any
 
 from sledsim import __version__
+from sledsim_papers.harness.change import Change
 from sledsim_papers.harness.finding import Ours
 from sledsim_papers.harness.ledger import PAPERS, motion, title
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
 
-__all__ = ["SCHEMA", "verdicts"]
+__all__ = ["SCHEMA", "change_verdicts", "verdicts"]
 
 #: Version of the document's form; docs/how-to/reproduce.md describes it.
 SCHEMA = 2
@@ -42,6 +43,18 @@ def verdicts(found: Reproduction) -> dict[str, Any]:
         "claims": [_claim(answer) for answer in found.answers],
         "figures": [_figure(redrawn) for redrawn in found.redrawn],
     }
+
+
+def change_verdicts(found: Change) -> dict[str, Any]:
+    """Return what was found for a claim without settings, and as ``changed`` what was with them.
+
+    Parameters
+    ----------
+    found
+        What came of both.
+    """
+    changed = {"set": list(found.settings), **_claim(found.answers[1])}
+    return {**verdicts(found.plain), "complete": found.complete, "changed": changed}
 
 
 def _claim(answer: Answer) -> dict[str, Any]:

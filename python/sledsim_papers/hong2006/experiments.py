@@ -9,7 +9,7 @@ from sledsim.devices import MemsStorage
 from sledsim.reliability import YEAR_H, MarkovModel, more_repairs_than, mttf_h, unrepaired_survival
 from sledsim.runs import batched_interval
 from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, order, trend
-from sledsim_papers.harness.registry import computed, experiment
+from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.hong2006 import caches, hierarchies, latency
 
@@ -65,9 +65,9 @@ def single_disk() -> dict[str, Any]:
     return {"enclosure": {"data": 1, "parity": 0}, "device": {"mttf": "200000 h"}, "rebuild": {"time": "15 min"}}
 
 
-def mttf_years(description: Mapping[str, Any]) -> float:
+def mttf_years(study: Study, description: Mapping[str, Any]) -> float:
     """Return the mean time until an enclosure loses data, in years of 8,760 h."""
-    return mttf_h(description) / YEAR_H
+    return mttf_h(study.enclosure(description)) / YEAR_H
 
 
 def mean_seek_ms(device: MemsStorage) -> float:
@@ -129,7 +129,7 @@ def max_throughput(study: Study) -> Finding:
 @experiment("hong2006.enclosure-capacity")
 def enclosure_capacity(study: Study) -> Finding:
     """Room of the data devices of an enclosure (section 3.2.1)."""
-    devices = enclosure(0)["enclosure"]["data"]
+    devices = study.enclosure(enclosure(0)).enclosure.data
     return Finding(
         devices * study.sled("hong2006").capacity_bytes / GIB, f"{devices} devices; GB of 2^30 B", decimals=1
     )
@@ -151,14 +151,14 @@ def rebuild_bandwidth(study: Study) -> Finding:
 REBUILD_S = 15 * 60
 
 
-def _crossing_years(spares: int) -> float:
+def _crossing_years(study: Study, spares: int) -> float:
     """Return when an unrepaired enclosure becomes less likely to have survived than a disk, years."""
+    kept, disk = (MarkovModel(study.enclosure(each)) for each in (enclosure(spares), single_disk()))
     low, high = 1e-3, 50.0
     while high - low > CLOSE_YEARS:
         middle = 0.5 * (low + high)
         hours = middle * YEAR_H
-        lost, without = (MarkovModel(each).loss_probability(hours) for each in (enclosure(spares), single_disk()))
-        ahead = lost < without
+        ahead = kept.loss_probability(hours) < disk.loss_probability(hours)
         low, high = (middle, high) if ahead else (low, middle)
     return low
 
@@ -167,18 +167,18 @@ def _crossing_years(spares: int) -> float:
 CLOSE_YEARS = 1e-4
 
 
-@computed("hong2006.survival-crossing")
-def survival_crossing() -> Finding:
+@experiment("hong2006.survival-crossing")
+def survival_crossing(study: Study) -> Finding:
     """Where two curves of Figure 3 cross."""
     how = "the chain of Figure 2 with both repair rates 0 and five spares, and a disk's exponential lifetime, by "
     "bisection"
-    return Finding(_crossing_years(5), how, decimals=2, scenarios=(enclosure(5), single_disk()))
+    return Finding(_crossing_years(study, 5), how, decimals=2, scenarios=(enclosure(5), single_disk()))
 
 
-@computed("hong2006.survival-crossing-by-spares")
-def survival_crossing_by_spares() -> Finding:
+@experiment("hong2006.survival-crossing-by-spares")
+def survival_crossing_by_spares(study: Study) -> Finding:
     """Where each curve of Figure 3 crosses that of the disk."""
-    years = [_crossing_years(spares) for spares in SPARES]
+    years = [_crossing_years(study, spares) for spares in SPARES]
     return Finding(
         trend(years, COMPUTED),
         f"as survival-crossing, none to five spares: {', '.join(f'{each:.2f}' for each in years)} years",
@@ -191,10 +191,10 @@ def survival_crossing_by_spares() -> Finding:
 COPIED_BYTES, COPY_MB_S = 60e9, 17.0
 
 
-@computed("hong2006.replication-hour")
-def replication_hour() -> Finding:
+@experiment("hong2006.replication-hour")
+def replication_hour(study: Study) -> Finding:
     """Find copying an enclosure (section 3.2.1)."""
-    whole = enclosure(0)["enclosure"]["data"] * MemsStorage("hong2006").capacity_bytes
+    whole = study.enclosure(enclosure(0)).enclosure.data * study.sled("hong2006").capacity_bytes
     hours, exactly = (size / (COPY_MB_S * 1e6) / 3600 for size in (COPIED_BYTES, whole))
     how = f"60 GB of 10^9 B over 17 MB/s; the {whole * 1e-9:.1f} GB that 19 devices hold take {exactly:.2f} h"
     return Finding(hours, how)
@@ -203,19 +203,19 @@ def replication_hour() -> Finding:
 @experiment("hong2006.replication-share")
 def replication_share(study: Study) -> Finding:
     """Find the rate of copying over the bandwidth of the devices (section 3.2.1)."""
-    sizes = enclosure(0)["enclosure"]
-    devices = sizes["data"] + sizes["parity"]
+    devices = study.enclosure(enclosure(0)).enclosure.devices
     share = COPY_MB_S / (devices * study.sled("hong2006").peak_bandwidth_mb_s)
     return Finding(share, f"17 MB/s over {devices} devices at Table I's bandwidth", decimals=4)
 
 
-@computed("hong2006.instant-rebuild")
-def instant_rebuild() -> Finding:
+@experiment("hong2006.instant-rebuild")
+def instant_rebuild(study: Study) -> Finding:
     """Equation 1, which rebuilds in no time, beside the chain (Figures 3 and 5)."""
     hours = [months * YEAR_H / 12 for months in range(1, 61)]
     rows: list[dict[str, Any]] = []
     for spares in SPARES:
-        chain, formula = MarkovModel(enclosure(spares)).survival(hours), unrepaired_survival(enclosure(spares), hours)
+        kept = study.enclosure(enclosure(spares))
+        chain, formula = MarkovModel(kept).survival(hours), unrepaired_survival(kept, hours)
         rows.append({"spares": spares, "largest difference": float(np.abs(chain - formula).max())})
     return Finding(
         max(row["largest difference"] for row in rows),
@@ -228,54 +228,54 @@ def instant_rebuild() -> Finding:
         "of them finds 19 left: one in twenty fewer, which is seen where that failure is one of two.",
         probes=(
             Probe("three spares or more", max(row["largest difference"] for row in rows[3:])),
-            Probe("no spares, and equation 1 with its last failure among 19 devices", _nineteen_at_the_end(hours)),
+            Probe(
+                "no spares, and equation 1 with its last failure among 19 devices", _nineteen_at_the_end(study, hours)
+            ),
         ),
     )
 
 
-def _nineteen_at_the_end(hours: list[float]) -> float:
+def _nineteen_at_the_end(study: Study, hours: list[float]) -> float:
     """Return how far the chain without spares is from two failures in a row, the second among one device fewer."""
-    sizes, rate = enclosure(0)["enclosure"], 1 / 200_000
-    first, second = (sizes["data"] + sizes["parity"]) * rate, sizes["data"] * rate
+    kept = study.enclosure(enclosure(0))
+    rate = 1 / kept.device.mttf.h
+    first, second = kept.enclosure.devices * rate, (kept.enclosure.devices - 1) * rate
     times = np.array(hours)
     formula = (first * np.exp(-second * times) - second * np.exp(-first * times)) / (first - second)
-    return float(np.abs(formula - MarkovModel(enclosure(0)).survival(hours)).max())
+    return float(np.abs(formula - MarkovModel(kept).survival(hours)).max())
 
 
-@computed("hong2006.mttf-no-repair")
-def mttf_no_repair() -> Finding:
+@experiment("hong2006.mttf-no-repair")
+def mttf_no_repair(study: Study) -> Finding:
     """MTTF without repair, none to five spares (section 3.2.1)."""
     enclosures = tuple(enclosure(spares) for spares in SPARES)
     how = "the chain of Figure 2 with both repair rates 0, none to five spares"
-    return Finding(tuple(mttf_years(each) for each in enclosures), how, decimals=2, scenarios=enclosures[:1])
+    return Finding(tuple(mttf_years(study, each) for each in enclosures), how, decimals=2, scenarios=enclosures[:1])
 
 
 UNREPAIRED = "the chain of Figure 2 with both repair rates 0"
 
 
-@computed("hong2006.loss-5-spares-3-years", enclosure(5), "3 years", UNREPAIRED)
-@computed("hong2006.loss-disk-3-years", single_disk(), "3 years", "exponential lifetime")
-@computed("hong2006.loss-without-spares-1-year", enclosure(0), "1 year", f"{UNREPAIRED}, from no spare left")
-def loss(description: Mapping[str, Any], time: str, how: str) -> Finding:
+@experiment("hong2006.loss-5-spares-3-years", enclosure(5), "3 years", UNREPAIRED)
+@experiment("hong2006.loss-disk-3-years", single_disk(), "3 years", "exponential lifetime")
+@experiment("hong2006.loss-without-spares-1-year", enclosure(0), "1 year", f"{UNREPAIRED}, from no spare left")
+def loss(study: Study, description: Mapping[str, Any], time: str, how: str) -> Finding:
     """Loss within a time."""
-    return Finding(MarkovModel(description).loss_probability(time), how, decimals=4, scenarios=(description,))
+    lost = MarkovModel(study.enclosure(description)).loss_probability(time)
+    return Finding(lost, how, decimals=4, scenarios=(description,))
 
 
-@computed("hong2006.preventive-gain")
-def preventive_gain() -> Finding:
+@experiment("hong2006.preventive-gain")
+def preventive_gain(study: Study) -> Finding:
     """MTTF with spares under preventive repair over that without spares (Figure 4)."""
-    rows: tuple[dict[str, Any], ...] = tuple(
-        {
-            "strategy": strategy,
-            "repair": time,
-            "spares": spares,
-            "mttf_years": mttf_years(enclosure(spares, strategy, time)),
-            "gain": mttf_years(enclosure(spares, strategy, time)) / mttf_years(enclosure(0, strategy, time)),
-        }
-        for strategy in STRATEGIES
-        for time in REPAIR_TIMES
-        for spares in SPARES
-    )
+    rows: list[dict[str, Any]] = []
+    for strategy in STRATEGIES:
+        for time in REPAIR_TIMES:
+            years = [mttf_years(study, enclosure(spares, strategy, time)) for spares in SPARES]
+            rows += [
+                {"strategy": strategy, "repair": time, "spares": spares, "mttf_years": each, "gain": each / years[0]}
+                for spares, each in zip(SPARES, years, strict=True)
+            ]
     gains = [row["gain"] for row in rows if row["strategy"] == "preventive" and row["spares"]]
     inside = sum(gain >= 10 for gain in gains)
     return Finding(
@@ -284,28 +284,29 @@ def preventive_gain() -> Finding:
         f"{inside} of {len(gains)} are tenfold or more",
         decimals=1,
         scenarios=(enclosure(1, "preventive", "3 months"), enclosure(0, "preventive", "3 months")),
-        curve=rows,
+        curve=tuple(rows),
         cause="With one spare and three months to a repair, of the enclosures out of spares 18 % have a failure before "
         "they are repaired, and 17 % of these then lose data. That is repair, not rebuilding: it takes shorter repair, "
         "or a second spare, to come to a tenth of the losses.",
         probes=(
-            Probe("one spare, a repair takes a month in place of three", _gain(1, "1 month")),
-            Probe("two spares, a repair takes three months", _gain(2, "3 months")),
-            Probe("one spare, three months, a rebuild takes a second", _gain(1, "3 months", rebuild="1 s")),
+            Probe("one spare, a repair takes a month in place of three", _gain(study, 1, "1 month")),
+            Probe("two spares, a repair takes three months", _gain(study, 2, "3 months")),
+            Probe("one spare, three months, a rebuild takes a second", _gain(study, 1, "3 months", rebuild="1 s")),
         ),
     )
 
 
-def _gain(spares: int, time: str, rebuild: str = "15 min") -> float:
-    few, none = (mttf_years(enclosure(k, "preventive", time) | {"rebuild": {"time": rebuild}}) for k in (spares, 0))
+def _gain(study: Study, spares: int, time: str, rebuild: str = "15 min") -> float:
+    kept = (enclosure(k, "preventive", time) | {"rebuild": {"time": rebuild}} for k in (spares, 0))
+    few, none = (mttf_years(study, each) for each in kept)
     return few / none
 
 
-@computed("hong2006.preventive-beats-mandatory")
-def preventive_beats_mandatory() -> Finding:
+@experiment("hong2006.preventive-beats-mandatory")
+def preventive_beats_mandatory(study: Study) -> Finding:
     """Order of the strategies by MTTF (Figure 4)."""
     found = {
-        order({strategy: -mttf_years(enclosure(spares, strategy, time)) for strategy in STRATEGIES[::-1]})
+        order({strategy: -mttf_years(study, enclosure(spares, strategy, time)) for strategy in STRATEGIES[::-1]})
         for time in REPAIR_TIMES
         for spares in SPARES[1:]
     }
@@ -315,46 +316,53 @@ def preventive_beats_mandatory() -> Finding:
     return Finding(ours, how, scenarios=tuple(enclosure(1, strategy) for strategy in STRATEGIES))
 
 
-@computed("hong2006.thousand-years")
-def thousand_years() -> Finding:
+@experiment("hong2006.thousand-years")
+def thousand_years(study: Study) -> Finding:
     """MTTF that preventive repair reaches."""
     best = enclosure(5, "preventive", "1 week")
-    return Finding(mttf_years(best), "five spares, a week to a repair", decimals=0, scenarios=(best,))
+    return Finding(mttf_years(study, best), "five spares, a week to a repair", decimals=0, scenarios=(best,))
 
 
-@computed("hong2006.disk-survival")
-def disk_survival() -> Finding:
+@experiment("hong2006.disk-survival")
+def disk_survival(study: Study) -> Finding:
     """Survival of a disk (section 3.3)."""
-    survived = MarkovModel(single_disk()).survival(["1 year", "3 years", "5 years"])
+    survived = MarkovModel(study.enclosure(single_disk())).survival(["1 year", "3 years", "5 years"])
     return Finding(
         tuple(float(each) for each in survived), "exponential lifetime", decimals=4, scenarios=(single_disk(),)
     )
 
 
-@computed("hong2006.durability-2-spares-1-year", 2, "1 year", "equation 1, up to three failures")
-@computed("hong2006.durability-5-spares-5-years", 5, "5 years", "equation 1, up to six failures")
-def durability(spares: int, time: str, how: str) -> Finding:
+@experiment("hong2006.durability-2-spares-1-year", 2, "1 year", "equation 1, up to three failures")
+@experiment("hong2006.durability-5-spares-5-years", 5, "5 years", "equation 1, up to six failures")
+def durability(study: Study, spares: int, time: str, how: str) -> Finding:
     """Survival of a time with some spares and no repair (equation 1)."""
-    return Finding(unrepaired_survival(enclosure(spares), time), how, decimals=4, scenarios=(enclosure(spares),))
+    return Finding(
+        unrepaired_survival(study.enclosure(enclosure(spares)), time), how, decimals=4, scenarios=(enclosure(spares),)
+    )
 
 
-@computed("hong2006.repairs-preventive", "preventive")
-@computed("hong2006.repairs-mandatory", "mandatory")
-def more_than_one_repair(strategy: str) -> Finding:
+@experiment("hong2006.repairs-preventive", "preventive")
+@experiment("hong2006.repairs-mandatory", "mandatory")
+def more_than_one_repair(study: Study, strategy: str) -> Finding:
     """More than one repair in five years (equation 1)."""
     kept = enclosure(3, strategy)
-    return Finding(more_repairs_than(kept, 1, "5 years"), "equation 1, three spares", decimals=4, scenarios=(kept,))
+    return Finding(
+        more_repairs_than(study.enclosure(kept), 1, "5 years"),
+        "equation 1, three spares",
+        decimals=4,
+        scenarios=(kept,),
+    )
 
 
-@computed("hong2006.distributed-sparing")
-def distributed_sparing() -> Finding:
+@experiment("hong2006.distributed-sparing")
+def distributed_sparing(study: Study) -> Finding:
     """Largest difference that distributing the spares makes (section 3.2.3)."""
     rows: list[dict[str, Any]] = []
     for strategy in STRATEGIES:
         for time in REPAIR_TIMES[:-1]:
             for spares in SPARES:
-                dedicated = mttf_years(enclosure(spares, strategy, time))
-                spread = mttf_years(enclosure(spares, strategy, time, sparing="distributed"))
+                dedicated = mttf_years(study, enclosure(spares, strategy, time))
+                spread = mttf_years(study, enclosure(spares, strategy, time, sparing="distributed"))
                 share = abs(spread - dedicated) / dedicated
                 rows.append({"strategy": strategy, "repair": time, "spares": spares, "difference": share})
     return Finding(

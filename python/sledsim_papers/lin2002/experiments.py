@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sledsim.devices import DiskDrive, MemsStorage
 from sledsim_papers.harness.finding import Finding, Probe, trend
-from sledsim_papers.harness.registry import computed, experiment
+from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.lin2002 import snake
 from sledsim_papers.lin2002.workload import TIMEOUT_MS, joules, mean_ms, saved, seagate
@@ -222,7 +221,7 @@ def tips(study: Study, size_bytes: int) -> Finding:
         "workload": {
             "arrival": {"kind": "poisson", "rate_per_s": 20.0},
             # From the first of a row's blocks on, so that it lies in one row.
-            "location": {"kind": "uniform", "align_bytes": MemsStorage("g3").blocks_per_row * 512},
+            "location": {"kind": "uniform", "align_bytes": study.sled("g3").blocks_per_row * 512},
             "size_bytes": {"kind": "fixed", "value": whole},
             "metadata": {"share": 1.0, "read_bytes": size_bytes, "write_bytes": size_bytes},
         },
@@ -242,10 +241,10 @@ def tips(study: Study, size_bytes: int) -> Finding:
 TIP_W = 1e-3
 
 
-@computed("lin2002.break-even")
-def break_even() -> Finding:
+@experiment("lin2002.break-even")
+def break_even(study: Study) -> Finding:
     """Section 5.1: the device."""
-    found = MemsStorage("g2").break_even()
+    found = study.sled("g2").break_even()
     idle_s, span_s = found.idle_s, found.fixed_span_s
     assert idle_s is not None
     assert span_s is not None
@@ -256,7 +255,7 @@ def break_even() -> Finding:
         cause="The paper takes the time of a start-up for it, which is 0.5 ms in all of its text but here, where it "
         "is a hundred times as long: a slip.",
         probes=(
-            Probe("a start-up that lasts for 50 ms, at the same power", _slow_start_ms()),
+            Probe("a start-up that lasts for 50 ms, at the same power", _slow_start_ms(study)),
             Probe("within a fixed span, in which the start-up would be time spent inactive otherwise", 1e3 * span_s),
         ),
     )
@@ -273,17 +272,17 @@ STOPPING = {
 }
 
 
-@computed("lin2002.disk-break-even")
-def disk_break_even() -> Finding:
+@experiment("lin2002.disk-break-even")
+def disk_break_even(study: Study) -> Finding:
     """Section 5.1: a disk."""
-    idle_s = DiskDrive("travelstar", power=STOPPING).break_even().idle_s
+    idle_s = study.disk("travelstar", power=STOPPING).break_even().idle_s
     assert idle_s is not None
     how = "A disk that takes 6 J to spin up and draws 1 W idle, nothing stopped: the idle time from which on "
     "stopping saves."
     return Finding(idle_s, how, decimals=2)
 
 
-def _slow_start_ms() -> float:
-    found = MemsStorage("g2", startup_ms=50.0).break_even().idle_s
+def _slow_start_ms(study: Study) -> float:
+    found = study.sled("g2", startup_ms=50.0).break_even().idle_s
     assert found is not None
     return 1e3 * found

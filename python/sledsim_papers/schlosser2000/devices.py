@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sledsim.devices import DiskDrive, MemsStorage
+from sledsim.devices import DiskDrive
 from sledsim_papers.harness.finding import Finding, Probe
-from sledsim_papers.harness.registry import computed, experiment
+from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER, microbenchmark
 
@@ -19,10 +19,10 @@ __all__ = ["GENERATIONS"]
 GENERATIONS = ("g1-paper", "g2-paper", "g3-paper")
 
 
-@computed("schlosser2000.access-speed")
-def access_speed() -> Finding:
+@experiment("schlosser2000.access-speed")
+def access_speed(study: Study) -> Finding:
     """Width times rate."""
-    sleds = [MemsStorage(name) for name in GENERATIONS]
+    sleds = [study.sled(name) for name in GENERATIONS]
     widest_nm = sleds[0].parameters["bit_nm"]
     at_widest = tuple(float(sled.parameters["bit_rate_kbit_s"] * widest_nm * 1e-3) for sled in sleds)
     return Finding(
@@ -35,17 +35,17 @@ def access_speed() -> Finding:
     )
 
 
-@computed("schlosser2000.power-limited-bandwidth")
-def power_limited_bandwidth() -> Finding:
+@experiment("schlosser2000.power-limited-bandwidth")
+def power_limited_bandwidth(study: Study) -> Finding:
     """Bandwidth of a thousand tips."""
-    thousand = MemsStorage("g2-paper", block_bytes=8000, tips=6000, active_tips=1000)
+    thousand = study.sled("g2-paper", block_bytes=8000, tips=6000, active_tips=1000)
     return Finding(
         thousand.peak_bandwidth_mb_s,
         "g2-paper with 1,000 tips at once, which at 1 mW take 1 W: times bit rate, encoded bits over 10, servo bits "
         "counted as data.",
         decimals=1,
         cause="The figure printed is that of the tips of Table 2, which take 1.28 W.",
-        probes=(Probe("the 1,280 tips of Table 2", MemsStorage("g2-paper").peak_bandwidth_mb_s),),
+        probes=(Probe("the 1,280 tips of Table 2", study.sled("g2-paper").peak_bandwidth_mb_s),),
     )
 
 
@@ -62,10 +62,10 @@ def _seeks_ms(drive: DiskDrive) -> tuple[float, float, float, float]:
     return mean(curves[0]), mean(curves[1]), float(curves[0][-1]), float(curves[1][-1])
 
 
-@computed("schlosser2000.atlas-seek")
-def atlas_seek() -> Finding:
+@experiment("schlosser2000.atlas-seek")
+def atlas_seek(study: Study) -> Finding:
     """Seeks of the Atlas 10K."""
-    drive = DiskDrive("atlas10k")
+    drive = study.disk("atlas10k")
     ours = _seeks_ms(drive)
     # The last but a thirtieth of the stroke, which a run of random requests hardly ever crosses.
     nearly = [
@@ -82,11 +82,11 @@ def atlas_seek() -> Finding:
     )
 
 
-@computed("schlosser2000.superdisk-seek")
-def superdisk_seek() -> Finding:
+@experiment("schlosser2000.superdisk-seek")
+def superdisk_seek(study: Study) -> Finding:
     """Seeks of the SuperDisk."""
     how = "superdisk: mean over all pairs of cylinders, and the whole stroke, of the curve that was made to have them."
-    return Finding(_seeks_ms(DiskDrive("superdisk")), how, decimals=2)
+    return Finding(_seeks_ms(study.disk("superdisk")), how, decimals=2)
 
 
 @experiment("schlosser2000.atlas-latency", "atlas10k")
@@ -95,7 +95,7 @@ def latency(study: Study, name: str) -> Finding:
     """Rotational latency of a disk."""
     off, on = (microbenchmark(name, **changes) for changes in (NO_BUFFER, {}))
     without, with_buffer = study.runs([(off, ()), (on, ())])
-    half_ms = DiskDrive(name).rotation_ms / 2
+    half_ms = study.disk(name).rotation_ms / 2
     return Finding(
         float(without["rotation"]["mean_ms"]),
         f"{name}, the 10,000 random requests of section 4.1, buffer off: mean wait for the sector; half a turn is "
@@ -109,8 +109,8 @@ def latency(study: Study, name: str) -> Finding:
     )
 
 
-def _bandwidth(name: str, **more: Any) -> Finding:
-    zones = DiskDrive(name).zones()
+def _bandwidth(study: Study, name: str, **more: Any) -> Finding:
+    zones = study.disk(name).zones()
     streaming, medium = float(zones["streaming_mb_s"].max()), float(zones["media_mb_s"].max())
     how = (
         f"{name}: a long read of the outermost zone, head and cylinder switches counted; {medium:.1f} MB/s pass under "
@@ -119,18 +119,18 @@ def _bandwidth(name: str, **more: Any) -> Finding:
     return Finding(streaming, how, decimals=1, probes=(Probe("what passes under a head", medium),), **more)
 
 
-@computed("schlosser2000.atlas-bandwidth")
-def atlas_bandwidth() -> Finding:
+@experiment("schlosser2000.atlas-bandwidth")
+def atlas_bandwidth(study: Study) -> Finding:
     """Streaming of the Atlas 10K."""
     cause = "The printed figure lies between the two: DiskSim's skews of the drive cost a sixth of what passes under "
     "a head."
-    return _bandwidth("atlas10k", cause=cause)
+    return _bandwidth(study, "atlas10k", cause=cause)
 
 
-@computed("schlosser2000.superdisk-bandwidth")
-def superdisk_bandwidth() -> Finding:
+@experiment("schlosser2000.superdisk-bandwidth")
+def superdisk_bandwidth(study: Study) -> Finding:
     """Find what passes under a head of the SuperDisk."""
-    zones = DiskDrive("superdisk").zones()
+    zones = study.disk("superdisk").zones()
     how = (
         "superdisk: what passes under a head in the outermost zone, whose tracks were made so; a long read of it, "
         f"switches counted, has {float(zones['streaming_mb_s'].max()):.1f} MB/s."
@@ -138,10 +138,10 @@ def superdisk_bandwidth() -> Finding:
     return Finding(float(zones["media_mb_s"].max()), how, decimals=1)
 
 
-@computed("schlosser2000.disk-zone-bandwidth")
-def disk_zone_bandwidth() -> Finding:
+@experiment("schlosser2000.disk-zone-bandwidth")
+def disk_zone_bandwidth(study: Study) -> Finding:
     """Outermost and innermost zones of the Atlas 10K."""
-    mb_s = DiskDrive("atlas10k").zones()["streaming_mb_s"]
+    mb_s = study.disk("atlas10k").zones()["streaming_mb_s"]
     outer, inner = float(mb_s.max()), float(mb_s.min())
     return Finding(
         1 - inner / outer,

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sledsim.studies.design import design, figures_of
+from sledsim.studies.design import figures_of
 from sledsim_papers.harness.finding import COMPUTED, Finding, trend
-from sledsim_papers.harness.registry import computed
+from sledsim_papers.harness.registry import experiment
+from sledsim_papers.harness.study import Study
 
 __all__ = ["DRAWING", "TRENDS"]
 
@@ -49,16 +50,18 @@ TRENDS = {
 }
 
 
-def drawn(claim: str) -> Finding:
+def drawn(study: Study, claim: str) -> Finding:
     """Return how a figure goes with a value of the drawing.
 
     Parameters
     ----------
+    study
+        Makes the drawings.
     claim
         One of :data:`TRENDS`.
     """
     figure, key, values, rests_on, assumes = TRENDS[claim]
-    found = [figures_of(design(DRAWING, set={key: value}).drawing)[figure].value for value in values]
+    found = [figures_of(study.drawing(DRAWING, {key: value}))[figure].value for value in values]
     how = (
         f"Drawing `{DRAWING}`, {key} of {values[0]:g} to {values[-1]:g}: {rests_on}; {found[0]:.6g} to {found[-1]:.6g}."
     )
@@ -67,4 +70,4 @@ def drawn(claim: str) -> Finding:
 
 
 for _claim in TRENDS:
-    computed(f"schlosser2000.{_claim}", _claim)(drawn)
+    experiment(f"schlosser2000.{_claim}", _claim)(drawn)

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sledsim.devices import DiskDrive, MemsStorage
+from sledsim.devices import MemsStorage
 from sledsim_papers.harness.finding import Finding, Probe
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
@@ -25,21 +25,20 @@ GENERATIONS = ("g1", "g2", "g3")
 SLOWLY = 1e-3
 
 
-def settling(generation: str) -> tuple[str, float]:
+def settling(study: Study, generation: str) -> tuple[str, float]:
     """Return the catalogue's device whose resonant frequency gives the settling time of Table 2, and that time.
 
     The first two generations take the 739 Hz of DiskSim's sets: the 729 Hz printed do not fit the times printed.
     """
     device = "g3-paper" if generation == "g3" else generation
-    return device, MemsStorage(device).settle_ms
+    return device, study.sled(device).settle_ms
 
 
 def _settle(generation: str, study: Study) -> Finding:
-    del study
-    device, settle_ms = settling(generation)
+    device, settle_ms = settling(study, generation)
     rows = [
         {"device": each.name, "resonance, Hz": each.parameters["resonance_hz"], "settling, ms": each.settle_ms}
-        for each in map(MemsStorage, dict.fromkeys([device, f"{generation}-paper"]))
+        for each in map(study.sled, dict.fromkeys([device, f"{generation}-paper"]))
     ]
     how = f"Constants over 2 pi times the resonant frequency; {device}, beside it the frequency that the paper prints."
     return Finding(settle_ms, how, decimals=4, curve=tuple(rows))
@@ -169,7 +168,7 @@ def rewrite_disk(study: Study) -> Finding:
     """Time from the end of writing a sector until the head is over it again."""
     import numpy as np
 
-    drive = DiskDrive("atlas10k", **NO_BUFFER)
+    drive = study.disk("atlas10k", **NO_BUFFER)
     places = np.arange(100, dtype=np.uint64) * np.uint64(drive.capacity_blocks) // np.uint64(100)
     served = drive.serve(np.repeat(places, 2), 1, read=False)
     end_ns, transfer_ns = served["end_ns"].astype(np.float64), served["transfer_ns"].astype(np.float64)

@@ -122,7 +122,7 @@ def table_2(study: Study) -> Drawn:
     devices = [MemsStorage(f"{name}-paper") for name in GENERATIONS]
     computed = {
         "access speed (mm/s)": ([1e3 * each.access_speed_m_s for each in devices], (20, 35, 50)),
-        "settling along X (ms)": ([settling(name)[1] for name in GENERATIONS], (0.431, 0.215, 0.158)),
+        "settling along X (ms)": ([settling(study, name)[1] for name in GENERATIONS], (0.431, 0.215, 0.158)),
         "maximum throughput (MB/s)": ([each.peak_bandwidth_mb_s for each in devices], (25.6, 89.6, 320)),
         "capacity of a sled (GB)": ([each.raw_capacity_bytes * 1e-9 for each in devices], (2.56, 4.00, 7.11)),
     }

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sledsim.devices import DiskDrive, MemsStorage
 from sledsim_papers.harness.finding import Finding, order, trend
 from sledsim_papers.harness.registry import computed, experiment
 from sledsim_papers.harness.study import Study
@@ -96,7 +95,7 @@ def raid5_small_write(study: Study) -> Finding:
 @experiment("schlosser2004.bandwidth-per-capacity")
 def bandwidth_per_capacity(study: Study) -> Finding:
     """Streaming over capacity."""
-    sled, disk = study.sled("g2"), DiskDrive(DISK)
+    sled, disk = study.sled("g2"), study.disk(DISK)
     shares = [each.streaming_bandwidth_mb_s / each.capacity_bytes for each in (sled, disk)]
     how = (
         f"g2: {sled.streaming_bandwidth_mb_s:.1f} MB/s of {sled.capacity_bytes * 1e-9:.2f} GB; {DISK}: "
@@ -112,19 +111,19 @@ def device_scan_example() -> Finding:
     return Finding(tuple(size * 1e9 / 100e6 for size in (10.0, 72.0)), how, decimals=0)
 
 
-def _devices() -> int:
-    return ceil(BRICK_BYTES / MemsStorage("g2").capacity_bytes)
+def _devices(study: Study) -> int:
+    return ceil(BRICK_BYTES / study.sled("g2").capacity_bytes)
 
 
-@computed("schlosser2004.brick-devices")
-def brick_devices() -> Finding:
+@experiment("schlosser2004.brick-devices")
+def brick_devices(study: Study) -> Finding:
     """G2 devices that hold a brick."""
     how = "100 GB over the room for data of a g2, rounded up."
-    return Finding(float(_devices()), how, decimals=0)
+    return Finding(float(_devices(study)), how, decimals=0)
 
 
-def _brick(**system: Any) -> dict[str, Any]:
-    return {"kind": "concat", "members": [{"count": _devices(), "device": dict(G2), **system}]}
+def _brick(study: Study, **system: Any) -> dict[str, Any]:
+    return {"kind": "concat", "members": [{"count": _devices(study), "device": dict(G2), **system}]}
 
 
 #: Requests outstanding at saturation.
@@ -143,7 +142,7 @@ def _saturated(system: Mapping[str, Any]) -> dict[str, Any]:
 def brick_concurrency(study: Study) -> Finding:
     """Find requests a second of either brick."""
     systems = {
-        "mems_brick": _brick(),
+        "mems_brick": _brick(study),
         "disk_brick": {"device": {"name": DISK, **NO_BUFFER}},
         "uberdisk": {"device": {"name": "uberdisk"}},
     }
@@ -154,8 +153,8 @@ def brick_concurrency(study: Study) -> Finding:
     ours = order({"mems_brick": -rates["mems_brick"], "disk_brick": -max(rates["disk_brick"], rates["uberdisk"])})
     return Finding(
         ours,
-        f"{_devices()} g2 one after the other, and one disk, {DISK} or uberdisk, the faster of which counts: random "
-        f"reads of 4 KB, {OUTSTANDING} outstanding, first come first served: {said} per second.",
+        f"{_devices(study)} g2 one after the other, and one disk, {DISK} or uberdisk, the faster of which counts: "
+        f"random reads of 4 KB, {OUTSTANDING} outstanding, first come first served: {said} per second.",
         scenarios=tuple(_saturated(system) for system in systems.values()),
     )
 
@@ -166,7 +165,9 @@ def brick_idle_power(study: Study) -> Finding:
     scenarios = [
         {
             "workload": {"arrival": {"kind": "poisson", "rate_per_s": 100.0}},
-            "system": _brick(spin_down={"name": rule} if rule != "timeout" else {"name": rule, "after_ms": 20.0}),
+            "system": _brick(
+                study, spin_down={"name": rule} if rule != "timeout" else {"name": rule, "after_ms": 20.0}
+            ),
             "run": {"requests": 5_000},
         }
         for rule in ("never", "timeout", "immediate")
@@ -175,8 +176,8 @@ def brick_idle_power(study: Study) -> Finding:
     said = ", ".join(f"{each:.1f}" for each in joules)
     return Finding(
         trend(joules),
-        f"{_devices()} g2 one after the other, 5,000 random reads of 4 KB, Poisson 100/s; idle devices left on, turned "
-        f"off after 20 ms, and at once: {said} J.",
+        f"{_devices(study)} g2 one after the other, 5,000 random reads of 4 KB, Poisson 100/s; idle devices left on, "
+        f"turned off after 20 ms, and at once: {said} J.",
         scenarios=tuple(scenarios),
     )
 
@@ -189,10 +190,10 @@ AT_ONCE = (1, 2, 4, 8, 16)
 def brick_scan(study: Study) -> Finding:
     """Time to read the brick."""
     one_s = study.once("schlosser2004 scan of g2", lambda: scan_s(study, "g2"))
-    times_s = [ceil(_devices() / at_once) * one_s for at_once in AT_ONCE]
+    times_s = [ceil(_devices(study) / at_once) * one_s for at_once in AT_ONCE]
     return Finding(
         trend(times_s),
-        f"{_devices()} g2, each read from its first block to its last in {one_s:.1f} s, one to 16 at once with no bus "
-        f"between them: {times_s[0]:,.0f} to {times_s[-1]:,.0f} s.",
+        f"{_devices(study)} g2, each read from its first block to its last in {one_s:.1f} s, one to 16 at once with no "
+        f"bus between them: {times_s[0]:,.0f} to {times_s[-1]:,.0f} s.",
         curve=tuple({"at once": at_once, "s": each} for at_once, each in zip(AT_ONCE, times_s, strict=True)),
     )

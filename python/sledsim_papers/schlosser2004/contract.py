@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sledsim.devices import DiskDrive
 from sledsim.runs import Result, batched_interval
 from sledsim_papers.harness.finding import Finding, Probe, order, trend
 from sledsim_papers.harness.ledger import claims
-from sledsim_papers.harness.registry import computed, experiment
+from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
 from sledsim_papers.schlosser2004.array import DISK, G2
 
@@ -91,10 +90,10 @@ def x_dominates_y(study: Study) -> Finding:
     )
 
 
-@computed("schlosser2004.disk-seek")
-def disk_seek() -> Finding:
+@experiment("schlosser2004.disk-seek")
+def disk_seek(study: Study) -> Finding:
     """Mean seek of the array's disk."""
-    drive, other = DiskDrive(DISK), DiskDrive("ultrastar36z15")
+    drive, other = study.disk(DISK), study.disk("ultrastar36z15")
     return Finding(
         drive.mean_seek_ms,
         f"{DISK}: mean over all pairs of cylinders, reads.",
@@ -105,10 +104,10 @@ def disk_seek() -> Finding:
     )
 
 
-@computed("schlosser2004.disk-zone-variation")
-def disk_zone_variation() -> Finding:
+@experiment("schlosser2004.disk-zone-variation")
+def disk_zone_variation(study: Study) -> Finding:
     """Outermost over innermost zone of the array's disk."""
-    zones = DiskDrive(DISK).zones()
+    zones = study.disk(DISK).zones()
     mb_s = zones["streaming_mb_s"]
     outer, inner = float(mb_s.max()), float(mb_s.min())
     media = float(zones["media_mb_s"].max() / zones["media_mb_s"].min()) - 1
