@@ -141,14 +141,16 @@ def test_it_reports_what_a_session_in_python_reports(library: Library, tmp_path:
     session = sledsim.Session(path, set=["seed=7"])
     at_ns, lbns = chance.integers(0, 10**9, count), chance.integers(0, session.capacity_blocks - 8, count)
     at_ns.sort()
-    reads = chance.random(count) < 0.6
-    rows = [f"{at} {lbn} 8 {int(read)}\n" for at, lbn, read in zip(at_ns, lbns, reads, strict=True)]
+    # SLEDSIM_READ, SLEDSIM_WRITE, SLEDSIM_FLUSH, SLEDSIM_WRITE_FUA.
+    ops = chance.choice(4, count, p=[0.6, 0.2, 0.1, 0.1])
+    rows = [f"{at} {lbn} 8 {op}\n" for at, lbn, op in zip(at_ns, lbns, ops, strict=True)]
     program = library.build(SOURCES / "requests.c", tmp_path)
     *back, result = run(program, path, "seed=7", given="".join(rows)).splitlines()
-    expected = session.serve(lbns, 8, read=reads, at_ns=at_ns)
+    expected = session.serve(lbns, 8, read=ops == 0, flush=ops == 2, fua=ops == 3, at_ns=at_ns)
     for place, name in enumerate(["id", "arrival_ns", "start_ns", "end_ns", "energy_j"]):
         assert [float(row.split()[place]) for row in back] == expected[name].tolist()
     assert json.loads(result) == session.result().summary
+    assert session.result().summary["flushes"]["response"]["count"] == (ops == 2).sum()
 
 
 def test_a_fault_comes_over_whole(library: Library, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
+from shutil import which
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,19 +103,14 @@ class Client:
 class Server:
     """A server in a process of its own."""
 
-    def __init__(self, folder: Path, *options: str, system: str = "device = 'g2'") -> None:
+    def __init__(
+        self, folder: Path, *options: str, system: str = "device = 'g2'", before: tuple[str, ...] = ()
+    ) -> None:
         (folder / "served.toml").write_text(f"[workload]\nkind = 'session'\n[system]\n{system}\n")
         self.socket = folder / "s.sock"
         self.clients: list[Client] = []
-        command = [
-            Path(sys.executable).with_name("sledsim"),
-            "serve",
-            "served.toml",
-            "--socket",
-            "s.sock",
-            "--json",
-            *options,
-        ]
+        program = str(Path(sys.executable).with_name("sledsim"))
+        command = [*before, program, "serve", "served.toml", "--socket", "s.sock", "--json", *options]
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
         )
@@ -143,8 +139,10 @@ class Server:
 
 
 @contextmanager
-def served(folder: Path, *options: str, system: str = "device = 'g2'") -> Iterator[Server]:
-    server = Server(folder, *options, system=system)
+def served(
+    folder: Path, *options: str, system: str = "device = 'g2'", before: tuple[str, ...] = ()
+) -> Iterator[Server]:
+    server = Server(folder, *options, system=system, before=before)
     try:
         yield server
     finally:
@@ -175,7 +173,7 @@ def test_what_is_written_is_read_and_times_are_the_systems(tmp_path: Path) -> No
     assert isinstance(delivery, dict)
     assert (delivery["reads"], delivery["writes"], delivery["flushes"]) == (61, 61, 1)
     rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
-    assert len(rows) == 122
+    assert len(rows) == 123
     # A log is a trace; on an idle system each answer is due when a run of that trace says.
     replayed = sledsim.replay(tmp_path / "log.csv", device="g2")
     due_ms = [(int(row["due_ns"]) - int(row["t_ns"])) / 1e6 for row in rows]
@@ -261,11 +259,32 @@ def test_a_flush_that_was_answered_is_kept_in_the_file(tmp_path: Path, by: signa
     assert (tmp_path / "disk.img").stat().st_blocks * 512 < 1 << 20
 
 
-def test_a_full_store_is_said_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_a_store_is_said(tmp_path: Path) -> None:
     # /dev/full takes no byte; its size is 0, and cannot be set.
     with pytest.raises(sledsim.RunError, match="image") as caught:
         sledsim.serve("g2", image="/dev/full", socket=tmp_path / "s.sock")
     assert caught.value.path == "image"
+
+
+def test_a_full_disk_under_the_store_is_an_error_of_the_write_and_the_rest_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    # A name space of its own, in which anybody may mount a small disk.
+    small = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    mount = "mount -t tmpfs -o size=256k none small"
+    if not which("unshare") or subprocess.run([*small, mount], cwd=tmp_path, capture_output=True).returncode:
+        pytest.skip("no name spaces of users here, so no small disk")
+    before = (*small, f'{mount} && exec "$@"', "sh")
+    with served(tmp_path, "--image", "small/disk.img", before=before) as server:
+        client = server.client()
+        client.go()
+        assert client.write(0, b"kept" * 1024) == 0
+        errors = [client.write((1 + each) << 16, bytes([1]) * 65_536) for each in range(8)]
+        assert set(errors) == {0, NO_SPACE}
+        assert client.read(0, 4096) == b"kept" * 1024
+        assert client.write(0, b"anew" * 1024) == 0
+        assert client.ask(FLUSH) == 0
+        assert client.read(0, 4096) == b"anew" * 1024
+        server.end()
 
 
 def test_with_once_it_ends_with_its_last_client(tmp_path: Path) -> None:
@@ -278,6 +297,53 @@ def test_with_once_it_ends_with_its_last_client(tmp_path: Path) -> None:
     result = found["result"]
     assert isinstance(result, dict)
     assert result["requests"]["completed"] == 1
+
+
+#: Two devices beside each other, each of which takes its time for one request after the other; 64 KiB of each in turns.
+SIDE_BY_SIDE = """kind = "stripe"
+members = [{ count = 2, device = { name = "simpledisk-constant", access_ms = 10.0 }, scheduler = "fcfs" }]"""
+
+
+def test_the_log_goes_by_the_time_of_asking_where_one_request_overtakes_another(tmp_path: Path) -> None:
+    with served(tmp_path, "--log", "log.csv", system=SIDE_BY_SIDE) as server:
+        client = server.client()
+        client.go()
+        first = [client.send(WRITE, 0, 512, bytes(512)) for _ in range(8)]
+        later = [client.send(WRITE, 1 << 16, 512, bytes(512)) for _ in range(8)]
+        answers = [client.answer() for _ in range(16)]
+        client.close()
+        server.end()
+    order = [cookie for error, cookie in answers if error == 0]
+    assert sorted(order) == first + later
+    assert order.index(later[0]) < order.index(first[-1])
+    rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
+    asked = [int(row["t_ns"]) for row in rows]
+    assert asked == sorted(asked)
+    assert [row["offset_bytes"] for row in rows] == ["0"] * 8 + ["65536"] * 8
+    assert sledsim.replay(tmp_path / "log.csv", device="g2").requests["completed"] == 16
+
+
+def test_of_a_thousand_connections_the_first_are_served_and_the_others_told(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        first = server.client()
+        first.go()
+        many = []
+        for _ in range(999):
+            stream = socket.socket(socket.AF_UNIX)
+            stream.settimeout(20)
+            stream.connect(str(server.socket))
+            many.append(stream)
+        # The first after those that are served are told why; of the rest nobody waits for anything.
+        assert [bool(stream.recv(18)) for stream in many] == [True] * (255 + 64) + [False] * (999 - 255 - 64)
+        told = many[300]
+        told.sendall(struct.pack(">IQIIIH", 3, OPTION_MAGIC, 7, 6, 0, 0))
+        assert struct.unpack(">I", told.recv(4096)[12:16]) == (0x80000002,)
+        assert first.read(0, 512) == bytes(512)
+        for stream in many:
+            stream.close()
+        again = server.client()
+        assert again.go()
+        server.end()
 
 
 def test_data_that_an_array_has_lost_is_an_error_of_the_request(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_answers_are_sqlites_own_and_times_add_up_to_the_clock(tmp_path: Path, j
         assert found[0].sql == ""
         assert (found[4].writes > 5, found[4].syncs > 0) == (True, True)
         served = connection.result().requests.completed
-        assert served == sum(each.reads + each.writes for each in found)
+        assert served == sum(each.reads + each.writes + each.syncs for each in found)
     assert connection.session.now_ns == connection.statements.time_ns
     assert apsw.Connection(str(tmp_path / "charged.db")).execute(ASK).fetchall() == plain.execute(ASK).fetchall()
 
@@ -188,3 +188,14 @@ def test_the_22_queries_of_the_example_give_the_answers_of_the_plain_file(
     for g1, g2, g3, *_ in sums:
         assert g1 > g2 > g3
     assert all(cold >= warm for cold, warm in zip(*sums, strict=True)), list(pairwise(sums))
+
+
+def test_a_sync_takes_what_a_volatile_cache_has_to_write(tmp_path: Path) -> None:
+    cached = {"kind": "ram-cache", "bytes": "8 MiB", "child": {"device": "atlas10k"}, "volatile": True}
+    times = {}
+    for synchronous in ("off", "full"):
+        with connect(tmp_path / f"{synchronous}.db", cached) as connection:
+            connection.execute(f"pragma synchronous={synchronous}; {MAKE}; {FILL}")
+            times[synchronous] = connection.now_ns
+            assert any(each.syncs for each in connection.statements) == (synchronous == "full")
+    assert times["full"] > 2 * times["off"]

@@ -161,7 +161,7 @@ def test_the_largest_numbers_survive_a_conversion(tmp_path: Path) -> None:
     for name in ("large.parquet", "again.csv"):
         open_trace(path).convert(tmp_path / name)
         path = tmp_path / name
-        assert [column[1] for column in open_trace(path).head().values()] == [*largest, 0]
+        assert [column[1] for column in open_trace(path).head().values()] == [*largest, 0, 0, 0]
     folder = tmp_path / "of-floats"
     folder.mkdir()
     # As others write ticks since 1601: a float that is whole, and more than 15 digits long.

@@ -93,11 +93,31 @@ def claims_table(found: Reproduction, paper: str) -> str:
     return f"{title(paper)}\n\nSleds move by the model *{motion(paper)}*.\n\n{table(header, map(row, answers))}"
 
 
+def doubted(found: Reproduction) -> str:
+    """Return what becomes of claims under the changes that contradict them, those that keep their verdict first."""
+    done = sorted((answer for answer in found.answers if answer.doubted), key=lambda answer: not answer.weak)
+    rows = [
+        [
+            answer.claim.name,
+            each.doubt.says,
+            ours_text(answer.finding.ours, answer.finding, intervals=False),
+            each.reason if each.ours is None else ours_text(each.ours, answer.finding, intervals=False),
+            f"{answer.verdict}: weak" if answer.weak else f"{answer.verdict}, then {each.verdict}",
+        ]
+        for answer in done
+        if (each := answer.doubted) and answer.finding
+    ]
+    weak = sum(answer.weak for answer in done)
+    said = f"{len(done)} claims, of which {weak} keep their verdict."
+    return f"{said}\n\n{table(['claim', 'with', 'ours', 'ours then', 'verdict'], rows)}"
+
+
 def page(found: Reproduction) -> str:
     """Return the page with what was found."""
     blocks = {
         "totals": totals(found),
         "not_done": not_done(found),
+        "doubted": doubted(found),
         **{paper: claims_table(found, paper) for paper in found.papers()},
     }
     text = PAGE.read_text(encoding="utf-8")
@@ -113,7 +133,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where it is out of date")
     check = parser.parse_args().check
     with ProgressBar("reproducing", "claims") as progress:
-        found = reproduce(time_optimal=True, progress=progress)
+        found = reproduce(time_optimal=True, doubt=True, progress=progress)
     missing = [answer.reason for answer in found.answers if answer.failed or "SLEDSIM_REFERENCE" in answer.reason]
     if missing or not found.complete:
         print("\n".join(["not every claim could be checked:", *missing]), file=sys.stderr)

@@ -83,7 +83,7 @@ def served(
     """Serve a device that takes a constant time; return what the server says, and the requests a second."""
     text = "[workload]\nkind = 'session'\n[system]\nscheduler = 'fcfs'\n[system.device]\nname = 'simpledisk-constant'\n"
     (folder / "constant.toml").write_text(f"{text}access_ms = {access_ms}\n")
-    program = Path(sys.executable).with_name("sledsim")
+    program = str(Path(sys.executable).with_name("sledsim"))
     command = [program, "serve", "constant.toml", "--dilation", str(dilation), "--json"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr
@@ -116,9 +116,8 @@ def main() -> int:
                 flush=True,
             )
         _, rate = served(Path(folder), 0.0, 1, many, seconds)
-    print(
-        f"\n{rate:,.0f} requests/s through a device that takes no time, {UNDER_WAY} under way; load {os.getloadavg()[0]:.1f}"
-    )
+    what = f"{UNDER_WAY} under way; load {os.getloadavg()[0]:.1f}"
+    print(f"\n{rate:,.0f} requests/s through a device that takes no time, {what}")
     return 0
 
 

@@ -48,6 +48,7 @@ __all__ = [
     "run",
     "schedulers",
     "schema",
+    "serve_nbd",
     "split_quantity",
     "trace_convert",
     "trace_formats",
@@ -329,18 +330,21 @@ class Session:
     """Requests handed in that have not come back."""
     next_event_ns: int | None
     """When something happens next: a request arrives, or something ends; none where nothing ever will."""
-    def submit(self, lbn: int, blocks: int = 1, *, read: bool = True, at_ns: int | None = None) -> int:
-        """Hand in a request; it arrives now, or at an instant to come.
+    def submit(
+        self, lbn: int, blocks: int = 1, *, read: bool = True, fua: bool = False, at_ns: int | None = None
+    ) -> int:
+        """Hand in a request that arrives now, or at an instant to come: in the order of arrivals.
 
-        Returns the number by which its completion is known, from 0 on. Requests are handed in in the order of their
-        arrivals. One that the system does not take comes back refused.
+        Returns its number, from 0 on. What does not fit comes back refused; a write with ``fua``, once it is durable.
         """
+    def flush(self, *, at_ns: int | None = None) -> int:
+        """Hand in a flush, which comes back when all writes that had come back before it outlive a power cut."""
     def advance(self, until_ns: int | None = None) -> list[Completion]:
         """Let time pass until an instant, or else until the next event; return what came back, in that order."""
     def drain(self) -> list[Completion]:
         """Let time pass until all that has been handed in has come back, and no further; return what came back."""
     def submit_all(
-        self, lbns: NDArray[np.uint64], blocks: NDArray[np.uint32], reads: NDArray[np.bool_], at_ns: NDArray[np.uint64]
+        self, lbns: NDArray[np.uint64], blocks: NDArray[np.uint32], ops: NDArray[np.uint8], at_ns: NDArray[np.uint64]
     ) -> None: ...
     def advance_all(self, until_ns: int | None = None) -> dict[str, NDArray[np.generic]]: ...
     def restore(self, snapshot: Session) -> None: ...
@@ -374,12 +378,7 @@ def mean_interval(count: int, mean: float, variance: float, *, confidence: float
 @final
 class Device:
     def __new__(
-        cls,
-        given: str | dict[str, Any],
-        *,
-        sets: list[str] = ...,
-        catalog: list[str] = ...,
-        base_dir: str = ...,
+        cls, given: str | dict[str, Any], *, sets: list[str] = ..., catalog: list[str] = ..., base_dir: str = ...
     ) -> Device: ...
     parameters: dict[str, Any]
     capacity_blocks: int

@@ -23,6 +23,7 @@ Examples:
   sledsim reproduce griffin1999.settle-time --set device.settle_constants=2
   sledsim reproduce lin2002 --report lin2002-report
   sledsim reproduce --full --report report
+  sledsim reproduce schlosser2000 --would-it-notice --seeds 5
   sledsim reproduce --json > verdicts.json
 """
 
@@ -54,6 +55,14 @@ def reproduce(
         Path | None,
         typer.Option("--report", metavar="DIR", help="Write pages with all claims and figures into this folder."),
     ] = None,
+    seeds: Annotated[
+        int,
+        typer.Option("--seeds", metavar="N", min=1, max=100, help="Say whose verdicts depend on the seed, of so many."),
+    ] = 1,
+    doubt: Annotated[
+        bool,
+        typer.Option("--would-it-notice", help="Contradict claims by changes of the model: verdicts have to change."),
+    ] = False,
     sets: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,14 +89,15 @@ def reproduce(
     if sets:
         if name is None or selected != [name]:
             raise typer.BadParameter("name one claim: PAPER.CLAIM", param_hint="--set")
-        if report:
-            raise typer.BadParameter("leave out --set", param_hint="--report")
+        for option, given in (("--report", report), ("--seeds", seeds > 1), ("--would-it-notice", doubt)):
+            if given:
+                raise typer.BadParameter("leave out --set", param_hint=option)
         _change(name, sets, full=full, as_json=as_json)
         return
-    _reproduce(name, report, full=full, as_json=as_json)
+    _reproduce(name, report, full=full, seeds=seeds, doubt=doubt, as_json=as_json)
 
 
-def _reproduce(name: str | None, report: Path | None, *, full: bool, as_json: bool) -> None:
+def _reproduce(name: str | None, report: Path | None, *, full: bool, seeds: int, doubt: bool, as_json: bool) -> None:
     """Check claims as they are."""
     from sledsim.show import ProgressBar
     from sledsim_papers.harness import reproduction
@@ -102,6 +112,8 @@ def _reproduce(name: str | None, report: Path | None, *, full: bool, as_json: bo
             name,
             draw=pages is not None,
             time_optimal=pages is not None or as_json,
+            seeds=seeds,
+            doubt=doubt,
             study=study,
             export=pages.export if pages else None,
             progress=progress,

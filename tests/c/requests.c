@@ -1,5 +1,5 @@
 /* Hands in requests as they arrive, one step at a time, and prints what came back and the result:
- * requests SCENARIO_FILE SETTING... <REQUESTS, where a request is a line "ARRIVAL_NS LBN BLOCKS IS_READ". */
+ * requests SCENARIO_FILE SETTING... <REQUESTS, where a request is a line "ARRIVAL_NS LBN BLOCKS OP", the last as sledsim_op has it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,18 +27,18 @@ int main(int argc, char **argv)
     sledsim_session session;
     uint64_t at_ns, lbn, next_ns;
     uint32_t blocks;
-    int is_read;
+    int op;
     size_t length;
     char *json;
     if (argc < 2)
         return 2;
     check(sledsim_open_file(argv[1], (const char *const *)(argv + 2), (size_t)argc - 2, &session));
-    while (scanf("%" SCNu64 " %" SCNu64 " %" SCNu32 " %d", &at_ns, &lbn, &blocks, &is_read) == 4) {
+    while (scanf("%" SCNu64 " %" SCNu64 " %" SCNu32 " %d", &at_ns, &lbn, &blocks, &op) == 4) {
         while (sledsim_next_event(session, &next_ns) == SLEDSIM_OK && next_ns <= at_ns) {
             check(sledsim_advance(session, next_ns));
             fetch(session);
         }
-        check(sledsim_submit(session, lbn, blocks, is_read ? SLEDSIM_READ : SLEDSIM_WRITE, at_ns, NULL));
+        check(sledsim_submit(session, lbn, blocks, op, at_ns, NULL));
     }
     check(sledsim_drain(session));
     fetch(session);

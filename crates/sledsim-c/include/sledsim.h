@@ -42,7 +42,12 @@ enum sledsim_code {
 };
 
 /* What a request does. */
-enum sledsim_op { SLEDSIM_READ = 0, SLEDSIM_WRITE = 1 };
+enum sledsim_op {
+    SLEDSIM_READ = 0,
+    SLEDSIM_WRITE = 1,
+    SLEDSIM_FLUSH = 2,    /* Nothing; comes back when all writes that had come back before it arrived outlive a power cut. */
+    SLEDSIM_WRITE_FUA = 3 /* Forced unit access: a write that comes back when the medium has it, whatever buffers there are. */
+};
 
 /* What came of a request. */
 enum sledsim_status {
@@ -98,7 +103,7 @@ int sledsim_under_way(sledsim_session session, uint64_t *requests);
 
 /* Hands in a request that arrives at at_ns: not before now, nor before one handed in earlier. It arrives when time passes,
  * even where that is now. id, which may be null, becomes its number: 0 for the first, and so on. A request that does not fit
- * comes back refused. */
+ * comes back refused. Of a flush lbn and blocks mean nothing. */
 int sledsim_submit(sledsim_session session, uint64_t lbn, uint32_t blocks, int op, uint64_t at_ns, uint64_t *id);
 
 /* When something happens next: a request arrives, a service ends, a disk spins down. SLEDSIM_NOTHING where nothing ever

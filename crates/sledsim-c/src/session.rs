@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_int};
 use std::path::Path;
 
 use sledsim::engine::{Completion, Status};
-use sledsim::request::{Op, Request};
+use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{self, Notation};
 use sledsim::time::Time;
 
@@ -218,15 +218,20 @@ pub extern "C" fn sledsim_under_way(session: u64, requests: *mut u64) -> c_int {
 #[no_mangle]
 pub extern "C" fn sledsim_submit(session: u64, lbn: u64, blocks: u32, op: c_int, at_ns: u64, id: *mut u64) -> c_int {
     moving(session, |held| {
-        let op = match op {
-            0 => Op::Read,
-            1 => Op::Write,
+        let transfer = Request::read(lbn, blocks);
+        let request = match op {
+            0 => transfer,
+            1 => Request { op: Op::Write, ..transfer },
+            2 => Request::flush(),
+            3 => Request { op: Op::Write, flags: Flags::DURABLE, ..transfer },
             _ => {
-                let says = format!("op = {op} is none of SLEDSIM_READ = 0 and SLEDSIM_WRITE = 1");
+                let says = format!(
+                    "op = {op} is none of SLEDSIM_READ = 0, SLEDSIM_WRITE = 1, SLEDSIM_FLUSH = 2 and SLEDSIM_WRITE_FUA = 3"
+                );
                 return Err(Refusal::new(Code::Argument, says));
             }
         };
-        let request = Request { arrival: instant("at_ns", at_ns)?, op, ..Request::read(lbn, blocks) };
+        let request = Request { arrival: instant("at_ns", at_ns)?, ..request };
         let number = held.session.submit(request).map_err(|late| Refusal::new(Code::Time, late.to_string()))?;
         held.taken.add();
         put_if_wanted(id, number);

@@ -4,7 +4,7 @@
 //! what is due next is waited for asleep, and the last of it awake, so that an answer leaves when it should. What it takes from
 //! there to the client is measured at the start, and answers leave so much earlier.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::log::{Entry, Log};
 use crate::protocol::Error;
 use crate::reply::Client;
 
-/// The last of a wait that is spent awake: sleeping may take this much longer than asked for.
+/// The last of a wait that is spent awake, where others have a processor meanwhile: sleeping may take this much longer than asked.
 const AWAKE: Duration = Duration::from_micros(100);
 /// How long nothing may happen before the end is looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -36,8 +36,8 @@ pub struct Job {
     pub offset: u64,
     /// Bytes; none of a flush.
     pub bytes: u32,
-    /// The direction; none of a flush.
-    pub op: Option<Op>,
+    /// What it asks for.
+    pub op: Op,
     /// Whether it is to be durable when it is answered.
     pub durable: bool,
     /// What was read: it goes with the answer.
@@ -71,28 +71,27 @@ impl Clock {
     }
 }
 
-/// A flush that waits for what was under way when it came.
-struct Flush {
-    job: Job,
-    left: u64,
-}
-
 /// The thread that has the session.
 pub struct Delivery {
     session: Session,
     clock: Clock,
     early: Duration,
+    awake: Duration,
     jobs: Receiver<Job>,
     log: Log,
-    under_way: HashMap<u64, Job>,
-    flushes: Vec<Flush>,
+    /// By the session's numbers, which count up in the order of coming.
+    under_way: BTreeMap<u64, Job>,
+    latest_arrival: Time,
 }
 
 impl Delivery {
     /// Answers what comes through `jobs`, `early` before it is due.
     #[must_use]
     pub fn new(session: Session, clock: Clock, early: Duration, jobs: Receiver<Job>, log: Log) -> Self {
-        Self { session, clock, early, jobs, log, under_way: HashMap::new(), flushes: Vec::new() }
+        let latest_arrival = session.now();
+        let is_alone = std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
+        let awake = if is_alone { Duration::ZERO } else { AWAKE };
+        Self { session, clock, early, awake, jobs, log, under_way: BTreeMap::new(), latest_arrival }
     }
 
     /// Goes on until nobody is left who could ask, or `is_ended` says so; gives back the session and the log.
@@ -108,7 +107,7 @@ impl Delivery {
             let leaves = Instant::now() + self.early;
             let due = self.session.next_event().map(|next| self.clock.instant(next.ns()));
             let free = due.map_or(LOOK, |due| due.saturating_duration_since(leaves));
-            if free <= AWAKE {
+            if free <= self.awake {
                 match self.jobs.try_recv() {
                     Ok(job) => self.take(job)?,
                     Err(std::sync::mpsc::TryRecvError::Disconnected) if self.is_idle() => break,
@@ -116,32 +115,35 @@ impl Delivery {
                 }
                 continue;
             }
-            match self.jobs.recv_timeout((free - AWAKE).min(LOOK)) {
+            match self.jobs.recv_timeout((free - self.awake).min(LOOK)) {
                 Ok(job) => self.take(job)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) if self.is_idle() => break,
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep((free - AWAKE).min(LOOK)),
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep((free - self.awake).min(LOOK)),
             }
         }
         Ok((self.session, self.log))
     }
 
     fn is_idle(&self) -> bool {
-        self.under_way.is_empty() && self.flushes.is_empty()
+        self.under_way.is_empty()
     }
 
     /// Hands a request to the session, at its time or at once where that has passed.
     fn take(&mut self, job: Job) -> Result<(), RunError> {
-        let Some(op) = job.op else {
-            let left = self.under_way.len() as u64;
-            self.flushes.push(Flush { job, left });
-            return self.flushed();
+        // Connections are read side by side, so that what was read a little earlier may be handed over a little later.
+        let arrival = Time::from_ns(self.clock.at(job.asked)).max(self.session.now()).max(self.latest_arrival);
+        self.latest_arrival = arrival;
+        let request = match job.op {
+            Op::Flush => Request { arrival, ..Request::flush() },
+            op => {
+                let block_bytes = u64::from(self.session.block_bytes());
+                let end = (job.offset + u64::from(job.bytes)).div_ceil(block_bytes);
+                let first = job.offset / block_bytes;
+                let flags = if job.durable { Flags::DURABLE } else { Flags::NONE };
+                Request { arrival, op, flags, ..Request::read(first, (end - first) as u32) }
+            }
         };
-        let block_bytes = u64::from(self.session.block_bytes());
-        let (first, end) = (job.offset / block_bytes, (job.offset + u64::from(job.bytes)).div_ceil(block_bytes));
-        let arrival = Time::from_ns(self.clock.at(job.asked)).max(self.session.now());
-        let flags = if job.durable { Flags::DURABLE } else { Flags::NONE };
-        let request = Request { arrival, op, flags, ..Request::read(first, (end - first) as u32) };
         let id = self.session.submit(request)?;
         self.under_way.insert(id, job);
         self.deliver()
@@ -154,30 +156,17 @@ impl Delivery {
         while let Some(back) = self.session.completion() {
             if let Some(job) = self.under_way.remove(&back.request.id) {
                 let error = if back.status == Status::Served { Error::None } else { Error::Io };
-                self.answer(job, error, back.request.arrival, back.service.end);
+                self.answer(back.request.id, job, error, back.request.arrival, back.service.end);
             }
-            for flush in &mut self.flushes {
-                flush.left = flush.left.saturating_sub(1);
-            }
-            self.flushed()?;
         }
+        self.log.write_down(self.under_way.keys().next().copied());
         Ok(())
     }
 
-    /// Answers the flushes for which everything has come back.
-    fn flushed(&mut self) -> Result<(), RunError> {
-        while self.flushes.first().is_some_and(|flush| flush.left == 0) {
-            let Flush { job, .. } = self.flushes.remove(0);
-            let asked = Time::from_ns(self.clock.at(job.asked));
-            self.answer(job, Error::None, asked, self.session.now().max(asked));
-        }
-        Ok(())
-    }
-
-    fn answer(&mut self, job: Job, error: Error, asked: Time, due: Time) {
+    fn answer(&mut self, id: u64, job: Job, error: Error, asked: Time, due: Time) {
         job.client.answer(job.cookie, error, &job.data, job.data.len());
         let sent = self.clock.at(Instant::now() + self.early);
-        let Job { offset, bytes, op, .. } = job;
-        self.log.add(Entry { asked_ns: asked.ns(), due_ns: due.ns(), sent_ns: sent, offset, bytes, op });
+        let Job { offset, bytes, op, durable, .. } = job;
+        self.log.add(Entry { id, asked_ns: asked.ns(), due_ns: due.ns(), sent_ns: sent, offset, bytes, op, durable });
     }
 }

@@ -1,5 +1,6 @@
 //! Every request that was answered, and whether the answers came when they should.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -14,6 +15,8 @@ pub const TRUSTED: f64 = 0.99;
 /// A request that was answered: times of the session's clock, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
+    /// Which of the session's requests it was: they count up in the order of coming.
+    pub id: u64,
     /// When it came.
     pub asked_ns: u64,
     /// When the answer should have left.
@@ -24,8 +27,10 @@ pub struct Entry {
     pub offset: u64,
     /// Bytes.
     pub bytes: u32,
-    /// The direction; none of a flush.
-    pub op: Option<Op>,
+    /// What it asked for.
+    pub op: Op,
+    /// Whether it was to be durable when it was answered.
+    pub durable: bool,
 }
 
 /// What is known of the answers so far, and where they are written down.
@@ -33,6 +38,8 @@ pub struct Entry {
 pub struct Log {
     file: Option<BufWriter<File>>,
     broken: Option<io::Error>,
+    /// Lines of what was answered before something that had come earlier: a trace goes by the time of coming.
+    overtook: BTreeMap<u64, String>,
     /// Reads, writes, flushes.
     counts: [u64; 3],
     on_time: u64,
@@ -56,30 +63,51 @@ impl Log {
 
     /// Takes an answer down.
     pub fn add(&mut self, entry: Entry) {
-        let Entry { asked_ns, due_ns, sent_ns, offset, bytes, op } = entry;
-        self.counts[op.map_or(2, |op| usize::from(op == Op::Write))] += 1;
-        // A flush is no access: a trace has none.
-        let Some(op) = op else { return };
-        let error_ns = sent_ns.abs_diff(due_ns);
-        self.on_time += u64::from(error_ns as f64 <= SHARE * due_ns.saturating_sub(asked_ns) as f64);
-        if self.errors_ns.len() < KEPT {
-            self.errors_ns.push(error_ns);
-        } else {
-            let place = (self.counts[0] + self.counts[1]) as usize % KEPT;
-            self.errors_ns[place] = error_ns;
+        let Entry { id, asked_ns, due_ns, sent_ns, offset, bytes, op, durable } = entry;
+        let (place, letters) = match op {
+            Op::Read => (0, "R"),
+            Op::Write if durable => (1, "WF"),
+            Op::Write => (1, "W"),
+            Op::Flush => (2, "F"),
+        };
+        self.counts[place] += 1;
+        // A flush may take no time, and nothing is a share of that.
+        if op != Op::Flush {
+            let error_ns = sent_ns.abs_diff(due_ns);
+            self.on_time += u64::from(error_ns as f64 <= SHARE * due_ns.saturating_sub(asked_ns) as f64);
+            if self.errors_ns.len() < KEPT {
+                self.errors_ns.push(error_ns);
+            } else {
+                self.errors_ns[(self.counts[0] + self.counts[1]) as usize % KEPT] = error_ns;
+            }
         }
-        let Some(file) = &mut self.file else { return };
-        let (letter, response_ns) = (if op == Op::Read { "R" } else { "W" }, sent_ns.saturating_sub(asked_ns));
-        if let Err(error) = writeln!(file, "{asked_ns},0,{offset},{bytes},{letter},{due_ns},{sent_ns},{response_ns}") {
-            // What was written stays; that there is no more is said at the end.
-            self.broken.get_or_insert(error);
-            self.file = None;
+        if self.file.is_some() {
+            let response_ns = sent_ns.saturating_sub(asked_ns);
+            let line = format!("{asked_ns},0,{offset},{bytes},{letters},{due_ns},{sent_ns},{response_ns}");
+            self.overtook.insert(id, line);
+        }
+    }
+
+    /// Writes down what came before the oldest request that is still under way; everything where there is none.
+    pub fn write_down(&mut self, oldest_under_way: Option<u64>) {
+        while let Some(first) = self.overtook.first_entry() {
+            if oldest_under_way.is_some_and(|oldest| *first.key() > oldest) {
+                return;
+            }
+            let line = first.remove();
+            let Some(file) = &mut self.file else { continue };
+            if let Err(error) = writeln!(file, "{line}") {
+                // What was written stays; that there is no more is said at the end.
+                self.broken.get_or_insert(error);
+                self.file = None;
+            }
         }
     }
 
     /// Ends the log, and says how it went.
     #[must_use]
     pub fn verdict(mut self, dilation: f64) -> Verdict {
+        self.write_down(None);
         if let Some(Err(error)) = self.file.as_mut().map(Write::flush) {
             self.broken.get_or_insert(error);
         }
@@ -133,8 +161,8 @@ impl Verdict {
 mod tests {
     use super::*;
 
-    fn entry(asked_ns: u64, due_ns: u64, sent_ns: u64, op: Option<Op>) -> Entry {
-        Entry { asked_ns, due_ns, sent_ns, offset: 0, bytes: 512, op }
+    fn entry(asked_ns: u64, due_ns: u64, sent_ns: u64, op: Op) -> Entry {
+        Entry { id: 0, asked_ns, due_ns, sent_ns, offset: 0, bytes: 512, op, durable: false }
     }
 
     #[test]
@@ -142,9 +170,9 @@ mod tests {
         let mut log = Log::default();
         for (sent_ns, op) in [(1_020_000, Op::Read), (980_000, Op::Write), (1_020_001, Op::Read), (1_000_000, Op::Read)]
         {
-            log.add(entry(0, 1_000_000, sent_ns, Some(op)));
+            log.add(entry(0, 1_000_000, sent_ns, op));
         }
-        log.add(entry(0, 0, 9, None));
+        log.add(entry(0, 0, 9, Op::Flush));
         let verdict = log.verdict(10.0);
         assert_eq!((verdict.reads, verdict.writes, verdict.flushes), (3, 1, 1));
         assert_eq!((verdict.on_time, verdict.is_trusted()), (0.75, false));

@@ -117,11 +117,25 @@ pub enum Greeted {
     Leaves,
 }
 
-/// Greets a client, and offers it the device of `size` bytes in blocks of `block_bytes`.
+/// What a client is offered.
+#[derive(Clone, Copy, Debug)]
+pub enum Offer {
+    /// The device.
+    Device {
+        /// Its bytes.
+        size: u64,
+        /// Its blocks.
+        block_bytes: u32,
+    },
+    /// Nothing, and why.
+    Nothing(&'static str),
+}
+
+/// Greets a client, and offers it the device, or says why not.
 ///
 /// # Errors
 /// Where the client goes away, or says what nobody could answer.
-pub fn greet(client: &mut (impl Read + Write), size: u64, block_bytes: u32) -> io::Result<Greeted> {
+pub fn greet(client: &mut (impl Read + Write), offer: Offer) -> io::Result<Greeted> {
     let mut hello = Vec::with_capacity(18);
     hello.extend(MAGIC.to_be_bytes());
     hello.extend(OPTION_MAGIC.to_be_bytes());
@@ -141,7 +155,7 @@ pub fn greet(client: &mut (impl Read + Write), size: u64, block_bytes: u32) -> i
         }
         let mut data = vec![0; length as usize];
         client.read_exact(&mut data)?;
-        if let Some(greeted) = answer(client, option, &data, flags, size, block_bytes)? {
+        if let Some(greeted) = answer(client, option, &data, flags, offer)? {
             return Ok(greeted);
         }
     }
@@ -157,17 +171,11 @@ const ACK: u32 = 1;
 const SERVER: u32 = 2;
 const INFORMATION: u32 = 3;
 const UNSUPPORTED: u32 = 1 << 31 | 1;
+const POLICY: u32 = 1 << 31 | 2;
 const INVALID: u32 = 1 << 31 | 3;
 const UNKNOWN: u32 = 1 << 31 | 6;
 
-fn answer(
-    client: &mut impl Write,
-    option: u32,
-    data: &[u8],
-    flags: u32,
-    size: u64,
-    block_bytes: u32,
-) -> io::Result<Option<Greeted>> {
+fn answer(client: &mut impl Write, option: u32, data: &[u8], flags: u32, offer: Offer) -> io::Result<Option<Greeted>> {
     let mut out = Vec::new();
     let mut reply = |kind: u32, data: &[u8]| {
         out.extend(OPTION_REPLY_MAGIC.to_be_bytes());
@@ -180,9 +188,9 @@ fn answer(
     match option {
         EXPORT_NAME => {
             // There is no way to say no but to go away.
-            if !data.is_empty() {
+            let (Offer::Device { size, .. }, true) = (offer, data.is_empty()) else {
                 return Err(bad("no export of that name"));
-            }
+            };
             out.extend(size.to_be_bytes());
             out.extend(EXPORT_FLAGS.to_be_bytes());
             out.resize(out.len() + if flags & NO_ZEROES == 0 { 124 } else { 0 }, 0);
@@ -197,9 +205,10 @@ fn answer(
             reply(ACK, &[]);
         }
         LIST => reply(INVALID, &[]),
-        INFO | GO => match export_asked_for(data) {
-            None => reply(INVALID, &[]),
-            Some(b"") => {
+        INFO | GO => match (export_asked_for(data), offer) {
+            (None, _) => reply(INVALID, &[]),
+            (Some(b""), Offer::Nothing(why)) => reply(POLICY, why.as_bytes()),
+            (Some(b""), Offer::Device { size, block_bytes }) => {
                 let export = [&0_u16.to_be_bytes()[..], &size.to_be_bytes(), &EXPORT_FLAGS.to_be_bytes()].concat();
                 reply(INFORMATION, &export);
                 let blocks = [1, block_bytes.next_power_of_two().max(4096), LONGEST_REQUEST].map(u32::to_be_bytes);
@@ -207,7 +216,7 @@ fn answer(
                 reply(ACK, &[]);
                 greeted = (option == GO).then_some(Greeted::Goes);
             }
-            Some(_) => reply(UNKNOWN, &[]),
+            (Some(_), _) => reply(UNKNOWN, &[]),
         },
         _ => reply(UNSUPPORTED, &[]),
     }
@@ -297,6 +306,8 @@ mod tests {
         }
     }
 
+    const DEVICE: Offer = Offer::Device { size: 1 << 30, block_bytes: 512 };
+
     fn option(number: u32, data: &[u8]) -> Vec<u8> {
         [&OPTION_MAGIC.to_be_bytes()[..], &number.to_be_bytes(), &(data.len() as u32).to_be_bytes(), data].concat()
     }
@@ -307,7 +318,7 @@ mod tests {
 
     fn greeting(says: Vec<u8>) -> (io::Result<Greeted>, Vec<u8>) {
         let mut client = Said { says: Cursor::new(says), heard: Vec::new() };
-        (greet(&mut client, 1 << 30, 512), client.heard)
+        (greet(&mut client, DEVICE), client.heard)
     }
 
     fn packet(kind: u16, flags: u16, offset: u64, length: u32) -> Vec<u8> {
@@ -369,7 +380,7 @@ mod tests {
                 }
             }
             let mut client = Said { says: Cursor::new(says), heard: Vec::new() };
-            let Ok(Greeted::Goes) = greet(&mut client, 1 << 30, 512) else { continue };
+            let Ok(Greeted::Goes) = greet(&mut client, DEVICE) else { continue };
             went += 1;
             assert!(client.says.position() as usize <= greeted + 40);
             while let Ok(Some(found)) = request(&mut client) {

@@ -17,12 +17,15 @@ use sledsim::scenario::{RunError, Session};
 use crate::delivery::{Clock, Delivery, Job};
 use crate::log::{Log, Verdict};
 use crate::os;
-use crate::protocol::{greet, request, Asked, Command, Error, Greeted};
+use crate::protocol::{greet, request, Asked, Command, Error, Greeted, Offer};
 use crate::reply::Client;
 use crate::store::Store;
 
-/// Connections at once: one more is closed at once.
+/// Connections at once: one more is told that there are so many.
 pub const MOST_CONNECTIONS: usize = 256;
+/// Connections that are told so at once: one more is closed at once.
+const MOST_REFUSED: usize = 64;
+const TOO_MANY: Offer = Offer::Nothing("256 connections are served, and no more at once");
 /// How often the end is looked for while nobody connects.
 const LOOK: Duration = Duration::from_millis(20);
 /// A client that says nothing while it is greeted is left after this long.
@@ -195,6 +198,7 @@ pub fn serve(
         size,
         block_bytes: session.block_bytes(),
         connections: AtomicUsize::new(0),
+        refused: AtomicUsize::new(0),
         had_one: AtomicBool::new(false),
         clients: Mutex::default(),
     });
@@ -261,6 +265,7 @@ struct Shared {
     size: u64,
     block_bytes: u32,
     connections: AtomicUsize,
+    refused: AtomicUsize,
     had_one: AtomicBool,
     clients: Mutex<Vec<Weak<Client>>>,
 }
@@ -291,8 +296,7 @@ fn listen(
             break;
         }
         match listener.accept() {
-            Ok(stream) if shared.connections.load(Ordering::Relaxed) < MOST_CONNECTIONS => {
-                shared.connections.fetch_add(1, Ordering::Relaxed);
+            Ok(stream) if begins(&shared.connections, MOST_CONNECTIONS) => {
                 let (shared, jobs) = (Arc::clone(shared), jobs.clone());
                 thread::spawn(move || {
                     // A client that goes, or talks nonsense, ends its own connection and nothing else.
@@ -300,7 +304,15 @@ fn listen(
                     shared.connections.fetch_sub(1, Ordering::Relaxed);
                 });
             }
-            // Closed at once: the client sees an end where a greeting should be.
+            Ok(stream) if begins(&shared.refused, MOST_REFUSED) => {
+                let shared = Arc::clone(shared);
+                thread::spawn(move || {
+                    // Whether it listens is its own affair.
+                    let _ = welcome(&stream, TOO_MANY);
+                    shared.refused.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            // The client sees an end where a greeting should be.
             Ok(stream) => drop(stream),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(LOOK),
             // A client that has gone before it was seen, or too many files open: it passes.
@@ -310,12 +322,25 @@ fn listen(
     Ok(())
 }
 
+/// Counts one more where there are fewer than `most`; says whether there are. Nobody else counts up.
+fn begins(count: &AtomicUsize, most: usize) -> bool {
+    let fits = count.load(Ordering::Relaxed) < most;
+    count.fetch_add(usize::from(fits), Ordering::Relaxed);
+    fits
+}
+
+/// Greets a client that answers within some time.
+fn welcome(stream: &Stream, offer: Offer) -> io::Result<Greeted> {
+    stream.set_read_timeout(Some(GREETING))?;
+    let greeted = greet(&mut Both(stream), offer)?;
+    stream.set_read_timeout(None)?;
+    Ok(greeted)
+}
+
 /// Serves one client until it goes.
 fn attend(stream: Stream, shared: &Shared, jobs: &Sender<Job>) -> io::Result<()> {
-    stream.set_read_timeout(Some(GREETING))?;
-    let greeted = greet(&mut Both(&stream), shared.size, shared.block_bytes)?;
-    stream.set_read_timeout(None)?;
-    if greeted == Greeted::Leaves {
+    let offer = Offer::Device { size: shared.size, block_bytes: shared.block_bytes };
+    if welcome(&stream, offer)? == Greeted::Leaves {
         return Ok(());
     }
     let client = Arc::new(Client::new(stream.try_clone()?));
@@ -364,15 +389,16 @@ fn requests(from: &mut impl Read, shared: &Shared, jobs: &Sender<Job>, client: &
         if !client.admits(admitted) {
             break;
         }
-        let done = asked.refusal(shared.size).map_or_else(|| touch(&shared.store, &asked, data), Err);
+        let refused = asked.refusal(shared.size);
+        if asked.command == Command::Trim {
+            // What nobody needs any more costs nothing.
+            client.answer(asked.cookie, refused.unwrap_or(Error::None), &[], admitted);
+            continue;
+        }
+        let done = refused.map_or_else(|| touch(&shared.store, &asked, data), Err);
         let (op, data) = match done {
             Err(error) => {
                 client.answer(asked.cookie, error, &[], admitted);
-                continue;
-            }
-            // What nobody needs any more costs nothing.
-            Ok(_) if asked.command == Command::Trim => {
-                client.answer(asked.cookie, Error::None, &[], admitted);
                 continue;
             }
             Ok(done) => done,
@@ -387,25 +413,24 @@ fn requests(from: &mut impl Read, shared: &Shared, jobs: &Sender<Job>, client: &
 }
 
 /// Does with the data what a request asks for; gives back its direction, and what was read.
-fn touch(store: &Store, asked: &Asked, data: Vec<u8>) -> Result<(Option<Op>, Vec<u8>), Error> {
+fn touch(store: &Store, asked: &Asked, data: Vec<u8>) -> Result<(Op, Vec<u8>), Error> {
     let failed = |error: io::Error| match error.raw_os_error() {
         Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => Error::NoSpace,
         _ => Error::Io,
     };
     let durably = |written: io::Result<()>| {
         let flushed = written.and_then(|()| if asked.fua { store.flush() } else { Ok(()) });
-        flushed.map(|()| (Some(Op::Write), Vec::new())).map_err(failed)
+        flushed.map(|()| (Op::Write, Vec::new())).map_err(failed)
     };
     match asked.command {
         Command::Read => {
             let mut found = vec![0; asked.length as usize];
-            store.read(asked.offset, &mut found).map(|()| (Some(Op::Read), found)).map_err(failed)
+            store.read(asked.offset, &mut found).map(|()| (Op::Read, found)).map_err(failed)
         }
         Command::Write => durably(store.write(asked.offset, &data)),
         Command::WriteZeroes => durably(store.zero(asked.offset, u64::from(asked.length))),
-        Command::Flush => store.flush().map(|()| (None, Vec::new())).map_err(failed),
-        Command::Trim => Ok((None, Vec::new())),
-        Command::Disconnect | Command::Unknown => Err(Error::Invalid),
+        Command::Flush => store.flush().map(|()| (Op::Flush, Vec::new())).map_err(failed),
+        Command::Trim | Command::Disconnect | Command::Unknown => Err(Error::Invalid),
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::RwLock;
 /// Data in memory are kept by pieces of this size, those that have been written alone.
 const PAGE_BYTES: u64 = 1 << 16;
 /// Zeroes are written to a file by pieces of this size.
-const ZEROES: [u8; 1 << 16] = [0; 1 << 16];
+static ZEROES: [u8; 1 << 16] = [0; 1 << 16];
 
 /// The data of a device; several connections read and write it at once.
 #[derive(Debug)]

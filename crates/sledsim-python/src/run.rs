@@ -249,6 +249,8 @@ fn fill_log(columns: &Bound<'_, PyDict>, log: &Log, recorder: &Recorder, has_ene
     column!("blocks", |r, _| r.blocks);
     column!("read", |r, _| r.op == Op::Read);
     column!("metadata", |r, _| r.flags.contains(Flags::METADATA));
+    column!("flush", |r, _| r.is_flush());
+    column!("fua", |r, _| r.flags.contains(Flags::DURABLE));
     let needed: Vec<u64> = log.entries.iter().map(|(request, _)| recorder.needed_bytes(request)).collect();
     columns.set_item("needed_bytes", needed.into_pyarray(python))?;
     column!("response_ns", |r, s| s.end - r.arrival);

@@ -24,7 +24,7 @@ fn unreadable(argument: &str, says: &str) -> PyErr {
 /// How a device is served.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Wanted {
+pub struct Wanted {
     socket: Option<PathBuf>,
     tcp: Option<String>,
     image: Option<PathBuf>,

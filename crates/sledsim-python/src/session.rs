@@ -7,7 +7,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use sledsim::engine::{Completion as Done, Progress, Status};
-use sledsim::request::{Op, Request};
+use sledsim::request::{Flags, Op, Request};
 use sledsim::scenario::{self, Keep, RunError};
 use sledsim::time::Time;
 
@@ -84,8 +84,15 @@ const fn name(status: Status) -> &'static str {
     }
 }
 
-fn request(lbn: u64, blocks: u32, read: bool, at: Time) -> Request {
-    Request { arrival: at, op: if read { Op::Read } else { Op::Write }, ..Request::read(lbn, blocks) }
+/// A read or a write, which may have to be on the medium when it completes (forced unit access).
+fn request(lbn: u64, blocks: u32, (read, fua): (bool, bool), at: Time) -> PyResult<Request> {
+    if read && fua {
+        return Err(errors::misuse(
+            "fua = True is for writes, which have read = False; a read has nothing to force".to_owned(),
+        ));
+    }
+    let (op, flags) = (if read { Op::Read } else { Op::Write }, if fua { Flags::DURABLE } else { Flags::NONE });
+    Ok(Request { arrival: at, op, flags, ..Request::read(lbn, blocks) })
 }
 
 /// Completions by column.
@@ -153,23 +160,31 @@ impl Session {
     }
 
     /// Hands in a request, which arrives now or at an instant to come; gives its number.
-    #[pyo3(signature = (lbn, blocks = 1, *, read = true, at_ns = None))]
-    fn submit(&mut self, lbn: u64, blocks: u32, read: bool, at_ns: Option<u64>) -> PyResult<u64> {
+    #[pyo3(signature = (lbn, blocks = 1, *, read = true, fua = false, at_ns = None))]
+    fn submit(&mut self, lbn: u64, blocks: u32, read: bool, fua: bool, at_ns: Option<u64>) -> PyResult<u64> {
         let session = self.held();
         let at = at_ns.map_or(session.now(), Time::from_ns);
-        session.submit(request(lbn, blocks, read, at)).map_err(run_error)
+        session.submit(request(lbn, blocks, (read, fua), at)?).map_err(run_error)
     }
 
-    /// Hands in requests in the order of their arrivals.
+    /// Hands in a flush, which arrives now or at an instant to come; gives its number.
+    #[pyo3(signature = (*, at_ns = None))]
+    fn flush(&mut self, at_ns: Option<u64>) -> PyResult<u64> {
+        let session = self.held();
+        let arrival = at_ns.map_or(session.now(), Time::from_ns);
+        session.submit(Request { arrival, ..Request::flush() }).map_err(run_error)
+    }
+
+    /// Hands in requests in the order of their arrivals: reads (0), writes (1), flushes (2), forced writes (3).
     fn submit_all<'py>(
         &mut self,
         lbns: PyReadonlyArray1<'py, u64>,
         blocks: PyReadonlyArray1<'py, u32>,
-        reads: PyReadonlyArray1<'py, bool>,
+        ops: PyReadonlyArray1<'py, u8>,
         at_ns: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<()> {
-        let (lbns, blocks, reads, at_ns) = (lbns.as_array(), blocks.as_array(), reads.as_array(), at_ns.as_array());
-        same_length(&[lbns.len(), blocks.len(), reads.len(), at_ns.len()])?;
+        let (lbns, blocks, ops, at_ns) = (lbns.as_array(), blocks.as_array(), ops.as_array(), at_ns.as_array());
+        same_length(&[lbns.len(), blocks.len(), ops.len(), at_ns.len()])?;
         if let Some(place) = at_ns.windows(2).into_iter().position(|pair| pair[1] < pair[0]) {
             let (before, after) = (at_ns[place], at_ns[place + 1]);
             return Err(errors::misuse(format!(
@@ -177,8 +192,12 @@ impl Session {
             )));
         }
         let session = self.held();
-        for (((&lbn, &blocks), &read), &at) in lbns.iter().zip(blocks).zip(reads).zip(at_ns) {
-            session.submit(request(lbn, blocks, read, Time::from_ns(at))).map_err(run_error)?;
+        for (((&lbn, &blocks), &op), &at) in lbns.iter().zip(blocks).zip(ops).zip(at_ns) {
+            let request = match op {
+                2 => Request { arrival: Time::from_ns(at), ..Request::flush() },
+                _ => request(lbn, blocks, (op == 0, op == 3), Time::from_ns(at))?,
+            };
+            session.submit(request).map_err(run_error)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sledsim::request::Op;
+use sledsim::request::{Flags, Op};
 use sledsim::traces::{
     self, BlkparseEvent, Outcome, TimeUnit, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceRecord,
 };
@@ -124,6 +124,8 @@ impl TraceReader {
         column!("offset_bytes", |r| r.offset_bytes);
         column!("bytes", |r| r.bytes);
         column!("read", |r| r.op == Op::Read);
+        column!("flush", |r| r.op == Op::Flush);
+        column!("fua", |r| r.flags.contains(Flags::DURABLE));
         if format.is_closed_loop() {
             column!("service_ns", |r| r.service_ns.unwrap_or_default());
             column!("gap_ns", |r| r.gap_ns.unwrap_or_default());

@@ -72,6 +72,11 @@ impl Ground {
         self.system.component(self.system.root()).capacity_blocks()
     }
 
+    /// Submits a flush at `at`, which is not before now.
+    pub fn flush(&mut self, at: Time) {
+        self.submit(at, Op::Flush, 0, 0, Flags::NONE);
+    }
+
     /// Submits a request at `at`, which is not before now.
     pub fn submit(&mut self, at: Time, op: Op, lbn: u64, blocks: u32, flags: Flags) {
         let id = self.next_id;
@@ -115,6 +120,8 @@ impl Ground {
             } else if request.op == Op::Write {
                 let is_promised = !self.volatile || request.flags.contains(Flags::DURABLE);
                 self.oracle.acknowledged(id, request.lbn..request.end_lbn(), tick, is_promised);
+            } else if request.is_flush() {
+                self.oracle.flushed(began, tick);
             } else {
                 self.check(&request, began, &answer);
             }
@@ -186,6 +193,27 @@ impl Ground {
                 return;
             }
             self.submit(at.max(self.system.now()), op, lbn, blocks as u32, Flags::NONE);
+        }
+    }
+
+    /// The same as a host that wants some of its writes to last, and flushes now and then.
+    pub fn operate_lasting(&mut self, operations: u64, load: &Load) {
+        for _ in 0..operations {
+            let at = self.system.now() + self.stream.below(2 * load.gap_ns + 1);
+            while self.system.next_time().is_some_and(|next| next <= at) && self.step() {}
+            if self.system.is_cut() {
+                return;
+            }
+            let at = at.max(self.system.now());
+            if self.stream.chance(0.15) {
+                self.flush(at);
+                continue;
+            }
+            let op = if self.stream.chance(load.writes) { Op::Write } else { Op::Read };
+            let lasts = op == Op::Write && self.stream.chance(0.15);
+            let blocks = 1 + self.stream.below(load.most_blocks);
+            let lbn = self.stream.below(load.span_blocks + 1 - blocks);
+            self.submit(at, op, lbn, blocks as u32, if lasts { Flags::DURABLE } else { Flags::NONE });
         }
     }
 

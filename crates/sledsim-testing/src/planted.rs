@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sledsim::engine::{Completion, Component, ComponentId, Context, Payload, System};
-use sledsim::request::{Op, Request};
-use sledsim::service::Service;
+use sledsim::engine::{Below, Completion, Component, ComponentId, Context, Payload, System};
+use sledsim::request::{Flags, Op, Request};
 use sledsim::time::Time;
 
 /// What is broken.
@@ -27,6 +26,10 @@ pub enum Bug {
     EarlyAcknowledge,
     /// Of two writes the first is completed as soon as it comes, and made after the second.
     SwapWrites,
+    /// Flushes are completed as soon as they come, and nothing is done for them.
+    LyingFlush,
+    /// Writes that have to last are passed on as if they had not.
+    ForgetDurable,
 }
 
 /// A component with a bug, over a child without.
@@ -94,11 +97,6 @@ impl Planted {
     }
 }
 
-/// A request that comes back at once.
-fn at_once(request: Request, now: Time) -> Completion {
-    Completion::of(request, Service { start: now, end: now, free: now, ..Service::default() })
-}
-
 impl Component for Planted {
     fn capacity_blocks(&self) -> u64 {
         self.capacity_blocks
@@ -111,6 +109,12 @@ impl Component for Planted {
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let payload = context.payload(&request);
         match (request.op, self.bug) {
+            (Op::Flush, Bug::LyingFlush) => context.complete(&Completion::at_once(&request, context.now())),
+            (Op::Write, Bug::ForgetDurable) => {
+                let flags = request.flags.without(Flags::DURABLE);
+                self.pass(Request { flags, ..request }, payload, Some(request), context);
+            }
+            (Op::Flush, _) | (Op::Write, Bug::LyingFlush) => self.pass(request, payload, Some(request), context),
             (Op::Read, _) => {
                 // What is kept back would be missed.
                 self.pass_held(context);
@@ -123,16 +127,16 @@ impl Component for Planted {
             (Op::Write, Bug::LoseWrites { every }) => {
                 self.counted += 1;
                 match self.counted.is_multiple_of(every) {
-                    true => context.complete(&at_once(request, context.now())),
+                    true => context.complete(&Completion::at_once(&request, context.now())),
                     false => self.pass(request, payload, Some(request), context),
                 }
             }
             (Op::Write, Bug::EarlyAcknowledge) => {
-                context.complete(&at_once(request, context.now()));
+                context.complete(&Completion::at_once(&request, context.now()));
                 self.pass(request, payload, None, context);
             }
             (Op::Write, Bug::SwapWrites) if self.held.is_empty() => {
-                context.complete(&at_once(request, context.now()));
+                context.complete(&Completion::at_once(&request, context.now()));
                 self.held.push_back((request, payload));
             }
             (Op::Write, Bug::SwapWrites) => {
@@ -148,6 +152,10 @@ impl Component for Planted {
         if let Some(request) = whose {
             context.complete_with(&Completion { request, ..*completion }, answer);
         }
+    }
+
+    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
+        below.may_lose_writes(self.child)
     }
 
     fn power_cut(&mut self, _now: Time) {

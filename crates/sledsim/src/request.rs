@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
-/// Direction of a transfer.
+/// What is asked for: a transfer in a direction, or that what was written stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
@@ -12,6 +12,9 @@ pub enum Op {
     Read,
     /// From the host to the device.
     Write,
+    /// No transfer, and no blocks: it completes when every write that had completed before it was submitted outlives a power
+    /// cut. Of writes that are under way then it promises nothing.
+    Flush,
 }
 
 /// Properties of a request that policies may look at.
@@ -75,9 +78,9 @@ pub struct Request {
     pub arrival: Time,
     /// First logical block number.
     pub lbn: u64,
-    /// Number of blocks, at least 1.
+    /// Number of blocks, at least 1; 0 of a flush.
     pub blocks: u32,
-    /// Read or write.
+    /// Read, write or flush.
     pub op: Op,
     /// Hints.
     pub flags: Flags,
@@ -124,6 +127,19 @@ impl Request {
         }
     }
 
+    /// A flush that arrives as time begins, of number 0 and of nobody in particular.
+    #[must_use]
+    pub const fn flush() -> Self {
+        Self { op: Op::Flush, ..Self::read(0, 0) }
+    }
+
+    /// Whether it is a flush.
+    #[inline]
+    #[must_use]
+    pub const fn is_flush(&self) -> bool {
+        matches!(self.op, Op::Flush)
+    }
+
     /// The block after the last one.
     #[inline]
     #[must_use]
@@ -131,12 +147,12 @@ impl Request {
         self.lbn + self.blocks as u64
     }
 
-    /// Whether it has blocks and they lie below `capacity_blocks`.
+    /// Whether it has blocks and they lie below `capacity_blocks`; of a flush, whether it has none.
     #[inline]
     #[must_use]
     pub const fn fits(&self, capacity_blocks: u64) -> bool {
         match self.lbn.checked_add(self.blocks as u64) {
-            Some(end) => self.blocks > 0 && end <= capacity_blocks,
+            Some(end) => (self.blocks > 0) != self.is_flush() && end <= capacity_blocks,
             None => false,
         }
     }

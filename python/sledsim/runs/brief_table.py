@@ -28,7 +28,9 @@ def headline(summary: Mapping[str, Any]) -> str:
     """
     run, requests, energy = summary["run"], summary["requests"], summary["energy"]
     subject = f"{label_of(summary['device']['name'])}, {summary['scheduler']}"
-    counted = f"{requests['measured']:,} requests, {_length(summary)}"
+    flushes = summary.get("flushes")
+    flushed = f", flushes: {flushes['response']['count']:,}" if flushes else ""
+    counted = f"{requests['measured']:,} requests{flushed}, {_length(summary)}"
     lines = [" · ".join(each for each in (summary["title"], subject, workload_of_run(summary), counted) if each)]
     response = summary["response"]
     if response:
@@ -56,6 +58,8 @@ def brief_table(summary: Mapping[str, Any]) -> Table:
         rows.append(_times(f"{name} (ms)", summary[name]))
         if name == "response" and summary["reads"] and summary["writes"]:
             rows += [_times(f"  {op} (ms)", summary[op][name]) for op in ("reads", "writes")]
+        if name == "response" and summary.get("flushes"):
+            rows.append(_times("flush response (ms)", summary["flushes"]["response"]))
         if name == "response" and summary["overhead"]["mean_ms"]:
             rows.append(_mean("overhead (ms)", summary["overhead"]["mean_ms"]))
     phases = [part for part in phases_of(summary) if part.key != "overhead" and not part.depth]

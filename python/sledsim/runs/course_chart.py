@@ -44,7 +44,9 @@ def course_chart(result: "Result") -> "altair.TopLevelMixin":
         The run, with a log; and with a timeline, where there is to be the power.
     """
     alt = altair_library()
-    log = result.log
+    # Flushes move nothing: how long they take is no point among the others.
+    transfers = ~np.asarray(result.log["flush"], dtype=np.bool_)
+    log = {name: column[transfers] for name, column in result.log.items()}
     if not len(log["end_ns"]):
         raise wrong(SledsimError, "missing", "there is nothing to draw: no request was completed")
     arrival_s, end_s = (np.asarray(log[name], dtype=np.float64) * 1e-9 for name in ("arrival_ns", "end_ns"))

@@ -162,7 +162,7 @@ def _fill(session: Session) -> None:
     session.submit_all(
         _scattered(session.capacity_blocks, count),
         (1 + numbers % BLOCKS).astype(np.uint32),
-        numbers % 3 != 0,
+        (numbers % 3 == 0).astype(np.uint8),
         (numbers // BURST * APART_NS).astype(np.uint64),
     )
 

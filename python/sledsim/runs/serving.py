@@ -119,7 +119,7 @@ def serve(
     if socket is not None and tcp is not None:
         raise wrong(_core.SledsimError, "conflict", ": give a socket or a TCP address", path="tcp", value=tcp)
     if not 1 <= dilation <= MOST_DILATION:
-        allowed = {"least": 1, "most": MOST_DILATION}
+        allowed: dict[str, object] = {"least": 1, "most": MOST_DILATION}
         raise wrong(_core.SledsimError, "out-of-range", path="dilation", value=dilation, allowed=allowed)
     at = Path("sledsim.sock") if socket is None and tcp is None else socket
     address = f"nbd://{tcp}" if tcp else f"nbd+unix:///?socket={at}"

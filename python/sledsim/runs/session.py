@@ -91,7 +91,15 @@ class Session(_core.Session):
         """Everything has been done."""
 
     def serve(
-        self, lbns: Any, blocks: Any = 1, *, read: Any = True, at_ns: Any = None, until_ns: int | None = None
+        self,
+        lbns: Any,
+        blocks: Any = 1,
+        *,
+        read: Any = True,
+        fua: Any = False,
+        flush: Any = False,
+        at_ns: Any = None,
+        until_ns: int | None = None,
     ) -> "dict[str, NDArray[np.generic]]":
         """Hand in many requests at once, and let time pass until all have come back.
 
@@ -103,6 +111,10 @@ class Session(_core.Session):
             Blocks of each request, or of all.
         read
             Whether each of them, or all, are read; written otherwise.
+        fua
+            Whether each of them, or all, are writes with forced unit access, which come back when the medium has them.
+        flush
+            Whether each of them, or all, are flushes, whose block, number of blocks and ``read`` mean nothing.
         at_ns
             When each arrives, in rising order; one number for all, now if none is given.
         until_ns
@@ -121,12 +133,14 @@ class Session(_core.Session):
             raise refuse("lbns.shape", first.shape, "one row")
         arrival = whole("at_ns", self.now_ns if at_ns is None else at_ns, 0, LATEST_NS).astype(np.uint64)
         count = whole("blocks", blocks, 0, 2**32 - 1).astype(np.uint32)
-        self.submit_all(
-            first,
-            _to_each("blocks", count, first),
-            _to_each("read", flags("read", read), first),
-            _to_each("at_ns", arrival, first),
+        reads, forced, flushes = (
+            _to_each(name, flags(name, given), first)
+            for name, given in (("read", read), ("fua", fua), ("flush", flush))
         )
+        if (needless := reads & forced & ~flushes).any():
+            raise refuse(f"fua.{int(needless.argmax())}", True, "a write, with read = False")
+        ops = np.where(flushes, 2, np.where(forced, 3, ~reads)).astype(np.uint8)
+        self.submit_all(first, _to_each("blocks", count, first), ops, _to_each("at_ns", arrival, first))
         return self.advance_all(until_ns)
 
     def snapshot(self) -> Self:

@@ -108,6 +108,7 @@ def _headline(summary: Mapping[str, Any]) -> str:
         label_of_run(summary),
         workload_of_run(summary) if summary["scenario"]["workload"]["kind"] == "trace" else None,
         f"{requests['measured']:,} requests measured",
+        f"flushes: {flushes['response']['count']:,}" if (flushes := summary.get("flushes")) else None,
         f"{number(run['simulated_s'])} s simulated",
     ]
     line = " · ".join(part for part in parts if part)
@@ -123,6 +124,8 @@ def _times(summary: Mapping[str, Any]) -> Table:
         # Where there is only one kind, its rows would say the same again.
         for op in ("reads", "writes") if summary["reads"] and summary["writes"] else ():
             rows.append(_time_row(f"  {op}", summary[op][name] or {}))
+    if flushes := summary.get("flushes"):
+        rows.append(_time_row("flush response", flushes["response"]))
     headers = ["time (ms)", "mean", "95 % ±", *(label for label, _ in TIME_COLUMNS[1:])]
     return Table(headers, rows, title=_headline(summary))
 

@@ -51,17 +51,28 @@ class Charges:
         began_ns = session.now_ns
         for lbn, blocks in pieces:
             session.submit(lbn, blocks, read=read)
-        for back in session.drain():
-            statement.energy_j += back.energy_j
-            if back.status != "served":
-                raise apsw.IOError(f"{file}: {size} bytes from {offset} on are {back.status}")
-        statement.time_ns += session.now_ns - began_ns
+        self._wait(began_ns, file)
         if read:
             statement.reads += len(pieces)
             statement.read_bytes += size
         else:
             statement.writes += len(pieces)
             statement.written_bytes += size
+
+    def sync(self) -> None:
+        """Let the system flush: what it has said to be written outlives a power cut then."""
+        began_ns = self.session.now_ns
+        self.session.flush()
+        self._wait(began_ns, "flush")
+        self.statement.syncs += 1
+
+    def _wait(self, began_ns: int, what: str) -> None:
+        session, statement = self.session, self.statement
+        for back in session.drain():
+            statement.energy_j += back.energy_j
+            if back.status != "served":
+                raise apsw.IOError(f"{what}: the system says {back.status}")
+        statement.time_ns += session.now_ns - began_ns
 
 
 class Files(apsw.VFS):
@@ -124,7 +135,7 @@ class File(apsw.VFSFile):
     def xSync(self, flags: int) -> None:  # noqa: N802  as SQLite calls it
         """Make durable what has been written."""
         super().xSync(flags)
-        self._charges.statement.syncs += 1
+        self._charges.sync()
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802  as SQLite calls it
         """Make the file shorter."""

@@ -67,7 +67,7 @@ def _fitting(end_bytes: int, fits: Sequence[tuple[str, int]]) -> list[list[str]]
 
 
 def _sizes(info: Mapping[str, Any]) -> Table:
-    bins, records = info["sizes"], info["records"]
+    bins, records = info["sizes"], info["reads"] + info["writes"]
     most = max(each["reads"] + each["writes"] for each in bins)
     rows = []
     for each in bins:

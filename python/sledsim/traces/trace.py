@@ -112,8 +112,9 @@ class Trace:
         Yields
         ------
         dict
-            NumPy columns ``time_ns`` (from the first record), ``device``, ``offset_bytes``, ``bytes``, ``read``; in
-            DiskSim's validation format also ``service_ns``, ``gap_ns`` and ``outcome``, as measured.
+            NumPy columns ``time_ns`` (from the first record), ``device``, ``offset_bytes``, ``bytes``, ``read``,
+            ``flush`` and ``fua`` (forced unit access); in DiskSim's validation format also ``service_ns``, ``gap_ns``
+            and ``outcome``, as measured. A flush has no bytes, and is no read.
         """
         reader = self._reader()
         while True:
@@ -147,7 +148,8 @@ class Trace:
         import duckdb
 
         connection = duckdb.connect()
-        columns = "time_ns UBIGINT, device UINTEGER, offset_bytes UBIGINT, bytes UBIGINT, read BOOLEAN"
+        columns = "time_ns UBIGINT, device UINTEGER, offset_bytes UBIGINT, bytes UBIGINT"
+        columns += ", read BOOLEAN, flush BOOLEAN, fua BOOLEAN"
         if self.format == "disksim-validate":
             columns += ", service_ns UBIGINT, gap_ns UBIGINT, outcome VARCHAR"
         connection.execute(f"CREATE TABLE trace ({columns})")
@@ -288,7 +290,10 @@ def records_table(records: "Mapping[str, NDArray[np.generic]]") -> Table:
         "device": [str(device) for device in records["device"].tolist()],
         "offset (B)": [f"{offset:,}" for offset in records["offset_bytes"].tolist()],
         "size (B)": [f"{size:,}" for size in records["bytes"].tolist()],
-        "op": ["read" if read else "write" for read in records["read"].tolist()],
+        "op": [
+            "flush" if flush else "read" if read else "write, FUA" if fua else "write"
+            for read, flush, fua in zip(*(records[name].tolist() for name in ("read", "flush", "fua")), strict=True)
+        ],
     }
     if "service_ns" in records:
         columns["outcome"] = records["outcome"].tolist()

@@ -28,7 +28,34 @@ def tables(found: Reproduction) -> list[Table]:
         for each in found.redrawn
         if each.drawn is None and each.picture.draw is not None
     ]
-    return [*by_paper, _counts(found), *_missing(missing)]
+    return [*by_paper, *_by_seed(found.answers), *_doubted(found.answers), _counts(found), *_missing(missing)]
+
+
+def _by_seed(answers: Iterable[Answer]) -> list[Table]:
+    """Return the claims whose verdicts depend on the seed, where several were asked for."""
+    several = [answer for answer in answers if answer.by_seed]
+    if not several:
+        return []
+    rows = [[answer.claim.name, ", ".join(answer.by_seed)] for answer in several if answer.unstable]
+    title = (
+        f"{len(several)} claims with {len(several[0].by_seed)} seeds; the verdict of {len(rows)} depends on the seed"
+    )
+    return [Table(["claim", "verdict, seed by seed"], rows, title, left=frozenset({1}))]
+
+
+def _doubted(answers: Iterable[Answer]) -> list[Table]:
+    """Return what comes of claims under changes that contradict them, where that was asked for."""
+    rows = []
+    for answer in answers:
+        doubted, finding = answer.doubted, answer.finding
+        if doubted is None or finding is None:
+            continue
+        ours = doubted.reason if doubted.ours is None else ours_text(doubted.ours, finding, intervals=False)
+        rows.append([answer.claim.name, doubted.doubt.says, ours, doubted.verdict, "weak" if answer.weak else ""])
+    weak = sum(row[-1] != "" for row in rows)
+    title = f"would it notice? {len(rows)} claims with a change that contradicts them; {weak} keep their verdict"
+    headers = ["claim", "change", "ours then", "verdict then", ""]
+    return [Table(headers, rows, title, left=frozenset({1, 2, 3, 4}))] if rows else []
 
 
 def change_tables(found: Change) -> list[Table]:

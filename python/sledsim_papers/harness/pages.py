@@ -136,6 +136,7 @@ class Pages:
             "time_optimal": time_optimal_text(answer.time_optimal, finding),
             "seconds": f"{answer.seconds:.1f}",
             "reason": answer.reason,
+            "answer": answer,
             "finding": finding,
             "unit": claim.unit,
             "odds": odds().get(claim.name, ()),

@@ -8,16 +8,39 @@ from functools import partial
 
 from sledsim import SledsimError
 from sledsim.runs import in_threads
+from sledsim_papers.harness.doubts import Doubt, doubts
 from sledsim_papers.harness.finding import Finding, Ours
 from sledsim_papers.harness.ledger import PAPERS, VERDICTS, Claim, Verdict, claims
 from sledsim_papers.harness.motion import TIME_OPTIMAL
 from sledsim_papers.harness.registry import Drawn, Experiment, Picture, experiments, pictures, select
 from sledsim_papers.harness.study import MissingTraceError, Study
 
-__all__ = ["Answer", "Redrawn", "Reproduction", "pictures_of", "reproduce"]
+__all__ = ["Answer", "Doubted", "Redrawn", "Reproduction", "pictures_of", "reproduce"]
 
 #: Experiments at a time. Most of them wait for runs; more at a time would only keep more of them unfinished.
 THREADS = 16
+
+
+@dataclass(frozen=True)
+class Doubted:
+    """What comes of a claim under a change that contradicts it.
+
+    Parameters
+    ----------
+    doubt
+        The change.
+    ours
+        What is found then; ``None`` where the experiment can't be done with it.
+    verdict
+        How that compares with what was published.
+    reason
+        Why it can't be done.
+    """
+
+    doubt: Doubt
+    ours: Ours | None
+    verdict: Verdict
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,6 +65,11 @@ class Answer:
         The processor's time for it.
     time_optimal
         What is found with sleds that move by that model; ``None`` where that was not asked for, or it is not done.
+    by_seed
+        The verdict with each of the seeds asked for, the first being that of ``verdict``; empty where one was enough:
+        none was asked for beside it, or nothing is drawn at random.
+    doubted
+        What comes of it under a change that contradicts it; ``None`` where that was not asked for, or there is none.
     """
 
     claim: Claim
@@ -52,6 +80,18 @@ class Answer:
     error: SledsimError | None = None
     seconds: float = 0.0
     time_optimal: Ours | None = None
+    by_seed: tuple[Verdict, ...] = ()
+    doubted: Doubted | None = None
+
+    @property
+    def unstable(self) -> bool:
+        """Whether the verdict depends on the seed."""
+        return len(set(self.by_seed)) > 1
+
+    @property
+    def weak(self) -> bool:
+        """Whether the verdict does not notice the change that contradicts the claim."""
+        return self.doubted is not None and self.doubted.verdict == self.verdict
 
 
 @dataclass(frozen=True)
@@ -124,11 +164,22 @@ class Reproduction:
         )
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of each claim beside its verdict, as :func:`reproduce` has it."""
+
+    time_optimal: bool
+    seeds: int
+    doubt: bool
+
+
 def reproduce(
     name: str | None = None,
     *,
     draw: bool = False,
     time_optimal: bool = False,
+    seeds: int = 1,
+    doubt: bool = False,
     study: Study | None = None,
     export: Callable[[Picture, Drawn], object] | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -145,6 +196,10 @@ def reproduce(
         Whether to redraw the figures and tables too: all of a paper, or those in which a single claim stands.
     time_optimal
         Whether to find, beside each figure, what it is where sleds move by that model in place of the paper's.
+    seeds
+        With how many seeds to do each experiment that simulates a workload; at least 1.
+    doubt
+        Whether to do the experiments that have one with the change that contradicts their claim too.
     study
         Makes the runs; a quick one if not given. It stays open, except after Ctrl-C.
     export
@@ -157,11 +212,11 @@ def reproduce(
     SledsimError
         Where there is no such claim.
     """
-    names = select(name)
+    names, asked = select(name), Asked(time_optimal, seeds, doubt)
     known, shown = experiments(), pictures_of(name) if draw else []
     with nullcontext(study) if study else Study() as runs:
         jobs: list[Callable[[], Answer | Redrawn]] = [
-            partial(_answer, claims()[each], known.get(each), runs, time_optimal) for each in names
+            partial(_answer, claims()[each], known.get(each), runs, asked) for each in names
         ]
         jobs += [partial(_redraw, each, runs, export) for each in shown]
         outcomes = _all(jobs, runs, progress)
@@ -221,21 +276,42 @@ def _all(
     return done
 
 
-def _answer(claim: Claim, experiment: Experiment | None, study: Study, time_optimal: bool) -> Answer:
+def _answer(claim: Claim, experiment: Experiment | None, study: Study, asked: Asked) -> Answer:
     """Do the experiment of a claim."""
     if experiment is None:
         waits = f"waits for {claim.waits_for}" if claim.waits_for else "no experiment yet"
         return Answer(claim, reason=waits)
     try:
         finding, seconds = study.seconds(lambda: experiment(study))
+        verdict = claim.verdict(finding)
         # The verdict is that under the paper's model, whatever comes of this one.
-        beside = experiment(study.under(TIME_OPTIMAL)).ours if time_optimal else None
-        return Answer(claim, finding, claim.verdict(finding), seconds=seconds, time_optimal=beside)
+        beside = experiment(study.under(TIME_OPTIMAL)).ours if asked.time_optimal else None
+        later = range(1, asked.seeds if finding.simulates else 1)
+        others = [claim.verdict(experiment(study.reseeded(each))) for each in later]
+        doubt = doubts().get(claim.name) if asked.doubt else None
+        return Answer(
+            claim,
+            finding,
+            verdict,
+            seconds=seconds,
+            time_optimal=beside,
+            by_seed=(verdict, *others) if others else (),
+            doubted=_doubted(claim, experiment, study, doubt) if doubt else None,
+        )
     except MissingTraceError as error:
         return Answer(claim, reason=str(error))
     except Exception as error:
         own = error if isinstance(error, SledsimError) else None
         return Answer(claim, reason=_said(error), failed=True, error=own)
+
+
+def _doubted(claim: Claim, experiment: Experiment, study: Study, doubt: Doubt) -> Doubted:
+    """Do the experiment of a claim with the change that contradicts it; what can't be done then is noticed too."""
+    try:
+        finding = experiment(study.doubted(doubt))
+    except (SledsimError, ArithmeticError, LookupError, ValueError) as error:
+        return Doubted(doubt, None, "not done", _said(error))
+    return Doubted(doubt, finding.ours, claim.verdict(finding))
 
 
 def _redraw(picture: Picture, study: Study, export: Callable[[Picture, Drawn], object] | None) -> Redrawn:

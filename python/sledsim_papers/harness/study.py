@@ -16,6 +16,7 @@ from sledsim.runs import Pool, Result, in_threads, processors, run_resolved
 from sledsim.scenario import Resolved, Sets, resolve
 from sledsim.show import wrong
 from sledsim.studies.design import Drawing, design
+from sledsim_papers.harness.doubts import Doubt
 from sledsim_papers.harness.motion import Given, Motion, device_moving, moving, table_of
 from sledsim_papers.harness.settings import Settings
 
@@ -62,6 +63,8 @@ class Study:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self.motion: Motion | None = None
+        self.doubt: Doubt | None = None
+        self.later_seeds = 0
         self.settings: Settings | None = None
         self._made: dict[Any, Future[Any]] = {}
         self._local = threading.local()
@@ -89,6 +92,30 @@ class Study:
         """
         view = copy.copy(self)
         view.motion = motion
+        return view
+
+    def doubted(self, doubt: Doubt) -> Self:
+        """Return this study with a change in every run and device; as for :meth:`under`.
+
+        Parameters
+        ----------
+        doubt
+            The change.
+        """
+        view = copy.copy(self)
+        view.doubt = doubt
+        return view
+
+    def reseeded(self, later: int) -> Self:
+        """Return this study with other random numbers in every run; as for :meth:`under`.
+
+        Parameters
+        ----------
+        later
+            What is added to the seed of each run.
+        """
+        view = copy.copy(self)
+        view.later_seeds = later
         return view
 
     def changed(self, settings: Settings) -> Self:
@@ -147,7 +174,8 @@ class Study:
     def _given(self, device: Given) -> Given:
         """Return a device as this study has it: settings count last, as they may say how it moves."""
         moved = device_moving(device, self.motion) if self.motion else device
-        return self.settings.device(moved) if self.settings else moved
+        made = self.doubt.of_device(moved) if self.doubt else moved
+        return self.settings.device(made) if self.settings else made
 
     def enclosure(self, tables: Mapping[str, Any]) -> Description:
         """Return an enclosure of devices, as models of its reliability take it.
@@ -234,7 +262,7 @@ class Study:
         make
             Makes it. It may not ask for the same key.
         """
-        named = ("once", self.motion, self.settings, key)
+        named = ("once", self.motion, self.settings, self.doubt and self.doubt.claim, self.later_seeds, key)
         with self._lock:
             mine = named not in self._made
             future: Future[Found] = self._made.setdefault(named, Future())
@@ -266,9 +294,10 @@ class Study:
 
     def _begin(self, scenario: Mapping[str, Any], settings: Sets, *, log: bool) -> "tuple[Future[Any], bool]":
         """Have a run made, unless it has been; tell whether this made it."""
-        scenario = {"seed": 1, **scenario}
+        scenario = {**scenario, "seed": scenario.get("seed", 1) + self.later_seeds}
         moved = moving(scenario, self.motion) if self.motion else scenario
-        resolved = self.settings.scenario(moved, settings) if self.settings else resolve(moved, settings)
+        made = self.doubt.of_scenario(moved) if self.doubt else moved
+        resolved = self.settings.scenario(made, settings) if self.settings else resolve(made, settings)
         with self._lock:
             self._go_on()
             for logged in {log, True}:

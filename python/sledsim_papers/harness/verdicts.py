@@ -66,6 +66,7 @@ def _claim(answer: Answer) -> dict[str, Any]:
         {"where": side.where, "arithmetic": side.arithmetic, "figures": list(side.figures), "unit": side.unit}
         for side in odds().get(claim.name, ())
     ]
+    document |= {"by_seed": list(answer.by_seed), "doubted": _doubted(answer)}
     if finding is None:
         return document
     return document | {
@@ -80,6 +81,15 @@ def _claim(answer: Answer) -> dict[str, Any]:
         "simulates": finding.simulates,
         "shape_holds": finding.shape_holds,
     }
+
+
+def _doubted(answer: Answer) -> dict[str, Any] | None:
+    doubted = answer.doubted
+    if doubted is None:
+        return None
+    ours = None if doubted.ours is None else _plain(doubted.ours)
+    said = {"change": doubted.doubt.says, "ours": ours, "verdict": doubted.verdict, "reason": doubted.reason}
+    return said | {"weak": answer.weak}
 
 
 def _figure(redrawn: Redrawn) -> dict[str, Any]:

@@ -10,6 +10,7 @@ use sledsim::fault::Kind;
 use sledsim::request::{Op, Request};
 use sledsim::scenario::{self, Keep, RunError, RunOutput, Scenario, Session};
 use sledsim::time::{s_to_ns, Time};
+use sledsim::workloads::{Fit, ReplayMode, TraceSpec, WorkloadSpec};
 use sledsim_testing::scenarios::{poisson, resolve_in, resolved};
 use sledsim_testing::tiers::size;
 
@@ -187,18 +188,17 @@ impl<'a> Host<'a> {
     }
 }
 
-#[test]
-fn a_session_cut_at_random_reports_what_the_run_reports() {
-    let (mut compared, mut failed) = (0, 0);
-    let count = size(70, 1000);
-    for (number, scenario) in random_scenarios(count).iter().enumerate() {
+/// Runs each scenario both ways and compares all that is reported, and the logs; says how many could be run.
+fn compare(scenarios: &[Scenario]) -> (usize, Vec<RunOutput>) {
+    let (mut failed, mut outputs) = (0, Vec::new());
+    for (number, scenario) in scenarios.iter().enumerate() {
         let run = scenario::run_keeping(scenario, Vec::new(), &KEEP, &mut |_| true);
         let session = Host::new(scenario, number as u64).and_then(Host::drive);
         match (run, session) {
             (Ok(run), Ok(session)) => {
                 let told = [told(&run), told(&session)];
                 assert!(told[0] == told[1], "{number}: {}", difference(&told));
-                compared += 1;
+                outputs.push(run);
             }
             (Err(run), Err(session)) => {
                 assert_eq!(run.to_string(), session.to_string(), "{number}");
@@ -207,7 +207,62 @@ fn a_session_cut_at_random_reports_what_the_run_reports() {
             (run, session) => panic!("{number}: {:?}, {:?}", run.map(|_| ()), session.map(|_| ())),
         }
     }
-    assert!(compared > count * 3 / 4, "{compared} of {count} compared, {failed} failed");
+    (failed, outputs)
+}
+
+#[test]
+fn a_session_cut_at_random_reports_what_the_run_reports() {
+    let count = size(70, 1000);
+    let (failed, outputs) = compare(&random_scenarios(count));
+    assert!(outputs.len() > count * 3 / 4, "{} of {count} compared, {failed} failed", outputs.len());
+}
+
+/// A trace of a few hundred requests, every eighth of them a flush and every eighth write forced to the medium.
+fn flushing(stream: &mut Stream) -> String {
+    let (mut at_ns, mut trace) = (0, "t_ns,device,offset_bytes,bytes,op\n".to_owned());
+    for _ in 0..300 {
+        at_ns += stream.below(3_000_000);
+        let (offset_bytes, bytes) = (stream.below(1 << 20) * 4096, 512 * (1 + stream.below(16)));
+        let op = ["F", "WF", "W", "W", "W", "R", "R", "R"][stream.below(8) as usize];
+        trace += &format!("{at_ns},0,{offset_bytes},{bytes},{op}\n");
+    }
+    trace
+}
+
+#[test]
+fn so_it_does_where_requests_flush() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut stream = Stream::new(1, "flushes");
+    let mut scenarios = random_scenarios(size(40, 400));
+    for (number, scenario) in scenarios.iter_mut().enumerate() {
+        let path = folder.path().join(format!("{number}.csv"));
+        std::fs::write(&path, flushing(&mut stream)).expect("it can be written");
+        let path = path.to_str().expect("a path of plain letters").to_owned();
+        let mode = if number % 4 == 0 { ReplayMode::Outstanding } else { ReplayMode::Open };
+        let trace = TraceSpec { path, mode, outstanding: 3, fit: Fit::Wrap, ..TraceSpec::default() };
+        (scenario.workload, scenario.run.time_s) = (WorkloadSpec::Trace(trace), None);
+        if number % 2 == 0 {
+            let child = serde_json::to_value(&scenario.system).expect("a system");
+            let cached = json!({"kind": "ram-cache", "bytes": 1 << 20, "child": child});
+            scenario.system = serde_json::from_value(cached).expect("a cache over it");
+        }
+    }
+    let (failed, outputs) = compare(&scenarios);
+    assert!(outputs.len() > scenarios.len() * 3 / 4, "{} compared, {failed} failed", outputs.len());
+    let flushes = outputs.iter().filter_map(|output| output.report.flushes.as_ref());
+    let (at_once, later): (Vec<f64>, Vec<f64>) =
+        flushes.map(|flushes| flushes.response.max_ms).partition(|&ms| ms == 0.0);
+    assert!(
+        at_once.len() > 5 && later.len() > 5,
+        "{} systems have nothing to lose, {} have",
+        at_once.len(),
+        later.len()
+    );
+    for report in outputs.iter().map(|output| &output.report) {
+        let flushes = report.flushes.as_ref().map_or(0, |flushes| flushes.response.count);
+        assert!(flushes + report.requests.measured + report.requests.failed <= report.requests.submitted);
+        assert_eq!(report.requests.measured > 0, report.bandwidth.mb_per_s > 0.0);
+    }
 }
 
 fn drive_of(device: &str) -> Scenario {

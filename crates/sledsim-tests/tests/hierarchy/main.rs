@@ -3,6 +3,7 @@
 mod arrays;
 mod cache_replacement;
 mod content_pairs;
+mod flushes;
 mod mcd;
 mod merging;
 mod mwb;

@@ -4,7 +4,7 @@ use std::io::{Cursor, Read, Write};
 use std::path::Path;
 
 use sledsim::fault::{Fault, Kind};
-use sledsim::request::Flags;
+use sledsim::request::{Flags, Op};
 use sledsim::time::Time;
 use sledsim::traces::{
     convert, BlkparseEvent, Place, TimeUnit, TraceError, TraceFormat, TraceInfo, TraceOptions, TraceReader, TraceRecord,
@@ -350,6 +350,47 @@ fn converting_keeps_every_request() {
     assert_eq!(partial.count(), 0, "a half-written trace was left behind");
     let refused = convert(open(&folder.path().join("csv.trace")), folder.path(), TraceFormat::Msr);
     assert!(refused.err().unwrap().to_string().contains("cannot be written"));
+}
+
+/// A flush has no place, and forced unit access is a flag of a write; where there is no word for either, a flush is left out.
+#[test]
+fn flushes_and_forced_writes_are_kept_where_the_format_has_them() {
+    let blkparse = b"8,0 3 1 0.000000000 697 Q W 8 + 8 [dd]\n8,0 3 2 0.000000001 697 Q FWFSM 16 + 8 [dd]\n\
+        8,0 3 3 0.000000002 697 Q FWS [dd]\n8,0 3 4 0.000000003 697 Q R 8 + 8 [dd]\n";
+    let fio = b"fio version 3 iolog\n0 f write 0 4096\n1 f sync 0 0\n1 f datasync 0 0\n2 f sync_file_range 0 0\n";
+    let csv = b"t_ns,device,offset_bytes,bytes,op\n0,0,4096,512,W\n1,0,7,9,F\n2,0,0,512,wf\n3,0,0,0,flush\n";
+    let folder = tempfile::tempdir().unwrap();
+    for (content, ops) in [(&blkparse[..], "W F WF F R"), (fio, "W F F"), (csv, "W F WF F")] {
+        let (records, reader) = read_as(content, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(reader.records(), records.len() as u64);
+        let name = |record: &TraceRecord| match (record.op, record.flags.contains(Flags::DURABLE)) {
+            (Op::Read, false) => "R",
+            (Op::Write, false) => "W",
+            (Op::Write, true) => "WF",
+            (Op::Flush, false) => "F",
+            _ => panic!("{record:?}"),
+        };
+        let names = |records: &[TraceRecord]| records.iter().map(name).collect::<Vec<_>>().join(" ");
+        assert_eq!(names(&records), ops);
+        let (flushes, forced) = (ops.split(' ').filter(|op| *op == "F").count(), ops.matches("WF").count());
+        let open =
+            || TraceReader::from_reader("made", Box::new(Cursor::new(content.to_vec())), &TraceOptions::default());
+        let info = TraceInfo::of(open().unwrap()).unwrap();
+        assert_eq!((info.flushes, info.durable_writes), (flushes as u64, forced as u64));
+        assert_eq!((info.records, info.records - info.flushes), (records.len() as u64, info.reads + info.writes));
+        assert_eq!(info.min_bytes, if content == csv { 512 } else { 4096 });
+        for (target, kept) in
+            [(TraceFormat::Csv, ops.to_owned()), (TraceFormat::Mqsim, ops.replace("WF", "W").replace(" F", ""))]
+        {
+            let to = folder.path().join("to.txt");
+            assert_eq!(convert(open().unwrap(), &to, target).unwrap(), kept.split(' ').count() as u64);
+            assert_eq!(names(&read(&std::fs::read(&to).unwrap())), kept, "{target}");
+        }
+    }
+    let wrong = b"t_ns,device,offset_bytes,bytes,op\n0,0,4096,512,FUA\n";
+    let error =
+        read_as(wrong, &TraceOptions { format: Some(TraceFormat::Csv), ..TraceOptions::default() }).err().unwrap();
+    assert!(error.to_string().contains("R, W, WF, F, read, write or flush"), "{error}");
 }
 
 #[test]

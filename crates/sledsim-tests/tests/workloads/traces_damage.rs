@@ -3,6 +3,7 @@
 
 use std::io::{Cursor, Read, Write};
 
+use sledsim::request::Op;
 use sledsim::traces::{Place, TraceError, TraceFormat, TraceOptions, TraceReader};
 use sledsim_testing::reference;
 use sledsim_testing::tiers::size;
@@ -11,7 +12,8 @@ use sledsim_testing::tiers::size;
 fn read(content: Vec<u8>, options: &TraceOptions) -> Result<u64, TraceError> {
     let mut reader = TraceReader::from_reader("damaged", Box::new(Cursor::new(content)), options)?;
     while let Some(record) = reader.next()? {
-        assert!(record.bytes > 0 && record.offset_bytes.checked_add(record.bytes).is_some());
+        assert!((record.bytes > 0) != (record.op == Op::Flush));
+        assert!(record.offset_bytes.checked_add(record.bytes).is_some());
     }
     assert_eq!(reader.skipped(), 0);
     Ok(reader.records() + reader.other() + reader.suspect())

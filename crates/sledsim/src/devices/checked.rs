@@ -70,7 +70,7 @@ impl Checked {
         for request in requests {
             let fits = request.fits(blocks);
             self.expect(fits, || format!("{request:?} is not among the {blocks} blocks of the device"));
-            if fits {
+            if fits && !request.is_flush() {
                 self.placed(now, request);
             }
         }
@@ -195,6 +195,10 @@ impl Device for Checked {
 
     fn planner(&self) -> Option<&dyn Planner> {
         self.device.planner()
+    }
+
+    fn owes_writes(&self, now: Time) -> bool {
+        self.device.owes_writes(now)
     }
 
     fn may_lose_writes(&self) -> bool {

@@ -122,6 +122,13 @@ pub trait Device: DynClone + Send {
         }));
     }
 
+    /// Whether at `now` (not before the mechanism was free) writes that it has reported are not on the medium yet: only then
+    /// [`Device::serve`] is given a flush, which ends when they are.
+    fn owes_writes(&self, now: Time) -> bool {
+        let _ = now;
+        false
+    }
+
     /// What it says of requests that it can access in the same pass; `None` where no two share one.
     fn planner(&self) -> Option<&dyn Planner> {
         None

@@ -55,11 +55,16 @@ impl Completion {
         self.status == Status::Served
     }
 
+    /// A request that is served at `now`, and takes no time.
+    #[must_use]
+    pub fn at_once(request: &Request, now: Time) -> Self {
+        Self::of(*request, Service { start: now, end: now, free: now, ..Service::default() })
+    }
+
     /// A request that comes back at `now` as it went, not served.
     #[must_use]
     pub fn refused(request: &Request, now: Time) -> Self {
-        let service = Service { start: now, end: now, free: now, ..Service::default() };
-        Self { request: *request, service, status: Status::Refused }
+        Self { status: Status::Refused, ..Self::at_once(request, now) }
     }
 }
 
@@ -80,7 +85,9 @@ pub trait Component: DynClone + Send {
     /// Size of a block in bytes.
     fn block_bytes(&self) -> u32;
 
-    /// Accepts a request from above, which fits it.
+    /// Accepts a request from above, which fits it. A flush it is only given if it [may lose
+    /// writes](Component::may_lose_writes): it writes back what it may lose of its own, then sends the flush to each child that
+    /// has something of it, and completes with the last of these.
     fn submit(&mut self, request: Request, context: &mut Context<'_>);
 
     /// Hears that a request it submitted to `child` has completed.
@@ -115,7 +122,8 @@ pub trait Component: DynClone + Send {
     }
 
     /// Whether writes that it completed may be lost when power fails, unless they are
-    /// [`Flags::DURABLE`](crate::request::Flags::DURABLE): here, or below where it hands them on as they are.
+    /// [`Flags::DURABLE`](crate::request::Flags::DURABLE) or followed by a flush: here, or below where it hands them on as they
+    /// are. Always the same; where not, a flush completes as soon as it comes.
     fn may_lose_writes(&self, below: &Below<'_>) -> bool {
         let _ = below;
         false

@@ -155,10 +155,14 @@ struct Medium {
     /// Whether completed writes may be lost at a cut, unless they are [`Flags::DURABLE`].
     volatile: bool,
     memory: Memory,
-    /// What blocks held before the latest writes that may be lost, oldest first.
-    unsettled: VecDeque<(u64, Payload)>,
+    /// What blocks held before the latest writes that may be lost, oldest first, each with its number.
+    unsettled: VecDeque<(u64, u64, Payload)>,
+    /// How many blocks have been written so that they may be lost.
+    written: u64,
     /// Writes under way, by request.
     writes: BTreeMap<u64, (Request, Payload)>,
+    /// Flushes under way, by request: how many blocks had been written when each came.
+    flushes: BTreeMap<u64, u64>,
 }
 
 impl Medium {
@@ -166,9 +170,10 @@ impl Medium {
         for block in 0..blocks {
             let lbn = request.lbn + block;
             if durable {
-                self.unsettled.retain(|&(other, _)| other != lbn);
+                self.unsettled.retain(|&(_, other, _)| other != lbn);
             } else {
-                self.unsettled.push_back((lbn, self.memory.read(lbn, 1, self.block_bytes)));
+                self.unsettled.push_back((self.written, lbn, self.memory.read(lbn, 1, self.block_bytes)));
+                self.written += 1;
             }
         }
         while self.unsettled.len() > UNSETTLED_BLOCKS {
@@ -177,14 +182,23 @@ impl Medium {
         self.memory.write(request.lbn, &payload.slice(0, blocks, self.block_bytes), self.block_bytes);
     }
 
+    /// What had been written when a flush came outlives a cut from now on.
+    fn flushed(&mut self, id: u64) {
+        let settled = self.flushes.remove(&id).unwrap_or_default();
+        while self.unsettled.front().is_some_and(|&(number, ..)| number < settled) {
+            self.unsettled.pop_front();
+        }
+    }
+
     fn lose_power(&mut self, stream: &mut Stream) {
         let lost = stream.below(self.unsettled.len() as u64 + 1);
         for _ in 0..lost {
-            if let Some((lbn, before)) = self.unsettled.pop_back() {
+            if let Some((_, lbn, before)) = self.unsettled.pop_back() {
                 self.memory.write(lbn, &before, self.block_bytes);
             }
         }
         self.unsettled.clear();
+        self.flushes.clear();
         let mut writes: Vec<(Request, Payload)> = std::mem::take(&mut self.writes).into_values().collect();
         while !writes.is_empty() {
             let (request, payload) = writes.swap_remove(stream.below(writes.len() as u64) as usize);
@@ -238,7 +252,9 @@ impl DataPlane {
             volatile,
             memory: Memory::default(),
             unsettled: VecDeque::new(),
+            written: 0,
             writes: BTreeMap::new(),
+            flushes: BTreeMap::new(),
         };
         Self {
             media: leaves.map(|leaf| leaf.map(medium)).collect(),
@@ -265,7 +281,11 @@ impl DataPlane {
                 assert!(payload.is_some(), "a write to {to:?} carries no data");
                 medium.writes.insert(request.id, (*request, payload));
             }
+            Some(medium) if request.is_flush() => {
+                medium.flushes.insert(request.id, medium.written);
+            }
             Some(_) => {}
+            None if request.is_flush() => {}
             None => {
                 self.carried.insert((to, request.id), payload);
             }
@@ -278,7 +298,9 @@ impl DataPlane {
         let mut payload = payload;
         if let Some(medium) = &mut self.media[from.0 as usize] {
             let written = medium.writes.remove(&request.id);
-            if let (true, Some((request, data))) = (completion.served(), written) {
+            if request.is_flush() {
+                medium.flushed(request.id);
+            } else if let (true, Some((request, data))) = (completion.served(), written) {
                 let durable = !medium.volatile || request.flags.contains(Flags::DURABLE);
                 medium.write(&request, u64::from(request.blocks), &data, durable);
             } else if completion.served() {

@@ -2,7 +2,7 @@
 
 mod testing;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::engine::data::Payload;
@@ -47,6 +47,8 @@ pub enum Found {
 #[derive(Debug, Default)]
 pub struct Oracle {
     blocks: BTreeMap<u64, Vec<Write>>,
+    /// Blocks with writes that are acknowledged and not promised.
+    unpromised: BTreeSet<u64>,
     tick: u64,
 }
 
@@ -77,6 +79,25 @@ impl Oracle {
         for block in blocks {
             if let Some(write) = self.writes(block).iter_mut().find(|write| write.id == id) {
                 (write.acknowledged, write.promised) = (Some(tick), is_promised.then_some(tick));
+                if !is_promised {
+                    self.unpromised.insert(block);
+                }
+            }
+        }
+    }
+
+    /// A flush that began at a tick has been acknowledged, at another: what had been acknowledged before is promised.
+    pub fn flushed(&mut self, began: u64, tick: u64) {
+        for block in std::mem::take(&mut self.unpromised) {
+            let acknowledged = self.writes(block).iter_mut().filter(|write| write.acknowledged.is_some());
+            let mut is_left = false;
+            for write in acknowledged.filter(|write| write.promised.is_none()) {
+                let is_covered = write.is_before(began);
+                write.promised = is_covered.then_some(tick);
+                is_left |= !is_covered;
+            }
+            if is_left {
+                self.unpromised.insert(block);
             }
         }
     }
@@ -105,6 +126,7 @@ impl Oracle {
 
     /// Power was cut: what was not promised may be gone, and what was under way may be there.
     pub fn cut(&mut self) {
+        self.unpromised.clear();
         for writes in self.blocks.values_mut() {
             let latest = latest(writes, |write| write.promised, u64::MAX);
             writes.retain(|write| !write.is_before(latest));

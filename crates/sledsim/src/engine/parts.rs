@@ -43,7 +43,8 @@ impl Parts {
     #[inline]
     fn of(&self, request: &Request) -> u64 {
         let bytes = || u64::from(request.blocks).saturating_mul(self.block_bytes);
-        self.part_bytes.map_or(1, |part_bytes| bytes().div_ceil(part_bytes))
+        // A flush has no bytes, and is under way all the same.
+        self.part_bytes.map_or(1, |part_bytes| bytes().div_ceil(part_bytes).max(1))
     }
 
     /// Why a root of so many blocks does not take a request, if it does not.

@@ -249,8 +249,13 @@ impl Inquiry {
     ) {
         let tick = self.oracle.tick();
         let UnderWay { request, place, .. } = entry;
-        if request.op == Op::Read || !completion.served() {
-            return;
+        match request.op {
+            Op::Write if completion.served() => {}
+            Op::Flush if completion.served() => {
+                self.oracle.flushed(entry.began, tick);
+                return;
+            }
+            _ => return,
         }
         let is_promised = !is_volatile || request.flags.contains(Flags::DURABLE);
         // Blocks of which nothing is needed need not have been written.

@@ -213,6 +213,8 @@ impl<O: Observer> Run<'_, O> {
             && self.workload.is_open()
             && self.system.is_at_rest()
             && self.system.in_order_root().is_some()
+            // Flushes overtake requests.
+            && !self.workload.may_flush()
     }
 
     /// Goes on from where it stands until a limit is reached, the workload ends, or there is nothing left to happen.

@@ -82,6 +82,10 @@ impl Workload for Desk {
         true
     }
 
+    fn may_flush(&self) -> bool {
+        self.ahead.iter().any(Request::is_flush)
+    }
+
     /// Nobody here asks for less than a whole completion.
     fn completed(&mut self, _request: &Request, _service: &Service) {}
 

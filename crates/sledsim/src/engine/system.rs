@@ -330,7 +330,7 @@ impl System {
             if let Some(data) = &mut self.data {
                 data.submitted(root, &request, payload);
             }
-            self.handle(root, |component, context| component.submit(request, context));
+            self.give(root, request);
         } else {
             self.done.push(Completion::refused(&request, self.now));
         }
@@ -414,6 +414,16 @@ impl System {
         self.components.iter().filter_map(|component| component.meter(self.now))
     }
 
+    /// Gives a component a request; a flush only if it has something to lose.
+    #[inline]
+    fn give(&mut self, id: ComponentId, request: Request) {
+        if request.is_flush() && !self.component(id).may_lose_writes(&self.below(id)) {
+            self.handle(id, |_, context| context.complete(&Completion::at_once(&request, context.now())));
+        } else {
+            self.handle(id, |component, context| component.submit(request, context));
+        }
+    }
+
     #[inline]
     fn handle(&mut self, id: ComponentId, act: impl FnOnce(&mut dyn Component, &mut Context<'_>)) {
         if self.data.is_some() && self.is_cut() || !self.calls.is_allowed(id, self.now) {
@@ -447,7 +457,7 @@ impl System {
             match message {
                 Message::Submit(child, request) => {
                     self.sent[child.0 as usize] += 1;
-                    self.handle(child, |c, context| c.submit(request, context));
+                    self.give(child, request);
                 }
                 Message::Complete(from) => {
                     // Only components with a parent send these, each with a completion.

@@ -37,6 +37,11 @@ pub trait Workload: Send {
         false
     }
 
+    /// Whether flushes may be among its requests.
+    fn may_flush(&self) -> bool {
+        false
+    }
+
     /// How much of the workload has been taken, from 0 to 1, where that can be told.
     fn fraction_taken(&self) -> Option<f64> {
         None

@@ -180,7 +180,7 @@ impl Component for Faulty {
         if completion.served() {
             match request.op {
                 Op::Read if self.is_unreadable(&request) => status = Status::Unreadable,
-                Op::Read => {}
+                Op::Read | Op::Flush => {}
                 Op::Write => {
                     self.unreadable.remove(request.lbn, request.end_lbn());
                 }

@@ -200,6 +200,16 @@ impl Component for Spread {
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
+        if request.is_flush() {
+            let mut gather = Gather::new(request);
+            gather.expect(self.children.len() as u32);
+            let whole = self.gathers.issue(gather);
+            for &child in &self.children {
+                let id = self.parts.issue((whole, Vec::new()));
+                context.submit(child, Request { id, arrival: now, ..request });
+            }
+            return;
+        }
         let (parts, payload) = (self.split(&request), context.payload(&request));
         let mut gather = Gather::new(request);
         gather.expect(parts.len() as u32);
@@ -227,7 +237,7 @@ impl Component for Spread {
         }
         if gather.part(completion) {
             let (completion, payload) = self.gathers.take(whole).finish(context.now());
-            if let Some((_, paths)) = &mut self.tally {
+            if let Some((_, paths)) = self.tally.as_mut().filter(|_| !completion.request.is_flush()) {
                 let path = &mut paths[usize::from(completion.request.op == Op::Write)];
                 path.record(context.now() - completion.request.arrival);
             }

@@ -89,12 +89,14 @@ pub struct Log {
     pub entries: Vec<(Request, Service)>,
 }
 
-/// Records the measured requests of a run.
+/// Records the measured requests of a run; flushes apart from those that transfer something.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     overhead_ns: u64,
     reads: Durations,
     writes: Durations,
+    /// From arrival to completion.
+    flushes: Measure,
     /// Batch means over reads and writes together, which their own can't give: response, wait, service.
     together: [BatchMeans; 3],
     phases: [PhaseSums; PHASES.len()],
@@ -122,7 +124,13 @@ impl Recorder {
         &self.writes
     }
 
-    /// Number of requests recorded.
+    /// Responses of flushes.
+    #[must_use]
+    pub fn flushes(&self) -> &Measure {
+        &self.flushes
+    }
+
+    /// Number of reads and writes recorded.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.reads.response.moments().count() + self.writes.response.moments().count()
@@ -200,6 +208,13 @@ impl Recorder {
 impl Observer for Recorder {
     #[inline]
     fn served(&mut self, request: &Request, service: &Service) {
+        if let Some(log) = &mut self.log {
+            log.entries.push((*request, *service));
+        }
+        if request.is_flush() {
+            self.flushes.record(service.end - request.arrival);
+            return;
+        }
         let values = [service.end - request.arrival, self.wait_ns(request, service), service.end - service.start];
         let durations = if request.op == Op::Read { &mut self.reads } else { &mut self.writes };
         durations.response.record(values[0]);
@@ -212,8 +227,5 @@ impl Observer for Recorder {
             sums.record(value);
         }
         self.bytes += u64::from(request.blocks) * u64::from(self.block_bytes);
-        if let Some(log) = &mut self.log {
-            log.entries.push((*request, *service));
-        }
     }
 }

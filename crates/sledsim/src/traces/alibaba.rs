@@ -35,6 +35,7 @@ const fn columns(sector_bytes: u32) -> Columns {
         length_unit: LengthUnit::Bytes,
         op: 1,
         op_values: None,
+        may_flush: false,
         sector_bytes,
     }
 }

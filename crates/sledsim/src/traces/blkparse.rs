@@ -2,7 +2,8 @@
 //! `major,minor cpu sequence seconds pid action rwbs sector + blocks [process]`, sectors of 512 bytes.
 //!
 //! The arrival is the event `Q` (queued), or `D` (issued to the driver) when asked for (the key `event`). Of `rwbs`, `R` is a read and `W`
-//! a write; `D` (discard), `N` (none) and flushes without data are no requests. `M` is metadata; somebody waits for `S`
+//! a write; `F` before that letter is a flush, which comes before the data if there are any, and `F` behind it is forced unit
+//! access: the write has to be on the medium when it completes. `D` (discard) and `N` (none) are no requests. `M` is metadata; somebody waits for `S`
 //! and for every read but read-ahead (`A`), as Linux has it. Other events and the statistics at the end are counted as
 //! other records. The device is Linux's number: major × 2^20 + minor.
 
@@ -17,7 +18,7 @@ use crate::request::{Flags, Op};
 pub(super) const ENTRY: Entry = Entry {
     name: "blkparse",
     description: "blkparse default text output, Q or D events",
-    carries: &[Carries::Times, Carries::Metadata, Carries::Events],
+    carries: &[Carries::Times, Carries::Metadata, Carries::Events, Carries::Flushes],
     example: b"8,0 3 1 0.000000000 697 Q W 223490 + 8 [dd]\n\
         8,0 3 2 0.000001829 697 G W 223490 + 8 [dd]\n\
         8,0 3 3 0.009507758 697 Q R 64 + 16 [dd]\n\
@@ -87,15 +88,24 @@ impl LineParser for Blkparse {
         if !rwbs.iter().all(u8::is_ascii_uppercase) {
             return Err(FieldFault::text("rwbs", "upper-case letters, such as R, WS or FWFS", rwbs));
         }
-        let Some(op) = op(rwbs).filter(|_| action == self.event) else { return Ok(Step::Other) };
-        let Some(sector) = words.next().filter(|word| !word.starts_with(b"[")) else { return Ok(Step::Other) };
+        if action != self.event || rwbs.contains(&b'D') {
+            return Ok(Step::Other);
+        }
+        let flushes = rwbs.starts_with(b"F");
+        let alone = if flushes { Step::Request(TraceRecord::flush(time_ns, device)) } else { Step::Other };
+        let Some(op) = op(rwbs) else { return Ok(alone) };
+        let Some(sector) = words.next().filter(|word| !word.starts_with(b"[")) else { return Ok(alone) };
         let offset_bytes = sectors_to_bytes("sector", uint("sector", sector)?, self.sector_bytes)?;
         if words.next() != Some(b"+") {
             return Err(FieldFault::text("line", "`sector + blocks`", line));
         }
         let bytes = sectors_to_bytes("blocks", uint("blocks", words.next().unwrap_or(&[]))?, self.sector_bytes)?;
+        if flushes && bytes == 0 {
+            return Ok(alone);
+        }
         let flags = flags(rwbs, op);
-        Ok(Step::Request(TraceRecord { flags, ..TraceRecord::new(time_ns, device, offset_bytes, bytes, op) }))
+        let record = TraceRecord { flags, ..TraceRecord::new(time_ns, device, offset_bytes, bytes, op) };
+        Ok(if flushes { Step::FlushAnd(record) } else { Step::Request(record) })
     }
 
     fn sector_bytes(&self) -> u32 {
@@ -123,9 +133,7 @@ fn device(text: &[u8]) -> Parsed<u32> {
 
 /// Read, write, or neither.
 fn op(rwbs: &[u8]) -> Option<Op> {
-    if rwbs.contains(&b'D') {
-        None
-    } else if rwbs.contains(&b'R') {
+    if rwbs.contains(&b'R') {
         Some(Op::Read)
     } else if rwbs.contains(&b'W') {
         Some(Op::Write)
@@ -137,6 +145,8 @@ fn op(rwbs: &[u8]) -> Option<Op> {
 fn flags(rwbs: &[u8], op: Op) -> Flags {
     let waits = rwbs.contains(&b'S') || op == Op::Read && !rwbs.contains(&b'A');
     let synchronous = if waits { Flags::SYNCHRONOUS } else { Flags::NONE };
+    let is_forced = op == Op::Write && rwbs.iter().skip_while(|&&letter| letter != b'W').any(|&letter| letter == b'F');
+    let synchronous = if is_forced { synchronous.with(Flags::DURABLE) } else { synchronous };
     if rwbs.contains(&b'M') {
         synchronous.with(Flags::METADATA)
     } else {
@@ -169,7 +179,28 @@ mod tests {
         let flags = Flags::SYNCHRONOUS.with(Flags::METADATA);
         let plain = TraceRecord::new(1, 8 << 20 | 17, 223_490 * 512, 4096, Op::Write);
         assert_eq!(record, TraceRecord { flags, ..plain });
-        assert!(steps[1..].iter().all(|step| matches!(step, Step::Other)));
+        let Step::Request(flush) = steps[3] else { panic!("no flush") };
+        assert_eq!(flush, TraceRecord::flush(2000, 8 << 20 | 17));
+        assert!([1, 2, 4, 5, 6, 7].iter().all(|&at| matches!(steps[at], Step::Other)));
+    }
+
+    /// The letters before the operation flush, those behind it force the write to the medium.
+    #[test]
+    fn flushes_and_forced_writes_are_told_apart() {
+        let of = |rwbs: &str, data: &str| parse(&[&format!("8,0 3 1 1.5 697 Q {rwbs} {data}[x]")])[0];
+        for (rwbs, data) in [("F", ""), ("FF", ""), ("FN", ""), ("FWS", ""), ("FWS", "0 + 0 "), ("FWFSM", "")] {
+            let Step::Request(record) = of(rwbs, data) else { panic!("{rwbs} {data}") };
+            assert_eq!((record.op, record.bytes), (Op::Flush, 0), "{rwbs} {data}");
+        }
+        for (rwbs, forced, flushes) in [("W", false, false), ("WFS", true, false), ("FWS", false, true), ("FWFSM", true, true)] {
+            let (record, is_flushed) = match of(rwbs, "8 + 8 ") {
+                Step::Request(record) => (record, false),
+                Step::FlushAnd(record) => (record, true),
+                other => panic!("{rwbs}: {other:?}"),
+            };
+            assert_eq!((record.op, record.flags.contains(Flags::DURABLE), is_flushed), (Op::Write, forced, flushes), "{rwbs}");
+        }
+        assert!(matches!(of("FD", "8 + 8 "), Step::Other) && matches!(of("N", ""), Step::Other));
     }
 
     #[test]

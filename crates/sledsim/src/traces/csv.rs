@@ -13,6 +13,9 @@
 //! | length in sectors | `blocks`, `sectors`, `length_sectors`, `size_sectors` |
 //! | operation | `op`, `operation`, `opcode`, `type`, `rw` |
 //!
+//! An operation is `R` or `read`, `W` or `write`, `WF` for a write that has to be on the medium when it completes, or `F` or
+//! `flush`, whose offset and length mean nothing.
+//!
 //! Cells are separated by commas, semicolons or tabs, whichever the first line has most of; a cell may stand in double
 //! quotes. The first line is taken for a header when columns are named, and, when they are given by position, if no cell
 //! of it begins with a digit.
@@ -23,13 +26,13 @@ use super::options::{ColumnMap, ColumnRef, LengthUnit};
 use super::source::{Input, LONGEST_LINE_BYTES};
 use super::text::{operation, sectors_to_bytes, split, time_ns, whole, wrong_count, LineParser, Lines, TimeUnit};
 use super::{Step, TraceOptions, TraceRecord, DEFAULT_SECTOR_BYTES};
-use crate::request::Op;
+use crate::request::{Flags, Op};
 
 /// CSV in the list of formats.
 pub(super) const ENTRY: Entry = Entry {
     name: "csv",
     description: "CSV with named columns; canonically t_ns,device,offset_bytes,bytes,op",
-    carries: &[Carries::Times],
+    carries: &[Carries::Times, Carries::Flushes],
     example: b"t_ns,device,offset_bytes,bytes,op\n\
         0,0,4096,4096,R\n\
         1500000,0,8192,512,W\n\
@@ -43,7 +46,12 @@ pub(super) const ENTRY: Entry = Entry {
         sector_bytes: 1,
         line: |record, put| {
             let TraceRecord { device, offset_bytes, bytes, .. } = record;
-            let op = if record.op == Op::Read { "R" } else { "W" };
+            let op = match record.op {
+                Op::Read => "R",
+                Op::Write if record.flags.contains(Flags::DURABLE) => "WF",
+                Op::Write => "W",
+                Op::Flush => "F",
+            };
             put(format_args!("{},{device},{offset_bytes},{bytes},{op}\n", record.time.ns()))
         },
     }),
@@ -152,6 +160,8 @@ pub(super) struct Columns {
     pub length_unit: LengthUnit,
     pub op: usize,
     pub op_values: Option<(String, String)>,
+    /// Whether an operation may be a flush, or a write that has to be on the medium when it completes.
+    pub may_flush: bool,
     pub sector_bytes: u32,
 }
 
@@ -193,6 +203,7 @@ impl Columns {
             length_unit,
             op,
             op_values: None,
+            may_flush: true,
             sector_bytes,
         };
         columns.bounded()
@@ -226,6 +237,7 @@ impl Columns {
             length_unit: map.length_unit,
             op: find(&map.op)?,
             op_values: map.op_values.clone(),
+            may_flush: map.op_values.is_none(),
             sector_bytes,
         };
         Ok((columns.bounded()?, is_named || is_header(first, separator)))
@@ -242,11 +254,18 @@ impl Columns {
         }
     }
 
-    fn op(&self, cell: &[u8]) -> Parsed<Op> {
+    fn op(&self, cell: &[u8]) -> Parsed<(Op, Flags)> {
+        let plain = |op| (op, Flags::NONE);
         match &self.op_values {
-            None => operation("op", cell),
-            Some((read, _)) if cell == read.as_bytes() => Ok(Op::Read),
-            Some((_, write)) if cell == write.as_bytes() => Ok(Op::Write),
+            None if self.may_flush && cell.eq_ignore_ascii_case(b"WF") => Ok((Op::Write, Flags::DURABLE)),
+            None if self.may_flush && is_flush(cell) => Ok(plain(Op::Flush)),
+            None if self.may_flush => match operation("op", cell) {
+                Ok(op) => Ok(plain(op)),
+                Err(_) => Err(FieldFault::text("op", "R, W, WF, F, read, write or flush", cell)),
+            },
+            None => operation("op", cell).map(plain),
+            Some((read, _)) if cell == read.as_bytes() => Ok(plain(Op::Read)),
+            Some((_, write)) if cell == write.as_bytes() => Ok(plain(Op::Write)),
             Some((read, write)) => Err(FieldFault::text("op", format!("{read} (read) or {write} (write)"), cell)),
         }
     }
@@ -269,18 +288,23 @@ impl LineParser for Columns {
             CellCount::AtLeast(wanted) if count < wanted => return Err(wrong_count(count, wanted, self.shape, line)),
             _ => {}
         }
-        Ok(Step::Request(TraceRecord::new(
-            time_ns("time", found[self.time], self.time_unit)?,
-            self.device.map_or(Ok(0), |column| device(found[column]))?,
-            self.bytes("offset", found[self.offset], self.offset_unit)?,
-            self.bytes("length", found[self.length], self.length_unit)?,
-            self.op(found[self.op])?,
-        )))
+        let time_ns = time_ns("time", found[self.time], self.time_unit)?;
+        let device = self.device.map_or(Ok(0), |column| device(found[column]))?;
+        let offset_bytes = self.bytes("offset", found[self.offset], self.offset_unit)?;
+        let bytes = self.bytes("length", found[self.length], self.length_unit)?;
+        Ok(Step::Request(match self.op(found[self.op])? {
+            (Op::Flush, _) => TraceRecord::flush(time_ns, device),
+            (op, flags) => TraceRecord { flags, ..TraceRecord::new(time_ns, device, offset_bytes, bytes, op) },
+        }))
     }
 
     fn sector_bytes(&self) -> u32 {
         self.sector_bytes
     }
+}
+
+fn is_flush(cell: &[u8]) -> bool {
+    cell.eq_ignore_ascii_case(b"F") || cell.eq_ignore_ascii_case(b"flush")
 }
 
 /// A device number.

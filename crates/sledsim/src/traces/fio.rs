@@ -1,7 +1,8 @@
 //! fio's iolog, versions 2 and 3: a line `fio version N iolog`, then one action a line.
 //!
 //! Version 2 has `file action [offset length]`, version 3 puts a timestamp in front; offset and length are in bytes.
-//! Requests are `read` and `write`; file actions, waits, syncs and trims are other records. Version 2 has no times, so
+//! Requests are `read`, `write`, and `sync` and `datasync`, which are flushes; file actions, waits, trims and `sync_file_range`,
+//! which flushes no device, are other records. Version 2 has no times, so
 //! every record stands at 0 and its waits are not added up. The timestamps of version 3 are taken for milliseconds;
 //! logs that count microseconds, as those do which fio itself records, are read with
 //! [`super::TraceOptions::fio_time_unit`] (the key `time_unit`). A file's device is its number in the order of first appearance.
@@ -18,7 +19,7 @@ use crate::request::Op;
 pub(super) const ENTRY: Entry = Entry {
     name: "fio",
     description: "fio iolog, version 2 (without times) and 3",
-    carries: &[Carries::Times, Carries::Ticks],
+    carries: &[Carries::Times, Carries::Ticks, Carries::Flushes],
     example: b"fio version 3 iolog\n\
         0 /dev/sda add\n\
         0 /dev/sda open\n\
@@ -81,7 +82,8 @@ impl LineParser for Fio {
             (b"read", 4) => Op::Read,
             (b"write", 4) => Op::Write,
             (b"add" | b"open" | b"close", 2) => return Ok(Step::Other),
-            (b"sync" | b"datasync" | b"sync_file_range" | b"trim", 4) => return Ok(Step::Other),
+            (b"sync" | b"datasync", 4) => return Ok(Step::Request(TraceRecord::flush(time_ns, device))),
+            (b"sync_file_range" | b"trim", 4) => return Ok(Step::Other),
             (b"wait", 4) if !self.has_times => return Ok(Step::Other),
             _ => {
                 let expected = "read, write, sync, datasync, trim (and wait, in version 2) with offset and length, or \

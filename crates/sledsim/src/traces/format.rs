@@ -37,7 +37,8 @@ pub(super) struct Entry {
     pub write: Option<Writing>,
 }
 
-/// How a format is written, a line for each record. Flags and closed-loop times have no place in any of them.
+/// How a format is written, a line for each record. Closed-loop times have no place in any of them, flushes and flags only in
+/// those that carry flushes.
 pub(super) struct Writing {
     /// The ending of a file's name that means it, if one does.
     pub suffix: Option<&'static str>,
@@ -59,6 +60,8 @@ pub(super) enum Carries {
     Times,
     /// Which requests are file-system metadata.
     Metadata,
+    /// Flushes, and which writes have to be on the medium when they complete.
+    Flushes,
     /// A closed loop: service times, and gaps from a completion to the next request.
     Gaps,
     /// Several events of a request, of which one is its arrival.
@@ -118,6 +121,12 @@ impl TraceFormat {
     #[must_use]
     pub fn tells_metadata(self) -> bool {
         self.entry().carries.contains(&Carries::Metadata)
+    }
+
+    /// Whether flushes may be among its requests.
+    #[must_use]
+    pub fn tells_flushes(self) -> bool {
+        self.entry().carries.contains(&Carries::Flushes)
     }
 
     /// Whether its records make a closed loop: with measured service times, and gaps between requests.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{TraceError, TraceFormat, TraceReader, TraceRecord};
-use crate::request::Op;
+use crate::request::{Flags, Op};
 use crate::time::{ns_to_s, Time};
 
 /// Devices that a [`TraceInfo`] lists.
@@ -24,13 +24,17 @@ pub struct TraceInfo {
     pub has_times: bool,
     /// Bytes in a sector of this trace.
     pub sector_bytes: u32,
-    /// Requests.
+    /// Requests: reads, writes and flushes.
     pub records: u64,
     /// Requests that read.
     pub reads: u64,
     /// Requests that write.
     pub writes: u64,
-    /// Reads among the requests, 0 to 1.
+    /// Requests that flush.
+    pub flushes: u64,
+    /// Requests that are complete only when the medium has what they write.
+    pub durable_writes: u64,
+    /// Reads among reads and writes, 0 to 1.
     pub read_share: f64,
     /// From the first arrival to the last.
     pub duration_s: f64,
@@ -135,6 +139,8 @@ impl Direction {
 struct Totals {
     reads: Direction,
     writes: Direction,
+    flushes: u64,
+    durable_writes: u64,
     first: Option<TraceRecord>,
     last: Time,
     /// Welford's running mean of the time between arrivals, and sum of squared deviations from it.
@@ -155,19 +161,24 @@ impl Totals {
     fn add(&mut self, record: &TraceRecord) {
         if self.first.is_none() {
             self.first = Some(*record);
-            self.min_bytes = record.bytes;
-            self.min_offset_bytes = record.offset_bytes;
         } else {
             let gap = record.time.saturating_since(self.last);
             let decade = gap.saturating_sub(1).checked_ilog10().map_or(0, |power| power as usize + 1);
             self.gaps[decade.clamp(FIRST_DECADE, DECADES - 1)] += 1;
             let gap_ns = gap as f64;
-            let gaps = (self.reads.requests + self.writes.requests) as f64;
+            let gaps = self.records() as f64;
             let delta = gap_ns - self.mean_ns;
             self.mean_ns += delta / gaps;
             self.squares_ns2 += delta * (gap_ns - self.mean_ns);
         }
         self.last = record.time;
+        if record.op == Op::Flush {
+            self.flushes += 1;
+            return;
+        }
+        if self.transfers() == 0 {
+            (self.min_bytes, self.min_offset_bytes) = (record.bytes, record.offset_bytes);
+        }
         let end = record.offset_bytes.saturating_add(record.bytes);
         let follows = match self.devices.get_mut(&record.device) {
             Some(last_end) => std::mem::replace(last_end, end) == record.offset_bytes,
@@ -180,8 +191,9 @@ impl Totals {
         };
         let direction = match record.op {
             Op::Read => &mut self.reads,
-            Op::Write => &mut self.writes,
+            Op::Write | Op::Flush => &mut self.writes,
         };
+        self.durable_writes += u64::from(record.flags.contains(Flags::DURABLE));
         direction.requests += 1;
         let power = u64::BITS - record.bytes.saturating_sub(1).leading_zeros();
         *direction.sizes.entry(power).or_default() += 1;
@@ -192,6 +204,15 @@ impl Totals {
         self.min_offset_bytes = self.min_offset_bytes.min(record.offset_bytes);
         self.max_offset_bytes = self.max_offset_bytes.max(record.offset_bytes);
         self.end_offset_bytes = self.end_offset_bytes.max(end);
+    }
+
+    /// Reads and writes.
+    fn transfers(&self) -> u64 {
+        self.reads.requests + self.writes.requests
+    }
+
+    fn records(&self) -> u64 {
+        self.transfers() + self.flushes
     }
 
     /// Bins from the first that is not empty to the last.
@@ -214,12 +235,12 @@ impl Totals {
     }
 
     fn info(&self, reader: &TraceReader) -> TraceInfo {
-        let records = self.reads.requests + self.writes.requests;
+        let (records, transfers) = (self.records(), self.transfers());
         let total_bytes = self.reads.bytes.saturating_add(self.writes.bytes);
         let gaps = records.saturating_sub(1);
         let has_gaps = reader.has_times() && gaps > 0;
         let variance_ns2 = self.squares_ns2 / gaps.max(1) as f64;
-        let per_record = |total: u64| if records == 0 { 0.0 } else { total as f64 / records as f64 };
+        let per_transfer = |total: u64| if transfers == 0 { 0.0 } else { total as f64 / transfers as f64 };
         TraceInfo {
             format: TraceFormat::name(reader.format()),
             format_told_by: reader.told_by().to_owned(),
@@ -228,13 +249,15 @@ impl Totals {
             records,
             reads: self.reads.requests,
             writes: self.writes.requests,
-            read_share: per_record(self.reads.requests),
+            flushes: self.flushes,
+            durable_writes: self.durable_writes,
+            read_share: per_transfer(self.reads.requests),
             duration_s: ns_to_s(self.first.map_or(0, |first| self.last.saturating_since(first.time))),
             mean_interarrival_s: has_gaps.then_some(self.mean_ns * 1e-9),
             interarrival_scv: (has_gaps && self.mean_ns > 0.0).then_some(variance_ns2 / (self.mean_ns * self.mean_ns)),
             total_bytes,
             read_bytes: self.reads.bytes,
-            mean_bytes: per_record(total_bytes),
+            mean_bytes: per_transfer(total_bytes),
             min_bytes: self.min_bytes,
             max_bytes: self.max_bytes,
             min_offset_bytes: self.min_offset_bytes,

@@ -2,7 +2,7 @@
 //!
 //! Every reader works in constant memory, takes gzip, zstd, bzip2 and xz by their magic bytes, rebases time so that the
 //! first record stands at 0, and answers a malformed record with an error that names file, place, field, finding,
-//! expectation and remedy. Times must not run backwards, every request has at least one byte, and none ends beyond
+//! expectation and remedy. Times must not run backwards, every request but a flush has at least one byte, and none ends beyond
 //! 2^64 bytes; all three are checked in one place, for every format.
 //!
 //! The formats are [`TraceFormat::ALL`]; what a record of each looks like its file says, and [`TraceFormat::description`].
@@ -76,9 +76,9 @@ pub struct TraceRecord {
     pub device: u32,
     /// First byte on that device.
     pub offset_bytes: u64,
-    /// Length, at least 1 byte.
+    /// Length, at least 1 byte; 0 of a flush.
     pub bytes: u64,
-    /// Read or write.
+    /// Read, write or flush.
     pub op: Op,
     /// Hints, where the format has any.
     pub flags: Flags,
@@ -135,6 +135,11 @@ impl TraceRecord {
         }
     }
 
+    /// A flush, which has no place.
+    const fn flush(time_ns: u64, device: u32) -> Self {
+        Self::new(time_ns, device, 0, 0, Op::Flush)
+    }
+
     /// Its place and its size in sectors of [`DEFAULT_SECTOR_BYTES`].
     const fn in_sectors(&self) -> (u64, u64) {
         let sector = DEFAULT_SECTOR_BYTES as u64;
@@ -147,7 +152,9 @@ impl TraceRecord {
 enum Step {
     /// A request.
     Request(TraceRecord),
-    /// A well-formed record of something else: a discard, a cache flush, another event, a header line.
+    /// A flush, and a request that comes with it.
+    FlushAnd(TraceRecord),
+    /// A well-formed record of something else: a discard, another event, a header line.
     Other,
     /// A record that its own trace marks as unreliable.
     Suspect,

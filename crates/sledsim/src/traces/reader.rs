@@ -10,6 +10,7 @@ use super::error::{BadRecord, Failure, FieldFault, Place, Remedy, TraceError};
 use super::options::TraceOptions;
 use super::source::Input;
 use super::{RecordParser, Step, TraceFormat, TraceRecord};
+use crate::request::Op;
 use crate::time::Time;
 
 /// A stream of the requests of a trace, in constant memory.
@@ -32,6 +33,8 @@ pub struct TraceReader {
     base_ns: u64,
     last_ns: u64,
     done: bool,
+    /// The request that comes with the flush that was given last.
+    held: Option<TraceRecord>,
 }
 
 /// Records between two looks at the watch.
@@ -143,6 +146,7 @@ impl TraceReader {
             base_ns: 0,
             last_ns: 0,
             done: false,
+            held: None,
         })
     }
 
@@ -216,7 +220,7 @@ impl TraceReader {
         self.suspect
     }
 
-    /// Well-formed records so far that are neither reads nor writes: discards, flushes, other events.
+    /// Well-formed records so far that are no requests: discards, other events.
     #[must_use]
     pub const fn other(&self) -> u64 {
         self.other
@@ -239,11 +243,22 @@ impl TraceReader {
     )]
     #[inline]
     pub fn next(&mut self) -> Result<Option<TraceRecord>, TraceError> {
+        if let Some(record) = self.held.take() {
+            self.records += 1;
+            return Ok(Some(record));
+        }
         while !self.done {
             self.look_up()?;
             match self.parser.next(&mut self.input) {
                 Ok(Some(Step::Request(record))) => match self.accept(record) {
                     Ok(record) => return Ok(Some(record)),
+                    Err(fault) => self.tolerate(self.parser.place(&self.input), *fault)?,
+                },
+                Ok(Some(Step::FlushAnd(record))) => match self.accept(record) {
+                    Ok(record) => {
+                        self.held = Some(record);
+                        return Ok(Some(TraceRecord::flush(record.time.ns(), record.device)));
+                    }
                     Err(fault) => self.tolerate(self.parser.place(&self.input), *fault)?,
                 },
                 Ok(Some(Step::Other)) => self.other += 1,
@@ -288,7 +303,10 @@ impl TraceReader {
     #[inline]
     fn accept(&mut self, mut record: TraceRecord) -> Result<TraceRecord, Box<FieldFault>> {
         let time_ns = record.time.ns();
-        if record.bytes == 0 || record.offset_bytes.checked_add(record.bytes).is_none() || time_ns < self.last_ns {
+        if (record.bytes == 0) != (record.op == Op::Flush)
+            || record.offset_bytes.checked_add(record.bytes).is_none()
+            || time_ns < self.last_ns
+        {
             return Err(self.refuse(&record));
         }
         if self.records == 0 {
@@ -303,7 +321,7 @@ impl TraceReader {
     /// Why [`TraceReader::accept`] refuses a record.
     #[cold]
     fn refuse(&self, record: &TraceRecord) -> Box<FieldFault> {
-        if record.bytes == 0 {
+        if record.bytes == 0 && record.op != Op::Flush {
             return FieldFault::new("bytes", "a length of at least 1", "0 (a request of zero length)");
         }
         if record.offset_bytes.checked_add(record.bytes).is_none() {

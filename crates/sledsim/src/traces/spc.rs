@@ -37,6 +37,7 @@ const fn columns(sector_bytes: u32) -> Columns {
         length_unit: LengthUnit::Bytes,
         op: 3,
         op_values: None,
+        may_flush: false,
         sector_bytes,
     }
 }

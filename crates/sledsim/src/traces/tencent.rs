@@ -35,6 +35,7 @@ fn columns(sector_bytes: u32) -> Columns {
         length_unit: LengthUnit::Sectors,
         op: 3,
         op_values: Some(("0".to_owned(), "1".to_owned())),
+        may_flush: false,
         sector_bytes,
     }
 }

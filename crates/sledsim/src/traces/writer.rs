@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::{Place, TraceError};
 use super::format::Writing;
 use super::{TraceFormat, TraceReader, TraceRecord};
+use crate::request::Op;
 
 /// Level of zstd, between speed and size; zstd's own default.
 const ZSTD_LEVEL: i32 = 3;
@@ -103,12 +104,16 @@ impl TraceWriter {
         }
     }
 
-    /// Appends a record. Flags and closed-loop times have no place in any of the formats and are left out.
+    /// Appends a record. What the format has no place for is left out: flags, closed-loop times, and whole flushes, which are
+    /// not counted then.
     ///
     /// # Errors
     ///
     /// When the format counts in sectors and the record does not, or when writing fails.
     pub fn write(&mut self, record: &TraceRecord) -> Result<(), TraceError> {
+        if record.op == Op::Flush && !self.format.tells_flushes() {
+            return Ok(());
+        }
         self.records += 1;
         let TraceRecord { offset_bytes, bytes, .. } = *record;
         let sector = u64::from(self.writing.sector_bytes);

@@ -9,7 +9,7 @@ use super::needs::Needs;
 use super::trace::{options, TraceSpec};
 use crate::engine::workload::{Next, Workload};
 use crate::fault::{Fault, Kind};
-use crate::request::{Request, Spare};
+use crate::request::{Op, Request, Spare};
 use crate::service::Service;
 use crate::time::{Time, NS_PER_S};
 use crate::traces::{TraceFormat, TraceOptions, TraceRecord};
@@ -198,6 +198,10 @@ impl Replay {
                 return Err(self.too_long());
             }
         }
+        if record.op == Op::Flush {
+            let arrival = Time::from_ns(self.latest_ns);
+            return Ok(Request { id: self.next_id, arrival, origin: record.device, ..Request::flush() });
+        }
         let first = record.offset_bytes / self.block_bytes;
         let end = (record.offset_bytes + record.bytes).div_ceil(self.block_bytes);
         let lbn = self.place(first, end - first)?;
@@ -358,6 +362,10 @@ impl Workload for Replay {
 
     fn is_open(&self) -> bool {
         self.mode == ReplayMode::Open
+    }
+
+    fn may_flush(&self) -> bool {
+        self.cursor.reader.format().tells_flushes()
     }
 
     fn skipped(&self) -> u64 {

@@ -167,7 +167,7 @@ impl DiskDevice {
         match op {
             Op::Read if self.strayed => self.least_read_seek_ns,
             Op::Read => 0,
-            Op::Write => self.overheads.least_seek_ns,
+            Op::Write | Op::Flush => self.overheads.least_seek_ns,
         }
     }
 
@@ -289,7 +289,7 @@ impl Device for DiskDevice {
         let errand = Errand { op, any_order: false, least_seek_ns: self.least_seek_ns(op), supply: Supply::READY };
         let (begin, ready) = match op {
             Op::Read => (awake + self.command_ns(op), awake),
-            Op::Write => {
+            Op::Write | Op::Flush => {
                 // Its first block crosses the bus first.
                 let set = self.set_up_at(awake + self.overheads.request_ns, place);
                 (set.command, set.connected + self.overheads.write_block_ns + errand.least_seek_ns)
@@ -312,7 +312,7 @@ impl Device for DiskDevice {
 
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
-        debug_assert!(request.blocks > 0 && request.end_lbn() <= self.capacity_blocks(), "{request:?}");
+        debug_assert!(request.fits(self.capacity_blocks()), "{request:?}");
         self.freed.set(None);
         self.ready.set(None);
         self.books.settle(now);
@@ -320,6 +320,10 @@ impl Device for DiskDevice {
             None => self.serve_ready(now, request),
             Some(resting) => self.serve_awake(resting, now, request),
         }
+    }
+
+    fn owes_writes(&self, now: Time) -> bool {
+        self.task.as_ref().is_some_and(Task::writes) && self.rests_since(Time::ZERO, now).is_none()
     }
 
     fn may_lose_writes(&self) -> bool {
@@ -354,6 +358,7 @@ impl DiskDevice {
         let at = now + self.overheads.request_ns;
         self.catch_up(at);
         let service = match request.op {
+            Op::Flush => return self.write_back(now, at),
             Op::Read => self.read(now, at, request.lbn, request.end_lbn()),
             Op::Write if request.flags.contains(Flags::DURABLE) => {
                 self.write_durably(now, at, request.lbn, request.end_lbn())
@@ -385,7 +390,7 @@ impl DiskDevice {
                 let onward_ns = self.write_command_ns(self.previous.1, false);
                 twice_ns.min(onward_ns).min(self.write_command_ns(u64::MAX, false))
             }
-            Op::Write => self.write_command_ns(u64::MAX, false),
+            Op::Write | Op::Flush => self.write_command_ns(u64::MAX, false),
         };
         let beside_ns = if op == Op::Write { self.overheads.beside_seek.get(self.previous.0) } else { 0 };
         self.overheads.request_ns + kind_ns.saturating_sub(beside_ns)

@@ -40,7 +40,7 @@ impl After {
     pub(super) const fn get(self, previous: Op) -> u64 {
         match previous {
             Op::Read => self.read_ns,
-            Op::Write => self.write_ns,
+            Op::Write | Op::Flush => self.write_ns,
         }
     }
 }

@@ -110,8 +110,8 @@ impl Errand {
     fn may_start(&self, lbn: u64) -> Time {
         match self.op {
             Op::Read => Time::ZERO,
-            Op::Write if self.supply.end <= lbn => Time::ZERO,
-            Op::Write => self.supply.may_start(lbn) + self.least_seek_ns,
+            Op::Write | Op::Flush if self.supply.end <= lbn => Time::ZERO,
+            Op::Write | Op::Flush => self.supply.may_start(lbn) + self.least_seek_ns,
         }
     }
 }

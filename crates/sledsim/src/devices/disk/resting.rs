@@ -34,7 +34,7 @@ impl DiskDevice {
     }
 
     /// Since when the drive has had nothing to do at `now`, not even on its own account; `None` while it has.
-    fn rests_since(&self, served: Time, now: Time) -> Option<Time> {
+    pub(super) fn rests_since(&self, served: Time, now: Time) -> Option<Time> {
         let mut since = served.max(self.free);
         let (mut task, mut arms) = (self.task, self.arms);
         while let Some(under_way) = task {

@@ -86,6 +86,15 @@ impl DiskDevice {
         service
     }
 
+    /// Serves a flush that was told at `start` and is looked at from `at` on: ends when what is on its way is on the medium.
+    pub(super) fn write_back(&mut self, start: Time, at: Time) -> Service {
+        let mut story = Story::new(start);
+        story.command(at);
+        let end = self.task.filter(|task| task.writes()).map_or(at, |task| self.carry_on(task.limit, at));
+        story.background(end);
+        served(start, end + self.overheads.write_completion_ns, story)
+    }
+
     /// A write that continues data on its way to the medium.
     fn append(&mut self, start: Time, at: Time, first: u64, end: u64, room: u64) -> Service {
         let o = self.overheads;

@@ -119,6 +119,18 @@ impl Members {
         self.members.iter().enumerate().any(has_failed)
     }
 
+    /// The children that hold something of the array.
+    pub(super) fn in_service(&self) -> Vec<usize> {
+        let serves = |member: &&Member| !member.lost && member.spare_column.is_none();
+        self.members.iter().filter(serves).map(|member| member.child).collect()
+    }
+
+    /// Whether what members hold is all that was written, with what can be computed from them.
+    pub(super) fn hold_all(&self) -> bool {
+        let missing = self.members.iter().filter(|member| member.readable_to < u64::MAX).count();
+        missing <= self.layout.columns() - self.layout.data()
+    }
+
     /// Hears that a child has failed. Says which members have failed by it, and whether a spare stands in for each.
     pub(super) fn fail(&mut self, child: usize) -> Vec<(usize, bool)> {
         let mut failed = Vec::new();

@@ -6,7 +6,7 @@ use super::journal::Journal;
 use super::layout::{Layout, Level, Piece};
 use super::members::Members;
 use super::rebuild::Rebuild;
-use super::row::{at_once, Operation, Task};
+use super::row::{Operation, Task};
 use super::spec::{ArraySpec, ReadChoice, Sparing, WriteMethod};
 use super::tally::Tally;
 use crate::engine::details::Details;
@@ -74,6 +74,8 @@ pub(super) enum Of {
     Request { host: u64, row: u64, piece: Piece },
     /// A read or write of an operation, by its place in the list.
     Operation { operation: u64, place: usize },
+    /// A flush.
+    Flush { host: u64 },
 }
 
 /// An access to be made.
@@ -139,13 +141,32 @@ impl RedundantArray {
         })
     }
 
+    /// Sends a flush to all who hold something.
+    fn flush(&mut self, request: Request, context: &mut Context<'_>) {
+        let children = self.members.in_service();
+        if children.is_empty() {
+            context.complete(&Completion { status: Status::Failed, ..Completion::at_once(&request, context.now()) });
+            return;
+        }
+        let mut gather = Gather::new(request);
+        gather.expect(children.len() as u32);
+        let host = self.hosts.issue(Host { gather, path: Tally::first_path(request.op) });
+        for child in children {
+            let id = self.parts.issue(Part { child, of: Of::Flush { host } });
+            context.submit(self.children[child], Request { id, arrival: context.now(), ..request });
+        }
+    }
+
     fn begin(&mut self, request: Request, payload: &Payload, context: &mut Context<'_>) {
+        if request.is_flush() {
+            return self.flush(request, context);
+        }
         let mut gather = Gather::new(request);
         let layout = self.layout;
         let spans: Vec<_> = layout.spans(request.lbn, u64::from(request.blocks)).collect();
         let parts = match request.op {
             Op::Read => spans.iter().map(|&span| layout.pieces(span).count()).sum(),
-            Op::Write => spans.len(),
+            Op::Write | Op::Flush => spans.len(),
         };
         gather.expect(parts as u32);
         let host = self.hosts.issue(Host { gather, path: Tally::first_path(request.op) });
@@ -154,7 +175,7 @@ impl RedundantArray {
                 Op::Read => {
                     layout.pieces(span).for_each(|piece| self.read_piece(host, span.row, piece, &request, context))
                 }
-                Op::Write => {
+                Op::Write | Op::Flush => {
                     let data = payload.slice(span.first, span.end - span.begin, self.block_bytes);
                     let (from, to) = layout.hull(span);
                     let base = span.row * layout.unit_blocks();
@@ -242,11 +263,13 @@ impl RedundantArray {
         let now = context.now();
         let held = &mut self.hosts[host];
         held.gather.fail(status);
-        let last = last.unwrap_or_else(|| at_once(&held.gather.whole, now));
+        let last = last.unwrap_or_else(|| Completion::at_once(&held.gather.whole, now));
         if held.gather.part(&Completion { status: Status::Served, ..last }) {
             let host = self.hosts.take(host);
             let (completion, payload) = host.gather.finish(now);
-            self.tally.completed(&completion, host.path, now);
+            if !completion.request.is_flush() {
+                self.tally.completed(&completion, host.path, now);
+            }
             context.complete_with(&completion, payload);
         }
     }
@@ -311,6 +334,11 @@ impl Component for RedundantArray {
         }
         match part.of {
             Of::Operation { operation, place } => self.access_over(operation, place, completion, answer, context),
+            Of::Flush { host } => {
+                // Of a member that has failed meanwhile others have what it takes to compute it, or it is lost.
+                let status = if self.members.hold_all() { Status::Served } else { Status::Failed };
+                self.part(host, status, Some(*completion), context);
+            }
             Of::Request { host, piece, .. } if completion.served() => {
                 self.hosts[host].gather.bring(piece.first, &answer, self.block_bytes);
                 self.part(host, Status::Served, Some(*completion), context);

@@ -4,7 +4,6 @@ use super::layout::{Layout, Span};
 use super::plan::Method;
 use crate::engine::{Completion, Payload};
 use crate::request::{Flags, Request};
-use crate::time::Time;
 
 /// What an operation is for.
 #[derive(Clone, Debug)]
@@ -236,9 +235,4 @@ fn combine(layout: &Layout, known: &[(usize, &Readout)], target: usize, (from, t
         super::galois::add_product(&mut sum, factor, &bytes[begin..begin + (to - from) as usize * size]);
     }
     Some(sum)
-}
-
-/// The completion of an operation in which nothing was accessed.
-pub(super) fn at_once(whole: &Request, now: Time) -> Completion {
-    Completion { status: crate::engine::Status::Served, ..Completion::refused(whole, now) }
 }

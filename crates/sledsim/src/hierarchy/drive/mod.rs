@@ -13,6 +13,8 @@ mod window;
 pub use delayed_startup::DelayedStartupSpec;
 pub use merging::MergeSpec;
 
+use std::collections::VecDeque;
+
 use delayed_startup::Delay;
 use in_order::Ahead;
 use merging::{Merging, Rule};
@@ -42,6 +44,8 @@ pub struct Drive {
     station: Station,
     ahead: Ahead,
     under_service: UnderService,
+    /// Flushes that wait for the mechanism, which overtake all others: what waits is not promised by them.
+    flushes: VecDeque<Request>,
     ready_timer: bool,
     mechanism_busy: bool,
     /// Whether a timer fires when the mechanism gets free. Where nobody waits for that, none is set before somebody does.
@@ -85,6 +89,7 @@ impl Drive {
             station: Station::new(device, scheduler),
             ahead: Ahead::default(),
             under_service: UnderService::default(),
+            flushes: VecDeque::new(),
             ready_timer: false,
             mechanism_busy: false,
             free_timer: false,
@@ -129,6 +134,15 @@ impl Drive {
             return;
         }
         let now = context.now();
+        while let Some(flush) = self.flushes.pop_front() {
+            if self.station.device.owes_writes(now) {
+                let service = self.station.serve_flush(now, &flush);
+                self.under_service.begin(flush, &service, context);
+                self.occupy(service.free, service.end == service.free, context);
+                return;
+            }
+            context.complete(&Completion::at_once(&flush, now));
+        }
         let deadline = self.station.deadline();
         let look = self.station.look(now);
         if deadline != self.station.deadline() {
@@ -242,7 +256,10 @@ impl Component for Drive {
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let now = context.now();
         self.look_at_mechanism(now, context);
-        if self.station.overhead_ns > 0 {
+        if request.is_flush() {
+            self.flushes.push_back(request);
+            self.dispatch(context);
+        } else if self.station.overhead_ns > 0 {
             self.station.incoming.push_back((now + self.station.overhead_ns, request));
             if !self.mechanism_busy {
                 self.await_ready(context);
@@ -266,7 +283,9 @@ impl Component for Drive {
             DEADLINE => {}
             tag => {
                 if let (true, Some(Some(done))) = (self.is_own, self.under_service.0.get(tag as usize)) {
-                    self.station.scheduler.completed(context.now(), &done.request);
+                    if !done.request.is_flush() {
+                        self.station.scheduler.completed(context.now(), &done.request);
+                    }
                 }
                 self.under_service.end(tag, context);
                 self.release(context.now());
@@ -288,11 +307,13 @@ impl Component for Drive {
     fn power_cut(&mut self, now: Time) {
         self.station.power_cut(now);
         self.under_service.0.clear();
+        self.flushes.clear();
         (self.ready_timer, self.free_timer) = (false, false);
     }
 
     fn check(&self, at_rest: bool) -> Result<(), String> {
-        let (pending, ready) = (self.station.scheduler.len(), self.station.incoming.len());
+        let pending = self.station.scheduler.len() + self.flushes.len();
+        let ready = self.station.incoming.len();
         let serving = self.under_service.0.iter().flatten().count();
         if at_rest && pending + ready + serving > 0 {
             return Err(format!(

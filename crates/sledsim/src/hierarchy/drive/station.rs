@@ -135,6 +135,16 @@ impl Station {
         self.window.ledger_at_start = self.device.ledger_before(self.window.start, now);
     }
 
+    /// The device, free at `now`, serves a flush, as it owes writes to its medium.
+    pub(super) fn serve_flush(&mut self, now: Time, request: &Request) -> Service {
+        if self.window.began_idle {
+            self.settle_beginning(now);
+        }
+        let service = self.device.serve(now, request);
+        self.served(now, request, &service);
+        service
+    }
+
     /// The mechanism serves a request alone from `now` on.
     #[inline]
     pub(super) fn served(&mut self, now: Time, request: &Request, service: &Service) {

@@ -226,7 +226,7 @@ impl Table {
     pub fn begin(&mut self, slot: u32, op: Op) {
         self.change(slot, |slot| match op {
             Op::Read => slot.reads += 1,
-            Op::Write => (slot.writes, slot.dirty, slot.damaged) = (slot.writes + 1, true, false),
+            Op::Write | Op::Flush => (slot.writes, slot.dirty, slot.damaged) = (slot.writes + 1, true, false),
         });
     }
 
@@ -235,7 +235,7 @@ impl Table {
     pub fn end(&mut self, slot: u32, op: Op) {
         self.change(slot, |slot| match op {
             Op::Read => slot.reads -= 1,
-            Op::Write => slot.writes -= 1,
+            Op::Write | Op::Flush => slot.writes -= 1,
         });
     }
 
@@ -307,7 +307,7 @@ impl Table {
     /// Whether a segment has a slot before anything of it is there.
     pub fn comes_in_parts(&self, op: Op, segment: u64) -> bool {
         match op {
-            Op::Write => self.valid.is_partial(),
+            Op::Write | Op::Flush => self.valid.is_partial(),
             Op::Read => self.units.as_ref().is_some_and(|units| units.is_part(segment)),
         }
     }

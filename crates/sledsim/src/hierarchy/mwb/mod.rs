@@ -135,7 +135,7 @@ impl Mwb {
         match (self.lost, request.op) {
             (Some(status), _) => context.complete(&unserved(request, status, context.now())),
             (None, Op::Read) => self.read(request, context),
-            (None, Op::Write) => self.write(request, payload, context),
+            (None, Op::Write | Op::Flush) => self.write(request, payload, context),
         }
     }
 }

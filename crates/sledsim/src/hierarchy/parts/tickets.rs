@@ -80,6 +80,11 @@ impl<T> Tickets<T> {
         self.slots.get_mut(slot)?.as_mut().filter(|(held, _)| *held == id).map(|(_, what)| what)
     }
 
+    /// The ids of what has a property.
+    pub fn ids(&self, has: impl Fn(&T) -> bool) -> Vec<u64> {
+        self.slots.iter().flatten().filter(|(_, what)| has(what)).map(|&(id, _)| id).collect()
+    }
+
     /// How many are under way.
     #[must_use]
     pub fn len(&self) -> usize {

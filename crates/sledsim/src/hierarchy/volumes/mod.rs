@@ -17,7 +17,7 @@ use crate::time::Time;
 /// What an access to a member is.
 #[derive(Clone)]
 enum Part {
-    /// A part of a write: of which one.
+    /// A part of a write or of a flush: of which one.
     Write { whole: u64 },
     /// A part of a read: of which one, with which block of it it begins, from which volume, and which of the places that it
     /// has had.
@@ -166,6 +166,17 @@ impl Volumes {
         self.pending(whole).gather.expect(parts);
     }
 
+    /// Sends a flush to every member: volumes may have blocks anywhere, and a move leaves none behind that it has not made last.
+    fn flush(&mut self, request: Request, context: &mut Context<'_>) {
+        let mut gather = Gather::new(request);
+        gather.expect(self.members.len() as u32);
+        let whole = self.requests.issue(Pending { gather, volume: 0, lock: None });
+        for &member in &self.members {
+            let id = self.parts.issue(Part::Write { whole });
+            context.submit(member, Request { id, arrival: context.now(), ..request });
+        }
+    }
+
     fn pending(&mut self, whole: u64) -> &mut Pending {
         self.requests.get_mut(whole).expect("a request is under way as long as one of its parts is")
     }
@@ -177,7 +188,9 @@ impl Volumes {
         }
         let Pending { gather, volume, lock } = self.requests.settle(whole).expect("it was there just now");
         let now = context.now();
-        self.paths[volume].record(now - gather.whole.arrival);
+        if !gather.whole.is_flush() {
+            self.paths[volume].record(now - gather.whole.arrival);
+        }
         let (completion, payload) = gather.finish(now);
         context.complete_with(&completion, payload);
         if let Some((lock, range)) = lock {
@@ -213,6 +226,9 @@ impl Component for Volumes {
 
     fn submit(&mut self, request: Request, context: &mut Context<'_>) {
         let payload = context.payload(&request);
+        if request.is_flush() {
+            return self.flush(request, context);
+        }
         let Some((volume, inside)) = self.find(&request) else {
             context.complete(&Completion::refused(&request, context.now()));
             return;

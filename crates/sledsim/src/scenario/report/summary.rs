@@ -48,6 +48,9 @@ pub struct Report {
     pub reads: Option<ByOperation>,
     /// The same for writes alone; none without writes.
     pub writes: Option<ByOperation>,
+    /// Flushes, which are not among the measured requests; left out where there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flushes: Option<Flushes>,
     /// Command processing, before a request may be scheduled; requests overlap in it.
     pub overhead: Overhead,
     /// The phases of the service.
@@ -119,7 +122,7 @@ pub struct Requests {
     pub in_flight: u64,
     /// Submitted during the warm-up.
     pub warmup: u64,
-    /// In the statistics.
+    /// In the statistics: reads and writes that completed after the warm-up. Flushes are counted in `flushes`.
     pub measured: u64,
     /// Bad trace records that were skipped.
     pub skipped_records: u64,
@@ -161,6 +164,13 @@ pub struct ByOperation {
     pub wait: Option<Summary>,
     /// Time from dispatch to completion.
     pub service: Option<Summary>,
+}
+
+/// Flushes of the measurement window: requests without blocks, which end when all that was written before is durable.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Flushes {
+    /// Time from arrival to completion.
+    pub response: Summary,
 }
 
 /// Command processing.
@@ -283,6 +293,7 @@ impl Report {
             histogram: Histograms::of(recorder),
             reads: ByOperation::of(recorder.reads(), recorder.count()),
             writes: ByOperation::of(recorder.writes(), recorder.count()),
+            flushes: recorder.flushes().summary().map(|response| Flushes { response }),
             overhead: Overhead { mean_ms: ns_to_ms(recorder.overhead_ns() as f64) },
             phases: PhasesReport::of(recorder),
             throughput: Throughput { requests_per_s: over_window(recorder.count() as f64) },

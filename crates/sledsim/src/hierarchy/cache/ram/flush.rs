@@ -1,6 +1,7 @@
 //! When a cache writes what is dirty, and in which order.
 
 use super::lines::Lines;
+use super::promises::Promise;
 use super::spec::FlushSpec;
 use crate::time::{s_to_ns, Time};
 
@@ -62,8 +63,8 @@ impl Flush {
     }
 
     /// What to write next, if anything: the first block, and how many. `is_stuck` says that somebody waits for a line that can
-    /// be evicted.
-    pub fn next(&mut self, lines: &Lines, is_stuck: bool) -> Option<(u64, u64)> {
+    /// be evicted. Flushes from above go first.
+    pub fn next(&mut self, lines: &Lines, promises: &[Promise], is_stuck: bool) -> Option<(u64, u64)> {
         let dirty = lines.dirty_lines();
         self.is_high = dirty >= self.high_lines || self.is_high && dirty > self.low_lines;
         if dirty == 0 {
@@ -72,8 +73,8 @@ impl Flush {
         if dirty == 0 || self.under_way >= self.outstanding {
             return None;
         }
-        let mut run = None;
-        if let Some(at) = self.pass {
+        let mut run = promises.iter().find_map(|promise| promise.next(lines, self.most_blocks));
+        if let (None, Some(at)) = (run, self.pass) {
             run = lines.dirty_run(at, self.most_blocks);
             self.pass = run.map(|(lbn, blocks)| lbn + blocks);
         }

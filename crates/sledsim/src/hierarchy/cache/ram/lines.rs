@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::cells::{Cell, Cells};
 use crate::engine::{Memory, Payload};
 use crate::hierarchy::cache::replacement::{build, Replacement, ReplacementSpec, Slot};
-use crate::hierarchy::parts::Counted;
+use crate::hierarchy::parts::{BlockSet, Counted};
 
 /// Most bytes that the set of dirty lines takes for each of them: nodes of a B-tree are at least five elevenths full.
 const DIRTY_BYTES: usize = 24;
@@ -279,6 +279,21 @@ impl Lines {
             }
         }
         None
+    }
+
+    /// All dirty blocks.
+    pub fn dirty_blocks(&self) -> BlockSet {
+        let (mut all, blocks) = (BlockSet::default(), self.line_blocks);
+        for &line in &self.dirty {
+            let (slot, start) = (self.held(line), line * blocks);
+            let mut at = 0;
+            while at < blocks {
+                let Some(from) = self.cells.first(slot, at, blocks, |cell| cell.dirty) else { break };
+                at = self.cells.first(slot, from, blocks, |cell| !cell.dirty).unwrap_or(blocks);
+                all.insert(start + from, start + at);
+            }
+        }
+        all
     }
 
     /// Where the dirty blocks end that begin at `start`.

@@ -5,7 +5,8 @@
 //! dirty until they are flushed; written through, it is complete when the child has it. A child may do what is under way
 //! there in any order: of two that overlap and one of which writes, the cache sends one only when the other is done.
 //!
-//! Power cuts: a volatile cache forgets everything, and writes through what has to be durable. The tables and data of a
+//! Power cuts: a volatile cache forgets everything, and writes through what has to be durable; for a flush it writes what is
+//! dirty then, and has the child flush. The tables and data of a
 //! non-volatile one outlive a cut, so that what it took is promised; what it flushes has to be durable below.
 //!
 //! Memory for each line: what the replacement policy takes, [`CELL_BYTES`] for each 64 blocks, 4 bytes, and at most 24 more
@@ -15,6 +16,7 @@ mod cells;
 mod counts;
 mod flush;
 mod lines;
+mod promises;
 mod read_ahead;
 mod reading;
 mod spec;
@@ -25,6 +27,7 @@ use std::collections::VecDeque;
 use counts::{Counts, Way};
 use flush::Flush;
 use lines::{Lines, Piece};
+use promises::Promise;
 use read_ahead::Streams;
 pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
 
@@ -82,6 +85,8 @@ enum Part {
     Through { job: u64 },
     /// A read too large for the cache; the lines that it keeps from leaving.
     Around { job: u64, held: Vec<Slot> },
+    /// A flush is kept by the child, too.
+    Flush,
 }
 
 /// A cache in RAM.
@@ -100,6 +105,8 @@ pub struct RamCache {
     flush: Flush,
     streams: Option<Streams>,
     jobs: Tickets<Job>,
+    /// Flushes under way.
+    promises: Vec<Promise>,
     parts: Tickets<Part>,
     /// Those that wait for a line that can be evicted.
     stalled: VecDeque<Held>,
@@ -145,6 +152,7 @@ impl RamCache {
             flush: Flush::new(&spec.flush, slots, block_bytes),
             streams,
             jobs: Tickets::default(),
+            promises: Vec::new(),
             parts: Tickets::default(),
             stalled: VecDeque::new(),
             waiting: Vec::new(),
@@ -165,7 +173,7 @@ impl RamCache {
             (Op::Read, false) => Way::ReadHit,
             (Op::Read, true) => Way::ReadAround,
             (Op::Write, false) if !self.writes_through && !must_last => Way::Write,
-            (Op::Write, _) => Way::WriteThrough,
+            (Op::Write | Op::Flush, _) => Way::WriteThrough,
         }
     }
 
@@ -292,20 +300,25 @@ impl RamCache {
                 break;
             }
         }
-        while let Some((lbn, blocks)) = self.flush.next(&self.lines, !self.stalled.is_empty()) {
+        while let Some((lbn, blocks)) = self.flush.next(&self.lines, &self.promises, !self.stalled.is_empty()) {
             self.destage(lbn, blocks, context);
         }
         if self.lines.dirty_lines() > 0 {
             if let Some(at) = self.flush.period_timer(now) {
                 context.timer(at, PERIOD);
             }
-            if self.jobs.is_empty() {
+            if self.is_quiet() {
                 if let Some(at) = self.flush.idle_timer() {
                     context.timer(at.max(now), IDLE);
                 }
             }
         }
         self.counts.dirty.set(now, self.lines.dirty_lines());
+    }
+
+    /// Whether no request from above is under way.
+    fn is_quiet(&self) -> bool {
+        self.jobs.is_empty() && self.promises.is_empty()
     }
 
     /// Bytes of blocks of a job, in runs that hold data.
@@ -328,12 +341,13 @@ impl RamCache {
         job.gather.part(completion);
     }
 
-    /// Sends a job's own access to the child.
-    fn send(&mut self, job: u64, part: Part, request: Request, payload: Payload, context: &mut Context<'_>) {
+    /// Sends a job's own access to the child; gives its id there.
+    fn send(&mut self, job: u64, part: Part, request: Request, payload: Payload, context: &mut Context<'_>) -> u64 {
         self.hold(job);
         self.jobs[job].gather.expect(1);
         let id = self.parts.issue(part);
         context.submit_with(self.child, Request { id, arrival: context.now(), ..request }, payload);
+        id
     }
 }
 
@@ -350,6 +364,11 @@ impl Component for RamCache {
         let now = context.now();
         let payload = context.payload(&request);
         self.flush.disturb(now);
+        if request.is_flush() {
+            self.promise(request, context);
+            self.attend(context);
+            return;
+        }
         let way = self.way_of(&request);
         let gather = Gather::new(request);
         let job = Job { gather, payload, way, arrived: now, left: 1, has_parts: false, is_narrow: false };
@@ -369,8 +388,13 @@ impl Component for RamCache {
             Part::Destage { lbn, end } => {
                 self.flush.done();
                 self.cleaned(lbn, end, completion, context);
+                self.write_over(completion, context);
             }
-            Part::Through { job } => self.written_through(job, completion, context),
+            Part::Through { job } => {
+                self.written_through(job, completion, context);
+                self.write_over(completion, context);
+            }
+            Part::Flush => self.flushed(completion, context),
             Part::Around { job, held } => self.read_by_child(job, &held, completion, &data, context),
         }
         self.attend(context);
@@ -379,7 +403,7 @@ impl Component for RamCache {
     fn timer(&mut self, tag: u64, context: &mut Context<'_>) {
         match tag {
             PERIOD => self.flush.begin_pass(),
-            IDLE => self.flush.look(context.now(), self.jobs.is_empty()),
+            IDLE => self.flush.look(context.now(), self.is_quiet()),
             job => self.answer(job, context),
         }
         self.attend(context);
@@ -397,6 +421,7 @@ impl Component for RamCache {
 
     fn power_cut(&mut self, now: Time) {
         self.jobs.clear();
+        self.promises.clear();
         self.parts.clear();
         self.stalled.clear();
         self.waiting.clear();
@@ -417,7 +442,7 @@ impl Component for RamCache {
     }
 
     fn check(&self, at_rest: bool) -> Result<(), String> {
-        let (jobs, parts) = (self.jobs.len(), self.parts.len());
+        let (jobs, parts) = (self.jobs.len() + self.promises.len(), self.parts.len());
         let waiting = self.stalled.len() + self.waiting.len() + self.around.len();
         if at_rest && jobs + parts + waiting > 0 {
             return Err(format!("at rest with {jobs} requests, {parts} accesses, {waiting} waiting"));
@@ -450,7 +475,7 @@ mod tests {
             ("1 flushes under way, but 0 accesses", false, |cache| {
                 let (slot, _) = cache.lines.admit(0).expect("there is room");
                 cache.lines.write(slot, &Piece { line: 0, from: 0, to: 1, lbn: 0 }, &Payload::NONE);
-                cache.flush.next(&cache.lines, true).expect("there is something to write");
+                cache.flush.next(&cache.lines, &[], true).expect("there is something to write");
             }),
             ("at rest with 0 requests, 1 accesses", true, |cache| {
                 cache.parts.issue(Part::Destage { lbn: 0, end: 8 });

@@ -75,7 +75,9 @@ impl RamCache {
         let arrival = context.now();
         let request = Request { id: 0, arrival, lbn, blocks, op: Op::Read, flags, origin, spare: Spare::NONE };
         match job {
-            Some(job) => self.send(job, part, request, Payload::NONE, context),
+            Some(job) => {
+                self.send(job, part, request, Payload::NONE, context);
+            }
             None => {
                 let id = self.parts.issue(part);
                 context.submit(self.child, Request { id, ..request });

@@ -68,7 +68,8 @@ impl RamCache {
             self.around.push((whole.lbn, whole.end_lbn()));
         }
         let flags = whole.flags.with(self.lasting());
-        self.send(id, Part::Through { job: id }, Request { flags, ..whole }, payload, context);
+        let part = self.send(id, Part::Through { job: id }, Request { flags, ..whole }, payload, context);
+        self.being_written(whole.lbn, whole.end_lbn(), part);
     }
 
     /// What has to be said of a write to the child: once it is complete, a non-volatile cache gives up its own copy.
@@ -120,6 +121,7 @@ impl RamCache {
         self.counts.destages += 1;
         self.counts.destaged_blocks += blocks;
         let id = self.parts.issue(Part::Destage { lbn, end });
+        self.being_written(lbn, end, id);
         let request = Request {
             id,
             arrival: context.now(),

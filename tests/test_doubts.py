@@ -1,0 +1,111 @@
+"""Whether a claim notices that the model is wrong, and whether its verdict depends on the seed."""
+
+from typing import Any
+
+import pytest
+
+from sledsim_papers.harness.doubts import Doubt, doubts
+from sledsim_papers.harness.ledger import PAPERS, claims
+from sledsim_papers.harness.overview import tables
+from sledsim_papers.harness.pages import Pages
+from sledsim_papers.harness.registry import experiments
+from sledsim_papers.harness.reproduction import reproduce
+from sledsim_papers.harness.study import Study
+from sledsim_papers.harness.verdicts import verdicts
+
+#: Claims that keep their verdict under the change that contradicts them; docs/reference/claims.md lists them.
+WEAK = {
+    "griffin1999.mems-fairness",
+    "hong2006.hplajw-mcd",
+    "schlosser2000.bit-size-bandwidth",
+    "schlosser2004.contract-near",
+    "schlosser2004.seek-under-1-ms",
+}
+#: Those whose experiments take no run, or hardly any.
+CHEAP = [
+    *(f"griffin1999.{name}" for name in ("capacity", "tip-rate", "settle-time", "turnaround-time")),
+    *(f"schlosser2000.{name}" for name in ("density", "force-turnaround", "spring-force-range", "bit-size-bandwidth")),
+    *(f"lin2002.{name}" for name in ("access-power", "startup-energy", "request-tips")),
+    *(f"schlosser2004.{name}" for name in ("g2-capacity", "contract-near")),
+    *(f"hong2006.{name}" for name in ("max-seek", "capacity", "max-throughput", "replication-share")),
+]
+
+
+def test_sixty_claims_of_all_papers_are_contradicted() -> None:
+    assert len(doubts()) >= 60
+    assert {name.partition(".")[0] for name in doubts()} == set(PAPERS)
+    assert set(doubts()) <= set(claims()) & set(experiments())
+    for doubt in doubts().values():
+        assert doubt.says
+        assert sum(map(bool, (doubt.times, doubt.values, doubt.device, doubt.scheduler))) == 1, doubt.claim
+
+
+@pytest.mark.parametrize(
+    "name", [*CHEAP, *(pytest.param(name, marks=pytest.mark.slow) for name in doubts() if name not in CHEAP)]
+)
+def test_a_contradiction_changes_the_verdict_but_where_it_is_weak(study: Study, name: str) -> None:
+    [answer] = reproduce(name, doubt=True, study=study).answers
+    assert answer.finding, answer.reason
+    assert answer.doubted
+    assert answer.doubted.ours is not None, answer.doubted.reason
+    assert answer.weak == (name in WEAK), (answer.finding.ours, answer.doubted.ours)
+
+
+SYSTEM: dict[str, Any] = {
+    "system": {
+        "kind": "mcd",
+        "cache": {"device": {"name": "g2", "bit_nm": 30.0}, "scheduler": "sptf"},
+        "disk": {"device": "atlas10k", "scheduler": {"name": "clook"}},
+    }
+}
+
+
+def test_a_change_reaches_every_device_that_has_the_value() -> None:
+    twice = Doubt(claim="", says="", times={"bit_nm": 2.0, "active_tips": 0.5})
+    made = twice.of_scenario(SYSTEM)["system"]
+    assert made["cache"]["device"] == {"name": "g2", "bit_nm": 60.0, "active_tips": 640}
+    assert made["disk"]["device"] == "atlas10k"
+    assert SYSTEM["system"]["cache"]["device"]["bit_nm"] == 30.0
+    set_to = Doubt(claim="", says="", values={"spring_factor": 0.0})
+    assert set_to.of_device("g2") == {"name": "g2", "spring_factor": 0.0}
+    assert set_to.of_device("atlas10k") == "atlas10k"
+    other = Doubt(claim="", says="", device={"g2": "atlas10k"})
+    assert other.of_device({"name": "g2", "bit_nm": 30.0}) == "atlas10k"
+    assert other.of_device("g3") == "g3"
+    fcfs = Doubt(claim="", says="", scheduler="fcfs").of_scenario(SYSTEM)["system"]
+    assert [fcfs[part]["scheduler"] for part in ("cache", "disk")] == ["fcfs", "fcfs"]
+
+
+def test_a_study_with_a_change_or_other_seeds_has_runs_of_its_own() -> None:
+    scenario = {
+        "workload": {"arrival": {"kind": "poisson", "rate_per_s": 100.0}},
+        "system": {"device": "g2"},
+        "run": {"requests": 500},
+    }
+    with Study() as study:
+        mean = study.run(scenario)["response"]["mean_ms"]
+        slower = Doubt(claim="", says="", values={"acceleration_x_m_s2": 100.0})
+        assert study.doubted(slower).run(scenario)["response"]["mean_ms"] > 1.2 * mean
+        other = study.reseeded(1).run(scenario)["response"]["mean_ms"]
+        assert other != mean
+        assert study.run({**scenario, "seed": 2})["response"]["mean_ms"] == other
+        assert study.once("key", lambda: 1) == 1
+        assert study.reseeded(1).once("key", lambda: 2) == 2
+        assert study.doubted(slower).once("key", lambda: 3) == 3
+        assert study.doubted(slower).sled("g2").parameters["acceleration_x_m_s2"] == 100.0
+
+
+def test_verdicts_by_seed_and_what_is_weak_stand_in_table_report_and_json(study: Study, tmp_path: Any) -> None:
+    by_seed = reproduce("griffin1999.turnarounds-per-seek", seeds=3, study=study)
+    [answer] = by_seed.answers
+    assert answer.by_seed == ("reproduced",) * 3
+    assert not answer.unstable
+    assert "1 claims with 3 seeds; the verdict of 0 depends on the seed" in "".join(map(str, tables(by_seed)))
+    assert not reproduce("griffin1999.capacity", seeds=3, study=study).answers[0].by_seed
+    weak = reproduce("schlosser2000.bit-size-bandwidth", doubt=True, study=study)
+    assert "1 keep their verdict" in "".join(map(str, tables(weak)))
+    [said] = verdicts(weak)["claims"]
+    assert said["doubted"]["weak"]
+    assert said["doubted"]["change"] == "the same bits, whichever are asked for"
+    Pages(tmp_path).write(weak)
+    assert "the claim is weakly held" in (tmp_path / "schlosser2000.html").read_text(encoding="utf-8")

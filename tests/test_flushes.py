@@ -1,0 +1,126 @@
+"""Flushes and forced unit access from Python and the command line: sessions, traces, results, what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import sledsim
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Outcome
+
+#: A disk that reports a write when its buffer has it.
+DISK = {"device": "atlas10k"}
+#: Two writes, a flush between them; the second is forced to the medium.
+TRACE = "t_ns,device,offset_bytes,bytes,op\n0,0,40960000,4096,W\n5000000,0,0,0,F\n90000000,0,81920000,4096,WF\n"
+
+
+def ends_ms(session: sledsim.Session) -> list[float]:
+    return [completion.end_ns / 1e6 for completion in sorted(session.drain(), key=lambda completion: completion.id)]
+
+
+def test_a_disk_flushes_what_it_has_reported() -> None:
+    session = sledsim.Session(DISK)
+    session.submit(1_000_000, 8, read=False)
+    (reported,) = ends_ms(session)
+    session.flush()
+    (flushed,) = ends_ms(session)
+    forced = sledsim.Session(DISK)
+    forced.submit(1_000_000, 8, read=False, fua=True)
+    (written,) = ends_ms(forced)
+    assert reported < written
+    assert flushed == pytest.approx(written, abs=1)
+    # Nothing is left to be written.
+    session.flush()
+    assert ends_ms(session) == [flushed]
+
+
+def test_a_sled_has_nothing_to_flush() -> None:
+    session = sledsim.Session({"device": "g2"})
+    session.submit(1_000, 8, read=False)
+    session.flush()
+    first, second = session.drain()
+    assert (first.id, first.response_ns, second.id) == (1, 0, 0)
+
+
+def test_arrays_of_requests_hold_flushes_and_forced_writes() -> None:
+    session, arrays = sledsim.Session(DISK, log=True), sledsim.Session(DISK, log=True)
+    for number in range(12):
+        at_ns = number * 4_000_000
+        if number % 3 == 2:
+            session.flush(at_ns=at_ns)
+        else:
+            session.submit(number * 100_000, 8, read=False, fua=number % 3 == 1, at_ns=at_ns)
+    numbers = np.arange(12)
+    arrays.serve(
+        numbers * 100_000,
+        8,
+        read=False,
+        fua=numbers % 3 == 1,
+        flush=numbers % 3 == 2,
+        at_ns=numbers * 4_000_000,
+    )
+    session.drain()
+    assert session.result().summary == arrays.result().summary
+    log = arrays.result().log
+    for name, place in (("fua", 1), ("flush", 2)):
+        assert log[name][np.argsort(log["id"])].tolist() == (numbers % 3 == place).tolist()
+    assert not np.logical_and(log["read"], log["flush"]).any()
+    assert (log["blocks"] == np.where(log["flush"], 0, 8)).all()
+
+
+def test_a_read_has_nothing_to_force() -> None:
+    session = sledsim.Session(DISK)
+    with pytest.raises(sledsim.SledsimError, match="read = False"):
+        session.submit(0, 8, fua=True)
+    with pytest.raises(sledsim.SledsimError, match="read = False"):
+        session.serve([0, 8], 8, read=[False, True], fua=True)
+    assert session.under_way == 0, "none of them was handed in"
+
+
+def test_results_count_flushes_apart(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text(TRACE)
+    shown = sledsim_cli("replay", path, "-d", "atlas10k", "--json")
+    assert shown.status == 0, shown.err
+    summary: dict[str, Any] = json.loads(shown.out)
+    assert (summary["requests"]["submitted"], summary["requests"]["measured"]) == (3, 2)
+    assert summary["response"]["count"] == summary["writes"]["response"]["count"] == 2
+    assert summary["flushes"]["response"]["count"] == 1
+    full = sledsim_cli("replay", path, "-d", "atlas10k", "--full")
+    assert "flush response" in full.out
+    assert "flushes: 1" in full.out
+    assert "flush response (ms)" in sledsim_cli("replay", path, "-d", "atlas10k").out
+    # Without flushes nothing is said of them.
+    path.write_text(TRACE.replace("5000000,0,0,0,F\n", ""))
+    assert '"flushes"' not in sledsim_cli("replay", path, "-d", "atlas10k", "--json").out
+
+
+def test_traces_keep_them_both_ways(tmp_path: Path, sledsim_cli: Callable[..., Outcome]) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text(TRACE)
+    trace = sledsim.open_trace(path)
+    assert trace.head()["flush"].tolist() == [False, True, False]
+    assert trace.head()["fua"].tolist() == [False, False, True]
+    for name in ("again.parquet", "again.csv"):
+        copy = tmp_path / name
+        assert trace.convert(copy) == 3
+        assert {key: column.tolist() for key, column in sledsim.open_trace(copy).head().items()} == {
+            key: column.tolist() for key, column in trace.head().items()
+        }
+    assert (tmp_path / "again.csv").read_text() == TRACE
+    assert trace.convert(tmp_path / "without", to="mqsim") == 2
+    info = trace.info()
+    assert (info["records"], info["writes"], info["flushes"], info["durable_writes"]) == (3, 2, 1, 1)
+    shown = sledsim_cli("trace", "info", path).out
+    assert all(word in shown for word in ("flushes", "durable writes"))
+    first = sledsim_cli("trace", "head", path).out
+    assert all(word in first for word in ("write", "flush", "write, FUA"))
+    assert trace.relation().aggregate("count(*) FILTER (flush)").fetchall() == [(1,)]

@@ -1,0 +1,70 @@
+"""Programs by others on a served device: what they write is what they read. Each test says which program it lacks."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from shutil import which
+
+import pytest
+
+from test_serving import served
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a block device is served on Linux")
+
+MIB = 1 << 20
+#: A small device, so that a whole copy of it is soon made; it takes no time worth mentioning.
+SMALL = """scheduler = "fcfs"
+device = { name = "simpledisk-constant", capacity_blocks = 16384, access_ms = 0.01 }"""
+
+
+def run(program: str, *arguments: str, folder: Path) -> str:
+    """Run a program to its end; return what it prints."""
+    if not which(program):
+        pytest.skip(f"{program} is not installed")
+    done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def at(folder: Path) -> str:
+    """Return the address of the server in a folder."""
+    return f"nbd+unix:///?socket={folder / 's.sock'}"
+
+
+def test_fio_finds_what_it_wrote(tmp_path: Path) -> None:
+    if "nbd" not in run("fio", "--enghelp", folder=tmp_path).split():
+        pytest.skip("fio has no engine for network block devices")
+    with served(tmp_path, "--log", "log.csv", system=SMALL) as server:
+        job = ["--name=verified", "--ioengine=nbd", f"--uri={at(tmp_path)}", "--rw=randwrite", "--bs=4k", "--size=4m"]
+        job += ["--iodepth=8", "--verify=crc32c", "--fsync=64", "--output-format=json", "--output=found.json"]
+        run("fio", *job, folder=tmp_path)
+        [found] = json.loads((tmp_path / "found.json").read_text())["jobs"]
+        server.end()
+    assert (found["error"], found["write"]["total_ios"], found["read"]["total_ios"]) == (0, 1024, 1024)
+    accesses = [line for line in (tmp_path / "log.csv").read_text().splitlines()[1:] if line.split(",")[4] != "F"]
+    assert len(accesses) == 2048
+
+
+def test_libnbd_sees_what_is_offered_and_copies_to_and_fro(tmp_path: Path) -> None:
+    data = Random(1).randbytes(8 * MIB)
+    (tmp_path / "in").write_bytes(data)
+    with served(tmp_path, "--image", "disk.img", system=SMALL) as server:
+        [export] = json.loads(run("nbdinfo", "--json", at(tmp_path), folder=tmp_path))["exports"]
+        assert export["export-size"] == len(data)
+        offers = ("can_flush", "can_fua", "can_multi_conn", "can_trim", "can_zero")
+        assert all(export[each] for each in offers)
+        assert not export["is_read_only"]
+        run("nbdcopy", "--flush", "in", at(tmp_path), folder=tmp_path)
+        run("nbdcopy", at(tmp_path), "out", folder=tmp_path)
+        server.end()
+    assert (tmp_path / "out").read_bytes() == data == (tmp_path / "disk.img").read_bytes()
+
+
+def test_qemu_compares_what_it_converted(tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(Random(2).randbytes(4 * MIB) + bytes(4 * MIB))
+    with served(tmp_path, system=SMALL) as server:
+        run("qemu-img", "convert", "-n", "-f", "raw", "-O", "raw", "in", at(tmp_path), folder=tmp_path)
+        assert "identical" in run("qemu-img", "compare", "-f", "raw", "-F", "raw", "in", at(tmp_path), folder=tmp_path)
+        server.end()
