@@ -18,6 +18,8 @@ from sledsim.show.style import altair_library, styled, values
 from sledsim.show.tables import Table
 from sledsim_papers.harness import reproduction
 from sledsim_papers.harness.finding import Finding, Probe
+from sledsim_papers.harness.ledger import VERDICTS
+from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.pages import Pages
 from sledsim_papers.harness.registry import Drawn, Picture
 from sledsim_papers.harness.reproduction import reproduce
@@ -166,6 +168,54 @@ def check_page(path: Path) -> None:
             assert given["alt"]
         if given.get("class") == "scroll":
             assert given["aria-label"]
+
+
+def test_what_claims_rest_on_can_be_chosen(report: tuple[Reproduction, Path]) -> None:
+    for name in PAGES:
+        page = outline(report[1] / name)
+        bars = [given["data-of"] for _, given in page.attributes if given.get("class") == "filter"]
+        assert bars == ["verdict", "data", "work"]
+        shown = [given for tag, given in page.attributes if "data-work" in given and tag in {"tr", "article"}]
+        assert len(shown) == 45
+        for of in bars:
+            wanted = {
+                given[f"data-{of}"] for tag, given in page.attributes if tag == "button" and f"data-{of}" in given
+            }
+            assert {each[f"data-{of}"] for each in shown} | {""} == wanted | {""}
+    assert "simulated 1 computed 2" in words_of(report[1] / "index.html")
+
+
+def test_the_states_of_a_claim_are_explained_in_a_paragraph(report: tuple[Reproduction, Path]) -> None:
+    text = words_of(report[1] / "index.html")
+    assert "Of the 1 claims reproduced 0 simulate a workload" in text
+    states = text.partition("one of six states")[2].partition("Figures and tables")[0]
+    places = [states.index(state) for state in (*VERDICTS, "Failed")]
+    assert places == sorted(places)
+
+
+def test_the_sides_of_a_paper_at_odds_with_itself_are_shown(report: tuple[Reproduction, Path]) -> None:
+    text = words_of(report[1] / "griffin1999.html")
+    full_stroke = (
+        "equations 2 and 3 with Table 1 a full stroke that settles, 2 √(100 µm / 114.8 m/s²) + 1 / (2 π 220 Hz)"
+    )
+    assert f"at odds with itself: where arithmetic makes Table 2 printed 2.72 ms {full_stroke} 2.59 ms" in text
+    claims = {each["name"]: each for each in json.loads((report[1] / "verdicts.json").read_text())["claims"]}
+    sides = claims["griffin1999.seek-max"]["odds"]
+    assert [side["figures"] for side in sides] == [[2.72], [pytest.approx(2.590, abs=5e-4)]]
+    assert claims["griffin1999.settle-time"]["odds"] == []
+
+
+def test_sides_differ_by_more_than_rounding() -> None:
+    assert len(odds()) >= 20
+    for name, sides in odds().items():
+        ends = [[end(side.figures) for side in sides] for end in (min, max)]
+        assert any(max(each) > 1.01 * min(each) for each in ends), name
+
+
+def test_each_claim_has_the_command_that_checks_it_again(report: tuple[Reproduction, Path]) -> None:
+    text = words_of(report[1] / "griffin1999.html")
+    assert text.count("Check it again: sledsim reproduce griffin1999.") == 45
+    assert "sledsim reproduce griffin1999.settle-time copy" in text
 
 
 PAGES = ("index.html", "griffin1999.html")

@@ -12,11 +12,12 @@ from sledsim.report import caption_of, definition_of, page_environment, write_ch
 from sledsim.show import Table, need, write_whole, wrong
 from sledsim_papers.harness.finding import Finding
 from sledsim_papers.harness.ledger import VERDICTS, motion, title
+from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.overview import COUNTED, counts_row
 from sledsim_papers.harness.registry import Drawn, Picture
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
 from sledsim_papers.harness.verdicts import verdicts
-from sledsim_papers.harness.wording import ours_text, published_text, rests_text, time_optimal_text
+from sledsim_papers.harness.wording import WORK, ours_text, published_text, rests_text, time_optimal_text, work_text
 
 __all__ = ["Pages"]
 
@@ -85,20 +86,28 @@ class Pages:
         """
         write_whole(self.folder / "verdicts.json", _json(verdicts(found)) + "\n")
         papers = [self._paper(found, paper) for paper in found.papers()]
-        shared = {"version": __version__, "quick": found.quick, "complete": found.complete, "papers": papers}
+        shared = {
+            "version": __version__,
+            "quick": found.quick,
+            "complete": found.complete,
+            "papers": papers,
+            "reproduced": found.count()["reproduced"],
+            "simulated": found.simulated(),
+        }
         text = self._overview.render(
             **shared,
             paper=None,
             counted=COUNTED,
+            verdicts=VERDICTS,
             totals=counts_row(found, None),
-            shown_counts=_shown(found.answers),
+            filters=_filters(papers),
             library=None,
         )
         write_whole(self.folder / "index.html", text)
         for paper in papers:
             charts = any(figure["definition"] for figure in paper["figures"])
             library = LIBRARY if charts else None
-            text = self._page.render(**shared, paper=paper, shown_counts=paper["counts"], library=library)
+            text = self._page.render(**shared, paper=paper, filters=_filters([paper]), library=library)
             write_whole(self.folder / f"{paper['id']}.html", text)
 
     def _paper(self, found: Reproduction, paper: str) -> Context:
@@ -109,7 +118,6 @@ class Pages:
             "title": title(paper),
             "motion": motion(paper),
             "totals": counts_row(found, paper),
-            "counts": _shown(answer for answer in found.answers if answer.claim.paper == paper),
             "claims": [self._claim(answer) for answer in found.answers if answer.claim.paper == paper],
             "figures": [self._figure(each) for each in shown if each.picture.draw],
             "sketches": [each.picture for each in shown if not each.picture.draw],
@@ -131,6 +139,9 @@ class Pages:
             "answer": answer,
             "finding": finding,
             "unit": claim.unit,
+            "odds": odds().get(claim.name, ()),
+            "data": claim.data.partition(":")[0],
+            "work": work_text(finding) if finding else "",
         }
         if finding:
             context["probes"] = [
@@ -172,10 +183,23 @@ class Pages:
         return written
 
 
-def _shown(answers: Iterable[Answer]) -> dict[str, int]:
-    """Return how many claims have which verdict, of the verdicts that there are."""
-    counts = Counter(answer.verdict for answer in answers)
-    return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+#: By what claims can be filtered, in words, and the values of each in their order.
+FILTERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "verdict": ("Claims by verdict", VERDICTS),
+    "data": ("Claims by what they rest on", ("model", "trace", "stand-in")),
+    "work": ("Claims by how they were computed", WORK),
+}
+
+
+def _filters(papers: Iterable[Context]) -> list[Context]:
+    """Return by what claims can be filtered, with how many there are of each value that there is."""
+    claims = [claim for paper in papers for claim in paper["claims"]]
+    filters = []
+    for of, (label, values) in FILTERS.items():
+        counts = Counter(claim[of] for claim in claims)
+        shown = {value: counts[value] for value in values if counts[value]}
+        filters.append({"of": of, "label": label, "all": len(claims), "counts": shown})
+    return filters
 
 
 def _curve(finding: Finding) -> Table | None:

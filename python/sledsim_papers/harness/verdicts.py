@@ -6,6 +6,7 @@ from sledsim import __version__
 from sledsim_papers.harness.change import Change
 from sledsim_papers.harness.finding import Ours
 from sledsim_papers.harness.ledger import PAPERS, motion, title
+from sledsim_papers.harness.odds import odds
 from sledsim_papers.harness.reproduction import Answer, Redrawn, Reproduction
 
 __all__ = ["SCHEMA", "change_verdicts", "verdicts"]
@@ -61,6 +62,10 @@ def _claim(answer: Answer) -> dict[str, Any]:
     claim, finding = answer.claim, answer.finding
     document = {"name": claim.name, **claim.model_dump(mode="json", exclude={"id"}), "verdict": answer.verdict}
     document |= {"reason": answer.reason, "failed": answer.failed, "seconds": round(answer.seconds, 3)}
+    document["odds"] = [
+        {"where": side.where, "arithmetic": side.arithmetic, "figures": list(side.figures), "unit": side.unit}
+        for side in odds().get(claim.name, ())
+    ]
     document |= {"by_seed": list(answer.by_seed), "doubted": _doubted(answer)}
     if finding is None:
         return document

@@ -3,7 +3,7 @@
 from sledsim_papers.harness.finding import Finding, Ours
 from sledsim_papers.harness.ledger import Claim, figures_of
 
-__all__ = ["data_text", "ours_text", "published_text", "rests_text", "time_optimal_text"]
+__all__ = ["WORK", "data_text", "ours_text", "published_text", "rests_text", "time_optimal_text", "work_text"]
 
 
 #: Trends in words.
@@ -31,6 +31,21 @@ def rests_text(claim: Claim) -> str:
     """
     data = "stand-in" if claim.stand_in else data_text(claim)
     return "; from the paper's own results: ".join([data, " ".join(claim.inputs_from)]) if claim.inputs_from else data
+
+
+#: How claims are computed: by running a workload, or by a formula, a chain or the geometry of a device.
+WORK = ("simulated", "computed")
+
+
+def work_text(finding: Finding) -> str:
+    """Say how a claim was computed: one of :data:`WORK`.
+
+    Parameters
+    ----------
+    finding
+        What was found.
+    """
+    return WORK[0] if finding.simulates else WORK[1]
 
 
 def published_text(claim: Claim) -> str:

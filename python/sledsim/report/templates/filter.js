@@ -1,18 +1,23 @@
 (() => {
   "use strict";
-  // Show what has one verdict, or all; without scripts everything is there.
-  const bar = document.querySelector(".filter");
-  if (!bar) return;
-  const shown = [...document.querySelectorAll("[data-verdict]")].filter((each) => !bar.contains(each));
-  const buttons = [...bar.querySelectorAll("button")];
+  // Show what has the chosen value of each bar, or all; without scripts everything is there.
+  const bars = [...document.querySelectorAll(".filter")];
+  const shown = [...document.querySelectorAll("main [data-verdict]")];
+  const chosen = new Map();
 
-  function choose(verdict) {
-    const known = buttons.some((each) => each.dataset.verdict === verdict) ? verdict : "";
-    buttons.forEach((each) => each.setAttribute("aria-pressed", String(each.dataset.verdict === known)));
-    shown.forEach((each) => each.classList.toggle("filtered-out", known !== "" && each.dataset.verdict !== known));
+  function choose(bar, value) {
+    const of = bar.dataset.of;
+    const buttons = [...bar.querySelectorAll("button")];
+    chosen.set(of, buttons.some((each) => each.dataset[of] === value) ? value : "");
+    buttons.forEach((each) => each.setAttribute("aria-pressed", String(each.dataset[of] === chosen.get(of))));
+    const out = (each) => [...chosen].some(([key, wanted]) => wanted !== "" && each.dataset[key] !== wanted);
+    shown.forEach((each) => each.classList.toggle("filtered-out", out(each)));
   }
 
-  buttons.forEach((each) => each.addEventListener("click", () => choose(each.dataset.verdict)));
-  bar.hidden = false;
-  choose(new URLSearchParams(location.search).get("verdict") || "");
+  bars.forEach((bar) => {
+    const of = bar.dataset.of;
+    bar.querySelectorAll("button").forEach((each) => each.addEventListener("click", () => choose(bar, each.dataset[of])));
+    bar.hidden = false;
+    choose(bar, new URLSearchParams(location.search).get(of) || "");
+  });
 })();
