@@ -192,13 +192,19 @@ mod tests {
             let Step::Request(record) = of(rwbs, data) else { panic!("{rwbs} {data}") };
             assert_eq!((record.op, record.bytes), (Op::Flush, 0), "{rwbs} {data}");
         }
-        for (rwbs, forced, flushes) in [("W", false, false), ("WFS", true, false), ("FWS", false, true), ("FWFSM", true, true)] {
+        for (rwbs, forced, flushes) in
+            [("W", false, false), ("WFS", true, false), ("FWS", false, true), ("FWFSM", true, true)]
+        {
             let (record, is_flushed) = match of(rwbs, "8 + 8 ") {
                 Step::Request(record) => (record, false),
                 Step::FlushAnd(record) => (record, true),
                 other => panic!("{rwbs}: {other:?}"),
             };
-            assert_eq!((record.op, record.flags.contains(Flags::DURABLE), is_flushed), (Op::Write, forced, flushes), "{rwbs}");
+            assert_eq!(
+                (record.op, record.flags.contains(Flags::DURABLE), is_flushed),
+                (Op::Write, forced, flushes),
+                "{rwbs}"
+            );
         }
         assert!(matches!(of("FD", "8 + 8 "), Step::Other) && matches!(of("N", ""), Step::Other));
     }
