@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import shlex
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
 import claims_page
 import test_papers_schlosser2000
 import test_papers_schlosser2004
 from conftest import REFERENCE, reference
 from documented_claims import documented
+from sledsim.cli.app import app
 from sledsim.scenario import resolve
+from sledsim_papers.harness import reproduction
 from sledsim_papers.harness.ledger import PAPERS, claims, motion
 from sledsim_papers.harness.pages import Pages
 from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.harness.reproduction import reproduce
 from sledsim_papers.harness.study import Study
 from test_papers_motion import sleds_of
+from test_readme import COMMANDS
 from test_report import WIDTHS, check_drawn, check_page
 
 if TYPE_CHECKING:
@@ -42,11 +47,31 @@ def quick_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     """Return what a quick run of a paper finds, or of all, and the folder with its report. All take minutes."""
     reference("ledger")
     folder = tmp_path_factory.mktemp("report")
+    if request.param is None:
+        with pytest.MonkeyPatch.context() as patch:
+            return as_readme_shows(folder, patch), folder
     pages = Pages(folder)
     with Study(reference=REFERENCE) as study:
         found = reproduce(request.param, draw=True, time_optimal=True, study=study, export=pages.export)
     pages.write(found)
     return found, folder
+
+
+def as_readme_shows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Reproduction:
+    """Do what README's command does, into a folder, and return what it found: a report of every claim takes minutes."""
+    [words] = [shlex.split(each) for each in COMMANDS if each.startswith("sledsim reproduce")]
+    assert words[:3] == ["sledsim", "reproduce", "--report"]
+    found: list[Reproduction] = []
+
+    def kept(*arguments: Any, **settings: Any) -> Reproduction:
+        found.append(reproduce(*arguments, **settings))
+        return found[-1]
+
+    monkeypatch.setenv("SLEDSIM_REFERENCE", str(REFERENCE))
+    monkeypatch.setattr(reproduction, "reproduce", kept)
+    done = CliRunner().invoke(app, [*words[1:3], str(folder), *words[4:]])
+    assert done.exit_code == 0, done.output
+    return found[0]
 
 
 @pytest.mark.parametrize("paper", PAPERS)
