@@ -11,9 +11,10 @@
 //! | 24 | 24 | 8 | `ts`, microseconds |
 //! | – | 32 | 8 | `rt`, response time in microseconds, not looked at |
 //!
-//! A record thus has 32 bytes in version 1 and 40 in version 2. Commands that move no data of the medium (inquiries,
-//! reservations, cache flushes, unmaps) are counted as other records; an operation code that is none of SCSI's usual
-//! ones is an error.
+//! A record thus has 32 bytes in version 1 and 40 in version 2. A SYNCHRONIZE CACHE is a flush, of the whole device
+//! whatever range it names. Other commands that move no data of the medium (inquiries, reservations, unmaps) are counted
+//! as other records; an operation code that is none of SCSI's usual ones is an error. Whether a write forces unit access
+//! is not recorded.
 
 use super::error::{Failure, FieldFault, Parsed, Place};
 use super::format::{Built, Carries, Entry, Head, CERTAIN};
@@ -26,7 +27,7 @@ use crate::request::Op;
 pub(super) const ENTRY: Entry = Entry {
     name: "vscsi",
     description: "VMware vscsiStats, binary, versions 1 and 2",
-    carries: &[Carries::Times],
+    carries: &[Carries::Times, Carries::Flushes],
     example: b"\x01\0\0\0\0\x02\0\0\x01\0\0\0*\0\0\x01\xe8\x03\0\0\0\0\0\0@KL\0\0\0\0\0\
         \x02\0\0\0\0\x10\0\0\x01\0\0\0(\0\0\x01\xe9\x03\0\0\0\0\0\0\xfcML\0\0\0\0\0\
         \x03\0\0\0\0 \0\0\x01\0\0\0*\0\0\x01Z\0\0\0\0\0\0\0\x80-N\0\0\0\0\0",
@@ -122,12 +123,15 @@ impl Vscsi {
         let time_ns = ticks_us
             .checked_mul(1000)
             .ok_or_else(|| FieldFault::new("ts", "microseconds within 584 years", ticks_us.to_string()))?;
+        if op == Op::Flush {
+            return Ok(Step::Request(TraceRecord::flush(time_ns, 0)));
+        }
         let offset_bytes = sectors_to_bytes("lbn", u64_at(raw, LBN), self.sector_bytes)?;
         Ok(Step::Request(TraceRecord::new(time_ns, 0, offset_bytes, u64::from(u32_at(raw, layout.len)), op)))
     }
 }
 
-/// What a record's SCSI operation code asks for; `None` for one that moves no data of the medium.
+/// What a record's SCSI operation code asks for; `None` for one that neither moves data of the medium nor flushes.
 #[inline]
 fn command(raw: &[u8], layout: Layout) -> Parsed<Option<Op>> {
     let code = u16::from_le_bytes([raw[layout.cmd], raw[layout.cmd + 1]]);
@@ -136,8 +140,10 @@ fn command(raw: &[u8], layout: Layout) -> Parsed<Option<Op>> {
         0x08 | 0x28 | 0xa8 | 0x88 => Ok(Some(Op::Read)),
         // WRITE (6), (10), (12), (16), and the same with verification.
         0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e => Ok(Some(Op::Write)),
-        // Sense, inquiry, mode, reservation, start and stop, capacity, verification, cache synchronisation, write same,
-        // unmap, logs, extended copy, compare and write, service actions, LUN report, maintenance.
+        // SYNCHRONIZE CACHE (10), (16).
+        0x35 | 0x91 => Ok(Some(Op::Flush)),
+        // Sense, inquiry, mode, reservation, start and stop, capacity, verification, write same, unmap, logs, extended
+        // copy, compare and write, service actions, LUN report, maintenance.
         0x00
         | 0x03
         | 0x12
@@ -147,7 +153,6 @@ fn command(raw: &[u8], layout: Layout) -> Parsed<Option<Op>> {
         | 0x1e
         | 0x25
         | 0x2f
-        | 0x35
         | 0x41
         | 0x42
         | 0x4d
@@ -159,7 +164,6 @@ fn command(raw: &[u8], layout: Layout) -> Parsed<Option<Op>> {
         | 0x84
         | 0x89
         | 0x8f
-        | 0x91
         | 0x93
         | 0x9e
         | 0x9f
@@ -213,6 +217,17 @@ mod tests {
         assert_eq!(field(&record(V1, 0x28, 512, u64::MAX, 0)), "lbn");
         assert_eq!(field(&record(V1, 0x28, 512, 0, u64::MAX)), "ts");
         assert_eq!(field(&record(V2, 0x28, 512, 0, 0)), "ver");
-        assert!(matches!(parser.record(&record(V1, 0x35, 0, 0, 0)), Ok(Step::Other)));
+        assert!(matches!(parser.record(&record(V1, 0x12, 0, 0, 0)), Ok(Step::Other)));
+    }
+
+    #[test]
+    fn a_synchronised_cache_is_a_flush_whatever_range_it_names() {
+        let parser = Vscsi { layout: V1, sector_bytes: 512, place: 0 };
+        for code in [0x35, 0x91] {
+            let Ok(Step::Request(request)) = parser.record(&record(V1, code, 4096, u64::MAX, 7)) else {
+                panic!("no request")
+            };
+            assert_eq!(request, TraceRecord::flush(7000, 0));
+        }
     }
 }
