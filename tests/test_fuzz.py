@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fuzz
+import planted_faults
 import sledsim
+from conftest import ROOT
 from fuzzing import invariants
 from fuzzing.campaign import Tally, Worker, cases, tried
 from fuzzing.doors import NAMES, TURNS, BrokenError, Case, doors
 from fuzzing.worker import packed
+from planted_list import FAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +29,13 @@ FINDINGS = sorted(fuzz.FINDINGS.glob("*.json"))
 CASES = 900
 #: Seeds of the quick tier, and of all.
 SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3, 4, 5))]
+
+
+def test_every_fault_that_is_to_be_planted_has_its_place() -> None:
+    assert len(FAULTS) >= 100
+    for name, file, old, _, which in FAULTS:
+        code = (ROOT / planted_faults.place_of(file)).read_text(encoding="utf-8")
+        assert code.count(old) > which, f"{file} has no {old!r}: {name!r} can't be planted"
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -58,6 +58,11 @@ pub fn on(number: u32) -> bool {{
 """
 
 
+def place_of(file: str) -> str:
+    """Return where a file of the list is, in the project."""
+    return f"{PACKAGE if file.endswith('.py') else CORE}{file}"
+
+
 def switched(number: int, file: str, old: str, new: str) -> str:
     """Return code that is the old one, or the new one where the fault of this number is on.
 
@@ -103,7 +108,7 @@ def planted() -> None:
             (COPY / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, COPY / name)
     for number, (name, file, old, new, which) in enumerate(FAULTS, 1):
-        path = COPY / (PACKAGE if file.endswith(".py") else CORE) / file
+        path = COPY / place_of(file)
         parts = path.read_text().split(old)
         if len(parts) < which + 2:
             raise SystemExit(f"{file} has no {old!r}: {name!r} can't be planted")
