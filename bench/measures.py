@@ -227,7 +227,7 @@ def simulate_lifetimes(scale: float, _: Path) -> Found:
     from sledsim.reliability import simulate
 
     # As above: not what is first loaded.
-    simulate(enclosure_tables(1, 5), lifetimes=10)
+    simulate(enclosure_tables(1, 5), lifetimes=1_000)
     lifetimes = count(200_000, scale)
     start = time.process_time()
     found = simulate(enclosure_tables(1, 5), method="plain", lifetimes=lifetimes, to_loss=True, threads=2)
@@ -241,7 +241,7 @@ def simulate_rare_loss(_: float, __: Path) -> Found:
     from sledsim.reliability import simulate
 
     # As above: not what is first loaded.
-    simulate(enclosure_tables(1, 5), lifetimes=10)
+    simulate(enclosure_tables(1, 5), lifetimes=1_000)
     start = time.process_time()
     tables = enclosure_tables(2, 5, strategy="preventive", preventive="3 days")
     found = simulate(tables, years=[1], method="biased", precision=0.1, threads=2).loss[0]

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conftest import reference
 from source_text import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 RUN = ROOT / "bench" / "run.py"
 
@@ -57,5 +59,19 @@ def test_a_slower_build_is_seen(bench: Any, capsys: pytest.CaptureFixture[str], 
     assert ("WORSE" in capsys.readouterr().out) == bool(slower)
 
 
-def test_the_page_has_room_for_the_table(bench: Any) -> None:
-    assert len(bench.BLOCK.findall(bench.PAGE.read_text(encoding="utf-8"))) == 1
+def test_the_page_has_every_promise_and_none_is_broken(bench: Any) -> None:
+    [written] = bench.BLOCK.findall(bench.PAGE.read_text(encoding="utf-8"))
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in written.splitlines() if line.startswith("|")]
+    assert [row[0] for row in rows[2:]] == [promise.what for promise in bench.PROMISES]
+    assert all(row[1] for row in rows)
+    assert "BROKEN" not in written
+
+
+@pytest.mark.parametrize("case", ["figure_4", "lifetimes", "rare_loss", "session_one", "own_built_in", "lru"])
+def test_a_measurement_runs(case: str, bench: Any, tmp_path: Path) -> None:
+    trace = bench.needed_trace(case)
+    if trace and not trace.exists():
+        reference(str(trace))
+    found = bench.MEASURES[case](0.01, tmp_path)
+    assert found
+    assert all(value > 0 for value in found.values())

@@ -117,14 +117,19 @@ def page(found: Reproduction) -> str:
     blocks = {
         "totals": totals(found),
         "not_done": not_done(found),
-        "doubted": doubted(found),
+        # Where nothing was contradicted, what became of it before stays.
+        **({"doubted": doubted(found)} if any(answer.doubted for answer in found.answers) else {}),
         **{paper: claims_table(found, paper) for paper in found.papers()},
     }
     text = PAGE.read_text(encoding="utf-8")
     missing = set(blocks) - {match["name"] for match in BLOCK.finditer(text)}
     if missing:
         raise SystemExit(f"{PAGE} has no place for {', '.join(sorted(missing))}")
-    return BLOCK.sub(lambda match: f"{match['open']}{blocks[match['name']]}\n{match['close']}", text)
+
+    def written(match: re.Match[str]) -> str:
+        return f"{match['open']}{blocks[name]}\n{match['close']}" if (name := match["name"]) in blocks else match[0]
+
+    return BLOCK.sub(written, text)
 
 
 def main() -> int:

@@ -1,7 +1,9 @@
 //! Random MEMS designs, for properties that hold for all of them.
 
 use proptest::prelude::*;
-use sledsim::devices::mems::{Idle, IdleTips, Layout, MemsDevice, MemsParameters, SeekModel, SledLayout, Timeout};
+use sledsim::devices::mems::{
+    Idle, IdleTips, Layout, MemsDevice, MemsParameters, SeekModel, SledLayout, Timeout, Transfer,
+};
 
 #[derive(Clone, Copy, Debug)]
 struct Media {
@@ -53,6 +55,7 @@ fn mechanics() -> impl Strategy<Value = MemsParameters> {
     );
     (motion, choices, delays).prop_map(|(motion, choices, delays)| MemsParameters {
         name: "random".into(),
+        transfer: Transfer::Rows,
         x_range_um: 0.0,
         y_range_um: 0.0,
         bit_nm: 0.0,

@@ -36,9 +36,9 @@ def table_2(study: Study) -> "Result":
     return study.run(TABLE_2, log=True)
 
 
-def _column_ms(study: Study, *names: str) -> "NDArray[np.float64]":
-    """Return a time of every request of that run, the sum of the phases named, ms."""
-    log = table_2(study).log
+def _column_ms(study: Study, *names: str, **changes: Any) -> "NDArray[np.float64]":
+    """Return a time of every request of that run, or of one on a changed device: the sum of the phases named, ms."""
+    log = study.run(random(poisson(100.0), REQUESTS, **changes), log=True).log
     total: NDArray[np.float64] = sum((log[name].astype(np.float64) for name in names), np.zeros(REQUESTS))
     return total / 1e6
 
@@ -93,35 +93,21 @@ TRANSFER_CAUSE = (
 )
 
 
-def _fluid_ms(study: Study, tips: int | None = None) -> "NDArray[np.float64]":
-    """Return transfer times of that run without rows: bits at the rate of all tips, and a reversal where a track ends.
-
-    Parameters
-    ----------
-    study
-        Where it was run.
-    tips
-        Tips that transfer at once; those of Table 1 if not given.
-    """
-    log, sled = table_2(study).log, study.sled(DEVICE)
-    first, blocks = log["lbn"].astype(np.int64), log["blocks"].astype(np.int64)
-    share = (tips or sled.parameters["active_tips"]) / sled.parameters["active_tips"]
-    block_ms = sled.block_bytes / (share * sled.peak_bandwidth_mb_s * 1e3)
-    track = sled.rows * sled.blocks_per_row
-    switches = (first + blocks - 1) // track - first // track
-    times: NDArray[np.float64] = blocks * block_ms + switches * _reversal_ms(study)
-    return times
+#: Data that pass as a stream, by how many tips.
+FLUID: dict[str, dict[str, Any]] = {
+    "the 1280 tips of Table 1": {"transfer": "fluid"},
+    "640 tips, half of those": {"transfer": "fluid", "active_tips": 640},
+}
 
 
 def _fluid_probes(study: Study, figure: str, *names: str) -> tuple[Probe, ...]:
-    """Return a figure of times with fluid transfers in place of ours, the phases named added to them."""
-    others_ms, of = _column_ms(study, *names), methodcaller(figure)
-    cases = {"the 1280 tips of Table 1": None, "640 tips, half of those": 640}
-    return tuple(
-        Probe(f"bits at the rate of {which}, without rows; a reversal where a track ends", float(of(others_ms + each)))
-        for which, tips in cases.items()
-        for each in [_fluid_ms(study, tips)]
-    )
+    """Return a figure of times, the sum of the phases named, on sleds whose data pass as a stream."""
+    probes = []
+    for which, changes in FLUID.items():
+        sample = _column_ms(study, *names, **changes)
+        change = f"bits at the rate of {which}, without rows; a reversal where a track ends"
+        probes.append(Probe(change, float(methodcaller(figure)(sample))))
+    return tuple(probes)
 
 
 @experiment("griffin1999.transfer-mean", "mean")
@@ -129,7 +115,7 @@ def _fluid_probes(study: Study, figure: str, *names: str) -> tuple[Probe, ...]:
 @experiment("griffin1999.transfer-max", "max")
 def transfer(study: Study, figure: str) -> Finding:
     """Everything after the first positioning: servo bursts, data, and the ways from pass to pass."""
-    probes = _fluid_probes(study, figure)
+    probes = _fluid_probes(study, figure, *TRANSFER)
     return _figure_of(study, figure, TRANSFERS, *TRANSFER, cause=TRANSFER_CAUSE, probes=probes)
 
 
@@ -141,11 +127,10 @@ SERVICE_CAUSE = (
 
 
 def _both(study: Study, figure: str) -> Probe:
-    """Return a figure of services with longer seeks along X and the fluid transfers of half of the tips."""
-    slower = study.run(random(poisson(100.0), REQUESTS, **SLOWER_X), log=True)
-    seeks_ms = slower.log["seek_ns"].astype(np.float64) / 1e6
+    """Return a figure of services with longer seeks along X and half of the tips, without rows."""
+    sample = _column_ms(study, "seek_ns", *TRANSFER, **SLOWER_X, **FLUID["640 tips, half of those"])
     change = "100 m/s² along X, and bits at the rate of 640 tips, without rows"
-    return Probe(change, float(methodcaller(figure)(seeks_ms + _fluid_ms(study, 640))))
+    return Probe(change, float(methodcaller(figure)(sample)))
 
 
 @experiment("griffin1999.service-mean", "mean")
@@ -154,14 +139,14 @@ def _both(study: Study, figure: str) -> Probe:
 def service(study: Study, figure: str) -> Finding:
     """Seek and transfer together."""
     both = () if figure == "max" else (_both(study, figure),)
-    probes = (*_fluid_probes(study, figure, "seek_ns"), *both)
+    probes = (*_fluid_probes(study, figure, "seek_ns", *TRANSFER), *both)
     return _figure_of(study, figure, SERVICES, "seek_ns", *TRANSFER, cause=SERVICE_CAUSE, probes=probes)
 
 
 @experiment("griffin1999.under-2-ms")
 def under_2_ms(study: Study) -> Finding:
     """Find the mean service again, against the bound of the abstract."""
-    probes = _fluid_probes(study, "mean", "seek_ns")
+    probes = _fluid_probes(study, "mean", "seek_ns", *TRANSFER)
     return _figure_of(study, "mean", SERVICES, "seek_ns", *TRANSFER, cause=TRANSFER_CAUSE, probes=probes)
 
 

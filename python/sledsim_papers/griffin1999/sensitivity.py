@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sledsim_papers.griffin1999.workload import (
-    DEVICE,
     acceleration,
     access,
     access_ms,
@@ -106,9 +105,9 @@ def velocity_optimum(study: Study) -> Finding:
         cause=f"The curve is flat: {times_ms[SPEEDS_MM_S.index(DEFAULT_MM_S)]:.2f} ms at 20 mm/s, {least_ms:.2f} ms "
         f"at the optimum. {EITHER_WAY}",
         probes=(
-            Probe(ONE_WAY, _least(SPEEDS_MM_S, _one_way_ms(study, SPEEDS_MM_S))[0]),
-            Probe(f"{ONE_WAY}, and {FLUID}", _least(SPEEDS_MM_S, _fluid_ms(study, SPEEDS_MM_S, **UPWARD))[0]),
-            Probe(FLUID, _least(SPEEDS_MM_S, _fluid_ms(study, SPEEDS_MM_S))[0]),
+            Probe(ONE_WAY, _least(SPEEDS_MM_S, _alone_ms(study, SPEEDS_MM_S, **UPWARD))[0]),
+            Probe(f"{ONE_WAY}, and {FLUID}", _least(SPEEDS_MM_S, _alone_ms(study, SPEEDS_MM_S, **UPWARD, **STREAM))[0]),
+            Probe(FLUID, _least(SPEEDS_MM_S, _alone_ms(study, SPEEDS_MM_S, **STREAM))[0]),
         ),
     )
 
@@ -120,6 +119,7 @@ EITHER_WAY = (
     "transfers, does not move it alone."
 )
 UPWARD = {"bidirectional": False}
+STREAM = {"transfer": "fluid"}
 ONE_WAY = "rows entered one way only"
 FLUID = "bits at the rate of all 1280 tips, without rows"
 
@@ -130,18 +130,8 @@ def _alone(study: Study, speeds_mm_s: Sequence[float], **changes: Any) -> "list[
     return study.runs([(each, ()) for each in cases])
 
 
-def _one_way_ms(study: Study, speeds_mm_s: Sequence[float]) -> list[float]:
-    return [mean_ms(run) for run in _alone(study, speeds_mm_s, **UPWARD)]
-
-
-def _fluid_ms(study: Study, speeds_mm_s: Sequence[float], **changes: Any) -> list[float]:
-    """Return mean accesses at speeds where a mean request of whole blocks passes at the rate of all tips."""
-    times = []
-    for mm_s, run in zip(speeds_mm_s, _alone(study, speeds_mm_s, **changes), strict=True):
-        sled = study.sled(DEVICE, **_sled(DEFAULT_M_S2, mm_s))
-        mean_bytes = run["bandwidth"]["mb_per_s"] * 1e6 / run["throughput"]["requests_per_s"]
-        times.append(run["seek"]["mean_ms"] + mean_bytes / (sled.peak_bandwidth_mb_s * 1e3))
-    return times
+def _alone_ms(study: Study, speeds_mm_s: Sequence[float], **changes: Any) -> list[float]:
+    return [mean_ms(run) for run in _alone(study, speeds_mm_s, **changes)]
 
 
 #: Velocities of the claims on both sides of the optimum.
@@ -165,8 +155,8 @@ def velocity_above_20(study: Study) -> Finding:
     """Figure 7: beyond 20 mm/s."""
     times_ms = by_speed(study, DEFAULT_M_S2, BEYOND_MM_S)
     changed = {
-        ONE_WAY: _one_way_ms(study, BEYOND_MM_S),
-        f"{ONE_WAY}, and {FLUID}": _fluid_ms(study, BEYOND_MM_S, **UPWARD),
+        ONE_WAY: _alone_ms(study, BEYOND_MM_S, **UPWARD),
+        f"{ONE_WAY}, and {FLUID}": _alone_ms(study, BEYOND_MM_S, **UPWARD, **STREAM),
     }
     return Finding(
         trend(times_ms),

@@ -101,7 +101,7 @@ fn check_passes(
     spent_ns: [u64; STATES.len()],
 ) {
     let bit_s = 1.0 / (parameters.bit_rate_kbit_s * 1e3);
-    let pass_ns = sledsim::time::s_to_ns(f64::from(geometry.pitch_bits()) * bit_s);
+    let pass_ns = sledsim::time::s_to_ns(geometry.pitch_bits() * bit_s);
     let transfer_ns = pass_ns - sledsim::time::s_to_ns(f64::from(geometry.servo_bits) * bit_s);
     let passes = spent_ns[State::Data as usize] / transfer_ns;
     assert_eq!(spent_ns[State::Data as usize] % transfer_ns, 0);

@@ -88,7 +88,7 @@ fn passes_wanted(geometry: &Geometry, request: &Request) -> Vec<(u32, u32, u32)>
 fn pass_ns(parameters: &MemsParameters, geometry: &Geometry) -> (u64, u64) {
     let bit_s = 1.0 / (parameters.bit_rate_kbit_s * 1e3);
     let servo_ns = s_to_ns(f64::from(geometry.servo_bits) * bit_s);
-    (servo_ns, s_to_ns(f64::from(geometry.pitch_bits()) * bit_s) - servo_ns)
+    (servo_ns, s_to_ns(geometry.pitch_bits() * bit_s) - servo_ns)
 }
 
 /// Joules of `ns` with the sled moving and so many tips on, all passes together.

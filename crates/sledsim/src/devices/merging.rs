@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
+use crate::devices::Device;
 use crate::request::{Request, Spare};
+use crate::service::Service;
 use crate::time::Time;
 
 /// Where a mechanism stands between two services, as far as it decides what the next one takes; in its own terms.
@@ -65,6 +67,40 @@ pub trait Planner {
     /// Whether some block of `other` can be accessed in the same pass as some block of `first` (by other tips, or being the
     /// same).
     fn shares_pass(&self, first: &Request, other: &Request) -> bool;
+}
+
+/// Serves requests one after the other.
+pub(crate) fn serve_in_turn<D: Device + ?Sized>(
+    device: &mut D,
+    now: Time,
+    requests: &[Request],
+    out: &mut Vec<Service>,
+) {
+    let mut at = now;
+    for request in requests {
+        let service = device.serve(at, request);
+        at = service.free;
+        out.push(service);
+    }
+}
+
+/// Serves contiguous requests as one larger request, others as a batch.
+pub(crate) fn serve_as_one<D: Device + ?Sized>(
+    device: &mut D,
+    now: Time,
+    requests: &[Request],
+    out: &mut Vec<Service>,
+) {
+    if requests.len() < 2 || !are_contiguous(requests) {
+        return device.serve_batch(now, requests, out);
+    }
+    let one = as_one(requests);
+    let whole = device.serve(now, &one);
+    // Each has the phases of the whole, and its energy by its share of the blocks.
+    out.extend(requests.iter().map(|request| {
+        let energy = whole.energy.share(f64::from(request.blocks) / f64::from(one.blocks));
+        Service { energy, ..whole }
+    }));
 }
 
 /// Whether requests lie one behind the other, in whatever order they are given: serving them as one leaves nothing out, adds

@@ -12,8 +12,8 @@ mod powered;
 use dyn_clone::DynClone;
 
 pub use checked::{flaw, Checked};
-use merging::PlannedPass;
 pub use merging::{are_contiguous, as_one, Plan, Planner, Stance, Trial};
+use merging::{serve_as_one, serve_in_turn, PlannedPass};
 pub use platter::Platter;
 
 use crate::power::Meter;
@@ -97,12 +97,7 @@ pub trait Device: DynClone + Send {
     /// Serves several requests together; `out` receives one [`Service`] per request, in the order of `requests`.
     /// Mechanisms that can't access non-contiguous blocks together serve them one after the other.
     fn serve_batch(&mut self, now: Time, requests: &[Request], out: &mut Vec<Service>) {
-        let mut at = now;
-        for request in requests {
-            let service = self.serve(at, request);
-            at = service.free;
-            out.push(service);
-        }
+        serve_in_turn(self, now, requests, out);
     }
 
     /// Serves as one access requests of one kind that were merged: by a plan that its planner made for them, and for now. Without
@@ -110,16 +105,7 @@ pub trait Device: DynClone + Send {
     /// [`Device::serve_batch`] does. `out` receives one [`Service`] per request, in the order of `requests`.
     fn serve_merged(&mut self, now: Time, requests: &[Request], plan: Option<&Plan>, out: &mut Vec<Service>) {
         let _ = plan;
-        if requests.len() < 2 || !are_contiguous(requests) {
-            return self.serve_batch(now, requests, out);
-        }
-        let one = as_one(requests);
-        let whole = self.serve(now, &one);
-        // Each has the phases of the whole, and its energy by its share of the blocks.
-        out.extend(requests.iter().map(|request| {
-            let energy = whole.energy.share(f64::from(request.blocks) / f64::from(one.blocks));
-            Service { energy, ..whole }
-        }));
+        serve_as_one(self, now, requests, out);
     }
 
     /// Whether at `now` (not before the mechanism was free) writes that it has reported are not on the medium yet: only then

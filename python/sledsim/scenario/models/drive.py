@@ -37,12 +37,16 @@ __all__ = [
     "SptfScheduler",
     "SstfLbnScheduler",
     "TimeoutSpinDown",
+    "Transfer",
     "VscanScheduler",
     "ZsptfScheduler",
 ]
 
 # Order of rows along the tracks of a cylinder.
 Layout = Literal["serpentine", "simple"]
+
+# How data pass under the tips.
+Transfer = Literal["rows", "fluid"]
 
 # How the time of a Y seek is modelled.
 SeekModel = Literal["first-order", "decomposed", "time-optimal"]
@@ -100,6 +104,8 @@ class MemsDevice(Model):
     bit_rate_kbit_s
         Rate at which bits pass under each tip; with the bit width it gives the access speed (kbit/s; at least
         0.1, at most 1,000,000).
+    transfer
+        How data pass under the tips: row by row, or as a stream at the rate of all tips (default "rows").
     seek_model
         How seek times are computed (default "time-optimal").
     overhead_ms
@@ -151,6 +157,7 @@ class MemsDevice(Model):
     resonance_hz: float | str | None = None
     settle_constants: float | str | None = None
     bit_rate_kbit_s: float | str | None = None
+    transfer: Transfer | None = None
     seek_model: SeekModel | None = None
     overhead_ms: float | str | None = None
     bus_ms_per_block: float | str | None = None

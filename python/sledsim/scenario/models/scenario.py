@@ -86,6 +86,7 @@ from sledsim.scenario.models.drive import (
     SptfScheduler,
     SstfLbnScheduler,
     TimeoutSpinDown,
+    Transfer,
     VscanScheduler,
     ZsptfScheduler,
 )
@@ -256,6 +257,7 @@ __all__ = [
     "TimeUnit",
     "TimeoutSpinDown",
     "TraceWorkload",
+    "Transfer",
     "TwoQReplacement",
     "UniformDistribution",
     "UniformLocation",

@@ -10,7 +10,7 @@ use crate::devices::mems::positioning::{Positioning, YState};
 use crate::devices::mems::subsector::Extent;
 use crate::fault::Fault;
 use crate::power::{Activity, Meter, SpinDown, SpinDownSpec};
-use crate::request::Request;
+use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Phases, Service};
 use crate::time::{s_to_ns, Time};
 use crate::units::NS_PER_MS;
@@ -112,8 +112,8 @@ impl MemsDevice {
         }
         let bit_s = 1.0 / (p.bit_rate_kbit_s * 1e3);
         // A pass is rounded as a whole: streaming then keeps the bit rate to the nanosecond per row.
-        let pass_ns = s_to_ns(f64::from(geometry.pitch_bits()) * bit_s);
-        let servo_ns = s_to_ns(f64::from(geometry.servo_bits) * bit_s);
+        let pass_ns = s_to_ns(geometry.pitch_bits() * bit_s);
+        let servo_ns = s_to_ns(geometry.servo_share_bits() * bit_s);
         let ms = |value: f64| (value * NS_PER_MS).round() as u64;
         Ok(Self {
             power: Power::new(p, servo_ns, pass_ns - servo_ns),
@@ -278,6 +278,13 @@ impl MemsDevice {
     /// Passes over a row with `tips` on; so many blocks are read and so many written, one perhaps both.
     #[inline]
     pub(super) fn pass(&mut self, run: &mut Passes, approach: &Approach, tips: u32, reads: u32, writes: u32) {
+        self.pass_rows(run, approach, (tips, 1), reads, writes);
+    }
+
+    /// Passes over so many rows without a stop, with `tips` on.
+    #[inline]
+    fn pass_rows(&mut self, run: &mut Passes, approach: &Approach, (tips, rows): (u32, u32), reads: u32, writes: u32) {
+        let units = u64::from(rows);
         let seek_ns = approach.seek_ns;
         if run.positioned {
             run.phases.turnaround_ns += seek_ns;
@@ -300,17 +307,38 @@ impl MemsDevice {
             run.books.idle_ns += wait_ns;
             run.at += wait_ns;
         }
-        self.course.pass(seek_ns, wait_ns, tips);
+        self.course.pass(seek_ns, wait_ns, tips, rows);
         run.tips = tips;
-        run.books.passes += 1;
-        run.books.tip_passes += u64::from(tips);
-        run.phases.servo_ns += self.servo_ns;
-        run.phases.transfer_ns += self.transfer_ns;
-        run.at += self.servo_ns + self.transfer_ns;
+        run.books.passes += units;
+        run.books.tip_passes += u64::from(tips) * units;
+        run.phases.servo_ns += units * self.servo_ns;
+        run.phases.transfer_ns += units * self.transfer_ns;
+        run.at += units * (self.servo_ns + self.transfer_ns);
         if reads > 0 {
             run.bus_done = run.bus_done.max(run.at) + u64::from(reads) * self.bus_ns_per_block;
         }
         self.sled = approach.done();
+    }
+
+    /// Serves a request whose data pass as a stream: from the sooner end where it lies in one track, else in its order.
+    pub(super) fn stream(&mut self, run: &mut Passes, request: &Request) {
+        let mut place = self.geometry.place(request.lbn);
+        let mut left = request.blocks;
+        while left > 0 {
+            let (blocks, inverted) = self.geometry.run_in_track(&place, left);
+            let rows = if inverted { place.row + 1 - blocks..place.row + 1 } else { place.row..place.row + blocks };
+            let approach = if blocks == request.blocks {
+                self.positioning.approach_to(&self.sled, place.cylinder, rows)
+            } else {
+                self.positioning.approach_along(&self.sled, place.cylinder, rows, inverted)
+            };
+            let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
+            self.pass_rows(run, &approach, (self.geometry.tips_per_block, blocks), reads, writes);
+            left -= blocks;
+            if left > 0 {
+                place = self.geometry.place(request.end_lbn() - u64::from(left));
+            }
+        }
     }
 
     /// Ends a service and books it. The sled is free when the last pass is over; what is left of the bus transfer

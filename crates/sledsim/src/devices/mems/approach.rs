@@ -1,5 +1,7 @@
 //! The way to a pass over a row.
 
+use std::ops::Range;
+
 use crate::devices::mems::positioning::{Entry, Positioning, YState, YTime};
 use crate::devices::Stance;
 
@@ -50,17 +52,30 @@ impl Positioning {
     /// The quickest way from `sled` to a row; where both directions are as quick, downward (DiskSim's choice).
     #[inline]
     pub(super) fn approach(&self, sled: &Sled, cylinder: u32, row: u32) -> Approach {
+        self.approach_to(sled, cylinder, row..row + 1)
+    }
+
+    /// The same to rows that follow each other, from the end where the sled is sooner.
+    #[inline]
+    pub(super) fn approach_to(&self, sled: &Sled, cylinder: u32, rows: Range<u32>) -> Approach {
         let x_ns = self.x_ns(sled.cylinder, cylinder);
-        let up = self.approach_by(x_ns, sled, cylinder, self.entry(row, false));
+        let up = self.approach_by(x_ns, sled, cylinder, self.entry_of(rows.clone(), false));
         if self.directions().len() == 1 {
             return up;
         }
-        let down = self.approach_by(x_ns, sled, cylinder, self.entry(row, true));
+        let down = self.approach_by(x_ns, sled, cylinder, self.entry_of(rows, true));
         if down.seek_ns <= up.seek_ns {
             down
         } else {
             up
         }
+    }
+
+    /// The way from `sled` to rows of a track that a request goes on from or to another track in: in the order of its blocks.
+    pub(super) fn approach_along(&self, sled: &Sled, cylinder: u32, rows: Range<u32>, inverted: bool) -> Approach {
+        let downward = inverted && self.directions().len() > 1;
+        let x_ns = self.x_ns(sled.cylinder, cylinder);
+        self.approach_by(x_ns, sled, cylinder, self.entry_of(rows, downward))
     }
 
     /// The way from `sled` to a pass over a row in a direction.

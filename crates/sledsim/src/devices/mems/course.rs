@@ -12,6 +12,8 @@ struct Pass {
     /// Waiting for the bus before the pass.
     wait_ns: u64,
     tips: u32,
+    /// How often the time of a row passes: once, or in a stream once for each block.
+    units: u32,
 }
 
 /// A service, span by span.
@@ -40,8 +42,8 @@ impl Course {
 
     /// It goes on with a pass.
     #[inline]
-    pub fn pass(&mut self, seek_ns: u64, wait_ns: u64, tips: u32) {
-        self.passes.push(Pass { seek_ns, wait_ns, tips });
+    pub fn pass(&mut self, seek_ns: u64, wait_ns: u64, tips: u32, units: u32) {
+        self.passes.push(Pass { seek_ns, wait_ns, tips, units });
     }
 
     /// Calls `visit` with each span: what the sled does, until when, with how many tips on.
@@ -55,9 +57,9 @@ impl Course {
             visit(Activity::SEEK, at, 0);
             at += pass.wait_ns;
             visit(Activity::READY, at, 0);
-            at += servo_ns;
+            at += servo_ns * u64::from(pass.units);
             visit(Activity::SERVO, at, pass.tips);
-            at += transfer_ns;
+            at += transfer_ns * u64::from(pass.units);
             visit(Activity::DATA, at, pass.tips);
         }
     }
@@ -91,7 +93,7 @@ impl Course {
             waits += u64::from(pass.wait_ns > 0 && !goes_on);
             at += pass.seek_ns + pass.wait_ns;
             meter.draw(at, power.moving_w(0));
-            at += servo_ns + transfer_ns;
+            at += (servo_ns + transfer_ns) * u64::from(pass.units);
             meter.draw(at, power.moving_w(pass.tips));
         }
         let passes = self.passes.len() as u64;
@@ -104,11 +106,12 @@ impl Course {
     /// Books of all of the service, but for the number of start-ups: one counts as soon as it begins.
     #[must_use]
     pub fn books(&self) -> Books {
-        let mut books = Books { startup_ns: self.startup_ns, passes: self.passes.len() as u64, ..Books::default() };
+        let mut books = Books { startup_ns: self.startup_ns, ..Books::default() };
         for pass in &self.passes {
             books.seek_ns += pass.seek_ns;
             books.idle_ns += pass.wait_ns;
-            books.tip_passes += u64::from(pass.tips);
+            books.passes += u64::from(pass.units);
+            books.tip_passes += u64::from(pass.tips) * u64::from(pass.units);
         }
         books
     }

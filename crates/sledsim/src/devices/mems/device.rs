@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::devices::mems::access::MemsDevice;
 use crate::devices::mems::subsector::PassesOf;
 use crate::devices::mems::{batch, plans, trial};
-use crate::devices::{Device, Location, Plan, Planner, Stance, Trial};
+use crate::devices::{serve_as_one, serve_in_turn, Device, Location, Plan, Planner, Stance, Trial};
 use crate::power::Meter;
 use crate::request::{Op, Request};
 use crate::service::{EnergyLedger, Service};
@@ -63,6 +63,10 @@ impl Device for MemsDevice {
     #[inline]
     fn serve(&mut self, now: Time, request: &Request) -> Service {
         let mut run = self.begin(now);
+        if self.geometry.is_fluid() {
+            self.stream(&mut run, request);
+            return self.finish(&mut run);
+        }
         let mut passes = PassesOf::new(&self.geometry, self.extent(request));
         while !passes.is_over() {
             let pass = passes.next(&self.geometry);
@@ -78,6 +82,8 @@ impl Device for MemsDevice {
             [] => {}
             // Alone, a request is served in LBN order, as outside batches.
             [only] => out.push(self.serve(now, only)),
+            // In a stream all tips work on one block.
+            _ if self.geometry.is_fluid() => serve_in_turn(self, now, requests, out),
             _ => batch::serve(self, now, requests, out),
         }
     }
@@ -85,17 +91,18 @@ impl Device for MemsDevice {
     fn serve_merged(&mut self, now: Time, requests: &[Request], plan: Option<&Plan>, out: &mut Vec<Service>) {
         match plan {
             Some(plan) => plans::serve(self, now, requests, plan, out),
+            None if self.geometry.is_fluid() => serve_as_one(self, now, requests, out),
             None => self.serve_batch(now, requests, out),
         }
     }
 
     fn planner(&self) -> Option<&dyn Planner> {
-        Some(self)
+        (!self.geometry.is_fluid()).then_some(self as &dyn Planner)
     }
 
     fn access_subsectors(&mut self) -> bool {
-        self.subsector = true;
-        true
+        self.subsector = !self.geometry.is_fluid();
+        self.subsector
     }
 
     fn wake_ns(&self, now: Time) -> u64 {

@@ -40,7 +40,7 @@ impl Power {
         }
     }
 
-    /// Servo and data time of a pass.
+    /// Servo and data time of a row; of a block where data pass as a stream.
     #[inline]
     #[must_use]
     pub fn pass_ns(&self) -> (u64, u64) {
@@ -85,9 +85,9 @@ pub struct Books {
     pub inactive_ns: u64,
     /// Nanoseconds positioning, before and between passes.
     pub seek_ns: u64,
-    /// Number of passes.
+    /// Number of rows passed over; of blocks where data pass as a stream.
     pub passes: u64,
-    /// Active tips, summed over passes.
+    /// Active tips, summed over these.
     pub tip_passes: u64,
     /// Nanoseconds idle, or waiting for the bus.
     pub idle_ns: u64,

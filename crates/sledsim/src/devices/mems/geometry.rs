@@ -2,16 +2,20 @@
 //!
 //! A cylinder is one column of bits under every tip; its tracks are the groups of tips that work at once; a row is one
 //! tip sector under each tip of a track. LBN order: blocks within a row, rows within a track, tracks within a
-//! cylinder, cylinders (Griffin et al. 1999, section 2.2).
+//! cylinder, cylinders (Griffin et al. 1999, section 2.2). Where data pass as a stream, all tips of a track work on each
+//! block, which then is a row of its own: as long as its share of what passes in one with borders.
 
 use std::ops::Range;
 
-use crate::devices::mems::parameters::{Layout, MemsParameters};
+use crate::devices::mems::parameters::{Layout, MemsParameters, Transfer};
 use crate::fault::Fault;
 use crate::units::{M_PER_NM, M_PER_UM};
 
 /// Largest capacity of a device: addresses stay far from overflow.
 const MOST_BYTES: u64 = 1 << 60;
+
+/// Most rows of a track: the places at which passes begin and end have 32-bit numbers.
+const MOST_ROWS: f64 = (1 << 30) as f64;
 
 /// Place of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,8 @@ pub struct Geometry {
     /// Size of a block.
     pub block_bytes: u32,
     layout: Layout,
+    transfer: Transfer,
+    pitch_bits: f64,
     bit_m: f64,
     x_range_m: f64,
     y_range_m: f64,
@@ -110,6 +116,20 @@ impl Geometry {
                 .says(" or ")
                 .option("sleds"));
         }
+        let (rows, blocks_per_row, tips_per_block, pitch) = match p.transfer {
+            Transfer::Rows => (rows, blocks_per_row, tips_per_block, pitch),
+            Transfer::Fluid => {
+                let blocks = f64::from(blocks_per_row);
+                (rows * blocks, 1, blocks_per_row * tips_per_block, pitch / blocks)
+            }
+        };
+        if rows > MOST_ROWS {
+            return Err(Fault::conflict("transfer", "fluid")
+                .says(format!(": tracks of {rows} blocks, more than {MOST_ROWS}: raise "))
+                .option("bit_nm")
+                .says(" or lower ")
+                .option("active_tips"));
+        }
         Ok(Self {
             cylinders: cylinders as u32,
             rows: rows as u32,
@@ -121,6 +141,8 @@ impl Geometry {
             data_bits,
             block_bytes: p.block_bytes,
             layout: p.layout,
+            transfer: p.transfer,
+            pitch_bits: pitch,
             bit_m: p.bit_nm * M_PER_NM,
             x_range_m: p.x_range_um * M_PER_UM,
             y_range_m: p.y_range_um * M_PER_UM,
@@ -221,36 +243,60 @@ impl Geometry {
     /// Y of a bit boundary in metres from the centre of travel.
     #[inline]
     #[must_use]
-    pub fn y_m(&self, bit: u64) -> f64 {
-        bit as f64 * self.bit_m - self.y_range_m / 2.0
+    pub fn y_m(&self, bit: f64) -> f64 {
+        bit * self.bit_m - self.y_range_m / 2.0
     }
 
-    /// Bits from one servo burst to the next.
+    /// Whether data pass as a stream.
     #[inline]
     #[must_use]
-    pub fn pitch_bits(&self) -> u32 {
-        self.servo_bits + self.data_bits
+    pub fn is_fluid(&self) -> bool {
+        self.transfer == Transfer::Fluid
+    }
+
+    /// Bits from one servo burst to the next; in a stream those of a block, a whole number or not.
+    #[inline]
+    #[must_use]
+    pub fn pitch_bits(&self) -> f64 {
+        self.pitch_bits
+    }
+
+    /// Bits of servo bursts in a row; in a stream a block's share of them.
+    #[must_use]
+    pub fn servo_share_bits(&self) -> f64 {
+        f64::from(self.servo_bits) * self.pitch_bits / f64::from(self.servo_bits + self.data_bits)
     }
 
     /// Y, in bits, where an upward pass over `row` begins, which is also where one over `row - 1` ends.
     #[inline]
     #[must_use]
-    pub fn upward_bit(&self, row: u32) -> u64 {
-        u64::from(row) * u64::from(self.pitch_bits())
+    pub fn upward_bit(&self, row: u32) -> f64 {
+        f64::from(row) * self.pitch_bits
     }
 
     /// Y, in bits, where a downward pass over `row - 1` begins, which is also where one over `row` ends.
     #[inline]
     #[must_use]
-    pub fn downward_bit(&self, row: u32) -> u64 {
-        self.upward_bit(row) + u64::from(self.servo_bits)
+    pub fn downward_bit(&self, row: u32) -> f64 {
+        // A stream has no burst that would have to pass first.
+        self.upward_bit(row) + if self.is_fluid() { 0.0 } else { f64::from(self.servo_bits) }
     }
 
     /// Y of the middle of a row's data in metres from the centre of travel.
     #[must_use]
     pub fn row_middle_m(&self, row: u32) -> f64 {
-        let bit = self.downward_bit(row) as f64 + f64::from(self.data_bits) / 2.0;
+        let data_bits = if self.is_fluid() { self.pitch_bits } else { f64::from(self.data_bits) };
+        let bit = self.downward_bit(row) + data_bits / 2.0;
         bit * self.bit_m - self.y_range_m / 2.0
+    }
+
+    /// How many of `blocks` from a place on lie in its track, and whether the track runs its rows backwards.
+    #[inline]
+    #[must_use]
+    pub fn run_in_track(&self, place: &Place, blocks: u32) -> (u32, bool) {
+        let inverted = self.inverted(place.cylinder, place.track);
+        let rows = if inverted { place.row + 1 } else { self.rows - place.row };
+        (blocks.min(rows * self.blocks_per_row - place.slot), inverted)
     }
 
     /// The tip group of a place: blocks of one position with different groups can be accessed together.

@@ -29,4 +29,4 @@ pub use characteristics::Characteristics;
 pub use geometry::{Geometry, Place};
 pub use idle_modes::{idle_tips, ladder};
 pub use motion::SeekModel;
-pub use parameters::{Idle, IdleTips, Layout, MemsParameters, SledLayout, Timeout};
+pub use parameters::{Idle, IdleTips, Layout, MemsParameters, SledLayout, Timeout, Transfer};

@@ -38,6 +38,17 @@ pub enum IdleTips {
     LastAccess,
 }
 
+/// How data pass under the tips.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transfer {
+    /// Row by row: a block takes the pass over a whole tip sector, as do all blocks of its row together.
+    #[default]
+    Rows,
+    /// As a stream, without borders of rows: each block passes at the rate of all tips (griffin1999, section 4).
+    Fluid,
+}
+
 /// How the LBN space is laid over several sleds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -149,6 +160,9 @@ pub struct MemsParameters {
     /// Rate at which bits pass under each tip; with the bit width it gives the access speed.
     #[schemars(range(min = 0.1, max = 1000000.0), extend("x-unit" = "kbit/s"))]
     pub bit_rate_kbit_s: f64,
+    /// How data pass under the tips: row by row, or as a stream at the rate of all tips.
+    #[serde(default)]
+    pub transfer: Transfer,
     /// How seek times are computed.
     #[serde(default)]
     pub seek_model: SeekModel,

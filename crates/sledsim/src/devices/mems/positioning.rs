@@ -4,6 +4,7 @@
 //! times between those are computed once each and kept.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use crate::devices::mems::geometry::Geometry;
 use crate::devices::mems::motion::{
@@ -207,11 +208,18 @@ impl Positioning {
     #[inline]
     #[must_use]
     pub fn entry(&self, row: u32, downward: bool) -> Entry {
+        self.entry_of(row..row + 1, downward)
+    }
+
+    /// The pass over rows that follow each other, upward or downward.
+    #[inline]
+    #[must_use]
+    pub fn entry_of(&self, rows: Range<u32>, downward: bool) -> Entry {
         if downward {
             let half = self.gates / 2;
-            Entry { from: Gate(half + row + 1), to: Gate(half + row) }
+            Entry { from: Gate(half + rows.end), to: Gate(half + rows.start) }
         } else {
-            Entry { from: Gate(row), to: Gate(row + 1) }
+            Entry { from: Gate(rows.start), to: Gate(rows.end) }
         }
     }
 
