@@ -34,10 +34,26 @@ fn documents_nested_too_deep_are_refused_in_every_notation() {
         for (text, notation) in &documents {
             let fault = refused(text, *notation, &[]);
             assert_eq!(fault.kind, Kind::Notation, "{notation:?} {depth}: {fault:.200}");
+            assert!(fault.to_string().len() < 1_000, "{notation:?} {depth}: {fault:.200}");
         }
         let fault = refused("", Notation::Toml, &[format!("title.{keys}=1")]);
         assert_eq!(fault.kind, Kind::Notation, "{depth}");
         assert!(fault.to_string().contains("nested deeper than 100"));
+    }
+}
+
+#[test]
+fn a_long_value_is_not_repeated_whole() {
+    let (digits, name) = ("9".repeat(5_000), "x".repeat(5_000));
+    let cases = [
+        refused("", Notation::Toml, &[format!("run.requests={digits}")]),
+        refused("", Notation::Toml, &[format!("system.scheduler={name}")]),
+        refused(&format!("[workload]\n{name} = 1\n"), Notation::Toml, &[]),
+        refused(&format!("title = [{digits}, \n"), Notation::Toml, &[]),
+    ];
+    for fault in cases {
+        let text = fault.to_string();
+        assert!(text.contains("… (") && text.len() < 1_500, "{} characters: {fault:.300}", text.len());
     }
 }
 

@@ -31,6 +31,18 @@ pub fn shown(value: &Value) -> String {
     }
 }
 
+/// Texts that are longer are not repeated whole in a sentence.
+const LONG: usize = 200;
+
+/// A text as a sentence repeats it: of a long one its beginning, and how long it is.
+#[must_use]
+pub fn brief(text: &str) -> String {
+    match text.char_indices().nth(LONG) {
+        Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()),
+        None => text.to_owned(),
+    }
+}
+
 /// `text` without control characters, which would break a line.
 #[must_use]
 pub fn printable(text: &str) -> String {
@@ -62,7 +74,7 @@ impl Fault {
     /// Where it is, up to the colon before the sentence.
     fn place(&self, vocabulary: &dyn Vocabulary) -> String {
         let setting =
-            self.setting.as_ref().map(|setting| vocabulary.setting(&"set".into(), Some(&setting.as_str().into())));
+            self.setting.as_ref().map(|setting| vocabulary.setting(&"set".into(), Some(&brief(setting).into())));
         let line = self.line.filter(|_| self.kind != Kind::Notation).map(|line| format!("line {line}"));
         let byte = self.byte.map(|byte| format!("byte {byte}"));
         let places = [setting.or_else(|| self.used_by.clone()).or_else(|| self.file.clone()), line, byte];
@@ -79,13 +91,13 @@ impl Fault {
             (Some(field), _) => format!("{field:?}"),
             (None, true) if self.value.is_some() && self.kind == Kind::WrongType => "the document".to_owned(),
             (None, true) => return String::new(),
-            (None, false) => self.path.to_string(),
+            (None, false) => brief(&self.path.to_string()),
         };
         let expected = self.expected();
         let valued = match &self.value {
             // An option of a command stands before its value, as it is typed.
-            Some(value) if subject.starts_with("--") => format!("{subject} {}", shown(value)),
-            Some(value) => format!("{subject} = {}", shown(value)),
+            Some(value) if subject.starts_with("--") => format!("{subject} {}", brief(&shown(value))),
+            Some(value) => format!("{subject} = {}", brief(&shown(value))),
             None => subject.clone(),
         };
         match self.kind {

@@ -15,7 +15,7 @@ use crate::units::{M_PER_NM, M_PER_UM};
 const MOST_BYTES: u64 = 1 << 60;
 
 /// Most rows of a track: the places at which passes begin and end have 32-bit numbers.
-const MOST_ROWS: f64 = (1 << 30) as f64;
+const MOST_ROWS: u32 = 1 << 30;
 
 /// Place of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,27 @@ pub struct Place {
     pub row: u32,
     /// Block within the row.
     pub slot: u32,
+}
+
+/// Tips that a block is striped over, and blocks that pass under the active tips together.
+fn tips_and_blocks(p: &MemsParameters) -> Result<(u32, u32), Fault> {
+    if !p.block_bytes.is_multiple_of(p.tip_sector_bytes) {
+        return Err(Fault::conflict("block_bytes", p.block_bytes)
+            .says(" is not a multiple of ")
+            .key_is("tip_sector_bytes", p.tip_sector_bytes)
+            .says(": a block is striped over whole tip sectors"));
+    }
+    if p.active_tips > p.tips {
+        return Err(Fault::conflict("active_tips", p.active_tips).says(" exceeds ").key_is("tips", p.tips));
+    }
+    let tips_per_block = p.block_bytes / p.tip_sector_bytes;
+    let blocks_per_row = p.active_tips / tips_per_block;
+    if blocks_per_row == 0 {
+        return Err(Fault::conflict("active_tips", p.active_tips)
+            .says(format!(" is fewer than the {tips_per_block} tips of a block: raise it, or "))
+            .option("tip_sector_bytes"));
+    }
+    Ok((tips_per_block, blocks_per_row))
 }
 
 /// Geometry of one sled, derived from its parameters.
@@ -68,22 +89,7 @@ impl Geometry {
     /// When the parameters leave no room for a single block: says which parameter to change.
     pub fn new(p: &MemsParameters) -> Result<Self, Fault> {
         let bits = |range_um: f64| (range_um * M_PER_UM / (p.bit_nm * M_PER_NM) + 1e-6).floor();
-        if !p.block_bytes.is_multiple_of(p.tip_sector_bytes) {
-            return Err(Fault::conflict("block_bytes", p.block_bytes)
-                .says(" is not a multiple of ")
-                .key_is("tip_sector_bytes", p.tip_sector_bytes)
-                .says(": a block is striped over whole tip sectors"));
-        }
-        if p.active_tips > p.tips {
-            return Err(Fault::conflict("active_tips", p.active_tips).says(" exceeds ").key_is("tips", p.tips));
-        }
-        let tips_per_block = p.block_bytes / p.tip_sector_bytes;
-        let blocks_per_row = p.active_tips / tips_per_block;
-        if blocks_per_row == 0 {
-            return Err(Fault::conflict("active_tips", p.active_tips)
-                .says(format!(" is fewer than the {tips_per_block} tips of a block: raise it, or "))
-                .option("tip_sector_bytes"));
-        }
+        let (tips_per_block, blocks_per_row) = tips_and_blocks(p)?;
         let data_bits = p.tip_sector_bytes * p.encoded_bits_per_byte;
         let pitch = f64::from(p.servo_bits + data_bits);
         let rows = ((bits(p.y_range_um) - f64::from(p.servo_bits)) / pitch).floor();
@@ -116,21 +122,7 @@ impl Geometry {
                 .says(" or ")
                 .option("sleds"));
         }
-        let (rows, blocks_per_row, tips_per_block, pitch) = match p.transfer {
-            Transfer::Rows => (rows, blocks_per_row, tips_per_block, pitch),
-            Transfer::Fluid => {
-                let blocks = f64::from(blocks_per_row);
-                (rows * blocks, 1, blocks_per_row * tips_per_block, pitch / blocks)
-            }
-        };
-        if rows > MOST_ROWS {
-            return Err(Fault::conflict("transfer", "fluid")
-                .says(format!(": tracks of {rows} blocks, more than {MOST_ROWS}: raise "))
-                .option("bit_nm")
-                .says(" or lower ")
-                .option("active_tips"));
-        }
-        Ok(Self {
+        let by_rows = Self {
             cylinders: cylinders as u32,
             rows: rows as u32,
             tracks,
@@ -141,13 +133,37 @@ impl Geometry {
             data_bits,
             block_bytes: p.block_bytes,
             layout: p.layout,
-            transfer: p.transfer,
+            transfer: Transfer::Rows,
             pitch_bits: pitch,
             bit_m: p.bit_nm * M_PER_NM,
             x_range_m: p.x_range_um * M_PER_UM,
             y_range_m: p.y_range_um * M_PER_UM,
             blocks_per_cylinder: blocks_per_track * u64::from(tracks),
             blocks_per_track,
+        };
+        match p.transfer {
+            Transfer::Rows => Ok(by_rows),
+            Transfer::Fluid => by_rows.streamed(),
+        }
+    }
+
+    /// The same where data pass as a stream: each block a row of its own, under all tips of the track.
+    fn streamed(self) -> Result<Self, Fault> {
+        let rows = u64::from(self.rows) * u64::from(self.blocks_per_row);
+        let Some(rows) = u32::try_from(rows).ok().filter(|&rows| rows <= MOST_ROWS) else {
+            return Err(Fault::conflict("transfer", "fluid")
+                .says(format!(": tracks of {rows} blocks, more than {MOST_ROWS}: raise "))
+                .option("bit_nm")
+                .says(" or lower ")
+                .option("active_tips"));
+        };
+        Ok(Self {
+            rows,
+            blocks_per_row: 1,
+            tips_per_block: self.blocks_per_row * self.tips_per_block,
+            pitch_bits: self.pitch_bits / f64::from(self.blocks_per_row),
+            transfer: Transfer::Fluid,
+            ..self
         })
     }
 

@@ -10,7 +10,7 @@ use super::based::Document;
 use super::resolve::{keys_of, keys_of_system, schema};
 use super::strict::Strict;
 use super::tree::COMPONENTS;
-use crate::fault::{self, Fault, Kind};
+use crate::fault::{self, brief, Fault, Kind};
 use crate::limits::NESTING;
 use crate::scenario::own;
 use crate::scenario::specs::system::CHILD_KEYS;
@@ -64,7 +64,14 @@ impl Notation {
                 serde_json::from_str(text).map_err(|error| unread(error.to_string(), Some(error.line() as u64)))
             }
         };
-        let document = document.map(|Strict(document)| document);
+        // The other readers stop at depths of their own.
+        let document = document.map(|Strict(document)| document).map_err(|fault| {
+            if open_brackets(text) > NESTING.most {
+                too_deep()
+            } else {
+                fault
+            }
+        });
         match document.and_then(|document| if depth(&document) > NESTING.most { Err(too_deep()) } else { Ok(document) })
         {
             Ok(Value::Object(table)) => Ok(Value::Object(table)),
@@ -111,7 +118,8 @@ fn read_toml(text: &str) -> Result<Strict, Fault> {
 
 /// What a notation's reader says: it shows the line itself.
 fn unread(said: String, line: Option<u64>) -> Fault {
-    Fault::new(Kind::Notation).says(said.trim_end()).on_line(line)
+    let said: Vec<String> = said.trim_end().lines().map(brief).collect();
+    Fault::new(Kind::Notation).says(said.join("\n")).on_line(line)
 }
 
 /// A scenario as written, or a device, before it is completed.
