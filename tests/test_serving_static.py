@@ -11,12 +11,12 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from source_text import ROOT
+from waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,11 +64,7 @@ def test_it_serves_with_an_empty_environment(program: Path, tmp_path: Path) -> N
     with subprocess.Popen([program, scenario, "--socket", path], env={}, cwd=tmp_path) as server:
         try:
             with socket.socket(socket.AF_UNIX) as client:
-                deadline = time.monotonic() + 30
-                while client.connect_ex(str(path)):
-                    assert server.poll() is None, "it ended before it served"
-                    assert time.monotonic() < deadline, "nobody listens"
-                    time.sleep(0.01)
+                assert until(lambda: client.connect_ex(str(path)) == 0, server), "it ended before it served"
                 client.settimeout(30)
                 assert client.recv(16, socket.MSG_WAITALL) == b"NBDMAGICIHAVEOPT"
         finally:
