@@ -69,8 +69,7 @@ def test_the_page_has_every_promise_and_none_is_broken(bench: Any) -> None:
 
 @pytest.mark.parametrize("case", ["figure_4", "lifetimes", "rare_loss", "session_one", "own_built_in", "lru"])
 def test_a_measurement_runs(case: str, bench: Any, tmp_path: Path) -> None:
-    trace = bench.needed_trace(case)
-    if trace and not trace.exists():
+    if trace := bench.needed_trace(case):
         reference(str(trace))
     found = bench.MEASURES[case](0.01, tmp_path)
     assert found

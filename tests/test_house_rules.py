@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import sledsim
+import sledsim._core
 from source_text import (
     CORE,
     DISKSIM,

@@ -12,6 +12,8 @@ use sledsim_testing::scenarios;
 
 const REQUESTS: u64 = 20_000;
 const MEMS_BYTES: u64 = 256_000_000;
+/// Between requests that go to the disk.
+const DISK_KEEPS_UP_NS: u64 = 60_000_000;
 
 fn drive(system: &mut System, name: &str) -> ComponentId {
     let device = scenario::device(&scenarios::device_spec(name)).expect("a device of the catalogue");
@@ -64,15 +66,17 @@ fn mems_and_disk(criterion: &mut Criterion) {
     // Blocks of a request, share of writes, blocks that they go to; ns between them.
     let hits = (8, 0.5, 100_000);
     let misses = (8, 0.5, 4_000_000);
-    let cases = [("mcd hits", true, hits, 2_000_000), ("mcd misses", true, misses, 60_000_000)];
-    let writes =
-        [("mwb 4 KB", false, (8, 1.0, 4_000_000), 60_000_000), ("mwb 36 KB", false, (72, 1.0, 4_000_000), 60_000_000)];
+    let cases = [("mcd hits", true, hits, 2_000_000), ("mcd misses", true, misses, DISK_KEEPS_UP_NS)];
+    let writes = [
+        ("mwb 4 KB", false, (8, 1.0, 4_000_000), DISK_KEEPS_UP_NS),
+        ("mwb 36 KB", false, (72, 1.0, 4_000_000), DISK_KEEPS_UP_NS),
+    ];
     for (name, is_mcd, load, gap_ns) in cases.into_iter().chain(writes) {
         let mut system = if is_mcd { over(mcd) } else { over(mwb) };
         let (mut random, mut next) = (Stream::new(1, "requests"), 0);
         // Full before it is measured; an empty one keeps up with no more than its disk.
         for _ in 0..3 {
-            serve(&mut system, &mut random, &mut next, load, 60_000_000);
+            serve(&mut system, &mut random, &mut next, load, DISK_KEEPS_UP_NS);
         }
         group.bench_function(BenchmarkId::from_parameter(name), |bencher| {
             bencher.iter(|| serve(&mut system, &mut random, &mut next, load, gap_ns));

@@ -1,7 +1,7 @@
 """Griffin et al. 1999, section 4.3: how the access time depends on the parameters of the device."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sledsim_papers.griffin1999.workload import (
     acceleration,
@@ -15,9 +15,6 @@ from sledsim_papers.griffin1999.workload import (
 from sledsim_papers.harness.finding import COMPUTED, Finding, Probe, trend
 from sledsim_papers.harness.registry import experiment
 from sledsim_papers.harness.study import Study
-
-if TYPE_CHECKING:
-    from sledsim.runs import Result
 
 __all__ = [
     "ACCELERATIONS_M_S2",
@@ -124,14 +121,11 @@ ONE_WAY = "rows entered one way only"
 FLUID = "bits at the rate of all 1280 tips, without rows"
 
 
-def _alone(study: Study, speeds_mm_s: Sequence[float], **changes: Any) -> "list[Result]":
+def _alone_ms(study: Study, speeds_mm_s: Sequence[float], **changes: Any) -> list[float]:
+    """Return mean accesses at speeds, on a device that is changed otherwise too."""
     requests = study.requests(100_000, 20_000)
     cases = [random(closed(), requests, **_sled(DEFAULT_M_S2, mm_s), **changes) for mm_s in speeds_mm_s]
-    return study.runs([(each, ()) for each in cases])
-
-
-def _alone_ms(study: Study, speeds_mm_s: Sequence[float], **changes: Any) -> list[float]:
-    return [mean_ms(run) for run in _alone(study, speeds_mm_s, **changes)]
+    return [mean_ms(run) for run in study.runs([(each, ()) for each in cases])]
 
 
 #: Velocities of the claims on both sides of the optimum.

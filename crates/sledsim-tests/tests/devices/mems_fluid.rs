@@ -99,7 +99,7 @@ fn a_run_within_a_track_is_entered_at_the_sooner_end() {
 }
 
 #[test]
-fn a_run_over_two_tracks_turns_round_once_between_them() {
+fn a_run_over_two_tracks_turns_round_between_them() {
     let mut device = device(&g1(Transfer::Fluid));
     let (track, lbn) = middle(&device);
     let request = Request::read(lbn + track - 10, 20);
@@ -107,7 +107,6 @@ fn a_run_over_two_tracks_turns_round_once_between_them() {
     let geometry = device.geometry().clone();
     let places = [0, 19].map(|block| geometry.place(request.lbn + block));
     assert_ne!((places[0].cylinder, places[0].track), (places[1].cylinder, places[1].track));
-    // The other end of the same run passes back over the same rows: a reversal between, and a cylinder's step where there is one.
     assert!(service.phases.turnaround_ns > 0);
     assert_eq!(geometry.run_in_track(&places[0], 20).0, 10);
 }

@@ -330,7 +330,8 @@ impl MemsDevice {
             let approach = if blocks == request.blocks {
                 self.positioning.approach_to(&self.sled, place.cylinder, rows)
             } else {
-                self.positioning.approach_along(&self.sled, place.cylinder, rows, inverted)
+                let downward = inverted && self.positioning.directions().len() > 1;
+                self.positioning.approach_in(&self.sled, place.cylinder, rows, downward)
             };
             let (reads, writes) = if request.op == Op::Read { (blocks, 0) } else { (0, blocks) };
             self.pass_rows(run, &approach, (self.geometry.tips_per_block, blocks), reads, writes);

@@ -71,15 +71,8 @@ impl Positioning {
         }
     }
 
-    /// The way from `sled` to rows of a track that a request goes on from or to another track in: in the order of its blocks.
-    pub(super) fn approach_along(&self, sled: &Sled, cylinder: u32, rows: Range<u32>, inverted: bool) -> Approach {
-        let downward = inverted && self.directions().len() > 1;
-        let x_ns = self.x_ns(sled.cylinder, cylinder);
-        self.approach_by(x_ns, sled, cylinder, self.entry_of(rows, downward))
-    }
-
-    /// The way from `sled` to a pass over a row in a direction.
-    pub(super) fn approach_in(&self, sled: &Sled, (cylinder, row): (u32, u32), downward: bool) -> Approach {
-        self.approach_by(self.x_ns(sled.cylinder, cylinder), sled, cylinder, self.entry(row, downward))
+    /// The way from `sled` to a pass over rows that follow each other, in a direction.
+    pub(super) fn approach_in(&self, sled: &Sled, cylinder: u32, rows: Range<u32>, downward: bool) -> Approach {
+        self.approach_by(self.x_ns(sled.cylinder, cylinder), sled, cylinder, self.entry_of(rows, downward))
     }
 }

@@ -174,7 +174,8 @@ pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], pl
     let wanted = Wanted::by(&device.geometry, &extents);
     let mut joint = Joint::begin(device, now, requests, &wanted);
     for &PlannedPass { stop, from, to, downward } in &plan.passes {
-        let approach = joint.device.positioning().approach_in(&sled, wanted.stops[stop].place(), downward);
+        let (cylinder, row) = wanted.stops[stop].place();
+        let approach = joint.device.positioning().approach_in(&sled, cylinder, row..row + 1, downward);
         sled = approach.done();
         joint.pass(Visit { stop, from, to }, &approach);
     }

@@ -167,8 +167,10 @@ fn build(spec: &DeviceSpec, spin_down: Option<&SpinDownSpec>) -> Result<Box<dyn 
 /// It can't.
 fn set_access(drive: &DriveSpec, device: &mut dyn Device) -> Result<(), Fault> {
     if drive.subsector && !device.access_subsectors() {
-        let says =
-            format!(": {} can't access less than a block: leave it out, or take a MEMS device", drive.device.name());
+        let says = format!(
+            ": {} can't access less than a block: leave it out, or take a MEMS device whose data pass in rows",
+            drive.device.name()
+        );
         return Err(Fault::conflict("subsector", true).says(says));
     }
     Ok(())
