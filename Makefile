@@ -42,7 +42,7 @@ test test-all: $(STAMPS)/extension $(STAMPS)/dev
 		| $(BIN)/python tools/slowest_tests.py
 	# What must end within a second or two has the machine to itself.
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=10 -m "not prompt $(but)"
-	$(BIN)/python -m pytest --durations=10 -m "prompt $(but)"
+	$(BIN)/python -m pytest --durations=10 -m "prompt $(but)" $$(grep -l 'mark\.prompt' tests/test_*.py)
 
 #: make fuzz              an hour of inputs for all that is read (SECONDS=3600 SEED=1 WORKERS=2), what goes wrong with its case
 .PHONY: fuzz

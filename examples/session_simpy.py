@@ -28,6 +28,7 @@ class Storage:
         self.env = env
         self.session = sledsim.Session(system)
         self.waiting: dict[int, simpy.Event] = {}
+        self.looks_at_ns: int | None = None
 
     def access(self, lbn: int, blocks: int, *, read: bool = True) -> simpy.Event:
         """Return an event that happens when the request has come back, with its completion."""
@@ -37,11 +38,16 @@ class Storage:
         return done
 
     def _await_next(self) -> None:
-        """Look again when something happens next. To look too often does no harm."""
-        if self.session.next_event_ns is not None:
-            self.env.timeout(self.session.next_event_ns - self.env.now).callbacks.append(self._look)
+        """Look again when something happens next, if nobody does so before."""
+        at_ns = self.session.next_event_ns
+        if at_ns is not None and (self.looks_at_ns is None or at_ns < self.looks_at_ns):
+            self.looks_at_ns = at_ns
+            self.env.timeout(at_ns - self.env.now).callbacks.append(self._look)
 
     def _look(self, _: simpy.Event) -> None:
+        if self.env.now != self.looks_at_ns:
+            return  # one that came before it was here already
+        self.looks_at_ns = None
         for completion in self.session.advance(int(self.env.now)):
             self.waiting.pop(completion.id).succeed(completion)
         if self.waiting:

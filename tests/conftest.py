@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pytest
 
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 #: The folder of reference data, which is not part of this repository.
 REFERENCE = Path(os.environ.get("SLEDSIM_REFERENCE") or ROOT.parent / "shared")
+
+T = TypeVar("T")
+
+
+def size(few: T, many: T) -> T:
+    """Return how much of something is tried: a little, or so much where the tests do all they can."""
+    return many if os.environ.get("SLEDSIM_TESTS") == "all" else few
+
 
 SCENARIO: dict[str, Any] = {
     "seed": 3,

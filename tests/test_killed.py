@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conftest import size
 from sledsim.sweep import Store
 from sledsim.sweep.optimisation import optimise
 from sledsim.sweep.search import Search
@@ -77,7 +78,7 @@ def scenario(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kills", KILLS)
-@pytest.mark.parametrize("name", ["log.csv", "log.parquet", "trace.csv", "trace.csv.zst", "trace.parquet"])
+@pytest.mark.parametrize("name", ["log.parquet", "trace.csv", *size([], ["log.csv", "trace.csv.zst", "trace.parquet"])])
 def test_a_file_is_whole_or_what_it_was(
     scenario: Path, trace: Path, tmp_path: Path, request: pytest.FixtureRequest, name: str, kills: int
 ) -> None:

@@ -41,7 +41,11 @@ QUICK_S = 600.0
 
 
 @pytest.fixture(
-    scope="module", params=["lin2002", "schlosser2004", pytest.param(None, marks=pytest.mark.slow, id="all")]
+    scope="module",
+    params=[
+        "lin2002",
+        *(pytest.param(paper, marks=pytest.mark.slow, id=paper or "all") for paper in ("schlosser2004", None)),
+    ],
 )
 def quick_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Reproduction, Path]:
     """Return what a quick run of a paper finds, or of all, and the folder with its report. All take minutes."""

@@ -133,7 +133,7 @@ HEADER = "t_ns,device,offset_bytes,bytes,op\n"
     ("records", "third"),
     [
         (f"0,0,0,512,R\n9,1,{1 << 40},512,R\n", "--devices 0"),
-        (f"0,0,0,512,R\n9,0,{1 << 40},512,R\n", "--records 1"),
+        pytest.param(f"0,0,0,512,R\n9,0,{1 << 40},512,R\n", "--records 1", marks=pytest.mark.slow),
     ],
 )
 def test_a_trace_that_is_too_large_is_told_the_ways_out(checkout: Path, records: str, third: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conftest import SCENARIO
+from conftest import SCENARIO, size
 from sledsim import SledsimError
 from sledsim.scenario import resolve
 from sledsim.show.style import altair_library, styled, values
@@ -373,8 +374,9 @@ def check_drawn(chromium: str, page: Path, width: int, tmp_path: Path, *, dark: 
     assert measured[0] == {"charts": expected, "drawn": expected, **within, "dark": dark, "filtered": True}
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    ("width", "dark"), size([(1280, False), (390, True)], [*itertools.product(WIDTHS, [False, True])])
+)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_browser_shows_every_page_whole(
     report: tuple[Reproduction, Path], chromium: str, tmp_path: Path, name: str, width: int, dark: bool

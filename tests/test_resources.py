@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from conftest import size
 from sledsim.sweep import Store, StoreError, Sweep, run
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def test_a_run_with_power_cuts_holds_what_is_written_and_no_more(tmp_path: Path)
     assert limited("RLIMIT_AS", 2 << 30, "run", path, "--json").status == 0
 
 
+@pytest.mark.slow
 def test_a_run_with_power_cuts_that_writes_too_much_is_ended_with_a_word(tmp_path: Path) -> None:
     path = tmp_path / "large.toml"
     path.write_text(LARGE)
@@ -123,7 +125,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("most", [32, 64, 256])
+@pytest.mark.parametrize("most", size([32], [32, 64, 256]))
 def test_few_open_files_are_enough_or_too_few_in_a_word(sweep_file: Path, tmp_path: Path, most: int) -> None:
     scenario, store = sweep_file.with_name("small.toml"), tmp_path / "s"
     commands: tuple[list[str | Path], ...] = (

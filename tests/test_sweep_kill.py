@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, size
 from ctrl_c import interrupted, shown_on_a_terminal
 from sledsim import SledsimError
-from sledsim.sweep import Store, Sweep, run
+from sledsim.sweep import Store, Sweep, cluster, run
 from sledsim.sweep.cluster import execute_some
 from waiting import at_some_moment, until
 
@@ -58,12 +58,16 @@ def table_of(store: Path, folder: Path) -> dict[str, bytes]:
     return found
 
 
+#: Runs of the sweep that is killed.
+RUNS = size(3_000, 10_000)
+
+
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
-    """Return the file of a sweep of 10,000 runs, and its tables."""
+    """Return the file of a sweep, and its tables."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    file = sweep_file(folder, requests=20, replications=1000)
-    assert run(file, folder / "s").done == 10_000
+    file = sweep_file(folder, requests=20, replications=RUNS // 10)
+    assert run(file, folder / "s").done == RUNS
     return file, table_of(folder / "s", folder)
 
 
@@ -96,9 +100,9 @@ def test_a_sweep_killed_many_times_ends_with_the_same_table(
     # A fast machine may be done before the last one.
     assert killed >= kills / 2
     there = len(Store(store).rows("FROM runs"))
-    assert 0 < there < 10_000 or killed < kills
+    assert 0 < there < RUNS or killed < kills
     report = run(file, store)
-    assert (report.skipped, report.done) == (there, 10_000 - there)
+    assert (report.skipped, report.done) == (there, RUNS - there)
     assert table_of(store, tmp_path) == expected
 
 
@@ -128,7 +132,7 @@ def test_a_cluster_whose_workers_are_killed_ends_with_the_same_table(
         out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert killed >= least
-    assert "10,000 runs done" in out
+    assert f"{RUNS:,} runs done" in out
     assert err == ""
     assert table_of(store, tmp_path) == expected
 
@@ -165,7 +169,10 @@ def test_a_long_sweep_shows_its_progress_on_a_terminal(tmp_path: Path) -> None:
     shown_on_a_terminal("sweep", "run", file, "--store", tmp_path / "s", words=words)
 
 
-def test_a_cluster_that_cannot_be_reached(tmp_path: Path, sledsim_command: Callable[..., Outcome]) -> None:
+def test_a_cluster_that_cannot_be_reached(
+    tmp_path: Path, sledsim_command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "REACH_S", 1.0)
     file = sweep_file(tmp_path, requests=20, replications=1)
     told = sledsim_command("sweep", "run", file, "--store", tmp_path / "s", "--cluster", "tcp://127.0.0.1:9")
     assert told.status == 2

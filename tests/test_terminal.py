@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import ROOT
+from conftest import ROOT, size
 from sledsim.show.fitting import fitted, folded
 from sledsim.show.tables import Table
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-WIDTHS = (80, 100, 120, 200)
+WIDTHS = size((80,), (80, 100, 120, 200))
 #: What takes the place of a width where output goes into a pipe.
 PIPED = 0
 FEW = ("--set", "run.requests=1500", "--set", "run.warmup_requests=0")

@@ -17,11 +17,11 @@ use sledsim_testing::scenario_runs;
 use sledsim_testing::tiers::{self, size};
 
 fn seeds() -> u64 {
-    size(8, 20)
+    size(4, 20)
 }
 
 fn covered_at_least() -> usize {
-    size(5, 17)
+    size(2, 17)
 }
 
 const REQUESTS: u64 = 100_000;

@@ -7,6 +7,7 @@ use sledsim::reliability::{
     binomial_interval, simulate, Batches, Delay, Enclosure, Experiment, InfantMortality, LatentErrors, Lifetime,
     Outcome, Repair, Tips,
 };
+use sledsim_testing::tiers::size;
 
 use super::described::{exponential, fixed, forced, outcome, plain, raid, repaired, with, YEAR_H};
 
@@ -48,7 +49,7 @@ fn an_experiment_that_is_stopped_is_one_of_fewer_lives() {
 #[test]
 fn a_no_is_heard_once_and_for_all() {
     let experiment = Experiment { precision: Some(1e-6), ..plain(&[YEAR_H], 1_000_000_000, 1) };
-    for no in 1..12 {
+    for no in 1..size(5, 12) {
         let mut looks = 0;
         let stopped = simulate(&raid(19, 1, 5), &experiment, &mut |_| {
             looks += 1;

@@ -6,6 +6,7 @@ use sledsim::devices::Device;
 use sledsim::request::Request;
 use sledsim::schedulers::{asptf, build, sdf, sptf, SchedulerSpec};
 use sledsim::time::Time;
+use sledsim_testing::tiers::size;
 
 fn device(seek_model: SeekModel, spring_factor: f64, settle_constants: f64, idle: &str) -> MemsDevice {
     let parameters: MemsParameters = serde_json::from_value(json!({
@@ -32,7 +33,7 @@ fn decides_as(spec: SchedulerSpec, mut device: MemsDevice, cost: impl Fn(&MemsDe
     let mut scheduler = build(&spec, &device);
     let mut pending = Vec::new();
     let mut now = Time::ZERO;
-    for (i, request) in requests(1_500, device.capacity_blocks()).into_iter().enumerate() {
+    for (i, request) in requests(size(600, 1_500), device.capacity_blocks()).into_iter().enumerate() {
         scheduler.push(now, request, &device);
         pending.push((now, request));
         if i < 300 {

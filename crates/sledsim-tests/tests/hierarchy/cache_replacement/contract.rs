@@ -8,6 +8,7 @@ use sledsim::hierarchy::cache::replacement::{
 };
 
 use sledsim_testing::replacement::reference;
+use sledsim_testing::tiers::{cases, size};
 
 /// A key never used by [`ops`], and those after it.
 const FRESH: u64 = 1 << 40;
@@ -152,6 +153,8 @@ impl Checked {
 }
 
 proptest! {
+    #![proptest_config(cases(size(100, 256)))]
+
     #[test]
     fn keys_stay_where_they_are_until_they_leave(ops in ops(), capacity in 1_u32..24) {
         for spec in specs() {

@@ -57,7 +57,7 @@ impl Notation {
         let document = match self {
             Self::Toml => read_toml(text),
             // Its reader looks for the end of everything that is open before it says a word.
-            Self::Yaml if open_brackets(text) > NESTING.most => Err(too_deep()),
+            Self::Yaml if open_brackets(text.bytes()) > NESTING.most => Err(too_deep()),
             Self::Yaml => serde_yaml_ng::from_str(text)
                 .map_err(|error| unread(error.to_string(), error.location().map(|location| location.line() as u64))),
             Self::Json => {
@@ -66,7 +66,7 @@ impl Notation {
         };
         // The other readers stop at depths of their own.
         let document = document.map(|Strict(document)| document).map_err(|fault| {
-            if open_brackets(text) > NESTING.most {
+            if open_brackets(beside_texts(text)) > NESTING.most {
                 too_deep()
             } else {
                 fault
@@ -91,10 +91,29 @@ fn depth(value: &Value) -> u64 {
     }
 }
 
-/// Most brackets that are open at once, those in texts and remarks included.
-fn open_brackets(text: &str) -> u64 {
+/// What stands neither within quotes nor in a remark.
+fn beside_texts(text: &str) -> impl Iterator<Item = u8> + '_ {
+    let (mut within, mut escaped) = (None, false);
+    text.bytes().filter(move |&byte| match within {
+        None => {
+            within = matches!(byte, b'"' | b'\'' | b'#').then_some(byte);
+            true
+        }
+        Some(begun) => {
+            let ends = if begun == b'#' { byte == b'\n' } else { byte == begun && !escaped };
+            escaped = begun == b'"' && byte == b'\\' && !escaped;
+            if ends {
+                within = None;
+            }
+            false
+        }
+    })
+}
+
+/// Most brackets that are open at once.
+fn open_brackets(bytes: impl Iterator<Item = u8>) -> u64 {
     let (mut open, mut most) = (0_u64, 0);
-    for byte in text.bytes() {
+    for byte in bytes {
         match byte {
             b'[' | b'{' => open += 1,
             b']' | b'}' => open = open.saturating_sub(1),
