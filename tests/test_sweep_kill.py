@@ -170,15 +170,15 @@ def test_a_long_sweep_shows_its_progress_on_a_terminal(tmp_path: Path) -> None:
 
 
 def test_a_cluster_that_cannot_be_reached(
-    tmp_path: Path, sledsim_command: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, sledsim_cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "REACH_S", 1.0)
     file = sweep_file(tmp_path, requests=20, replications=1)
-    told = sledsim_command("sweep", "run", file, "--store", tmp_path / "s", "--cluster", "tcp://127.0.0.1:9")
+    told = sledsim_cli("sweep", "run", file, "--store", tmp_path / "s", "--cluster", "tcp://127.0.0.1:9")
     assert told.status == 2
     assert told.err.startswith("error: --cluster tcp://127.0.0.1:9: there is no Dask scheduler to reach")
     assert not (tmp_path / "s").exists()
-    told = sledsim_command("sweep", "run", file, "--store", tmp_path / "s", "--cluster", "nonsense")
+    told = sledsim_cli("sweep", "run", file, "--store", tmp_path / "s", "--cluster", "nonsense")
     assert told.status == 2
     assert "expected local or the address of a Dask scheduler" in told.err
 
