@@ -94,13 +94,10 @@ impl OwnReplacement for CompiledReplacement {
         Ok(self.call(Event::Refuses, None, key, None) == 0)
     }
 
-    fn victim(&mut self, key: u64, after: Option<u32>) -> Result<Option<u32>, Stop> {
+    fn victim(&mut self, key: u64, after: Option<u32>) -> Result<u32, Stop> {
         let slot = self.call(Event::Victim, after, key, None);
-        if slot == -1 {
-            return Ok(None);
-        }
-        u32::try_from(slot).ok().filter(|&slot| slot < self.slots).map(Some).ok_or_else(|| {
-            let says = format!("{} returned {slot}: expected a slot from 0 to {}, or -1", self.name, self.slots - 1);
+        u32::try_from(slot).ok().filter(|&slot| slot < self.slots).ok_or_else(|| {
+            let says = format!("{} returned {slot}: expected a slot from 0 to {}", self.name, self.slots - 1);
             Stop::Failed(Fault::new(Kind::Policy).says(says))
         })
     }

@@ -76,17 +76,13 @@ impl OwnReplacement for PythonReplacement {
         })
     }
 
-    fn victim(&mut self, key: u64, after: Option<u32>) -> Result<Option<u32>, Stop> {
+    fn victim(&mut self, key: u64, after: Option<u32>) -> Result<u32, Stop> {
         let method = &self.instance.methods()?.victim;
         Python::attach(|python| {
             let answer = self.instance.call(python, "victim", method, (key, after))?;
-            if answer.is_none() {
-                return Ok(None);
-            }
             let slot = answer.extract::<i64>().ok().and_then(|slot| u32::try_from(slot).ok());
-            let slot = slot.filter(|&slot| slot < self.slots).map(Some);
-            slot.ok_or_else(|| {
-                let expected = format!("a slot from 0 to {}, or None", self.slots - 1);
+            slot.filter(|&slot| slot < self.slots).ok_or_else(|| {
+                let expected = format!("a slot from 0 to {}", self.slots - 1);
                 self.instance.nonsense("victim", &answer, &expected)
             })
         })

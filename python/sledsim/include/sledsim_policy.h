@@ -51,8 +51,8 @@ typedef void sledsim_hear(const struct sledsim_request *request);
 /* What a replacement policy is told or asked. What a function does not know it answers with 0. */
 enum sledsim_what {
     SLEDSIM_HIT,      /* the key in `slot` is referenced */
-    SLEDSIM_VICTIM,   /* every slot is in use: which one is given to `key`? -1 for none. `slot` is the one that was chosen
-                         before, whose key may not leave now: the next after it; SLEDSIM_NO_SLOT at first. Changes nothing */
+    SLEDSIM_VICTIM,   /* every slot is in use: which one is given to `key`? `slot` is the one that was chosen before, whose
+                         key may not leave now: the next after it; SLEDSIM_NO_SLOT at first. Changes nothing */
     SLEDSIM_ADMITTED, /* `key` has come into `slot`, for `evicted`, or SLEDSIM_NO_KEY where the slot was free */
     SLEDSIM_REMOVED,  /* the key has left `slot`, and not for another: the slot is free */
     SLEDSIM_REFUSES   /* `key` is referenced, and not there: 1 if it is not to come in */

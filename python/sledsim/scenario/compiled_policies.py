@@ -11,8 +11,8 @@ from sledsim.show.faults import wrong
 
 __all__ = ["Functions", "compiled", "compiled_replacement", "functions_of", "include_folder", "library_of"]
 
-#: Addresses of functions that decide, hear of arrivals and of completions; parameters; bytes that are remembered of all, and
-#: of each slot of a cache.
+#: Addresses of functions that decide, hear of arrivals and of completions; parameters; bytes that are remembered of
+#: all, and of each slot of a cache.
 Functions = tuple[int, int | None, int | None, list[float], int, int]
 #: Keys that only compiled policies of one role have.
 OF_ROLES = {"scheduler": ("arrived", "completed", "positioning"), "replacement policy": ("slot_bytes",)}
@@ -61,8 +61,8 @@ def compiled_replacement(
     Parameters
     ----------
     function
-        What takes a pointer to ``struct sledsim_cache``, see ``sledsim_policy.h`` in :func:`include_folder`: a ``cfunc`` of
-        Numba or anything else with an ``address``, or a function of ``ctypes``.
+        What takes a pointer to ``struct sledsim_cache``, see ``sledsim_policy.h`` in :func:`include_folder`: a
+        ``cfunc`` of Numba or anything else with an ``address``, or a function of ``ctypes``.
     state_bytes, slot_bytes
         What it remembers of each cache, and of each slot of that besides.
     **parameters

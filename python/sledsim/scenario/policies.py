@@ -90,11 +90,11 @@ class Policy(Own):
 class Replacement(Own):
     """A replacement policy of one's own: says whose slot of a cache is given to a key that comes in.
 
-    Keys are the numbers of pages, lines or segments; each is in a slot, from 0 on, for as long as it is in the cache. A class
-    has methods :meth:`victim`, :meth:`admitted` and :meth:`hit`, and is named in a scenario: ``policy = { python =
-    "my_module:MyPolicy", weight = 2 }``. Parameters, copies and what happens where a method raises are those of
-    :class:`sledsim.schedulers.Policy`. Each cache has an instance, made anew for each run and after a power cut that the
-    cache forgets everything in.
+    Keys are the numbers of pages, lines or segments; each is in a slot, from 0 on, for as long as it is in the cache.
+    A class has methods :meth:`victim`, :meth:`admitted` and :meth:`hit`, and is named in a scenario: ``policy = {
+    python = "my_module:MyPolicy", weight = 2 }``. Parameters, copies and what happens where a method raises are those
+    of :class:`sledsim.schedulers.Policy`. Each cache has an instance, made anew for each run and after a power cut in
+    which the cache forgets everything.
 
     What a class remembers changes with what it is told (:meth:`admitted`, :meth:`hit`, :meth:`removed`); :meth:`victim`
     changes nothing.
@@ -109,7 +109,7 @@ class Replacement(Own):
     ...         slots = iter(self.queue)
     ...         if after is not None:
     ...             next(slot for slot in slots if slot == after)
-    ...         return next(slots, None)
+    ...         return next(slots)
     ...
     ...     def admitted(self, slot, key, evicted):
     ...         self.queue.pop(slot, None)
@@ -120,8 +120,8 @@ class Replacement(Own):
     >>> fifo = Oldest()
     >>> fifo.admitted(0, 70, None), fifo.admitted(1, 80, None)
     (None, None)
-    >>> fifo.victim(90, None), fifo.victim(90, 0), fifo.victim(90, 1)
-    (0, 1, None)
+    >>> fifo.victim(90, None), fifo.victim(90, 0)
+    (0, 1)
     """
 
     def started(self, slots: int) -> None:
@@ -133,7 +133,7 @@ class Replacement(Own):
             How many slots it has, all of them free.
         """
 
-    def victim(self, key: int, after: int | None) -> int | None:
+    def victim(self, key: int, after: int | None) -> int:
         """Return the slot that is given to a key; every slot is in use. It must change nothing.
 
         Parameters
@@ -141,13 +141,9 @@ class Replacement(Own):
         key
             What is to come in.
         after
-            The slot that was chosen before: its key may not leave now, as something is under way with it or it has changes
-            that are not written back. The next choice after it is asked for.
-
-        Returns
-        -------
-        int or None
-            The slot; none where there is no other.
+            The slot that was chosen before: its key may not leave now, as something is under way with it or it has
+            changes that are not written back. The next choice after it is asked for: sooner or later each slot has to
+            be chosen.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method victim")
 
@@ -189,7 +185,7 @@ class Replacement(Own):
         """
 
     def admits(self, key: int) -> bool:
-        """Return whether a key that is referenced, and not there, is to come in; a class that takes all need not have it.
+        """Return whether a key that is referenced and not there is to come in; a class that takes all need not have it.
 
         It is asked once for each such reference. A request one of whose keys is not to come in goes past the cache.
 

@@ -97,11 +97,11 @@ pub trait OwnReplacement: DynClone + Send {
     }
 
     /// Which slot is to be given to `key`, with every slot in use; `after` is the slot that it chose before, whose key may not
-    /// leave now: the next choice then. None where there is no other. It changes nothing.
+    /// leave now: the next choice then, so that sooner or later each slot is chosen. It changes nothing.
     ///
     /// # Errors
     /// It can't go on.
-    fn victim(&mut self, key: u64, after: Option<u32>) -> Result<Option<u32>, Stop>;
+    fn victim(&mut self, key: u64, after: Option<u32>) -> Result<u32, Stop>;
 
     /// `key` has come into `slot`, for `evicted` if the slot was in use.
     ///

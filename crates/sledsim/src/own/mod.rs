@@ -31,7 +31,7 @@ impl Stop {
 /// Says of a fault of a policy when it was, with what, and with which request if that is known.
 #[must_use]
 pub fn located(mut fault: Fault, now: Time, with: &str, request: Option<u64>) -> Fault {
-    fault.words.insert(0, Word::Text(format!(" at {} s, with {with}: ", now.seconds())));
+    fault.words.insert(0, Word::Text(format!(" at {} s, with {with}: ", now.ns() as f64 / 1e9)));
     let raised = fault.raised.get_or_insert_default();
     *raised = Raised { at_ns: now.ns(), request, ..std::mem::take(raised) };
     fault

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CacheHits", "HitRatios", "PolicyLike", "cache_policies", "cache_policies_table", "hit_ratio"]
 
-#: A policy: its name, a name with parameters (``"2q:in_share=0.3"``), a class of one's own (``"my_module:MyPolicy"``, with
-#: parameters ``"my_module:MyPolicy,weight=2"``), or a dictionary as a scenario has it.
+#: A policy: its name, a name with parameters (``"2q:in_share=0.3"``), a class of one's own (``"my_module:MyPolicy"``,
+#: with parameters ``"my_module:MyPolicy,weight=2"``), or a dictionary as a scenario has it.
 PolicyLike = str | Mapping[str, Any]
 
 
@@ -233,7 +233,7 @@ def _document(policy: PolicyLike) -> dict[str, Any]:
         return dict(policy)
     name, _, rest = policy.partition(":")
     own, _, beside = policy.partition(",")
-    if CLASS_NAME.fullmatch(own):
+    if CLASS_NAME.fullmatch(own) and name not in {each["name"] for each in cache_policies()}:
         name, rest = own, beside
     document: dict[str, Any] = {"name": name}
     for pair in rest.split(",") if rest else ():

@@ -7,6 +7,7 @@ use crate::engine::Stop;
 use crate::engine::{Memory, Payload};
 use crate::hierarchy::cache::replacement::{Replacement, ReplacementChoice, Slot};
 use crate::hierarchy::parts::{BlockSet, Counted};
+use crate::time::Time;
 
 /// Most bytes that the set of dirty lines takes for each of them: nodes of a B-tree are at least five elevenths full.
 const DIRTY_BYTES: usize = 24;
@@ -120,16 +121,17 @@ impl Lines {
         self.policy.hit(slot);
     }
 
-    /// Whether every one of these lines that is not there is to come in.
+    /// Whether every line of blocks `lbn` to `end` that is not there is to come in.
     #[inline]
-    pub fn admits(&mut self, mut lines: impl Iterator<Item = u64>) -> bool {
+    pub fn admits(&mut self, lbn: u64, end: u64) -> bool {
+        let mut lines = pieces(lbn, end, self.line_blocks).map(|piece| piece.line);
         !self.policy.chooses_admissions()
             || lines.all(|line| self.policy.find(line).is_some() || self.policy.admits(line))
     }
 
-    /// Why nothing comes in any more, and the line with which that was found.
-    pub fn stop(&self) -> Option<(&Stop, u64)> {
-        self.policy.stop()
+    /// Why nothing comes in any more, told at `now`.
+    pub fn stop(&self, now: Time) -> Option<Stop> {
+        self.policy.stop().map(|(stop, line)| stop.at(now, &format!("line {line}")))
     }
 
     /// Brings in a line that is not there, empty; `None` where no other may leave. Tells how many blocks left that were read

@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 
 use counts::{Counts, Way};
 use flush::Flush;
-use lines::{pieces, Lines, Piece};
+use lines::{Lines, Piece};
 use promises::Promise;
 use read_ahead::Streams;
 pub use spec::{FlushSpec, RamCacheSpec, ReadAheadSpec, WritePolicy};
@@ -292,9 +292,8 @@ impl RamCache {
     /// What comes after everything: stalled jobs go on, what is dirty is written, timers are set.
     fn attend(&mut self, context: &mut Context<'_>) {
         let now = context.now();
-        if let Some((stop, line)) = self.lines.stop() {
-            context.stop(stop.at(now, &format!("line {line}")));
-            return;
+        if let Some(stop) = self.lines.stop(now) {
+            return context.stop(stop);
         }
         while self.lines.has_room() {
             let Some(held) = self.stalled.pop_front() else { break };
@@ -376,8 +375,7 @@ impl Component for RamCache {
             self.attend(context);
             return;
         }
-        let lines = pieces(request.lbn, request.end_lbn(), self.lines.line_blocks).map(|piece| piece.line);
-        let passes = self.is_too_large(&request) || !self.lines.admits(lines);
+        let passes = self.is_too_large(&request) || !self.lines.admits(request.lbn, request.end_lbn());
         let way = self.way_of(&request, passes);
         let gather = Gather::new(request);
         let job = Job { gather, payload, way, arrived: now, left: 1, has_parts: false, is_narrow: false, passes };

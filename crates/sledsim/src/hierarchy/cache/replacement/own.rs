@@ -1,5 +1,8 @@
 //! A replacement policy of one's own: it chooses, and everything else is held to the contract of [`Replacement`] here.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
+
 use super::slots::Slots;
 use super::{build, Admission, Replacement, ReplacementSpec, Slot};
 use crate::engine::Stop;
@@ -36,8 +39,8 @@ const NOBODY: u64 = u64::MAX;
 /// Keys in slots by a policy of one's own. Once that can't go on, nothing comes in any more.
 #[derive(Clone)]
 pub struct Own {
-    /// None where it could not be made.
-    policy: Option<Box<dyn OwnReplacement>>,
+    /// None where it could not be made. It is asked in what order keys would leave, too, which changes nothing.
+    policy: Option<RefCell<Box<dyn OwnReplacement>>>,
     slots: Slots<()>,
     chooses_admissions: bool,
     /// Why it can't go on, and the key with which that was found.
@@ -46,11 +49,11 @@ pub struct Own {
 
 impl Own {
     fn new(made: Result<Box<dyn OwnReplacement>, Fault>, capacity: u32) -> Self {
+        let chooses_admissions = made.as_ref().is_ok_and(|policy| policy.chooses_admissions());
         let (policy, stop) = match made {
-            Ok(policy) => (Some(policy), None),
+            Ok(policy) => (Some(RefCell::new(policy)), None),
             Err(fault) => (None, Some((Stop::Failed(fault), NOBODY))),
         };
-        let chooses_admissions = policy.as_ref().is_some_and(|policy| policy.chooses_admissions());
         Self { policy, slots: Slots::new(capacity), chooses_admissions, stop }
     }
 
@@ -60,7 +63,7 @@ impl Own {
         if self.stop.is_some() {
             return None;
         }
-        match call(self.policy.as_mut()?.as_mut()) {
+        match call(self.policy.as_mut()?.get_mut().as_mut()) {
             Ok(answer) => Some(answer),
             Err(stop) => {
                 self.stop = Some((stop, key));
@@ -74,28 +77,27 @@ impl Own {
         slot < self.slots.reach() && self.slots.find(self.slots.key(slot)) == Some(slot)
     }
 
-    /// What is wrong with a choice, of which `refused` were before it.
-    fn wrong_choice(&self, slot: Slot, refused: u32) -> Option<String> {
-        if !self.is_used(slot) {
-            return Some(format!("chose slot {slot} of {}, which has no key", self.slots.capacity()));
-        }
-        let again = || format!("chose slots that may not leave {refused} times, of {} in use", self.slots.len());
-        (refused >= self.slots.len()).then(again)
-    }
-
-    /// The slot that is given to `key`: the policy's first choice that may leave.
+    /// The slot that is given to `key`: the policy's first choice that may leave. None where none may.
     fn victim(&mut self, key: u64, may_evict: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+        let mut refused = HashSet::new();
         let mut after = None;
-        for refused in 0.. {
-            let slot = self.with(key, |policy| policy.victim(key, after))??;
-            if let Some(says) = self.wrong_choice(slot, refused) {
-                let name = self.policy.as_ref()?.name();
-                self.stop = Some((Stop::Failed(Fault::new(Kind::Policy).says(format!("{name} {says}"))), key));
+        while refused.len() < self.slots.len() as usize {
+            let slot = self.with(key, |policy| policy.victim(key, after))?;
+            let wrong = match (self.is_used(slot), after.is_some() && refused.contains(&slot)) {
+                (true, false) => None,
+                (true, true) => Some("may not leave, a second time"),
+                (false, _) => Some("has no key"),
+            };
+            if let Some(why) = wrong {
+                let name = self.policy.as_mut()?.get_mut().name();
+                let says = format!("{name} chose slot {slot} of {}, which {why}", self.slots.capacity());
+                self.stop = Some((Stop::Failed(Fault::new(Kind::Policy).says(says)), key));
                 return None;
             }
             if may_evict(slot) {
                 return Some(slot);
             }
+            refused.insert(slot);
             after = Some(slot);
         }
         None
@@ -159,9 +161,9 @@ impl Replacement for Own {
     /// As the policy would choose one after the other, if each might not leave; then those that it does not choose.
     fn in_eviction_order(&self, visit: &mut dyn FnMut(Slot) -> bool) {
         let mut shown = vec![false; self.slots.reach() as usize];
-        let mut asked = self.policy.clone().filter(|_| self.stop.is_none());
+        let asked = self.policy.as_ref().filter(|_| self.stop.is_none());
         let mut after = None;
-        while let Some(Ok(Some(slot))) = asked.as_mut().map(|policy| policy.victim(NOBODY, after)) {
+        while let Some(Ok(slot)) = asked.map(|policy| policy.borrow_mut().victim(NOBODY, after)) {
             if !self.is_used(slot) || std::mem::replace(&mut shown[slot as usize], true) {
                 // With the next request that needs a slot it is told.
                 break;
