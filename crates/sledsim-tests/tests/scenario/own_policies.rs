@@ -247,7 +247,7 @@ fn a_replacement_policy_that_fails_or_chooses_nonsense_ends_the_run() {
         assert_eq!((stopped.fault.kind, stopped.fault.path.to_string().as_str()), (Kind::Policy, "system.policy"));
         let told = stopped.fault.to_string();
         assert!(told.contains(says) && told.contains(" s, with line "), "{told}");
-        assert!(stopped.fault.raised.is_some_and(|raised| raised.at_ns > 0));
+        assert!(stopped.fault.raised.as_ref().is_some_and(|raised| raised.at_ns > 0));
         assert_eq!(stopped.so_far.expect("there is something").report.run.end, "failed");
     }
 }
