@@ -115,7 +115,8 @@ SCENARIOS: dict[str, tuple[Callable[[int], Scenario], int]] = {
 
 def needed_trace(case: str) -> Path | None:
     """Return the trace that a case reads."""
-    return {"looped": TRACE, "lru": CACHE_TRACE, "mcd": MCD_TRACE, "mcd_small": MCD_TRACE}.get(case)
+    caches = dict.fromkeys(["lru", "own_lru_compiled", "own_lru_class"], CACHE_TRACE)
+    return {"looped": TRACE, **caches, "mcd": MCD_TRACE, "mcd_small": MCD_TRACE}.get(case)
 
 
 def run_scenario(name: str, scale: float, _: Path) -> Found:
@@ -133,16 +134,24 @@ def run_scenario(name: str, scale: float, _: Path) -> Found:
     return {"each_s": spent / requests.completed, "peak_mb": (peak if sys.platform == "darwin" else peak * 1024) / 1e6}
 
 
+def compiled(name: str, folder: Path) -> str:
+    """Compile a policy of the bench into a shared library."""
+    import sledsim
+
+    library, source = folder / f"{name}.so", Path(__file__).with_name(f"{name}.c")
+    include = f"-I{sledsim.schedulers.include_folder()}"
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", include, "-o", library, source], check=True)
+    return str(library)
+
+
 def ask_own_scheduler(way: str, scale: float, folder: Path) -> Found:
     """Dispatch with 64 requests pending, by a class, a compiled function or a built-in policy: time of each."""
     import sledsim
 
     schedulers: dict[str, Any] = {"built_in": "clook", "class": {"python": "own_scheduler:LowestLbn"}}
     if way == "compiled":
-        library, source = folder / "own.so", Path(__file__).with_name("own_scheduler.c")
-        include = f"-I{sledsim.schedulers.include_folder()}"
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", include, "-o", library, source], check=True)
-        schedulers["compiled"] = {"library": str(library), "symbol": "lowest_lbn", "positioning": False}
+        library = compiled("own_scheduler", folder)
+        schedulers["compiled"] = {"library": library, "symbol": "lowest_lbn", "positioning": False}
     requests = count(200_000 if way == "class" else 1_000_000, scale)
     scenario = pending_scenario(random_scenario(requests), 64)
     scenario["system"]["scheduler"] = schedulers[way]
@@ -191,12 +200,16 @@ def drive_from_c(scale: float, folder: Path) -> Found:
     return {"each_s": float(ran.stdout)}
 
 
-def count_hits(_: float, __: Path) -> Found:
-    """Send a trace through a cache: the processor time of a reference."""
+def count_hits(way: str, _: float, folder: Path) -> Found:
+    """Send a trace through a cache, built in, compiled or a class: the processor time of a reference."""
     import sledsim
 
+    policies: dict[str, Any] = {"built_in": "lru", "class": "own_cache:Lru"}
+    if way == "compiled":
+        library = compiled("own_cache", folder)
+        policies["compiled"] = {"library": library, "symbol": "lru", "state_bytes": 16, "slot_bytes": 8}
     start = time.process_time()
-    found = sledsim.hit_ratio(CACHE_TRACE, "lru", 32_768, page_bytes=512)
+    found = sledsim.hit_ratio(CACHE_TRACE, policies[way], 32_768, page_bytes=512)
     assert found.references > found.requests > 0, found
     return {"each_s": (time.process_time() - start) / found.references}
 
@@ -277,7 +290,9 @@ MEASURES: dict[str, Callable[[float, Path], Found]] = {
     "session_one": partial(drive_session, "one"),
     "session_arrays": partial(drive_session, "arrays"),
     "session_c": drive_from_c,
-    "lru": count_hits,
+    "lru": partial(count_hits, "built_in"),
+    "own_lru_compiled": partial(count_hits, "compiled"),
+    "own_lru_class": partial(count_hits, "class"),
     "figure_4": draw_figure_4,
     "lifetimes": simulate_lifetimes,
     "rare_loss": simulate_rare_loss,

@@ -86,6 +86,8 @@ PROMISES = [
     Promise("lowest block of 64 pending, as C-LOOK: a dispatch", "own_built_in.each_s", "floor.mems", INFINITE),
     Promise("the same by a compiled function", "own_compiled.each_s", "floor.mems", INFINITE),
     Promise("the same by a Python class", "own_class.each_s", "floor.mems", INFINITE),
+    Promise("the LRU cache by a compiled function: a reference", "own_lru_compiled.each_s", "floor.cache", INFINITE),
+    Promise("the same by a Python class", "own_lru_class.each_s", "floor.cache", INFINITE),
     Promise("`import sledsim`", "import.each_s", "floor.start", 3),
     Promise("the same, every public name used", "import_all.each_s", "floor.start", 50),
     Promise("`sledsim --help`", "help.each_s", "floor.start", 16),

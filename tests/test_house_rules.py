@@ -47,14 +47,16 @@ CORE_ARROWS = {
     "service": {"time", "units", "request"},
     "power": SPOKEN,
     "engine": SPOKEN | {"power"},
+    "own": SPOKEN | {"engine"},
     "devices": SPOKEN | {"engine", "power"},
-    "schedulers": SPOKEN | {"engine", "devices"},
+    "schedulers": SPOKEN | {"engine", "own", "devices"},
     "traces": SPOKEN,
     "workloads": SPOKEN | {"engine", "traces"},
     "metrics": SPOKEN | {"engine"},
     "reliability": {"engine", "fault", "metrics"},
-    "hierarchy": SPOKEN | {"engine", "power", "devices", "schedulers", "workloads", "traces", "metrics"},
-    "scenario": SPOKEN | {"engine", "power", "devices", "schedulers", "workloads", "traces", "metrics", "hierarchy"},
+    "hierarchy": SPOKEN | {"engine", "own", "power", "devices", "schedulers", "workloads", "traces", "metrics"},
+    "scenario": SPOKEN
+    | {"engine", "own", "power", "devices", "schedulers", "workloads", "traces", "metrics", "hierarchy"},
     "lib": set(),
 }
 
@@ -82,7 +84,7 @@ PACKAGE_LEVELS = (
     {"_core", "_loading"},
     {"show"},
     {"scenario"},
-    {"traces", "workloads", "devices", "schedulers"},
+    {"traces", "workloads", "devices", "schedulers", "caches"},
     {"runs"},
     {"sweep", "reliability", "studies", "sqlite"},
     {"report"},

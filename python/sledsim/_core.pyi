@@ -213,7 +213,7 @@ class Written:
         name: str,
         base_dir: str,
         catalog: list[str],
-        policies: Callable[[dict[str, Any], Path], object] | None = None,
+        policies: Callable[[str, dict[str, Any], Path], object] | None = None,
     ) -> Self: ...
     name: str
     """What messages call it."""
@@ -282,7 +282,7 @@ class Document:
         *,
         base_dir: str,
         catalog: list[str],
-        policies: Callable[[dict[str, Any], Path], object] | None = None,
+        policies: Callable[[str, dict[str, Any], Path], object] | None = None,
     ) -> Written:
         """Return the scenario that the table at a key is: its faults stand where the table does."""
     def located(self, fault: Fault) -> Fault:
@@ -465,6 +465,7 @@ def hit_ratios(
     *,
     caches: list[tuple[dict[str, Any], int]],
     page_bytes: int,
+    policies: Callable[[str, dict[str, Any], Path], object],
     progress: Callable[[int, int | None, float, float | None], None] | None = None,
     format: str | None = None,
     skip_bad: int = 0,

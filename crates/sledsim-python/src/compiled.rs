@@ -2,31 +2,38 @@
 
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Kind};
+use sledsim::own::{Maker, OwnReplacement, OwnScheduler, Pending};
 use sledsim::request::Request;
-use sledsim::scenario::Maker;
-use sledsim::schedulers::{OwnPolicy, Pending};
 use sledsim::time::Time;
 
-use crate::raw::{Function, Memory};
+use crate::raw::{Event, Function, Memory};
 
 /// A compiled policy: one to which nothing has happened makes others.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     pub name: String,
     pub positioning: bool,
-    pub pick: Function,
+    pub decide: Function,
     pub arrived: Option<Function>,
     pub completed: Option<Function>,
     pub memory: Memory,
+    /// What it remembers of each slot of a cache, bytes.
+    pub slot_bytes: usize,
 }
 
 impl Maker for Compiled {
-    fn scheduler(&self) -> Result<Box<dyn OwnPolicy>, Fault> {
+    fn scheduler(&self) -> Result<Box<dyn OwnScheduler>, Fault> {
         Ok(Box::new(self.clone()))
+    }
+
+    fn replacement(&self, slots: u32) -> Result<Box<dyn OwnReplacement>, Fault> {
+        let Self { name, decide, memory, slot_bytes, .. } = self.clone();
+        let memory = memory.and_for(slots, slot_bytes)?;
+        Ok(Box::new(CompiledReplacement { name, decide, memory, slots }))
     }
 }
 
-impl OwnPolicy for Compiled {
+impl OwnScheduler for Compiled {
     fn name(&self) -> &str {
         &self.name
     }
@@ -36,7 +43,7 @@ impl OwnPolicy for Compiled {
     }
 
     fn pick(&mut self, now: Time, pending: &mut Pending) -> Result<usize, Stop> {
-        let row = self.pick.pick(now, pending, &mut self.memory);
+        let row = self.decide.pick(now, pending, &mut self.memory);
         usize::try_from(row).map_err(|_| {
             let says = format!("{} returned {row}: expected from 0 to {}", self.name, pending.len() - 1);
             Stop::Failed(Fault::new(Kind::Policy).says(says))
@@ -54,6 +61,59 @@ impl OwnPolicy for Compiled {
         if let Some(completed) = self.completed {
             completed.tell(now, request, &mut self.memory);
         }
+        Ok(())
+    }
+}
+
+/// A compiled replacement policy.
+#[derive(Clone)]
+struct CompiledReplacement {
+    name: String,
+    decide: Function,
+    memory: Memory,
+    slots: u32,
+}
+
+impl CompiledReplacement {
+    #[inline]
+    fn call(&mut self, event: Event, slot: Option<u32>, key: u64, evicted: Option<u64>) -> i64 {
+        self.decide.replace(event, (slot, key, evicted), self.slots, &mut self.memory)
+    }
+}
+
+impl OwnReplacement for CompiledReplacement {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn chooses_admissions(&self) -> bool {
+        true
+    }
+
+    fn admits(&mut self, key: u64) -> Result<bool, Stop> {
+        Ok(self.call(Event::Refuses, None, key, None) == 0)
+    }
+
+    fn victim(&mut self, key: u64, after: Option<u32>) -> Result<u32, Stop> {
+        let slot = self.call(Event::Victim, after, key, None);
+        u32::try_from(slot).ok().filter(|&slot| slot < self.slots).ok_or_else(|| {
+            let says = format!("{} returned {slot}: expected a slot from 0 to {}", self.name, self.slots - 1);
+            Stop::Failed(Fault::new(Kind::Policy).says(says))
+        })
+    }
+
+    fn admitted(&mut self, slot: u32, key: u64, evicted: Option<u64>) -> Result<(), Stop> {
+        self.call(Event::Admitted, Some(slot), key, evicted);
+        Ok(())
+    }
+
+    fn hit(&mut self, slot: u32, key: u64) -> Result<(), Stop> {
+        self.call(Event::Hit, Some(slot), key, None);
+        Ok(())
+    }
+
+    fn removed(&mut self, slot: u32, key: u64) -> Result<(), Stop> {
+        self.call(Event::Removed, Some(slot), key, None);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Hit ratios of caches, and the registry of their replacement policies.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -10,6 +10,7 @@ use sledsim::hierarchy::cache::replacement::POLICIES;
 use sledsim::scenario;
 
 use crate::errors;
+use crate::policy::PythonDoor;
 use crate::trace::{failed, options, watched, Columns};
 use crate::values::{document_of, held, to_python};
 
@@ -38,8 +39,8 @@ pub fn cache_policies(python: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 /// A policy, and a number of pages.
 type Cache<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-fn cache((policy, pages): &Cache<'_>) -> PyResult<CacheSpec> {
-    let policy = scenario::replacement(document_of(policy, "policy")?);
+fn cache((policy, pages): &Cache<'_>, door: &PythonDoor) -> PyResult<CacheSpec> {
+    let policy = scenario::replacement(document_of(policy, "policy")?, Some(door), Path::new(""));
     let policy = policy.map_err(|faults| errors::scenario(faults.within("policy")))?;
     let pages = document_of(pages, "pages")?;
     match pages.as_u64() {
@@ -51,7 +52,7 @@ fn cache((policy, pages): &Cache<'_>) -> PyResult<CacheSpec> {
 /// Sends a trace through caches; returns what they did.
 #[pyfunction]
 #[pyo3(signature = (
-    path, *, caches, page_bytes, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None,
+    path, *, caches, page_bytes, policies, progress = None, format = None, skip_bad = 0, sector_bytes = None, columns = None,
     event = None, time_unit = None
 ))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
@@ -60,6 +61,7 @@ pub fn hit_ratios<'py>(
     path: PathBuf,
     caches: Vec<Cache<'py>>,
     page_bytes: u64,
+    policies: Py<PyAny>,
     progress: Option<Py<PyAny>>,
     format: Option<String>,
     skip_bad: u64,
@@ -69,7 +71,8 @@ pub fn hit_ratios<'py>(
     time_unit: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
-    let caches = caches.iter().map(cache).collect::<PyResult<Vec<_>>>()?;
+    let door = PythonDoor::new(policies);
+    let caches = caches.iter().map(|each| cache(each, &door)).collect::<PyResult<Vec<_>>>()?;
     let mut stopped = None;
     let mut keep_going = |requests: u64, fraction: Option<f64>| {
         Python::attach(|python| {
@@ -92,6 +95,7 @@ pub fn hit_ratios<'py>(
         HitRatioError::Trace(error) => failed(error),
         HitRatioError::Interrupted => stopped.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
         HitRatioError::Cache(faults) => errors::scenario(faults),
+        HitRatioError::Policy(fault) => errors::run(fault),
     })?;
     to_python(python, &held(&found))
 }

@@ -17,6 +17,7 @@ mod pending;
 mod policy;
 mod raw;
 mod reliability;
+mod replacement;
 mod run;
 mod scenario;
 #[cfg(target_os = "linux")]

@@ -4,27 +4,27 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use sledsim::own;
 use sledsim::request::{Op, Request as Asked};
-use sledsim::schedulers;
 
 /// What is pending, in the order of arrival: an array for each quantity, an entry for each request. Valid during a call alone.
 #[pyclass(frozen, module = "sledsim._core")]
 #[derive(Default)]
 pub struct Pending {
     // Lent for a call, and never locked by two.
-    columns: Mutex<schedulers::Pending>,
+    columns: Mutex<own::Pending>,
 }
 
 impl Pending {
     /// Changes places with the columns that are lent, or given back.
-    pub fn swap(&self, columns: &mut schedulers::Pending) {
+    pub fn swap(&self, columns: &mut own::Pending) {
         std::mem::swap(&mut *self.columns.lock().unwrap_or_else(PoisonError::into_inner), columns);
     }
 
     fn array<'py, T: numpy::Element>(
         &self,
         python: Python<'py>,
-        column: impl FnOnce(&schedulers::Pending) -> Vec<T>,
+        column: impl FnOnce(&own::Pending) -> Vec<T>,
     ) -> Bound<'py, PyArray1<T>> {
         PyArray1::from_vec(python, column(&self.columns.lock().unwrap_or_else(PoisonError::into_inner)))
     }

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::Value;
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Faults, Kind, Raised};
+use sledsim::own::{self, Door, Maker, Opened, OwnReplacement, OwnScheduler, OwnSpec, Role};
 use sledsim::request::Request as Asked;
-use sledsim::scenario::{Door, Maker, Opened, OwnSpec};
-use sledsim::schedulers::{self, OwnPolicy};
 use sledsim::time::Time;
 
 use crate::compiled::Compiled;
@@ -19,14 +19,15 @@ use crate::errors;
 use crate::guard::{Guard, OverTime};
 use crate::pending::{Pending, Request};
 use crate::raw::{Function, Memory};
+use crate::replacement::PythonReplacement;
 use crate::values::{from_python, held, to_python};
 
 /// Characters of an answer that a message has room for.
 const LONGEST_SHOWN: usize = 80;
 
-/// Of a compiled policy: addresses of the functions that pick, and hear of arrivals and completions; its parameters, and how
-/// much it remembers, bytes.
-type Functions = (usize, Option<usize>, Option<usize>, Vec<f64>, usize);
+/// Of a compiled policy: addresses of the functions that decide, and hear of arrivals and completions; its parameters, and how
+/// much it remembers, bytes: of all, and of each slot of a cache.
+type Functions = (usize, Option<usize>, Option<usize>, Vec<f64>, usize, usize);
 
 /// Finds policies with a function of Python's.
 #[derive(Debug)]
@@ -41,18 +42,18 @@ impl PythonDoor {
         Self { load }
     }
 
-    fn loaded(&self, python: Python<'_>, wanted: &OwnSpec, base: &Path) -> PyResult<Opened> {
-        let loaded = self.load.bind(python).call1((to_python(python, &held(wanted))?, base))?;
+    fn loaded(&self, python: Python<'_>, role: Role, wanted: &OwnSpec, base: &Path) -> PyResult<Opened> {
+        let loaded = self.load.bind(python).call1((role.name(), to_python(python, &held(wanted))?, base))?;
         let Value::Object(parameters) = from_python(&loaded.getattr("parameters")?)? else {
             return Err(errors::misuse("parameters are no table"));
         };
         let (folder, source) = (loaded.getattr("folder")?.extract()?, loaded.getattr("source")?.extract()?);
         let (name, positioning) = (wanted.title().to_owned(), loaded.getattr("positioning")?.extract()?);
         let compiled: Option<Functions> = loaded.getattr("functions")?.extract()?;
-        if let Some((pick, arrived, completed, numbers, state_bytes)) = compiled {
-            let memory = Memory { parameters: numbers, state: vec![0; state_bytes.div_ceil(size_of::<u64>())] };
-            let (arrived, completed) = (arrived.map(Function), completed.map(Function));
-            let policy = Compiled { name, positioning, pick: Function(pick), arrived, completed, memory };
+        if let Some((decide, arrived, completed, numbers, state_bytes, slot_bytes)) = compiled {
+            let memory = Memory::new(numbers, state_bytes);
+            let (decide, arrived, completed) = (Function(decide), arrived.map(Function), completed.map(Function));
+            let policy = Compiled { name, positioning, decide, arrived, completed, memory, slot_bytes };
             return Ok(Opened { folder, source, parameters, maker: Arc::new(policy) });
         }
         let limit_s: f64 = loaded.getattr("limit_s")?.extract()?;
@@ -68,9 +69,9 @@ impl PythonDoor {
 }
 
 impl Door for PythonDoor {
-    fn open(&self, wanted: &OwnSpec, base: &Path) -> Result<Opened, Faults> {
+    fn open(&self, role: Role, wanted: &OwnSpec, base: &Path) -> Result<Opened, Faults> {
         Python::attach(|python| {
-            self.loaded(python, wanted, base).map_err(|error| match errors::faults_in(python, &error) {
+            self.loaded(python, role, wanted, base).map_err(|error| match errors::faults_in(python, &error) {
                 Some(faults) => faults,
                 None => raised(python, wanted.title(), &error).into(),
             })
@@ -96,69 +97,86 @@ fn traceback(python: Python<'_>, error: &PyErr) -> PyResult<String> {
 }
 
 /// A class with its parameters.
-struct Class {
+pub struct Class {
     name: String,
     /// Makes an instance.
     make: Py<PyAny>,
     positioning: bool,
     limit: Duration,
-    /// Whether it hears of arrivals, and of completions.
-    hooks: (bool, bool),
+    /// Whether it has the two methods that a class may go without.
+    pub hooks: (bool, bool),
 }
 
 /// Makes instances of a class.
 struct Factory(Arc<Class>);
 
 impl Maker for Factory {
-    fn scheduler(&self) -> Result<Box<dyn OwnPolicy>, Fault> {
-        Python::attach(|python| {
-            let guard = Guard::new(self.0.limit);
-            let made = guard.call(python, || self.0.make.call0(python));
-            made.and_then(|instance| PythonPolicy::new(python, &self.0, instance, guard))
-                .map(|policy| Box::new(policy) as Box<dyn OwnPolicy>)
-                .map_err(|error| raised(python, &self.0.name, &error))
-        })
+    fn scheduler(&self) -> Result<Box<dyn OwnScheduler>, Fault> {
+        Ok(Box::new(PythonPolicy::new(&self.0)?))
+    }
+
+    fn replacement(&self, slots: u32) -> Result<Box<dyn OwnReplacement>, Fault> {
+        Ok(Box::new(PythonReplacement::new(&self.0, slots)?))
     }
 }
 
-/// An instance of a class, and its methods.
-struct PythonPolicy {
+/// Which methods of an object are called: bound once.
+type Bind<M> = fn(Python<'_>, &Class, &Py<PyAny>) -> PyResult<M>;
+
+/// An instance of a class, with those of its methods that are called.
+pub struct Instance<M> {
     class: Arc<Class>,
     guard: Arc<Guard>,
-    instance: Py<PyAny>,
-    pick: Py<PyAny>,
-    arrived: Option<Py<PyAny>>,
-    completed: Option<Py<PyAny>>,
-    /// What it sees.
-    pending: Py<Pending>,
-    /// Why it could not be copied.
-    broken: Option<Fault>,
+    object: Py<PyAny>,
+    bind: Bind<M>,
+    /// Why there are none: it could not be copied.
+    methods: Result<M, Fault>,
 }
 
-impl PythonPolicy {
-    fn new(python: Python<'_>, class: &Arc<Class>, instance: Py<PyAny>, guard: Arc<Guard>) -> PyResult<Self> {
-        python.import("numpy")?;
-        let method = |name: &str| instance.getattr(python, name);
-        Ok(Self {
-            class: Arc::clone(class),
-            guard,
-            pick: method("pick")?,
-            arrived: class.hooks.0.then(|| method("arrived")).transpose()?,
-            completed: class.hooks.1.then(|| method("completed")).transpose()?,
-            instance,
-            pending: Py::new(python, Pending::default())?,
-            broken: None,
+impl<M> Instance<M> {
+    /// A new one, once it has `started`.
+    pub fn new(
+        class: &Arc<Class>,
+        started: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<()>,
+        bind: Bind<M>,
+    ) -> Result<Self, Fault> {
+        Python::attach(|python| {
+            let guard = Guard::new(class.limit);
+            let made = guard.call(python, || {
+                let object = class.make.call0(python)?;
+                started(python, &object)?;
+                Ok(object)
+            });
+            let found = made.and_then(|object| Ok((bind(python, class, &object)?, object)));
+            let (methods, object) = found.map_err(|error| raised(python, &class.name, &error))?;
+            Ok(Self { class: Arc::clone(class), guard, object, bind, methods: Ok(methods) })
         })
     }
 
-    /// One that goes on as this one does.
-    fn copied(&self, python: Python<'_>) -> PyResult<Self> {
-        let instance = python.import("copy")?.call_method1("deepcopy", (&self.instance,))?.unbind();
-        Self::new(python, &self.class, instance, Guard::new(self.class.limit))
+    /// What messages call it.
+    pub fn name(&self) -> &str {
+        &self.class.name
+    }
+
+    /// Its methods.
+    pub fn methods(&self) -> Result<&M, Stop> {
+        self.methods.as_ref().map_err(|fault| Stop::Failed(fault.clone()))
+    }
+
+    /// Calls one of them.
+    pub fn call<'py, A: PyCallArgs<'py>>(
+        &self,
+        python: Python<'py>,
+        name: &str,
+        method: &Py<PyAny>,
+        arguments: A,
+    ) -> Result<Bound<'py, PyAny>, Stop> {
+        let answer = self.guard.call(python, || method.bind(python).call1(arguments));
+        answer.map_err(|error| self.stopped(python, name, &error))
     }
 
     /// Why a call of a method did not answer.
-    fn stopped(&self, python: Python<'_>, method: &str, error: &PyErr) -> Stop {
+    pub fn stopped(&self, python: Python<'_>, method: &str, error: &PyErr) -> Stop {
         if error.is_instance_of::<PyKeyboardInterrupt>(python) {
             return Stop::Interrupted;
         }
@@ -176,71 +194,115 @@ impl PythonPolicy {
         Fault::new(Kind::Policy).says(format!("{}.{says}", self.class.name))
     }
 
-    /// What was returned is the number of no row.
-    fn nonsense(&self, answer: &Bound<'_, PyAny>, rows: usize) -> Stop {
+    /// What a method returned is no answer.
+    pub fn nonsense(&self, method: &str, answer: &Bound<'_, PyAny>, expected: &str) -> Stop {
         let given = answer.repr().map_or_else(|_| "nothing that can be shown".into(), |text| text.to_string());
         let shown: String = given.chars().take(LONGEST_SHOWN).collect();
-        Stop::Failed(self.fault(format!("pick returned {shown}: expected a whole number from 0 to {}", rows - 1)))
+        Stop::Failed(self.fault(format!("{method} returned {shown}: expected {expected}")))
     }
 
-    fn tell(&self, method: &str, hook: Option<&Py<PyAny>>, at: Time, request: &Asked) -> Result<(), Stop> {
-        if let Some(fault) = &self.broken {
-            return Err(Stop::Failed(fault.clone()));
-        }
-        let Some(hook) = hook else { return Ok(()) };
+    fn copied(&self, python: Python<'_>) -> PyResult<(Py<PyAny>, M)> {
+        let object = python.import("copy")?.call_method1("deepcopy", (&self.object,))?.unbind();
+        let methods = (self.bind)(python, &self.class, &object)?;
+        Ok((object, methods))
+    }
+}
+
+impl<M> Clone for Instance<M> {
+    /// One that goes on as this one does.
+    fn clone(&self) -> Self {
+        let (class, bind) = (Arc::clone(&self.class), self.bind);
         Python::attach(|python| {
-            let told = self.guard.call(python, || hook.call1(python, (at.ns(), Request::from(request))));
-            told.map(drop).map_err(|error| self.stopped(python, method, &error))
+            let (object, methods) = match (&self.methods, self.copied(python)) {
+                (Err(fault), _) => (python.None(), Err(fault.clone())),
+                (Ok(_), Ok((object, methods))) => (object, Ok(methods)),
+                (Ok(_), Err(error)) => {
+                    let what = format!("a copy of {}", self.class.name);
+                    (python.None(), Err(raised(python, &what, &error)))
+                }
+            };
+            Self { guard: Guard::new(class.limit), class, object, bind, methods }
         })
+    }
+}
+
+/// A scheduler.
+struct PythonPolicy {
+    instance: Instance<Methods>,
+    /// What it sees.
+    pending: Py<Pending>,
+}
+
+/// Those of the methods that the class has.
+struct Methods {
+    pick: Py<PyAny>,
+    arrived: Option<Py<PyAny>>,
+    completed: Option<Py<PyAny>>,
+}
+
+fn methods(python: Python<'_>, class: &Class, object: &Py<PyAny>) -> PyResult<Methods> {
+    let method = |name: &str| object.getattr(python, name);
+    Ok(Methods {
+        pick: method("pick")?,
+        arrived: class.hooks.0.then(|| method("arrived")).transpose()?,
+        completed: class.hooks.1.then(|| method("completed")).transpose()?,
+    })
+}
+
+impl PythonPolicy {
+    fn new(class: &Arc<Class>) -> Result<Self, Fault> {
+        let instance = Instance::new(class, |python, _| python.import("numpy").map(drop), methods)?;
+        Python::attach(|python| {
+            let pending = Py::new(python, Pending::default()).map_err(|error| raised(python, &class.name, &error))?;
+            Ok(Self { instance, pending })
+        })
+    }
+
+    fn tell(&self, name: &str, hook: Option<&Py<PyAny>>, at: Time, request: &Asked) -> Result<(), Stop> {
+        let Some(hook) = hook else { return Ok(()) };
+        let arguments = (at.ns(), Request::from(request));
+        Python::attach(|python| self.instance.call(python, name, hook, arguments).map(drop))
     }
 }
 
 impl Clone for PythonPolicy {
     fn clone(&self) -> Self {
-        Python::attach(|python| {
-            self.copied(python).unwrap_or_else(|error| Self {
-                class: Arc::clone(&self.class),
-                guard: Arc::clone(&self.guard),
-                instance: python.None(),
-                pick: python.None(),
-                arrived: None,
-                completed: None,
-                pending: self.pending.clone_ref(python),
-                broken: Some(raised(python, &format!("a copy of {}", self.class.name), &error)),
-            })
-        })
+        // The columns are lent for a call alone: all may show the same.
+        let pending = Python::attach(|python| self.pending.clone_ref(python));
+        Self { instance: self.instance.clone(), pending }
     }
 }
 
-impl OwnPolicy for PythonPolicy {
+impl OwnScheduler for PythonPolicy {
     fn name(&self) -> &str {
-        &self.class.name
+        self.instance.name()
     }
 
     fn looks_at_positioning(&self) -> bool {
-        self.class.positioning
+        self.instance.class.positioning
     }
 
-    fn pick(&mut self, now: Time, pending: &mut schedulers::Pending) -> Result<usize, Stop> {
-        if let Some(fault) = &self.broken {
-            return Err(Stop::Failed(fault.clone()));
-        }
+    fn pick(&mut self, now: Time, pending: &mut own::Pending) -> Result<usize, Stop> {
+        let method = &self.instance.methods()?.pick;
         Python::attach(|python| {
             let view = self.pending.bind(python);
             view.get().swap(pending);
-            let answer = self.guard.call(python, || self.pick.bind(python).call1((now.ns(), view)));
+            let answer = self.instance.call(python, "pick", method, (now.ns(), view));
             view.get().swap(pending);
-            let answer = answer.map_err(|error| self.stopped(python, "pick", &error))?;
+            let answer = answer?;
             let row = answer.extract::<i64>().ok().and_then(|row| usize::try_from(row).ok());
-            row.filter(|&row| row < pending.len()).ok_or_else(|| self.nonsense(&answer, pending.len()))
+            row.filter(|&row| row < pending.len()).ok_or_else(|| {
+                let expected = format!("a whole number from 0 to {}", pending.len() - 1);
+                self.instance.nonsense("pick", &answer, &expected)
+            })
         })
     }
 
     fn arrived(&mut self, ready: Time, request: &Asked) -> Result<(), Stop> {
-        self.tell("arrived", self.arrived.as_ref(), ready, request)
+        self.tell("arrived", self.instance.methods()?.arrived.as_ref(), ready, request)
     }
 
     fn completed(&mut self, now: Time, request: &Asked) -> Result<(), Stop> {
-        self.tell("completed", self.completed.as_ref(), now, request)
+        self.tell("completed", self.instance.methods()?.completed.as_ref(), now, request)
     }
 }

@@ -5,8 +5,9 @@ use std::ffi::{c_long, c_void};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use sledsim::fault::{Fault, Kind};
+use sledsim::own::Pending;
 use sledsim::request::{Op, Request};
-use sledsim::schedulers::Pending;
 use sledsim::time::Time;
 
 /// The number by which Python knows this thread.
@@ -49,7 +50,34 @@ struct RequestOf {
     memory: MemoryOf,
 }
 
-/// What both end in: parameters, and what the policy remembers.
+/// What a replacement policy is told, or asked: the numbers of `sledsim_policy.h`.
+#[derive(Clone, Copy, Debug)]
+#[repr(u32)]
+pub enum Event {
+    /// `SLEDSIM_HIT`
+    Hit,
+    /// `SLEDSIM_VICTIM`
+    Victim,
+    /// `SLEDSIM_ADMITTED`
+    Admitted,
+    /// `SLEDSIM_REMOVED`
+    Removed,
+    /// `SLEDSIM_REFUSES`
+    Refuses,
+}
+
+/// `struct sledsim_cache` of `sledsim_policy.h`: what a compiled replacement policy is told, or asked.
+#[repr(C)]
+struct CacheOf {
+    what: u32,
+    slot: u32,
+    key: u64,
+    evicted: u64,
+    slots: u64,
+    memory: MemoryOf,
+}
+
+/// What all end in: parameters, and what the policy remembers.
 #[repr(C)]
 struct MemoryOf {
     parameters: *const f64,
@@ -68,6 +96,25 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Parameters, and so many bytes that are all zero.
+    pub fn new(parameters: Vec<f64>, state_bytes: usize) -> Self {
+        Self { parameters, state: vec![0; state_bytes.div_ceil(size_of::<u64>())] }
+    }
+
+    /// The same with room for so many slots of a cache.
+    ///
+    /// # Errors
+    /// There is no such memory.
+    pub fn and_for(mut self, slots: u32, slot_bytes: usize) -> Result<Self, Fault> {
+        let words = (slots as usize).saturating_mul(slot_bytes).div_ceil(size_of::<u64>());
+        self.state.try_reserve_exact(words).map_err(|_| {
+            let says = format!("there is no memory for {slot_bytes} bytes of each of {slots} slots");
+            Fault::new(Kind::Policy).says(says)
+        })?;
+        self.state.resize(self.state.len() + words, 0);
+        Ok(self)
+    }
+
     fn lent(&mut self) -> MemoryOf {
         MemoryOf {
             parameters: self.parameters.as_ptr(),
@@ -101,6 +148,28 @@ impl Function {
         // wrong nobody can check. The columns outlive the call.
         let function: extern "C" fn(*const PendingColumns) -> i64 = unsafe { std::mem::transmute(self.0) };
         function(&raw const columns)
+    }
+
+    /// Tells the function what happens in a cache, or asks it: with a slot, a key, and a key that left, where it has them.
+    #[inline]
+    pub fn replace(
+        self,
+        event: Event,
+        (slot, key, evicted): (Option<u32>, u64, Option<u64>),
+        slots: u32,
+        memory: &mut Memory,
+    ) -> i64 {
+        let told = CacheOf {
+            what: event as u32,
+            slot: slot.unwrap_or(u32::MAX),
+            key,
+            evicted: evicted.unwrap_or(u64::MAX),
+            slots: slots.into(),
+            memory: memory.lent(),
+        };
+        // As above.
+        let function: extern "C" fn(*const CacheOf) -> i64 = unsafe { std::mem::transmute(self.0) };
+        function(&raw const told)
     }
 
     /// Tells the function of a request.

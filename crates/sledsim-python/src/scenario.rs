@@ -9,7 +9,8 @@ use std::sync::{Arc, OnceLock};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use serde_json::{json, Value};
-use sledsim::scenario::{self, canonical, Catalog, Door, Draft, Resolved};
+use sledsim::own::Door;
+use sledsim::scenario::{self, canonical, Catalog, Draft, Resolved};
 use sledsim::workloads::WorkloadSpec;
 
 use crate::policy::PythonDoor;

@@ -10,6 +10,7 @@ pub mod fault;
 pub mod hierarchy;
 pub mod limits;
 pub mod metrics;
+pub mod own;
 pub mod power;
 mod registry;
 pub mod reliability;

@@ -15,6 +15,7 @@ Examples:
   sledsim hit-ratio trace.vscsi.zst --pages 1000,10000
   sledsim hit-ratio trace.csv --policy lru --policy arc --policy s3-fifo --pages 5000
   sledsim hit-ratio my-trace.gz --policy lru --policy arc --pages 100,300,1000,3000 --plot misses.html
+  sledsim hit-ratio my-trace.gz --policy lru --policy my_module:MyPolicy,weight=2 --pages 300
   sledsim hit-ratio OLTP.lis --policy 2q:in_share=0.3,out_share=0.5 --page-bytes 512 --json
 """
 CACHE_POLICIES_EXAMPLES = """\b
@@ -48,7 +49,8 @@ def hit_ratio(
         typer.Option(
             "--policy",
             metavar="NAME[:KEY=VALUE,…]",
-            help="Replacement policy (see `sledsim cache-policies`), lru by default. Repeatable.",
+            help="Replacement policy (see `sledsim cache-policies`), lru by default, or a class of your own as "
+            "MODULE:CLASS[,KEY=VALUE,…]. Repeatable.",
             autocompletion=policy_names,
         ),
     ] = None,

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -19,8 +20,16 @@ Examples:
   sledsim check-policy my_module:MyPolicy
   sledsim check-policy my_module:MyPolicy --parameter weight=0.5
   sledsim check-policy '{ library = "libmine.so", symbol = "pick", state_bytes = 8 }'
+  sledsim check-policy my_module:MyCache --role replacement
   sledsim check-policy sptf --json
 """
+
+
+class PolicyRole(StrEnum):
+    """What a policy decides."""
+
+    SCHEDULER = "scheduler"
+    REPLACEMENT = "replacement"
 
 
 def register(app: typer.Typer) -> None:
@@ -32,32 +41,38 @@ def check_policy(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="POLICY", help="A class, as MODULE:CLASS; a scheduler by its name; or a table as a scenario has it."
+            metavar="POLICY", help="A class, as MODULE:CLASS; a policy by its name; or a table as a scenario has it."
         ),
     ],
     parameters: Annotated[
         list[str] | None,
         typer.Option("--parameter", "-p", metavar="NAME=VALUE", help="A parameter; may be repeated."),
     ] = None,
+    role: Annotated[
+        PolicyRole,
+        typer.Option(
+            "--role", metavar="ROLE", help="scheduler: whom a drive serves next; replacement: what leaves a cache."
+        ),
+    ] = PolicyRole.SCHEDULER,
     as_json: AsJson = False,
 ) -> None:
-    """Try the contract of schedulers on one of your own.
+    """Try the contract of schedulers, or of replacement policies, on one of your own.
 
-    They are the tests that built-in schedulers pass: each request is served once, in the same order each time, whatever
-    is merged or cut off, and none is passed over for ever. What fails is told with its request.
+    They are the tests that built-in policies pass: each request is served once, in the same order each time, whatever
+    is merged or cut off, and no scheduler passes one over for ever. What fails is told with its request.
     """
     from sledsim.runs.policy_check import check_policy as checked
 
-    found = checked({**_table(name), **dict(_parameter(each) for each in parameters or [])})
+    found = checked({**_table(name), **dict(_parameter(each) for each in parameters or [])}, role.value)
     print_found(found, as_json=as_json)
     if not found.passed:
         first = next(verdict for verdict in found.verdicts if not verdict.passed)
-        complain(f"{found.name} does not keep to the contract of schedulers ({first.rule}): {first.fault}")
+        complain(f"{found.name} does not keep to the contract ({first.rule}): {first.fault}")
         raise typer.Exit(BROKEN)
 
 
 def _table(given: str) -> dict[str, Any]:
-    """Return what a scenario has for a scheduler."""
+    """Return what a scenario has for a policy."""
     if not given.startswith("{"):
         return {"name": given}
     try:

@@ -1,7 +1,9 @@
-/* The contract of schedulers that are compiled: functions that Sledsim calls.
+/* The contracts of policies that are compiled: functions that Sledsim calls.
  *
  * In a scenario:  scheduler = { library = "libmine.so", symbol = "pick", weight = 2 }
+ *                 policy = { library = "libmine.so", symbol = "replace", slot_bytes = 16 }
  * From Python:    scheduler = sledsim.schedulers.compiled(function, weight=2)
+ *                 policy = sledsim.caches.compiled(function, slot_bytes=16)
  *
  * A function may write to `state` and to nothing else. It has no other memory: what it keeps elsewhere, all queues and all
  * threads would share. What is pointed to is there during the call alone.
@@ -45,5 +47,34 @@ typedef int64_t sledsim_pick(const struct sledsim_pending *pending);
 
 /* Takes note of a request. */
 typedef void sledsim_hear(const struct sledsim_request *request);
+
+/* What a replacement policy is told or asked. What a function does not know it answers with 0. */
+enum sledsim_what {
+    SLEDSIM_HIT,      /* the key in `slot` is referenced */
+    SLEDSIM_VICTIM,   /* every slot is in use: which one is given to `key`? `slot` is the one that was chosen before, whose
+                         key may not leave now: the next after it; SLEDSIM_NO_SLOT at first. Changes nothing */
+    SLEDSIM_ADMITTED, /* `key` has come into `slot`, for `evicted`, or SLEDSIM_NO_KEY where the slot was free */
+    SLEDSIM_REMOVED,  /* the key has left `slot`, and not for another: the slot is free */
+    SLEDSIM_REFUSES   /* `key` is referenced, and not there: 1 if it is not to come in */
+};
+
+#define SLEDSIM_NO_SLOT UINT32_MAX
+#define SLEDSIM_NO_KEY UINT64_MAX
+
+/* What happens in a cache. */
+struct sledsim_cache {
+    uint32_t what;                  /* one of `enum sledsim_what` */
+    uint32_t slot;                  /* from 0 on */
+    uint64_t key;                   /* number of a page, line or segment */
+    uint64_t evicted;
+    uint64_t slots;                 /* how many the cache has */
+    const double *parameters;
+    uint64_t parameter_count;
+    void *state;                    /* `state_bytes` of each cache, and `slot_bytes` of each of its slots */
+    uint64_t state_bytes;
+};
+
+/* Answers what it is asked, and takes note of what it is told. */
+typedef int64_t sledsim_replace(const struct sledsim_cache *told);
 
 #endif

@@ -1,27 +1,46 @@
-"""The contract of schedulers, tried on one: of one's own, or built in."""
+"""The contracts of schedulers and of replacement policies, tried on one: of one's own, or built in."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sledsim._core import SledsimError
+from sledsim._core import ScenarioError, SledsimError
 from sledsim.runs.running import run_resolved
 from sledsim.runs.session import Session
 from sledsim.scenario.reading import resolve
+from sledsim.show.faults import wrong
 from sledsim.show.shown import OneTable, Plain
 from sledsim.show.tables import Table
 
 __all__ = ["PolicyCheck", "check_policy"]
 
 #: Queues of several kinds: a sled, one whose requests are served together, a platter, and several queues at once.
-SYSTEMS: dict[str, dict[str, Any]] = {
+QUEUES: dict[str, dict[str, Any]] = {
     "one sled": {"device": "g2"},
     "batches": {"device": "g2", "batch_max": 4},
     "merged requests": {"device": "g2", "merge": {}},
     "a disk": {"device": "atlas10k"},
     "two sleds": {"device": {"name": "g2", "sleds": 2}},
+}
+#: Caches of several kinds, much smaller than what goes through them.
+CACHES: dict[str, dict[str, Any]] = {
+    "a cache that writes back": {"kind": "ram-cache", "bytes": 128 << 10, "child": {"device": "g2"}},
+    "a cache that writes through": {
+        "kind": "ram-cache",
+        "bytes": 128 << 10,
+        "write": "through",
+        "child": {"device": "g2"},
+    },
+    "a cache of two lines": {"kind": "ram-cache", "bytes": 8 << 10, "child": {"device": "g2"}},
+    "a disk cached on MEMS": {
+        "kind": "mcd",
+        "mems_bytes": 2 << 20,
+        "mems": {"device": "g2"},
+        "disk": {"device": "atlas10k"},
+    },
 }
 #: Requests of a burst, bursts, and how long one comes after another, ns: some of a burst still wait then.
 BURST, BURSTS, APART_NS = 60, 8, 25_000_000
@@ -34,13 +53,46 @@ BLOCKS = 8
 
 
 @dataclass(frozen=True)
+class Role:
+    """What a policy decides.
+
+    Parameters
+    ----------
+    title
+        What policies of it are called.
+    key
+        The key of a component that names one.
+    systems
+        Components that ask one; the first is tried most.
+    waits
+        Whether requests wait for it, so that one may starve.
+    """
+
+    title: str
+    key: str
+    systems: dict[str, dict[str, Any]]
+    waits: bool
+
+    def first(self, policy: Any) -> dict[str, Any]:
+        """Return the first of the systems with a policy."""
+        return {**next(iter(self.systems.values())), self.key: policy}
+
+
+#: By the word for them.
+ROLES = {
+    "scheduler": Role("scheduler", "scheduler", QUEUES, waits=True),
+    "replacement": Role("replacement policy", "policy", CACHES, waits=False),
+}
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What came of one of the tests.
 
     Parameters
     ----------
     rule
-        What a scheduler has to do.
+        What a policy has to do.
     fault
         The first request, or answer, with which it did not; empty where it did.
     """
@@ -55,17 +107,20 @@ class Verdict:
 
 
 class PolicyCheck(OneTable, Plain):
-    """What came of the contract tests of a scheduler.
+    """What came of the contract tests of a policy.
 
     Parameters
     ----------
+    role
+        What it decides: ``scheduler`` or ``replacement``.
     name
-        The scheduler.
+        The policy.
     verdicts
         What came of each.
     """
 
-    def __init__(self, name: str, verdicts: list[Verdict]) -> None:
+    def __init__(self, role: str, name: str, verdicts: list[Verdict]) -> None:
+        self.role = role
         self.name = name
         self.verdicts = verdicts
 
@@ -82,7 +137,7 @@ class PolicyCheck(OneTable, Plain):
     def to_dict(self) -> dict[str, Any]:
         """Return the tests as plain values."""
         rules = [{"rule": verdict.rule, "passed": verdict.passed, "fault": verdict.fault} for verdict in self.verdicts]
-        return {"scheduler": self.name, "passed": self.passed, "rules": rules}
+        return {self.role: self.name, "passed": self.passed, "rules": rules}
 
     def __repr__(self) -> str:
         return f"<PolicyCheck of {self.name}: {'passed' if self.passed else 'failed'}>"
@@ -92,13 +147,15 @@ class _BrokenError(Exception):
     """A rule that is not kept."""
 
 
-def check_policy(scheduler: "str | type | Mapping[str, Any]") -> PolicyCheck:
-    """Try the contract of schedulers on one: the tests that those built in pass.
+def check_policy(policy: "str | type | Mapping[str, Any]", role: str = "scheduler") -> PolicyCheck:
+    """Try a contract on a policy: the tests that those built in pass.
 
     Parameters
     ----------
-    scheduler
-        A class of one's own, its name ``my_module:MyPolicy``, or a scheduler as a scenario has it, with parameters.
+    policy
+        A class of one's own, its name ``my_module:MyPolicy``, or a policy as a scenario has it, with parameters.
+    role
+        What it decides: ``scheduler``, or ``replacement`` in a cache.
 
     Returns
     -------
@@ -108,36 +165,43 @@ def check_policy(scheduler: "str | type | Mapping[str, Any]") -> PolicyCheck:
     Raises
     ------
     ScenarioError
-        Where there is no such scheduler, or its parameters are wrong.
+        Where there is no such policy or role, or its parameters are wrong.
 
     Examples
     --------
     >>> check_policy("sptf").passed
     True
     """
-    given: Any = scheduler
-    if isinstance(scheduler, type):
-        given = {"python": scheduler}
+    if role not in ROLES:
+        raise wrong(ScenarioError, "unknown-name", path="role", value=role, known=list(ROLES))
+    tried = ROLES[role]
+    given: Any = policy
+    if isinstance(policy, type):
+        given = {"python": policy}
     # What is wrong with its name or parameters is no matter of the contract.
-    resolved = resolve({"workload": {"kind": "session"}, "system": {"device": "g2", "scheduler": given}})
-    name = given if isinstance(given, str) else _name(resolved.values["system"]["scheduler"])
-    rules: list[tuple[str, Callable[[Any], None]]] = [
-        *((f"serves each request once: {title}", _serves_once(system)) for title, system in SYSTEMS.items()),
-        ("decides the same again", _decides_the_same),
-        ("goes on from a snapshot as it would have", _goes_on_from_a_snapshot),
-        ("survives power cuts", _survives_power_cuts),
-        ("starves no request", _starves_none),
+    resolved = resolve({"workload": {"kind": "session"}, "system": tried.first(given)})
+    name = given if isinstance(given, str) else _name(resolved.values["system"][tried.key])
+    rules: list[tuple[str, Callable[[], None]]] = [
+        *(
+            (f"serves each request once: {title}", partial(_serves_once, {**system, tried.key: given}))
+            for title, system in tried.systems.items()
+        ),
+        ("decides the same again", partial(_decides_the_same, tried.first(given))),
+        ("goes on from a snapshot as it would have", partial(_goes_on_from_a_snapshot, tried.first(given))),
+        ("survives power cuts", partial(_survives_power_cuts, tried.first(given))),
     ]
-    return PolicyCheck(name, [Verdict(rule, _fault(test, given)) for rule, test in rules])
+    if tried.waits:
+        rules.append(("starves no request", partial(_starves_none, tried.first(given))))
+    return PolicyCheck(role, name, [Verdict(rule, _fault(test)) for rule, test in rules])
 
 
-def _name(scheduler: Mapping[str, Any]) -> str:
-    return str(next(scheduler[key] for key in ("python", "symbol", "library", "name") if scheduler.get(key)))
+def _name(policy: Mapping[str, Any]) -> str:
+    return str(next(policy[key] for key in ("python", "symbol", "library", "name") if policy.get(key)))
 
 
-def _fault(test: Callable[[Any], None], scheduler: Any) -> str:
+def _fault(test: Callable[[], None]) -> str:
     try:
-        test(scheduler)
+        test()
     except _BrokenError as broken:
         return str(broken)
     except SledsimError as error:
@@ -151,8 +215,8 @@ def _scattered(capacity_blocks: int, count: int) -> "np.ndarray[Any, np.dtype[np
     return numbers * np.uint64(2_654_435_761) % np.uint64(capacity_blocks - BLOCKS)
 
 
-def _opened(system: Mapping[str, Any], scheduler: Any) -> Session:
-    return Session({**system, "scheduler": scheduler}, check=True)
+def _opened(system: Mapping[str, Any]) -> Session:
+    return Session(system, check=True)
 
 
 def _fill(session: Session) -> None:
@@ -183,13 +247,10 @@ def _served(session: Session) -> Iterator[int]:
         raise _BrokenError(f"request {lost[0]} never came back, and {len(lost) - 1} others")
 
 
-def _serves_once(system: Mapping[str, Any]) -> Callable[[Any], None]:
-    def test(scheduler: Any) -> None:
-        session = _opened(system, scheduler)
-        _fill(session)
-        list(_served(session))
-
-    return test
+def _serves_once(system: Mapping[str, Any]) -> None:
+    session = _opened(system)
+    _fill(session)
+    list(_served(session))
 
 
 def _first_difference(found: list[int], expected: list[int], what: str) -> None:
@@ -198,9 +259,9 @@ def _first_difference(found: list[int], expected: list[int], what: str) -> None:
             raise _BrokenError(f"request {one} was served at place {place}, and {what} request {other}")
 
 
-def _decides_the_same(scheduler: Any) -> None:
-    """Two queues in turns: what one remembers must not be the other's."""
-    first, second, alone = (_opened(SYSTEMS["one sled"], scheduler) for _ in range(3))
+def _decides_the_same(system: Mapping[str, Any]) -> None:
+    """Two in turns: what one remembers must not be the other's."""
+    first, second, alone = (_opened(system) for _ in range(3))
     for session in (first, second, alone):
         _fill(session)
     order: dict[str, list[int]] = {"first": [], "second": []}
@@ -211,8 +272,8 @@ def _decides_the_same(scheduler: Any) -> None:
     _first_difference([done.id for done in alone.drain()], order["first"], "another time")
 
 
-def _goes_on_from_a_snapshot(scheduler: Any) -> None:
-    session = _opened(SYSTEMS["one sled"], scheduler)
+def _goes_on_from_a_snapshot(system: Mapping[str, Any]) -> None:
+    session = _opened(system)
     _fill(session)
     session.advance(3 * APART_NS)
     snapshot = session.snapshot()
@@ -220,19 +281,19 @@ def _goes_on_from_a_snapshot(scheduler: Any) -> None:
     _first_difference([done.id for done in snapshot.drain()], rest, "without a snapshot")
 
 
-def _survives_power_cuts(scheduler: Any) -> None:
+def _survives_power_cuts(system: Mapping[str, Any]) -> None:
     workload = {"arrival": {"kind": "poisson", "rate_per_s": 3000.0}, "read_fraction": 0.5}
     run = {"requests": 400, "power_cuts": {"random": 3}}
-    scenario = {"seed": 1, "workload": workload, "system": {"device": "g2", "scheduler": scheduler}, "run": run}
+    scenario = {"seed": 1, "workload": workload, "system": system, "run": run}
     found = run_resolved(resolve(scenario), check=True)
     missing = found.requests.submitted - found.requests.completed - found.requests.failed
     if missing:
         raise _BrokenError(f"{missing} requests never came back")
 
 
-def _starves_none(scheduler: Any) -> None:
+def _starves_none(system: Mapping[str, Any]) -> None:
     """As many requests as ever are pending, all over the device: each comes to its turn."""
-    session = _opened(SYSTEMS["one sled"], scheduler)
+    session = _opened(system)
     places = _scattered(session.capacity_blocks, DEPTH + SERVED)
     waiting: dict[int, int] = {}
     served = 0

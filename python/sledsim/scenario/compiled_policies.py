@@ -9,10 +9,13 @@ from typing import Any
 from sledsim._core import Fault, ScenarioError, error_of
 from sledsim.show.faults import wrong
 
-__all__ = ["Functions", "compiled", "functions_of", "include_folder", "library_of"]
+__all__ = ["Functions", "compiled", "compiled_replacement", "functions_of", "include_folder", "library_of"]
 
-#: Addresses of functions that pick, hear of arrivals and of completions; parameters; bytes that are remembered.
-Functions = tuple[int, int | None, int | None, list[float], int]
+#: Addresses of functions that decide, hear of arrivals and of completions; parameters; bytes that are remembered of
+#: all, and of each slot of a cache.
+Functions = tuple[int, int | None, int | None, list[float], int, int]
+#: Keys that only compiled policies of one role have.
+OF_ROLES = {"scheduler": ("arrived", "completed", "positioning"), "replacement policy": ("slot_bytes",)}
 
 #: Functions by their addresses: what is called has to stay where it is.
 _kept: dict[int, Any] = {}
@@ -47,6 +50,47 @@ def compiled(function: Any, *, positioning: bool = True, state_bytes: int = 0, *
     >>> sorted(compiled(oldest, positioning=False))
     ['address', 'positioning', 'state_bytes']
     """
+    return {"address": kept(function), "positioning": positioning, "state_bytes": state_bytes, **parameters}
+
+
+def compiled_replacement(
+    function: Any, *, state_bytes: int = 0, slot_bytes: int = 0, **parameters: float
+) -> dict[str, Any]:
+    """Return a compiled function as a replacement policy, to be put into a scenario of this process.
+
+    Parameters
+    ----------
+    function
+        What takes a pointer to ``struct sledsim_cache``, see ``sledsim_policy.h`` in :func:`include_folder`: a
+        ``cfunc`` of Numba or anything else with an ``address``, or a function of ``ctypes``.
+    state_bytes, slot_bytes
+        What it remembers of each cache, and of each slot of that besides.
+    **parameters
+        Its parameters: it gets them as an array, in the order of their names.
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> first = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda told: 0)
+    >>> sorted(compiled_replacement(first, slot_bytes=8))
+    ['address', 'slot_bytes', 'state_bytes']
+    """
+    return {"address": kept(function), "state_bytes": state_bytes, "slot_bytes": slot_bytes, **parameters}
+
+
+def kept(function: Any) -> int:
+    """Return the address of a compiled function, which stays where it is from now on.
+
+    Parameters
+    ----------
+    function
+        What has an ``address``, or is a function of ``ctypes``.
+
+    Raises
+    ------
+    ScenarioError
+        Where it has none.
+    """
     address = getattr(function, "address", None)
     if address is None:
         try:
@@ -57,7 +101,7 @@ def compiled(function: Any, *, positioning: bool = True, state_bytes: int = 0, *
     if not isinstance(address, int) or address <= 0:
         raise wrong(ScenarioError, "wrong-type", "expected the address of a function", path="function", value=address)
     _kept[address] = function
-    return {"address": address, "positioning": positioning, "state_bytes": state_bytes, **parameters}
+    return address
 
 
 def library_of(name: str, folders: list[Path]) -> tuple[ctypes.CDLL, str, str]:
@@ -94,11 +138,13 @@ def library_of(name: str, folders: list[Path]) -> tuple[ctypes.CDLL, str, str]:
     return _libraries[str(path), digest], str(folder), digest
 
 
-def functions_of(wanted: Mapping[str, Any], library: ctypes.CDLL | None) -> Functions:
+def functions_of(role: str, wanted: Mapping[str, Any], library: ctypes.CDLL | None) -> Functions:
     """Return the addresses of a policy's functions, and what they are given.
 
     Parameters
     ----------
+    role
+        What the policy decides.
     wanted
         What a scenario says of the policy.
     library
@@ -115,22 +161,28 @@ def functions_of(wanted: Mapping[str, Any], library: ctypes.CDLL | None) -> Func
         for name, value in given.items()
         if isinstance(value, bool) or not isinstance(value, int | float)
     ]
-    if faults:
-        raise error_of(ScenarioError, faults)
+    foreign = [
+        Fault("conflict", f": is of a compiled {other}, not of a {role}", path=key)
+        for other, keys in OF_ROLES.items()
+        for key in keys
+        if other != role and wanted.get(key) is not None
+    ]
+    if faults or foreign:
+        raise error_of(ScenarioError, [*faults, *foreign])
     numbers = [float(given[name]) for name in sorted(given)]
-    state_bytes = int(wanted.get("state_bytes") or 0)
+    state_bytes, slot_bytes = (int(wanted.get(key) or 0) for key in ("state_bytes", "slot_bytes"))
     if library is None:
         address = wanted["address"]
         if address not in _kept:
             says = "is of no function that sledsim.schedulers.compiled was given in this process"
             raise wrong(ScenarioError, "unsupported", says, path="address", value=address)
-        return address, None, None, numbers, state_bytes
+        return address, None, None, numbers, state_bytes, slot_bytes
     pick = _address(library, wanted.get("symbol"), "symbol")
     if pick is None:
-        says = ": the function of the library that picks"
+        says = ": the function of the library that decides"
         raise error_of(ScenarioError, [Fault("missing", says, path="symbol")])
     hooks = [_address(library, wanted.get(key), key) for key in ("arrived", "completed")]
-    return pick, hooks[0], hooks[1], numbers, state_bytes
+    return pick, hooks[0], hooks[1], numbers, state_bytes, slot_bytes
 
 
 def _address(library: ctypes.CDLL, symbol: str | None, key: str) -> int | None:

@@ -5,11 +5,23 @@ from typing import Any, ClassVar, dataclass_transform
 
 from sledsim._core import Pending, Request
 
-__all__ = ["Pending", "Policy", "Request"]
+__all__ = ["Own", "Pending", "Policy", "Replacement", "Request"]
 
 
 @dataclass_transform(kw_only_default=True)
-class Policy:
+class Own:
+    """What policies of every kind have in common: annotated attributes are their parameters."""
+
+    limit_s: ClassVar[float] = 10.0
+    """How many seconds of real time a call may take."""
+
+    def __init_subclass__(cls, **keys: Any) -> None:
+        """Make parameters of the annotated attributes."""
+        super().__init_subclass__(**keys)
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
+
+
+class Policy(Own):
     """A scheduling policy of one's own: picks the next of the pending requests.
 
     Write a class with a method :meth:`pick`, and name it in a scenario: ``scheduler = { python =
@@ -37,13 +49,6 @@ class Policy:
 
     positioning: ClassVar[bool] = True
     """Whether it looks at :attr:`Pending.positioning_ns`; to find them takes longer than all else."""
-    limit_s: ClassVar[float] = 10.0
-    """How many seconds of real time a call may take."""
-
-    def __init_subclass__(cls, **keys: Any) -> None:
-        """Make parameters of the annotated attributes."""
-        super().__init_subclass__(**keys)
-        dataclass(kw_only=True, eq=False, repr=False)(cls)
 
     def pick(self, now_ns: int, pending: Pending) -> int:
         """Return the row of the request to dispatch: from 0, in the order of arrival.
@@ -80,3 +85,113 @@ class Policy:
         request
             The request.
         """
+
+
+class Replacement(Own):
+    """A replacement policy of one's own: says whose slot of a cache is given to a key that comes in.
+
+    Keys are the numbers of pages, lines or segments; each is in a slot, from 0 on, for as long as it is in the cache.
+    A class has methods :meth:`victim`, :meth:`admitted` and :meth:`hit`, and is named in a scenario: ``policy = {
+    python = "my_module:MyPolicy", weight = 2 }``. Parameters, copies and what happens where a method raises are those
+    of :class:`sledsim.schedulers.Policy`. Each cache has an instance, made anew for each run and after a power cut in
+    which the cache forgets everything.
+
+    What a class remembers changes with what it is told (:meth:`admitted`, :meth:`hit`, :meth:`removed`); :meth:`victim`
+    changes nothing.
+
+    Examples
+    --------
+    >>> class Oldest(Replacement):
+    ...     def __post_init__(self):
+    ...         self.queue = {}
+    ...
+    ...     def victim(self, key, after):
+    ...         slots = iter(self.queue)
+    ...         if after is not None:
+    ...             next(slot for slot in slots if slot == after)
+    ...         return next(slots)
+    ...
+    ...     def admitted(self, slot, key, evicted):
+    ...         self.queue.pop(slot, None)
+    ...         self.queue[slot] = key
+    ...
+    ...     def hit(self, slot, key):
+    ...         pass
+    >>> fifo = Oldest()
+    >>> fifo.admitted(0, 70, None), fifo.admitted(1, 80, None)
+    (None, None)
+    >>> fifo.victim(90, None), fifo.victim(90, 0)
+    (0, 1)
+    """
+
+    def started(self, slots: int) -> None:
+        """Take note of the size of the cache, before all else; a class that does without need not have it.
+
+        Parameters
+        ----------
+        slots
+            How many slots it has, all of them free.
+        """
+
+    def victim(self, key: int, after: int | None) -> int:
+        """Return the slot that is given to a key; every slot is in use. It must change nothing.
+
+        Parameters
+        ----------
+        key
+            What is to come in.
+        after
+            The slot that was chosen before: its key may not leave now, as something is under way with it or it has
+            changes that are not written back. The next choice after it is asked for: sooner or later each slot has to
+            be chosen.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method victim")
+
+    def admitted(self, slot: int, key: int, evicted: int | None) -> None:
+        """Take note of a key that has come in.
+
+        Parameters
+        ----------
+        slot
+            Where it is now.
+        key
+            The key.
+        evicted
+            The key that was in the slot and left for it; none if the slot was free.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method admitted")
+
+    def hit(self, slot: int, key: int) -> None:
+        """Take note of a reference to a key that is in the cache.
+
+        Parameters
+        ----------
+        slot
+            Where it is.
+        key
+            The key.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method hit")
+
+    def removed(self, slot: int, key: int) -> None:
+        """Take note of a key that left, and not for another; a class that does without need not have it.
+
+        Parameters
+        ----------
+        slot
+            Where it was; the slot is free now.
+        key
+            The key.
+        """
+
+    def admits(self, key: int) -> bool:
+        """Return whether a key that is referenced and not there is to come in; a class that takes all need not have it.
+
+        It is asked once for each such reference. A request one of whose keys is not to come in goes past the cache.
+
+        Parameters
+        ----------
+        key
+            The key.
+        """
+        return True

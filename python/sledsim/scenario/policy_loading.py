@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from sledsim._core import Fault, ScenarioError, error_of
 from sledsim.scenario.compiled_policies import Functions, functions_of, library_of
-from sledsim.scenario.policies import Policy
+from sledsim.scenario.policies import Own, Policy, Replacement
 from sledsim.show.faults import wrong
 
 __all__ = ["CLASS_NAME", "Loaded", "load"]
@@ -27,7 +27,12 @@ __all__ = ["CLASS_NAME", "Loaded", "load"]
 MAIN = "__main__"
 #: What says where a policy is, and what only those say that are compiled.
 DOORS = ("python", "library", "address")
-COMPILED_ONLY = ("symbol", "arrived", "completed", "positioning", "state_bytes")
+COMPILED_ONLY = ("symbol", "arrived", "completed", "positioning", "state_bytes", "slot_bytes")
+#: What a class of each role is made from, where users find that, and the methods that it may go without.
+ROLES: dict[str, tuple[type[Own], str, tuple[str, str]]] = {
+    "scheduler": (Policy, "sledsim.schedulers.Policy", ("arrived", "completed")),
+    "replacement policy": (Replacement, "sledsim.caches.Replacement", ("admits", "removed")),
+}
 #: How a class is named.
 CLASS_NAME = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+(?:\.\w+)*)")
 #: Bounds of numbers, as annotations and as faults have them.
@@ -53,7 +58,7 @@ class Loaded:
     limit_s
         How long a call of it may take.
     hooks
-        Whether it hears of arrivals, and of completions.
+        Whether it has the two methods that a class of its role may go without.
     functions
         The functions of a compiled policy.
     """
@@ -62,17 +67,19 @@ class Loaded:
     source: str | None
     parameters: dict[str, Any]
     positioning: bool
-    make: Callable[[], Policy] | None = None
+    make: Callable[[], Own] | None = None
     limit_s: float = 0.0
     hooks: tuple[bool, bool] = (False, False)
     functions: Functions | None = None
 
 
-def load(wanted: Mapping[str, Any], base: str | Path) -> Loaded:
+def load(role: str, wanted: Mapping[str, Any], base: str | Path) -> Loaded:
     """Find a policy, and check the parameters that a scenario gives it.
 
     Parameters
     ----------
+    role
+        What it decides: one of :data:`ROLES`.
     wanted
         What the scenario says of it: ``python`` and ``parameters``; ``folder`` if it has been found before.
     base
@@ -97,11 +104,11 @@ def load(wanted: Mapping[str, Any], base: str | Path) -> Loaded:
         if compiled_only:
             says = ": a class says so itself; this is of compiled policies"
             raise error_of(ScenarioError, [Fault("conflict", says, path=compiled_only[0])])
-        return _class_loaded(wanted, folders)
-    return _compiled_loaded(wanted, folders)
+        return _class_loaded(role, wanted, folders)
+    return _compiled_loaded(role, wanted, folders)
 
 
-def _compiled_loaded(wanted: Mapping[str, Any], folders: list[Path]) -> Loaded:
+def _compiled_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> Loaded:
     library, folder, digest = None, None, None
     if wanted.get("library") is not None:
         library, folder, digest = library_of(wanted["library"], folders)
@@ -111,18 +118,18 @@ def _compiled_loaded(wanted: Mapping[str, Any], folders: list[Path]) -> Loaded:
         source=digest,
         parameters=dict(wanted.get("parameters") or {}),
         positioning=asks is not False,
-        functions=functions_of(wanted, library),
+        functions=functions_of(role, wanted, library),
     )
 
 
-def _class_loaded(wanted: Mapping[str, Any], folders: list[Path]) -> Loaded:
+def _class_loaded(role: str, wanted: Mapping[str, Any], folders: list[Path]) -> Loaded:
     named = wanted["python"]
     match = CLASS_NAME.fullmatch(named)
     if match is None:
         expected = "a module and a class of it, such as my_module:MyPolicy"
         raise error_of(ScenarioError, [Fault("wrong-type", path="python", value=named, allowed=expected)])
     found = _module(match["module"], folders, named)
-    kind = _class(found.module, match["name"], named)
+    kind = _class(role, found.module, match["name"], named)
     parameters = _Parameters(kind)
     given = parameters.checked(wanted.get("parameters") or {})
     _try(kind, parameters, given)
@@ -131,10 +138,16 @@ def _class_loaded(wanted: Mapping[str, Any], folders: list[Path]) -> Loaded:
         source=found.source or _source_of(kind),
         parameters=json.loads(given.model_dump_json()),
         make=lambda: parameters.made(given),
-        positioning=bool(kind.positioning),
+        positioning=bool(getattr(kind, "positioning", False)),
         limit_s=float(kind.limit_s),
-        hooks=(kind.arrived is not Policy.arrived, kind.completed is not Policy.completed),
+        hooks=(_has(kind, role, 0), _has(kind, role, 1)),
     )
+
+
+def _has(kind: type[Own], role: str, place: int) -> bool:
+    """Tell whether a class has one of the methods that it may go without."""
+    base, _, methods = ROLES[role]
+    return getattr(kind, methods[place]) is not getattr(base, methods[place])
 
 
 @dataclass(frozen=True)
@@ -208,7 +221,7 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _source_of(kind: type[Policy]) -> str | None:
+def _source_of(kind: type[Own]) -> str | None:
     """Return the hash of a class that stands in no file of its own, as in a notebook."""
     try:
         return _digest(inspect.getsource(kind).encode())
@@ -216,18 +229,19 @@ def _source_of(kind: type[Policy]) -> str | None:
         return None
 
 
-def _class(module: ModuleType, name: str, named: str) -> type[Policy]:
+def _class(role: str, module: ModuleType, name: str, named: str) -> type[Own]:
+    base, public, _ = ROLES[role]
     found: Any = module
     for step in name.split("."):
         found = getattr(found, step, None)
-    if isinstance(found, type) and issubclass(found, Policy):
+    if isinstance(found, type) and issubclass(found, base):
         return found
     if found is not None:
-        says = f"{named} is no class made from sledsim.schedulers.Policy"
+        says = f"{named} is no class made from {public}"
         raise wrong(ScenarioError, "wrong-type", says, path="python", value=named)
-    classes = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, Policy)]
+    classes = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, base)]
     stem = named.partition(":")[0]
-    own = [f"{stem}:{key}" for key in classes if vars(module)[key] is not Policy]
+    own = [f"{stem}:{key}" for key in classes if vars(module)[key] is not base]
     file = getattr(module, "__file__", None) or module.__name__
     raise wrong(ScenarioError, "unknown-name", f"no {name} in {file}", path="python", value=named, known=own)
 
@@ -245,7 +259,7 @@ class _Parameters:
         The class.
     """
 
-    def __init__(self, kind: type[Policy]) -> None:
+    def __init__(self, kind: type[Own]) -> None:
         self._kind = kind
         hints = get_type_hints(kind.__init__, include_extras=True)
         kept: dict[str, Any] = getattr(kind, "__dataclass_fields__", {})
@@ -274,7 +288,7 @@ class _Parameters:
             faults = [self._fault(each) for each in error.errors(include_url=False)]
             raise error_of(ScenarioError, faults) from None
 
-    def made(self, values: BaseModel) -> Policy:
+    def made(self, values: BaseModel) -> Own:
         """Return an instance; what it may change is its own."""
         own = values.model_copy(deep=True)
         return self._kind(**{name: getattr(own, name) for name in self._model.model_fields})
@@ -298,7 +312,7 @@ class _Parameters:
         return Fault("wrong-type", path=path, value=value, allowed=error["msg"].removeprefix("Input should be "))
 
 
-def _try(kind: type[Policy], parameters: _Parameters, given: BaseModel) -> None:
+def _try(kind: type[Own], parameters: _Parameters, given: BaseModel) -> None:
     """Have a class say now what it has against its parameters."""
     try:
         parameters.made(given)

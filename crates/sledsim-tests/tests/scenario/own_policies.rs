@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde_json::{json, Map, Value};
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Faults, Kind};
+use sledsim::own::{Door, Maker, Opened, OwnReplacement, OwnScheduler, OwnSpec, Pending, Role};
 use sledsim::request::Request;
-use sledsim::scenario::{self, Catalog, Door, Keep, Maker, Notation, Opened, OwnSpec, Resolved, RunError};
-use sledsim::schedulers::{OwnPolicy, Pending};
+use sledsim::scenario::{self, Catalog, Keep, Notation, Resolved, RunError};
+
 use sledsim::time::Time;
 use sledsim_testing::scenarios::{catalog, poisson};
 
@@ -20,7 +21,7 @@ struct Least {
     there: u64,
 }
 
-impl OwnPolicy for Least {
+impl OwnScheduler for Least {
     fn name(&self) -> &str {
         "least"
     }
@@ -48,17 +49,66 @@ impl OwnPolicy for Least {
 }
 
 impl Maker for Least {
-    fn scheduler(&self) -> Result<Box<dyn OwnPolicy>, Fault> {
+    fn scheduler(&self) -> Result<Box<dyn OwnScheduler>, Fault> {
         Ok(Box::new(self.clone()))
     }
 }
 
-/// Knows one policy, with a parameter.
+/// Whoever came first leaves first, but an entry that it is to pass over; stops, or chooses nonsense, after so many choices.
+#[derive(Clone, Debug)]
+struct First {
+    queue: Vec<u32>,
+    choices_left: u64,
+    then: Result<u32, Stop>,
+}
+
+impl OwnReplacement for First {
+    fn name(&self) -> &str {
+        "first"
+    }
+
+    fn victim(&mut self, _key: u64, after: Option<u32>) -> Result<u32, Stop> {
+        if self.choices_left == 0 {
+            return self.then.clone();
+        }
+        self.choices_left -= 1;
+        let place =
+            after.map_or(0, |after| self.queue.iter().position(|&slot| slot == after).expect("it is in use") + 1);
+        Ok(self.queue[place])
+    }
+
+    fn admitted(&mut self, slot: u32, _key: u64, _evicted: Option<u64>) -> Result<(), Stop> {
+        self.queue.retain(|&other| other != slot);
+        self.queue.push(slot);
+        Ok(())
+    }
+
+    fn hit(&mut self, slot: u32, _key: u64) -> Result<(), Stop> {
+        assert!(self.queue.contains(&slot), "it is there");
+        Ok(())
+    }
+}
+
+impl Maker for First {
+    fn replacement(&self, _slots: u32) -> Result<Box<dyn OwnReplacement>, Fault> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+/// Knows one policy of each role, with a parameter.
 #[derive(Debug)]
 struct One;
 
 impl Door for One {
-    fn open(&self, wanted: &OwnSpec, _base: &Path) -> Result<Opened, Faults> {
+    fn open(&self, role: Role, wanted: &OwnSpec, _base: &Path) -> Result<Opened, Faults> {
+        if role == Role::Replacement {
+            let parameters = wanted.parameters.clone();
+            let choices_left = parameters.get("choices").and_then(Value::as_u64).unwrap_or(u64::MAX);
+            let slot = parameters.get("slot").and_then(Value::as_u64).map(|slot| slot as u32);
+            let then = slot.ok_or(Stop::Failed(Fault::new(Kind::Policy).says("no more")));
+            let maker = Arc::new(First { queue: Vec::new(), choices_left, then });
+            return Ok(Opened { folder: None, source: None, parameters, maker });
+        }
         if wanted.python.as_deref() != Some("test:Least") {
             return Err(Fault::unknown_name("python", wanted.title(), ["test:Least"]).into());
         }
@@ -161,4 +211,43 @@ fn a_policy_may_be_interrupted() {
     let found = run(&json!({"python": "test:Least", "picks": 100, "interrupts": true})).expect("no fault");
     assert_eq!((found.report.run.end.as_str(), found.report.run.complete), ("interrupted", false));
     assert!((99..=100).contains(&found.report.requests.completed));
+}
+
+fn run_cached(policy: &Value, read_fraction: f64) -> Result<scenario::RunOutput, RunError> {
+    let system = json!({"kind": "ram-cache", "bytes": 65536, "policy": policy, "child": {"device": "g2"}});
+    let mut workload = poisson(900.0);
+    workload["read_fraction"] = read_fraction.into();
+    let document = json!({"workload": workload, "system": system, "run": {"requests": 500}});
+    let scenario = scenario::resolve(&document.to_string(), Notation::Json, "test", &[], &with_door(), Path::new("."))
+        .expect("valid");
+    scenario::run_keeping(&scenario, Vec::new(), &Keep { log: true, check: true, ..Keep::default() }, &mut |_| true)
+}
+
+#[test]
+fn a_replacement_policy_of_ones_own_takes_the_place_of_a_listed_one() {
+    for read_fraction in [1.0, 0.5] {
+        let own = run_cached(&json!({"python": "test:First"}), read_fraction).unwrap();
+        let listed = run_cached(&json!("fifo"), read_fraction).unwrap();
+        assert_eq!(format!("{:?}", own.recorder.log()), format!("{:?}", listed.recorder.log()));
+    }
+}
+
+#[test]
+fn a_replacement_policy_that_fails_or_chooses_nonsense_ends_the_run() {
+    for (policy, says) in [
+        (json!({"python": "test:First", "choices": 20}), "no more"),
+        (json!({"python": "test:First", "choices": 20, "slot": 16}), "chose slot 16 of 16, which has no key"),
+        (
+            json!({"python": "test:First", "choices": 0, "slot": 3}),
+            "chose slot 3 of 16, which may not leave, a second time",
+        ),
+    ] {
+        // What is dirty may not leave, so that a policy that insists is asked again.
+        let Err(RunError::Policy(stopped)) = run_cached(&policy, 0.1) else { panic!("{policy} fails") };
+        assert_eq!((stopped.fault.kind, stopped.fault.path.to_string().as_str()), (Kind::Policy, "system.policy"));
+        let told = stopped.fault.to_string();
+        assert!(told.contains(says) && told.contains(" s, with line "), "{told}");
+        assert!(stopped.fault.raised.as_ref().is_some_and(|raised| raised.at_ns > 0));
+        assert_eq!(stopped.so_far.expect("there is something").report.run.end, "failed");
+    }
 }

@@ -19,7 +19,6 @@ pub use document::draft::{Draft, Notation};
 pub use document::entry::{Entry, Subject};
 pub use document::quantity::{parse_with_unit, split as split_quantity};
 pub use document::resolve::{document_schema, resolve, schema, user_schema, Resolved};
-pub use own::{Door, Maker, Opened, OwnName, OwnSpec, SchedulerChoice};
 pub use report::components::{ComponentReport, CountReport, PathReport};
 pub use report::energy::{Energy, StateEnergy, StateTime};
 pub use report::explain::{explain, Explained};

@@ -1,15 +1,18 @@
 //! Running a scenario.
 
 use super::assemble::{self, Assembly, Node};
+use super::own;
 use super::report::power_cuts::{self, PowerCutReport};
 use super::report::summary::Report;
 use super::specs::scenario::Scenario;
+use super::specs::system::SystemSpec;
 use crate::engine::instant::Stuck;
 use crate::engine::random::Stream;
 use crate::engine::{self, ComponentId, End, Progress, Stop, System, Workload};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::limits::LOG_ROWS;
 use crate::metrics::recorder::Recorder;
+use crate::own::Role;
 use crate::power::{Activity, Timeline, TimelineSpec};
 use crate::request::Request;
 use crate::service::Service;
@@ -128,17 +131,18 @@ pub fn run_keeping(
     let output = RunOutput { report, recorder, timeline, activities: scenario.system.activities() };
     match assembly.system.halted() {
         Some((who, Stop::Failed(fault))) => {
-            let fault = of_scheduler(fault.clone(), *who, &assembly.nodes);
+            let fault = of_policy(fault.clone(), *who, &assembly.nodes);
             Err(RunError::Policy(Box::new(Stopped { fault, so_far: Some(output) })))
         }
         _ => Ok(output),
     }
 }
 
-/// A fault of a drive's policy, by the path of its scheduler.
-pub(super) fn of_scheduler(mut fault: Fault, drive: ComponentId, nodes: &[Node<'_>]) -> Fault {
-    if let Some(node) = nodes.iter().find(|node| node.ids.contains(&drive)) {
-        fault.path = Path::from(node.path.as_str()).step("scheduler");
+/// A fault of a component's policy, by the path of that.
+pub(super) fn of_policy(mut fault: Fault, component: ComponentId, nodes: &[Node<'_>]) -> Fault {
+    if let Some(node) = nodes.iter().find(|node| node.ids.contains(&component)) {
+        let role = if matches!(node.spec, SystemSpec::Drive(_)) { Role::Scheduler } else { Role::Replacement };
+        fault.path = Path::from(node.path.as_str()).step(own::key_of(role));
     }
     fault
 }

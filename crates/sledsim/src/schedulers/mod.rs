@@ -12,7 +12,7 @@ mod lbn_order;
 mod own;
 
 pub use checked::Checked;
-pub use own::{Own, OwnPolicy, Pending};
+pub use own::{Own, SchedulerChoice};
 
 use dyn_clone::DynClone;
 

@@ -1,90 +1,44 @@
-//! A policy of one's own: a choice among columns of what is pending, made outside the simulator.
-//!
-//! Whoever brings one in implements [`OwnPolicy`]; [`Own`] holds the pending requests for it and keeps to the contract of
-//! schedulers, whatever the policy answers. A policy that can't go on ends the run: see [`Stop`].
+//! A scheduler that asks a policy of one's own: it holds the pending requests for it and keeps to the contract of schedulers,
+//! whatever the policy answers. A policy that can't go on ends the run: see [`Stop`].
 
-use dyn_clone::DynClone;
-
-use super::Scheduler;
+use super::{build, Scheduler, SchedulerSpec};
 use crate::devices::{Device, Location};
 use crate::engine::Stop;
-use crate::fault::{Fault, Kind, Raised, Word};
+use crate::fault::{Fault, Faults, Kind};
+use crate::own::{located, Choice, Listed, OwnScheduler, Pending};
 use crate::request::{Op, Request};
 use crate::time::Time;
 
-/// What is pending, in the order of arrival: a column for each quantity, a row for each request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pending {
-    /// Numbers of the requests; they rise.
-    pub id: Vec<u64>,
-    /// First blocks.
-    pub lbn: Vec<u64>,
-    /// Sizes, blocks.
-    pub blocks: Vec<u32>,
-    /// 1 for a read, 0 for a write.
-    pub read: Vec<u8>,
-    /// Times since the requests became ready, ns.
-    pub age_ns: Vec<u64>,
-    /// Times from a dispatch now until the first bit can be transferred, ns, as [`Device::positioning_ns`]; empty for a policy
-    /// that does without.
-    pub positioning_ns: Vec<u64>,
-}
+/// One of the list, or one's own.
+pub type SchedulerChoice = Choice<SchedulerSpec>;
 
-impl Pending {
-    /// How many requests are pending.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.id.len()
+impl Listed for SchedulerSpec {
+    fn listed_name(&self) -> &'static str {
+        self.name()
     }
 
-    /// Whether none is.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.id.is_empty()
+    fn check(&self) -> Result<(), Faults> {
+        self.validate()
     }
 }
 
-/// A policy that is no part of the simulator. A clone of it goes on as it does.
-pub trait OwnPolicy: DynClone + Send {
-    /// What messages call it.
-    fn name(&self) -> &str;
-
-    /// Whether it looks at positioning times; finding them takes longer than all else.
-    fn looks_at_positioning(&self) -> bool {
-        true
-    }
-
-    /// Which row of `pending`, which is not empty, is dispatched at `now`. It may take the columns and has to put them back.
+impl Choice<SchedulerSpec> {
+    /// The scheduler, with nothing pending, for `device`.
     ///
     /// # Errors
-    /// It can't go on.
-    fn pick(&mut self, now: Time, pending: &mut Pending) -> Result<usize, Stop>;
-
-    /// A request became ready at `ready`, which may lie some time back.
-    ///
-    /// # Errors
-    /// It can't go on.
-    fn arrived(&mut self, ready: Time, request: &Request) -> Result<(), Stop> {
-        let _ = (ready, request);
-        Ok(())
-    }
-
-    /// A request has been served.
-    ///
-    /// # Errors
-    /// It can't go on.
-    fn completed(&mut self, now: Time, request: &Request) -> Result<(), Stop> {
-        let _ = (now, request);
-        Ok(())
+    /// One's own can't be made.
+    pub fn build(&self, device: &dyn Device) -> Result<Box<dyn Scheduler>, Fault> {
+        match self {
+            Self::Own(own) => Ok(Box::new(Own::new(own.maker()?.scheduler()?))),
+            Self::Listed(spec) => Ok(build(spec, device)),
+        }
     }
 }
-
-dyn_clone::clone_trait_object!(OwnPolicy);
 
 /// A scheduler that asks a policy of one's own.
 #[derive(Clone)]
 pub struct Own {
-    policy: Box<dyn OwnPolicy>,
+    policy: Box<dyn OwnScheduler>,
     pending: Pending,
     requests: Vec<Request>,
     ready: Vec<Time>,
@@ -97,7 +51,7 @@ pub struct Own {
 impl Own {
     /// Nothing pending.
     #[must_use]
-    pub fn new(policy: Box<dyn OwnPolicy>) -> Self {
+    pub fn new(policy: Box<dyn OwnScheduler>) -> Self {
         Self {
             looks_at_positioning: policy.looks_at_positioning(),
             policy,
@@ -136,7 +90,10 @@ impl Own {
     fn give_up(&mut self, stop: Stop, now: Time, request: Option<Request>) {
         let stop = match stop {
             Stop::Interrupted => Stop::Interrupted,
-            Stop::Failed(fault) => Stop::Failed(located(fault, now, request, self.requests.len())),
+            Stop::Failed(fault) => {
+                let what = with(request.as_ref(), self.requests.len());
+                Stop::Failed(located(fault, now, &what, request.map(|request| request.id)))
+            }
         };
         self.stop.get_or_insert(stop);
     }
@@ -149,17 +106,13 @@ impl Own {
     }
 }
 
-/// Says of a fault when it was, and with which request.
-fn located(mut fault: Fault, now: Time, request: Option<Request>, pending: usize) -> Fault {
-    let which = match (&request, pending) {
-        (Some(request), 0 | 1) => format!("with {}", told(request)),
-        (Some(request), _) => format!("with {pending} requests pending, the oldest {}", told(request)),
-        (None, _) => "with no request".to_owned(),
-    };
-    fault.words.insert(0, Word::Text(format!(" at {} s, {which}: ", now.seconds())));
-    let raised = fault.raised.get_or_insert_default();
-    *raised = Raised { at_ns: now.ns(), request: request.map(|request| request.id), ..std::mem::take(raised) };
-    fault
+/// With what it was.
+fn with(request: Option<&Request>, pending: usize) -> String {
+    match (request, pending) {
+        (Some(request), 0 | 1) => told(request),
+        (Some(request), _) => format!("{pending} requests pending, the oldest {}", told(request)),
+        (None, _) => "no request".to_owned(),
+    }
 }
 
 fn told(request: &Request) -> String {

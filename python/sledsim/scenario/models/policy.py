@@ -38,7 +38,11 @@ class OwnScheduler(Model):
         Whether a compiled function looks at positioning times, which take longer to find than all else; it does
         when absent. A class says so itself.
     state_bytes
-        What a compiled function remembers of each queue; nothing when absent (at least 0, at most 1e+09).
+        What a compiled function remembers of each queue or cache; nothing when absent (at least 0, at most
+        1e+09).
+    slot_bytes
+        What a compiled replacement policy remembers of each slot of its cache, besides; nothing when absent (at
+        least 0, at most 1,000,000).
     folder
         The folder in which it was found; none where Python itself found the module.
     source
@@ -58,6 +62,7 @@ class OwnScheduler(Model):
     completed: str | None = None
     positioning: bool | None = None
     state_bytes: int | None = None
+    slot_bytes: int | None = None
     folder: str | None = None
     source: str | None = None
     parameters: dict[str, Any] | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.runs.running import ProgressCallback
+from sledsim.scenario.policy_loading import CLASS_NAME, load
 from sledsim.show.faults import wrong
 from sledsim.show.progress import ProgressBar
 from sledsim.show.shown import Drawn, OneTable, Plain
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CacheHits", "HitRatios", "PolicyLike", "cache_policies", "cache_policies_table", "hit_ratio"]
 
-#: A policy: its name, a name with parameters (``"2q:in_share=0.3"``), or a dictionary with the key ``name``.
+#: A policy: its name, a name with parameters (``"2q:in_share=0.3"``), a class of one's own (``"my_module:MyPolicy"``,
+#: with parameters ``"my_module:MyPolicy,weight=2"``), or a dictionary as a scenario has it.
 PolicyLike = str | Mapping[str, Any]
 
 
@@ -211,6 +213,7 @@ def hit_ratio(
             str(readable),
             caches=tried,
             page_bytes=page_bytes,
+            policies=load,
             progress=report,
             format=format if readable == path else "csv",
             skip_bad=skip_bad,
@@ -229,18 +232,21 @@ def _document(policy: PolicyLike) -> dict[str, Any]:
     if not isinstance(policy, str):
         return dict(policy)
     name, _, rest = policy.partition(":")
+    own, _, beside = policy.partition(",")
+    if CLASS_NAME.fullmatch(own) and name not in {each["name"] for each in cache_policies()}:
+        name, rest = own, beside
     document: dict[str, Any] = {"name": name}
     for pair in rest.split(",") if rest else ():
         key, equals, value = pair.partition("=")
         if not (key and equals and value):
-            says = f"policy {policy!r}: expected NAME or NAME:KEY=VALUE,KEY=VALUE"
+            says = f"policy {policy!r}: expected NAME, NAME:KEY=VALUE,KEY=VALUE or MODULE:CLASS,KEY=VALUE"
             raise wrong(
                 ScenarioError,
                 "notation",
                 says,
                 path="policies",
                 value=policy,
-                allowed="NAME or NAME:KEY=VALUE,KEY=VALUE",
+                allowed="NAME, NAME:KEY=VALUE,KEY=VALUE or MODULE:CLASS,KEY=VALUE",
             )
         try:
             document[key.strip()] = json.loads(value)
@@ -254,6 +260,9 @@ def _document(policy: PolicyLike) -> dict[str, Any]:
 
 def _label(policy: Mapping[str, Any]) -> str:
     """Return what a heading calls a policy: its name, and what of its parameters is not as published."""
+    if policy["name"] == "own":
+        named = next((policy[key] for key in ("python", "symbol", "library") if policy.get(key)), "compiled")
+        return ",".join([str(named), *(f"{key}={value}" for key, value in policy["parameters"].items())])
     [known] = [each for each in cache_policies() if each["name"] == policy["name"]]
     own = [f"{key}={policy[key]:g}" for key, schema in known["parameters"].items() if policy[key] != schema["default"]]
     return ":".join([policy["name"], *([",".join(own)] if own else [])])

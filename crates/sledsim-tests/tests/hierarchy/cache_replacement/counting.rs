@@ -17,7 +17,7 @@ fn trace(requests: &[(u32, u64, u64)]) -> TraceReader {
 }
 
 fn counted(requests: &[(u32, u64, u64)], page_bytes: u64, pages: u64) -> Result<HitRatios, HitRatioError> {
-    hit_ratios(&mut trace(requests), page_bytes, &[CacheSpec { policy: LRU, pages }], &mut |_, _| true)
+    hit_ratios(&mut trace(requests), page_bytes, &[CacheSpec { policy: LRU.into(), pages }], &mut |_, _| true)
 }
 
 /// Requests longer than what goes through a cache at a time, begun and ended anywhere, on devices far apart.
@@ -59,7 +59,7 @@ fn impossible_sizes_and_parameters_are_refused() {
         let message = counted(&requests, page_bytes, pages).unwrap_err().to_string();
         assert!(message.contains(said), "{message}");
     }
-    let cache = CacheSpec { policy: ReplacementSpec::Slru(slru::Spec { protected_share: 2.0 }), pages: 10 };
+    let cache = CacheSpec { policy: ReplacementSpec::Slru(slru::Spec { protected_share: 2.0 }).into(), pages: 10 };
     let error = hit_ratios(&mut trace(&requests), 4096, &[cache], &mut |_, _| true).unwrap_err();
     assert!(matches!(error, HitRatioError::Cache(_)), "{error}");
     let error = hit_ratios(&mut trace(&requests), 4096, &[], &mut |_, _| true).unwrap_err();
@@ -69,7 +69,7 @@ fn impossible_sizes_and_parameters_are_refused() {
 #[test]
 fn whoever_wants_no_more_is_heard_within_a_request() {
     let mut asked = 0;
-    let cache = CacheSpec { policy: LRU, pages: 10 };
+    let cache = CacheSpec { policy: LRU.into(), pages: 10 };
     let outcome = hit_ratios(&mut trace(&[(0, 0, 1 << 62)]), 1, &[cache], &mut |requests, _| {
         assert_eq!(requests, 1);
         asked += 1;

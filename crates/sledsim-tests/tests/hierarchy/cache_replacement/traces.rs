@@ -50,7 +50,7 @@ fn agrees(trace: &str, page_bytes: u64, sizes: &[u32]) {
                     policy.name
                 );
             }
-            let cache = CacheSpec { policy: policy.default, pages: u64::from(size) };
+            let cache = CacheSpec { policy: policy.default.into(), pages: u64::from(size) };
             let counted = hit_ratios(&mut reader(&path), page_bytes, &[cache], &mut |_, _| true).unwrap();
             assert_eq!((counted.references, counted.caches[0].hits), (references.len() as u64, hits));
         }
@@ -87,7 +87,7 @@ fn oltp_has_the_published_hit_ratios_and_the_documentation_those_reached() {
     let Some(path) = shared(OLTP) else { return };
     let caches: Vec<CacheSpec> = PUBLISHED
         .iter()
-        .flat_map(|&(pages, ..)| POLICIES.iter().map(move |policy| CacheSpec { policy: policy.default, pages }))
+        .flat_map(|&(pages, ..)| POLICIES.iter().map(move |policy| CacheSpec { policy: policy.default.into(), pages }))
         .collect();
     let found = hit_ratios(&mut reader(&path), 512, &caches, &mut |_, _| true).unwrap();
     assert_eq!((found.requests, found.references), (914_145, 914_145));

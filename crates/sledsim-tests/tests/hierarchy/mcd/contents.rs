@@ -47,9 +47,9 @@ fn what_is_read_is_what_was_written_in_every_combination() {
 #[test]
 fn what_is_read_is_what_was_written_with_every_policy() {
     for policy in policies() {
-        let spec = McdSpec { policy, ..techniques(7) };
+        let spec = McdSpec { policy: policy.into(), ..techniques(7) };
         check(constant(&spec, 10, 38), 3, 10_000, &LOAD, &format!("{spec:?}"));
-        let spec = McdSpec { policy, ..techniques(0) };
+        let spec = McdSpec { policy: policy.into(), ..techniques(0) };
         check(constant(&spec, 10, 38), 4, 10_000, &LOAD, &format!("{spec:?}"));
     }
 }

@@ -93,7 +93,7 @@ fn a_cyclic_scan_of_one_line_too_many_defeats_lru_and_not_one_that_fits() {
 #[test]
 fn every_policy_hits_as_often_as_by_itself() {
     for policy in POLICIES {
-        let mut host = Host::new(&RamCacheSpec { policy: policy.default, ..plain(50) });
+        let mut host = Host::new(&RamCacheSpec { policy: policy.default.into(), ..plain(50) });
         let (mut alone, mut stream) = (build(&policy.default, 50), Stream::new(9, policy.name));
         for _ in 0..5_000 {
             // The lower lines are asked for more often.

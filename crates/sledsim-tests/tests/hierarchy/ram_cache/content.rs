@@ -41,7 +41,7 @@ pub fn any_cache(index: usize) -> RamCacheSpec {
     let access_us = one_of(&[0, 1, 500]) as f64;
     RamCacheSpec {
         line_bytes,
-        policy,
+        policy: policy.into(),
         write,
         volatile,
         access_us,

@@ -30,7 +30,7 @@ fn what_does_not_fit_is_named_with_what_it_does_not_fit() {
             "read_ahead.most_bytes = 512: less than a line, and line_bytes = 4096",
         ),
         (
-            RamCacheSpec { policy: slru, ..base() },
+            RamCacheSpec { policy: slru.into(), ..base() },
             "policy.protected_share = 2 is out of range: expected a number from 0 to 1",
         ),
     ] {

@@ -59,7 +59,7 @@ fn a_scheduler_of_one_file_and_one_line() {
 fn a_replacement_policy_of_one_file_and_one_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let hits = |policy: &str| {
-        let policy = scenario::replacement(json!(policy)).expect("it is listed");
+        let policy = scenario::replacement(json!(policy), None, Path::new("")).expect("it is listed");
         let mut reader = TraceReader::open(&trace(folder.path()), &TraceOptions::default()).expect("a trace");
         let caches = [CacheSpec { policy, pages: 2 }];
         hit_ratios(&mut reader, 512, &caches, &mut |_, _| true).expect("the trace is good").caches[0].hits

@@ -6,18 +6,19 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::replacement::{build, ReplacementSpec, MAX_SLOTS};
-use crate::fault::{Fault, Faults, Range};
+use super::replacement::{ReplacementChoice, MAX_SLOTS};
+use crate::engine::Stop;
+use crate::fault::{Fault, Faults, Range, Word};
 use crate::traces::{TraceError, TraceReader, TraceRecord};
 
 /// References that go through a cache at a time.
 const BATCH_REFERENCES: usize = 32_768;
 
 /// A cache to try.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CacheSpec {
     /// Its policy.
-    pub policy: ReplacementSpec,
+    pub policy: ReplacementChoice,
     /// Its size, 1 to [`MAX_SLOTS`].
     pub pages: u64,
 }
@@ -26,7 +27,7 @@ pub struct CacheSpec {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CacheHits {
     /// Its policy.
-    pub policy: ReplacementSpec,
+    pub policy: ReplacementChoice,
     /// Its size.
     pub pages: u64,
     /// References to pages that were in it.
@@ -63,6 +64,9 @@ pub enum HitRatioError {
     /// A parameter of a policy is outside its range, a cache or a page has an impossible size, or there is no cache.
     #[error(transparent)]
     Cache(#[from] Faults),
+    /// A policy of one's own can't go on.
+    #[error(transparent)]
+    Policy(Fault),
     /// The caller wanted no more.
     #[error("interrupted")]
     Interrupted,
@@ -153,7 +157,7 @@ pub fn hit_ratios(
             let range = Range::from_to(1.0, f64::from(MAX_SLOTS)).whole();
             return Err(Faults::from(Fault::out_of_range("pages", cache.pages, range)).into());
         };
-        policies.push((build(&cache.policy, slots), 0));
+        policies.push((cache.policy.build(slots), 0));
     }
     let mut references = References { reader, page_bytes, regions: Regions::default(), rest: None };
     let mut keys = Vec::with_capacity(BATCH_REFERENCES);
@@ -169,10 +173,19 @@ pub fn hit_ratios(
                 return Err(HitRatioError::Interrupted);
             }
             *hits += policy.references(&keys);
+            match policy.stop() {
+                None => {}
+                Some((Stop::Interrupted, _)) => return Err(HitRatioError::Interrupted),
+                Some((Stop::Failed(fault), page)) => {
+                    let mut fault = fault.clone();
+                    fault.words.insert(0, Word::Text(format!(" with page {page}: ")));
+                    return Err(HitRatioError::Policy(fault));
+                }
+            }
         }
     }
     let found = caches.iter().zip(policies).map(|(cache, (policy, hits))| CacheHits {
-        policy: cache.policy,
+        policy: cache.policy.clone(),
         pages: cache.pages,
         hits,
         hit_ratio: hits as f64 / count as f64,

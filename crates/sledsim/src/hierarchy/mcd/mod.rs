@@ -258,7 +258,7 @@ impl Mcd {
             children: Children::new(mems.id, disk.id),
             requests: Requests::new(block_bytes),
             streams: spec.bypass_bytes.map(|bytes| Streams::new(bytes.div_ceil(u64::from(block_bytes)))),
-            table: Table::new(layout, slots, spec.policy, spec.partial_write, units),
+            table: Table::new(layout, slots, &spec.policy, spec.partial_write, units),
             journal: Journal::new(layout, headers),
             buffer: Buffer::new(layout, segments),
             transits: Transits::new(layout),
@@ -274,6 +274,10 @@ impl Mcd {
 
     /// Goes on with whatever waits for room that may have been made.
     fn go_on(&mut self, context: &mut Context<'_>) {
+        if let Some((stop, segment)) = self.table.stop() {
+            context.stop(stop.at(context.now(), &format!("segment {segment}")));
+            return;
+        }
         if self.recovery.is_some() {
             // Which slots the entries of the journal have is not known yet.
             return;

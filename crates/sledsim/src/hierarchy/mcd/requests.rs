@@ -30,6 +30,8 @@ pub(super) struct Piece {
     pub spare: Spare,
     /// Whether the replacement policy has heard of it.
     pub noted: bool,
+    /// Whether the replacement policy wants its segment, as far as it was asked.
+    pub wanted: bool,
     /// What is written.
     pub data: Payload,
 }
@@ -49,6 +51,7 @@ impl Piece {
             origin: request.origin,
             spare: if is_all { request.spare } else { Spare::NONE },
             noted: false,
+            wanted: false,
             data: Payload::NONE,
         }
     }

@@ -248,6 +248,14 @@ impl Mcd {
 
     /// Finds a slot for the segment of a piece; gives the piece back if there is none yet.
     fn miss(&mut self, mut piece: Piece, context: &mut Context<'_>) -> Result<(), Piece> {
+        if !piece.wanted && !self.table.admits(piece.segment) {
+            self.statistics.bypasses += 1;
+            self.statistics.bypassed_blocks += u64::from(piece.blocks);
+            self.requests.takes(piece.whole, BYPASS[piece.op as usize]);
+            self.direct(piece, context);
+            return Ok(());
+        }
+        piece.wanted = true;
         // Whose slot it will be is not known before, nor whether the journal has an entry for it.
         if self.journal.is_full() {
             return Err(piece);

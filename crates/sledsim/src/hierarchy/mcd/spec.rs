@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hierarchy::cache::replacement::ReplacementSpec;
+use crate::hierarchy::cache::replacement::ReplacementChoice;
 
 /// MEMS as a fully associative write-back cache of a disk (MCD): Hong et al. 2006, sections 4.1.2 and 4.2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub struct McdSpec {
     #[schemars(range(min = 1024), extend("x-unit" = "B"))]
     pub buffer_bytes: u64,
     /// Which segment leaves when another comes.
-    pub policy: ReplacementSpec,
+    pub policy: ReplacementChoice,
     /// Whether requests are served from the buffer as soon as a segment has come from the disk.
     pub shortcut: bool,
     /// Whether a changed segment makes room as soon as the buffer holds it, not only when the disk does.
@@ -76,7 +76,7 @@ impl Default for McdSpec {
             mems_bytes: None,
             segment_bytes: 64 * 1024,
             buffer_bytes: 2 * 1024 * 1024,
-            policy: ReplacementSpec::default(),
+            policy: ReplacementChoice::default(),
             shortcut: true,
             immediate_report: true,
             partial_write: true,

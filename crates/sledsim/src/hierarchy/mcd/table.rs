@@ -6,7 +6,8 @@ use super::units::Units;
 use super::valid::Valid;
 use super::Layout;
 use crate::engine::Context;
-use crate::hierarchy::cache::replacement::{build, Admission, Replacement, ReplacementSpec};
+use crate::engine::Stop;
+use crate::hierarchy::cache::replacement::{Admission, Replacement, ReplacementChoice};
 use crate::request::Op;
 
 /// No journal entry.
@@ -70,7 +71,7 @@ pub(super) struct Counts {
 #[derive(Clone)]
 pub(super) struct Table {
     layout: Layout,
-    replacement: ReplacementSpec,
+    replacement: ReplacementChoice,
     policy: Box<dyn Replacement>,
     slots: Vec<Slot>,
     valid: Valid,
@@ -81,11 +82,17 @@ pub(super) struct Table {
 
 impl Table {
     /// `slots` empty slots for segments that may be there in part or not.
-    pub fn new(layout: Layout, slots: u32, replacement: ReplacementSpec, partial: bool, units: Option<Units>) -> Self {
+    pub fn new(
+        layout: Layout,
+        slots: u32,
+        replacement: &ReplacementChoice,
+        partial: bool,
+        units: Option<Units>,
+    ) -> Self {
         Self {
             layout,
-            replacement,
-            policy: build(&replacement, slots),
+            replacement: replacement.clone(),
+            policy: replacement.build(slots),
             slots: (0..slots).map(Slot::empty).collect(),
             valid: Valid::new(slots, layout.segment_blocks, partial),
             units,
@@ -95,7 +102,7 @@ impl Table {
 
     /// Nothing is in any slot any more.
     pub fn forget(&mut self) {
-        self.policy = build(&self.replacement, self.len());
+        self.policy = self.replacement.build(self.len());
         (0..).zip(&mut self.slots).for_each(|(frame, slot)| *slot = Slot::empty(frame));
         self.valid.forget();
         self.units.iter_mut().for_each(Units::forget);
@@ -144,6 +151,17 @@ impl Table {
         if let Some(units) = &mut self.units {
             units.ask(slot, offset, blocks);
         }
+    }
+
+    /// Whether a segment without a slot is to have one.
+    #[inline]
+    pub fn admits(&mut self, segment: u64) -> bool {
+        self.policy.admits(segment)
+    }
+
+    /// Why no segment gets a slot any more, and the one with which that was found.
+    pub fn stop(&self) -> Option<(&Stop, u64)> {
+        self.policy.stop()
     }
 
     /// Gives the segment of a piece a slot, if there is one that is free or whose segment may leave.

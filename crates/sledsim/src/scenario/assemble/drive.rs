@@ -8,6 +8,7 @@ use crate::engine::{ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
 use crate::power::SpinDownSpec;
+use crate::scenario::own;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec};
 
 /// A drive put together.
@@ -30,7 +31,8 @@ pub(super) fn add(system: &mut System, drive: &DriveSpec) -> Result<Built, Fault
         let mut device = device_with(&drive.device, drive.spin_down.as_ref())?;
         set_access(drive, device.as_mut())?;
         overhead_ns = device.command_overhead_ns();
-        let scheduler = drive.scheduler.build(device.as_ref())?;
+        let scheduler =
+            drive.scheduler.build(device.as_ref()).map_err(|fault| own::within(fault, &"scheduler".into()))?;
         let mut mechanism = Drive::new(device, scheduler, drive.batch_max as usize);
         if let Some(merge) = drive.merge {
             mechanism = mechanism.merging(merge);

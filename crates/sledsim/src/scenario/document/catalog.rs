@@ -7,7 +7,7 @@ use super::based::{self, Read};
 use super::draft::Notation;
 use super::entry::{Entry, Subject};
 use crate::fault::Fault;
-use crate::scenario::own::Door;
+use crate::own::Door;
 
 /// Folders of catalogue files, searched in order; after them, files that a program has in itself.
 #[derive(Clone, Debug, Default)]

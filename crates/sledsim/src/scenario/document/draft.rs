@@ -12,10 +12,11 @@ use super::strict::Strict;
 use super::tree::COMPONENTS;
 use crate::fault::{self, brief, Fault, Kind};
 use crate::limits::NESTING;
+use crate::own::DOORS;
 use crate::scenario::own;
 use crate::scenario::specs::system::CHILD_KEYS;
 
-/// Keys that say which kind a table is, as those of [`own::DOORS`] do: its other keys are that kind's.
+/// Keys that say which kind a table is, as those of [`DOORS`] do: its other keys are that kind's.
 const KINDS: [&str; 2] = ["curve", "kind"];
 
 /// A notation for scenarios.
@@ -270,7 +271,10 @@ fn apply(
         }
         place = match place {
             Value::Object(table) => {
-                if below_system.is_some() && depth + 1 == keys.len() && keys[..depth].last() == Some(&"scheduler") {
+                if below_system.is_some()
+                    && depth + 1 == keys.len()
+                    && keys[..depth].last().is_some_and(|key| own::OWN_KEYS.contains(key))
+                {
                     own::make_room(table, keys[depth]);
                 }
                 // What stands there as one key with dots is that one.
@@ -331,7 +335,7 @@ pub(in crate::scenario) fn overlay(given: Value, replaced: Value) -> Value {
     match (given, replaced) {
         (Value::Object(given), Value::Array(items)) => overlay_list(given, items),
         (Value::Object(given), Value::Object(replaced))
-            if KINDS.iter().chain(&own::DOORS).all(|kind| !given.contains_key(*kind)) =>
+            if KINDS.iter().chain(&DOORS).all(|kind| !given.contains_key(*kind)) =>
         {
             let mut merged = replaced;
             for (key, value) in given {

@@ -13,8 +13,9 @@ use super::entry::Subject;
 use super::named_device::{name_alone, of_entry, Filed, Filled};
 use super::tree::{self, COMPONENTS};
 use crate::fault::{self, Fault, Faults};
+use crate::own::{Door, DOORS};
 use crate::scenario::assemble::{self, SYSTEM};
-use crate::scenario::own::{self, Door, SchedulerChoice};
+use crate::scenario::own;
 use crate::scenario::report::power_cuts;
 use crate::scenario::specs::scenario::{DeviceSpec, RunSpec, Scenario};
 use crate::scenario::specs::system::SystemSpec;
@@ -103,10 +104,12 @@ pub fn user_schema() -> Value {
 
 /// Lets a policy of one's own go without its name, and its parameters stand beside the other keys.
 fn relax_own(schema: &mut Value) {
-    for own in options_mut(schema, "SchedulerSpec").filter(|option| option["properties"]["name"]["const"] == "own") {
-        own["required"] = Value::from(Vec::<&str>::new());
-        own["anyOf"] = own::DOORS.iter().map(|door| serde_json::json!({ "required": [door] })).collect();
-        own["additionalProperties"] = true.into();
+    for listed in ["SchedulerSpec", "ReplacementSpec"] {
+        for own in options_mut(schema, listed).filter(|option| option["properties"]["name"]["const"] == "own") {
+            own["required"] = Value::from(Vec::<&str>::new());
+            own["anyOf"] = DOORS.iter().map(|door| serde_json::json!({ "required": [door] })).collect();
+            own["additionalProperties"] = true.into();
+        }
     }
 }
 
@@ -179,8 +182,7 @@ impl Resolved {
     /// Whether it has policies of one's own.
     #[must_use]
     pub fn has_own_policies(&self) -> bool {
-        let drives = self.scenario.system.drives();
-        drives.iter().any(|drive| matches!(drive.scheduler, SchedulerChoice::Own(_)))
+        self.scenario.system.has_own()
     }
 }
 

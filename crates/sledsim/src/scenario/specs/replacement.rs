@@ -1,25 +1,35 @@
 //! Replacement policies by themselves, for what runs no scenario.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::fault::Faults;
-use crate::hierarchy::cache::replacement::ReplacementSpec;
+use crate::hierarchy::cache::replacement::ReplacementChoice;
+use crate::own::{Choice, Door, Role};
 use crate::scenario::document::check::check;
+use crate::scenario::own;
 
 /// The schema of a replacement policy: every key it may have, with type, range and default.
 #[must_use]
 pub fn replacement_schema() -> Value {
-    serde_json::to_value(schemars::schema_for!(ReplacementSpec)).unwrap_or_default()
+    serde_json::to_value(schemars::schema_for!(ReplacementChoice)).unwrap_or_default()
 }
 
-/// The policy that `document` describes: a name, or a table with a name and parameters.
+/// The policy that `document` describes: a name, or a table with a name and parameters; one's own is found by `door`, relative
+/// paths from `base`.
 ///
 /// # Errors
 /// All that is wrong: each with its key, value, and what is allowed.
-pub fn replacement(document: Value) -> Result<ReplacementSpec, Faults> {
+pub fn replacement(document: Value, door: Option<&dyn Door>, base: &Path) -> Result<ReplacementChoice, Faults> {
     let mut document = if document.is_string() { serde_json::json!({ "name": document }) } else { document };
+    own::normalise(Some(&mut document));
     check(&mut document, &replacement_schema())?;
-    Ok(serde_json::from_value(document)?)
+    let mut choice: ReplacementChoice = serde_json::from_value(document)?;
+    if let Choice::Own(own) = &mut choice {
+        own.open(Role::Replacement, door, base)?;
+    }
+    Ok(choice)
 }
 
 #[cfg(test)]
@@ -27,15 +37,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::hierarchy::cache::replacement::{two_q, POLICIES};
+    use crate::hierarchy::cache::replacement::{two_q, ReplacementSpec, POLICIES};
+
+    fn listed(document: Value) -> Result<ReplacementChoice, Faults> {
+        replacement(document, None, Path::new(""))
+    }
 
     #[test]
     fn a_name_alone_has_the_defaults() {
         for policy in POLICIES {
-            assert_eq!(replacement(json!(policy.name)), Ok(policy.default));
+            assert_eq!(listed(json!(policy.name)), Ok(policy.default.into()));
         }
-        let own = replacement(json!({"name": "2q", "in_share": 0.3})).unwrap();
-        assert_eq!(own, ReplacementSpec::TwoQ(two_q::Spec { in_share: 0.3, out_share: 0.5 }));
+        let own = listed(json!({"name": "2q", "in_share": 0.3})).unwrap();
+        assert_eq!(own, ReplacementSpec::TwoQ(two_q::Spec { in_share: 0.3, out_share: 0.5 }).into());
     }
 
     #[test]
@@ -48,7 +62,7 @@ mod tests {
             (json!({"in_share": 0.5}), "name is missing"),
             (json!(7), "expected"),
         ] {
-            let message = replacement(document).unwrap_err().to_string();
+            let message = listed(document).unwrap_err().to_string();
             assert!(message.contains(said), "{message}");
         }
     }

@@ -16,7 +16,7 @@ use crate::power::SpinDownSpec;
 use crate::scenario::document::check::check;
 use crate::scenario::document::named_device::unit_of_device_key;
 use crate::scenario::document::resolve::schema;
-use crate::scenario::own::SchedulerChoice;
+use crate::schedulers::SchedulerChoice;
 use crate::workloads::WorkloadSpec;
 
 /// A run: what is asked of which system, for how long.

@@ -8,6 +8,7 @@ use super::arrays::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeS
 use super::scenario::DriveSpec;
 use crate::fault::Path;
 use crate::hierarchy::{McdSpec, MwbSpec, PartitionSpec, RamCacheSpec, VolumesSpec};
+use crate::own::{Choice, OwnSpec, Role};
 
 /// Keys that hold a component below another; those of `members` are one level further down.
 pub(in crate::scenario) const CHILD_KEYS: [&str; 3] = ["child", "mems", "disk"];
@@ -187,19 +188,20 @@ impl SystemSpec {
         }
     }
 
-    /// Shows all drives that it ends in, those that are built alike once, each with its path from `path` on.
-    pub(in crate::scenario) fn each_drive_mut(&mut self, path: &Path, show: &mut dyn FnMut(&mut DriveSpec, &Path)) {
+    /// Shows it and all that is below it, those that are built alike once, each with its path from `path` on.
+    pub(in crate::scenario) fn each_mut(&mut self, path: &Path, show: &mut dyn FnMut(&mut Self, &Path)) {
+        show(self, path);
         match self {
-            Self::Drive(drive) => show(drive, path),
-            Self::Partition(Over { child, .. }) => child.each_drive_mut(&path.step("child"), show),
-            Self::RamCache(Over { child, .. }) => child.each_drive_mut(&path.step("child"), show),
+            Self::Drive(_) => {}
+            Self::Partition(Over { child, .. }) => child.each_mut(&path.step("child"), show),
+            Self::RamCache(Over { child, .. }) => child.each_mut(&path.step("child"), show),
             Self::Mwb(OverDisk { mems, disk, .. }) => {
-                mems.each_drive_mut(&path.step("mems"), show);
-                disk.each_drive_mut(&path.step("disk"), show);
+                mems.each_mut(&path.step("mems"), show);
+                disk.each_mut(&path.step("disk"), show);
             }
             Self::Mcd(OverDisk { mems, disk, .. }) => {
-                mems.each_drive_mut(&path.step("mems"), show);
-                disk.each_drive_mut(&path.step("disk"), show);
+                mems.each_mut(&path.step("mems"), show);
+                disk.each_mut(&path.step("disk"), show);
             }
             Self::Volumes(OverMembers { members, .. }) => each_member_mut(members, path, show),
             Self::Concat(OverMembers { members, .. }) => each_member_mut(members, path, show),
@@ -209,6 +211,32 @@ impl SystemSpec {
             | Self::Raid5(OverMembers { members, .. })
             | Self::Raid6(OverMembers { members, .. }) => each_member_mut(members, path, show),
         }
+    }
+
+    /// The policy of one's own that it asks, and for what.
+    pub(in crate::scenario) fn own_mut(&mut self) -> Option<(&mut OwnSpec, Role)> {
+        match self {
+            Self::Drive(drive) => match &mut drive.scheduler {
+                Choice::Own(own) => Some((own, Role::Scheduler)),
+                Choice::Listed(_) => None,
+            },
+            Self::RamCache(Over { spec: RamCacheSpec { policy: Choice::Own(own), .. }, .. })
+            | Self::Mcd(OverDisk { spec: McdSpec { policy: Choice::Own(own), .. }, .. }) => {
+                Some((own, Role::Replacement))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it, or anything below it, asks a policy of one's own.
+    pub(in crate::scenario) fn has_own(&self) -> bool {
+        let own = match self {
+            Self::Drive(drive) => drive.scheduler.own(),
+            Self::RamCache(over) => over.spec.policy.own(),
+            Self::Mcd(over) => over.spec.policy.own(),
+            _ => None,
+        };
+        own.is_some() || self.below().into_iter().any(Self::has_own)
     }
 
     /// All drives that it ends in, those that are built alike once.
@@ -291,8 +319,8 @@ impl SystemSpec {
     }
 }
 
-fn each_member_mut(members: &mut [MemberSpec], path: &Path, show: &mut dyn FnMut(&mut DriveSpec, &Path)) {
+fn each_member_mut(members: &mut [MemberSpec], path: &Path, show: &mut dyn FnMut(&mut SystemSpec, &Path)) {
     for (entry, member) in members.iter_mut().enumerate() {
-        member.system.each_drive_mut(&path.step("members").step(entry).step("system"), show);
+        member.system.each_mut(&path.step("members").step(entry).step("system"), show);
     }
 }

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::cells::{Cell, Cells};
+use crate::engine::Stop;
 use crate::engine::{Memory, Payload};
-use crate::hierarchy::cache::replacement::{build, Replacement, ReplacementSpec, Slot};
+use crate::hierarchy::cache::replacement::{Replacement, ReplacementChoice, Slot};
 use crate::hierarchy::parts::{BlockSet, Counted};
+use crate::time::Time;
 
 /// Most bytes that the set of dirty lines takes for each of them: nodes of a B-tree are at least five elevenths full.
 const DIRTY_BYTES: usize = 24;
@@ -43,7 +45,7 @@ pub(super) fn pieces(lbn: u64, end: u64, line_blocks: u64) -> impl Iterator<Item
 /// The lines of a cache.
 #[derive(Clone)]
 pub(super) struct Lines {
-    spec: ReplacementSpec,
+    spec: ReplacementChoice,
     policy: Box<dyn Replacement>,
     cells: Cells,
     /// By slot: how many reasons there are not to evict it. To be dirty is one.
@@ -63,11 +65,11 @@ pub(super) struct Lines {
 
 impl Lines {
     /// `slots` empty lines.
-    pub fn new(spec: ReplacementSpec, slots: u32, line_blocks: u64, block_bytes: u32) -> Self {
-        let mut policy = build(&spec, slots);
+    pub fn new(spec: &ReplacementChoice, slots: u32, line_blocks: u64, block_bytes: u32) -> Self {
+        let mut policy = spec.build(slots);
         policy.expect_releases();
         Self {
-            spec,
+            spec: spec.clone(),
             policy,
             cells: Cells::new(line_blocks),
             pins: Counted::default(),
@@ -117,6 +119,19 @@ impl Lines {
     /// Somebody uses a line.
     pub fn hit(&mut self, slot: Slot) {
         self.policy.hit(slot);
+    }
+
+    /// Whether every line of blocks `lbn` to `end` that is not there is to come in.
+    #[inline]
+    pub fn admits(&mut self, lbn: u64, end: u64) -> bool {
+        let mut lines = pieces(lbn, end, self.line_blocks).map(|piece| piece.line);
+        !self.policy.chooses_admissions()
+            || lines.all(|line| self.policy.find(line).is_some() || self.policy.admits(line))
+    }
+
+    /// Why nothing comes in any more, told at `now`.
+    pub fn stop(&self, now: Time) -> Option<Stop> {
+        self.policy.stop().map(|(stop, line)| stop.at(now, &format!("line {line}")))
     }
 
     /// Brings in a line that is not there, empty; `None` where no other may leave. Tells how many blocks left that were read
@@ -369,7 +384,7 @@ impl Lines {
 
     /// Forgets everything.
     pub fn forget(&mut self) {
-        *self = Self::new(self.spec, self.capacity(), self.line_blocks, self.block_bytes);
+        *self = Self::new(&self.spec, self.capacity(), self.line_blocks, self.block_bytes);
     }
 
     /// Power was cut, but lines outlive that: what was being written is dirty, and nothing is being read.
@@ -407,7 +422,7 @@ mod tests {
 
     /// As many lines as are given, used, and written if dirty; then as many again for policies that remember.
     fn filled(spec: ReplacementSpec, slots: u32, lines: u64, line_blocks: u64, is_dirty: bool) -> Lines {
-        let mut cache = Lines::new(spec, slots, line_blocks, 512);
+        let mut cache = Lines::new(&spec.into(), slots, line_blocks, 512);
         for line in 0..lines {
             let slot = cache.find(line).or_else(|| cache.admit(line).map(|(slot, _)| slot)).expect("nothing is pinned");
             cache.hit(slot);

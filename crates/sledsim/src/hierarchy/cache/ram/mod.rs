@@ -61,6 +61,8 @@ struct Job {
     has_parts: bool,
     /// Whether it reads no more than it asks for, since more could not be read.
     is_narrow: bool,
+    /// Whether no line comes in for it: it touches too many, or the policy wants one of them not.
+    passes: bool,
 }
 
 /// Blocks of a job that can't be had yet.
@@ -148,7 +150,7 @@ impl RamCache {
             access_ns: s_to_ns(spec.access_us * 1e-6),
             ns_per_block: spec.mb_per_s.map_or(0.0, |rate| f64::from(block_bytes) * 1e3 / rate),
             fills_lines: matches!(spec.read_ahead, ReadAheadSpec::Line {}),
-            lines: Lines::new(spec.policy, slots, line_blocks, block_bytes),
+            lines: Lines::new(&spec.policy, slots, line_blocks, block_bytes),
             flush: Flush::new(&spec.flush, slots, block_bytes),
             streams,
             jobs: Tickets::default(),
@@ -167,9 +169,10 @@ impl RamCache {
         request.end_lbn().div_ceil(blocks) - request.lbn / blocks > u64::from(self.lines.capacity() / 2)
     }
 
-    fn way_of(&self, request: &Request) -> Way {
+    /// The way of a request that the cache may take in, or that it `passes` on.
+    fn way_of(&self, request: &Request, passes: bool) -> Way {
         let must_last = self.is_volatile && request.flags.contains(Flags::DURABLE);
-        match (request.op, self.is_too_large(request)) {
+        match (request.op, passes) {
             (Op::Read, false) => Way::ReadHit,
             (Op::Read, true) => Way::ReadAround,
             (Op::Write, false) if !self.writes_through && !must_last => Way::Write,
@@ -289,6 +292,9 @@ impl RamCache {
     /// What comes after everything: stalled jobs go on, what is dirty is written, timers are set.
     fn attend(&mut self, context: &mut Context<'_>) {
         let now = context.now();
+        if let Some(stop) = self.lines.stop(now) {
+            return context.stop(stop);
+        }
         while self.lines.has_room() {
             let Some(held) = self.stalled.pop_front() else { break };
             self.counts.stall_ns += u128::from(now - held.since);
@@ -369,9 +375,10 @@ impl Component for RamCache {
             self.attend(context);
             return;
         }
-        let way = self.way_of(&request);
+        let passes = self.is_too_large(&request) || !self.lines.admits(request.lbn, request.end_lbn());
+        let way = self.way_of(&request, passes);
         let gather = Gather::new(request);
-        let job = Job { gather, payload, way, arrived: now, left: 1, has_parts: false, is_narrow: false };
+        let job = Job { gather, payload, way, arrived: now, left: 1, has_parts: false, is_narrow: false, passes };
         let job = self.jobs.issue(job);
         let held = Held { job, lbn: request.lbn, end: request.end_lbn(), since: now, is_counted: false };
         self.pursue(held, context);

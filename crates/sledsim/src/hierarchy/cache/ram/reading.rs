@@ -142,6 +142,7 @@ impl RamCache {
             }
             let slot = match found {
                 Some(slot) => slot,
+                None if !self.lines.admits(piece.lbn, piece.lbn + 1) => break,
                 None => match self.lines.admit(piece.line) {
                     Some((slot, wasted)) => {
                         self.counts.ahead_wasted_blocks += wasted;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{Fault, Faults};
-use crate::hierarchy::cache::replacement::ReplacementSpec;
+use crate::hierarchy::cache::replacement::ReplacementChoice;
 
 /// A controller's cache in RAM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub struct RamCacheSpec {
     pub line_bytes: u64,
     /// Which lines are evicted.
     #[serde(default)]
-    pub policy: ReplacementSpec,
+    pub policy: ReplacementChoice,
     /// When a write is complete.
     #[serde(default)]
     pub write: WritePolicy,

@@ -39,7 +39,7 @@ impl RamCache {
             self.wait(line, held, context);
             return;
         }
-        let admits = !self.is_too_large(&whole) && self.stalled.is_empty();
+        let admits = !job.passes && self.stalled.is_empty();
         let mut has_all = true;
         for piece in pieces(held.lbn, held.end, self.lines.line_blocks) {
             let found = self.lines.find(piece.line);

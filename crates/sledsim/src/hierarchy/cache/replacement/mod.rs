@@ -12,13 +12,17 @@
 mod entries;
 mod ghosts;
 mod index;
+mod own;
 mod queue;
 mod refusals;
 mod second_chance;
 mod slots;
 
+pub use own::ReplacementChoice;
+
 use dyn_clone::DynClone;
 
+use crate::engine::Stop;
 use crate::registry::registry;
 
 /// Slots that a cache may have at most.
@@ -107,6 +111,17 @@ pub trait Replacement: DynClone + Send {
     /// Takes note of a reference to the key in `slot`.
     fn hit(&mut self, slot: Slot);
 
+    /// Whether it is asked which keys come in at all.
+    fn chooses_admissions(&self) -> bool {
+        false
+    }
+
+    /// Whether `key`, which is referenced and not there, is to come in; to be asked once for each such reference.
+    fn admits(&mut self, key: u64) -> bool {
+        let _ = key;
+        true
+    }
+
     /// Brings in `key`, which must not be in the cache. Where the cache is full, the policy's choice among the entries
     /// that `may_evict` lets go leaves; `None`, and nothing is changed, where it lets none go. What `may_evict` says of a
     /// slot must not change within a call.
@@ -131,6 +146,11 @@ pub trait Replacement: DynClone + Send {
     /// Bytes that its tables and lists have allocated.
     fn memory_bytes(&self) -> usize;
 
+    /// Why nothing comes in any more, where a policy of one's own can't go on, and the key with which that was found.
+    fn stop(&self) -> Option<(&Stop, u64)> {
+        None
+    }
+
     /// References `key` in a cache without pinned entries: says whether it was there, and admits it if not.
     #[inline]
     fn reference(&mut self, key: u64) -> bool {
@@ -138,7 +158,9 @@ pub trait Replacement: DynClone + Send {
             self.hit(slot);
             return true;
         }
-        self.admit(key, &mut |_| true);
+        if self.admits(key) {
+            self.admit(key, &mut |_| true);
+        }
         false
     }
 

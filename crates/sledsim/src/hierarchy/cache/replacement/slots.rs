@@ -39,6 +39,11 @@ impl<T: Copy> Slots<T> {
         self.len
     }
 
+    /// Slots below this one have held a key.
+    pub fn reach(&self) -> Slot {
+        self.nodes.len() as Slot
+    }
+
     /// Whether every slot holds a key.
     pub const fn is_full(&self) -> bool {
         self.len == self.capacity
