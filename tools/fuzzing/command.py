@@ -101,5 +101,6 @@ class Command:
         if done.exit_code == 2:
             refused: Any = SledsimError(done.stderr[:500] or done.stdout[:500])
             raise refused
-        if "--json" in words and done.exit_code == 0 and done.stdout.strip():
+        helped = not {"-h", "--help"}.isdisjoint(words)
+        if "--json" in words and not helped and done.exit_code == 0 and done.stdout.strip():
             json.loads(done.stdout)

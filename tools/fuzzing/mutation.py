@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def wild(random: Random) -> Any:
     if kind < 0.7:
         return random.choice(TEXTS)
     if kind < 0.95:
-        return random.choice(OTHERS)
+        # What is changed later must not be what another place has.
+        return copy.deepcopy(random.choice(OTHERS))
     return nested(random, random.choice([3, 50, 99, 101, 150, 2_000]))
 
 

@@ -29,7 +29,7 @@ def changed(random: Random, document: Any, kind: str, count: int) -> Any:
         old = mutation.value_at(document, place)
         if way < 0.4 and isinstance(key, str) and key in keys_of(kind):
             schema = random.choice(keys_of(kind)[key])
-            mutation.replaced(document, place, Drawing(random, schema_of(kind)).value(schema, 1))
+            mutation.replaced(document, place, copy.deepcopy(Drawing(random, schema_of(kind)).value(schema, 1)))
         elif way < 0.7:
             mutation.replaced(document, place, mutation.mild(random, copy.deepcopy(old)))
         elif way < 0.78:
@@ -39,7 +39,7 @@ def changed(random: Random, document: Any, kind: str, count: int) -> Any:
             mutation.replaced(document, place, other)
         elif way < 0.93 and isinstance(old, dict):
             key = random.choice([*keys_of(kind)])
-            old[key] = Drawing(random, schema_of(kind)).value(random.choice(keys_of(kind)[key]), 1)
+            old[key] = copy.deepcopy(Drawing(random, schema_of(kind)).value(random.choice(keys_of(kind)[key]), 1))
         else:
             mutation.replaced(document, place, mutation.wild(random))
     return document

@@ -56,6 +56,9 @@ limits! {
     ARRIVALS_AT_ONCE = "arrivals at once", 1 << 22,
         "arrivals in one instant of a run that only a time ends, from a source without an end",
         "time does not go on, so the run would not end";
+    PAGES_OF_A_REQUEST = "pages of a request", 1 << 26,
+        "pages that a request of a trace may touch where hits of caches are counted",
+        "each is looked up";
     BATCH_BLOCKS = "blocks of a batch", 1 << 18,
         "blocks of the requests that a device by itself serves together",
         "the order of all of their places is found by trying each against each";

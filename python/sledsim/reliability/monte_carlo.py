@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from sledsim import _core
@@ -13,8 +12,8 @@ from sledsim.reliability.reading import DescriptionLike, Sets, load
 from sledsim.reliability.rebuild import mean_rebuild_h
 from sledsim.reliability.shown import Shown
 from sledsim.reliability.wording import said_of, survival_text, years_text
-from sledsim.show.faults import told_as, wrong
-from sledsim.show.progress import ProgressBar
+from sledsim.show.faults import is_one_of, require_whole, told_as, wrong
+from sledsim.show.progress import reporting
 from sledsim.show.tables import Table, number
 
 if TYPE_CHECKING:
@@ -220,21 +219,21 @@ def simulate(
     """
     described = load(description, set=set)
     years = require_times(years)
-    if method not in ("auto", "plain", "biased"):
+    if not is_one_of(method, ("auto", "plain", "biased")):
         raise wrong(ReliabilityError, "unknown-name", path="method", value=method, known=("auto", "plain", "biased"))
     if method == "auto" and described.device.tips is not None:
         method = "plain"
     if method == "biased" and to_loss:
         says = "to_loss: lifetimes that are forced end with the time asked for; use plain or auto"
         raise wrong(ReliabilityError, "conflict", says, path="method")
-    _require_whole("seed", seed, 0)
+    require_whole(ReliabilityError, "seed", seed, 0)
     if lifetimes is not None:
-        _require_whole("lifetimes", lifetimes, 1000)
+        require_whole(ReliabilityError, "lifetimes", lifetimes, 1000)
     usual = (LIFETIMES, FORCED_LIFETIMES) if precision is None else (MOST_LIFETIMES, MOST_LIFETIMES)
     plain, forced = (lifetimes or number for number in usual)
     if threads is not None:
-        _require_whole("threads", threads, 1)
-    bar = ProgressBar(what="lifetimes") if progress is True else nullcontext(progress or None)
+        require_whole(ReliabilityError, "threads", threads, 1)
+    bar = reporting(progress, what="lifetimes")
     with bar as report:
         runs = _Runs(described, {"confidence": confidence, "seed": seed, "threads": threads}, report)
         horizons_h = _horizons_h(years)
@@ -379,14 +378,6 @@ def _repair_to_core(description: Description) -> dict[str, Any]:
 def _horizons_h(years: Sequence[float]) -> list[float]:
     """Return the times in rising order, in hours."""
     return sorted({time * YEAR_H for time in years})
-
-
-def _require_whole(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 1 << 64:
-        says = f"{name}: {value!r} is not a whole number from {least:,} on"
-        raise wrong(
-            ReliabilityError, "out-of-range", says, path=name, value=value, allowed={"least": least, "whole": True}
-        )
 
 
 def _estimate(found: Mapping[str, Any] | None) -> Estimate | None:

@@ -7,7 +7,7 @@ from sledsim.runs.course_chart import course_chart
 from sledsim.runs.distribution_chart import distribution_chart
 from sledsim.runs.phase_charts import energy_chart, phase_chart
 from sledsim.runs.timeline_chart import timeline_chart
-from sledsim.show.faults import wrong
+from sledsim.show.faults import is_one_of, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,9 +37,9 @@ def result_chart(result: "Result", kind: str) -> "altair.TopLevelMixin":
     kind
         As for :meth:`sledsim.Result.plot`.
     """
-    if kind in DISTRIBUTIONS:
+    if is_one_of(kind, DISTRIBUTIONS):
         return distribution_chart(result, kind)
-    if kind in OTHERS:
+    if is_one_of(kind, OTHERS):
         return OTHERS[kind](result)
     says = f"no plot {kind!r} of a result"
     raise wrong(SledsimError, "unknown-name", says, path="kind", value=kind, known=(*DISTRIBUTIONS, *OTHERS))

@@ -62,7 +62,7 @@ def replay_scenario(
     """
     system = {
         "device": _given({"name": device, "seek_model": seek_model}),
-        "scheduler": {"name": scheduler} if scheduler else None,
+        "scheduler": None if scheduler is None else {"name": scheduler},
     }
     return {"workload": _given({"kind": "trace", "path": str(trace), **workload}), "system": _given(system)}
 

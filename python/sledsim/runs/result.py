@@ -10,7 +10,7 @@ from sledsim.runs.brief_table import brief_table
 from sledsim.runs.labels import label_of_run
 from sledsim.runs.summary_tables import summary_tables
 from sledsim.runs.timeline import Timeline
-from sledsim.show.faults import wrong
+from sledsim.show.faults import is_one_of, wrong
 from sledsim.show.frames import Framed, relation_of, write_columns
 from sledsim.show.section import Section
 from sledsim.show.shown import Shown
@@ -173,5 +173,5 @@ class Result(Section, Framed, Shown):
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
+    if not is_one_of(value, allowed):
         raise wrong(RunError, "unknown-name", path=name, value=value, known=allowed)

@@ -1,7 +1,7 @@
 """Run one scenario."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,7 +10,7 @@ from sledsim._core import RunError
 from sledsim.runs.result import Result
 from sledsim.runs.timeline import Stretch, require_powers, stretch_of
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, resolve
-from sledsim.show.progress import ProgressBar
+from sledsim.show.progress import reporting
 from sledsim.traces.trace import is_parquet, parquet_to_csv, require_file
 
 __all__ = ["ProgressCallback", "readable", "run", "run_resolved"]
@@ -93,7 +93,7 @@ def run_resolved(
     stretch = stretch_of(timeline)
     if stretch:
         require_powers(resolved)
-    bar = ProgressBar() if progress is True else nullcontext(progress or None)
+    bar = reporting(progress)
     with ExitStack() as stack:
         scenario = stack.enter_context(readable(resolved))
         report = stack.enter_context(bar)

@@ -180,7 +180,7 @@ def settled(faults: list[Fault]) -> None:
 
 
 @contextmanager
-def raised(about: str = "") -> Iterator[None]:
+def raised(about: object = "") -> Iterator[None]:
     """Raise what a rule finds wrong as the error that it is to a program.
 
     Parameters
@@ -191,5 +191,6 @@ def raised(about: str = "") -> Iterator[None]:
     try:
         yield
     except Wrong as error:
-        faults = [fault.about(about) if about else fault for fault in told(error, [])]
+        name = visible(about) if isinstance(about, str) else ""
+        faults = [fault.about(name) if name else fault for fault in told(error, [])]
         raise _core.error_of(ScenarioError, faults) from None

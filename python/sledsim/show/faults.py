@@ -1,7 +1,7 @@
 """Faults: what is wrong, as data, in the words of whoever reads of it."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,8 +13,11 @@ __all__ = [
     "Sentence",
     "facts_of",
     "fault_of",
+    "is_one_of",
+    "is_there",
     "missing_file",
     "replaced",
+    "require_whole",
     "require_writable",
     "spoken",
     "told_as",
@@ -24,6 +27,9 @@ __all__ = [
 ]
 
 Error = TypeVar("Error", bound=_core.SledsimError)
+
+#: The greatest number that the core counts with.
+MOST = (1 << 63) - 1
 
 #: How a reader gives a key: by its path, with a value if there is one to give.
 Words = Callable[[str, Any], str]
@@ -41,6 +47,57 @@ class CanFail:
     def error(self) -> str | None:
         """Why it failed, in words; ``None`` where it did not."""
         return "\n".join(map(str, self.faults)) or None
+
+
+def is_one_of(value: object, known: Container[str]) -> bool:
+    """Tell whether something, which may be no text at all, is one of some words.
+
+    Parameters
+    ----------
+    value
+        Whatever was given.
+    known
+        The words.
+    """
+    return isinstance(value, str) and value in known
+
+
+def is_there(path: Path) -> bool:
+    """Tell whether there is such a file or folder; a name that no file can have is of none.
+
+    Parameters
+    ----------
+    path
+        Its path.
+    """
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def require_whole(error: type[_core.SledsimError], path: str, value: object, least: int = 0, most: int = MOST) -> None:
+    """Refuse what is no whole number within bounds.
+
+    Parameters
+    ----------
+    error
+        The error to raise.
+    path
+        What it is.
+    value
+        The number.
+    least, most
+        Its bounds.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+        return
+    if isinstance(value, int | float):
+        allowed: dict[str, object] = {"least": least, "whole": True}
+        if most != MOST:
+            allowed["most"] = most
+        raise wrong(error, "out-of-range", path=path, value=value, allowed=allowed)
+    raise wrong(error, "wrong-type", path=path, value=repr(value)[:200], allowed="a whole number")
 
 
 def wrong(

@@ -2,13 +2,35 @@
 
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["ProgressBar", "duration_in_words"]
+from sledsim._core import SledsimError
+from sledsim.show.faults import wrong
+
+__all__ = ["ProgressBar", "duration_in_words", "reporting"]
 
 #: Runs shorter than this show nothing.
 QUIET_S = 2.0
+
+
+def reporting(progress: Any, label: str = "simulating", what: str = "requests") -> AbstractContextManager[Any]:
+    """Return what yields the function that hears of progress, or none.
+
+    Parameters
+    ----------
+    progress
+        The function itself, true for a bar, false or nothing for none.
+    label, what
+        Of the bar.
+    """
+    if progress is True:
+        return ProgressBar(label, what)
+    if progress is None or progress is False or callable(progress):
+        return nullcontext(progress or None)
+    expected = "a function, true or false"
+    raise wrong(SledsimError, "wrong-type", path="progress", value=repr(progress)[:200], allowed=expected)
 
 
 class ProgressBar:

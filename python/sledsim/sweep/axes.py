@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from sledsim._core import Fault, quantity, split_quantity
+from sledsim._core import Fault, ScenarioError, quantity, split_quantity
 from sledsim.scenario.documents import Rule, Table, Wrong, gathered, judged, made, raised, settled
 from sledsim.scenario.reading import plain_value
+from sledsim.show.faults import wrong
 
 __all__ = [
     "Assignment",
@@ -263,6 +264,10 @@ def flat(axes: Mapping[str, Any]) -> dict[str, Any]:
     axes
         As a document, or a program, has them.
     """
+    given: object = axes
+    if not isinstance(given, Mapping):
+        expected = "axes by parameter, such as {'scheduler': ['fcfs', 'sptf']}"
+        raise wrong(ScenarioError, "wrong-type", path="axes", value=repr(given)[:200], allowed=expected)
     ranged = {field.alias or name for name, field in Range.model_fields.items()}
     found: dict[str, Any] = {}
     for key, value in axes.items():

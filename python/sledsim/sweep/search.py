@@ -40,8 +40,10 @@ class Objective(Table):
     @model_validator(mode="before")
     @classmethod
     def _goal_by_metric(cls, keys: Any) -> Any:
-        if isinstance(keys, Mapping) and "goal" not in keys and keys.get("metric") in LARGER:
-            return {**keys, "goal": "maximise"}
+        if isinstance(keys, Mapping) and "goal" not in keys:
+            metric = keys.get("metric")
+            if isinstance(metric, str) and metric in LARGER:
+                return {**keys, "goal": "maximise"}
         return keys
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sledsim import _core
 from sledsim._core import ScenarioError, SledsimError, TraceError
 from sledsim.scenario.texts import require_text
-from sledsim.show.faults import missing_file, told_as, wrong
+from sledsim.show.faults import is_there, missing_file, require_whole, told_as, wrong
 from sledsim.show.frames import COPY_OPTIONS, copy_whole, quoted_path
 from sledsim.show.section import Section
 from sledsim.show.tables import Table
@@ -70,19 +70,8 @@ class Trace:
         time_unit: str | None = None,
     ) -> None:
         self.path = Path(path)
-        self._options: dict[str, Any] = {
-            "format": format,
-            "skip_bad": skip_bad,
-            "sector_bytes": sector_bytes,
-            "columns": None if columns is None else dict(columns),
-            "event": event,
-            "time_unit": time_unit,
-        }
+        self._options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit)
         self._readable = self.path
-        try:
-            require_text(format or "")
-        except ScenarioError as error:
-            raise told_as(TraceError, error) from None
         require_file(self.path)
         self._is_parquet = is_parquet(self.path)
         if self._is_parquet:
@@ -116,6 +105,7 @@ class Trace:
             ``flush`` and ``fua`` (forced unit access); in DiskSim's validation format also ``service_ns``, ``gap_ns``
             and ``outcome``, as measured. A flush has no bytes, and is no read.
         """
+        require_whole(TraceError, "records", records, 1)
         reader = self._reader()
         while True:
             batch = reader.read(records)
@@ -134,6 +124,7 @@ class Trace:
         records
             How many.
         """
+        require_whole(TraceError, "records", records)
         return self._reader().read(records)
 
     def info(self) -> Section:
@@ -249,8 +240,6 @@ def open_trace(
     TraceError
         Where the trace cannot be read.
     """
-    if skip_bad < 0:
-        raise wrong(TraceError, "out-of-range", path="skip_bad", value=skip_bad, allowed={"least": 0, "whole": True})
     return Trace(
         path,
         format=format,
@@ -302,6 +291,51 @@ def records_table(records: "Mapping[str, NDArray[np.generic]]") -> Table:
     return Table(list(columns), list(zip(*columns.values(), strict=True)), left=frozenset({4, 5}))
 
 
+def reading_options(
+    format: str | None,  # noqa: A002  the word of the field
+    skip_bad: int,
+    sector_bytes: int | None,
+    columns: Mapping[str, str] | None,
+    event: str | None,
+    time_unit: str | None,
+) -> dict[str, Any]:
+    """Return how to read a trace, as the core takes it.
+
+    Parameters
+    ----------
+    format, skip_bad, sector_bytes, columns, event, time_unit
+        As for :func:`open_trace`.
+
+    Raises
+    ------
+    TraceError
+        Where one of them is of another type, or no number that a trace can have.
+    """
+    words: dict[str, object] = {"format": format, "event": event, "time_unit": time_unit}
+    for path, word in words.items():
+        if word is not None and not isinstance(word, str):
+            raise wrong(TraceError, "wrong-type", path=path, value=repr(word)[:200], allowed="a text")
+    require_whole(TraceError, "skip_bad", skip_bad)
+    if sector_bytes is not None:
+        require_whole(TraceError, "sector_bytes", sector_bytes, 1, (1 << 32) - 1)
+    given: object = columns
+    if given is not None and not isinstance(given, Mapping):
+        expected = "column names by what they hold, such as {'time': 'Timestamp'}"
+        raise wrong(TraceError, "wrong-type", path="columns", value=repr(given)[:200], allowed=expected)
+    try:
+        require_text(format or "")
+    except ScenarioError as error:
+        raise told_as(TraceError, error) from None
+    return {
+        "format": format,
+        "skip_bad": skip_bad,
+        "sector_bytes": sector_bytes,
+        "columns": None if columns is None else dict(columns),
+        "event": event,
+        "time_unit": time_unit,
+    }
+
+
 def require_file(path: Path) -> None:
     """Refuse a trace that is not there, or is no file.
 
@@ -310,7 +344,7 @@ def require_file(path: Path) -> None:
     path
         The trace.
     """
-    if not path.exists():
+    if not is_there(path):
         raise missing_file(TraceError, path)
     if path.is_dir():
         raise wrong(TraceError, "unreadable", "a folder, not a trace", value=str(path), file=path)

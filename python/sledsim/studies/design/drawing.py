@@ -14,7 +14,7 @@ from sledsim.devices.entries import CatalogValue
 from sledsim.scenario.documents import Document, Read, read
 from sledsim.scenario.reading import Sets
 from sledsim.scenario.texts import is_document
-from sledsim.show.faults import wrong
+from sledsim.show.faults import is_there, wrong
 
 __all__ = ["DRAWINGS", "Drawing", "drawing_named", "read_drawing"]
 
@@ -135,7 +135,7 @@ def read_drawing(source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> tup
         Where it is wrong: all that is, with key, value, what is allowed, file and line.
     """
     named = isinstance(source, str) and source != "-" and "\n" not in source and not is_document(source)
-    if named and source not in DRAWINGS and not Path(str(source)).exists():
+    if named and source not in DRAWINGS and not is_there(Path(str(source))):
         listed = f"drawings are {', '.join(DRAWINGS)}"
         says = f"there is no drawing {source}"
         raise wrong(ScenarioError, "unknown-name", says, value=source, known=DRAWINGS, listed=listed)

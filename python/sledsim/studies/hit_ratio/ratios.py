@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,11 +11,11 @@ from sledsim import _core
 from sledsim._core import ScenarioError
 from sledsim.runs.running import ProgressCallback
 from sledsim.scenario.policy_loading import CLASS_NAME, load
-from sledsim.show.faults import wrong
-from sledsim.show.progress import ProgressBar
+from sledsim.show.faults import require_whole, wrong
+from sledsim.show.progress import reporting
 from sledsim.show.shown import Drawn, OneTable, Plain
 from sledsim.show.tables import Table, number
-from sledsim.traces.trace import is_parquet, parquet_to_csv, require_file
+from sledsim.traces.trace import is_parquet, parquet_to_csv, reading_options, require_file
 
 if TYPE_CHECKING:
     import altair
@@ -200,13 +199,13 @@ def hit_ratio(
         raise wrong(ScenarioError, "missing", says, path="policies")
     checked: list[tuple[str, Any]] = [("page_bytes", page_bytes), *(("pages", size) for size in sizes)]
     for name, size in checked:
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise wrong(ScenarioError, "out-of-range", path=name, value=size, allowed={"least": 1, "whole": True})
+        require_whole(ScenarioError, name, size, 1)
+    options = reading_options(format, skip_bad, sector_bytes, columns, event, time_unit)
     documents = [_document(each) for each in policies]
     caches = [(each, size) for size in sizes for each in documents]
     tried = [cache for place, cache in enumerate(caches) if cache not in caches[:place]]
     require_file(path)
-    bar = ProgressBar("reading") if progress is True else nullcontext(progress or None)
+    bar = reporting(progress, "reading")
     with TemporaryDirectory(prefix="sledsim-") as folder, bar as report:
         readable = parquet_to_csv(path, Path(folder), columns) if is_parquet(path) else path
         found = _core.hit_ratios(
@@ -215,12 +214,7 @@ def hit_ratio(
             page_bytes=page_bytes,
             policies=load,
             progress=report,
-            format=format if readable == path else "csv",
-            skip_bad=skip_bad,
-            sector_bytes=sector_bytes,
-            columns=None if columns is None else dict(columns),
-            event=event,
-            time_unit=time_unit,
+            **(options if readable == path else options | {"format": "csv"}),
         )
     hits = tuple(CacheHits(label=_label(cache["policy"]), **cache) for cache in found.pop("caches"))
     found["format"] = found["format"] if readable == path else "parquet"

@@ -19,7 +19,7 @@ from sledsim.scenario.documents import Document, Replaced, Table, made, raised, 
 from sledsim.scenario.policy_loading import CLASS_NAME
 from sledsim.scenario.reading import Resolved, ScenarioLike, Sets, Written, resolve
 from sledsim.scenario.system_tree import drive_of, drives_in, with_drives
-from sledsim.show.faults import Sentence, wrong
+from sledsim.show.faults import Sentence, is_there, wrong
 from sledsim.show.naming import label_of
 from sledsim.show.progress import ProgressBar
 from sledsim.studies.calibration.fitted_disk import mean_access_ms
@@ -380,7 +380,13 @@ def role_named(
     if device is not None:
         says = [f"device {device}: a scenario has devices of its own; replace them with ", ("set",), " system.…"]
         raise wrong(SledsimError, "unsupported", says, path="device", value=device)
-    if isinstance(role, str) and "\n" not in role and role != "-" and not Path(role).suffix and not Path(role).exists():
+    if (
+        isinstance(role, str)
+        and "\n" not in role
+        and role != "-"
+        and not Path(role).suffix
+        and not is_there(Path(role))
+    ):
         says = f"no role {role!r}: neither a file nor a policy"
         raise wrong(SledsimError, "unknown-name", says, path="role", value=role, known=[*names, *known])
     baseline = None if without is None else resolve(without, sets)

@@ -9,7 +9,7 @@ from sledsim.devices.device import Device
 from sledsim.devices.simple import SimpleDevice
 from sledsim.runs.confidence import batched_interval
 from sledsim.scenario.reading import Sets
-from sledsim.show.faults import Sentence, wrong
+from sledsim.show.faults import Sentence, require_whole, wrong
 from sledsim.show.shown import Shown
 from sledsim.show.tables import Table, number
 from sledsim.studies.relation.layouts import Layout, Relation, layout_named, layouts_of
@@ -23,6 +23,8 @@ __all__ = ["Access", "RelationTimes", "fetch_rows", "fetch_times_s", "relation",
 
 #: Rows fetched where nobody says how many: their mean is then known to about 1 %.
 FETCHES = 2000
+#: So many there may be.
+MOST_FETCHES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -282,11 +284,15 @@ def relation(
     True
     """
     made = device if isinstance(device, Device) else Device(device, set=set)
-    relation = relation or Relation()
+    relation = Relation() if relation is None else relation
     given: object = relation
     if not isinstance(given, Relation):
         says: Sentence = [("relation",), f": expected a Relation, not {type(given).__name__}"]
         raise wrong(SledsimError, "wrong-type", says, path="relation", value=str(given))
+    require_whole(SledsimError, "fetches", fetches, most=MOST_FETCHES)
+    require_whole(SledsimError, "seed", seed)
+    if not isinstance(layouts, list | tuple) or not all(isinstance(name, str) for name in layouts):
+        raise wrong(SledsimError, "wrong-type", path="layouts", value=repr(layouts)[:200], allowed="names of layouts")
     kinds = [layout_named(name) for name in layouts or layouts_of(made)]
     laid = {kind.NAME: kind(relation, made) for kind in kinds}
     accesses = []

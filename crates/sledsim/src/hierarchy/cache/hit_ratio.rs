@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::replacement::{ReplacementChoice, MAX_SLOTS};
 use crate::engine::Stop;
-use crate::fault::{Fault, Faults, Range, Word};
+use crate::fault::{Fault, Faults, Kind, Range, Word};
+use crate::limits::PAGES_OF_A_REQUEST;
 use crate::traces::{TraceError, TraceReader, TraceRecord};
 
 /// References that go through a cache at a time.
@@ -111,7 +112,7 @@ struct References<'a> {
 
 impl References<'_> {
     /// The next references into `keys`; none at the end of the trace.
-    fn fill(&mut self, keys: &mut Vec<u64>) -> Result<(), TraceError> {
+    fn fill(&mut self, keys: &mut Vec<u64>) -> Result<(), HitRatioError> {
         keys.clear();
         loop {
             if let Some((device, first, last)) = self.rest.take() {
@@ -125,7 +126,14 @@ impl References<'_> {
                 return Ok(());
             }
             let Some(TraceRecord { device, offset_bytes, bytes, .. }) = self.reader.next()? else { return Ok(()) };
-            self.rest = Some((device, offset_bytes / self.page_bytes, (offset_bytes + (bytes - 1)) / self.page_bytes));
+            let (first, last) = (offset_bytes / self.page_bytes, (offset_bytes + (bytes - 1)) / self.page_bytes);
+            if last - first >= PAGES_OF_A_REQUEST.most {
+                let (request, pages, most) = (self.reader.records(), last - first + 1, PAGES_OF_A_REQUEST.most);
+                let says =
+                    format!(": request {request} of the trace touches {pages} pages of it, at most {most} are counted");
+                return Err(Faults::from(Fault::of(Kind::Unsupported, "page_bytes", self.page_bytes).says(says)).into());
+            }
+            self.rest = Some((device, first, last));
         }
     }
 }
