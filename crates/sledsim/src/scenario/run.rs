@@ -117,13 +117,21 @@ pub fn run_keeping(
     let done = Progress { submitted: outcome.submitted, now: outcome.finished, fraction_taken: Some(1.0) };
     for (index, cut) in cuts.iter().enumerate() {
         let (mut assembly, mut workload) = parts(scenario, keep.check, true)?;
+        let mut goes_on = true;
+        let mut keep_going = |_: Progress| {
+            goes_on = keep_going(done);
+            goes_on
+        };
         let losses = match &plan {
             Some(plan) if !matches!(outcome.end, End::Interrupted | End::Failed) => {
-                engine::losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut |_| keep_going(done))
+                engine::losses(&mut assembly.system, workload.as_mut(), &limits, plan, index, &mut keep_going)
                     .map_err(|fault| stopped(scenario, fault, stuck_in(&assembly)))?
             }
             _ => None,
         };
+        if !goes_on {
+            report.run.interrupt();
+        }
         report.power_cuts.push(PowerCutReport::new(cut, losses));
     }
     is_logged?;

@@ -343,6 +343,12 @@ impl DeviceReport {
 }
 
 impl RunReport {
+    /// Somebody wanted no more before all that was asked for was found.
+    pub(in crate::scenario) fn interrupt(&mut self) {
+        (self.end, self.complete) = ("interrupted".to_owned(), false);
+        self.note.get_or_insert_with(|| "interrupted: these are the results until then".to_owned());
+    }
+
     fn new(scenario: &Scenario, outcome: &Outcome, measured: u64, measured_s: f64) -> Self {
         let is_trace = matches!(scenario.workload, WorkloadSpec::Trace(_));
         let in_flight = outcome.submitted - outcome.completed - outcome.failed;
