@@ -1,4 +1,4 @@
-//! Policies of one's own: the door to Python, and classes.
+//! Policies of one's own: the door to Python, through which devices made from drawings come too, and classes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Faults, Kind, Raised};
 use sledsim::request::Request as Asked;
-use sledsim::scenario::{Door, Maker, Opened, OwnSpec};
+use sledsim::scenario::{no_drawings, Door, Maker, Opened, OwnSpec};
 use sledsim::schedulers::{self, OwnPolicy};
 use sledsim::time::Time;
 
@@ -19,7 +19,7 @@ use crate::errors;
 use crate::guard::{Guard, OverTime};
 use crate::pending::{Pending, Request};
 use crate::raw::{Function, Memory};
-use crate::values::{from_python, held, to_python};
+use crate::values::{document_of, from_python, held, to_python};
 
 /// Characters of an answer that a message has room for.
 const LONGEST_SHOWN: usize = 80;
@@ -28,17 +28,19 @@ const LONGEST_SHOWN: usize = 80;
 /// much it remembers, bytes.
 type Functions = (usize, Option<usize>, Option<usize>, Vec<f64>, usize);
 
-/// Finds policies with a function of Python's.
+/// Finds policies, and makes devices from drawings, with functions of Python's.
 #[derive(Debug)]
 pub struct PythonDoor {
     /// Called with what the scenario says of a policy, and the folder from which its paths start.
     load: Py<PyAny>,
+    /// Called with what the scenario says of a drawing, and that folder; none where every device is made already.
+    draw: Option<Py<PyAny>>,
 }
 
 impl PythonDoor {
-    /// A door that asks `load`.
-    pub fn new(load: Py<PyAny>) -> Self {
-        Self { load }
+    /// A door that asks `load` for policies, and `draw` for devices.
+    pub fn new(load: Py<PyAny>, draw: Option<Py<PyAny>>) -> Self {
+        Self { load, draw }
     }
 
     fn loaded(&self, python: Python<'_>, wanted: &OwnSpec, base: &Path) -> PyResult<Opened> {
@@ -74,6 +76,19 @@ impl Door for PythonDoor {
                 Some(faults) => faults,
                 None => raised(python, wanted.title(), &error).into(),
             })
+        })
+    }
+
+    fn drawn(&self, drawing: &Value, base: &Path) -> Result<Map<String, Value>, Faults> {
+        let Some(draw) = &self.draw else { return Err(no_drawings().into()) };
+        Python::attach(|python| {
+            let made = to_python(python, drawing).and_then(|drawing| draw.bind(python).call1((drawing, base)));
+            let error = match made.and_then(|device| document_of(&device, "device")) {
+                Ok(Value::Object(device)) => return Ok(device),
+                Ok(_) => errors::misuse("a device is a table"),
+                Err(error) => error,
+            };
+            Err(errors::faults_in(python, &error).unwrap_or_else(|| raised(python, "the drawing", &error).into()))
         })
     }
 }

@@ -1,4 +1,5 @@
-//! Policies of one's own: what a scenario says of them, and the door through which whoever uses the simulator brings them in.
+//! Policies of one's own: what a scenario says of them, and the door through which whoever uses the simulator brings them in;
+//! devices that are made from drawings come through it too.
 //!
 //! A scenario names a policy; a [`Door`] of the [`Catalog`](super::Catalog) finds it, checks its parameters and makes it. The
 //! simulator knows neither the language that it is written in nor how it is loaded.
@@ -145,13 +146,30 @@ impl OwnSpec {
     }
 }
 
-/// Brings policies in from outside.
+/// Brings in from outside what a scenario names and the simulator does not have: policies, and devices made from drawings.
 pub trait Door: fmt::Debug + Send + Sync {
     /// Finds a policy; relative paths start from `base`.
     ///
     /// # Errors
     /// It is not there, or its parameters are not right: by their paths in the table of the policy.
     fn open(&self, wanted: &OwnSpec, base: &Path) -> Result<Opened, Faults>;
+
+    /// Makes the device of a drawing: its name in the catalogue and the values that the drawing decides; relative paths start
+    /// from `base`.
+    ///
+    /// # Errors
+    /// The drawing is wrong, by the paths of its keys, or no device can be made of it. Whoever has no design model makes none.
+    fn drawn(&self, _drawing: &Value, _base: &Path) -> Result<Map<String, Value>, Faults> {
+        Err(no_drawings().into())
+    }
+}
+
+/// What is said of a drawing where nothing makes a device of it.
+#[must_use]
+pub fn no_drawings() -> Fault {
+    let says =
+        ": the Python package alone makes devices from drawings; `sledsim design --toml` writes one as a device file";
+    Fault::new(Kind::Unsupported).says(says)
 }
 
 /// Makes a policy, as often as one likes.
@@ -323,7 +341,7 @@ pub(super) fn open(system: &mut SystemSpec, door: Option<&dyn Door>, base: &Path
     found
 }
 
-fn within(fault: Fault, place: &fault::Path) -> Fault {
+pub(super) fn within(fault: Fault, place: &fault::Path) -> Fault {
     if fault.path.is_empty() {
         let mut fault = fault;
         fault.path = place.clone();
