@@ -125,6 +125,25 @@ def test_a_sweep_over_a_drawing_is_the_runs_of_its_devices(tmp_path: Path) -> No
     assert told[0] == told[1]
 
 
+@pytest.mark.parametrize("key", ["actuator_mn", "bit_nm", "access_mm_s", "spring_n_m"])
+def test_the_table_of_what_moves_what_agrees_with_a_sweep(key: str) -> None:
+    here = getattr(design("g2").drawing, key)
+    over = Sweep(drawn(), {f"device.drawing.{key}": [0.9 * here, here, 1.1 * here]})
+    low, middle, high = (resolve(over.base, over.settings(task)).values["system"]["device"] for task in over.tasks())
+
+    def settle_ms(device: dict[str, Any]) -> float:
+        return float(device["settle_constants"] / device["resonance_hz"])
+
+    def acceleration(device: dict[str, Any]) -> float:
+        return float(device["acceleration_x_m_s2"])
+
+    moved = design("g2").sensitivity().moves[key]
+    for name, figure in (("settle_ms", settle_ms), ("acceleration_m_s2", acceleration)):
+        # Devices have six digits.
+        assert 50 * (figure(high) - figure(low)) / figure(middle) == pytest.approx(moved[name], abs=1e-3)
+    assert moved["settle_ms"] != 0 or key == "access_mm_s"
+
+
 def test_an_impossible_drawing_is_told_before_a_sweep_begins_and_fails_an_evaluation_in_words(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="leaves no sled") as raised:
         Sweep(drawn(), {"device.drawing.frame_mm": [1.0, 9.0]}).check()
