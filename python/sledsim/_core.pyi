@@ -201,8 +201,8 @@ class Written:
         The folder from which its relative paths start.
     catalog
         Folders whose ``devices`` and ``workloads`` it may name.
-    policies
-        Finds the policies of one's own that it names, by what it says of them and by the folder of its paths.
+    policies, drawings
+        Find its policies of one's own, and make its devices from drawings: by what it says, and its paths' folder.
     """
 
     def __new__(
@@ -214,6 +214,7 @@ class Written:
         base_dir: str,
         catalog: list[str],
         policies: Callable[[str, dict[str, Any], Path], object] | None = None,
+        drawings: Callable[[Any, Path], dict[str, Any]] | None = None,
     ) -> Self: ...
     name: str
     """What messages call it."""
@@ -283,6 +284,7 @@ class Document:
         base_dir: str,
         catalog: list[str],
         policies: Callable[[str, dict[str, Any], Path], object] | None = None,
+        drawings: Callable[[Any, Path], dict[str, Any]] | None = None,
     ) -> Written:
         """Return the scenario that the table at a key is: its faults stand where the table does."""
     def located(self, fault: Fault) -> Fault:

@@ -72,7 +72,7 @@ impl Document {
     }
 
     /// The scenario that the table at a key is: its faults stand where the table does.
-    #[pyo3(signature = (key, *, base_dir, catalog, policies = None))]
+    #[pyo3(signature = (key, *, base_dir, catalog, policies = None, drawings = None))]
     fn part(
         &self,
         python: Python<'_>,
@@ -80,10 +80,11 @@ impl Document {
         base_dir: PathBuf,
         catalog: Vec<PathBuf>,
         policies: Option<Py<PyAny>>,
+        drawings: Option<Py<PyAny>>,
     ) -> PyResult<Written> {
         let part = errors::guarded(|| self.document.part(key, &base_dir))?.map_err(errors::scenario)?;
         let text = part.values().to_string();
-        Ok(Written::of(python, Draft::of(part), text, catalog, base_dir, policies))
+        Ok(Written::of(python, Draft::of(part), text, catalog, base_dir, policies, drawings))
     }
 
     /// A fault with the setting, or the file and line, that it comes from.

@@ -71,7 +71,7 @@ pub fn hit_ratios<'py>(
     time_unit: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options = options(format, skip_bad, sector_bytes, columns, [event, time_unit])?;
-    let door = PythonDoor::new(policies);
+    let door = PythonDoor::new(policies, None);
     let caches = caches.iter().map(|each| cache(each, &door)).collect::<PyResult<Vec<_>>>()?;
     let mut stopped = None;
     let mut keep_going = |requests: u64, fraction: Option<f64>| {

@@ -1,4 +1,4 @@
-//! Policies of one's own: the door to Python, and classes.
+//! Policies of one's own: the door to Python, through which devices made from drawings come too, and classes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sledsim::engine::Stop;
 use sledsim::fault::{Fault, Faults, Kind, Raised};
-use sledsim::own::{self, Door, Maker, Opened, OwnReplacement, OwnScheduler, OwnSpec, Role};
+use sledsim::own::{self, no_drawings, Door, Maker, Opened, OwnReplacement, OwnScheduler, OwnSpec, Role};
 use sledsim::request::Request as Asked;
 use sledsim::time::Time;
 
@@ -20,7 +20,7 @@ use crate::guard::{Guard, OverTime};
 use crate::pending::{Pending, Request};
 use crate::raw::{Function, Memory};
 use crate::replacement::PythonReplacement;
-use crate::values::{from_python, held, to_python};
+use crate::values::{document_of, from_python, held, to_python};
 
 /// Characters of an answer that a message has room for.
 const LONGEST_SHOWN: usize = 80;
@@ -29,17 +29,19 @@ const LONGEST_SHOWN: usize = 80;
 /// much it remembers, bytes: of all, and of each slot of a cache.
 type Functions = (usize, Option<usize>, Option<usize>, Vec<f64>, usize, usize);
 
-/// Finds policies with a function of Python's.
+/// Finds policies, and makes devices from drawings, with functions of Python's.
 #[derive(Debug)]
 pub struct PythonDoor {
     /// Called with what the scenario says of a policy, and the folder from which its paths start.
     load: Py<PyAny>,
+    /// Called with what the scenario says of a drawing, and that folder; none where every device is made already.
+    draw: Option<Py<PyAny>>,
 }
 
 impl PythonDoor {
-    /// A door that asks `load`.
-    pub fn new(load: Py<PyAny>) -> Self {
-        Self { load }
+    /// A door that asks `load` for policies, and `draw` for devices.
+    pub fn new(load: Py<PyAny>, draw: Option<Py<PyAny>>) -> Self {
+        Self { load, draw }
     }
 
     fn loaded(&self, python: Python<'_>, role: Role, wanted: &OwnSpec, base: &Path) -> PyResult<Opened> {
@@ -75,6 +77,19 @@ impl Door for PythonDoor {
                 Some(faults) => faults,
                 None => raised(python, wanted.title(), &error).into(),
             })
+        })
+    }
+
+    fn drawn(&self, drawing: &Value, base: &Path) -> Result<Map<String, Value>, Faults> {
+        let Some(draw) = &self.draw else { return Err(no_drawings().into()) };
+        Python::attach(|python| {
+            let made = to_python(python, drawing).and_then(|drawing| draw.bind(python).call1((drawing, base)));
+            let error = match made.and_then(|device| document_of(&device, "device")) {
+                Ok(Value::Object(device)) => return Ok(device),
+                Ok(_) => errors::misuse("a device is a table"),
+                Err(error) => error,
+            };
+            Err(errors::faults_in(python, &error).unwrap_or_else(|| raised(python, "the drawing", &error).into()))
         })
     }
 }

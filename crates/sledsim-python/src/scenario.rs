@@ -42,7 +42,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// A document that has been read; `policies` finds policies of one's own.
+    /// A document that has been read; `policies` finds policies of one's own, `drawings` makes devices from drawings.
     pub fn of(
         python: Python<'_>,
         draft: Draft,
@@ -50,10 +50,11 @@ impl Written {
         catalog: Vec<PathBuf>,
         base_dir: PathBuf,
         policies: Option<Py<PyAny>>,
+        drawings: Option<Py<PyAny>>,
     ) -> Self {
         let mut catalog = Catalog::new(catalog);
         if let Some(load) = &policies {
-            catalog = catalog.with_door(Arc::new(PythonDoor::new(load.clone_ref(python))));
+            catalog = catalog.with_door(Arc::new(PythonDoor::new(load.clone_ref(python), drawings)));
         }
         Self { draft, text, catalog, base_dir, policies }
     }
@@ -63,7 +64,7 @@ impl Written {
 impl Written {
     /// Reads a text in a notation, or a dictionary, which messages call `name`.
     #[new]
-    #[pyo3(signature = (written, *, format = "json", name, base_dir, catalog, policies = None))]
+    #[pyo3(signature = (written, *, format = "json", name, base_dir, catalog, policies = None, drawings = None))]
     fn new(
         written: &Bound<'_, PyAny>,
         format: &str,
@@ -71,13 +72,14 @@ impl Written {
         base_dir: PathBuf,
         catalog: Vec<PathBuf>,
         policies: Option<Py<PyAny>>,
+        drawings: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let document = document::read(written, format, name, &base_dir)?;
         let text = match written.cast::<PyString>() {
             Ok(text) => text.extract()?,
             Err(_) => document.values().to_string(),
         };
-        Ok(Self::of(written.py(), Draft::of(document), text, catalog, base_dir, policies))
+        Ok(Self::of(written.py(), Draft::of(document), text, catalog, base_dir, policies, drawings))
     }
 
     /// What messages call it.
@@ -227,7 +229,7 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (text, citations, policies = None))]
     fn _of(python: Python<'_>, text: &str, citations: Vec<String>, policies: Option<Py<PyAny>>) -> PyResult<Self> {
-        let door = policies.as_ref().map(|load| PythonDoor::new(load.clone_ref(python)));
+        let door = policies.as_ref().map(|load| PythonDoor::new(load.clone_ref(python), None));
         let door = door.as_ref().map(|door| door as &dyn Door);
         let resolved = Resolved::reread(text, citations, door).map_err(errors::scenario)?;
         Ok(Self { policies, ..resolved.into() })

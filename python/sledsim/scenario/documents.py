@@ -17,6 +17,7 @@ from pydantic_core import core_schema
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
+from sledsim.scenario.drawings import drawn
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.reading import Sets, Written, from_here, set_list
@@ -218,7 +219,8 @@ class Read(Generic[T]):
         """
         if isinstance(scenario, str):
             return self.folder / scenario
-        return self._document.part(key, base_dir=str(self.folder), catalog=catalog_folders(), policies=load)
+        folder, catalog = str(self.folder), catalog_folders()
+        return self._document.part(key, base_dir=folder, catalog=catalog, policies=load, drawings=drawn)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:

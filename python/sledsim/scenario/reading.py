@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from sledsim import _core
 from sledsim._core import ScenarioError
+from sledsim.scenario.drawings import drawn
 from sledsim.scenario.folders import catalog_folders
 from sledsim.scenario.models.scenario import ScenarioModel
 from sledsim.scenario.policy_loading import load
@@ -140,9 +141,9 @@ def written(source: ScenarioLike) -> Written:
     catalog = catalog_folders()
     if isinstance(source, ScenarioModel | Mapping):
         values = source.to_dict() if isinstance(source, ScenarioModel) else dict(source)
-        return Written(values, name="scenario", base_dir=here(), catalog=catalog, policies=load)
+        return Written(values, name="scenario", base_dir=here(), catalog=catalog, policies=load, drawings=drawn)
     text, notation, name, base_dir = text_of(source, "scenario")
-    return Written(text, format=notation, name=name, base_dir=base_dir, catalog=catalog, policies=load)
+    return Written(text, format=notation, name=name, base_dir=base_dir, catalog=catalog, policies=load, drawings=drawn)
 
 
 def here() -> str:

@@ -123,6 +123,14 @@ impl Door for One {
         let maker = Arc::new(Least { picks_left, then, there: 0 });
         Ok(Opened { folder: None, source: Some("abc".into()), parameters, maker })
     }
+
+    fn drawn(&self, drawing: &Value, _base: &Path) -> Result<Map<String, Value>, Faults> {
+        match drawing.get("width").map(Value::as_f64) {
+            None => Err(Fault::missing("width").into()),
+            Some(None) => Err(Fault::wrong_type("width", drawing["width"].clone(), "a number").into()),
+            Some(Some(nm)) => Ok(Map::from_iter([("name".into(), "g2".into()), ("bit_nm".into(), nm.into())])),
+        }
+    }
 }
 
 fn with_door() -> Catalog {
@@ -250,4 +258,24 @@ fn a_replacement_policy_that_fails_or_chooses_nonsense_ends_the_run() {
         assert!(stopped.fault.raised.as_ref().is_some_and(|raised| raised.at_ns > 0));
         assert_eq!(stopped.so_far.expect("there is something").report.run.end, "failed");
     }
+}
+
+#[test]
+fn a_drawing_becomes_the_device_that_the_door_makes_of_it() {
+    let resolved = |device: &str, setting: &str, catalog: &Catalog| {
+        let document = json!({"workload": poisson(900.0), "system": {"device": device}, "run": {"requests": 500}});
+        let settings = [setting.to_owned(), "device.bit_rate_kbit_s=500".to_owned()];
+        scenario::resolve(&document.to_string(), Notation::Json, "test", &settings, catalog, Path::new("."))
+    };
+    let drawn = resolved("g1", "device.drawing={ width = 30 }", &with_door()).expect("valid");
+    assert_eq!(drawn, resolved("g2", "device.bit_nm=30", &catalog()).expect("valid"));
+    let told = |setting: &str, catalog: &Catalog| {
+        let faults = resolved("g1", setting, catalog).expect_err(setting);
+        (faults[0].kind, faults[0].path.to_string())
+    };
+    let at = |key: &str| format!("system.device.drawing{key}");
+    assert_eq!(told("device.drawing={ width = 30 }", &catalog()), (Kind::Unsupported, at("")));
+    assert_eq!(told("device.drawing.width=30", &with_door()), (Kind::Conflict, "system.device.name".into()));
+    assert_eq!(told("device.drawing={ width = true }", &with_door()), (Kind::WrongType, at(".width")));
+    assert_eq!(told("device.drawing={}", &with_door()), (Kind::Missing, at(".width")));
 }

@@ -10,7 +10,7 @@ mod spec;
 
 pub use choice::{Choice, Listed};
 pub use contract::{OwnReplacement, OwnScheduler, Pending};
-pub use spec::{Door, Maker, Opened, OwnName, OwnSpec, Role};
+pub use spec::{no_drawings, Door, Maker, Opened, OwnName, OwnSpec, Role};
 pub(crate) use spec::{DOORS, FOLLOWING, KEYS};
 
 use crate::engine::Stop;

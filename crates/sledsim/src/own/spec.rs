@@ -172,13 +172,30 @@ impl Role {
     }
 }
 
-/// Brings policies in from outside.
+/// Brings in from outside what a scenario names and the simulator does not have: policies, and devices made from drawings.
 pub trait Door: fmt::Debug + Send + Sync {
     /// Finds a policy for a role; relative paths start from `base`.
     ///
     /// # Errors
     /// It is not there, or its parameters are not right: by their paths in the table of the policy.
     fn open(&self, role: Role, wanted: &OwnSpec, base: &Path) -> Result<Opened, Faults>;
+
+    /// Makes the device of a drawing: its name in the catalogue and the values that the drawing decides; relative paths start
+    /// from `base`.
+    ///
+    /// # Errors
+    /// The drawing is wrong, by the paths of its keys, or no device can be made of it. Whoever has no design model makes none.
+    fn drawn(&self, _drawing: &Value, _base: &Path) -> Result<Map<String, Value>, Faults> {
+        Err(no_drawings().into())
+    }
+}
+
+/// What is said of a drawing where nothing makes a device of it.
+#[must_use]
+pub fn no_drawings() -> Fault {
+    let says =
+        ": the Python package alone makes devices from drawings; `sledsim design --toml` writes one as a device file";
+    Fault::new(Kind::Unsupported).says(says)
 }
 
 /// Makes a policy of the role that it was opened for, as often as one likes.

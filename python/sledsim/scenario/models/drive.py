@@ -4,7 +4,7 @@ Written by tools/generate_scenario.py from the core's schema: change the definit
 Ranges and defaults stand in the docstrings; the core checks the values.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from sledsim.scenario.models.disk import DiskDevice, PowerParameters
 from sledsim.scenario.models.model import Model
@@ -136,10 +136,14 @@ class MemsDevice(Model):
         How the LBN space is laid over several sleds (default "split").
     stripe_blocks
         Stripe unit where sleds are striped (at least 1, at most 1e+09; default 64).
+    drawing
+        In the place of the name, the drawing that the device is made from, and the values not given here come
+        from: its name in the catalogue, its file, or a table with `drawing`, either of them, and values that
+        differ.
     """
 
     mechanism: Literal["mems"] = "mems"
-    name: str
+    name: str | None = None
     x_range_um: float | str | None = None
     y_range_um: float | str | None = None
     bit_nm: float | str | None = None
@@ -172,6 +176,7 @@ class MemsDevice(Model):
     sleds: int | None = None
     sled_layout: SledLayout | None = None
     stripe_blocks: int | None = None
+    drawing: str | dict[str, Any] | None = None
 
 
 class SimplediskConstantDevice(Model):

@@ -7,21 +7,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sledsim._core import Fault, ScenarioError, error_of
 from sledsim.devices import MemsStorage
 from sledsim.devices.entries import device_entry
+from sledsim.scenario.drawings.device import device_values, require_device, tips_of
+from sledsim.scenario.drawings.drawing import DRAWINGS, Drawing, drawing_named, read_drawing
+from sledsim.scenario.drawings.relations import Relations
 from sledsim.scenario.reading import Sets, toml_lines
 from sledsim.show.shown import Plain, Tabled
 from sledsim.show.tables import Table, number
-from sledsim.studies.design.drawing import DRAWINGS, Drawing, drawing_named, read_drawing
 from sledsim.studies.design.figures import Figure, figures_of
-from sledsim.studies.design.relations import TIPS_PER_BLOCK, Relations
 from sledsim.studies.design.sensitivity import Sensitivity, sensitivity
 
 __all__ = ["DRAWINGS", "Design", "design"]
-
-#: What a device allows of its springs and its code.
-MOST_SPRING, MOST_BITS_PER_BYTE = 0.99, 64
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Design(Tabled, Plain):
     drawing: Drawing
 
     def __post_init__(self) -> None:
-        _check(self.relations)
+        require_device(self.relations)
 
     @cached_property
     def relations(self) -> Relations:
@@ -51,26 +48,7 @@ class Design(Tabled, Plain):
 
     def values(self) -> dict[str, Any]:
         """Return the parameters of the device that the drawing decides, as a scenario has them."""
-        of, drawing = self.relations, self.drawing
-        tips, active, _ = _tips(of)
-        return {
-            "x_range_um": _short(of.x_range_m * 1e6),
-            "y_range_um": _short(of.y_range_m * 1e6),
-            "bit_nm": drawing.bit_nm,
-            "tips": tips,
-            "active_tips": active,
-            "encoded_bits_per_byte": of.encoded_bits_per_byte,
-            "bidirectional": drawing.bidirectional,
-            "acceleration_x_m_s2": _short(of.acceleration_m_s2),
-            "acceleration_y_m_s2": _short(of.acceleration_m_s2),
-            "spring_factor": _short(of.spring_factor),
-            "resonance_hz": _short(of.resonance_hz),
-            "settle_constants": _short(of.settle_constants),
-            "bit_rate_kbit_s": _short(of.bit_rate_hz * 1e-3),
-            "sled_mw": _short(of.sled_w * 1e3),
-            "tip_mw": _short(of.tip_w * 1e3),
-            "sleds": drawing.sleds,
-        }
+        return device_values(self.relations)
 
     def device(self) -> dict[str, Any]:
         """Return the device as a scenario takes it."""
@@ -109,7 +87,7 @@ class Design(Tabled, Plain):
             rows.append([key, _plain(value), _plain(its.value) if its else "", "differs" if differs else ""])
         headers = [f"parameter of drawing {self.drawing.drawing}", "", self.base, ""]
         parameters = Table(headers, rows, left=frozenset({3}))
-        spare = _tips(self.relations)[2]
+        spare = tips_of(self.relations)[2]
         said = [[each.label, number(each.value), each.unit] for each in self._figures().values()]
         said += [["tips of a sled left as spares", number(spare), ""]]
         note = "Capacity and bandwidth are those of the whole device; the others of its drawing."
@@ -169,48 +147,6 @@ def design(source: Mapping[str, Any] | Path | str = "g2", *, set: Sets = ()) -> 
     drawing, found = read_drawing(source, set)
     with found.blamed():
         return Design(drawing)
-
-
-def _tips(of: Relations) -> tuple[int, int, int]:
-    """Return tips, active tips and spare tips of a sled: tracks of as many whole blocks as come nearest the limit."""
-    whole = round(of.tips, 3)
-    limit = of.drawing.active_tips // of.drawing.sleds // TIPS_PER_BLOCK * TIPS_PER_BLOCK
-    tracks = max(1, round(whole / max(limit, 1)))
-    active = min(limit, int(whole / tracks) // TIPS_PER_BLOCK * TIPS_PER_BLOCK)
-    return tracks * active, active, int(whole) - tracks * active
-
-
-def _check(of: Relations) -> None:
-    """Refuse a drawing of which no device can be made."""
-    drawing = of.drawing
-    if of.sled_side_m <= 0:
-        says = f" = {drawing.frame_mm} leaves no sled: expected below {of.sled_side_m * 500 + drawing.frame_mm:.4g} mm"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="frame_mm")])
-    if of.spring_factor > MOST_SPRING:
-        most = MOST_SPRING * drawing.spring_n_m / of.spring_factor
-        says = f" = {drawing.spring_n_m} is more than the actuator can hold: expected at most {most:.4g} N/m"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="spring_n_m")])
-    if of.resonance_hz == 0:
-        says = " = 0 leaves a sled that does not settle: expected springs, or a control that stiffens it"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="servo_stiffness_n_m")])
-    if of.encoded_bits_per_byte > MOST_BITS_PER_BYTE:
-        says = f" = {drawing.bit_error_rate} is more than a code of a tip sector corrects"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="bit_error_rate")])
-    if of.y_range_m * 1e9 / drawing.bit_nm < of.sector_bits + 10:
-        says = f" = {drawing.access_mm_s} leaves no room for a tip sector: each end takes {of.run_out_m * 1e6:.4g} um"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="access_mm_s")])
-    if drawing.active_tips < drawing.sleds * TIPS_PER_BLOCK:
-        least = drawing.sleds * TIPS_PER_BLOCK
-        says = f" = {drawing.active_tips} is too few: a block takes {TIPS_PER_BLOCK} of each sled, {least} in all"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="active_tips")])
-    if _tips(of)[1] < TIPS_PER_BLOCK:
-        says = f" = {drawing.tip_pitch_um} leaves a sled {int(of.tips)} tips: a block takes {TIPS_PER_BLOCK}"
-        raise error_of(ScenarioError, [Fault("conflict", says, path="tip_pitch_um")])
-
-
-def _short(value: float) -> float:
-    """Return a value with six digits, as a device file has it."""
-    return float(f"{value:.6g}")
 
 
 def _plain(value: Any) -> str:

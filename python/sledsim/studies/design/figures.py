@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from sledsim.studies.design.drawing import Drawing
-from sledsim.studies.design.relations import Relations
+from sledsim.scenario.drawings.drawing import Drawing
+from sledsim.scenario.drawings.relations import Relations
 
 __all__ = ["Figure", "figures_of"]
 

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from sledsim.scenario.documents import Table as Keys
 from sledsim.scenario.documents import made, raised
+from sledsim.scenario.drawings.drawing import Drawing
 from sledsim.show.shown import OneTable, Shown
 from sledsim.show.tables import Table, number
-from sledsim.studies.design.drawing import Drawing
 from sledsim.studies.design.figures import Figure, figures_of
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::based::Document;
+use super::named_device::{make_room, DRAWING};
 use super::resolve::{keys_of, keys_of_system, schema};
 use super::strict::Strict;
 use super::tree::COMPONENTS;
@@ -261,9 +262,13 @@ fn apply(
     let here = |depth: usize| keys[..=depth].iter().fold(fault::Path::default(), |path, key| path.step(key));
     let (mut place, mut depth) = (document, 0);
     while depth < keys.len() {
-        // A device, a drive or a scheduler given by its name alone becomes a table when one of its keys is set.
+        // A device, a drawing, a drive or a scheduler given by its name alone becomes a table when one of its keys is set.
         if let (Value::String(name), Some(_)) = (&*place, below_system) {
-            let alone = if is_component(&keys[..depth]) { "device" } else { "name" };
+            let alone = match keys[..depth].last() {
+                _ if is_component(&keys[..depth]) => "device",
+                Some(&DRAWING) => DRAWING,
+                _ => "name",
+            };
             *place = serde_json::json!({ alone: name });
         }
         if place.is_null() {
@@ -276,6 +281,9 @@ fn apply(
                     && keys[..depth].last().is_some_and(|key| own::OWN_KEYS.contains(key))
                 {
                     own::make_room(table, keys[depth]);
+                }
+                if below_system.is_some() && depth + 1 == keys.len() && keys[..depth].last() == Some(&"device") {
+                    make_room(table, keys[depth]);
                 }
                 // What stands there as one key with dots is that one.
                 let whole = (depth + 1..keys.len()).rev().find(|&end| table.contains_key(&keys[depth..=end].join(".")));

@@ -13,3 +13,4 @@ pub(super) mod quantity;
 pub(super) mod resolve;
 pub(super) mod strict;
 pub(super) mod tree;
+pub(super) mod written_schema;

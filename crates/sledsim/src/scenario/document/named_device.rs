@@ -8,7 +8,12 @@ use super::catalog::{is_file, Catalog};
 use super::draft::overlay;
 use super::entry::{Entry, Subject};
 use super::resolve::anchored;
-use crate::fault::{self, Fault};
+use crate::fault::{self, Fault, Faults};
+use crate::own::no_drawings;
+use crate::scenario::own;
+
+/// The key of a device that is made from a drawing.
+pub(in crate::scenario) const DRAWING: &str = "drawing";
 
 /// What comes from an entry of the catalogue, or from a file.
 pub(in crate::scenario) struct Filed {
@@ -53,6 +58,16 @@ pub(in crate::scenario) fn name_alone(parent: Option<&mut Map<String, Value>>, k
     }
 }
 
+/// Makes room in the table of a device for what says anew which device it is: a name, or a drawing.
+pub(in crate::scenario) fn make_room(device: &mut Map<String, Value>, key: &str) {
+    let other = match key {
+        "name" => DRAWING,
+        DRAWING => "name",
+        _ => return,
+    };
+    device.shift_remove(other);
+}
+
 /// Shows how to give the one policy that its name alone does not complete.
 pub(in crate::scenario) fn check_timeout(drive: &Map<String, Value>, path: &fault::Path) -> Result<(), Fault> {
     if drive.get("spin_down").is_some_and(|spin_down| *spin_down == serde_json::json!({ "name": "timeout" })) {
@@ -74,11 +89,12 @@ pub(in crate::scenario) fn fill_device(
     name_alone(Some(&mut *drive), "device");
     let Some(device) = drive.get_mut("device").and_then(Value::as_object_mut) else { return Ok(Filled::default()) };
     let place = path.step("device");
+    draw(device, &place, catalog, base)?;
     let name = match device.get("name") {
         Some(Value::String(name)) => name.clone(),
         Some(other) => return Err(vec![Fault::wrong_type(place.step("name"), other.clone(), "a string")]),
         None => {
-            let says = ": a device of the catalogue, or the path of a device file";
+            let says = ": a device of the catalogue, or the path of a device file; or else give the device's drawing";
             return Err(vec![Fault::missing(place.step("name")).says(says)]);
         }
     };
@@ -113,6 +129,30 @@ pub(in crate::scenario) fn fill_device(
         device.insert("name".into(), anchored(&name, base).into());
     }
     Ok(Filled { filed, citations: entry.citations })
+}
+
+/// Puts the device that a drawing makes into the place of the drawing; what the scenario itself gives counts more.
+fn draw(
+    device: &mut Map<String, Value>,
+    place: &fault::Path,
+    catalog: &Catalog,
+    base: &Path,
+) -> Result<(), Vec<Fault>> {
+    let Some(drawing) = device.get(DRAWING) else { return Ok(()) };
+    let at = place.step(DRAWING);
+    if let Some(name) = device.get("name") {
+        let says = " and ";
+        let fault = Fault::conflict(place.step("name"), name.clone()).says(says).key(&at);
+        return Err(vec![fault.says(" both say which device it is: leave out one of them")]);
+    }
+    let made = catalog.door().map_or_else(|| Err(Faults::from(no_drawings())), |door| door.drawn(drawing, base));
+    let of_drawing = |fault: Fault| if fault.file.is_some() { fault } else { own::within(fault, &at) };
+    let made = made.map_err(|faults| faults.into_iter().map(of_drawing).collect::<Vec<_>>())?;
+    device.shift_remove(DRAWING);
+    for (key, value) in made {
+        device.entry(key).or_insert(value);
+    }
+    Ok(())
 }
 
 /// What is wrong with an entry of the catalogue: its own faults stay those of its file, others are of the table at `place`

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use super::based::{Document, BASE};
+use super::based::Document;
 use super::catalog::{is_file, Catalog};
 use super::check::{self, unit_of};
 use super::draft::{overlay, Draft, Notation};
@@ -13,7 +13,7 @@ use super::entry::Subject;
 use super::named_device::{name_alone, of_entry, Filed, Filled};
 use super::tree::{self, COMPONENTS};
 use crate::fault::{self, Fault, Faults};
-use crate::own::{Door, DOORS};
+use crate::own::Door;
 use crate::scenario::assemble::{self, SYSTEM};
 use crate::scenario::own;
 use crate::scenario::report::power_cuts;
@@ -59,86 +59,6 @@ fn inline_kinds(schema: &mut Value) {
     }
     merged.iter().for_each(|name| drop(definitions.remove(name)));
     definitions.insert("SystemSpec".into(), system);
-}
-
-/// The alternatives of a definition.
-fn options_mut<'a>(schema: &'a mut Value, definition: &str) -> impl Iterator<Item = &'a mut Value> {
-    let options = schema.pointer_mut(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array_mut);
-    options.into_iter().flatten()
-}
-
-/// The schema of a scenario as a user writes it: devices and schedulers may be given by name, a device's values come
-/// from the catalogue unless given, and kinds have defaults.
-#[must_use]
-pub fn user_schema() -> Value {
-    let mut schema = schema().clone();
-    let mut relax = |definition: &str, keep: &[&str], or_name: bool| {
-        let Some(options) = schema.pointer_mut(&format!("/$defs/{definition}/oneOf")).and_then(Value::as_array_mut)
-        else {
-            return;
-        };
-        for option in options.iter_mut() {
-            option["required"] = Value::from(keep.to_vec());
-        }
-        if or_name {
-            options.push(
-                serde_json::json!({"type": "string", "description": "The name alone, everything else by default."}),
-            );
-        }
-    };
-    relax("DeviceSpec", &["name"], true);
-    relax("SchedulerSpec", &["name"], true);
-    relax("SpinDownSpec", &["name"], true);
-    relax("ReplacementSpec", &["name"], true);
-    relax_own(&mut schema);
-    relax_system(&mut schema);
-    relax_workload(&mut schema);
-    if let Some(device) = schema.pointer_mut("/$defs/DeviceSpec").and_then(Value::as_object_mut) {
-        // What a name alone leaves open fits every mechanism.
-        if let Some(options) = device.remove("oneOf") {
-            device.insert("anyOf".into(), options);
-        }
-    }
-    schema
-}
-
-/// Lets a policy of one's own go without its name, and its parameters stand beside the other keys.
-fn relax_own(schema: &mut Value) {
-    for listed in ["SchedulerSpec", "ReplacementSpec"] {
-        for own in options_mut(schema, listed).filter(|option| option["properties"]["name"]["const"] == "own") {
-            own["required"] = Value::from(Vec::<&str>::new());
-            own["anyOf"] = DOORS.iter().map(|door| serde_json::json!({ "required": [door] })).collect();
-            own["additionalProperties"] = true.into();
-        }
-    }
-}
-
-/// Lets a component be a drive by its device's name alone or a named one, a drive go without its kind, and components be named.
-fn relax_system(schema: &mut Value) {
-    let drive = options_mut(schema, "SystemSpec").find(|option| option["properties"]["kind"]["const"] == "drive");
-    if let Some(drive) = drive {
-        drive["required"] = Value::from(vec!["device"]);
-    }
-    if let Some(options) = schema.pointer_mut("/$defs/SystemSpec/oneOf").and_then(Value::as_array_mut) {
-        options.push(
-            serde_json::json!({"type": "string", "description": "A device by its name, or one of `components`."}),
-        );
-    }
-    schema["properties"][COMPONENTS] = serde_json::json!({
-        "type": "object",
-        "description": "Components by name, to be named where one is expected, each in one place.",
-        "additionalProperties": {"$ref": "#/$defs/SystemSpec"},
-    });
-}
-
-/// Lets a workload be a stand-in of the catalogue by its name alone, and a synthetic one with a name leave out the rest.
-fn relax_workload(schema: &mut Value) {
-    let Some(options) = schema.pointer_mut("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array_mut) else { return };
-    for required in options.iter_mut().filter_map(|option| option.get_mut("required")?.as_array_mut()) {
-        required.retain(|key| key != "arrival" && key != "streams");
-    }
-    options
-        .push(serde_json::json!({"type": "string", "description": "A stand-in of the catalogue by its name alone."}));
 }
 
 /// A scenario with every key, and what its values are from.
@@ -298,49 +218,6 @@ fn system_schema() -> &'static Value {
         schema
     });
     &SCHEMA
-}
-
-/// The schema of a scenario as a file may hold it: quantities may be texts with a unit, and a workload's kind goes without
-/// saying.
-#[must_use]
-pub fn document_schema() -> Value {
-    let mut schema = user_schema();
-    if let Some(options) = schema.pointer_mut("/$defs/WorkloadSpec/oneOf").and_then(Value::as_array_mut) {
-        // Without the kind, more than one option may fit what little is there.
-        for option in options {
-            if let Some(required) = option.get_mut("required").and_then(Value::as_array_mut) {
-                required.retain(|key| key != "kind");
-            }
-        }
-    }
-    if let Some(member) = schema.pointer_mut("/$defs/MemberSpec") {
-        // A component may stand in the table's place, or its keys beside `count`.
-        let counted = serde_json::json!({"type": "object", "required": ["count"], "not": {"required": ["system"]}});
-        *member = serde_json::json!({"anyOf": [member.take(), {"$ref": "#/$defs/SystemSpec"}, counted]});
-    }
-    allow_texts(&mut schema);
-    schema["properties"][BASE] = serde_json::json!({
-        "type": "string",
-        "description": "A scenario whose values stand where this one gives none: a file, from the folder of this one.",
-    });
-    schema
-}
-
-/// Lets every number also be a text, which the reader takes if it is a quantity.
-fn allow_texts(schema: &mut Value) {
-    match schema {
-        Value::Object(keys) => {
-            if let Some(types) = keys.get_mut("type") {
-                let names: Vec<Value> = types.as_array().cloned().unwrap_or_else(|| vec![types.clone()]);
-                if names.iter().any(|name| name == "number" || name == "integer") {
-                    *types = names.into_iter().chain([Value::from("string")]).collect();
-                }
-            }
-            keys.values_mut().for_each(allow_texts);
-        }
-        Value::Array(items) => items.iter_mut().for_each(allow_texts),
-        _ => {}
-    }
 }
 
 /// Keys of the system that a document describes: those of its kind.

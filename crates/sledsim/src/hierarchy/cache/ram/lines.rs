@@ -418,7 +418,7 @@ impl Lines {
 mod tests {
     use super::*;
     use crate::hierarchy::cache::ram::CELL_BYTES;
-    use crate::hierarchy::cache::replacement::{MAX_SLOTS, POLICIES};
+    use crate::hierarchy::cache::replacement::{ReplacementSpec, MAX_SLOTS, POLICIES};
 
     /// As many lines as are given, used, and written if dirty; then as many again for policies that remember.
     fn filled(spec: ReplacementSpec, slots: u32, lines: u64, line_blocks: u64, is_dirty: bool) -> Lines {

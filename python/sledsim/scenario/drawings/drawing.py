@@ -10,13 +10,12 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import Field
 
 from sledsim._core import ScenarioError
-from sledsim.devices.entries import CatalogValue
 from sledsim.scenario.documents import Document, Read, read
 from sledsim.scenario.reading import Sets
 from sledsim.scenario.texts import is_document
 from sledsim.show.faults import is_there, wrong
 
-__all__ = ["DRAWINGS", "Drawing", "drawing_named", "read_drawing"]
+__all__ = ["DRAWINGS", "Drawing", "drawing_named", "read_drawing", "unknown_drawing"]
 
 #: The catalogue's drawings.
 Name = Literal["g1", "g2", "g3"]
@@ -106,8 +105,8 @@ def _content(name: str) -> Content:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def drawing_named(name: str) -> tuple[str, Mapping[str, CatalogValue]]:
-    """Return the device that a drawing of the catalogue draws, and its values with their sources.
+def drawing_named(name: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the device that a drawing of the catalogue draws, and its values.
 
     Parameters
     ----------
@@ -115,8 +114,22 @@ def drawing_named(name: str) -> tuple[str, Mapping[str, CatalogValue]]:
         One of :data:`DRAWINGS`.
     """
     said = _content(name)
-    values = {key: CatalogValue(**{"note": "", "alternatives": (), **of}) for key, of in said["values"].items()}
-    return said["device"], values
+    return said["device"], {key: of["value"] for key, of in said["values"].items()}
+
+
+def unknown_drawing(name: str, path: str | None = None) -> ScenarioError:
+    """Make the error of a name that no drawing has.
+
+    Parameters
+    ----------
+    name
+        The name.
+    path
+        The key that has it, if it is one.
+    """
+    listed = f"drawings are {', '.join(DRAWINGS)}"
+    says = f"there is no drawing {name}"
+    return wrong(ScenarioError, "unknown-name", says, path=path, value=name, known=DRAWINGS, listed=listed)
 
 
 def read_drawing(source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> tuple[Drawing, Read[Drawing]]:
@@ -136,11 +149,9 @@ def read_drawing(source: Mapping[str, Any] | Path | str, sets: Sets = ()) -> tup
     """
     named = isinstance(source, str) and source != "-" and "\n" not in source and not is_document(source)
     if named and source not in DRAWINGS and not is_there(Path(str(source))):
-        listed = f"drawings are {', '.join(DRAWINGS)}"
-        says = f"there is no drawing {source}"
-        raise wrong(ScenarioError, "unknown-name", says, value=source, known=DRAWINGS, listed=listed)
+        raise unknown_drawing(str(source))
     given = {"drawing": source} if source in DRAWINGS else source
     found = read(Drawing, given, sets)
     said, known = found.table, drawing_named(found.table.drawing)[1]
-    left_out = {key: of.value for key, of in known.items() if key not in said.model_fields_set}
+    left_out = {key: value for key, value in known.items() if key not in said.model_fields_set}
     return said.model_copy(update=left_out), found

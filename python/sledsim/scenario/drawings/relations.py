@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from sledsim.studies.design.drawing import Drawing
+from sledsim.scenario.drawings.drawing import Drawing
 
 __all__ = ["GRAVITY_M_S2", "TIPS_PER_BLOCK", "Relations"]
 

@@ -1,0 +1,146 @@
+"""The device that a drawing makes, as a scenario has it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sledsim._core import Fault, ScenarioError, error_of
+from sledsim.scenario.drawings.drawing import DRAWINGS, Drawing, drawing_named, read_drawing, unknown_drawing
+from sledsim.scenario.drawings.relations import TIPS_PER_BLOCK, Relations
+from sledsim.scenario.texts import is_document
+from sledsim.show.faults import missing_file, replaced
+
+__all__ = ["device_of", "device_values", "require_device", "tips_of"]
+
+#: What a device allows of its springs and its code.
+MOST_SPRING, MOST_BITS_PER_BYTE = 0.99, 64
+
+
+def device_of(written: Any, folder: Path) -> dict[str, Any]:
+    """Make the device of a drawing that stands in a scenario.
+
+    Parameters
+    ----------
+    written
+        Its name in the catalogue, its file, or a table with ``drawing``, either of them, and values that differ.
+    folder
+        The folder from which relative paths start.
+
+    Returns
+    -------
+    dict
+        The name of the catalogue's device on which the drawing rests, and the values that it decides.
+
+    Raises
+    ------
+    ScenarioError
+        Where the drawing is wrong, or no device can be made of it: by the paths of its keys.
+    """
+    if not isinstance(written, Mapping | str):
+        says = "a drawing of the catalogue, the path of its file, or a table"
+        raise error_of(ScenarioError, [Fault("wrong-type", value=written, allowed=says)])
+    keys = {"drawing": written} if isinstance(written, str) else dict(written)
+    name = keys.get("drawing")
+    if isinstance(name, str) and is_document(name):
+        # What the file says is laid below, as that of any document.
+        del keys["drawing"]
+        file = Path(folder) / name
+        if not file.is_file():
+            raise missing_file(ScenarioError, file)
+        keys["base"] = str(file)
+    elif isinstance(name, str) and name not in DRAWINGS:
+        raise unknown_drawing(name, path=None if isinstance(written, str) else "drawing")
+    try:
+        drawing, found = read_drawing(keys)
+        of = Relations(drawing)
+        with found.blamed():
+            require_device(of)
+    except ScenarioError as error:
+        # What no file has, the scenario says.
+        faults = [replaced(each, file=None) if each.file == Drawing.what else each for each in error.faults]
+        raise error_of(ScenarioError, faults) from None
+    return {"name": drawing_named(drawing.drawing)[0], **device_values(of)}
+
+
+def device_values(of: Relations) -> dict[str, Any]:
+    """Return the parameters of the device that a drawing decides, as a scenario has them.
+
+    Parameters
+    ----------
+    of
+        What follows from the drawing.
+    """
+    drawing = of.drawing
+    tips, active, _ = tips_of(of)
+    return {
+        "x_range_um": _short(of.x_range_m * 1e6),
+        "y_range_um": _short(of.y_range_m * 1e6),
+        "bit_nm": drawing.bit_nm,
+        "tips": tips,
+        "active_tips": active,
+        "encoded_bits_per_byte": of.encoded_bits_per_byte,
+        "bidirectional": drawing.bidirectional,
+        "acceleration_x_m_s2": _short(of.acceleration_m_s2),
+        "acceleration_y_m_s2": _short(of.acceleration_m_s2),
+        "spring_factor": _short(of.spring_factor),
+        "resonance_hz": _short(of.resonance_hz),
+        "settle_constants": _short(of.settle_constants),
+        "bit_rate_kbit_s": _short(of.bit_rate_hz * 1e-3),
+        "sled_mw": _short(of.sled_w * 1e3),
+        "tip_mw": _short(of.tip_w * 1e3),
+        "sleds": drawing.sleds,
+    }
+
+
+def tips_of(of: Relations) -> tuple[int, int, int]:
+    """Return tips, active tips and spare tips of a sled: tracks of as many whole blocks as come nearest the limit.
+
+    Parameters
+    ----------
+    of
+        What follows from the drawing.
+    """
+    whole = round(of.tips, 3)
+    limit = of.drawing.active_tips // of.drawing.sleds // TIPS_PER_BLOCK * TIPS_PER_BLOCK
+    tracks = max(1, round(whole / max(limit, 1)))
+    active = min(limit, int(whole / tracks) // TIPS_PER_BLOCK * TIPS_PER_BLOCK)
+    return tracks * active, active, int(whole) - tracks * active
+
+
+def require_device(of: Relations) -> None:
+    """Refuse a drawing of which no device can be made.
+
+    Parameters
+    ----------
+    of
+        What follows from the drawing.
+    """
+    drawing = of.drawing
+    if of.sled_side_m <= 0:
+        says = f" = {drawing.frame_mm} leaves no sled: expected below {of.sled_side_m * 500 + drawing.frame_mm:.4g} mm"
+        raise error_of(ScenarioError, [Fault("conflict", says, path="frame_mm")])
+    if of.spring_factor > MOST_SPRING:
+        most = MOST_SPRING * drawing.spring_n_m / of.spring_factor
+        says = f" = {drawing.spring_n_m} is more than the actuator can hold: expected at most {most:.4g} N/m"
+        raise error_of(ScenarioError, [Fault("conflict", says, path="spring_n_m")])
+    if of.resonance_hz == 0:
+        says = " = 0 leaves a sled that does not settle: expected springs, or a control that stiffens it"
+        raise error_of(ScenarioError, [Fault("conflict", says, path="servo_stiffness_n_m")])
+    if of.encoded_bits_per_byte > MOST_BITS_PER_BYTE:
+        says = f" = {drawing.bit_error_rate} is more than a code of a tip sector corrects"
+        raise error_of(ScenarioError, [Fault("conflict", says, path="bit_error_rate")])
+    if of.y_range_m * 1e9 / drawing.bit_nm < of.sector_bits + 10:
+        says = f" = {drawing.access_mm_s} leaves no room for a tip sector: each end takes {of.run_out_m * 1e6:.4g} um"
+        raise error_of(ScenarioError, [Fault("conflict", says, path="access_mm_s")])
+    if drawing.active_tips < drawing.sleds * TIPS_PER_BLOCK:
+        least = drawing.sleds * TIPS_PER_BLOCK
+        says = f" = {drawing.active_tips} is too few: a block takes {TIPS_PER_BLOCK} of each sled, {least} in all"
+        raise error_of(ScenarioError, [Fault("conflict", says, path="active_tips")])
+    if tips_of(of)[1] < TIPS_PER_BLOCK:
+        says = f" = {drawing.tip_pitch_um} leaves a sled {int(of.tips)} tips: a block takes {TIPS_PER_BLOCK}"
+        raise error_of(ScenarioError, [Fault("conflict", says, path="tip_pitch_um")])
+
+
+def _short(value: float) -> float:
+    """Return a value with six digits, as a device file has it."""
+    return float(f"{value:.6g}")

@@ -1,0 +1,195 @@
+"""Devices made from drawings where a scenario has them: runs, sweeps, searches, and what is wrong."""
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sledsim
+from conftest import Outcome
+from sledsim import ScenarioError
+from sledsim.scenario import DriveSystem, MemsDevice, PoissonArrival, Run, Scenario, SyntheticWorkload, resolve
+from sledsim.studies.design import design
+from sledsim.sweep import Evaluation, Sweep, optimise, results
+from sledsim.sweep import run as run_sweep
+
+WIDTHS = [30, 40, 50]
+
+
+def drawn(drawing: Any = "g2", **beside: Any) -> dict[str, Any]:
+    """Return a short scenario whose device is a drawing."""
+    workload = {"arrival": {"kind": "poisson", "rate_per_s": 300.0}, "read_fraction": 0.67}
+    return {"workload": workload, "system": {"device": {"drawing": drawing, **beside}}, "run": {"requests": 300}}
+
+
+def made(**changes: Any) -> dict[str, Any]:
+    """Return the same scenario with the device that `design` makes."""
+    return {**drawn(), "system": {"device": design("g2", set=changes).device()}}
+
+
+def test_a_drawing_is_the_device_that_the_design_makes() -> None:
+    for changes in ({}, {"bit_nm": 30}, {"sleds": 2, "actuator_mn": 50.0}):
+        sets = {f"device.drawing.{key}": value for key, value in changes.items()}
+        assert resolve(drawn(), sets) == resolve(made(**changes))
+        assert resolve(drawn({"drawing": "g2", **changes})) == resolve(made(**changes))
+    assert resolve(drawn({"bit_nm": "0.03 um"})) == resolve(made(bit_nm=30))
+    assert sledsim.run(drawn({"bit_nm": 30})).to_json() == sledsim.run(made(bit_nm=30)).to_json()
+
+
+def test_what_stands_beside_a_drawing_counts_more() -> None:
+    values = resolve(drawn(settle_constants=0.25), ["device.bit_rate_kbit_s=500"]).values["system"]["device"]
+    assert (values["settle_constants"], values["bit_rate_kbit_s"]) == (0.25, 500)
+    others = resolve(drawn()).values["system"]["device"]
+    assert {key for key in others if values[key] != others[key]} == {"settle_constants", "bit_rate_kbit_s"}
+    assert "drawing" not in values
+
+
+def test_a_setting_puts_a_drawing_in_the_place_of_a_name_and_the_other_way_round() -> None:
+    named = {**drawn(), "system": {"device": "g1"}}
+    assert resolve(named, ["device.drawing=g2", "device.drawing.bit_nm=30"]) == resolve(made(bit_nm=30))
+    assert resolve(drawn(), ["device.name=g1"]) == resolve(named)
+    assert resolve(drawn(), ["device.drawing=g3"]).values["system"]["device"]["name"] == "g3-paper"
+
+
+def test_typed_classes_have_drawings() -> None:
+    scenario = Scenario(
+        workload=SyntheticWorkload(arrival=PoissonArrival(rate_per_s=300.0), read_fraction=0.67),
+        system=DriveSystem(device=MemsDevice(drawing={"bit_nm": 30})),
+        run=Run(requests=300),
+    )
+    assert resolve(scenario) == resolve(made(bit_nm=30))
+
+
+def test_drawings_lie_below_components_and_cross_to_other_processes() -> None:
+    mirror = {"kind": "mirror", "members": [drawn()["system"], {"device": {"drawing": {"bit_nm": 30}}}]}
+    found = resolve({**drawn(), "system": mirror})
+    members = [each["system"]["device"]["bit_nm"] for each in found.values["system"]["members"]]
+    assert members == [40, 30]
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_a_file_is_named_from_the_scenarios_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('drawing = "g2"\nbit_nm = "0.03 um"\n')
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text('workload.arrival = { kind = "poisson", rate_per_s = 300.0 }\nworkload.read_fraction = 0.67\n'
+                        'run.requests = 300\nsystem.device.drawing = "mine.toml"\n')  # fmt: skip
+    assert resolve(scenario) == resolve(made(bit_nm=30))
+    assert resolve(scenario, ["device.drawing.sleds=2"]) == resolve(made(bit_nm=30, sleds=2))
+    (tmp_path / "mine.toml").write_text("\nbit_nm = -3\n")
+    with pytest.raises(ScenarioError) as raised:
+        resolve(scenario)
+    assert Path(str(raised.value.file)).name == "mine.toml"
+    assert raised.value.path == "bit_nm"
+
+
+WRONG = [
+    ("device.drawing.bits_nm=30", "bits_nm", 'did you mean "bit_nm"'),
+    ("device.drawing.bit_nm=-1", "bit_nm", "expected a number (nm) above 0"),
+    ("device.drawing.frame_mm=9", "frame_mm", "leaves no sled: expected below 5.657 mm"),
+    ("device.drawing.die_area_mm2=1", "frame_mm", "leaves no sled"),
+    ("device.drawing.drawing=g7", "drawing", "did you mean"),
+    ("device.drawing=g9", None, "there is no drawing g9; did you mean"),
+    ("device.drawing=nowhere.toml", None, "nowhere.toml"),
+    ("device.drawing=3", None, "expected a drawing of the catalogue"),
+]
+
+
+@pytest.mark.parametrize(("setting", "key", "says"), WRONG)
+def test_what_is_wrong_is_told_by_the_users_path(setting: str, key: str | None, says: str) -> None:
+    with pytest.raises(ScenarioError) as raised:
+        resolve(drawn(), [setting])
+    assert says in str(raised.value)
+    if "nowhere" not in setting:
+        assert raised.value.path == "system.device.drawing" + (f".{key}" if key else "")
+
+
+def test_a_name_and_a_drawing_contradict_each_other() -> None:
+    with pytest.raises(ScenarioError, match="both say which device it is: leave out one of them"):
+        resolve(drawn(name="g2"))
+
+
+def test_a_sweep_over_a_drawing_is_the_runs_of_its_devices(tmp_path: Path) -> None:
+    over = Sweep(drawn(), {"device.drawing.bit_nm": WIDTHS, "device.drawing.sleds": [1, 2]}, replications=2)
+    devices = [design("g2", set={"bit_nm": width, "sleds": sleds}).device() for width in WIDTHS for sleds in (1, 2)]
+    one_by_one = Sweep(made(), {"device": devices}, replications=2)
+    keys = [[sweep.prepare(task).key for task in sweep.tasks()] for sweep in (over, one_by_one)]
+    assert keys[0] == keys[1]
+    assert len(set(keys[0])) == 12
+    run_sweep(over, tmp_path / "drawn.sweep")
+    report = run_sweep(one_by_one, tmp_path / "made.sweep")
+    assert not report.failed
+    rows = [results(tmp_path / name).rows() for name in ("drawn.sweep", "made.sweep")]
+    told = [[{key: row[key] for key in row if key.startswith(("response", "energy"))} for row in each] for each in rows]
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("key", ["actuator_mn", "bit_nm", "access_mm_s", "spring_n_m"])
+def test_the_table_of_what_moves_what_agrees_with_a_sweep(key: str) -> None:
+    here = getattr(design("g2").drawing, key)
+    over = Sweep(drawn(), {f"device.drawing.{key}": [0.9 * here, here, 1.1 * here]})
+    low, middle, high = (resolve(over.base, over.settings(task)).values["system"]["device"] for task in over.tasks())
+
+    def settle_ms(device: dict[str, Any]) -> float:
+        return float(device["settle_constants"] / device["resonance_hz"])
+
+    def acceleration(device: dict[str, Any]) -> float:
+        return float(device["acceleration_x_m_s2"])
+
+    moved = design("g2").sensitivity().moves[key]
+    for name, figure in (("settle_ms", settle_ms), ("acceleration_m_s2", acceleration)):
+        # Devices have six digits.
+        assert 50 * (figure(high) - figure(low)) / figure(middle) == pytest.approx(moved[name], abs=1e-3)
+    assert moved["settle_ms"] != 0 or key == "access_mm_s"
+
+
+def test_an_impossible_drawing_is_told_before_a_sweep_begins_and_fails_an_evaluation_in_words(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="leaves no sled") as raised:
+        Sweep(drawn(), {"device.drawing.frame_mm": [1.0, 9.0]}).check()
+    assert raised.value.path == "axes.device.drawing.frame_mm.1"
+    with pytest.raises(ScenarioError, match="did you mean"):
+        Sweep(drawn(), {"device.drawing.bit_mm": [1.0, 9.0]}).check()
+    with Evaluation(drawn(), tmp_path / "some.sweep") as evaluation:
+        [[right], [wrong]] = evaluation.evaluate([{"device.drawing.frame_mm": width} for width in (1.0, 9.0)])
+    assert right.error is None
+    assert "leaves no sled" in str(wrong.error)
+
+
+def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
+    store = tmp_path / "drawn.sweep"
+    run_sweep(Sweep(drawn(), {"device.drawing.bit_nm": WIDTHS[:2]}), store)
+    report = run_sweep(Sweep(drawn(), {"device.drawing.bit_nm": WIDTHS}), store)
+    assert (report.done, report.skipped) == (1, 2)
+
+
+def test_a_search_finds_the_drawing_that_is_known_to_be_best(tmp_path: Path) -> None:
+    forces = [30, 40, 50, 60]
+    means = {each: sledsim.run(made(actuator_mn=each))["response"]["mean_ms"] for each in forces}
+    # A stronger actuator shortens every move.
+    assert sorted(means, key=means.__getitem__) == forces[::-1]
+    found = optimise(
+        {
+            "scenario": drawn(),
+            "parameters": {"device.drawing.actuator_mn": forces},
+            "objectives": ["response"],
+            "trials": 24,
+        },
+        tmp_path / "best.sweep",
+    )
+    [best] = {trial.values["device.drawing.actuator_mn"] for trial in found.front}
+    assert best == 60
+    assert found.front[0].objectives == (means[60],)
+
+
+def test_commands_take_drawings(sledsim_cli: Callable[..., Outcome], tmp_path: Path) -> None:
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text('workload.arrival = { kind = "poisson", rate_per_s = 300.0 }\n'
+                        'run.requests = 300\nsystem.device = { drawing = "g2" }\n')  # fmt: skip
+    outs = [
+        sledsim_cli("run", str(scenario), "--json", *more).out for more in ((), ("--set", "device.drawing.bit_nm=30"))
+    ]
+    assert outs[0] != outs[1]
+    refused = sledsim_cli("run", str(scenario), "--set", "device.drawing.bit_nm=-1")
+    assert refused.status == 2
+    assert "a number (nm) above 0" in refused.err
