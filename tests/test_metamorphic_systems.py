@@ -38,10 +38,19 @@ def capacity_bytes(drive: Table) -> int:
     return sledsim.Device(drive["device"]).capacity_bytes
 
 
+#: A drive of the size of an extent, beside another.
+IDLE: Table = {
+    "kind": "drive",
+    "device": {"mechanism": "simpledisk-constant", "name": "idle", "capacity_blocks": 2_048, "access_ms": 1},
+}
+
+
 def around(drive: Table, kind: str) -> Table:
     """Return a component that is nothing but a drive."""
     members = [{"count": 1, "system": drive}]
     size = capacity_bytes(drive)
+    still = {"migration": {"mb_per_s": 0}}
+    pinned = [{"bytes": size // 2**20 * 2**20}]
     systems: dict[str, Table] = {
         # A stripe takes two members: the second is beyond all that is asked for.
         "stripe": {"kind": "stripe", "members": [{"count": 2, "system": drive}], "unit_bytes": UNIT_BYTES},
@@ -49,12 +58,15 @@ def around(drive: Table, kind: str) -> Table:
         "partition": {"kind": "partition", "child": drive, "bytes": size},
         "volumes": {"kind": "volumes", "members": members},
         "volume": {"kind": "volumes", "members": members, "volumes": [{"name": "all", "bytes": size, "member": 0}]},
+        # The other is never asked for.
+        "slow": {"kind": "tiers", "fast": IDLE, "slow": drive, **still},
+        "fast": {"kind": "tiers", "fast": drive, "slow": IDLE, **still, "placement": {"pinned": pinned}},
     }
     return systems[kind]
 
 
 @over
-@pytest.mark.parametrize("kind", ["stripe", "concat", "partition", "volumes", "volume"])
+@pytest.mark.parametrize("kind", ["stripe", "concat", "partition", "volumes", "volume", "slow", "fast"])
 def test_what_is_made_of_one_drive_is_that_drive(numbers: range, kind: str, tmp_path: Path) -> None:
     """Exact: requests go down as they are, whatever the device and the scheduler, and power is drawn alike."""
     for scene in scenes(numbers, tmp_path):
@@ -63,7 +75,7 @@ def test_what_is_made_of_one_drive_is_that_drive(numbers: range, kind: str, tmp_
         alone = sledsim.run(replay(path, drive), log=True, check=True)
         within = sledsim.run(replay(path, around(drive, kind)), log=True, check=True)
         same_requests(by_number(alone), by_number(within), scene)
-        if kind == "stripe":
+        if kind in {"stripe", "slow", "fast"}:
             continue
         assert alone["utilisation"] == within["utilisation"], scene.number
         assert alone.summary.get("energy") == within.summary.get("energy"), scene.number

@@ -31,7 +31,8 @@ def round_system(scene: Scene, depth: int = 1) -> Table:
         "scheduler": {"name": scene.random.choice(["fcfs", "look", "clook", "sstf_lbn", "vscan"])},
     }
     child = round_system(scene, depth - 1) if depth and scene.chance(0.6) else drive
-    kind = ["drive", "stripe", "mirror", "raid5", "raid6", "concat", "ram-cache", "volumes", "raid4"][scene.number % 9]
+    kinds = ["drive", "stripe", "mirror", "raid5", "raid6", "concat", "ram-cache", "volumes", "raid4", "tiers"]
+    kind = kinds[scene.number % len(kinds)]
     members = [{"count": 4, "system": child}]
     if kind == "drive":
         return drive
@@ -42,6 +43,9 @@ def round_system(scene: Scene, depth: int = 1) -> Table:
     if kind == "volumes":
         placed = [{"name": f"v{i}", "bytes": 2**23, "member": i} for i in range(4)]
         return {"kind": kind, "members": members, "volumes": placed}
+    if kind == "tiers":
+        migration = {"period_s": 0.01, "half_life_s": 0.5, "mb_per_s": 64}
+        return {"kind": kind, "fast": drive, "slow": child, "extent_bytes": 2**16, "migration": migration}
     system: Table = {"kind": kind, "members": members}
     if kind not in {"concat", "mirror"}:
         system["unit_bytes"] = 2 ** scene.random.randint(9, 15)
@@ -116,7 +120,7 @@ def test_a_faster_server_makes_nobody_wait_longer(numbers: range, tmp_path: Path
 @over
 def test_the_first_half_of_a_trace_does_not_know_of_the_second(numbers: range, tmp_path: Path) -> None:
     """Exact: what has completed when the second half begins completes alike without it, whatever the system."""
-    kinds = [*random_scenarios.ARRAYS, "drive", "drive", "ram-cache", "mcd", "mwb", "volumes", "nested"]
+    kinds = [*random_scenarios.ARRAYS, "drive", "drive", "ram-cache", "mcd", "mwb", "volumes", "tiers", "nested"]
     for scene in scenes(numbers, tmp_path):
         kind = kinds[scene.number % len(kinds)]
         system = scene.sound(lambda scene=scene, kind=kind: scene.system(kind))  # type: ignore[misc]

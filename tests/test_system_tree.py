@@ -53,6 +53,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "ram-cache": {"child": "g2", "bytes": "1 MiB"},
     "mwb": {"mems": "g2", "disk": "atlas10k"},
     "mcd": {"mems": "g2", "disk": "atlas10k"},
+    "tiers": {"fast": "g2", "slow": "atlas10k"},
 }
 
 

@@ -45,6 +45,7 @@ MODULES = {
     "cache": ("ReplacementSpec", "ReadAheadSpec", "FlushSpec", "MwbCleanSpec", "McdFlushSpec", "McdUnitsSpec"),
     "array": ("RebuildSpec", "JournalSpec", "MemberFaultSpec", "ReadChoice", "WriteMethod", "SparePlace"),
     "volume": ("VolumeSpec", "MoveSpec"),
+    "tier": ("TierPlacementSpec", "BlockRangeSpec", "TierMigrationSpec"),
     "system": ("SystemSpec",),
 }
 ROOT = "scenario"

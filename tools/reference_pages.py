@@ -30,7 +30,10 @@ MECHANISMS = {"mems": ("mems",), "disks": ("disk",), "simple": ("simpledisk-cons
 #: The subjects of a scenario: a page, its title, and the objects that belong to it wherever they are named first.
 SUBJECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "workload": ("Workload", ("WorkloadSpec",)),
-    "system": ("System and its components", ("SystemSpec", "MemberSpec", "VolumeSpec")),
+    "system": (
+        "System and its components",
+        ("SystemSpec", "MemberSpec", "VolumeSpec", "TierPlacementSpec", "TierMigrationSpec"),
+    ),
     "scheduling": (
         "Scheduling, merging and stopping",
         ("SchedulerSpec", "MergeSpec", "SpinDownSpec", "DelayedStartupSpec"),

@@ -60,6 +60,11 @@ pub fn over(kind: &str, blocks: u64, below: &dyn Fn(u64) -> Value) -> Value {
             "mems": below(5 * 4), "disk": below(blocks.max(32)), "mems_bytes": bytes(5 * 4), "segment_bytes": bytes(3),
             "buffer_bytes": bytes(9 * 4), "flush": {"idle_ms": 0.5, "high_water": 0.75, "low_water": 0.5},
         }),
+        "tiers" => json!({
+            "fast": below(blocks / 4 + 3), "slow": below(blocks + 3), "extent_bytes": bytes(3),
+            "placement": {"small_bytes": bytes(1), "pinned": [{"first_block": 4, "bytes": bytes(1)}]},
+            "migration": {"mb_per_s": 1, "period_s": 0.005, "half_life_s": 0.02, "factor": 1.1, "least_uses": 0.5},
+        }),
         other => panic!("no content test knows the kind {other}: add it to {}", file!()),
     };
     keys["kind"] = kind.into();

@@ -9,7 +9,7 @@ from sledsim.show.faults import wrong
 __all__ = ["components_in", "drive_of", "drives_in", "with_drives"]
 
 #: Keys that hold one component below another.
-CHILD_KEYS = ("child", "mems", "disk")
+CHILD_KEYS = ("child", "mems", "disk", "fast", "slow")
 
 
 def components_in(system: Mapping[str, Any], count: int = 1) -> Iterator[tuple[Mapping[str, Any], int]]:

@@ -13,7 +13,7 @@ use sledsim::fault::Fault;
 use sledsim::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use sledsim::hierarchy::{
     Child, DelayedStartupSpec, Drive, Mcd, McdSpec, MergeSpec, Mwb, MwbSpec, Partition, PartitionSpec, RamCache,
-    Spread, SpreadLayout, Volumes, VolumesSpec,
+    Spread, SpreadLayout, Tiers, TiersSpec, Volumes, VolumesSpec,
 };
 use sledsim::power::SpinDownSpec;
 use sledsim::request::{Op, Request};
@@ -227,6 +227,12 @@ const COMPONENTS: &[(&str, &str, Builder)] = &[
         let volumes = Volumes::new(&VolumesSpec::default(), &members).unwrap_or_else(|error| panic!("{error}"));
         system.add(Box::new(volumes), &drives);
         system
+    }),
+    ("drives as tiers", "tiers", |spec| {
+        array(spec, 2, |ids, sizes| {
+            let child = |at: usize| Child { id: ids[at], capacity_blocks: sizes[at].0, block_bytes: sizes[at].1 };
+            boxed(Tiers::new(&TiersSpec::default(), child(0), child(1)))
+        })
     }),
     ("cache in RAM over a drive", "ram-cache", |spec| {
         let mut system = System::default();

@@ -8,4 +8,5 @@ mod mcd;
 mod merging;
 mod mwb;
 mod ram_cache;
+mod tiers;
 mod volume_moves;

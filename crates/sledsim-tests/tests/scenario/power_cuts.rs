@@ -53,7 +53,7 @@ fn settle(system: &mut Value, stream: &mut Stream) {
         system["volatile"] = stream.chance(0.5).into();
         system["write"] = if stream.chance(0.7) { "back" } else { "through" }.into();
     }
-    for child in ["child", "mems", "disk"] {
+    for child in ["child", "mems", "disk", "fast", "slow"] {
         if system.get(child).is_some() {
             settle(&mut system[child], stream);
         }

@@ -9,6 +9,7 @@ pub mod mwb;
 pub mod partition;
 mod parts;
 pub mod spread;
+pub mod tiers;
 pub mod volumes;
 
 pub use array::{ArraySpec, RedundantArray};
@@ -20,4 +21,5 @@ pub use mwb::{Mwb, MwbCleanSpec, MwbSpec};
 pub use partition::{Partition, PartitionSpec};
 pub use parts::Child;
 pub use spread::{Spread, SpreadLayout};
+pub use tiers::{BlockRangeSpec, TierMigrationSpec, TierPlacementSpec, Tiers, TiersSpec};
 pub use volumes::{MoveSpec, VolumeSpec, Volumes, VolumesSpec};

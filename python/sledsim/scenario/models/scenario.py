@@ -115,9 +115,11 @@ from sledsim.scenario.models.system import (
     RamCacheSystem,
     StripeSystem,
     System,
+    TiersSystem,
     VolumesSystem,
     WritePolicy,
 )
+from sledsim.scenario.models.tier import BlockRange, TierMigration, TierPlacement
 from sledsim.scenario.models.trace import BlkparseEvent, Fit, LastBlock, Metadata, ReplayMode, TimeUnit, TraceWorkload
 from sledsim.scenario.models.volume import Move, Volume
 from sledsim.scenario.models.workload import (
@@ -149,6 +151,7 @@ __all__ = [
     "Arrival",
     "AsptfScheduler",
     "BlkparseEvent",
+    "BlockRange",
     "CacheReadAhead",
     "ClockReplacement",
     "ClookScheduler",
@@ -256,6 +259,9 @@ __all__ = [
     "System",
     "TableSeekCurve",
     "ThreePointSeekCurve",
+    "TierMigration",
+    "TierPlacement",
+    "TiersSystem",
     "TimeUnit",
     "TimeoutSpinDown",
     "TraceWorkload",

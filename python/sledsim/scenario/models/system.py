@@ -10,6 +10,7 @@ from sledsim.scenario.models.array import Journal, MemberFault, ReadChoice, Rebu
 from sledsim.scenario.models.cache import CacheReadAhead, Flush, McdFlush, McdUnits, MwbClean, Replacement
 from sledsim.scenario.models.drive import DriveSystem
 from sledsim.scenario.models.model import Model
+from sledsim.scenario.models.tier import TierMigration, TierPlacement
 from sledsim.scenario.models.volume import Move, Volume
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "RamCacheSystem",
     "StripeSystem",
     "System",
+    "TiersSystem",
     "VolumesSystem",
     "WritePolicy",
 ]
@@ -429,6 +431,37 @@ class McdSystem(Model):
     units: McdUnits | None = None
 
 
+class TiersSystem(Model):
+    """A fast and a slow component as one, each extent of blocks on one of them (schlosser2004, section 5.1).
+
+    Attributes
+    ----------
+    name
+        What reports call it.
+    fast
+        The fast one: a MEMS device, or what takes its place.
+    slow
+        The slow one: a disk, or what takes its place.
+    extent_bytes
+        Size of an extent, which is placed and moved whole; a multiple of the block size (B; at least 1, at most
+        1.07374e+09; default 1048576).
+    placement
+        Where an extent is put when it is first read or written (default {"metadata": false, "small_bytes": null,
+        "origins": [], "pinned": []}).
+    migration
+        When extents move from one to the other (default {"mb_per_s": 10.0, "period_s": 1.0, "half_life_s": 60.0,
+        "factor": 2.0, "least_uses": 2.0}).
+    """
+
+    kind: Literal["tiers"] = "tiers"
+    name: str | None = None
+    fast: "System"
+    slow: "System"
+    extent_bytes: int | str | None = None
+    placement: TierPlacement | None = None
+    migration: TierMigration | None = None
+
+
 # The system under test: a component, and those that it is made of. A device's name alone is a drive, and a name of
 # `[components]` that component.
 System = (
@@ -444,5 +477,6 @@ System = (
     | RamCacheSystem
     | MwbSystem
     | McdSystem
+    | TiersSystem
     | str
 )

@@ -12,7 +12,7 @@ use super::spec::{first_free, Extent, MoveSpec};
 use super::{Part, Volumes};
 use crate::engine::details::Count;
 use crate::engine::{Completion, ComponentId, Context, Payload};
-use crate::hierarchy::parts::{Locks, Tickets};
+use crate::hierarchy::parts::{Alarm, Claims};
 use crate::request::{Flags, Op, Request, Spare};
 use crate::time::{ns_to_s, s_to_ns, Time};
 
@@ -27,12 +27,8 @@ pub(super) struct Migration {
     moves: VecDeque<Move>,
     course: Option<Course>,
     /// By where blocks lie in the space of all volumes.
-    locks: Locks,
-    /// Who has a lock, or waits for one.
-    pub(super) holders: Tickets<Holder>,
-    granted: VecDeque<u64>,
-    /// When the timer fires that has been set, if one has.
-    alarm: Option<Time>,
+    claims: Claims<Holder>,
+    alarm: Alarm,
     /// Whether it has looked what to do since power came.
     awake: bool,
     tally: Tally,
@@ -124,10 +120,8 @@ impl Migration {
             is_planned: !moves.is_empty(),
             moves: moves.iter().zip(volumes).map(each).collect(),
             course: None,
-            locks: Locks::default(),
-            holders: Tickets::default(),
-            granted: VecDeque::new(),
-            alarm: None,
+            claims: Claims::default(),
+            alarm: Alarm::default(),
             awake: false,
             tally: Tally::default(),
         }
@@ -138,31 +132,19 @@ impl Migration {
         self.course.as_mut().expect("a move ends when no lock, access or read of the place that was left is part of it")
     }
 
-    /// Looks again at a time.
-    fn alarm(&mut self, at: Time, context: &mut Context<'_>) {
-        if self.alarm.is_none_or(|alarm| alarm <= context.now() || alarm > at) {
-            self.alarm = Some(at);
-            context.timer(at, 0);
-        }
-    }
-
     /// Asks for a lock, which is given when [`Volumes::grant`] comes to it.
     pub(super) fn claim(&mut self, holder: Holder, range: Range) -> u64 {
         // As long as nothing moves, writes may overlap.
         let exclusive = self.course.is_some() || !matches!(holder, Holder::Write(..));
         let is_write = matches!(holder, Holder::Write(..));
-        let id = self.holders.issue(holder);
-        if self.locks.claim(id, range, exclusive) {
-            self.granted.push_back(id);
-        } else {
-            self.tally.waits += u64::from(is_write);
-        }
+        let (id, at_once) = self.claims.claim(holder, range, exclusive);
+        self.tally.waits += u64::from(is_write && !at_once);
         id
     }
 
     /// Gives a lock up.
     pub(super) fn release(&mut self, holder: u64, range: Range) {
-        self.locks.release(holder, range, &mut self.granted);
+        self.claims.release(holder, range);
     }
 
     /// Whether writes need locks: until the last move is over.
@@ -215,10 +197,9 @@ impl Migration {
 
     /// Power is gone: what has been copied of a volume counts for nothing, unless all of it had been.
     pub(super) fn power_cut(&mut self) {
-        self.locks.clear();
-        self.holders.clear();
-        self.granted.clear();
-        (self.alarm, self.awake) = (None, false);
+        self.claims.clear();
+        self.alarm.clear();
+        self.awake = false;
         if let Some(course) = &mut self.course {
             (course.accesses, course.lingering, course.next_at) = (0, 0, Time::ZERO);
             if course.phase != Phase::Emptying {
@@ -238,15 +219,14 @@ impl Volumes {
 
     /// Those who have been given a lock go on.
     pub(super) fn grant(&mut self, context: &mut Context<'_>) {
-        while let Some(id) = self.migration.granted.pop_front() {
-            match self.migration.holders.settle(id) {
-                Some(Holder::Write(request, payload, volume, inside)) => {
+        // A move that was given up meanwhile has withdrawn, see [`Volumes::give_up`].
+        while let Some((id, holder)) = self.migration.claims.next_granted() {
+            match holder {
+                Holder::Write(request, payload, volume, inside) => {
                     self.begin(request, &payload, (volume, inside), Some(id), context);
                 }
-                Some(Holder::Chunk) => self.read_chunk(context),
-                Some(Holder::Change) => self.change_place(),
-                // The move was given up meanwhile, see [`Volumes::give_up`].
-                None => {}
+                Holder::Chunk => self.read_chunk(context),
+                Holder::Change => self.change_place(),
             }
         }
     }
@@ -260,7 +240,7 @@ impl Volumes {
                 match migration.moves.front().map(|next| next.at) {
                     None => return,
                     Some(at) if at > now => {
-                        migration.alarm(at, context);
+                        migration.alarm.set(at, context);
                         return;
                     }
                     Some(_) => self.set_out(now),
@@ -274,7 +254,7 @@ impl Volumes {
                 }
                 Phase::Pacing if now < course.next_at => {
                     let at = course.next_at;
-                    migration.alarm(at, context);
+                    migration.alarm.set(at, context);
                     return;
                 }
                 Phase::Pacing => {
@@ -287,7 +267,7 @@ impl Volumes {
                     };
                     let id = migration.claim(holder, range);
                     migration.course().phase = Phase::Locking(id, range);
-                    if migration.granted.is_empty() {
+                    if !migration.claims.any_granted() {
                         return;
                     }
                 }
@@ -374,8 +354,7 @@ impl Volumes {
     fn give_up(&mut self) {
         let phase = std::mem::replace(&mut self.migration.course().phase, Phase::Emptying);
         if let Phase::Locking(id, range) | Phase::Copying(id, range) = phase {
-            self.migration.holders.settle(id);
-            self.migration.release(id, range);
+            self.migration.claims.withdraw(id, range);
         }
         self.migration.tally.failed += u64::from(phase != Phase::Emptying);
     }

@@ -13,7 +13,7 @@ use crate::engine::{Completion, Component, ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::Faulty;
-use crate::hierarchy::{Child, Mcd, Mwb, Partition, RamCache, Spread, Volumes};
+use crate::hierarchy::{Child, Mcd, Mwb, Partition, RamCache, Spread, Tiers, Volumes};
 use crate::limits::COMPONENTS;
 use crate::scenario::specs::arrays::MemberFaultSpec;
 use crate::scenario::specs::scenario::DeviceSpec;
@@ -300,6 +300,7 @@ fn over(spec: &SystemSpec, children: &[Below]) -> Result<Box<dyn Component>, Fau
         }
         SystemSpec::Mwb(node) => boxed(Mwb::new(&node.spec, children[0].child, children[1].child)?),
         SystemSpec::Mcd(node) => boxed(Mcd::new(&node.spec, children[0].child, children[1].child)?),
+        SystemSpec::Tiers(node) => boxed(Tiers::new(&node.spec, children[0].child, children[1].child)?),
     })
 }
 

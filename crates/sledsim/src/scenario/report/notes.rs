@@ -3,7 +3,7 @@
 use crate::devices::disk::FastWrite;
 use crate::hierarchy::array::{JournalHolds, JournalSpec, RebuildSpec};
 use crate::hierarchy::cache::ram::{RamCacheSpec, WritePolicy};
-use crate::hierarchy::{McdSpec, MoveSpec, VolumesSpec};
+use crate::hierarchy::{McdSpec, MoveSpec, TiersSpec, VolumesSpec};
 use crate::scenario::specs::scenario::DeviceSpec;
 use crate::scenario::specs::system::{MemberSpec, SystemSpec};
 use crate::units::{plural, shown_bytes};
@@ -39,6 +39,7 @@ pub(in crate::scenario) fn notes(spec: &SystemSpec) -> Vec<String> {
         SystemSpec::RamCache(node) => vec![of_cache(&node.spec)],
         SystemSpec::Mwb(_) => vec![format!("writes are acknowledged when the log on mems has them: {SAFE}")],
         SystemSpec::Mcd(node) => of_caching_disk(&node.spec),
+        SystemSpec::Tiers(node) => of_tiers(&node.spec),
     }
 }
 
@@ -96,6 +97,15 @@ fn of_journal(journal: Option<&JournalSpec>, hole: &str) -> String {
     };
     let size = shown_bytes(journal.size_bytes);
     format!("writes are entered in {size} of non-volatile journal first: no power cut leaves {hole}{until}")
+}
+
+fn of_tiers(spec: &TiersSpec) -> Vec<String> {
+    let size = shown_bytes(spec.extent_bytes);
+    let moves = match spec.migration.mb_per_s {
+        rate if rate > 0.0 => format!("extents of {size} move by use, at {rate} MB/s at most"),
+        _ => format!("extents of {size} stay where they were first put"),
+    };
+    vec![moves, "either child that fails takes what it holds with it".into()]
 }
 
 fn of_volumes(spec: &VolumesSpec) -> Vec<String> {

@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::arrays::{ConcatSpec, MemberFaultSpec, MirrorSpec, ParitySpec, StripeSpec};
 use super::scenario::DriveSpec;
 use crate::fault::Path;
-use crate::hierarchy::{McdSpec, MwbSpec, PartitionSpec, RamCacheSpec, VolumesSpec};
+use crate::hierarchy::{McdSpec, MwbSpec, PartitionSpec, RamCacheSpec, TiersSpec, VolumesSpec};
 use crate::own::{Choice, OwnSpec, Role};
 
 /// Keys that hold a component below another; those of `members` are one level further down.
-pub(in crate::scenario) const CHILD_KEYS: [&str; 3] = ["child", "mems", "disk"];
+pub(in crate::scenario) const CHILD_KEYS: [&str; 5] = ["child", "mems", "disk", "fast", "slow"];
 
 /// The system under test: a component, and those that it is made of. A device's name alone is a drive, and a name of
 /// `[components]` that component.
@@ -42,6 +42,8 @@ pub enum SystemSpec {
     Mwb(OverDisk<MwbSpec>),
     /// A MEMS device as a fully associative write-back cache of a disk (hong2006, section 4.1.2).
     Mcd(OverDisk<McdSpec>),
+    /// A fast and a slow component as one, each extent of blocks on one of them (schlosser2004, section 5.1).
+    Tiers(OverTiers<TiersSpec>),
 }
 
 /// A component with one below it.
@@ -67,6 +69,21 @@ pub struct OverDisk<S> {
     pub mems: Box<SystemSpec>,
     /// The disk, or what takes its place: all data end there.
     pub disk: Box<SystemSpec>,
+    /// Its own keys.
+    #[serde(flatten)]
+    pub spec: S,
+}
+
+/// A component that lays data over a fast one and a slow one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OverTiers<S> {
+    /// What reports call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The fast one: a MEMS device, or what takes its place.
+    pub fast: Box<SystemSpec>,
+    /// The slow one: a disk, or what takes its place.
+    pub slow: Box<SystemSpec>,
     /// Its own keys.
     #[serde(flatten)]
     pub spec: S,
@@ -138,6 +155,7 @@ impl SystemSpec {
             Self::RamCache(_) => "ram-cache",
             Self::Mwb(_) => "mwb",
             Self::Mcd(_) => "mcd",
+            Self::Tiers(_) => "tiers",
         }
     }
 
@@ -156,7 +174,8 @@ impl SystemSpec {
             | Self::Raid6(OverMembers { name, .. })
             | Self::RamCache(Over { name, .. })
             | Self::Mwb(OverDisk { name, .. })
-            | Self::Mcd(OverDisk { name, .. }) => name.as_deref(),
+            | Self::Mcd(OverDisk { name, .. })
+            | Self::Tiers(OverTiers { name, .. }) => name.as_deref(),
         }
     }
 
@@ -169,6 +188,7 @@ impl SystemSpec {
             Self::Mwb(OverDisk { mems, disk, .. }) | Self::Mcd(OverDisk { mems, disk, .. }) => {
                 Children::Keyed(vec![("mems", mems), ("disk", disk)])
             }
+            Self::Tiers(OverTiers { fast, slow, .. }) => Children::Keyed(vec![("fast", fast), ("slow", slow)]),
             Self::Volumes(OverMembers { members, .. })
             | Self::Concat(OverMembers { members, .. })
             | Self::Stripe(OverMembers { members, .. }) => Children::Members(members, 0),
@@ -202,6 +222,10 @@ impl SystemSpec {
             Self::Mcd(OverDisk { mems, disk, .. }) => {
                 mems.each_mut(&path.step("mems"), show);
                 disk.each_mut(&path.step("disk"), show);
+            }
+            Self::Tiers(OverTiers { fast, slow, .. }) => {
+                fast.each_mut(&path.step("fast"), show);
+                slow.each_mut(&path.step("slow"), show);
             }
             Self::Volumes(OverMembers { members, .. }) => each_member_mut(members, path, show),
             Self::Concat(OverMembers { members, .. }) => each_member_mut(members, path, show),

@@ -1,0 +1,304 @@
+//! A fast and a slow component as one, by what data are and how much they are used (schlosser2004, section 5.1).
+//!
+//! The volume is cut into extents. Each lies whole on one of the children, and on no other; which it is, is decided when it is
+//! first used, and changes as it is moved. Where extents lie is kept in non-volatile memory; how much they are used is not.
+
+mod map;
+mod migration;
+mod spec;
+
+pub use spec::{BlockRangeSpec, TierMigrationSpec, TierPlacementSpec, TiersSpec};
+
+use map::{Map, Place, FAST, SLOW};
+use migration::{Migration, Range};
+
+use super::parts::{Child, Gather, Tickets};
+use crate::engine::{Below, Completion, Component, ComponentId, Context, Count, Details, Path, Payload};
+use crate::fault::Fault;
+use crate::request::{Op, Request};
+use crate::time::Time;
+
+/// Ways of requests: served by the fast child alone, by the slow one alone, by both.
+const PATHS: [Path; 3] = [Path::new("fast"), Path::new("slow"), Path::new("both")];
+
+/// What an access to a child is.
+#[derive(Clone)]
+enum Part {
+    /// A part of a read: of which one, with which block of it it begins, and where it goes.
+    Read { whole: u64, first: u64, tier: usize, lbn: u64, blocks: u64 },
+    /// A part of a write or of a flush: of which one.
+    Write { whole: u64 },
+    /// An access of a move.
+    Move,
+}
+
+/// A request under way.
+#[derive(Clone)]
+struct Pending {
+    gather: Gather,
+    /// Which way it took.
+    path: usize,
+    /// The lock of a write.
+    lock: Option<(u64, Range)>,
+}
+
+/// Blocks of a request that lie behind each other on a child.
+struct Run {
+    tier: usize,
+    lbn: u64,
+    first: u64,
+    blocks: u64,
+}
+
+/// Serves each extent by the child that it is on.
+#[derive(Clone)]
+pub struct Tiers {
+    children: [ComponentId; 2],
+    slots: [u64; 2],
+    extent_blocks: u64,
+    block_bytes: u32,
+    placement: TierPlacementSpec,
+    map: Map,
+    migration: Migration,
+    requests: Tickets<Pending>,
+    parts: Tickets<Part>,
+    paths: [Path; 3],
+}
+
+impl Tiers {
+    /// Tiers of a fast and a slow child.
+    ///
+    /// # Errors
+    /// Extents that do not fit the children, or pinned ranges that do not fit the fast one: names both.
+    pub fn new(spec: &TiersSpec, fast: Child, slow: Child) -> Result<Self, Fault> {
+        let (extent_blocks, slots) = spec.sizes(fast, slow)?;
+        let mut map = Map::new(slots, spec.migration.half_life_s);
+        let pinned = spec.placement.pinned(fast.block_bytes, extent_blocks, map.extents(), slots[FAST])?;
+        pinned.into_iter().for_each(|extent| map.pin(extent));
+        Ok(Self {
+            children: [fast.id, slow.id],
+            slots,
+            extent_blocks,
+            block_bytes: fast.block_bytes,
+            placement: spec.placement.clone(),
+            map,
+            migration: Migration::new(&spec.migration, spec.extent_bytes),
+            requests: Tickets::default(),
+            parts: Tickets::default(),
+            paths: PATHS,
+        })
+    }
+
+    fn extent_bytes(&self) -> u64 {
+        self.extent_blocks * u64::from(self.block_bytes)
+    }
+
+    /// The extents that a request touches: from, to.
+    fn extents_of(&self, request: &Request) -> Range {
+        (request.lbn / self.extent_blocks, request.end_lbn().div_ceil(self.extent_blocks))
+    }
+
+    /// Where the blocks of a request are, which have a place from now on.
+    fn runs(&mut self, request: &Request, now: Time) -> Vec<Run> {
+        let fast = self.placement.is_fast(request, self.block_bytes);
+        let mut runs: Vec<Run> = Vec::new();
+        let mut first = 0;
+        let (from, to) = self.extents_of(request);
+        for extent in from..to {
+            let Place { tier, slot } = self.map.touch(extent, fast, now);
+            let inside = (request.lbn + first) % self.extent_blocks;
+            let blocks = (self.extent_blocks - inside).min(u64::from(request.blocks) - first);
+            let lbn = slot * self.extent_blocks + inside;
+            match runs.last_mut() {
+                Some(last) if last.tier == tier && last.lbn + last.blocks == lbn => last.blocks += blocks,
+                _ => runs.push(Run { tier, lbn, first, blocks }),
+            }
+            first += blocks;
+        }
+        runs
+    }
+
+    /// Sends a request to the children that have its blocks.
+    fn begin(&mut self, request: Request, payload: &Payload, lock: Option<u64>, context: &mut Context<'_>) {
+        let now = context.now();
+        let runs = self.runs(&request, now);
+        let path = if runs.iter().all(|run| run.tier == runs[0].tier) { runs[0].tier } else { 2 };
+        let lock = lock.map(|lock| (lock, self.extents_of(&request)));
+        let mut gather = Gather::new(request);
+        gather.expect(runs.len() as u32);
+        let whole = self.requests.issue(Pending { gather, path, lock });
+        let block_bytes = u64::from(self.block_bytes);
+        let needed = request.needed(self.block_bytes);
+        let needed_from = (needed.lbn - request.lbn) * block_bytes + u64::from(needed.front_bytes);
+        let needed_to = needed_from + needed.bytes(self.block_bytes);
+        for Run { tier, lbn, first, blocks } in runs {
+            let (from, to) = (first * block_bytes, (first + blocks) * block_bytes);
+            let part_from = needed_from.max(from);
+            let part_bytes = needed_to.min(to).saturating_sub(part_from);
+            let first_needed = if part_bytes == 0 { 0 } else { part_from - from };
+            let part = Request { lbn, blocks: blocks as u32, arrival: now, ..request };
+            let part = part.needing(first_needed, part_bytes, self.block_bytes);
+            let (kind, data) = match request.op {
+                Op::Read => (Part::Read { whole, first, tier, lbn, blocks }, Payload::NONE),
+                _ => (Part::Write { whole }, payload.slice(first, blocks, self.block_bytes)),
+            };
+            let id = self.parts.issue(kind);
+            context.submit_with(self.children[tier], Request { id, ..part }, data);
+        }
+    }
+
+    /// Sends a flush to both children: a move leaves nothing behind that it has not made last.
+    fn flush(&mut self, request: Request, context: &mut Context<'_>) {
+        let mut gather = Gather::new(request);
+        gather.expect(2);
+        let whole = self.requests.issue(Pending { gather, path: 2, lock: None });
+        for child in self.children {
+            let id = self.parts.issue(Part::Write { whole });
+            context.submit(child, Request { id, arrival: context.now(), ..request });
+        }
+    }
+
+    /// A part of a request is over; the last one completes it.
+    fn part(&mut self, whole: u64, completion: &Completion, context: &mut Context<'_>) {
+        if !self.requests[whole].gather.part(completion) {
+            return;
+        }
+        let Pending { gather, path, lock } = self.requests.take(whole);
+        let now = context.now();
+        if !gather.whole.is_flush() {
+            self.paths[path].record(now - gather.whole.arrival);
+        }
+        let (completion, payload) = gather.finish(now);
+        context.complete_with(&completion, payload);
+        if let Some((lock, range)) = lock {
+            self.migration.release(lock, range);
+        }
+    }
+}
+
+impl Component for Tiers {
+    fn capacity_blocks(&self) -> u64 {
+        self.map.extents() * self.extent_blocks
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.block_bytes
+    }
+
+    fn submit(&mut self, request: Request, context: &mut Context<'_>) {
+        let payload = context.payload(&request);
+        if request.is_flush() {
+            return self.flush(request, context);
+        }
+        if self.migration.is_on() {
+            self.migration.note_use(context);
+            if request.op == Op::Write {
+                self.migration.claim_write(request, payload, self.extents_of(&request));
+                return self.grant(context);
+            }
+        }
+        self.begin(request, &payload, None, context);
+    }
+
+    fn completed(&mut self, child: ComponentId, completion: &Completion, context: &mut Context<'_>) {
+        let answer = context.answer(child, completion);
+        let part = self.parts.take(completion.request.id);
+        match part {
+            Part::Read { whole, first, .. } => {
+                self.read_over(&part);
+                let block_bytes = self.block_bytes;
+                self.requests[whole].gather.bring(first, &answer, block_bytes);
+                self.part(whole, completion, context);
+            }
+            Part::Write { whole } => self.part(whole, completion, context),
+            Part::Move => self.moved(completion, answer, context),
+        }
+        if self.migration.is_on() {
+            self.move_on(context);
+        }
+    }
+
+    fn timer(&mut self, _tag: u64, context: &mut Context<'_>) {
+        self.move_on(context);
+    }
+
+    fn reach_ns(&self, now: Time, request: &Request, below: &Below<'_>) -> Option<u64> {
+        let (extent, inside) = (request.lbn / self.extent_blocks, request.lbn % self.extent_blocks);
+        let first = || self.map.first_place(extent, self.placement.is_fast(request, self.block_bytes));
+        let Place { tier, slot } = self.map.place(extent).unwrap_or_else(first);
+        let request = Request { lbn: slot * self.extent_blocks + inside, ..*request };
+        below.reach_ns(self.children[tier], now, &request)
+    }
+
+    fn may_lose_writes(&self, below: &Below<'_>) -> bool {
+        self.children.iter().any(|&child| below.may_lose_writes(child))
+    }
+
+    fn part_blocks(&self) -> Option<u64> {
+        Some(self.extent_blocks)
+    }
+
+    fn power_cut(&mut self, _now: Time) {
+        self.requests.clear();
+        self.parts.clear();
+        self.map.power_cut();
+        self.migration.power_cut();
+    }
+
+    fn pause(&mut self) {
+        self.migration.pause();
+    }
+
+    fn check(&self, at_rest: bool) -> Result<(), String> {
+        let (requests, parts) = (self.requests.len(), self.parts.len());
+        if at_rest && (requests + parts > 0 || !self.migration.is_at_rest()) || requests > parts {
+            return Err(format!("{requests} requests in {parts} accesses of children, at rest: {at_rest}"));
+        }
+        if !self.map.is_sound(self.slots) {
+            return Err("the map of extents does not agree with its slots".to_owned());
+        }
+        Ok(())
+    }
+
+    fn details(&self, _now: Time) -> Option<Details> {
+        let all: u64 = self.paths.iter().map(|path| path.count).sum();
+        let mut counts = vec![
+            Count::of("fast_extents", self.map.on[FAST]),
+            Count::of("slow_extents", self.map.on[SLOW]),
+            Count::share("fast_hits", self.paths[FAST].count, all),
+        ];
+        counts.extend(self.migration.counts(self.extent_bytes()));
+        Some(Details { kind: "tiers", counts, paths: self.paths.to_vec() })
+    }
+
+    fn start_measuring(&mut self, _now: Time) {
+        self.paths = PATHS;
+        self.migration.start_measuring();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each part that goes wrong, and a word of what is said of it.
+    #[test]
+    fn whatever_is_not_in_order_is_told() {
+        type Act = fn(&mut Tiers);
+        let acts: [(&str, Act); 3] = [
+            ("0 requests in 1 accesses", |tiers| _ = tiers.parts.issue(Part::Move)),
+            ("the map of extents", |tiers| tiers.map.on[SLOW] = 3),
+            ("the map of extents", |tiers| tiers.map.spare = Some(Place { tier: FAST, slot: 1 })),
+        ];
+        for (word, act) in acts {
+            let child = |id| Child { id: ComponentId(id), capacity_blocks: 100, block_bytes: 512 };
+            let spec = TiersSpec { extent_bytes: 5120, ..TiersSpec::default() };
+            let mut tiers = Tiers::new(&spec, child(0), child(1)).expect("they fit");
+            tiers.map.touch(4, true, Time::ZERO);
+            assert_eq!(tiers.check(true), Ok(()));
+            act(&mut tiers);
+            let told = tiers.check(true).expect_err(word);
+            assert!(told.contains(word), "{word}: {told}");
+        }
+    }
+}

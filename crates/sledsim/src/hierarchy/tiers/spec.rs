@@ -1,0 +1,159 @@
+//! What a scenario says of tiers: how large their extents are, where each is first put, and when one moves.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::fault::{Fault, Kind, Path};
+use crate::hierarchy::partition::whole_blocks;
+use crate::hierarchy::parts::Child;
+use crate::request::{Flags, Request};
+use crate::units::shown_bytes;
+
+/// A fast and a slow component as one, each extent of blocks on one of them: where what is in it belongs, and by how much it is
+/// used (schlosser2004, section 5.1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TiersSpec {
+    /// Size of an extent, which is placed and moved whole; a multiple of the block size.
+    #[schemars(range(min = 1, max = 1073741824), extend("x-unit" = "B"))]
+    pub extent_bytes: u64,
+    /// Where an extent is put when it is first read or written.
+    pub placement: TierPlacementSpec,
+    /// When extents move from one to the other.
+    pub migration: TierMigrationSpec,
+}
+
+/// Where an extent is put when it is first read or written: fast where one of these keys says so, slow otherwise, and wherever
+/// there is room once the one that it belongs to is full.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TierPlacementSpec {
+    /// Whether requests for file-system metadata put theirs on the fast one.
+    pub metadata: bool,
+    /// Requests of so many bytes or fewer put theirs on the fast one; none does when absent.
+    #[schemars(range(min = 1, max = 1073741824), extend("x-unit" = "B"))]
+    pub small_bytes: Option<u64>,
+    /// Origins (a trace's device number, a workload's stream) whose requests put theirs on the fast one.
+    pub origins: Vec<u32>,
+    /// Ranges of blocks that are on the fast one from the start, and stay.
+    pub pinned: Vec<BlockRangeSpec>,
+}
+
+/// A range of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockRangeSpec {
+    /// Its first block.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub first_block: u64,
+    /// Its size; a multiple of the block size.
+    #[schemars(range(min = 1), extend("x-unit" = "B"))]
+    pub bytes: u64,
+}
+
+/// When extents move: once a period, those of the slow one that have been used most change places with those of the fast one
+/// that have been used least.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TierMigrationSpec {
+    /// Most bytes copied in a second, over any time from the start on; with 0 nothing moves.
+    #[schemars(range(min = 0.0, max = 1000000.0), extend("x-unit" = "MB/s"))]
+    pub mb_per_s: f64,
+    /// How often uses are compared.
+    #[schemars(range(min = 0.000001, max = 1000000.0), extend("x-unit" = "s"))]
+    pub period_s: f64,
+    /// After so long a use counts half.
+    #[schemars(range(min = 0.000001, max = 1e9), extend("x-unit" = "s"))]
+    pub half_life_s: f64,
+    /// An extent takes the place of another only if it was used more than so many times as much.
+    #[schemars(range(min = 1.0, max = 1000000.0))]
+    pub factor: f64,
+    /// Uses that an extent of the slow one needs to move, decayed.
+    #[schemars(range(min = 0.0, max = 1000000000.0))]
+    pub least_uses: f64,
+}
+
+impl Default for TiersSpec {
+    fn default() -> Self {
+        let (placement, migration) = (TierPlacementSpec::default(), TierMigrationSpec::default());
+        Self { extent_bytes: 1 << 20, placement, migration }
+    }
+}
+
+impl Default for TierMigrationSpec {
+    fn default() -> Self {
+        Self { mb_per_s: 10.0, period_s: 1.0, half_life_s: 60.0, factor: 2.0, least_uses: 2.0 }
+    }
+}
+
+impl TiersSpec {
+    /// Blocks of an extent, and how many extents either child has room for.
+    pub(super) fn sizes(&self, fast: Child, slow: Child) -> Result<(u64, [u64; 2]), Fault> {
+        if fast.block_bytes != slow.block_bytes {
+            return Err(Fault::at(Kind::Misfit, "slow")
+                .says(format!(" has blocks of {} B, ", slow.block_bytes))
+                .key("fast")
+                .says(format!(" of {} B: what they make up needs equal blocks", fast.block_bytes)));
+        }
+        let blocks = whole_blocks("extent_bytes", self.extent_bytes, fast.block_bytes)?;
+        let slots = [fast, slow].map(|child| child.capacity_blocks / blocks);
+        for (key, child, slots) in [("fast", fast, slots[0]), ("slow", slow, slots[1])] {
+            if slots == 0 {
+                return Err(Fault::misfit("extent_bytes", self.extent_bytes)
+                    .says(": ")
+                    .key(key)
+                    .says(format!(" has {} in all", shown_bytes(child.bytes()))));
+            }
+        }
+        Ok((blocks, slots))
+    }
+}
+
+impl TierPlacementSpec {
+    /// The extents that are pinned, in order, of `extents` of so many blocks each, of which `room` fit the fast one.
+    pub(super) fn pinned(
+        &self,
+        block_bytes: u32,
+        extent_blocks: u64,
+        extents: u64,
+        room: u64,
+    ) -> Result<Vec<u64>, Fault> {
+        let mut ranges = Vec::new();
+        for (number, range) in self.pinned.iter().enumerate() {
+            let key = Path::from("placement").step("pinned").step(number);
+            let blocks = whole_blocks(key.step("bytes"), range.bytes, block_bytes)?;
+            let end = range.first_block.checked_add(blocks).filter(|&end| end <= extents * extent_blocks);
+            let end = end.ok_or_else(|| {
+                let of = shown_bytes((extents * extent_blocks).saturating_mul(u64::from(block_bytes)));
+                Fault::misfit(key.step("bytes"), range.bytes)
+                    .says(" from ")
+                    .key_is(key.step("first_block"), range.first_block)
+                    .says(format!(" on reaches beyond the {of} of both"))
+            })?;
+            ranges.push((range.first_block / extent_blocks, end.div_ceil(extent_blocks)));
+        }
+        ranges.sort_unstable();
+        let mut pinned = Vec::new();
+        let mut next = 0;
+        for (from, to) in ranges {
+            let from = from.max(next);
+            next = next.max(to);
+            if pinned.len() as u64 + to.saturating_sub(from) > room {
+                return Err(Fault::at(Kind::Misfit, "placement.pinned")
+                    .says(format!(" touches more than the {room} extents that fit "))
+                    .key("fast"));
+            }
+            pinned.extend(from..to);
+        }
+        Ok(pinned)
+    }
+
+    /// Whether what a request is the first to use belongs on the fast one.
+    pub(super) fn is_fast(&self, request: &Request, block_bytes: u32) -> bool {
+        let bytes = u64::from(request.blocks) * u64::from(block_bytes);
+        self.metadata && request.flags.contains(Flags::METADATA)
+            || self.small_bytes.is_some_and(|small| bytes <= small)
+            || self.origins.contains(&request.origin)
+    }
+}
