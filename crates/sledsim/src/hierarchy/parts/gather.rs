@@ -51,6 +51,11 @@ impl Gather {
         self.left == 0
     }
 
+    /// Whether a part could not be had.
+    pub fn has_failed(&self) -> bool {
+        self.status != Status::Served
+    }
+
     /// A part could not be had.
     pub fn fail(&mut self, status: Status) {
         self.status = self.status.max(status);

@@ -12,6 +12,10 @@ type Run = Option<(u64, u64)>;
 impl RamCache {
     /// Takes what is there of blocks, fetches what is missing, and waits for what is on its way.
     pub(super) fn read(&mut self, held: Held, context: &mut Context<'_>) {
+        if self.jobs[held.job].gather.has_failed() {
+            // It asks for no more: two that wait for each other's blocks would ask for ever.
+            return;
+        }
         let (fills_lines, line_blocks) = (self.fills_lines && !self.jobs[held.job].is_narrow, self.lines.line_blocks);
         let mut run: Run = None;
         for piece in pieces(held.lbn, held.end, line_blocks) {
