@@ -5,6 +5,7 @@ use std::io::Cursor;
 
 use sledsim::hierarchy::cache::hit_ratio::{hit_ratios, CacheSpec, HitRatioError, HitRatios};
 use sledsim::hierarchy::cache::replacement::{lru, slru, ReplacementSpec};
+use sledsim::limits::PAGES_OF_A_REQUEST;
 use sledsim::traces::{TraceOptions, TraceReader};
 
 const LRU: ReplacementSpec = lru::POLICY.default;
@@ -70,11 +71,15 @@ fn impossible_sizes_and_parameters_are_refused() {
 fn whoever_wants_no_more_is_heard_within_a_request() {
     let mut asked = 0;
     let cache = CacheSpec { policy: LRU.into(), pages: 10 };
-    let outcome = hit_ratios(&mut trace(&[(0, 0, 1 << 62)]), 1, &[cache], &mut |requests, _| {
+    let most = PAGES_OF_A_REQUEST.most;
+    let outcome = hit_ratios(&mut trace(&[(0, 0, most)]), 1, &[cache.clone()], &mut |requests, _| {
         assert_eq!(requests, 1);
         asked += 1;
         asked < 3
     });
     assert!(matches!(outcome, Err(HitRatioError::Interrupted)));
     assert_eq!(asked, 3);
+    let refused =
+        hit_ratios(&mut trace(&[(0, 0, most + 1)]), 1, &[cache], &mut |_, _| true).expect_err("it is too long");
+    assert!(refused.to_string().contains(&most.to_string()), "{refused}");
 }
