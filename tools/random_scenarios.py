@@ -36,7 +36,10 @@ STAND_INS = ["cello-like", "snake-like", "symmetrix-like", "tpcc-like", "tpcd-li
 SMALL_STAND_INS = ["snake-like", "tpcd-like"]
 ARRAYS = ["stripe", "mirror", "raid4", "raid5", "raid6"]
 READS = ["round-robin", "shortest-queue", "nearest"]
-SYSTEMS = ["drive", "drive", "drive", "concat", *ARRAYS, "ram-cache", "mwb", "mcd", "mcd", "volumes", "tiers", "nested"]
+SYSTEMS = [
+    *("drive", "drive", "drive", "concat", *ARRAYS, "ram-cache", "ram-cache", "mwb", "mcd", "mcd", "volumes"),
+    *("tiers", "nested"),
+]
 DISTRIBUTIONS = [
     *("fixed", "uniform", "exponential", "lognormal", "erlang", "hyperexponential", "exponential-mixture", "gamma"),
     *("weibull", "pareto", "empirical"),
@@ -383,16 +386,11 @@ class Maker:
         """Draw a fast and a slow component as one, small enough that both fill."""
         pinned = [{"first_block": self.random.randint(0, 1_000), "bytes": 65_536}]
         placement = self.maybe(0.3, metadata=True, small_bytes=self.random.choice([4_096, 16_384]), pinned=pinned)
-        migration = {
-            "mb_per_s": self.random.choice([0, self.scale(0.5, 50)]),
-            "period_s": self.scale(0.01, 2),
-            "half_life_s": self.scale(0.05, 20),
-            "factor": self.scale(1, 4),
-            "least_uses": self.scale(0.5, 4),
-        }
+        moves = {"mb_per_s": self.random.choice([0, self.scale(0.5, 50)]), "period_s": self.scale(0.01, 2)}
+        moves |= {"half_life_s": self.scale(0.05, 20), "factor": self.scale(1, 4), "least_uses": self.scale(0.5, 4)}
         keys = self.maybe(0.7, extent_bytes=2 ** self.random.randint(16, 20), placement=placement)
         pair = {"kind": "tiers", "fast": self.part(MEMS), "slow": self.part(DISKS)}
-        return pair | keys | self.maybe(0.8, migration=migration)
+        return pair | keys | self.maybe(0.8, migration=moves)
 
     def nested(self) -> Table:
         """Draw components within components."""

@@ -197,10 +197,8 @@ class Written:
         The notation of a text: ``"toml"``, ``"yaml"`` or ``"json"``.
     name
         What messages call it.
-    base_dir
-        The folder from which its relative paths start.
-    catalog
-        Folders whose ``devices`` and ``workloads`` it may name.
+    base_dir, catalog
+        The folder of its relative paths, and folders whose ``devices`` and ``workloads`` it may name.
     policies, drawings
         Find its policies of one's own, and make its devices from drawings: by what it says, and its paths' folder.
     """

@@ -92,12 +92,13 @@ def require_whole(error: type[_core.SledsimError], path: str, value: object, lea
     """
     if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
         return
-    if isinstance(value, int | float):
-        allowed: dict[str, object] = {"least": least, "whole": True}
-        if most != MOST:
-            allowed["most"] = most
-        raise wrong(error, "out-of-range", path=path, value=value, allowed=allowed)
-    raise wrong(error, "wrong-type", path=path, value=repr(value)[:200], allowed="a whole number")
+    bounds = f"from {least:,} " + ("on" if most == MOST else f"to {most:,}")
+    says = f"{path} = {repr(value)[:200]} is not a whole number {bounds}"
+    allowed: dict[str, object] = {"least": least, "whole": True}
+    if most != MOST:
+        allowed["most"] = most
+    given = value if isinstance(value, int | float) else repr(value)[:200]
+    raise wrong(error, "out-of-range", says, path=path, value=given, allowed=allowed)
 
 
 def wrong(

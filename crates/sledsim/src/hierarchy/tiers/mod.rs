@@ -286,7 +286,7 @@ mod tests {
     fn whatever_is_not_in_order_is_told() {
         type Act = fn(&mut Tiers);
         let acts: [(&str, Act); 3] = [
-            ("0 requests in 1 accesses", |tiers| _ = tiers.parts.issue(Part::Move)),
+            ("0 requests in 1 accesses of children", |tiers| _ = tiers.parts.issue(Part::Move)),
             ("the map of extents", |tiers| tiers.map.on[SLOW] = 3),
             ("the map of extents", |tiers| tiers.map.spare = Some(Place { tier: FAST, slot: 1 })),
         ];

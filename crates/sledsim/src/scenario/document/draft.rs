@@ -254,8 +254,7 @@ fn apply(
     if !top.contains(&keys[0]) {
         let below_system = below_system.unwrap_or_default();
         if !below_system.contains(&keys[0]) {
-            let known = top.iter().chain(below_system).copied();
-            return Err(Fault::unknown_key(keys[0], known));
+            return Err(Fault::unknown_key(keys[0], top.iter().chain(below_system).copied()));
         }
         keys.insert(0, "system");
     }
