@@ -72,7 +72,7 @@ fn whoever_wants_no_more_is_heard_within_a_request() {
     let mut asked = 0;
     let cache = CacheSpec { policy: LRU.into(), pages: 10 };
     let most = PAGES_OF_A_REQUEST.most;
-    let outcome = hit_ratios(&mut trace(&[(0, 0, most)]), 1, &[cache.clone()], &mut |requests, _| {
+    let outcome = hit_ratios(&mut trace(&[(0, 0, most)]), 1, std::slice::from_ref(&cache), &mut |requests, _| {
         assert_eq!(requests, 1);
         asked += 1;
         asked < 3
