@@ -1,4 +1,4 @@
-"""What tests of the C interface share: the library as `make lib` puts it together, and programs linked with it."""
+"""What tests of C share: the library as `make lib` puts it together, programs linked with it, and compiled policies."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import ROOT, missing
+from sledsim.schedulers import include_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,17 @@ SOURCES = ROOT / "tests" / "c"
 EXAMPLES = ROOT / "examples" / "c"
 HEADERS = ROOT / "crates" / "sledsim-c" / "include"
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+
+
+def compiled_policies(source: str, folder: Path) -> Path:
+    """Compile policies of one's own into a shared library."""
+    compiler = shutil.which("cc")
+    assert compiler, "the tests need a C compiler"
+    (folder / "mine.c").write_text(source)
+    target = folder / "libmine.so"
+    options = ["-O1", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{include_folder()}"]
+    subprocess.run([compiler, *options, "-o", str(target), str(folder / "mine.c")], check=True)
+    return target
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
-import shutil
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import sledsim
+from c_programs import compiled_policies
 from conftest import SCENARIO
-from sledsim.schedulers import compiled, include_folder
+from sledsim.schedulers import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,25 +100,7 @@ GIVEN: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("cc")
-    assert compiler, "the tests need a C compiler"
-    folder = tmp_path_factory.mktemp("compiled")
-    (folder / "mine.c").write_text(SOURCE)
-    target = folder / "libmine.so"
-    command = [
-        compiler,
-        "-O1",
-        "-Wall",
-        "-Werror",
-        "-shared",
-        "-fPIC",
-        f"-I{include_folder()}",
-        "-o",
-        target,
-        folder / "mine.c",
-    ]
-    subprocess.run([str(part) for part in command], check=True)
-    return target
+    return compiled_policies(SOURCE, tmp_path_factory.mktemp("compiled"))
 
 
 def log_of(system: dict[str, Any], scheduler: object) -> bytes:

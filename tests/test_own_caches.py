@@ -5,15 +5,15 @@ from __future__ import annotations
 import ctypes
 import json
 import shutil
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import sledsim
+from c_programs import compiled_policies
 from conftest import ROOT
 from sledsim import RunError, ScenarioError
-from sledsim.caches import compiled, include_folder
+from sledsim.caches import compiled
 from sledsim.sweep import Sweep, results, run
 
 if TYPE_CHECKING:
@@ -196,14 +196,7 @@ class Bare(Replacement):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("cc")
-    assert compiler, "the tests need a C compiler"
-    folder = tmp_path_factory.mktemp("compiled")
-    (folder / "mine.c").write_text(SOURCE)
-    target = folder / "libmine.so"
-    options = ["-O1", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{include_folder()}"]
-    subprocess.run([compiler, *options, "-o", str(target), str(folder / "mine.c")], check=True)
-    return target
+    return compiled_policies(SOURCE, tmp_path_factory.mktemp("compiled"))
 
 
 @pytest.fixture

@@ -58,8 +58,6 @@ class Role:
 
     Parameters
     ----------
-    title
-        What policies of it are called.
     key
         The key of a component that names one.
     systems
@@ -68,7 +66,6 @@ class Role:
         Whether requests wait for it, so that one may starve.
     """
 
-    title: str
     key: str
     systems: dict[str, dict[str, Any]]
     waits: bool
@@ -80,8 +77,8 @@ class Role:
 
 #: By the word for them.
 ROLES = {
-    "scheduler": Role("scheduler", "scheduler", QUEUES, waits=True),
-    "replacement": Role("replacement policy", "policy", CACHES, waits=False),
+    "scheduler": Role("scheduler", QUEUES, waits=True),
+    "replacement": Role("policy", CACHES, waits=False),
 }
 
 

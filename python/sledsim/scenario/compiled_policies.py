@@ -9,13 +9,22 @@ from typing import Any
 from sledsim._core import Fault, ScenarioError, error_of
 from sledsim.show.faults import wrong
 
-__all__ = ["Functions", "compiled", "compiled_replacement", "functions_of", "include_folder", "library_of"]
+__all__ = [
+    "COMPILED_ONLY",
+    "Functions",
+    "compiled",
+    "compiled_replacement",
+    "functions_of",
+    "include_folder",
+    "library_of",
+]
 
 #: Addresses of functions that decide, hear of arrivals and of completions; parameters; bytes that are remembered of
 #: all, and of each slot of a cache.
 Functions = tuple[int, int | None, int | None, list[float], int, int]
-#: Keys that only compiled policies of one role have.
+#: Keys that only compiled policies of one role have, and those that only compiled ones have.
 OF_ROLES = {"scheduler": ("arrived", "completed", "positioning"), "replacement policy": ("slot_bytes",)}
+COMPILED_ONLY = ("symbol", *OF_ROLES["scheduler"], "state_bytes", *OF_ROLES["replacement policy"])
 
 #: Functions by their addresses: what is called has to stay where it is.
 _kept: dict[int, Any] = {}

@@ -17,7 +17,7 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from sledsim._core import Fault, ScenarioError, error_of
-from sledsim.scenario.compiled_policies import Functions, functions_of, library_of
+from sledsim.scenario.compiled_policies import COMPILED_ONLY, Functions, functions_of, library_of
 from sledsim.scenario.policies import Own, Policy, Replacement
 from sledsim.show.faults import wrong
 
@@ -25,9 +25,8 @@ __all__ = ["CLASS_NAME", "Loaded", "load"]
 
 #: The module of a program's own file, or of a notebook.
 MAIN = "__main__"
-#: What says where a policy is, and what only those say that are compiled.
+#: What says where a policy is.
 DOORS = ("python", "library", "address")
-COMPILED_ONLY = ("symbol", "arrived", "completed", "positioning", "state_bytes", "slot_bytes")
 #: What a class of each role is made from, where users find that, and the methods that it may go without.
 ROLES: dict[str, tuple[type[Own], str, tuple[str, str]]] = {
     "scheduler": (Policy, "sledsim.schedulers.Policy", ("arrived", "completed")),
