@@ -24,7 +24,7 @@ from sledsim.show.naming import label_of
 from sledsim.show.progress import ProgressBar
 from sledsim.studies.calibration.fitted_disk import mean_access_ms
 from sledsim.studies.relation.access import FETCHES, fetch_times_s, scan_relation
-from sledsim.studies.relation.layouts import Relation, layout_named, layouts_of
+from sledsim.studies.relation.layouts import Relation, all_layouts, layout_named, layouts_of
 
 __all__ = ["LayoutRole", "Role", "RoleFile", "Sampling", "ScenarioRole", "role_file", "role_named"]
 
@@ -363,14 +363,13 @@ def role_named(
         Where there is none of that name, or an option has no meaning for it.
     """
     names = [each["name"] for each in schedulers.catalog()]
-    known = layouts_of(Device("g2"))
     sets = sets if isinstance(sets, Mapping | str) else list(sets)
     if isinstance(role, str) and (role in names or CLASS_NAME.fullmatch(role)):
         return _scheduler_role(role, without, device or "g2", rate_per_s, sets)
     if rate_per_s is not None:
         says: Sentence = f"rate_per_s = {rate_per_s:g}: only schedulers are compared at a rate of their own"
         raise wrong(SledsimError, "unsupported", says, path="rate_per_s", value=rate_per_s)
-    if isinstance(role, str) and role in known:
+    if isinstance(role, str) and role in all_layouts():
         chosen = Device(device or "g2", set=sets)
         if role not in layouts_of(chosen):
             has = ", ".join(layouts_of(chosen))
@@ -388,7 +387,7 @@ def role_named(
         and not is_there(Path(role))
     ):
         says = f"no role {role!r}: neither a file nor a policy"
-        raise wrong(SledsimError, "unknown-name", says, path="role", value=role, known=[*names, *known])
+        raise wrong(SledsimError, "unknown-name", says, path="role", value=role, known=[*names, *all_layouts()])
     baseline = None if without is None else resolve(without, sets)
     return ScenarioRole(_title(role), resolve(role, sets), None if without is None else _title(without), baseline)
 
