@@ -1,7 +1,7 @@
 """Schlosser and Ganger 2004, sections 1 and 6: rewrites, and bricks of many devices."""
 
 from collections.abc import Mapping
-from math import ceil
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,9 +32,10 @@ PLACES, REWRITES = 20, 50
 def _log_writes(study: Study, device: Mapping[str, Any], place: int) -> dict[str, Any]:
     """Return writes of one block over and over, each awaited, as to the end of a log, at one of the places."""
     blocks = study.device(device).capacity_blocks
-    # From inside a block to inside the next: the range is that block alone.
-    first = place * blocks // PLACES
-    fractions = {"start_fraction": first / blocks, "end_fraction": (first + 1) / blocks}
+    # Spread by the golden ratio, so that they lie at as many different rows of a sled.
+    first = int((place + 1) * (sqrt(5) - 1) / 2 % 1 * blocks)
+    # From within the block before to within the one behind: the block is all that lies in between.
+    fractions = {"start_fraction": max(first - 0.5, 0) / blocks, "end_fraction": min(first + 1.5, blocks) / blocks}
     return {
         "workload": {
             "arrival": {"kind": "closed", "outstanding": 1},
