@@ -19,6 +19,7 @@ from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
 from sledsim.scenario.drawings import drawn
 from sledsim.scenario.folders import catalog_folders
+from sledsim.scenario.mistaken import kind_of
 from sledsim.scenario.policy_loading import load
 from sledsim.scenario.reading import Sets, Written, from_here, set_list
 from sledsim.scenario.rules import Rule, Wrong, gathered, judged, raised, right, settled, told
@@ -429,8 +430,9 @@ def faults_of(schema: _core.Schema, keys: Mapping[str, Any], error: ValidationEr
 
 
 def _with_hint(kind: type[Document], document: _core.Document, faults: list[Fault]) -> list[Fault]:
-    """Say in one sentence that a file is a scenario, where it is."""
-    if not {"workload", "system"} <= set(document.values) or "workload" in kind.model_fields:
+    """Say in one sentence that a file is of another kind, where it is."""
+    found = kind_of(document.values, {field.alias or name for name, field in kind.model_fields.items()})
+    if not found:
         return faults
-    says = f": this is a scenario, which `sledsim run` takes; a {kind.what} has {kind.example}"
-    return [document.located(Fault("unknown-key", says, path="workload"))]
+    key, says = found
+    return [document.located(Fault("unknown-key", f"{says}; a {kind.what} has {kind.example}", path=key))]
