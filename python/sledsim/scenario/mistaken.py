@@ -43,7 +43,8 @@ def not_a_scenario(error: ScenarioError) -> ScenarioError:
     error
         What is wrong with it as a scenario.
     """
-    unknown = {fault.path: fault for fault in error.faults if fault.kind == "unknown-key" and fault.setting is None}
+    wrong = [fault for fault in error.faults if fault.kind == "unknown-key" and fault.setting is None]
+    unknown = {fault.path: fault for fault in wrong if fault.path}
     lacks = {fault.path for fault in error.faults if fault.kind == "missing"}
     found = kind_of(unknown) if {"workload", "system"} <= lacks else None
     if not found:
