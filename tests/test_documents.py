@@ -330,6 +330,39 @@ def test_a_scenario_is_told_from_other_documents(tmp_path: Path) -> None:
         assert (error.value.file, error.value.line) == (str(path), 1)
 
 
+#: Documents, and the command that takes each.
+TAKEN = {
+    "axes.scheduler = ['fcfs']": "sweep run",
+    "parameters = {}\nobjectives = []": "optimise",
+    "[enclosure]\nspares = 5": "reliability",
+    "role = 'r.toml'": "specificity",
+    "mems_bytes = '1 MiB'": "cost",
+    "workload = 'cello-like'\nsystem.device = 'g2'": "run",
+}
+
+
+@pytest.mark.parametrize("text", TAKEN)
+@pytest.mark.parametrize("command", ["run", "sweep run", "optimise", "reliability"])
+def test_a_document_of_another_kind_is_told_with_the_command_that_takes_it(
+    text: str, command: str, tmp_path: Path, sledsim_cli: Callable[..., Any]
+) -> None:
+    if TAKEN[text] == command:
+        return
+    path = tmp_path / "file.toml"
+    path.write_text(f"# A comment.\n{text}\n")
+    found = sledsim_cli(*command.split(), path)
+    assert found.status == 2
+    [line] = found.err.splitlines()
+    assert line.startswith(f"error: {path}: line 2: ")
+    assert f"which `sledsim {TAKEN[text]}` takes; a " in line
+
+
+def test_one_wrong_key_does_not_make_a_scenario_a_sweep(tmp_path: Path, sledsim_cli: Callable[..., Any]) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text('axes = 1\nworkload = "cello-like"\nsystem.device = "g2"\n')
+    assert "line 1: unknown key axes" in sledsim_cli("run", path).err
+
+
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "examples").glob("*/*.toml")), ids=lambda path: f"{path.parent.name}-{path.stem}"
 )

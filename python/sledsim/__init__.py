@@ -18,6 +18,7 @@ from sledsim._loading import on_first_use
 
 if TYPE_CHECKING:
     from sledsim import (
+        caches,
         devices,
         reliability,
         report,
@@ -96,6 +97,7 @@ __all__ = [
     "WorkloadEntry",
     "__version__",
     "cache_policies",
+    "caches",
     "check_policy",
     "compare",
     "cost",
@@ -185,6 +187,7 @@ _HOMES = {
     "validate_drive": "studies.validation.drive",
 }
 _ROOMS = (
+    "caches",
     "devices",
     "reliability",
     "report",

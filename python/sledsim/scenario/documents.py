@@ -17,6 +17,7 @@ from pydantic_core import core_schema
 
 from sledsim import _core
 from sledsim._core import Fault, ScenarioError, SledsimError
+from sledsim.scenario.mistaken import kind_of
 from sledsim.scenario.place import Place, Replaced, settings_of
 from sledsim.scenario.reading import Sets, Written, from_here
 from sledsim.scenario.rules import Rule, Wrong, gathered, judged, raised, right, settled, told
@@ -420,13 +421,10 @@ def faults_of(schema: _core.Schema, keys: Mapping[str, Any], error: ValidationEr
     return found + told(error if isinstance(error, Wrong) else Wrong(refused=error), found)
 
 
-def _is_scenario(kind: type[Document], place: Place) -> bool:
-    return {"workload", "system"} <= set(place.values) and "workload" not in kind.model_fields
-
-
 def _with_hint(kind: type[Document], place: Place, faults: list[Fault]) -> list[Fault]:
-    """Say in one sentence that a file is a scenario, where it is."""
-    if not _is_scenario(kind, place):
+    """Say in one sentence that a file is of another kind, where it is."""
+    found = kind_of(place.values, {field.alias or name for name, field in kind.model_fields.items()})
+    if not found:
         return faults
-    says = f": this is a scenario, which `sledsim run` takes; a {kind.what} has {kind.example}"
-    return [place.located(Fault("unknown-key", says, path="workload"))]
+    key, says = found
+    return [place.located(Fault("unknown-key", f"{says}; a {kind.what} has {kind.example}", path=key))]
