@@ -19,6 +19,7 @@ from sledsim._loading import on_first_use
 if TYPE_CHECKING:
     from sledsim import (
         devices,
+        machine,
         reliability,
         report,
         runs,
@@ -105,6 +106,7 @@ __all__ = [
     "explain",
     "hit_ratio",
     "import_disksim",
+    "machine",
     "matched_disk",
     "merit",
     "open_trace",
@@ -186,6 +188,7 @@ _HOMES = {
 }
 _ROOMS = (
     "devices",
+    "machine",
     "reliability",
     "report",
     "runs",
