@@ -86,7 +86,7 @@ PACKAGE_LEVELS = (
     {"scenario"},
     {"traces", "workloads", "devices", "schedulers", "caches"},
     {"runs"},
-    {"sweep", "reliability", "studies", "sqlite"},
+    {"sweep", "reliability", "studies", "sqlite", "machine"},
     {"report"},
     {"cli"},
 )

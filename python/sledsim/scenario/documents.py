@@ -217,7 +217,7 @@ def read(kind: type[T], source: Mapping[str, Any] | Path | str, sets: Sets = ())
     """
     place, table, faults = _read(kind, source, sets)
     if table is None or faults:
-        raise kind._error(_with_hint(kind, place, faults))
+        raise kind._error(_mistaken(kind, place) or faults)
     return Read(place.name, place.folder, place._document, table)
 
 
@@ -260,8 +260,8 @@ def read_varying(
     with _as_part():
         keys = right(kind, place.values) if table is None or faults else dict(table)
     settings = [*settings_of(keys.get("set", {})), *more]
-    if _is_scenario(kind, place):
-        faults = _with_hint(kind, place, faults)
+    if mistaken := _mistaken(kind, place):
+        faults = mistaken
     elif faults or not kind.is_tried:
         named = {key: each for key, each in keys.items() if key not in instead}
         faults += kind.wrongly_named(named, place, settings)
@@ -421,10 +421,10 @@ def faults_of(schema: _core.Schema, keys: Mapping[str, Any], error: ValidationEr
     return found + told(error if isinstance(error, Wrong) else Wrong(refused=error), found)
 
 
-def _with_hint(kind: type[Document], place: Place, faults: list[Fault]) -> list[Fault]:
+def _mistaken(kind: type[Document], place: Place) -> list[Fault]:
     """Say in one sentence that a file is of another kind, where it is."""
     found = kind_of(place.values, {field.alias or name for name, field in kind.model_fields.items()})
     if not found:
-        return faults
+        return []
     key, says = found
     return [place.located(Fault("unknown-key", f"{says}; a {kind.what} has {kind.example}", path=key))]
