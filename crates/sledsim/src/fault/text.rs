@@ -34,6 +34,9 @@ pub fn shown(value: &Value) -> String {
 /// Texts that are longer are not repeated whole in a sentence.
 const LONG: usize = 200;
 
+/// Faults that are told; nobody reads on, and each may list what is known in its place.
+const TOLD: usize = 50;
+
 /// A text as a sentence repeats it: of a long one its beginning, and how long it is.
 #[must_use]
 pub fn brief(text: &str) -> String {
@@ -176,10 +179,15 @@ impl fmt::Display for Fault {
 }
 
 impl Faults {
-    /// All of them, each in a line of its own.
+    /// Each in a line of its own; of very many the first, and how many more there are.
     #[must_use]
     pub fn text(&self, vocabulary: &dyn Vocabulary) -> String {
-        self.iter().map(|fault| fault.text(vocabulary)).collect::<Vec<_>>().join("\n")
+        let mut lines: Vec<String> = self.iter().take(TOLD).map(|fault| fault.text(vocabulary)).collect();
+        let more = self.iter().count() - lines.len();
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        lines.join("\n")
     }
 }
 
