@@ -359,7 +359,7 @@ def test_a_class_may_be_given_itself() -> None:
 @pytest.mark.usefixtures("folder")
 def test_typed_scenarios_take_it() -> None:
     flat = sledsim.Scenario(**scenario_with({"python": "own_policies:AgedSptf", "weight": 2}))
-    own = sledsim.scenario.OwnScheduler(python="own_policies:AgedSptf", parameters={"weight": 2})
+    own = sledsim.scenario.OwnPolicy(python="own_policies:AgedSptf", parameters={"weight": 2})
     typed = sledsim.Scenario(**scenario_with(own))
     assert flat.resolve() == typed.resolve()
     assert sledsim.Scenario.load(flat).resolve() == typed.resolve()
