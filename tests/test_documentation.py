@@ -174,13 +174,11 @@ def test_what_is_said_of_a_wrong_document_is_what_the_page_shows(
     sledsim_cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    [text] = blocks_of(DOCUMENTS, "toml")
-    for shown in blocks_of(DOCUMENTS, "text"):
-        (tmp_path / "rates.toml").write_text(text)
-        found = sledsim_cli("sweep", "run", "rates.toml")
-        assert found.status == 2
-        assert re.fullmatch(".+".join(map(re.escape, shown.split("…"))), found.err)
-        text = text.replace("replicatons", "replications").replace(', "sptf", "sptf"', ', "sptf"')
+    [text], [shown] = blocks_of(DOCUMENTS, "toml"), blocks_of(DOCUMENTS, "text")
+    (tmp_path / "rates.toml").write_text(text)
+    found = sledsim_cli("sweep", "run", "rates.toml")
+    assert found.status == 2
+    assert re.fullmatch(".+".join(map(re.escape, shown.split("…"))), found.err)
 
 
 def test_the_page_on_documents_runs_and_has_every_kind_of_fault_and_attribute() -> None:

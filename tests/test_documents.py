@@ -92,6 +92,14 @@ CASES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _disk(tmp_path: Path) -> None:
+    """Have the scenario that documents name, in both folders."""
+    (tmp_path / "below").mkdir()
+    for folder in (tmp_path, tmp_path / "below"):
+        (folder / "disk.toml").write_text('workload = "tpcc-like"\nsystem = "g2"\nrun.requests = 9\n')
+
+
 @pytest.fixture(params=CASES)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -225,7 +233,6 @@ def test_yaml_and_json_say_the_same_as_toml(name: str, case: Case, tmp_path: Pat
 
 def test_a_document_stands_on_another_and_settings_on_both(name: str, case: Case, tmp_path: Path) -> None:
     kind = kind_of(name)
-    (tmp_path / "below").mkdir()
     (tmp_path / "below" / "other.toml").write_text(case.text)
     path = tmp_path / "own.yaml"
     path.write_text("base: below/other.toml\n")
@@ -392,7 +399,6 @@ def test_axes_go_in_the_order_in_which_they_are_written(tmp_path: Path) -> None:
 
 
 def test_scenarios_stand_on_each_other_too(tmp_path: Path) -> None:
-    (tmp_path / "below").mkdir()
     (tmp_path / "below" / "base.toml").write_text(
         '[workload]\npath = "trace.csv"\n[system]\ndevice = "g2"\nscheduler = "sptf"\n'
     )

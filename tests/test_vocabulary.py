@@ -25,7 +25,12 @@ FILES_ALONE = {"example", "schema", "validate"}
 #: What asks a device is a method of it, `seek` a curve or a surface.
 OF_A_DEVICE = {"seek": ("seek_curve", "seek_surface"), "zones": ("zones",), "break-even": ("break_even",)}
 #: What has commands of its own is a room; they are functions in it or methods of what it opens.
-ROOMS = {"sweep": ("sledsim.sweep", "Results"), "trace": ("sledsim.traces", "Trace"), "import": ("sledsim", None)}
+ROOMS = {
+    "sweep": ("sledsim.sweep", "Results"),
+    "trace": ("sledsim.traces", "Trace"),
+    "import": ("sledsim", None),
+    "machine": ("sledsim.machine", None),
+}
 #: What prints a catalogue is a room too, or shows what a room reports.
 CATALOGUES = {"devices", "schedulers", "workloads"}
 
@@ -105,7 +110,20 @@ def test_files_that_are_written_are_named_by_options() -> None:
         options = {option for each in command.params for option in each.opts}
         assert not options & {"--output", "--data", "--save", "--picture"}, name
         arguments = [each for each in command.params if each.param_type_name == "argument"]
-        read = {"file", "files", "store", "stores", "trace", "specs", "role", "name", "device", "kind"}
+        read = {
+            "file",
+            "files",
+            "store",
+            "stores",
+            "trace",
+            "specs",
+            "role",
+            "name",
+            "device",
+            "kind",
+            "system",
+            "words",
+        }
         assert {each.name for each in arguments} <= read, name
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sledsim import (
         caches,
         devices,
+        machine,
         reliability,
         report,
         runs,
@@ -107,6 +108,7 @@ __all__ = [
     "explain",
     "hit_ratio",
     "import_disksim",
+    "machine",
     "matched_disk",
     "merit",
     "open_trace",
@@ -189,6 +191,7 @@ _HOMES = {
 _ROOMS = (
     "caches",
     "devices",
+    "machine",
     "reliability",
     "report",
     "runs",

@@ -17,6 +17,7 @@ from sledsim.cli import (
     drives,
     examples,
     imports,
+    machine,
     objective,
     optimise,
     policies,
@@ -42,7 +43,7 @@ COMMAND, TYPED = "sledsim.command", "sledsim.typed"
 
 #: What commands are for; those that another package adds, and nobody has named here, come last.
 GROUPS = {
-    "Simulate": ("run", "replay", "compare", "serve", "validate", "explain", "check-policy", "example"),
+    "Simulate": ("run", "replay", "compare", "serve", "machine", "validate", "explain", "check-policy", "example"),
     "Study": (
         *("sweep", "optimise", "power", "reliability", "cost", "hit-ratio", "relation", "specificity", "merit"),
         "design",
@@ -256,4 +257,5 @@ for _info in (*app.registered_commands, *sweep.app.registered_commands, *traces.
         _info.callback = with_catalog(_info.callback)
 app.add_typer(sweep.app, name="sweep", cls=Commands)
 app.add_typer(traces.app, name="trace", cls=Commands)
+app.add_typer(machine.app, name="machine", cls=Commands)
 app.add_typer(imports.app, name="import", cls=Commands)
