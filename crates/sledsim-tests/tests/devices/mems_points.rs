@@ -229,6 +229,21 @@ fn a_block_of_a_batch_goes_with_the_longer_line() {
 }
 
 #[test]
+fn what_is_near_on_a_line_is_passed_by_without_a_stop() {
+    // Twenty points apart: no slower than all of the line, as the sled goes on at access speed at least.
+    let points: Vec<u32> = (1100..1201).collect();
+    let [all, some] = [1, 20].map(|step| {
+        let mut device = device(&g2());
+        let requests: Vec<Request> =
+            points.iter().step_by(step).map(|&cylinder| Request::read(lbn(&device, cylinder, 1200), 1)).collect();
+        let mut services = Vec::new();
+        device.serve_batch(Time::ZERO, &requests, &mut services);
+        services[0].free
+    });
+    assert!(some <= all + 100, "{some:?} with gaps, {all:?} without");
+}
+
+#[test]
 fn a_batch_joins_what_lies_near_on_a_line() {
     let device = device(&g2());
     let picked = Request::read(lbn(&device, 1000, 900), 1);

@@ -8,7 +8,8 @@
 //!
 //! LBNs follow each other along Y. A request of several blocks goes in their order; one block is accessed along the axis and in
 //! the direction that is sooner, but right beside the block before it on along the axis on which both lie. In a batch each
-//! block goes with the longer of the two lines through it on which all points are wanted; the nearest line is next.
+//! block goes with the larger of the two groups, along either axis, of those that are near: to pass what lies between them takes
+//! no longer than settling. A group is accessed from one end to the other, the nearest group next.
 
 use std::ops::Range;
 
@@ -149,14 +150,6 @@ impl Positioning {
         Approach { done, x_ns, y, seek_ns: x_ns.max(y.ns), settles: false }
     }
 
-    /// The soonest way to a line; where both are as soon, backward, as of rows.
-    fn approach_sooner(&self, sled: &Sled, line: Line) -> Approach {
-        if line.points == 1 {
-            return self.approach_point(sled, line.cylinder, line.row);
-        }
-        self.soonest(sled, &[line])
-    }
-
     /// The soonest way to either end of any of `lines`, the last of those that are as soon.
     fn soonest(&self, sled: &Sled, lines: &[Line]) -> Approach {
         let ways = lines
@@ -231,12 +224,17 @@ impl Positioning {
     }
 }
 
-/// See [`crate::devices::Planner::for_each_companion`]: blocks near to `request` on along Y, and of a single block those near to
-/// it along X. Nearer means that to pass what lies between takes no longer than settling, which whoever comes anew has to wait for.
+/// So many points pass while the sled settles: what is no further off is near.
+fn reach(device: &MemsDevice) -> u64 {
+    let (servo_ns, transfer_ns) = device.pass_ns();
+    device.positioning().settle_ns() / (servo_ns + transfer_ns).max(1) + 1
+}
+
+/// See [`crate::devices::Planner::for_each_companion`]: blocks near to `request` along Y, and of a single block those near to it
+/// along X.
 pub(super) fn for_each_companion(device: &MemsDevice, request: &Request, visit: &mut dyn FnMut(Range<u64>)) {
     let geometry = &device.geometry;
-    let (servo_ns, transfer_ns) = device.pass_ns();
-    let reach = device.positioning().settle_ns() / (servo_ns + transfer_ns).max(1) + 1;
+    let reach = reach(device);
     visit(request.lbn.saturating_sub(reach)..geometry.capacity_blocks().min(request.end_lbn() + reach));
     if request.blocks > 1 {
         return;
@@ -263,6 +261,29 @@ struct Wanted {
 struct Blocks {
     blocks: Vec<Wanted>,
     members: Vec<usize>,
+    reach: u32,
+}
+
+/// Lines on one line, each with its blocks from the start; of a block alone either axis will do.
+struct Group {
+    lines: Vec<(Line, Vec<usize>)>,
+    alone: bool,
+}
+
+impl Group {
+    /// The soonest way to one of its ends, and whether it is then gone through backward.
+    fn approach(&self, positioning: &Positioning, sled: &Sled) -> (Approach, bool) {
+        let (first, last) = (self.lines[0].0, self.lines[self.lines.len() - 1].0);
+        if self.alone {
+            return (positioning.approach_point(sled, first.cylinder, first.row), false);
+        }
+        let ways = positioning.directions().iter().map(|&backward| {
+            (positioning.approach_line(sled, if backward { last } else { first }, backward), backward)
+        });
+        let sooner =
+            |best: (Approach, bool), way: (Approach, bool)| if way.0.seek_ns <= best.0.seek_ns { way } else { best };
+        ways.reduce(sooner).expect("a sled goes in one direction at least")
+    }
 }
 
 impl Blocks {
@@ -282,49 +303,49 @@ impl Blocks {
             blocks.push(Wanted { track, row, cylinder, by: first..first + same.len() });
             first += same.len();
         }
-        Self { blocks, members: wants.into_iter().map(|(_, member)| member).collect() }
+        let reach = u32::try_from(reach(device)).unwrap_or(u32::MAX);
+        Self { blocks, members: wants.into_iter().map(|(_, member)| member).collect(), reach }
     }
 
-    /// Whether a block comes after another along an axis.
-    fn follows(&self, one: usize, other: usize, along_x: bool) -> bool {
-        let [one, other] = [one, other].map(|index| {
-            let block = &self.blocks[index];
-            if along_x {
-                (block.track, block.row, block.cylinder)
-            } else {
-                (block.track, block.cylinder, block.row)
-            }
-        });
-        (one.0, one.1, one.2 + 1) == other
+    /// How far a block comes after another along an axis, where both are on one line.
+    fn after(&self, one: usize, other: usize, along_x: bool) -> Option<u32> {
+        let (one, other) = (&self.blocks[one], &self.blocks[other]);
+        let ways = [other.cylinder.checked_sub(one.cylinder)?, other.row.checked_sub(one.row)?];
+        let [along, across] = if along_x { ways } else { [ways[1], ways[0]] };
+        (one.track == other.track && across == 0).then_some(along)
     }
 
-    /// The lines that together are all blocks, each with its blocks from the start: those along Y, then those along X.
-    fn lines(&self) -> Vec<(Line, Vec<usize>)> {
+    /// The groups that together are all blocks.
+    fn groups(&self) -> Vec<Group> {
         let by_rows: Vec<usize> = (0..self.blocks.len()).collect();
         let mut by_columns = by_rows.clone();
         by_columns.sort_unstable_by_key(|&index| {
             let Wanted { track, row, cylinder, .. } = self.blocks[index];
             (track, cylinder, row)
         });
-        let mut lengths = [vec![0; by_rows.len()], vec![0; by_rows.len()]];
         let axes = [(false, &by_columns), (true, &by_rows)];
+        let near = |one, other, along_x| self.after(one, other, along_x).is_some_and(|points| points <= self.reach);
+        let mut sizes = [vec![0; by_rows.len()], vec![0; by_rows.len()]];
         for (along_x, order) in axes {
-            for line in order.chunk_by(|&one, &other| self.follows(one, other, along_x)) {
-                line.iter().for_each(|&index| lengths[usize::from(along_x)][index] = line.len());
+            for group in order.chunk_by(|&one, &other| near(one, other, along_x)) {
+                group.iter().for_each(|&index| sizes[usize::from(along_x)][index] = group.len());
             }
         }
-        let goes_along_x = |index: usize| lengths[1][index] > lengths[0][index];
-        let mut lines = Vec::new();
+        let goes_along_x = |index: usize| sizes[1][index] > sizes[0][index];
+        let mut groups = Vec::new();
         for (along_x, order) in axes {
-            let together = |&one: &usize, &other: &usize| {
-                goes_along_x(one) == goes_along_x(other) && self.follows(one, other, along_x)
-            };
-            for blocks in order.chunk_by(together).filter(|blocks| goes_along_x(blocks[0]) == along_x) {
-                let Wanted { row, cylinder, .. } = self.blocks[blocks[0]];
-                lines.push((Line { along_x, cylinder, row, points: blocks.len() as u32 }, blocks.to_vec()));
+            let own: Vec<usize> = order.iter().copied().filter(|&index| goes_along_x(index) == along_x).collect();
+            for group in own.chunk_by(|&one, &other| near(one, other, along_x)) {
+                let follows = |&one: &usize, &other: &usize| self.after(one, other, along_x) == Some(1);
+                let lines = group.chunk_by(follows).map(|blocks| {
+                    let Wanted { row, cylinder, .. } = self.blocks[blocks[0]];
+                    (Line { along_x, cylinder, row, points: blocks.len() as u32 }, blocks.to_vec())
+                });
+                let alone = sizes.iter().all(|sizes| sizes[group[0]] == 1);
+                groups.push(Group { lines: lines.collect(), alone });
             }
         }
-        lines
+        groups
     }
 
     /// Whether somebody wants a block for an operation.
@@ -333,23 +354,31 @@ impl Blocks {
     }
 }
 
-/// Serves `requests` together from `now` on, line by line, the nearest next; one [`Service`] each, in their order, goes to
+/// Serves `requests` together from `now` on, group by group, the nearest next; one [`Service`] each, in their order, goes to
 /// `out`. Blocks complete with their line.
 pub(super) fn serve(device: &mut MemsDevice, now: Time, requests: &[Request], out: &mut Vec<Service>) {
     let wanted = Blocks::of(device, requests);
-    let mut left = wanted.lines();
+    let mut left = wanted.groups();
     let mut run = device.begin(now);
     let mut members = vec![Member { passes: 0, bus_done: now }; requests.len()];
-    let way = |device: &MemsDevice, line: Line| device.positioning().approach_sooner(&device.sled, line);
-    while let Some(nearest) = (0..left.len()).min_by_key(|&line| way(device, left[line].0).seek_ns) {
-        let (line, blocks) = left.remove(nearest);
-        let approach = way(device, line);
-        let count = |op| blocks.iter().filter(|&&block| wanted.is_for(block, op, requests)).count() as u32;
-        let (reads, writes) = (count(Op::Read), count(Op::Write));
-        device.pass_rows(&mut run, &approach, (device.geometry.tips_per_block, line.points), reads, writes);
-        for &member in blocks.iter().flat_map(|&block| &wanted.members[wanted.blocks[block].by.clone()]) {
-            members[member].passes += 1;
-            members[member].bus_done = if requests[member].op == Op::Read { run.bus_done } else { run.at };
+    let way = |device: &MemsDevice, group: &Group| group.approach(device.positioning(), &device.sled);
+    while let Some(nearest) = (0..left.len()).min_by_key(|&group| way(device, &left[group]).0.seek_ns) {
+        let mut group = left.remove(nearest);
+        let (mut approach, backward) = way(device, &group);
+        if backward {
+            group.lines.reverse();
+        }
+        for (index, (line, blocks)) in group.lines.iter().enumerate() {
+            if index > 0 {
+                approach = device.positioning().approach_line(&device.sled, *line, backward);
+            }
+            let count = |op| blocks.iter().filter(|&&block| wanted.is_for(block, op, requests)).count() as u32;
+            let (reads, writes) = (count(Op::Read), count(Op::Write));
+            device.pass_rows(&mut run, &approach, (device.geometry.tips_per_block, line.points), reads, writes);
+            for &member in blocks.iter().flat_map(|&block| &wanted.members[wanted.blocks[block].by.clone()]) {
+                members[member].passes += 1;
+                members[member].bus_done = if requests[member].op == Op::Read { run.bus_done } else { run.at };
+            }
         }
     }
     let shares: Vec<u64> = requests.iter().map(|request| u64::from(request.blocks)).collect();
