@@ -19,7 +19,7 @@ CHECK_POLICY_EXAMPLES = """\b
 Examples:
   sledsim check-policy my_module:MyPolicy
   sledsim check-policy my_module:MyPolicy --parameter weight=0.5
-  sledsim check-policy '{ library = "libmine.so", symbol = "pick", state_bytes = 8 }'
+  sledsim check-policy '{library="libmine.so", symbol="pick", state_bytes=8}'
   sledsim check-policy my_module:MyCache --role replacement
   sledsim check-policy my_module:MyChoice --role mirror
   sledsim check-policy my_module:MyPolicy --role spin-down

@@ -20,18 +20,36 @@ pub(super) struct Built {
     pub overhead_ns: u64,
 }
 
+/// A mechanism of each kind that was added to a system, as it is new and before it obeys a policy of one's own: those of more drives
+/// like it are clones, which share its tables.
+#[derive(Default)]
+pub(super) struct Mechanisms<'a>(Vec<(&'a DriveSpec, Box<dyn Device>)>);
+
+impl<'a> Mechanisms<'a> {
+    /// A new mechanism of a drive.
+    fn another(&mut self, drive: &'a DriveSpec) -> Result<Box<dyn Device>, Fault> {
+        let listed = |each: &'a DriveSpec| each.spin_down.as_ref().and_then(Choice::listed);
+        let of = |each: &'a DriveSpec| (&each.device, listed(each), each.subsector);
+        if let Some((_, device)) = self.0.iter().rev().find(|(spec, _)| of(spec) == of(drive)) {
+            return Ok(device.clone());
+        }
+        let mut device = device_with(&drive.device, listed(drive))?;
+        set_access(drive, device.as_mut())?;
+        self.0.push((drive, device.clone()));
+        Ok(device)
+    }
+}
+
 /// Adds a drive to a system.
 ///
 /// # Errors
 /// Parameters that contradict each other: says which.
-pub(super) fn add(system: &mut System, drive: &DriveSpec) -> Result<Built, Fault> {
+pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mechanisms<'a>) -> Result<Built, Fault> {
     check_delay(drive)?;
     let mut mechanisms = Vec::new();
     let mut overhead_ns = 0;
     for _ in 0..drive.device.mechanisms() {
-        let listed = drive.spin_down.as_ref().and_then(Choice::listed);
-        let mut device = device_with(&drive.device, listed)?;
-        set_access(drive, device.as_mut())?;
+        let mut device = known.another(drive)?;
         obey_own(drive, device.as_mut())?;
         overhead_ns = device.command_overhead_ns();
         let scheduler =

@@ -66,8 +66,16 @@ fn build<'a>(
     seed: u64,
     between: Between<'_>,
 ) -> Result<Assembly<'a>, Faults> {
-    let mut builder =
-        Builder { seed, between, system: empty, nodes: Vec::new(), overhead_ns: 0, found: Vec::new(), is_full: false };
+    let mut builder = Builder {
+        seed,
+        between,
+        system: empty,
+        nodes: Vec::new(),
+        mechanisms: drive::Mechanisms::default(),
+        overhead_ns: 0,
+        found: Vec::new(),
+        is_full: false,
+    };
     builder.add(spec, written, SYSTEM, None);
     let Builder { system, nodes, overhead_ns, found, .. } = builder;
     Faults::none_of(found)?;
@@ -155,6 +163,7 @@ struct Builder<'a, 'b> {
     between: Between<'b>,
     system: System,
     nodes: Vec<Node<'a>>,
+    mechanisms: drive::Mechanisms<'a>,
     overhead_ns: u64,
     /// What does not fit together: of what is built several times, once.
     found: Vec<Fault>,
@@ -185,7 +194,7 @@ impl<'a> Builder<'a, '_> {
         let children = self.add_below(spec, written, path, place)?;
         let ids = match spec {
             SystemSpec::Drive(drive) => {
-                let built = drive::add(&mut self.system, drive);
+                let built = drive::add(&mut self.system, drive, &mut self.mechanisms);
                 let built = self.kept(built, written)?;
                 self.overhead_ns = built.overhead_ns;
                 built.ids
