@@ -7,6 +7,7 @@ use crate::devices::Device;
 use crate::engine::{ComponentId, System};
 use crate::fault::{Fault, Faults, Kind, Path};
 use crate::hierarchy::{Drive, Spread, SpreadLayout};
+use crate::limits::CYLINDERS;
 use crate::power::SpinDownSpec;
 use crate::scenario::own;
 use crate::scenario::specs::scenario::{DeviceSpec, DriveSpec};
@@ -22,18 +23,22 @@ pub(super) struct Built {
 /// A mechanism of each kind that was added to a system, as it is new: those of more drives like it are clones, which share its
 /// tables.
 #[derive(Default)]
-pub(super) struct Mechanisms<'a>(Vec<(&'a DriveSpec, Box<dyn Device>)>);
+pub(super) struct Mechanisms<'a> {
+    kinds: Vec<(&'a DriveSpec, Box<dyn Device>)>,
+    /// Of all drives.
+    cylinders: u64,
+}
 
 impl<'a> Mechanisms<'a> {
     /// A new mechanism of a drive.
     fn another(&mut self, drive: &'a DriveSpec) -> Result<Box<dyn Device>, Fault> {
         let of = |each: &'a DriveSpec| (&each.device, each.spin_down, each.subsector);
-        if let Some((_, device)) = self.0.iter().rev().find(|(spec, _)| of(spec) == of(drive)) {
+        if let Some((_, device)) = self.kinds.iter().rev().find(|(spec, _)| of(spec) == of(drive)) {
             return Ok(device.clone());
         }
         let mut device = device_with(&drive.device, drive.spin_down.as_ref())?;
         set_access(drive, device.as_mut())?;
-        self.0.push((drive, device.clone()));
+        self.kinds.push((drive, device.clone()));
         Ok(device)
     }
 }
@@ -48,6 +53,8 @@ pub(super) fn add<'a>(system: &mut System, drive: &'a DriveSpec, known: &mut Mec
     let mut overhead_ns = 0;
     for _ in 0..drive.device.mechanisms() {
         let device = known.another(drive)?;
+        known.cylinders += u64::from(device.cylinders());
+        check_cylinders(known.cylinders)?;
         overhead_ns = device.command_overhead_ns();
         let scheduler =
             drive.scheduler.build(device.as_ref()).map_err(|fault| own::within(fault, &"scheduler".into()))?;
@@ -87,6 +94,7 @@ pub(super) fn faults(drive: &DriveSpec, path: &Path) -> Vec<Fault> {
 fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
     let mut device = device(&drive.device).map_err(|fault| fault.within("device"))?;
     set_access(drive, device.as_mut())?;
+    check_cylinders(u64::from(device.cylinders()) * u64::from(drive.device.mechanisms()))?;
     if let DeviceSpec::Mems(parameters) = &drive.device {
         let (unit, sled) = (parameters.stripe_blocks, device.capacity_blocks());
         if parameters.sleds > 1 && parameters.sled_layout == SledLayout::Striped && u64::from(unit) > sled {
@@ -96,6 +104,15 @@ fn check_device(drive: &DriveSpec) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Checks that there are not too many cylinders, before anything is made for each of them.
+fn check_cylinders(cylinders: u64) -> Result<(), Fault> {
+    if cylinders <= CYLINDERS.most {
+        return Ok(());
+    }
+    let says = format!(": with it, the drives of the system have {cylinders} cylinders, more than {}", CYLINDERS.most);
+    Err(Fault::at(Kind::Misfit, "device").says(says))
 }
 
 fn check_merge(drive: &DriveSpec) -> Result<(), Fault> {
