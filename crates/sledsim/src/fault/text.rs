@@ -65,8 +65,8 @@ impl Fault {
                 Word::Setting(path, value) => text += &vocabulary.setting(path, value.as_ref()),
             }
         }
-        if let (Some(file), Some(_)) = (&self.file, &self.used_by) {
-            let _ = write!(text, " (in {file})");
+        if let (Some(_), Some(document)) = (&self.file, &self.used_by) {
+            let _ = write!(text, " (used by {document})");
         }
         if let Some(raised) = self.raised.as_ref().filter(|raised| !raised.traceback.is_empty()) {
             let _ = write!(text, "\n{}", raised.traceback.trim_end());
@@ -80,7 +80,7 @@ impl Fault {
             self.setting.as_ref().map(|setting| vocabulary.setting(&"set".into(), Some(&brief(setting).into())));
         let line = self.line.filter(|_| self.kind != Kind::Notation).map(|line| format!("line {line}"));
         let byte = self.byte.map(|byte| format!("byte {byte}"));
-        let places = [setting.or_else(|| self.used_by.clone()).or_else(|| self.file.clone()), line, byte];
+        let places = [setting.or_else(|| self.file.clone()), line, byte];
         self.about.iter().cloned().chain(places.into_iter().flatten()).map(|place| place + ": ").collect()
     }
 

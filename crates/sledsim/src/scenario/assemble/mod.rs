@@ -15,6 +15,7 @@ use crate::hierarchy::array::{ArraySpec, Level, RedundantArray};
 use crate::hierarchy::faulty::Faulty;
 use crate::hierarchy::{Child, Mcd, Mwb, Partition, RamCache, Spread, Tiers, Volumes};
 use crate::limits::COMPONENTS;
+use crate::scenario::own;
 use crate::scenario::specs::arrays::MemberFaultSpec;
 use crate::scenario::specs::scenario::DeviceSpec;
 use crate::scenario::specs::system::{Children, MemberSpec, SystemSpec, CHILD_KEYS};
@@ -299,7 +300,19 @@ fn over(spec: &SystemSpec, children: &[Below]) -> Result<Box<dyn Component>, Fau
         SystemSpec::Volumes(node) => boxed(Volumes::new(&node.spec, &alike(children)?)?),
         SystemSpec::Concat(_) => boxed(Spread::concat(ids_of(children), &sizes_of(children))?),
         SystemSpec::Stripe(node) => boxed(Spread::stripe(ids_of(children), &sizes_of(children), node.spec.unit_bytes)?),
-        SystemSpec::Mirror(node) => array(Level::Mirror, &node.spec.array(), children)?,
+        SystemSpec::Mirror(node) => {
+            let mirror = redundant(Level::Mirror, &node.spec.array(), children)?;
+            match node.spec.read.own() {
+                Some(chosen) => {
+                    let policy = chosen
+                        .maker()
+                        .and_then(|maker| maker.mirror())
+                        .map_err(|fault| own::within(fault, &"read".into()))?;
+                    boxed(mirror.choosing(policy))
+                }
+                None => boxed(mirror),
+            }
+        }
         SystemSpec::Raid4(node) => array(Level::Raid4, &node.spec.array(), children)?,
         SystemSpec::Raid5(node) => array(Level::Raid5, &node.spec.array(), children)?,
         SystemSpec::Raid6(node) => array(Level::Raid6, &node.spec.array(), children)?,
@@ -318,8 +331,12 @@ fn member_of(written: &Path, entry: usize) -> Path {
     written.step("members").step(entry).step("system")
 }
 
+fn redundant(level: Level, spec: &ArraySpec, children: &[Below]) -> Result<RedundantArray, Fault> {
+    RedundantArray::new(level, ids_of(children), &sizes_of(children), spec)
+}
+
 fn array(level: Level, spec: &ArraySpec, children: &[Below]) -> Result<Box<dyn Component>, Fault> {
-    RedundantArray::new(level, ids_of(children), &sizes_of(children), spec).map(boxed)
+    redundant(level, spec, children).map(boxed)
 }
 
 /// Blocks of each child, and their size.
