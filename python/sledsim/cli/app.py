@@ -249,7 +249,7 @@ relation.register(app)
 objective.register(app)
 for _command in entry_points(group="sledsim.commands"):
     _command.load()(app)
-for _each in (app, sweep.app, traces.app, imports.app):
+for _each in (app, sweep.app, traces.app, machine.app, imports.app):
     for _info in _each.registered_commands:
         _info.cls = Command
 for _info in (*app.registered_commands, *sweep.app.registered_commands, *traces.app.registered_commands):

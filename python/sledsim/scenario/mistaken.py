@@ -47,8 +47,8 @@ def not_a_scenario(error: ScenarioError) -> ScenarioError:
     error
         What is wrong with it as a scenario.
     """
-    found_unknown = [fault for fault in error.faults if fault.kind == "unknown-key" and fault.setting is None]
-    unknown = {fault.path or "": fault for fault in found_unknown}
+    wrong = [fault for fault in error.faults if fault.kind == "unknown-key" and fault.setting is None]
+    unknown = {fault.path: fault for fault in wrong if fault.path}
     lacks = {fault.path for fault in error.faults if fault.kind == "missing"}
     found = kind_of(unknown) if {"workload", "system"} <= lacks else None
     if not found:
