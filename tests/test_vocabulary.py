@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -131,10 +132,16 @@ def test_the_package_shows_public_names_alone() -> None:
     assert dir(sledsim.reliability) == sorted(sledsim.reliability.__all__)
 
 
+def test_every_room_is_a_public_name() -> None:
+    found = {each.name for each in pkgutil.iter_modules(sledsim.__path__) if each.ispkg}
+    assert found - {"cli", "catalog", "examples"} <= set(sledsim.__all__)
+
+
 def test_rooms_and_studies_are_loaded_on_first_use() -> None:
     code = (
         "import sledsim, sys\n"
         "assert not [name for name in sys.modules if name.startswith('sledsim.') and name != 'sledsim._loading']\n"
+        "assert sledsim.caches.Replacement and sledsim.schedulers.Policy\n"
         "assert sledsim.studies.cost.cost is sledsim.cost\n"
         "assert sledsim.sweep.run and sledsim.show.Table and sledsim.runs.Interval\n"
         "assert 'sledsim.reliability' not in sys.modules\n"

@@ -34,6 +34,9 @@ limits! {
     COMPONENTS = "components", 4096,
         "components of a system",
         "each takes room, and is asked when a run starts";
+    CYLINDERS = "cylinders", 1 << 27,
+        "cylinders of all drives of a system",
+        "schedulers that know the mechanism keep what waits by cylinder";
     LATENT_ERRORS = "latent errors", 10_000_000,
         "latent errors that a member has on average, from `latent_per_gb` and its size",
         "each takes room";
@@ -56,6 +59,9 @@ limits! {
     ARRIVALS_AT_ONCE = "arrivals at once", 1 << 22,
         "arrivals in one instant of a run that only a time ends, from a source without an end",
         "time does not go on, so the run would not end";
+    COMPONENT_YEARS = "component years", 584,
+        "years (of 365 days) that a run simulates, times the components of its system",
+        "the times of all are added up, in nanoseconds";
     PAGES_OF_A_REQUEST = "pages of a request", 1 << 26,
         "pages that a request of a trace may touch where hits of caches are counted",
         "each is looked up";

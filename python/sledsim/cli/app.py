@@ -1,12 +1,13 @@
 """The commands put together, and what happens when one fails."""
 
 import os
+import re
 import sys
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from sledsim.cli import (
     caches,
@@ -93,17 +94,69 @@ ERROR = "Error: "
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 
+def _roomier(error: Any) -> list[tuple[str, Any]]:
+    """Return the device that has the room which a trace takes, where that is what is wrong: key and value."""
+    taken = [
+        fault.allowed["least"]
+        for fault in error.faults
+        if fault.kind == "misfit"
+        and fault.path is None
+        and isinstance(fault.allowed, dict)
+        and fault.allowed.get("least")
+    ]
+    if not taken:
+        return []
+    from sledsim.devices.entries import with_room
+
+    name = with_room(max(taken))
+    return [("device", name)] if name else []
+
+
+class Command(TyperCommand):
+    """A command; the examples of its help can be pasted on whatever terminal."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples, none of them longer than a line."""
+        _write_examples(self.epilog, formatter)
+
+
+def _write_examples(epilog: str | None, formatter: Any) -> None:
+    """Write what stands below a help as it is, but for commands: what is too long goes on behind a backslash."""
+    for paragraph in epilog.removeprefix("\b\n").split("\n\n") if epilog else ():
+        formatter.write_paragraph()
+        for line in paragraph.rstrip().split("\n"):
+            formatter.write("".join(f"  {part}\n" for part in _continued(line, formatter.width - 2)))
+
+
+def _continued(line: str, width: int) -> list[str]:
+    """Break a command before options, so that a shell takes it for one line."""
+    if len(line) <= width:
+        return [line]
+    first, *others = re.split(r" (?=--?[a-z])", line)
+    parts = [first]
+    for each in others:
+        # Room is left for the backslash.
+        if len(f"{parts[-1]} {each}") <= width - 2:
+            parts[-1] += f" {each}"
+        else:
+            parts.append(f"    {each}")
+    return [f"{part} \\" for part in parts[:-1]] + parts[-1:]
+
+
 class Commands(TyperGroup):
     """The commands; errors become one message and an exit status."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples, none of them longer than a line."""
+        _write_examples(self.epilog, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands by what they are for; those of a command that has some of its own stay in one list."""
         commands = self.commands
-        if "run" not in commands or "replay" not in commands:
-            super().format_commands(ctx, formatter)
-            return
         named = {name for names in GROUPS.values() for name in names}
         groups = {**GROUPS, OTHERS: tuple(name for name in commands if name not in named)}
+        if "run" not in commands or "replay" not in commands:
+            groups = {"Commands": tuple(commands)}
         for group, names in groups.items():
             rows = [(name, commands[name].get_short_help_str(SENTENCE)) for name in names if name in commands]
             if rows:
@@ -128,7 +181,7 @@ class Commands(TyperGroup):
         except SledsimError as error:
             words = words_of(ctx.meta[COMMAND])
             complain(spoken(in_options(error, ctx.meta[COMMAND]), words))
-            suggest(ctx.meta[TYPED], [words(path, value) for path, value in ways_out(error)])
+            suggest(ctx.meta[TYPED], [words(path, value) for path, value in (*ways_out(error), *_roomier(error))])
             raise typer.Exit(WRONG) from None
         except USAGE_ERROR as error:
             # As Typer tells it, folded with the word that it puts in front.
@@ -167,7 +220,7 @@ Examples:
   sledsim devices g2
   sledsim seek g2 --plot seek.png
   sledsim validate-drive atlas10k measured.trace
-  sledsim relation --device g2 --plot table.png
+  sledsim relation --device g2 --plot relation.png
   sledsim check-policy my_module:MyPolicy
   sledsim specificity sdf
   sledsim hit-ratio my-trace.gz --policy arc --pages 1000,2000
@@ -214,6 +267,9 @@ relation.register(app)
 objective.register(app)
 for _command in entry_points(group="sledsim.commands"):
     _command.load()(app)
+for _each in (app, sweep.app, traces.app, machine.app, imports.app):
+    for _info in _each.registered_commands:
+        _info.cls = Command
 for _info in (*app.registered_commands, *sweep.app.registered_commands, *traces.app.registered_commands):
     if _info.callback and _info.callback.__name__ in NAMING:
         _info.callback = with_catalog(_info.callback)

@@ -8,13 +8,28 @@ use super::specs::system::SystemSpec;
 use crate::fault::{self, Fault};
 use crate::own::{Door, Role, DOORS, FOLLOWING, KEYS};
 
-/// The keys of components that name policies which may be one's own.
-pub(super) const OWN_KEYS: [&str; 2] = ["scheduler", "policy"];
+/// What is decided by the policies that keys of components name, and that may be one's own.
+const ROLES: [Role; 4] = [Role::Scheduler, Role::Replacement, Role::Mirror, Role::SpinDown];
+
+/// Whether a key of a component names a policy that may be one's own.
+pub(super) fn is_own_key(key: &str) -> bool {
+    ROLES.iter().any(|role| role.key() == key)
+}
+
+/// Gives every policy of one's own of a component its form among the others; a word, in a table or not, stays one.
+pub(super) fn normalise_all(component: &mut Map<String, Value>) {
+    ROLES.iter().for_each(|role| normalise(component.get_mut(role.key())));
+    word(component.get_mut(Role::Mirror.key()));
+}
 
 /// Gives a policy of one's own, as somebody writes it, the form that it has among the others: its name, and its parameters
 /// in a table of their own. What stands for a name with a colon in it is a class.
 pub(super) fn normalise(policy: Option<&mut Value>) {
-    let Some(table) = policy.and_then(Value::as_object_mut) else { return };
+    let Some(policy) = policy else { return };
+    if policy.as_str().is_some_and(|name| name.contains(':')) {
+        *policy = serde_json::json!({ "name": policy });
+    }
+    let Some(table) = policy.as_object_mut() else { return };
     let is_own = match table.get("name") {
         None => DOORS.iter().any(|door| table.contains_key(*door)),
         Some(Value::String(class)) if class.contains(':') => {
@@ -48,6 +63,15 @@ pub(super) fn normalise(policy: Option<&mut Value>) {
     table.insert("parameters".into(), parameters.into());
 }
 
+/// Makes a word of a table that has a name alone, of those that are words where they are not one's own.
+fn word(policy: Option<&mut Value>) {
+    let Some(policy) = policy else { return };
+    let alone = policy.as_object().filter(|table| table.len() == 1).and_then(|table| table.get("name"));
+    if let Some(name) = alone.filter(|name| name.is_string()).cloned() {
+        *policy = name;
+    }
+}
+
 /// Makes room in a table for another policy of one's own than it names so far: what is set on top of it is a parameter.
 pub(super) fn make_room(table: &mut Map<String, Value>, key: &str) {
     if DOORS.contains(&key) {
@@ -60,20 +84,12 @@ pub(super) fn make_room(table: &mut Map<String, Value>, key: &str) {
 pub(super) fn open(system: &mut SystemSpec, door: Option<&dyn Door>, base: &Path) -> Vec<Fault> {
     let mut found = Vec::new();
     system.each_mut(&"system".into(), &mut |component, path| {
-        if let Some((own, role)) = component.own_mut() {
+        for (own, role) in component.own_mut() {
             let faults = own.open(role, door, base).err().into_iter().flatten();
-            found.extend(faults.map(|fault| within(fault, &path.step(key_of(role)))));
+            found.extend(faults.map(|fault| within(fault, &path.step(role.key()))));
         }
     });
     found
-}
-
-/// The key of a component that names its policy.
-pub(super) const fn key_of(role: Role) -> &'static str {
-    match role {
-        Role::Scheduler => "scheduler",
-        Role::Replacement => "policy",
-    }
 }
 
 /// A fault by its path from further up; one without a path is of the place itself.
