@@ -88,6 +88,11 @@ machine: $(STAMPS)/extension $(STAMPS)/dev
 	RUSTFLAGS="-C target-feature=+crt-static" CARGO_TARGET_DIR=target/static $(CARGO) build --locked --release --package sledsim-nbd --target $(static)
 	$(BIN)/python tools/machine_build.py --server target/static/$(static)/release/sledsim-nbd
 
+#: make applications      run what claims rest on on whole machines (after `make machine`; what was run stays; hours)
+.PHONY: applications
+applications: $(STAMPS)/extension $(STAMPS)/dev
+	$(BIN)/python tools/applications.py $(ARGS)
+
 #: make wheel             a wheel for every Linux of the last years (elsewhere for this system) and a source distribution
 .PHONY: wheel
 # Zig brings an old C library to link with; only Linux has that question.

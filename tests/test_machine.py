@@ -6,10 +6,12 @@ import io
 import json
 import sys
 import tarfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import machine_build
 from sledsim import RunError, SledsimError
 from sledsim.machine import Guest, run, run_each
 from sledsim.machine.archive import Archive
@@ -20,7 +22,6 @@ from sledsim.machine.sources import sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from conftest import Outcome
 
@@ -330,3 +331,19 @@ def test_a_command_that_is_wrong_says_so(
     assert done.status == 2
     assert says in done.err
     assert "Traceback" not in done.err
+
+
+def test_libraries_and_links_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
+    shell = Path("/bin/sh").resolve().read_bytes()
+    if shell[:5] != b"\x7fELF\x02":
+        pytest.skip("the shell is no program of 64 bits of ELF")
+    names = machine_build.linked(shell)
+    assert any(name.startswith("libc.") or "ld-" in name for name in names)
+    assert machine_build.linked(b"#!/bin/sh\n") == []
+    tree = tmp_path / "usr"
+    for name, end in (("bin/a", "b"), ("bin/b", "/lib/c"), ("lib/c", "../../lib/d"), ("lib/e", "/usr/lib/d")):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).symlink_to(end)
+    (tree / "lib" / "d").write_bytes(b"end")
+    assert list(machine_build.needed(tree, ["bin/a"])) == ["bin/a", "bin/b", "lib/c", "lib/d"]
+    assert list(machine_build.needed(tree, ["lib/e"])) == ["lib/e", "lib/d"]

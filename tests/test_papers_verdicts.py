@@ -20,7 +20,7 @@ from sledsim_papers.harness.ledger import PAPERS, claims, motion
 from sledsim_papers.harness.pages import Pages
 from sledsim_papers.harness.registry import experiments, pictures
 from sledsim_papers.harness.reproduction import reproduce
-from sledsim_papers.harness.study import Study
+from sledsim_papers.harness.study import NO_MACHINES, Study
 from test_papers_motion import sleds_of
 from test_readme import COMMANDS
 from test_report import WIDTHS, check_drawn, check_page
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
     from sledsim_papers.harness.reproduction import Reproduction
 
-#: What these claims speak of has no experiment yet: applications, designs, and models that are missing.
+#: What these claims speak of has no experiment yet: designs, and models that are missing.
 NOT_DONE = {f"schlosser2000.{name}" for name in test_papers_schlosser2000.NOT_DONE}
+#: What rests on runs on whole machines, which are not at hand everywhere.
+RUN_ON_MACHINES = {f"schlosser2000.{name}" for name in test_papers_schlosser2000.APPLICATION_CLAIMS}
 #: Processor's seconds of a quick run in all: five minutes on two cores.
 QUICK_S = 600.0
 
@@ -81,7 +83,8 @@ def test_every_claim_has_an_experiment_and_a_row(paper: str) -> None:
     assert {name for name in experiments() if name.startswith(f"{paper}.")} == set(claims(paper)) - NOT_DONE
     assert {f"{paper}.{row.claim}" for row in documented(paper)} == set(claims(paper))
     listed = {f"{paper}.{row.claim}" for row in documented(paper) if row.verdict == "not done"}
-    assert listed == NOT_DONE & set(claims(paper))
+    # Runs on whole machines are made by and by.
+    assert listed - RUN_ON_MACHINES == NOT_DONE & set(claims(paper))
 
 
 def test_every_claim_has_a_verdict(quick_run: tuple[Reproduction, Path]) -> None:
@@ -90,12 +93,16 @@ def test_every_claim_has_a_verdict(quick_run: tuple[Reproduction, Path]) -> None
     assert not [(str(each), each.reason) for each in found.failures]
     asked = [name for name, claim in claims().items() if claim.paper in found.papers()]
     assert [answer.claim.name for answer in found.answers] == asked
-    assert {answer.claim.name for answer in found.answers if answer.verdict == "not done"} == NOT_DONE & {*asked}
+    left_out = {answer.claim.name for answer in found.answers if answer.verdict == "not done"}
+    machines = {answer.claim.name for answer in found.answers if answer.reason == NO_MACHINES}
+    assert left_out - machines == NOT_DONE & {*asked}
+    assert machines <= RUN_ON_MACHINES
 
 
 def test_every_figure_is_redrawn(quick_run: tuple[Reproduction, Path]) -> None:
-    missing = [each.picture.stem for each in quick_run[0].redrawn if each.drawn is None and each.picture.draw]
-    assert not missing
+    missing = [each for each in quick_run[0].redrawn if each.drawn is None and each.picture.draw]
+    assert not [each.picture.stem for each in missing if each.reason != NO_MACHINES]
+    assert {each.picture.where for each in missing} <= {f"Figure {number}" for number in range(8, 12)}
     assert len(quick_run[0].redrawn) == sum(len(pictures(paper)) for paper in quick_run[0].papers())
 
 
@@ -116,7 +123,7 @@ def test_what_differs_has_a_cause_and_a_change_that_moves_it(quick_run: tuple[Re
 
 
 def test_every_figure_has_one_under_time_optimal_motion(quick_run: tuple[Reproduction, Path]) -> None:
-    for answer in quick_run[0].answers:
+    for answer in (each for each in quick_run[0].answers if each.claim.name not in RUN_ON_MACHINES):
         assert (answer.time_optimal is None) == (answer.finding is None), answer.claim.name
 
 

@@ -213,13 +213,13 @@ def test_what_is_not_done_names_the_model_it_waits_for(
     sledsim_cli: Callable[..., Outcome], made_up_experiments: Callable[[dict[str, Experiment]], None]
 ) -> None:
     made_up_experiments({"schlosser2000.density": settled})
-    waiting = claims()["schlosser2000.andrew-order"]
+    waiting = claims()["schlosser2000.tip-remap"]
     found = reproduce("schlosser2000")
     reasons = {answer.claim.id: answer.reason for answer in found.answers if answer.finding is None}
-    assert reasons["andrew-order"] == f"waits for {waiting.waits_for}"
+    assert reasons["tip-remap"] == f"waits for {waiting.waits_for}"
     assert reasons["atlas-cov"] == "no experiment yet"
-    assert f"schlosser2000.andrew-order  waits for {waiting.waits_for}" in " ".join(
-        sledsim_cli("reproduce", "schlosser2000.andrew-order").out.split("\n")
+    assert f"schlosser2000.tip-remap  waits for {waiting.waits_for}" in " ".join(
+        sledsim_cli("reproduce", "schlosser2000.tip-remap").out.split("\n")
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from sledsim._core import SledsimError
 from sledsim.show.faults import wrong
 
-__all__ = ["Assembled", "assembled", "emulator", "is_there"]
+__all__ = ["Assembled", "assembled", "emulator", "folder", "is_there", "packages"]
 
 #: The folder, where none is named; and the variable that names one.
 FOLDER, VARIABLE = Path("out", "machine"), "SLEDSIM_MACHINE"
@@ -32,12 +32,29 @@ class Assembled:
         return self.folder / "kernel"
 
 
-def assembled(folder: str | Path | None = None) -> Assembled:
+def folder() -> Path:
+    """Return where a machine is looked for: the folder that ``SLEDSIM_MACHINE`` names, else ``out/machine``."""
+    return Path(os.environ.get(VARIABLE) or FOLDER)
+
+
+def packages() -> dict[str, str]:
+    """Return the packages that a machine was assembled from, with their versions.
+
+    Raises
+    ------
+    SledsimError
+        Where there is none.
+    """
+    found: dict[str, str] = assembled().contents["packages"]
+    return found
+
+
+def assembled(place: str | Path | None = None) -> Assembled:
     """Return what has been assembled.
 
     Parameters
     ----------
-    folder
+    place
         Where; else the folder that ``SLEDSIM_MACHINE`` names, else ``out/machine``.
 
     Raises
@@ -45,7 +62,7 @@ def assembled(folder: str | Path | None = None) -> Assembled:
     SledsimError
         Where it is not there.
     """
-    place = Path(folder or os.environ.get(VARIABLE) or FOLDER)
+    place = Path(place or folder())
     try:
         contents = json.loads((place / "contents.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -57,16 +74,16 @@ def assembled(folder: str | Path | None = None) -> Assembled:
     return Assembled(place, contents)
 
 
-def is_there(folder: str | Path | None = None) -> bool:
+def is_there(place: str | Path | None = None) -> bool:
     """Tell whether machines can be run here: one has been assembled, and the emulator is installed.
 
     Parameters
     ----------
-    folder
+    place
         As for :func:`assembled`.
     """
     try:
-        assembled(folder)
+        assembled(place)
         emulator()
     except SledsimError:
         return False

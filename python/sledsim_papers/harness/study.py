@@ -25,6 +25,9 @@ __all__ = ["TRACES", "MissingTraceError", "Study"]
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
+#: Why a claim is not done whose runs on whole machines are not at hand.
+NO_MACHINES = "its runs on whole machines are not at hand: `make machine applications` makes them"
+
 #: Traces that claims rest on, and where they lie in the folder of reference data; Sledsim ships none of them.
 TRACES: dict[str, str] = {
     "hplajw": "traces/hplajw-1992-1week.srt",
@@ -35,6 +38,13 @@ TRACES: dict[str, str] = {
 
 class MissingTraceError(SledsimError):
     """A trace that a claim rests on is not at hand."""
+
+
+class MissingRunsError(MissingTraceError):
+    """Runs on whole machines that a claim rests on were not made here: they take hours of a processor."""
+
+    def __init__(self) -> None:
+        super().__init__(NO_MACHINES)
 
 
 class Study:

@@ -1,6 +1,7 @@
 """Figures and tables of schlosser2000, redrawn from our runs."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from sledsim.devices import DiskDrive, MemsStorage
@@ -9,6 +10,7 @@ from sledsim_papers.harness.charts import beside, stated
 from sledsim_papers.harness.ledger import claims, figures_of
 from sledsim_papers.harness.registry import Drawn, picture, sketch
 from sledsim_papers.harness.study import Study
+from sledsim_papers.schlosser2000.application_claims import MACHINE, OURS, run_times
 from sledsim_papers.schlosser2000.energy import APPLICATIONS, spent, travelstar
 from sledsim_papers.schlosser2000.experiments import GENERATIONS, reversals_ms, settling
 from sledsim_papers.schlosser2000.microbenchmark import NO_BUFFER, SLEDS, microbenchmark, variation
@@ -23,13 +25,36 @@ sketch(PAPER, "Figure 3", "A tip on a cantilever over fixed media")
 sketch(PAPER, "Figure 4", "A sled of moving media")
 sketch(PAPER, "Figure 5", "Regions of tips, tip sectors, servo bursts")
 sketch(PAPER, "Figure 6", "Cylinders, tracks, sectors")
-for where, name in (
-    ("Figure 8", "the Andrew benchmark"),
-    ("Figure 9", "PostMark"),
-    ("Figure 10", "query 4 of TPC-D"),
-    ("Figure 11", "query 6 of TPC-D"),
+
+
+def _run_times(application: str, study: Study) -> Drawn:
+    """Run time of an application on each device: processor, and waiting for storage."""
+    alt = altair_library()
+    rows = [
+        {"device": device, "part": part, "time": round(found[key], 3)}
+        for device, found in run_times(application).items()
+        for part, key in (("processor", "processor_ms"), ("waiting for storage", "waiting_ms"))
+    ]
+    chart = (
+        alt.Chart(values(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("device:N", title=None, sort=None, axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("time:Q", title="Run time (ms)"),
+            color=alt.Color("part:N", title=None, scale=alt.Scale(range=list(COLOURS[:2]))),
+            tooltip=["device:N", "part:N", alt.Tooltip("time:Q", title="ms")],
+        )
+    )
+    return Drawn(chart, f"{OURS[application]}. {MACHINE}.", stand_in=True)
+
+
+for _where, _name, _application in (
+    ("Figure 8", "the Andrew benchmark", "andrew"),
+    ("Figure 9", "PostMark", "postmark"),
+    ("Figure 10", "query 4 of TPC-D", "tpcd-q4"),
+    ("Figure 11", "query 6 of TPC-D", "tpcd-q6"),
 ):
-    sketch(PAPER, where, f"Run time of {name}", "the application is not at hand")
+    picture(PAPER, _where, f"Run time of {_name}")(partial(_run_times, _application))
 
 #: By how much a parameter is changed to see which way the characteristics go.
 STEP = 0.1

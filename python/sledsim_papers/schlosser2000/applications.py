@@ -1,0 +1,190 @@
+"""Schlosser et al. 2000, section 4.2: applications on a machine of 1 GHz with 128 MB, and the runs that claims rest on.
+
+A run boots a whole machine and takes a quarter of a minute of a processor or more; so each is made once, by
+`make applications`, and kept beside what `make machine` has assembled. Each is known by its content: storage, program,
+machine, and packages.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sledsim import machine
+from sledsim.scenario import resolve
+from sledsim_papers.harness.study import MissingRunsError
+
+__all__ = [
+    "APPLICATIONS",
+    "CACHED_BY_THE_FILE_SYSTEM",
+    "DISKS",
+    "SLED",
+    "SLEDS",
+    "VARIATIONS",
+    "Run",
+    "all_runs",
+    "found",
+    "make",
+]
+
+#: The generations as the paper prints them, and the disks, without write-back: what it says of PostMark needs that.
+SLEDS = ("g1", "g2", "g3")
+DISKS = ("superdisk", "atlas10k")
+SLED: dict[str, Any] = {"seek_model": "decomposed"}
+DISK: dict[str, Any] = {"fast_write": "none"}
+#: DiskSim's time of the bus lets 5 MB/s through; Table 3 has the drive deliver 25.
+BUS: dict[str, dict[str, Any]] = {"atlas10k": {"bus_ms_per_block": 0.01024}}
+
+#: What runs: the program, and how much it has to do.
+APPLICATIONS: dict[str, tuple[str, dict[str, int]]] = {
+    "andrew": ("andrew", {"copies": 1}),
+    "postmark": ("postmark", {"files": 500, "transactions": 500, "folders": 10}),
+    "gnuld": ("link", {"objects": 1500}),
+    "tpcd-q4": ("tpch", {"first": 4, "last": 4}),
+    "tpcd-q6": ("tpch", {"first": 6, "last": 6}),
+}
+#: Each of what differs from the paper's machine, or is not told of it, changed: what the machine then is.
+VARIATIONS: dict[str, dict[str, Any]] = {
+    "half the memory": {"memory_mib": 64},
+    "ext4": {"file_system": "ext4"},
+    "half the processor": {"cpu": 0.5},
+    "twice the processor": {"cpu": 2.0},
+}
+#: Digital UNIX wrote metadata at once: `dirsync` has ext2 do that.
+GUEST = {"memory_mib": 128, "cpu": 1.0, "file_system": "ext2", "mount": "dirsync"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """An application on a device.
+
+    Parameters
+    ----------
+    application
+        Which one.
+    device
+        The generation or the disk.
+    changes
+        Values of the device that are others.
+    guest
+        What of the machine is another.
+    """
+
+    application: str
+    device: str
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    guest: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def system(self) -> dict[str, Any]:
+        """The storage."""
+        own = (
+            {"name": f"{self.device}-paper", **SLED}
+            if self.device in SLEDS
+            else {"name": self.device, **DISK, **BUS.get(self.device, {})}
+        )
+        return {"device": {**own, **self.changes}}
+
+    @property
+    def key(self) -> str:
+        """Its content's hash, after its name."""
+        resolved = resolve({"workload": {"kind": "session"}, "system": self.system}).values["system"]
+        packages = machine.packages()
+        content = [resolved, APPLICATIONS[self.application], {**GUEST, **self.guest}, packages]
+        text = json.dumps(content, sort_keys=True)
+        return f"{self.application}-{self.device}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _folder() -> Path:
+    return machine.folder() / "applications"
+
+
+def found(run: Run) -> dict[str, Any]:
+    """Return what a run found: times, what the storage did, and the path of its ``trace``.
+
+    Parameters
+    ----------
+    run
+        Which one.
+
+    Raises
+    ------
+    MissingRunsError
+        Where it was not made here.
+    """
+    if not machine.is_there():
+        raise MissingRunsError
+    path = _folder() / f"{run.key}.json"
+    try:
+        made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise MissingRunsError from None
+    return {**made, "trace": str(path.with_suffix(".csv"))}
+
+
+def make(run: Run) -> bool:
+    """Make a run, unless it was made; tell whether it had to be.
+
+    Parameters
+    ----------
+    run
+        Which one.
+    """
+    folder, key = _folder(), run.key
+    folder.mkdir(exist_ok=True)
+    if (folder / f"{key}.json").exists():
+        return False
+    program, sizes = APPLICATIONS[run.application]
+    made = machine.run(run.system, program, sizes=sizes, guest=machine.Guest(**{**GUEST, **run.guest}))
+    if made.status:
+        raise RuntimeError(f"{run.application} on {run.device} ended with {made.status}: {made.errors}")
+    made.save_trace(folder / f"{key}.csv")
+    # Renamed when it is whole: a run that was killed is not there.
+    part = folder / f"{key}.part"
+    part.write_text(json.dumps({**made.to_dict(), "run": asdict(run)}), encoding="utf-8")
+    part.rename(folder / f"{key}.json")
+    return True
+
+
+#: What a write may be answered with before it is on the medium: nothing, then more and more of the drive's buffer.
+WRITE_BACK: tuple[dict[str, Any], ...] = (
+    {},
+    {"fast_write": "full", "buffer_segments": 2},
+    {"fast_write": "full", "buffer_segments": 10},
+)
+#: PostMark where the file system itself writes metadata back later.
+CACHED_BY_THE_FILE_SYSTEM = Run("postmark", "atlas10k", {}, {"mount": "defaults"})
+#: The SuperDisk's zones from this one on: its data then lie that far inward.
+INWARD = (0, 6, 11)
+
+
+def inner(first_zone: int) -> dict[str, Any]:
+    """Return changes that leave a disk the zones from one on, so that what is written first lies there.
+
+    Parameters
+    ----------
+    first_zone
+        The outermost that is left.
+    """
+    if first_zone == 0:
+        return {}
+    zones = resolve({"workload": {"kind": "session"}, "system": {"device": "superdisk"}}).values["system"]["device"]
+    return {"zones": zones["zones"][first_zone:]}
+
+
+def all_runs() -> Iterator[Run]:
+    """Yield all runs that claims rest on, those first without which there is no verdict."""
+    devices = (*SLEDS, *DISKS)
+    yield from (Run(application, device) for application in APPLICATIONS for device in devices)
+    yield Run("andrew", "g1", {"bidirectional": True})
+    yield from (Run("postmark", "atlas10k", each) for each in WRITE_BACK[1:])
+    yield CACHED_BY_THE_FILE_SYSTEM
+    yield from (Run("tpcd-q4", "superdisk", inner(each)) for each in INWARD[1:])
+    yield from (
+        Run(application, device, {}, guest)
+        for application in ("postmark", "andrew", "tpcd-q4")
+        for guest in VARIATIONS.values()
+        for device in devices
+    )
